@@ -1,0 +1,54 @@
+"""llmzoo: multi-agent reinforcement learning for language models, on PettingZoo.
+
+``make``, ``parallel``, ``list_envs`` give environments; ``evaluate`` and ``fit`` play and train.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import llmzoo.envs  # registers the suite
+from llmzoo.registry import EnvSpec, list_envs, load_object, make, parallel, register, spec
+from llmzoo.version import __version__
+
+if TYPE_CHECKING:
+    from llmzoo.fit import evaluate, fit
+    from llmzoo.learners import list_learners
+    from llmzoo.policies import oracle
+
+# loaded at first use, so that `import llmzoo` stays light
+_LAZY = {
+    "evaluate": "llmzoo.fit:evaluate",
+    "fit": "llmzoo.fit:fit",
+    "list_learners": "llmzoo.learners:list_learners",
+    "oracle": "llmzoo.policies:oracle",
+    "rollout": "llmzoo.rollout",
+    "policies": "llmzoo.policies",
+    "learners": "llmzoo.learners",
+    "testing": "llmzoo.testing",
+}
+
+__all__ = [
+    "EnvSpec",
+    "__version__",
+    "evaluate",
+    "fit",
+    "list_envs",
+    "list_learners",
+    "make",
+    "oracle",
+    "parallel",
+    "register",
+    "spec",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'llmzoo' has no attribute {name!r}")
+    target = _LAZY[name]
+    if ":" in target:
+        return load_object(target)
+    import importlib
+
+    return importlib.import_module(target)

@@ -1,0 +1,248 @@
+"""The AEC bookkeeping of a text environment, written once.
+
+A task says who plays (``agents``), what each seat reads (:meth:`TextEnv.prompt`) and what an answer
+does (:meth:`TextEnv.play` in a task in turns, :meth:`TextEnv.play_together` in a simultaneous one).
+Everything else, from seeds to rewards to the end of an episode, stands here.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from pettingzoo import AECEnv
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
+
+from llmzoo.spaces import FreeText, Observation
+
+MAX_ANSWER_CHARS = 20_000  # a longer answer is malformed, and never parsed
+MAX_OBSERVATION_CHARS = 1_000_000
+TEAM_PART = "team"  # the reward part that every seat shares
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What an answer, or a round of simultaneous answers, did.
+
+    ``team``: the team reward, before ``team_weight``. ``local``: named reward parts for the seats
+    that acted. ``done``: the task is over (solved or lost). ``errors``: what was wrong with an
+    answer, for ``infos[agent]["error"]``.
+    """
+
+    team: float = 0.0
+    local: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    done: bool = False
+    errors: Mapping[str, str] = field(default_factory=dict)
+
+
+class TextEnv(AECEnv[str, str, str]):
+    """Base class of the environments in which agents read and write text.
+
+    Parameters
+    ----------
+    agents: the seats, in the order in which they act.
+    simultaneous: no seat sees another's answer of the same round; answers take effect together.
+    max_turns: rounds (each seat acts once a round) after which the episode is truncated.
+    team_weight: ``reward[agent] = team_weight * team + sum(local parts)``.
+    render_mode: ``"ansi"`` (``render`` returns text), ``"human"`` (prints it) or None.
+
+    A subclass keeps what an episode changes in ``self.episode`` and treats what it holds as
+    immutable (it replaces, never changes it): that makes :meth:`fork` a shallow copy.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "render_modes": ["ansi", "human"],
+        "name": "text_env_v0",
+        "is_parallelizable": False,
+    }
+
+    def __init__(
+        self,
+        agents: list[str],
+        *,
+        simultaneous: bool = False,
+        max_turns: int = 1,
+        team_weight: float = 1.0,
+        render_mode: str | None = None,
+    ):
+        if max_turns < 1:
+            raise ValueError(f"max_turns must be at least 1, got {max_turns}")
+        if render_mode not in (None, "ansi", "human"):
+            raise ValueError(f"render_mode must be None, 'ansi' or 'human', got {render_mode!r}")
+        self.metadata = {**type(self).metadata, "is_parallelizable": simultaneous}
+        self.possible_agents = list(agents)
+        self.agents: list[str] = []
+        self.simultaneous = simultaneous
+        self.max_turns = max_turns
+        self.team_weight = team_weight
+        self.render_mode = render_mode
+        self.turn = 0  # rounds completed
+        self.success = False
+        self.episode: Any = None
+        self._random: random.Random | None = None
+        space = FreeText(MAX_OBSERVATION_CHARS)
+        self._observation_spaces = {a: copy.deepcopy(space) for a in agents}
+        self._action_spaces = {a: FreeText(MAX_ANSWER_CHARS) for a in agents}
+
+    # What a task supplies
+
+    def begin(self, rng: random.Random, task: int | None) -> None:
+        """Set ``self.episode`` to the start of an episode: task ``task`` of the split, or a drawn one."""
+        raise NotImplementedError
+
+    def prompt(self, agent: str) -> str:
+        """All that ``agent`` may use: its role, the task, the feedback, the answer format."""
+        raise NotImplementedError
+
+    def play(self, agent: str, text: str) -> Outcome:
+        """Let one seat's answer act on ``self.episode`` and ``self.success`` (a task in turns)."""
+        raise NotImplementedError
+
+    def play_together(self, texts: Mapping[str, str]) -> Outcome:
+        """Let all seats' answers of a round act at once (a simultaneous task)."""
+        raise NotImplementedError
+
+    def describe(self) -> Mapping[str, Any]:
+        """What stands in every info of an episode: the task's source, split, number and id."""
+        return {}
+
+    def expert(self, agent: str) -> str:
+        """The best answer of ``agent`` now, by a scripted player who may look behind the prompt."""
+        raise NotImplementedError(f"{self.metadata['name']} has no scripted expert")
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        """The answer of a sloppy player, who errs as people do in this task."""
+        raise NotImplementedError(f"{self.metadata['name']} has no scripted amateur")
+
+    def board(self) -> str:
+        """The state as a person would like to see it, for ``render``."""
+        return self.prompt(self.agent_selection)
+
+    # PettingZoo's side
+
+    def observation_space(self, agent: str) -> FreeText:
+        return self._observation_spaces[agent]
+
+    def action_space(self, agent: str) -> FreeText:
+        return self._action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start an episode.
+
+        ``seed`` fixes all of it; without one the episodes follow from the last seed given.
+        ``options={"task": i}`` plays task i of the split. Other options are ignored.
+        """
+        if seed is not None:
+            self._random = random.Random(seed)
+        elif self._random is None:
+            self._random = random.Random()
+        self.agents = list(self.possible_agents)
+        self.turn = 0
+        self.success = False
+        self._answers: dict[str, str] = {}
+        # PettingZoo's tests pass an option that means nothing; only "task" means something here
+        self.begin(self._random, (options or {}).get("task"))
+        shared = dict(self.describe())
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos = {a: {**shared, "reward_parts": {}, "error": None} for a in self.agents}
+        self._select(self.agents[0])
+
+    def observe(self, agent: str) -> Observation:
+        return Observation(self.prompt(agent))
+
+    def step(self, action: str | None) -> None:
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)  # type: ignore[arg-type]  # PettingZoo means None here
+            return
+        if not isinstance(action, str):
+            raise TypeError(f"an action is a str, got {type(action).__name__} for {agent!r}")
+        self._cumulative_rewards[agent] = 0.0
+        self._clear_rewards()
+        self.infos[agent] = {**self.infos[agent], "reward_parts": {}, "error": None}
+        last_of_round = agent == self.agents[-1]
+        if not self.simultaneous:
+            self._pay(self.play(agent, action))
+        else:
+            self._answers[agent] = action
+            if last_of_round:
+                outcome = self.play_together(self._answers)
+                self._answers = {}
+                self._pay(outcome)
+        self._accumulate_rewards()
+        following = self.agents[(self.agents.index(agent) + 1) % len(self.agents)]
+        if any(self.terminations.values()):
+            self._finish()
+        elif last_of_round:
+            self.turn += 1
+            if self.turn >= self.max_turns:
+                self.truncations = dict.fromkeys(self.agents, True)
+                self._finish()
+        self._select(following)
+        if self.render_mode == "human":
+            self.render()
+
+    def state(self) -> str:  # type: ignore[override]  # PettingZoo's type knows arrays only
+        """The global state as text, for a central critic: what every seat would read now."""
+        return "\n\n".join(f"[{a}]\n{self.prompt(a)}" for a in self.possible_agents)
+
+    def render(self) -> str | None:  # type: ignore[override]  # PettingZoo's type forgets "ansi"
+        if self.render_mode is None:
+            return None
+        text = self.board()
+        if self.render_mode == "human":
+            print(text)
+            return None
+        return text
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def fork(self) -> TextEnv:
+        """A copy of the episode in mid-play; task data is shared, and stepping it leaves this one as it was."""
+        twin = copy.copy(self)
+        twin.agents = list(self.agents)
+        twin._answers = dict(self._answers)
+        for name in ("rewards", "_cumulative_rewards", "terminations", "truncations"):
+            setattr(twin, name, dict(getattr(self, name)))
+        twin.infos = {a: dict(info) for a, info in self.infos.items()}
+        if self._random is not None:
+            twin._random = random.Random()
+            twin._random.setstate(self._random.getstate())
+        return twin
+
+    # Bookkeeping
+
+    def _pay(self, outcome: Outcome) -> None:
+        for agent in self.agents:
+            parts = dict(outcome.local.get(agent, {}))
+            if outcome.team:
+                parts[TEAM_PART] = self.team_weight * outcome.team
+            self.rewards[agent] = sum(parts.values())
+            # like PettingZoo's cumulative reward: what came since the agent's last action
+            so_far = self.infos[agent]["reward_parts"]
+            total = {name: so_far.get(name, 0.0) + value for name, value in parts.items()}
+            self.infos[agent] = {**self.infos[agent], "reward_parts": {**so_far, **total}}
+        for agent, error in outcome.errors.items():
+            self.infos[agent]["error"] = error
+        if outcome.done:
+            self.terminations = dict.fromkeys(self.agents, True)
+
+    def _finish(self) -> None:
+        for agent in self.agents:
+            self.infos[agent] = {**self.infos[agent], "success": self.success}
+
+    def _select(self, agent: str) -> None:
+        self.agent_selection = agent
+        self.infos = {a: {**info, "active_agent": agent} for a, info in self.infos.items()}
+
+
+def ordered(env: TextEnv) -> AECEnv[str, str, str]:
+    """The public form of an environment: PettingZoo's wrapper that names a call out of order."""
+    return OrderEnforcingWrapper(env)

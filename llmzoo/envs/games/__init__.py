@@ -1,0 +1,1 @@
+"""Planning games: sudoku, sokoban, plan_path."""

@@ -1,0 +1,235 @@
+"""Planning games: a proposer's plan is simulated and shown, a planner commits one.
+
+The two seats share a world (a grid, a level) that only the planner changes, and that stays as it is
+between rounds. Rewards are differences of potentials with gamma 1, so whatever comes back to where
+it was has earned nothing, however long it took:
+
+* team: progress(world), from 0 at the start to 1 when solved; paid to every seat when it changes.
+* local, per seat: 0.1 format + 0.1 legal + 0.8 progress(the world after this seat's own answer).
+  Paid as the difference to the same seat's last answer; an episode's local rewards sum to the
+  local value of the last answer, however many rounds there were, so idling pays nothing.
+
+A malformed answer has format 0 and legal 0 and leaves the world as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
+from llmzoo.envs.tasks import Tasks
+from llmzoo.errors import ConfigError
+
+Task = TypeVar("Task")
+World = TypeVar("World")
+Plan = TypeVar("Plan")
+
+LOCAL_WEIGHTS = {"format": 0.1, "legal": 0.1, "quality": 0.8}
+PROPOSER, PLANNER = "proposer_0", "planner_1"
+
+
+class Malformed(ValueError):
+    """An answer in which no plan can be read; its text tells the agent why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played(Generic[World]):
+    """What a plan does: the world after it, whether every part of it was legal, and a report."""
+
+    world: World
+    legal: bool
+    report: str  # what happened, in words; the agent reads it
+    terse: str  # the same in few tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Play(Generic[Task, World]):
+    """The state of an episode. ``scores``: each seat's local parts as last paid."""
+
+    task: Task
+    world: World
+    candidate: str | None = None  # the proposer's plan of this round, rewritten in normal form
+    outcome: str | None = None  # what its simulation gave
+    feedback: Mapping[str, str] = field(default_factory=dict)
+    scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    progress: float = 0.0
+
+
+class PlanningGame(TextEnv, Generic[Task, World, Plan]):
+    """A planning game for one planner, or for a proposer and a planner.
+
+    Parameters
+    ----------
+    tasks: where the tasks of the split come from.
+    num_agents: 2 (``proposer_0``, ``planner_1``) or 1 (``planner_0``).
+    max_turns: rounds; a seat answers once a round.
+    prompt: ``"full"`` explains itself in words; ``"terse"`` holds the same in few tokens.
+    team_weight: weight of the team reward beside the local one.
+    """
+
+    terse_name: ClassVar[str]  # the game's name in terse prompts
+
+    def __init__(
+        self,
+        tasks: Tasks[Task],
+        *,
+        num_agents: int = 2,
+        max_turns: int = 4,
+        prompt: Literal["full", "terse"] = "full",
+        team_weight: float = 1.0,
+        render_mode: str | None = None,
+    ):
+        if num_agents not in (1, 2):
+            raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
+        if prompt not in ("full", "terse"):
+            raise ConfigError(f"prompt must be 'full' or 'terse', got {prompt!r}")
+        super().__init__(
+            [PROPOSER, PLANNER] if num_agents == 2 else ["planner_0"],
+            max_turns=max_turns,
+            team_weight=team_weight,
+            render_mode=render_mode,
+        )
+        self.tasks = tasks
+        self.prompt_style = prompt
+        self.episode: Play[Task, World]
+
+    # What a game supplies
+
+    def start(self, task: Task) -> World:
+        """The world at the start."""
+        raise NotImplementedError
+
+    def parse(self, text: str) -> Plan:
+        """The plan in a text of at most 20,000 characters; raises :class:`Malformed`."""
+        raise NotImplementedError
+
+    def carry_out(self, world: World, plan: Plan) -> Played[World]:
+        """What ``plan`` does to ``world``."""
+        raise NotImplementedError
+
+    def progress(self, world: World) -> float:
+        """From 0 (no nearer than at the start) to 1 (solved, and only then)."""
+        raise NotImplementedError
+
+    def draw(self, world: World) -> str:
+        """The world as lines of characters."""
+        raise NotImplementedError
+
+    def write(self, plan: Plan) -> str:
+        """A plan in its normal written form, as the planner is shown it."""
+        raise NotImplementedError
+
+    def rules(self) -> str:
+        """The task, the symbols of :meth:`draw`, and the answer format, in words."""
+        raise NotImplementedError
+
+    def fingerprint(self, task: Task) -> str:
+        """The task as text, from which its id in ``infos`` is made."""
+        raise NotImplementedError
+
+    # TextEnv's side
+
+    def begin(self, rng: random.Random, task: int | None) -> None:
+        chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
+        self.episode = Play(chosen, self.start(chosen))
+
+    def describe(self) -> Mapping[str, Any]:
+        fingerprint = self.fingerprint(self.episode.task)
+        return {
+            "source": self.tasks.source,
+            "split": self.tasks.split,
+            "tasks": self.tasks.count,
+            "task_id": hashlib.sha256(fingerprint.encode()).hexdigest()[:16],
+        }
+
+    def play(self, agent: str, text: str) -> Outcome:
+        play = self.episode
+        error = None
+        plan: Plan | None = None
+        try:
+            if len(text) > MAX_ANSWER_CHARS:
+                raise Malformed(f"answer longer than {MAX_ANSWER_CHARS} characters")
+            plan = self.parse(text)
+            played = self.carry_out(play.world, plan)
+            if not played.legal:
+                error = f"illegal: {played.report}"
+        except Malformed as malformed:
+            played = Played(play.world, False, f"malformed answer: {malformed}", "malformed")
+            error = f"malformed: {malformed}"
+
+        value = self.progress(played.world)
+        score = {
+            "format": LOCAL_WEIGHTS["format"] * (plan is not None),
+            "legal": LOCAL_WEIGHTS["legal"] * played.legal,
+            "quality": LOCAL_WEIGHTS["quality"] * value,
+        }
+        before = play.scores.get(agent, dict.fromkeys(score, 0.0))
+        local = {agent: {name: score[name] - before[name] for name in score}}
+        scores = {**play.scores, agent: score}
+        report = played.terse if self.prompt_style == "terse" else played.report
+        feedback = {**play.feedback, agent: report}
+        errors = {agent: error} if error else {}
+
+        if agent == PROPOSER:
+            candidate = self.write(plan) if plan is not None else None
+            self.episode = replace(
+                play, candidate=candidate, outcome=report, feedback=feedback, scores=scores
+            )
+            return Outcome(local=local, errors=errors)
+
+        self.success = value == 1.0
+        self.episode = Play(
+            play.task, played.world, feedback=feedback, scores=scores, progress=value
+        )
+        return Outcome(
+            team=value - play.progress, local=local, done=self.success, errors=errors
+        )
+
+    def prompt(self, agent: str) -> str:
+        return self._terse(agent) if self.prompt_style == "terse" else self._full(agent)
+
+    def board(self) -> str:
+        return self.draw(self.episode.world)
+
+    # Prompts
+
+    def _full(self, agent: str) -> str:
+        play = self.episode
+        if agent == PROPOSER:
+            role = (
+                "You are the proposer. Write a plan; it is simulated and shown to the planner, "
+                "who decides what is carried out."
+            )
+        elif agent == PLANNER:
+            role = (
+                "You are the planner. What you answer is carried out. A proposer has written a "
+                "candidate plan, shown below with what its simulation gave: commit it or a better one."
+            )
+        else:
+            role = "You are the planner. What you answer is carried out."
+        lines = [role, "", self.rules(), ""]
+        lines += [f"Round {self._round()} of {self.max_turns}. The current state:", ""]
+        lines += [self.draw(play.world), ""]
+        if agent == PLANNER and play.outcome is not None:
+            candidate = "no plan could be read" if play.candidate is None else play.candidate
+            lines += [f"Candidate plan:\n{candidate}", f"Its simulation: {play.outcome}", ""]
+        if agent in play.feedback:
+            lines += [f"Your last answer: {play.feedback[agent]}", ""]
+        return "\n".join([*lines, "Your answer:"])
+
+    def _terse(self, agent: str) -> str:
+        play = self.episode
+        role = agent.partition("_")[0]
+        lines = [f"{self.terse_name} {role} {self._round()}/{self.max_turns}", self.draw(play.world)]
+        if agent == PLANNER and play.outcome is not None:
+            lines += ["candidate", play.candidate or "none", play.outcome]
+        if agent in play.feedback:
+            lines += [f"last {play.feedback[agent]}"]
+        return "\n".join([*lines, "answer\n"])
+
+    def _round(self) -> int:
+        return min(self.turn + 1, self.max_turns)

@@ -1,0 +1,48 @@
+"""The errors that llmzoo raises, all of them a programmer's to mend.
+
+What a model writes never raises: it is scored, and named in ``infos[agent]["error"]``.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class LlmzooError(Exception):
+    """Base class of every error raised by llmzoo on purpose."""
+
+
+class UnknownNameError(LlmzooError, KeyError):
+    """A name (environment id, learner, option) that is not known."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]):
+        known = sorted(known)
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        super().__init__(f"unknown {kind} {name!r}.{hint} Known: {', '.join(known)}")
+
+    def __str__(self) -> str:  # KeyError would print the repr of the message
+        return str(self.args[0])
+
+
+class MissingExtraError(LlmzooError, ImportError):
+    """Something needs packages that the core install leaves out."""
+
+    def __init__(self, what: str, extra: str, missing: str | None = None):
+        found = f" (no module named {missing!r})" if missing else ""
+        super().__init__(
+            f"{what} needs the extra {extra!r}{found}: pip install 'llmzoo-marl[{extra}]'"
+        )
+
+
+class ConfigError(LlmzooError, ValueError):
+    """A configuration whose values cannot be used."""
+
+
+class DivergedError(LlmzooError, ArithmeticError):
+    """Training produced a loss or a gradient that is not finite."""
+
+
+class CheckpointError(LlmzooError, RuntimeError):
+    """A checkpoint that is absent, incomplete, or of another run."""

@@ -1,0 +1,106 @@
+"""What a rollout records: plain frozen data, with no behaviour beyond views.
+
+A :class:`Group` is one prompt and its K answers. It is the unit of sampling (the prompt is read
+once for all K), of credit (a baseline is computed inside a group and nowhere else) and of the
+update. The K prompts are identical by construction, so no baseline can mix agents, turns or tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """One answer of a policy.
+
+    ``ids`` and ``logprobs`` are as sampled, the end-of-sequence token included; both are empty
+    where no model with known probabilities wrote the text (a scripted seat, a person, a failed
+    call), and such a completion is never trained on. ``truncated``: the token limit cut it off.
+    """
+
+    text: str
+    prompt_ids: tuple[int, ...] = ()
+    ids: tuple[int, ...] = ()
+    logprobs: tuple[float, ...] = ()
+    truncated: bool = False
+
+    @property
+    def trainable(self) -> bool:
+        return len(self.ids) > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """One action of one agent in an episode.
+
+    ``turn`` counts this agent's own decisions from 0. ``reward`` is what was paid between this
+    action and the agent's next visit. ``paid_after`` gives each payment its time: pairs of (index
+    in the episode's decisions after which it was paid, amount); the amounts sum to ``reward``.
+    """
+
+    agent: str
+    turn: int
+    observation: str
+    completion: Completion
+    reward: float
+    paid_after: tuple[tuple[int, float], ...] = ()
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """One finished episode; ``decisions`` are in the order in which they were taken."""
+
+    env_id: str
+    seed: int
+    decisions: tuple[Decision, ...]
+    terminated: bool
+    truncated: bool
+    success: bool
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(decision.agent for decision in self.decisions))
+
+    def of(self, agent: str) -> tuple[Decision, ...]:
+        """This agent's decisions, in order."""
+        return tuple(d for d in self.decisions if d.agent == agent)
+
+    def returns(self, gamma: float = 1.0) -> tuple[float, ...]:
+        """The discounted return of every decision, aligned with ``decisions``.
+
+        A payment counts for each earlier decision of the same agent, discounted by the number of
+        the agent's own turns that lie between: gamma**0 for what is paid before its next turn.
+        """
+        returns = [0.0] * len(self.decisions)
+        for agent in self.agents:
+            following = 0.0
+            for index in reversed(range(len(self.decisions))):
+                if self.decisions[index].agent == agent:
+                    following = self.decisions[index].reward + gamma * following
+                    returns[index] = following
+        return tuple(returns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """K completions of one prompt by one agent, with a return each.
+
+    ``key`` names the prompt's place: (seed, turn, agent, ...), unique in a batch. ``greedy`` is
+    the return of the policy's greedy completion of the same prompt, where the rollout asked for it.
+    """
+
+    agent: str
+    turn: int
+    key: tuple[Any, ...]
+    prompt_ids: tuple[int, ...]
+    completions: tuple[Completion, ...]
+    returns: tuple[float, ...]
+    greedy: float | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.completions) != len(self.returns):
+            raise ValueError(f"{len(self.completions)} completions, {len(self.returns)} returns")

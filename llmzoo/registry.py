@@ -1,0 +1,175 @@
+"""Which environments exist, and how to make one.
+
+An environment is named by an id (``sudoku_v0``) and started lazily from a ``"module:attribute"``
+string. Packages of third parties add theirs through the entry-point group ``llmzoo.envs``
+(``my_env_v0 = my_package.my_env:env``), or at run time with :func:`register`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from typing import Any
+
+import pettingzoo
+from pettingzoo import AECEnv, ParallelEnv
+from pettingzoo.utils.conversions import aec_to_parallel, turn_based_aec_to_parallel
+
+from llmzoo.errors import MissingExtraError, UnknownNameError
+
+_GROUP = "llmzoo.envs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvSpec:
+    """One registered environment.
+
+    ``entry_point`` is ``"module:attribute"`` or a callable; called with keyword arguments it
+    returns an AEC environment. ``parallel_entry_point`` is the same for the parallel form; where
+    it is absent the AEC form is converted. ``extra`` names the extra that the module needs.
+    """
+
+    id: str
+    entry_point: str | Callable[..., AECEnv]
+    parallel_entry_point: str | Callable[..., ParallelEnv] | None = None
+    family: str = "other"
+    agents: tuple[str, ...] = ()
+    summary: str = ""
+    extra: str | None = None
+    kwargs: dict[str, Any] = field(default_factory=dict)
+
+
+_specs: dict[str, EnvSpec] = {}
+
+
+def register(
+    id: str,
+    entry_point: str | Callable[..., AECEnv],
+    *,
+    parallel_entry_point: str | Callable[..., ParallelEnv] | None = None,
+    family: str = "other",
+    agents: tuple[str, ...] = (),
+    summary: str = "",
+    extra: str | None = None,
+    kwargs: dict[str, Any] | None = None,
+) -> EnvSpec:
+    """Register an environment with llmzoo and, as ``llmzoo/name-vN``, with PettingZoo.
+
+    Raises ``ValueError`` for an id that does not end in ``_vN`` or is taken already.
+    """
+    name, _, version = id.rpartition("_v")
+    if not name or not version.isdigit():
+        raise ValueError(f"an environment id ends in _vN, such as 'my_task_v0'; got {id!r}")
+    if id in _specs:
+        raise ValueError(f"environment id {id!r} is already registered: {_specs[id].entry_point}")
+    new = EnvSpec(
+        id=id,
+        entry_point=entry_point,
+        parallel_entry_point=parallel_entry_point,
+        family=family,
+        agents=tuple(agents),
+        summary=summary,
+        extra=extra,
+        kwargs=dict(kwargs or {}),
+    )
+    _specs[id] = new
+    pettingzoo_id = f"llmzoo/{name}-v{version}"
+    pettingzoo.register("aec", pettingzoo_id, _Maker(id, make))
+    pettingzoo.register("parallel", pettingzoo_id, _Maker(id, parallel))
+    return new
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """What PettingZoo's registry calls: ``make`` or ``parallel`` with the id filled in."""
+
+    id: str
+    build: Callable[..., Any]
+
+    def __call__(self, **kwargs: Any) -> Any:
+        return self.build(self.id, **kwargs)
+
+
+def spec(id: str) -> EnvSpec:
+    """The :class:`EnvSpec` of an id; ``UnknownNameError`` names the nearest one otherwise."""
+    if id not in _specs:
+        _load_entry_points()
+    if id not in _specs:
+        raise UnknownNameError("environment", id, _specs)
+    return _specs[id]
+
+
+def list_envs(family: str | None = None) -> dict[str, str]:
+    """Ids, each with its one-line summary, in alphabetical order."""
+    _load_entry_points()
+    return {
+        id: s.summary for id, s in sorted(_specs.items()) if family is None or s.family == family
+    }
+
+
+def make(id: str, **kwargs: Any) -> AECEnv:
+    """The environment ``id`` in its AEC form.
+
+    ``kwargs`` are the environment's own arguments (see its page in the documentation). Raises
+    ``UnknownNameError`` for an unknown id and ``MissingExtraError`` where packages are missing.
+    """
+    env_spec = spec(id)
+    return _load(env_spec, env_spec.entry_point)(**{**env_spec.kwargs, **kwargs})
+
+
+def parallel(id: str, **kwargs: Any) -> ParallelEnv:
+    """The environment ``id`` in its parallel form.
+
+    In a task in turns (``metadata["is_parallelizable"]`` is false) a step takes the action of the
+    seat whose turn it is, ``infos[agent]["active_agent"]``, and ignores the others.
+    """
+    env_spec = spec(id)
+    if env_spec.parallel_entry_point is not None:
+        return _load(env_spec, env_spec.parallel_entry_point)(**{**env_spec.kwargs, **kwargs})
+    return to_parallel(make(id, **kwargs))
+
+
+def to_parallel(env: AECEnv) -> ParallelEnv:
+    """PettingZoo's own conversion, the one that fits how ``env`` takes its actions."""
+    if env.metadata.get("is_parallelizable", False):
+        return aec_to_parallel(env)
+    return turn_based_aec_to_parallel(env)
+
+
+def load_object(path: str) -> Any:
+    """Import ``"module:attribute"``."""
+    module, _, attribute = path.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _load(env_spec: EnvSpec, entry_point: str | Callable[..., Any]) -> Callable[..., Any]:
+    if not isinstance(entry_point, str):
+        return entry_point
+    try:
+        return load_object(entry_point)
+    except ModuleNotFoundError as error:
+        if env_spec.extra is None:
+            raise
+        raise MissingExtraError(
+            f"environment {env_spec.id!r}", env_spec.extra, error.name
+        ) from error
+
+
+_entry_points_loaded = False
+
+
+def _load_entry_points() -> None:
+    global _entry_points_loaded
+    if _entry_points_loaded:
+        return
+    _entry_points_loaded = True
+    for point in entry_points(group=_GROUP):
+        if point.name not in _specs:
+            register(
+                point.name,
+                point.value,
+                family="third-party",
+                summary=f"from {point.dist.name if point.dist else point.module}",
+            )

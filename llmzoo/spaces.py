@@ -1,0 +1,47 @@
+"""Text spaces: any string up to a length, and observations that PettingZoo's tests accept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Text
+
+_SAMPLE_CHARS = "UDLR0123456789 .,:[]()#\nabcdefghijklmnopqrstuvwxyzäß漢🙂"
+_SAMPLE_LENGTH = 64  # characters; a random megabyte would teach nobody anything
+
+
+class Observation(str):
+    """A ``str`` that carries the ``dtype`` of :class:`FreeText`.
+
+    PettingZoo 1.27's ``api_test`` compares ``observation.dtype`` with ``space.dtype``. A plain
+    ``str`` has none; this one does, and is otherwise a ``str`` in every way.
+    """
+
+    __slots__ = ()
+    dtype = np.dtype(str)
+
+
+class FreeText(Text):
+    """Every ``str`` of at most ``max_length`` characters: all of Unicode, the empty one included."""
+
+    def __init__(self, max_length: int = 1_000_000, *, seed: int | None = None):
+        super().__init__(max_length, min_length=0, charset=_SAMPLE_CHARS, seed=seed)
+        self.dtype = Observation.dtype
+
+    def contains(self, x: Any) -> bool:
+        return isinstance(x, str) and len(x) <= self.max_length
+
+    def sample(self, mask: Any = None, probability: Any = None) -> str:
+        """A short random text (at most 64 characters); masks mean nothing here and are ignored."""
+        length = int(self.np_random.integers(0, min(self.max_length, _SAMPLE_LENGTH) + 1))
+        picks = self.np_random.integers(0, len(_SAMPLE_CHARS), size=length)
+        return "".join(_SAMPLE_CHARS[i] for i in picks)
+
+    def __repr__(self) -> str:
+        return f"FreeText({self.max_length})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FreeText) and self.max_length == other.max_length
+
+    __hash__ = None  # type: ignore[assignment]  # as for every gymnasium space: compared by value

@@ -12,14 +12,15 @@ from llmzoo.registry import EnvSpec, list_envs, load_object, make, parallel, reg
 from llmzoo.version import __version__
 
 if TYPE_CHECKING:
-    from llmzoo.fit import evaluate, fit
+    from llmzoo.evaluation import evaluate
+    from llmzoo.training import fit
     from llmzoo.learners import list_learners
     from llmzoo.policies import oracle
 
 # loaded at first use, so that `import llmzoo` stays light
 _LAZY = {
-    "evaluate": "llmzoo.fit:evaluate",
-    "fit": "llmzoo.fit:fit",
+    "evaluate": "llmzoo.evaluation:evaluate",
+    "fit": "llmzoo.training:fit",
     "list_learners": "llmzoo.learners:list_learners",
     "oracle": "llmzoo.policies:oracle",
     "rollout": "llmzoo.rollout",

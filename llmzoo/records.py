@@ -60,6 +60,8 @@ class Episode:
     terminated: bool
     truncated: bool
     success: bool
+    totals: Mapping[str, float]  # everything that each agent was paid
+    info: Mapping[str, Any] = field(default_factory=dict)  # the last info of the first agent
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -104,3 +106,21 @@ class Group:
     def __post_init__(self) -> None:
         if len(self.completions) != len(self.returns):
             raise ValueError(f"{len(self.completions)} completions, {len(self.returns)} returns")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How one line of play ended: ``totals`` is what each agent was paid along it."""
+
+    seed: int
+    success: bool
+    totals: Mapping[str, float]
+    decisions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What a rollout gives a learner: groups to learn from, and how the played lines ended."""
+
+    groups: tuple[Group, ...]
+    endings: tuple[Ending, ...]

@@ -8,6 +8,8 @@ string. Packages of third parties add theirs through the entry-point group ``llm
 from __future__ import annotations
 
 import importlib
+import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
@@ -20,6 +22,7 @@ from pettingzoo.utils.conversions import aec_to_parallel, turn_based_aec_to_para
 from llmzoo.errors import MissingExtraError, UnknownNameError
 
 _GROUP = "llmzoo.envs"
+_ID = re.compile(r"(?P<name>[\w.-]+)_v(?P<version>[0-9]+)")  # what PettingZoo's registry takes too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +62,12 @@ def register(
 
     Raises ``ValueError`` for an id that does not end in ``_vN`` or is taken already.
     """
-    name, _, version = id.rpartition("_v")
-    if not name or not version.isdigit():
-        raise ValueError(f"an environment id ends in _vN, such as 'my_task_v0'; got {id!r}")
+    parts = _ID.fullmatch(id)
+    if parts is None:
+        raise ValueError(
+            "an environment id ends in _vN, such as 'my_task_v0', after letters, digits, "
+            f"'_', '.' or '-'; got {id!r}"
+        )
     if id in _specs:
         raise ValueError(f"environment id {id!r} is already registered: {_specs[id].entry_point}")
     new = EnvSpec(
@@ -75,7 +81,7 @@ def register(
         kwargs=dict(kwargs or {}),
     )
     _specs[id] = new
-    pettingzoo_id = f"llmzoo/{name}-v{version}"
+    pettingzoo_id = f"llmzoo/{parts['name']}-v{parts['version']}"
     pettingzoo.register("aec", pettingzoo_id, _Maker(id, make))
     pettingzoo.register("parallel", pettingzoo_id, _Maker(id, parallel))
     return new
@@ -166,10 +172,10 @@ def _load_entry_points() -> None:
         return
     _entry_points_loaded = True
     for point in entry_points(group=_GROUP):
-        if point.name not in _specs:
-            register(
-                point.name,
-                point.value,
-                family="third-party",
-                summary=f"from {point.dist.name if point.dist else point.module}",
-            )
+        if point.name in _specs:
+            continue
+        package = point.dist.name if point.dist else point.module
+        try:
+            register(point.name, point.value, family="third-party", summary=f"from {package}")
+        except ValueError as error:  # the other environments must not suffer from it
+            warnings.warn(f"entry point {point.name!r} of {package}: {error}", stacklevel=2)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
@@ -19,6 +20,8 @@ T = TypeVar("T")
 SPLITS = ("train", "test", "all")
 TEST_SHARE = 5  # one task in five is a test task
 _MAX_DRAWS = 5_000  # draws in a row without a new task before a generator counts as exhausted
+# environments in several threads share their tasks; one lock for all, since tasks are pickled
+_NUMBERING = threading.RLock()
 
 
 def split_of(canonical: str) -> str:
@@ -72,6 +75,12 @@ class Generated(Generic[T]):
     def __getitem__(self, index: int) -> T:
         if index < 0:
             raise IndexError(f"task numbers start at 0; got {index}")
+        if index >= len(self._found):
+            with _NUMBERING:
+                self._find(index)
+        return self._found[index]
+
+    def _find(self, index: int) -> None:
         misses = 0
         while len(self._found) <= index:
             task = self.sample(self._rng)
@@ -87,7 +96,6 @@ class Generated(Generic[T]):
             misses = 0
             self._seen.add(identity)
             self._found.append(task)
-        return self._found[index]
 
 
 class Listed(Generic[T]):

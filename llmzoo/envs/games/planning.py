@@ -185,9 +185,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         self.episode = Play(
             play.task, played.world, feedback=feedback, scores=scores, progress=value
         )
-        return Outcome(
-            team=value - play.progress, local=local, done=self.success, errors=errors
-        )
+        return Outcome(team=value - play.progress, local=local, done=self.success, errors=errors)
 
     def prompt(self, agent: str) -> str:
         return self._terse(agent) if self.prompt_style == "terse" else self._full(agent)
@@ -224,7 +222,10 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     def _terse(self, agent: str) -> str:
         play = self.episode
         role = agent.partition("_")[0]
-        lines = [f"{self.terse_name} {role} {self._round()}/{self.max_turns}", self.draw(play.world)]
+        lines = [
+            f"{self.terse_name} {role} {self._round()}/{self.max_turns}",
+            self.draw(play.world),
+        ]
         if agent == PLANNER and play.outcome is not None:
             lines += ["candidate", play.candidate or "none", play.outcome]
         if agent in play.feedback:

@@ -39,7 +39,7 @@ counts. The split is by content: mirror images, turns and renamings of digits st
 from __future__ import annotations
 
 import random
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, ClassVar, Literal
 
 from pettingzoo import AECEnv, ParallelEnv
@@ -149,6 +149,7 @@ class Sudoku(PlanningGame[SudokuTask, World, tuple[scoring.Fill, ...]]):
         return oracle.amateur(self.episode.task, rng)
 
 
+@lru_cache(maxsize=32)  # environments with the same arguments share their tasks
 def _tasks(size: int, clues: tuple[int, int], split: str, source: str) -> Tasks[SudokuTask]:
     if source == "generator":
         return Generated(

@@ -12,7 +12,7 @@ BLANK = "."
 
 Fill = tuple[int, int, int]  # row, column, value
 
-_LIST = re.compile(r"\[\s*\d{1,2}(?:\s*,\s*\d{1,2})*\s*\]")
+_LIST = re.compile(r"\[\s*[0-9]{1,2}(?:\s*,\s*[0-9]{1,2})*\s*\]")  # \d takes other scripts' digits
 _NOISE = re.compile(r"[\s|,\[\]]+")
 _FENCE = re.compile(r"```[a-zA-Z]*\n?")
 

@@ -1,0 +1,5 @@
+"""Where the work runs. Today: this process."""
+
+from llmzoo.engine.local import LocalEngine
+
+__all__ = ["LocalEngine"]

@@ -1,0 +1,182 @@
+"""# Plan path
+
+Two agents find a way through a grid with walls. The proposer writes a path, which is walked in
+simulation and shown; the planner reads where it leads and commits a path. Where that ends, the next
+round begins.
+
+| | |
+|---|---|
+| id | `plan_path_v0` |
+| agents | `proposer_0`, then `planner_1`; with `num_agents=1`: `planner_0` |
+| observation, action | text |
+| rounds | at most `max_turns` (4) |
+| success | standing on the goal |
+
+**The grid.** `@` where you are, `G` the goal, `#` a wall, `.` floor; nothing lies outside it.
+
+**Actions.** Moves `U`, `D`, `L`, `R` (up, down, left, right) as a string, `UURRD`, or a list,
+`[U, U, R]`; prose and code fences around them do not matter (see `llmzoo.envs.games.moves`). A walk
+ends at the goal, or before the first move that hits a wall or leaves the grid; what went before
+stays. At most 1000 moves.
+
+**Rewards** (potential-based, gamma 1; see `llmzoo.envs.games.planning`).
+
+| part | who | worth over an episode |
+|---|---|---|
+| team | both | the share of the way done: (d_start - d_now) / d_start, at least 0 |
+| format | own answer | 0.1 if moves can be read |
+| legal | own answer | 0.1 if every move was possible |
+| quality | own answer | 0.8 x the share of the way done after it |
+
+d is the length of a shortest path to the goal, around the walls.
+
+**Arguments.** `size` (10; `height` and `width` where the grid is not square, 2 to 30 each),
+`density` (0.22, probability that a cell is a wall), `min_distance` (4, least number of moves from
+start to goal), `num_agents`, `max_turns`, `prompt` ("full" or "terse"), `team_weight`, `split`
+("train", "test", "all"), `source` ("generator", or a file of JSON lines with `grid`: lines of `#`,
+`.`, one `S` and one `G`), `render_mode`.
+
+**Tasks.** The goal of every grid can be reached. The split is by content: mirror images and turns
+stay together.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+import random
+from functools import lru_cache, partial
+from typing import Any, ClassVar, Literal
+
+from pettingzoo import AECEnv, ParallelEnv
+
+from llmzoo.envs.base import ordered
+from llmzoo.envs.games.moves import parse_moves
+from llmzoo.envs.games.plan_path import oracle, scoring, tasks
+from llmzoo.envs.games.plan_path.tasks import PathTask, Position
+from llmzoo.envs.games.planning import PlanningGame, Played
+from llmzoo.envs.tasks import Generated, Listed, Tasks
+from llmzoo.registry import to_parallel
+
+
+class PlanPath(PlanningGame[PathTask, Position, str]):
+    """Path planning for one planner, or a proposer and a planner. The world is the position."""
+
+    metadata: ClassVar[dict[str, Any]] = {**PlanningGame.metadata, "name": "plan_path_v0"}
+    terse_name = "path"
+
+    def __init__(
+        self,
+        *,
+        size: int = 10,
+        height: int | None = None,
+        width: int | None = None,
+        density: float = 0.22,
+        min_distance: int = 4,
+        split: str = "train",
+        source: str = "generator",
+        num_agents: int = 2,
+        max_turns: int = 4,
+        prompt: Literal["full", "terse"] = "full",
+        team_weight: float = 1.0,
+        render_mode: str | None = None,
+    ):
+        sides = size if height is None else height, size if width is None else width
+        super().__init__(
+            _tasks(*sides, density, min_distance, split, source),
+            num_agents=num_agents,
+            max_turns=max_turns,
+            prompt=prompt,
+            team_weight=team_weight,
+            render_mode=render_mode,
+        )
+
+    def start(self, task: PathTask) -> Position:
+        return task.start
+
+    def parse(self, text: str) -> str:
+        return parse_moves(text)
+
+    def carry_out(self, world: Position, plan: str) -> Played[Position]:
+        task = self.episode.task
+        walk = scoring.walk(task, world, plan)
+        if walk.end == task.goal:
+            return Played(walk.end, True, "goal reached: solved", "solved")
+        row, column = walk.end[0] + 1, walk.end[1] + 1
+        if walk.blocked is None:
+            return Played(
+                walk.end,
+                True,
+                f"every move was made; it ends at row {row}, column {column}, not at the goal",
+                f"at {row} {column}",
+            )
+        move = plan[walk.blocked - 1]
+        return Played(
+            walk.end,
+            False,
+            f"move {walk.blocked} ({move}) was blocked; it ends at row {row}, column {column}",
+            f"at {row} {column} blocked {walk.blocked}",
+        )
+
+    def progress(self, world: Position) -> float:
+        return scoring.progress(self.episode.task, world)
+
+    def draw(self, world: Position) -> str:
+        return scoring.draw(self.episode.task, world)
+
+    def write(self, plan: str) -> str:
+        return plan
+
+    def rules(self) -> str:
+        return (
+            "Task: walk from @ to G. A dot is floor, # is a wall; nobody can leave the grid. "
+            "U, D, L and R go one cell up, down, left and right. The walk ends at the goal, or "
+            "before the first move that is blocked; the next round begins where it ended. Rows "
+            "count from the top, columns from the left, both from 1.\n"
+            "Answer with the moves, such as UURRD."
+        )
+
+    def fingerprint(self, task: PathTask) -> str:
+        return task.grid
+
+    def expert(self, agent: str) -> str:
+        return oracle.expert(self.episode.task, self.episode.world)
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        return oracle.amateur(self.episode.task, self.episode.world, rng)
+
+
+def _tasks(
+    height: int, width: int, density: float, min_distance: int, split: str, source: str
+) -> Tasks[PathTask]:
+    if source != "generator":
+        return Listed(tasks.read_file(source), tasks.canonical, split=split, source=source)
+    tasks.check_arguments(height, width, density, min_distance)
+    return _generated(height, width, density, min_distance, split)
+
+
+@lru_cache(maxsize=32)  # environments with the same arguments share their tasks
+def _generated(
+    height: int, width: int, density: float, min_distance: int, split: str
+) -> Generated[PathTask]:
+    return Generated(
+        partial(tasks.draw, height=height, width=width, density=density, min_distance=min_distance),
+        tasks.canonical,
+        split=split,
+        name=f"plan_path {height}x{width}, density {density}, min_distance {min_distance}",
+    )
+
+
+def raw_env(**kwargs: Any) -> PlanPath:
+    """The environment without PettingZoo's order-enforcing wrapper."""
+    return PlanPath(**kwargs)
+
+
+def env(**kwargs: Any) -> AECEnv:
+    """The AEC form."""
+    return ordered(raw_env(**kwargs))
+
+
+def parallel_env(**kwargs: Any) -> ParallelEnv:
+    """The parallel form: each step takes the action of the seat whose turn it is."""
+    return to_parallel(env(**kwargs))

@@ -1,0 +1,46 @@
+"""Scripted walkers: an expert, and an amateur who errs as people do."""
+
+from __future__ import annotations
+
+import random
+
+from llmzoo.envs.games.moves import DELTAS
+from llmzoo.envs.games.plan_path.tasks import PathTask, Position
+
+_ORDER = "UDLR"
+
+
+def expert(task: PathTask, position: Position) -> str:
+    """A shortest path: at each cell the first of U, D, L, R that brings the goal one move nearer."""
+    moves = []
+    row, column = position
+    while (row, column) != task.goal:
+        nearer = task.distance((row, column)) - 1
+        for move in _ORDER:
+            cell = row + DELTAS[move][0], column + DELTAS[move][1]
+            if task.is_open(cell) and task.distance(cell) == nearer:
+                moves.append(move)
+                row, column = cell
+                break
+    return "".join(moves)
+
+
+def amateur(task: PathTask, position: Position, rng: random.Random) -> str:
+    """A sloppy plan, never empty: a right beginning, and then straight for the goal as if there
+    were no walls, or no more; or a right plan with one move mistaken or forgotten."""
+    path = expert(task, position)
+    slip = rng.choice(("straight", "short", "mistaken", "forgotten"))
+    place = rng.randrange(len(path))
+    if slip == "straight":
+        row, column = position
+        for move in path[:place]:
+            row, column = row + DELTAS[move][0], column + DELTAS[move][1]
+        down, right = task.goal[0] - row, task.goal[1] - column
+        legs = ["D" * down + "U" * -down, "R" * right + "L" * -right]
+        rng.shuffle(legs)
+        return path[:place] + "".join(legs)
+    if slip == "short":
+        return path[: max(1, place)]
+    if slip == "mistaken":
+        return path[:place] + rng.choice(_ORDER.replace(path[place], "")) + path[place + 1 :]
+    return path[:place] + path[place + 1 :] or path

@@ -1,0 +1,103 @@
+"""A level as bit masks, and the tables that depend on nothing but its walls and goals.
+
+Cell ``row * width + column`` is bit ``1 << cell`` of a mask. Every cell that the player can reach
+lies inside the outer wall, so a shift by 1 or by ``width`` never leaves the board.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+WALL, FLOOR, GOAL, BOX, BOX_ON_GOAL, PLAYER, PLAYER_ON_GOAL = "# .$*@+"
+NEVER = 1 << 30  # the push distance of a cell from which a box cannot reach the goal
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The fixed parts of a level and its start.
+
+    ``floor``: cells that the player can reach once boxes are out of the way. ``dead``: the floor
+    cells from which a single box on the empty board cannot be pushed to any goal. ``distances[g]``
+    has, for every cell, the pushes from there to the g-th goal on the empty board (``NEVER`` where
+    there is no way), whichever side of the box the player stands on.
+    """
+
+    height: int
+    width: int
+    floor: int
+    goals: int
+    player: int  # a cell
+    boxes: int
+    distances: tuple[tuple[int, ...], ...]
+    dead: int
+    steps: dict[str, int]  # a move's change of the cell
+
+
+@lru_cache(maxsize=4096)
+def board_of(level: str) -> Board:
+    """The board of a valid level in XSB text, all lines of one length."""
+    width = level.index("\n")
+    cells = level.replace("\n", "")
+    walls = mask(cells, WALL)
+    goals = mask(cells, GOAL + BOX_ON_GOAL + PLAYER_ON_GOAL)
+    player = mask(cells, PLAYER + PLAYER_ON_GOAL)
+    everything = (1 << len(cells)) - 1
+    floor = flood(player, everything & ~walls, width)
+    distances = tuple(_distances(1 << goal, floor, width, len(cells)) for goal in bits(goals))
+    dead = floor
+    for cell in bits(floor):
+        if any(distance[cell] < NEVER for distance in distances):
+            dead &= ~(1 << cell)
+    return Board(
+        height=len(cells) // width,
+        width=width,
+        floor=floor,
+        goals=goals,
+        player=player.bit_length() - 1,
+        boxes=mask(cells, BOX + BOX_ON_GOAL),
+        distances=distances,
+        dead=dead,
+        steps={"U": -width, "D": width, "L": -1, "R": 1},
+    )
+
+
+def mask(cells: str, symbols: str) -> int:
+    """The cells that hold one of ``symbols``."""
+    return sum(1 << cell for cell, symbol in enumerate(cells) if symbol in symbols)
+
+
+def bits(mask: int) -> Iterator[int]:
+    """The cells of a mask, in order."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+def flood(start: int, free: int, width: int) -> int:
+    """The part of ``free`` that is connected to ``start`` (which belongs to it)."""
+    while True:
+        grown = (start | start << 1 | start >> 1 | start << width | start >> width) & free
+        if grown == start:
+            return start
+        start = grown
+
+
+def _distances(goal: int, floor: int, width: int, cells: int) -> tuple[int, ...]:
+    distances = [NEVER] * cells
+    reached = layer = goal
+    pushes = 0
+    left, right = floor & floor << 1, floor & floor >> 1  # cells with floor beside them
+    above, below = floor & floor << width, floor & floor >> width
+    while layer:
+        for cell in bits(layer):
+            distances[cell] = pushes
+        # a push reversed: the box follows the player, who needs a further floor cell
+        layer = (
+            layer >> 1 & left | layer << 1 & right | layer >> width & above | layer << width & below
+        ) & ~reached
+        reached |= layer
+        pushes += 1
+    return tuple(distances)

@@ -1,0 +1,152 @@
+"""Scripted sokoban players: a push-optimal solver, and an amateur who errs as people do."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from functools import lru_cache
+
+from llmzoo.envs.games.sokoban import scoring
+from llmzoo.envs.games.sokoban.board import NEVER, Board, bits, board_of, flood
+from llmzoo.envs.games.sokoban.scoring import World
+from llmzoo.envs.games.sokoban.tasks import SokobanTask
+
+NODE_LIMIT = 50_000  # positions expanded; a few seconds on 10x10 boards with 4 boxes
+
+_OPPOSITE = {"U": "D", "D": "U", "L": "R", "R": "L"}
+
+Push = tuple[int, int]  # the box's cell and the step it makes
+
+
+def solve(task: SokobanTask | World, limit: int = NODE_LIMIT) -> str | None:
+    """Moves that solve the level with the fewest pushes, or None: unsolvable, or over the limit."""
+    return _solve(scoring.start(task.level) if isinstance(task, SokobanTask) else task, limit)
+
+
+def expert(world: World) -> str:
+    """Moves that solve the position; where none are found, one step that does no harm."""
+    solution = solve(world)
+    if solution is None:
+        tried = sorted("UDLR", key=lambda move: _cost_of(world, move))
+        return tried[0]
+    return solution[: scoring.MAX_MOVES]
+
+
+def amateur(world: World, rng: random.Random, slips: tuple[int, int] = (1, 3)) -> str:
+    """The expert's moves with one to three slips.
+
+    A slip is a detour (a step and back), a move mistaken for another, a step left out (so that a box
+    is pushed from the wrong side, or not at all), or stopping too early.
+    """
+    moves = list(expert(world))
+    for _ in range(rng.randint(*slips)):
+        place = rng.randrange(len(moves))
+        slip = rng.choice(("detour", "mistaken", "left out", "stop"))
+        other = rng.choice("UDLR")
+        if slip == "detour":
+            moves[place:place] = [other, _OPPOSITE[other]]
+        elif slip == "mistaken":
+            moves[place] = other
+        elif len(moves) > 1:
+            del moves[place or 1 : place + 1 if slip == "left out" else None]
+    return "".join(moves)
+
+
+def _cost_of(world: World, move: str) -> int:
+    """0 for a step of the player alone, 1 for a push, 2 for what is impossible."""
+    done = scoring.run(world, move)
+    return 2 if done.blocked else int(done.world.boxes != world.boxes)
+
+
+@lru_cache(maxsize=1024)
+def _solve(world: World, limit: int) -> str | None:
+    pushes = _fewest_pushes(world, limit)
+    if pushes is None:
+        return None
+    board = board_of(world.level)
+    names = {step: move for move, step in board.steps.items()}
+    player, boxes = world.player, world.boxes
+    moves = []
+    for cell, step in pushes:
+        moves += [names[s] for s in _walk(player, cell - step, board.floor & ~boxes, board)]
+        moves.append(names[step])
+        boxes ^= 1 << cell | 1 << cell + step
+        player = cell
+    return "".join(moves)
+
+
+def _fewest_pushes(world: World, limit: int) -> list[Push] | None:
+    """A* over (boxes, top-left cell within the player's reach)."""
+    board = board_of(world.level)
+    floor, width = board.floor, board.width
+    steps = tuple(board.steps.values())
+
+    def state(boxes: int, player: int) -> tuple[int, int]:
+        reach = flood(player, floor & ~boxes, width)
+        return boxes, reach & -reach
+
+    first = state(world.boxes, 1 << world.player)
+    made: dict[tuple[int, int], int] = {first: 0}
+    came: dict[tuple[int, int], tuple[tuple[int, int], Push]] = {}
+    queue = [(_least(world.level, world.boxes), 0, *first)]
+    expanded = 0
+    while queue and expanded < limit:
+        _, back, boxes, corner = heapq.heappop(queue)
+        here, pushes = (boxes, corner), -back
+        if boxes == board.goals:
+            path = []
+            while here != first:
+                here, push = came[here]
+                path.append(push)
+            return path[::-1]
+        if made[here] < pushes:
+            continue
+        expanded += 1
+        empty = floor & ~boxes
+        reach = flood(corner, empty, width)
+        safe = empty & ~board.dead
+        for step in steps:
+            if step > 0:
+                movable = boxes & reach << step & safe >> step
+            else:
+                movable = boxes & reach >> -step & safe << -step
+            for cell in bits(movable):
+                moved = boxes ^ (1 << cell | 1 << cell + step)
+                there = state(moved, 1 << cell)
+                if pushes + 1 >= made.get(there, NEVER):
+                    continue
+                left = _least(world.level, moved)
+                if left >= NEVER or scoring.lost_boxes(World(world.level, cell, moved)):
+                    continue
+                made[there] = pushes + 1
+                came[there] = here, (cell, step)
+                heapq.heappush(queue, (pushes + 1 + left, -pushes - 1, *there))
+    return None
+
+
+def _least(level: str, boxes: int) -> int:
+    """A lower bound of the pushes to a solution, which no single push lowers by more than one."""
+    if boxes.bit_count() <= scoring.EXACT:
+        return scoring.pushes_left(level, boxes)
+    distances = board_of(level).distances
+    return sum(min(distance[cell] for distance in distances) for cell in bits(boxes))
+
+
+def _walk(start: int, end: int, free: int, board: Board) -> list[int]:
+    """The steps of a shortest walk over ``free`` cells; there is one."""
+    came = {start: 0}
+    frontier = [start]
+    while end not in came:
+        following = []
+        for cell in frontier:
+            for step in board.steps.values():
+                to = cell + step
+                if to not in came and free >> to & 1:
+                    came[to] = step
+                    following.append(to)
+        frontier = following
+    path = []
+    while end != start:
+        path.append(came[end])
+        end -= came[end]
+    return path[::-1]

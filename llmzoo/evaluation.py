@@ -1,0 +1,135 @@
+"""The one evaluation loop, and the interval that goes with every success rate."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from pettingzoo import AECEnv
+
+from llmzoo import registry
+from llmzoo.errors import ConfigError
+from llmzoo.policies import ScriptedPolicy, load
+from llmzoo.policies.base import Policy, Request
+from llmzoo.records import Episode
+from llmzoo.rollout.episodes import episodes
+
+_AT_ONCE = 256  # episodes in lockstep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """What an evaluation found. ``success_ci95`` is the Wilson interval of the success rate."""
+
+    env: str
+    policy: str
+    split: str
+    source: str
+    decoding: str  # "sampled" or "greedy"
+    tasks: int
+    seed: int
+    success: float
+    success_ci95: tuple[float, float]
+    mean_return: Mapping[str, float]  # per agent, undiscounted
+    mean_turns: float  # decisions of the busiest agent
+    tokens: int  # sampled
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "success_ci95": list(self.success_ci95)}
+
+
+def wilson(successes: int, trials: int, z: float = 1.959964) -> tuple[float, float]:
+    """Wilson's score interval of a proportion (E. B. Wilson, 1927); z=1.96 for 95%."""
+    if trials == 0:
+        return 0.0, 1.0
+    rate = successes / trials
+    scale = 1 + z * z / trials
+    centre = (rate + z * z / (2 * trials)) / scale
+    half = z / scale * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def evaluate(
+    env: str | Callable[[], AECEnv],
+    policy: str | Policy | Mapping[str, Policy] | Callable[[str, str], str],
+    *,
+    tasks: int = 200,
+    split: str = "test",
+    seed: int = 0,
+    greedy: bool = False,
+    env_args: Mapping[str, Any] | None = None,
+) -> Evaluation:
+    """Play each of the first ``tasks`` tasks of a split once.
+
+    ``env``: an id, or a function that makes an AEC environment (then ``split`` only labels the
+    result, and episode i is the one of seed ``seed + i``). ``policy``: a name for
+    ``llmzoo.policies.load``, a policy, a policy for each seat, or a function
+    ``(observation, agent) -> answer``. A source with fewer tasks is played to its end.
+    """
+    if tasks < 1:
+        raise ConfigError(f"tasks must be at least 1, got {tasks}")
+    numbered = isinstance(env, str)
+    if isinstance(env, str):
+        env_fn: Callable[[], AECEnv] = partial(
+            registry.make, env, **{**(env_args or {}), "split": split}
+        )
+        env_id = env
+    else:
+        env_fn, env_id = env, str(env())
+    player, name = _player(policy)
+    played: list[Episode] = []
+    numbers = list(range(tasks))
+    if numbered:
+        first = env_fn()
+        first.reset(seed=seed)
+        count = next(iter(first.infos.values())).get("tasks")
+        numbers = numbers[: count or tasks]
+    started = time.monotonic()
+    for start in range(0, len(numbers), _AT_ONCE):
+        chunk = numbers[start : start + _AT_ONCE]
+        played += episodes(
+            env_fn,
+            player,
+            [seed + i for i in chunk],
+            tasks=chunk if numbered else None,
+            greedy=greedy,
+            env_id=env_id,
+        )
+    seconds = time.monotonic() - started
+    successes = sum(e.success for e in played)
+    agents = list(played[0].totals)
+    return Evaluation(
+        env=env_id,
+        policy=name,
+        split=split,
+        source=str(played[0].info.get("source", "environment")),
+        decoding="greedy" if greedy else "sampled",
+        tasks=len(played),
+        seed=seed,
+        success=successes / len(played),
+        success_ci95=wilson(successes, len(played)),
+        mean_return={a: sum(e.totals[a] for e in played) / len(played) for a in agents},
+        mean_turns=sum(max(len(e.of(a)) for a in e.agents) for e in played) / len(played),
+        tokens=sum(len(d.completion.ids) for e in played for d in e.decisions),
+        seconds=seconds,
+    )
+
+
+def _player(policy: Any) -> tuple[Policy | Mapping[str, Policy], str]:
+    if isinstance(policy, str):
+        return load(policy), policy
+    if isinstance(policy, Mapping):
+        return policy, ", ".join(f"{agent}: {p.name}" for agent, p in policy.items())
+    if isinstance(policy, ScriptedPolicy) or not callable(policy):
+        return policy, policy.name
+
+    def answer(request: Request) -> str:
+        return policy(request.observation, request.agent)
+
+    name = str(policy.__name__) if hasattr(policy, "__name__") else type(policy).__name__
+    return ScriptedPolicy(answer, name), name

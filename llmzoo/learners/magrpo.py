@@ -1,0 +1,24 @@
+"""MAGRPO: group-relative credit for joint actions (arXiv 2508.04652)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from llmzoo.advantages import mean_baseline
+from llmzoo.learners.joint import JointLearner
+from llmzoo.records import Group
+
+
+class MAGRPO(JointLearner):
+    """Credit: the return minus the group's mean return.
+
+    All returns of a group come from one prompt, so their mean estimates that prompt's value, and
+    what is left says which answer did better than this seat usually does here. Including the
+    answer's own return in the mean scales the gradient by (K-1)/K and leaves its direction.
+    ``normalize=True`` also divides by the group's standard deviation as in GRPO; it is off, as in
+    Dr. GRPO (arXiv 2503.20783), because it inflates prompts whose returns hardly differ.
+    """
+
+    def credit(self, group: Group) -> Tensor:
+        return mean_baseline(torch.tensor(group.returns))

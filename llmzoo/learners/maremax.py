@@ -1,0 +1,45 @@
+"""MAREMAX: the greedy completion as baseline (ReMax, arXiv 2310.10505)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from llmzoo.advantages import greedy_baseline, max_baseline
+from llmzoo.learners.base import GroupConfig
+from llmzoo.learners.joint import JointConfig, JointLearner
+from llmzoo.records import Group
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MAREMAXConfig(JointConfig):
+    """``greedy``: ReMax's own baseline; ``group_max``: the group's best return, also in use."""
+
+    baseline: Literal["greedy", "group_max"] = "greedy"
+
+
+class MAREMAX(JointLearner):
+    """Credit: the return minus the return of the joint greedy answer to the same prompt.
+
+    The greedy answer is the policy's best guess: an answer is made likelier only where it beat
+    that. It does not depend on the sampled answers, so the gradient stays unbiased. It costs one
+    more answer a prompt. ``group_max`` is biased: nothing is ever made likelier by itself, only
+    everything but the best made less likely.
+    """
+
+    Config: ClassVar[type[GroupConfig]] = MAREMAXConfig
+    config: MAREMAXConfig
+
+    @property
+    def needs_greedy(self) -> bool:  # type: ignore[override]
+        return self.config.baseline == "greedy"
+
+    def credit(self, group: Group) -> Tensor:
+        returns = torch.tensor(group.returns)
+        if self.config.baseline == "group_max":
+            return max_baseline(returns)
+        assert group.greedy is not None, "the rollout of this group had no greedy answer"
+        return greedy_baseline(returns, group.greedy)

@@ -1,0 +1,21 @@
+"""MARLOO: leave-one-out credit for joint actions (RLOO, arXiv 2402.14740)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from llmzoo.advantages import leave_one_out
+from llmzoo.learners.joint import JointLearner
+from llmzoo.records import Group
+
+
+class MARLOO(JointLearner):
+    """Credit: the return minus the mean return of the group's other answers.
+
+    The baseline does not contain the answer that it judges, so the gradient is unbiased in size as
+    well as in direction: K/(K-1) times MAGRPO's.
+    """
+
+    def credit(self, group: Group) -> Tensor:
+        return leave_one_out(torch.tensor(group.returns))

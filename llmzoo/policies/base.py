@@ -1,0 +1,105 @@
+"""A policy: text in, text out, for a batch of seats at once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from pettingzoo import AECEnv
+
+from llmzoo.records import Completion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A seat that waits for an answer.
+
+    ``env`` is the environment as it stands, for scripted players that look behind the prompt;
+    models read ``observation`` only. ``seed`` is this request's own, for scripted chance.
+    """
+
+    agent: str
+    observation: str
+    env: AECEnv
+    seed: int = 0
+
+
+class Policy(Protocol):
+    """Answers requests; one model may sit in several seats."""
+
+    name: str
+
+    def respond(
+        self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False
+    ) -> list[list[Completion]]:
+        """``k`` completions for each request, in order.
+
+        ``greedy``: the most likely answer instead of a sampled one (k must be 1); a policy that
+        knows no chance ignores it.
+        """
+        ...
+
+
+class ScriptedPolicy:
+    """A policy made of a function from a :class:`Request` to an answer."""
+
+    def __init__(self, answer: Callable[[Request], str], name: str = "scripted"):
+        self.name = name
+        self._answer = answer
+
+    def respond(
+        self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False
+    ) -> list[list[Completion]]:
+        return [
+            [Completion(text=self._answer(_nth(request, i))) for i in range(k)]
+            for request in requests
+        ]
+
+
+class Player:
+    """A scripted policy bound to one environment: ``player(observation, agent)`` gives an answer."""
+
+    def __init__(self, env: AECEnv, policy: ScriptedPolicy):
+        self.env = env
+        self.name = policy.name
+        self._policy = policy
+
+    def __call__(self, observation: str | None = None, agent: str | None = None) -> str:
+        """The answer of ``agent``, by default the one whose turn it is."""
+        agent = agent or self.env.agent_selection
+        seen = self.env.observe(agent) if observation is None else observation
+        request = Request(agent=agent, observation=seen or "", env=self.env)
+        return self.respond([request])[0][0].text
+
+    def respond(
+        self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False
+    ) -> list[list[Completion]]:
+        return self._policy.respond(requests, k, greedy=greedy)
+
+
+Seats = Mapping[str, Policy]
+
+
+def seat_policies(policy: Policy | Seats, agents: Sequence[str]) -> dict[str, Policy]:
+    """A policy for every seat: one for all, or a mapping that names each.
+
+    Raises ``ValueError`` naming the seats that a mapping leaves empty.
+    """
+    if not isinstance(policy, Mapping):
+        return dict.fromkeys(agents, policy)
+    missing = [agent for agent in agents if agent not in policy]
+    if missing:
+        raise ValueError(f"no policy for {', '.join(missing)}; the seats are {', '.join(agents)}")
+    return {agent: policy[agent] for agent in agents}
+
+
+def _nth(request: Request, i: int) -> Request:
+    """The request as the i-th of several answers sees it: with chance of its own."""
+    return request if i == 0 else replace(request, seed=request.seed + i * 1_000_003)
+
+
+def request_rng(request: Request) -> random.Random:
+    """A random stream that belongs to this request alone."""
+    return random.Random(f"{request.seed}/{request.agent}/{request.observation}")

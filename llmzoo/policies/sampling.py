@@ -1,0 +1,68 @@
+"""How tokens are drawn from logits: settings, and the distribution that they define."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """Sampling settings of a seat.
+
+    ``top_k=0`` and ``top_p=1.0`` switch these filters off. An answer ends with the
+    end-of-sequence token, with one of the ``stop`` strings (kept out of its text), or after
+    ``max_new_tokens`` (then it is marked truncated).
+    """
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+    top_k: int = 0
+    max_new_tokens: int = 256
+    stop: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.temperature <= 0:
+            raise ValueError(f"temperature must be above 0, got {self.temperature}; ask for greedy")
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p must be in (0, 1], got {self.top_p}")
+        if self.top_k < 0 or self.max_new_tokens < 1:
+            raise ValueError("top_k must be at least 0 and max_new_tokens at least 1")
+
+
+def warp(logits: Tensor, sampling: Sampling, keep: Tensor | None = None) -> Tensor:
+    """Log-probabilities of the distribution that is sampled from.
+
+    logits: [..., V]; returns float32 [..., V]. Tokens outside top-k or the top-p nucleus get
+    -inf. ``keep`` [...]: token ids that stay in whatever the filters say, so that tokens sampled
+    earlier keep a finite probability under updated weights.
+    """
+    scores = logits.float() / sampling.temperature
+    removed = None
+    if sampling.top_k and sampling.top_k < scores.shape[-1]:
+        kth = scores.topk(sampling.top_k, dim=-1).values[..., -1:]
+        removed = scores < kth
+        scores = scores.masked_fill(removed, float("-inf")) if keep is None else scores
+    if sampling.top_p < 1.0:
+        filtered = scores if removed is None else scores.masked_fill(removed, float("-inf"))
+        ordered, order = filtered.sort(dim=-1, descending=True)
+        probabilities = ordered.softmax(dim=-1)
+        before = probabilities.cumsum(dim=-1) - probabilities  # mass of what is more likely
+        outside = torch.zeros_like(before, dtype=torch.bool).scatter(
+            -1, order, before >= sampling.top_p
+        )
+        removed = outside if removed is None else removed | outside
+    if removed is not None:
+        if keep is not None:
+            removed = removed.scatter(-1, keep.unsqueeze(-1), False)
+        scores = scores.masked_fill(removed, float("-inf"))
+    return scores.log_softmax(dim=-1)
+
+
+def draw(logprobs: Tensor, generator: torch.Generator) -> Tensor:
+    """A token id per row of log-probabilities [N, V], by the Gumbel-max trick: [N]."""
+    uniform = torch.rand(logprobs.shape, generator=generator, device=logprobs.device)
+    gumbel = -torch.log(-torch.log(uniform.clamp_min(1e-20)).clamp_min(1e-20))
+    return (logprobs + gumbel).argmax(dim=-1)

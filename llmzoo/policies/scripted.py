@@ -1,0 +1,67 @@
+"""Players without a model: the expert, the amateur, random text, a person at the terminal."""
+
+from __future__ import annotations
+
+import sys
+
+from pettingzoo import AECEnv
+
+from llmzoo.policies.base import Player, Request, ScriptedPolicy, request_rng
+
+
+def expert() -> ScriptedPolicy:
+    """Each environment's own scripted expert, for any seat. It may look behind the prompt."""
+    return ScriptedPolicy(lambda request: request.env.unwrapped.expert(request.agent), "oracle")
+
+
+def amateur() -> ScriptedPolicy:
+    """Each environment's own sloppy player."""
+    return ScriptedPolicy(
+        lambda request: request.env.unwrapped.amateur(request.agent, request_rng(request)),
+        "amateur",
+    )
+
+
+def mixed(expert_share: float) -> ScriptedPolicy:
+    """The expert with probability ``expert_share`` at each decision, otherwise the amateur."""
+
+    def answer(request: Request) -> str:
+        rng = request_rng(request)
+        env = request.env.unwrapped
+        if rng.random() < expert_share:
+            return env.expert(request.agent)
+        return env.amateur(request.agent, rng)
+
+    return ScriptedPolicy(answer, f"mixed({expert_share})")
+
+
+def random_text() -> ScriptedPolicy:
+    """Short random strings of the action space's own alphabet."""
+
+    def answer(request: Request) -> str:
+        space = request.env.action_space(request.agent)
+        rng = request_rng(request)
+        space.seed(rng.randrange(2**31))
+        return space.sample()
+
+    return ScriptedPolicy(answer, "random")
+
+
+def human() -> ScriptedPolicy:
+    """A person who types; an empty line ends the answer, as does the end of the input."""
+
+    def answer(request: Request) -> str:
+        print(f"\n--- {request.agent} ---\n{request.observation}", flush=True)
+        lines: list[str] = []
+        for line in sys.stdin:
+            if not line.strip():
+                break
+            lines.append(line.rstrip("\n"))
+        return "\n".join(lines)
+
+    return ScriptedPolicy(answer, "human")
+
+
+def oracle(env: AECEnv) -> Player:
+    """The scripted expert of ``env``, playing every seat: ``env.step(player(observation, agent))``."""
+    return Player(env, expert())

@@ -1,0 +1,109 @@
+"""Plain episodes, many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pettingzoo import AECEnv
+
+from llmzoo.policies.base import Policy, Request, seat_policies
+from llmzoo.records import Completion, Decision, Episode
+from llmzoo.rollout.branching import deciders, is_over, succeeded
+from llmzoo.rollout.scheduler import Ask, Line, run
+
+
+@dataclass(slots=True)
+class _Open:
+    """A decision whose rewards are still coming in."""
+
+    agent: str
+    turn: int
+    observation: str
+    completion: Completion
+    payments: list[tuple[int, float]] = field(default_factory=list)
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+
+def episodes(
+    env_fn: Callable[[], AECEnv],
+    policy: Policy | Mapping[str, Policy],
+    seeds: Sequence[int],
+    *,
+    tasks: Sequence[int] | None = None,
+    greedy: bool = False,
+    env_id: str = "",
+) -> list[Episode]:
+    """Play one episode per seed.
+
+    ``tasks`` gives each its task number (``reset(options={"task": i})``). All episodes are played
+    in lockstep: each policy is called once a round with every seat that waits for it.
+    """
+    envs = [env_fn() for _ in seeds]
+    numbers = tasks if tasks is not None else [None] * len(seeds)
+    for env, seed, number in zip(envs, seeds, numbers, strict=True):
+        env.reset(seed=seed, options=None if number is None else {"task": number})
+    seats = seat_policies(policy, envs[0].possible_agents) if envs else {}
+    lines = [
+        play_episode(env, seed, greedy=greedy, env_id=env_id)
+        for env, seed in zip(envs, seeds, strict=True)
+    ]
+    return run(lines, seats)
+
+
+def play_episode(env: AECEnv, seed: int, *, greedy: bool = False, env_id: str = "") -> Line:
+    """A line of play from where ``env`` stands to the end; returns an :class:`Episode`."""
+    taken: list[_Open] = []
+    latest: dict[str, _Open] = {}
+    turns: dict[str, int] = {}
+    totals = dict.fromkeys(env.possible_agents, 0.0)
+    info: Mapping[str, Any] = {}
+    success = terminated = truncated = False
+    while not is_over(env):
+        agents = deciders(env)
+        requests = [
+            Request(agent=a, observation=env.observe(a) or "", env=env, seed=seed) for a in agents
+        ]
+        answers = yield [Ask(request, 1, greedy) for request in requests]
+        for agent, request, (completion,) in zip(agents, requests, answers, strict=True):
+            decision = _Open(agent, turns.get(agent, 0), str(request.observation), completion)
+            turns[agent] = decision.turn + 1
+            latest[agent] = decision
+            taken.append(decision)
+            env.step(completion.text)
+            decision.info = dict(env.infos.get(agent, {}))
+            for name, reward in env.rewards.items():
+                if reward:
+                    totals[name] += float(reward)
+                    if name in latest:
+                        latest[name].payments.append((len(taken) - 1, float(reward)))
+        info = dict(next(iter(env.infos.values()), {}))
+        success = succeeded(env)
+        terminated = any(env.terminations.values())
+        truncated = any(env.truncations.values())
+        while not is_over(env) and (
+            env.terminations[env.agent_selection] or env.truncations[env.agent_selection]
+        ):
+            env.step(None)
+    return Episode(
+        env_id=env_id,
+        seed=seed,
+        decisions=tuple(
+            Decision(
+                agent=d.agent,
+                turn=d.turn,
+                observation=d.observation,
+                completion=d.completion,
+                reward=sum(amount for _, amount in d.payments),
+                paid_after=tuple(d.payments),
+                info=d.info,
+            )
+            for d in taken
+        ),
+        terminated=terminated,
+        truncated=truncated,
+        success=success,
+        totals=totals,
+        info=info,
+    )

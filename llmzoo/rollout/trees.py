@@ -1,0 +1,264 @@
+"""Tree rollouts: K answers of one prompt, each tried in a copy of the episode.
+
+Both strategies are lines of play (see scheduler.py) that return a :class:`Batch`. Seats whose
+answers are not trained (scripted, frozen) answer once and form no group.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pettingzoo import AECEnv
+
+from llmzoo.envs.base import TEAM_PART
+from llmzoo.policies.base import Request
+from llmzoo.records import Batch, Completion, Ending, Group
+from llmzoo.rollout.branching import deciders, fork, is_over, succeeded
+from llmzoo.rollout.scheduler import Act, Ask, Line
+
+
+@dataclass(slots=True)
+class _Found:
+    """What one tree collects as it grows."""
+
+    seed: int
+    groups: list[Group] = field(default_factory=list)
+    endings: list[Ending] = field(default_factory=list)
+
+    def batch(self) -> Batch:
+        return Batch(groups=tuple(self.groups), endings=tuple(self.endings))
+
+
+def agent_turn_tree(
+    env: AECEnv,
+    seed: int,
+    *,
+    width: int,
+    trained: Collection[str],
+    select: Literal["greedy", "sample", "random"] = "greedy",
+    team_weight: float = 1.0,
+) -> Line:
+    """At every agent's turn, ``width`` answers to the same observation; one of them goes on.
+
+    Each answer is stepped in a fork and rewarded: ``team_weight`` x its team part + its local
+    parts, all as paid at that step (an environment without named parts: its plain reward). Then
+    one answer is carried out before the next agent acts: the best one (``greedy``), one drawn with
+    probability proportional to exp(reward) (``sample``), or any (``random``). In a simultaneous
+    task each seat's answers are tried beside the others' first answers.
+
+    The tree of AT-GRPO (PettingLLMs, arXiv 2510.11062).
+    """
+    found = _Found(seed)
+    rng = random.Random(f"{seed}/select")
+    totals = dict.fromkeys(env.possible_agents, 0.0)
+    turn = decisions = 0
+    success = False
+    while not is_over(env):
+        agents = deciders(env)
+        answers = yield [Ask(_request(env, a, seed), width if a in trained else 1) for a in agents]
+        first = tuple(completions[0].text for completions in answers)
+        chosen = list(first)
+        env_after = None
+        for seat, (agent, completions) in enumerate(zip(agents, answers, strict=True)):
+            joint = [(*first[:seat], c.text, *first[seat + 1 :]) for c in completions]
+            forks = [fork(env) for _ in joint]
+            paid = yield [Act(f, texts) for f, texts in zip(forks, joint, strict=True)]
+            scores = [
+                _mixed(f, agent, p, team_weight) for f, p in zip(forks, paid, strict=True)
+            ]
+            pick = _select(scores, select, rng)
+            chosen[seat] = completions[pick].text
+            if agent in trained:
+                found.groups.append(_group(agent, turn, seed, (turn,), completions, scores))
+            if len(agents) == 1:
+                env_after, paid_after = forks[pick], paid[pick]
+        if env_after is None:
+            env_after = fork(env)
+            paid_after = yield Act(env_after, tuple(chosen))
+        env = env_after
+        for agent, reward in paid_after.items():
+            totals[agent] += reward
+        success = succeeded(env)
+        decisions += len(agents)
+        turn += 1
+    found.endings.append(Ending(seed=seed, success=success, totals=totals, decisions=decisions))
+    return found.batch()
+
+
+def joint_tree(
+    env: AECEnv,
+    seed: int,
+    *,
+    width: int,
+    trained: Collection[str],
+    mode: Literal["align", "cross"] = "align",
+    gamma: float = 1.0,
+    expand: int | None = 1,
+    with_greedy: bool = False,
+) -> Line:
+    """At a node, ``width`` answers of every seat that chooses there; returns are means over what follows.
+
+    ``align`` pairs the g-th answers of all seats (``width`` joint actions); ``cross`` tries all
+    ``width**N`` combinations of the same answers and gives each answer the mean return over the
+    combinations that contain it. The return of a joint action is its reward + gamma x the mean
+    return of the node it leads to, discounted once for each turn of the agent's own.
+
+    ``expand``: how many of a node's children become nodes with ``width`` answers of their own
+    (None: all, the full tree of MAGRPO, arXiv 2508.04652, whose cost is ``width**depth``). The
+    others are played on with one answer a turn: an unbiased estimate of the same mean, at a cost
+    that grows with the square of the depth. ``with_greedy`` also tries the joint greedy answer at
+    each node and notes its return in the groups.
+    """
+    found = _Found(seed)
+    rng = random.Random(f"{seed}/expand")
+    tree = _JointTree(found, rng, width, frozenset(trained), mode, gamma, expand, with_greedy)
+    yield [tree.node(env, (), width, dict.fromkeys(env.possible_agents, 0.0), 0)]
+    return found.batch()
+
+
+@dataclass(slots=True)
+class _JointTree:
+    found: _Found
+    rng: random.Random
+    width: int
+    trained: frozenset[str]
+    mode: Literal["align", "cross"]
+    gamma: float
+    expand: int | None
+    with_greedy: bool
+
+    def node(
+        self,
+        env: AECEnv,
+        path: tuple[int, ...],
+        width: int,
+        paid_so_far: Mapping[str, float],
+        decisions: int,
+    ) -> Line:
+        """Play on from a state; returns each agent's mean return, as seen from its last decision."""
+        agents = deciders(env)
+        grouped = width > 1
+        requests = [_request(env, agent, self.found.seed) for agent in agents]
+        counts = [width if agent in self.trained else 1 for agent in agents]
+        answers: list[list[Completion]] = yield [
+            Ask(request, count) for request, count in zip(requests, counts, strict=True)
+        ]
+        joint = self._combinations(counts)
+        texts = [tuple(answers[s][i].text for s, i in enumerate(combo)) for combo in joint]
+        if grouped and self.with_greedy:
+            best = yield [Ask(request, 1, True) for request in requests]
+            texts.append(tuple(completions[0].text for completions in best))
+
+        forks = [fork(env) for _ in texts]
+        paid = yield [Act(f, t) for f, t in zip(forks, texts, strict=True)]
+        running = [j for j, f in enumerate(forks) if not is_over(f)]
+        totals = [
+            {a: paid_so_far[a] + p.get(a, 0.0) for a in paid_so_far} for p in paid
+        ]
+        for j, f in enumerate(forks):
+            if j not in running and j < len(joint):
+                self.found.endings.append(
+                    Ending(
+                        seed=self.found.seed,
+                        success=succeeded(f),
+                        totals=totals[j],
+                        decisions=decisions + len(agents),
+                    )
+                )
+        candidates = [j for j in running if j < len(joint)]
+        wide = candidates
+        if self.expand is not None and grouped:
+            wide = self.rng.sample(candidates, min(self.expand, len(candidates)))
+        values = yield [
+            self.node(
+                forks[j],
+                (*path, j),
+                width if j in wide else 1,
+                totals[j],
+                decisions + len(agents),
+            )
+            for j in running
+        ]
+        following = dict(zip(running, values, strict=True))
+        returns = [
+            {a: p.get(a, 0.0) + following.get(j, {}).get(a, 0.0) for a in paid_so_far}
+            for j, p in enumerate(paid)
+        ]
+        if grouped:
+            self._note_groups(agents, answers, joint, returns, path)
+        mean = {a: sum(returns[j][a] for j in range(len(joint))) / len(joint) for a in paid_so_far}
+        return {a: self.gamma * v if a in agents else v for a, v in mean.items()}
+
+    def _combinations(self, counts: Sequence[int]) -> list[tuple[int, ...]]:
+        """For each joint action the number of every seat's answer in it."""
+        if self.mode == "cross":
+            return list(itertools.product(*(range(count) for count in counts)))
+        return [tuple(min(g, c - 1) for c in counts) for g in range(max(counts))]
+
+    def _note_groups(
+        self,
+        agents: Sequence[str],
+        answers: Sequence[Sequence[Completion]],
+        joint: Sequence[tuple[int, ...]],
+        returns: Sequence[Mapping[str, float]],
+        path: tuple[int, ...],
+    ) -> None:
+        for seat, agent in enumerate(agents):
+            if agent not in self.trained:
+                continue
+            means = []
+            for i in range(len(answers[seat])):
+                having = [returns[j][agent] for j, combo in enumerate(joint) if combo[seat] == i]
+                means.append(sum(having) / len(having))
+            greedy = returns[len(joint)][agent] if self.with_greedy else None
+            self.found.groups.append(
+                _group(agent, len(path), self.found.seed, path, answers[seat], means, greedy)
+            )
+
+
+def _request(env: AECEnv, agent: str, seed: int) -> Request:
+    return Request(agent=agent, observation=env.observe(agent) or "", env=env, seed=seed)
+
+
+def _group(
+    agent: str,
+    turn: int,
+    seed: int,
+    path: tuple[Any, ...],
+    completions: Sequence[Completion],
+    returns: Sequence[float],
+    greedy: float | None = None,
+) -> Group:
+    return Group(
+        agent=agent,
+        turn=turn,
+        key=(seed, *path, agent),
+        prompt_ids=completions[0].prompt_ids,
+        completions=tuple(completions),
+        returns=tuple(returns),
+        greedy=greedy,
+    )
+
+
+def _mixed(env: AECEnv, agent: str, paid: Mapping[str, float], team_weight: float) -> float:
+    """The reward of ``agent`` with its team part weighted by ``team_weight``."""
+    reward = paid.get(agent, 0.0)
+    team = env.infos.get(agent, {}).get("reward_parts", {}).get(TEAM_PART, 0.0)
+    return reward + (team_weight - 1.0) * team
+
+
+def _select(scores: Sequence[float], select: str, rng: random.Random) -> int:
+    if select == "greedy":
+        return max(range(len(scores)), key=lambda i: scores[i])
+    if select == "random":
+        return rng.randrange(len(scores))
+    if select == "sample":
+        import math
+
+        top = max(scores)
+        return rng.choices(range(len(scores)), [math.exp(s - top) for s in scores])[0]
+    raise ValueError(f"select must be 'greedy', 'sample' or 'random', got {select!r}")

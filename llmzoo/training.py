@@ -1,0 +1,310 @@
+"""The one training loop: play, learn, measure, keep.
+
+A run folder holds ``config.json``, ``metrics.jsonl`` (a row an iteration, and rows of evaluations),
+TensorBoard files, ``before.json``, ``after.json``, ``curve.png`` and ``checkpoints/``.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from pettingzoo import AECEnv
+
+from llmzoo import checkpoints, registry
+from llmzoo.engine.local import LocalEngine
+from llmzoo.errors import CheckpointError, ConfigError
+from llmzoo.evaluation import evaluate
+from llmzoo.learners import learner_class
+from llmzoo.learners.base import GroupLearner
+from llmzoo.policies import SCRIPTED, load, load_model
+from llmzoo.policies.base import Policy
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.transformers import TINY, TransformersPolicy
+from llmzoo.progress import Progress
+from llmzoo.records import Batch
+from llmzoo.tracking import Tracker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitConfig:
+    """Everything that defines a run, but for the learner's own options."""
+
+    env: str = "sudoku_v0"
+    env_args: Mapping[str, Any] = field(default_factory=dict)
+    learner: str = "at_grpo"
+    learner_args: Mapping[str, Any] = field(default_factory=dict)
+    model: str = TINY  # "tiny", a local folder or a hub id
+    seats: Literal["shared", "separate"] | str = "shared"  # or the one seat that learns
+    others: str = "oracle"  # who plays the seats that do not learn
+    steps: int = 100  # iterations: one batch of play and its updates
+    envs: int = 16  # episodes started in each iteration
+    seed: int = 0
+    temperature: float = 1.0
+    top_p: float = 1.0
+    top_k: int = 0
+    max_new_tokens: int | None = None  # None: 48 for the embedded model, otherwise 256
+    eval_tasks: int = 200  # held-out tasks, before and after
+    eval_split: str = "test"
+    eval_every: int = 0  # iterations between evaluations in the run; 0: none
+    checkpoint_every: int = 20  # iterations; the last one is always kept
+
+    def __post_init__(self) -> None:
+        if self.steps < 1 or self.envs < 1 or self.checkpoint_every < 1:
+            raise ConfigError("steps, envs and checkpoint_every are at least 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitResult:
+    """What a run gave; ``before`` and ``after`` are evaluations with their greedy twin inside."""
+
+    run: str
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    steps: int
+    seconds: float
+    seats: Mapping[str, Policy] = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "run": self.run,
+            "before": dict(self.before),
+            "after": dict(self.after),
+            "steps": self.steps,
+            "seconds": round(self.seconds, 2),
+        }
+
+
+def fit(
+    learner: str | GroupLearner = "at_grpo",
+    env: str | Callable[[], AECEnv] = "sudoku_v0",
+    *,
+    out: str | Path,
+    resume: bool = False,
+    policies: Mapping[str, Policy] | None = None,
+    quiet: bool = False,
+    **settings: Any,
+) -> FitResult:
+    """Train on an environment and measure before and after.
+
+    ``learner``: a name (its options in ``learner_args``) or an object. ``env``: an id (its
+    arguments in ``env_args``), or a function that makes any AEC text environment. ``out``: the run
+    folder; a run is continued there with ``resume``, exactly as if it had never stopped, and an
+    existing one is refused without it. ``policies``: the policy of every seat, instead of
+    ``model`` and ``seats``; those that are ``TransformersPolicy`` learn. Further settings are the
+    fields of :class:`FitConfig`.
+    """
+    config = FitConfig(
+        **{
+            **settings,
+            "learner": learner if isinstance(learner, str) else type(learner).__name__,
+            "env": env if isinstance(env, str) else str(env()),
+        }
+    )
+    if isinstance(learner, str):
+        cls = learner_class(learner)
+        learner = cls(make_config(cls.Config, config.learner_args, f"learner {learner!r}"))
+    run = Path(out)
+    _prepare(run, config, resume)
+    env_args = {**learner.env_defaults, **config.env_args}
+    if config.model == TINY and isinstance(env, str) and registry.spec(env).family == "games":
+        env_args.setdefault("prompt", "terse")  # the only form that the embedded model can read
+    if isinstance(env, str):
+        env_fn: Callable[[], AECEnv] = partial(
+            registry.make, env, **{"split": "train", **env_args}
+        )
+    else:
+        env_fn = env
+    seats, learning = _seat(config, policies, env_fn().possible_agents)
+    engine = LocalEngine(learner, learning, seats, total_steps=config.steps)
+
+    def measure() -> dict[str, Any]:
+        for policy in learning.values():
+            policy.generator.manual_seed(config.seed)
+        measured = partial(
+            evaluate,
+            env,
+            seats,
+            tasks=config.eval_tasks,
+            split=config.eval_split,
+            seed=config.seed,
+            env_args={k: v for k, v in env_args.items() if k != "split"},
+        )
+        sampled = measured().to_dict()
+        best = measured(greedy=True)
+        greedy = {"success": best.success, "success_ci95": list(best.success_ci95)}
+        return {**sampled, "policy": config.model, "greedy": greedy}
+
+    started = time.monotonic()
+    first = 0
+    if resume:
+        newest = checkpoints.latest(run / "checkpoints")
+        if newest is not None:
+            first = checkpoints.load(newest, engine)
+    with Tracker(run, first) as tracker, Progress(config, first, quiet=quiet) as progress:
+        before = _once(run / "before.json", measure)
+        if first == 0:
+            tracker.evaluation(0, before)
+        progress.note(f"before: {_say(before)}")
+        for step in range(first, config.steps):
+            row = _iterate(engine, env_fn, config, step)
+            tracker.iteration(step + 1, row)
+            progress.advance(row)
+            done = step + 1 == config.steps
+            if done or (step + 1) % config.checkpoint_every == 0:
+                tracker.flush()
+                checkpoints.save(run / "checkpoints", engine, step + 1)
+            if config.eval_every and (step + 1) % config.eval_every == 0 and not done:
+                found = measure()
+                tracker.evaluation(step + 1, found)
+                progress.note(f"after {step + 1}: {_say(found)}")
+        after = measure()
+        tracker.evaluation(config.steps, after)
+        (run / "after.json").write_text(json.dumps(after, indent=2) + "\n")
+        progress.note(f"after: {_say(after)}")
+    from llmzoo.curves import plot_run
+
+    plot_run(run)
+    return FitResult(
+        run=str(run),
+        before=before,
+        after=after,
+        steps=config.steps,
+        seconds=time.monotonic() - started,
+        seats=seats,
+    )
+
+
+def make_config(cls: type, values: Mapping[str, Any], what: str) -> Any:
+    """A configuration dataclass from a mapping; an unknown key is refused with the nearest name."""
+    from dataclasses import fields
+
+    from llmzoo.errors import UnknownNameError
+
+    known = [f.name for f in fields(cls)]
+    for key in values:
+        if key not in known:
+            raise UnknownNameError(f"option of {what}", key, known)
+    return cls(**values)
+
+
+def _iterate(
+    engine: LocalEngine, env_fn: Callable[[], AECEnv], config: FitConfig, step: int
+) -> dict[str, Any]:
+    """One iteration. Its chance depends on the run's seed and its number only."""
+    rng = random.Random(f"{config.seed}/{step}")
+    for policy in engine.policies.values():
+        policy.generator.manual_seed(rng.getrandbits(48))
+    torch.manual_seed(rng.getrandbits(48))
+    seeds = [rng.getrandbits(31) for _ in range(config.envs)]
+    sampled_before = sum(p.tokens_sampled for p in engine.policies.values())
+    started = time.monotonic()
+    batch = engine.collect(env_fn, seeds)
+    played = time.monotonic()
+    learned = engine.update(batch, seed=step)
+    ended = time.monotonic()
+    tokens = sum(p.tokens_sampled for p in engine.policies.values()) - sampled_before
+    return {
+        **_outcomes(batch),
+        **learned,
+        "tokens": tokens,
+        "rollout_seconds": played - started,
+        "update_seconds": ended - played,
+        "tokens_per_second": tokens / max(1e-9, ended - started),
+    }
+
+
+def _outcomes(batch: Batch) -> dict[str, Any]:
+    completions = [c for group in batch.groups for c in group.completions]
+    agents = sorted({a for ending in batch.endings for a in ending.totals})
+    count = max(1, len(batch.endings))
+    return {
+        "success": sum(e.success for e in batch.endings) / count,
+        "return": {a: sum(e.totals[a] for e in batch.endings) / count for a in agents},
+        "groups": len(batch.groups),
+        "completions": len(completions),
+        "completion_tokens": sum(len(c.ids) for c in completions) / max(1, len(completions)),
+        "truncated": sum(c.truncated for c in completions) / max(1, len(completions)),
+    }
+
+
+def _seat(
+    config: FitConfig, given: Mapping[str, Policy] | None, agents: Sequence[str]
+) -> tuple[dict[str, Policy], dict[str, TransformersPolicy]]:
+    """The policy of every seat, and those that learn, by name."""
+    if given is not None:
+        seats = {agent: given[agent] for agent in agents}
+        learning: dict[str, TransformersPolicy] = {}
+        for agent, policy in seats.items():
+            if isinstance(policy, TransformersPolicy) and policy not in learning.values():
+                learning[agent] = policy
+        return seats, learning
+    limit = config.max_new_tokens or (48 if config.model == TINY else 256)
+    sampling = Sampling(
+        temperature=config.temperature,
+        top_p=config.top_p,
+        top_k=config.top_k,
+        max_new_tokens=limit,
+    )
+    new = partial(load_model, config.model, sampling=sampling, dtype="float32")
+    if config.seats == "shared":
+        shared = new()
+        return dict.fromkeys(agents, shared), {"policy": shared}
+    if config.seats == "separate":
+        own = {agent: new() for agent in agents}
+        return dict(own), own
+    if config.seats not in agents:
+        raise ConfigError(
+            f"seats is 'shared', 'separate' or one of {', '.join(agents)}; got {config.seats!r}"
+        )
+    learner = new()
+    other = load(config.others, **({} if config.others in SCRIPTED else {"sampling": sampling}))
+    return {a: learner if a == config.seats else other for a in agents}, {config.seats: learner}
+
+
+def _prepare(run: Path, config: FitConfig, resume: bool) -> None:
+    path = run / "config.json"
+    text = json.dumps(asdict(config), indent=2, default=str) + "\n"
+    if not resume:
+        if path.exists():
+            raise CheckpointError(f"{run} already holds a run: resume it, or choose another folder")
+        run.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return
+    if not path.exists():
+        raise CheckpointError(f"{run} holds no run to resume")
+    saved = json.loads(path.read_text())
+    now = json.loads(text)
+    changed = [k for k in now if k != "steps" and saved.get(k) != now[k]]
+    if changed:
+        raise CheckpointError(
+            f"{run} was started with other settings: "
+            + ", ".join(f"{k}={saved.get(k)!r} (now {now[k]!r})" for k in changed)
+        )
+    path.write_text(text)
+
+
+def _once(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What ``measure`` gives, kept in a file so that a resumed run has the same."""
+    if path.exists():
+        return json.loads(path.read_text())
+    found = measure()
+    partial_path = path.with_suffix(".writing")
+    partial_path.write_text(json.dumps(found, indent=2) + "\n")
+    partial_path.replace(path)
+    return found
+
+
+def _say(found: Mapping[str, Any]) -> str:
+    low, high = found["success_ci95"]
+    return (
+        f"success {found['success']:.1%} [{low:.1%}, {high:.1%}] sampled, "
+        f"{found['greedy']['success']:.1%} greedy, on {found['tasks']} {found['split']} tasks"
+    )

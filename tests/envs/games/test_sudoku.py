@@ -1,0 +1,311 @@
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+import llmzoo
+from llmzoo.envs.games.planning import Malformed
+from llmzoo.envs.games.sudoku import oracle, scoring, tasks
+from llmzoo.envs.games.sudoku.tasks import SudokuTask
+from llmzoo.envs.tasks import split_of
+from llmzoo.errors import ConfigError
+
+GRID = "1234341221434321"
+ROWS = ["1234", "3412", "2143", "4321"]
+LINES = "\n".join(ROWS)
+NINE = "123456789" "456789123" "789123456" "231564897" "564897231" "897231564" "312645978" "645978312" "978312645"  # fmt: skip
+
+
+def grid_of(text, size=4):
+    return scoring.fill_in("." * (size * size), scoring.parse(text, size))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LINES,
+        f"  {LINES}  \n\n",
+        f"```\n{LINES}\n```",
+        f"```text\n{LINES}\n```",
+        f"Here is my answer:\n{LINES}\nI hope it is right.",
+        "1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1",
+        "1 2 | 3 4\n3 4 | 1 2\n----+----\n2 1 | 4 3\n4 3 | 2 1",
+        "| 1 | 2 | 3 | 4 |\n| 3 | 4 | 1 | 2 |\n| 2 | 1 | 4 | 3 |\n| 4 | 3 | 2 | 1 |",
+        "1,2,3,4\r\n3,4,1,2\r\n2,1,4,3\r\n4,3,2,1\r\n",
+        "1234\n\n3412\n\n2143\n\n4321",
+        "[[1, 2, 3, 4], [3, 4, 1, 2], [2, 1, 4, 3], [4, 3, 2, 1]]",
+        '{"grid": [[1,2,3,4],[3,4,1,2],[2,1,4,3],[4,3,2,1]]}',
+        "[\n [1, 2, 3, 4],\n [3, 4, 1, 2],\n [2, 1, 4, 3],\n [4, 3, 2, 1]\n]",
+        f"The whole grid is {GRID}",
+        f"1111\n2222\n3333\n4444\nNo, that was wrong:\n{LINES}",
+        f"[1, 1, 4] comes to mind, but then\n{LINES}",
+    ],
+)
+def test_grids_that_can_be_read(text):
+    assert grid_of(text) == GRID
+
+
+@pytest.mark.parametrize(
+    ("text", "fills"),
+    [
+        ("[1, 2, 3]", [(1, 2, 3)]),
+        ("[1,2,3],[4,4,1]", [(1, 2, 3), (4, 4, 1)]),
+        ("[[1, 2, 3], [4, 4, 1]]", [(1, 2, 3), (4, 4, 1)]),
+        ("I put a 3 there: [ 1 , 2 , 3 ] and [1, 2, 3] once more", [(1, 2, 3), (1, 2, 3)]),
+        ("```json\n[[2, 2, 2]]\n```", [(2, 2, 2)]),
+        ("12..\n....\n.0._\n....", [(1, 1, 1), (1, 2, 2)]),
+        ("[3, 4] and [1, 1, 1, 1, 1] are no fills, [4, 1, 2] is", [(4, 1, 2)]),
+    ],
+)
+def test_fills_that_can_be_read(text, fills):
+    assert scoring.parse(text, 4) == tuple(fills)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "no 4x4 grid and no list of [row, column, value] in it"),
+        ("no idea", "no 4x4 grid"),
+        ("1234\n3412\n2143", "no 4x4 grid"),
+        ("1234\n3412\n2143\n432", "no 4x4 grid"),
+        ("1235\n3412\n2143\n4321", "no 4x4 grid"),
+        ("....\n....\n....\n....", "no 4x4 grid"),
+        ("12343412214343210", "no 4x4 grid"),
+        ("[1, 1]", "no 4x4 grid"),
+        ("[1, 1, 5]", "[1, 1, 5] has a number outside 1 to 4"),
+        ("[0, 1, 1]", "[0, 1, 1] has a number outside 1 to 4"),
+        ("[1, 1, 0]", "[1, 1, 0] has a number outside 1 to 4"),
+        ("[1, 99, 1]", "[1, 99, 1] has a number outside 1 to 4"),
+        ("[2, 3, 1] [2, 3, 4]", "row 2 column 3 is given two values"),
+        ("[-1, 1, 1]", "no 4x4 grid"),
+        ("١٢٣٤\n" * 4, "no 4x4 grid"),
+        ("[١, ٢, ٣]", "no 4x4 grid"),
+    ],
+)
+def test_malformed(text, reason):
+    with pytest.raises(Malformed) as error:
+        scoring.parse(text, 4)
+    assert str(error.value).startswith(reason)
+
+
+def test_nine_by_nine_is_read_in_every_form():
+    rows = [NINE[i : i + 9] for i in range(0, 81, 9)]
+    ruled = [" | ".join(" ".join(row[i : i + 3]) for i in (0, 3, 6)) for row in rows]
+    ruled.insert(6, "------+-------+------")
+    ruled.insert(3, "------+-------+------")
+    for text in (
+        "\n".join(rows),
+        "\n".join(ruled),
+        json.dumps([[int(digit) for digit in row] for row in rows]),
+        f"answer {NINE}",
+    ):
+        assert grid_of(text, 9) == NINE
+    assert scoring.parse("[9, 9, 9]", 9) == ((9, 9, 9),)
+
+
+def test_clashes_name_rows_columns_and_boxes():
+    assert scoring.clashes(GRID) == []
+    assert scoring.clashes("11" + "." * 14) == [("row", 1), ("box", 1)]
+    assert scoring.clashes("1......." + "1.......") == [("column", 1)]
+    assert scoring.clashes("." * 10 + "4..." + "4.") == [("column", 3), ("box", 4)]
+    assert scoring.clashes("." * 10 + "4....4") == [("box", 4)]
+    assert scoring.clashes("." * 9 + "4....4.") == []
+
+
+def test_progress_by_hand():
+    puzzle = "123434122143...."
+    solutions = (GRID,)
+    for row, share in (("....", 0), ("4...", 0.25), ("43..", 0.5), ("432.", 0.75), ("4321", 1)):
+        assert scoring.progress(puzzle, solutions, puzzle[:12] + row) == share
+    assert scoring.progress(puzzle, solutions, puzzle[:12] + "1111") == 0.25
+    assert scoring.progress(puzzle, solutions, puzzle[:12] + "4322") == 0.75
+
+
+def test_progress_follows_the_nearest_solution_and_is_1_for_each():
+    solutions = tuple(tasks.solve("." * 16, limit=288))
+    assert len(set(solutions)) == 288
+    for solution in solutions[::17]:
+        assert scoring.progress("." * 16, solutions, solution) == 1.0
+        one_short = "." + solution[1:]
+        assert scoring.progress("." * 16, solutions, one_short) == 15 / 16
+
+
+def test_progress_is_never_1_unless_solved():
+    """A solution that is not listed counts; a full grid that breaks a rule never does."""
+    assert scoring.progress("." * 16, (GRID,), "2143432112343412") == 1.0
+    assert scoring.progress("." * 16, (GRID,), "1" * 16) == 4 / 16
+
+
+def test_givens_are_never_overwritten():
+    env = llmzoo.make("sudoku_v0", num_agents=1)
+    for seed in range(20):
+        env.reset(seed=seed)
+        puzzle = env.unwrapped.episode.task.puzzle
+        rng = random.Random(seed)
+        while env.agents and not env.truncations["planner_0"] and not env.terminations["planner_0"]:
+            env.step("\n".join("".join(rng.choice("1234.") for _ in range(4)) for _ in range(4)))
+            grid = env.unwrapped.episode.world[1]
+            assert all(given in (".", digit) for given, digit in zip(puzzle, grid, strict=True))
+
+
+@pytest.mark.parametrize(("size", "n"), [(4, 200), (9, 10)])
+def test_generated_puzzles_have_one_solution(size, n):
+    rng = random.Random(size)
+    for _ in range(n):
+        task = tasks.draw(rng, size, tasks.clue_range(size, None, None))
+        assert tuple(tasks.solve(task.puzzle, limit=2)) == task.solutions
+        assert scoring.is_solved(task.puzzle, task.solutions[0])
+
+
+def test_solver_lists_every_solution_once():
+    assert tasks.solve(GRID, limit=5) == [GRID]
+    assert tasks.solve("11" + "." * 14, limit=5) == []
+    # rows 1 and 2 stand; row 3 is 2 or 4, then 1 or 3, then 4 or 2, then 3 or 1: two free choices
+    found = tasks.solve("12343412" + "." * 8, limit=99)
+    assert len(found) == len(set(found)) == 4
+    assert all(scoring.is_solved("12343412" + "." * 8, grid) for grid in found)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "low", "high"),
+    [
+        ({}, 6, 10),
+        ({"clues": 4}, 4, 4),
+        ({"clues": 15}, 15, 15),
+        ({"difficulty": "easy"}, 9, 11),
+        ({"difficulty": "medium"}, 7, 8),
+        ({"difficulty": "hard"}, 5, 6),
+        ({"size": 9, "difficulty": "easy"}, 44, 50),
+        ({"size": 9, "clues": 40}, 40, 40),
+    ],
+)
+def test_number_of_clues(kwargs, low, high):
+    drawn = llmzoo.make("sudoku_v0", split="all", **kwargs).unwrapped.tasks
+    rng = random.Random(0)
+    found = [len(task.puzzle.replace(".", "")) for task in (drawn.sample(rng) for _ in range(12))]
+    assert low <= min(found) <= max(found) <= high
+    assert low == high or len(set(found)) > 1
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"size": 5}, "size must be 4 or 9, got 5"),
+        ({"clues": 3}, "clues must be from 4 to 15, got 3"),
+        ({"clues": 16}, "clues must be from 4 to 15, got 16"),
+        ({"size": 9, "clues": 23}, "clues must be from 24 to 80, got 23"),
+        ({"clues": 8, "difficulty": "easy"}, "give clues or difficulty, not both"),
+        ({"difficulty": "extreme"}, "difficulty must be easy, medium or hard, got 'extreme'"),
+    ],
+)
+def test_wrong_arguments(kwargs, message):
+    with pytest.raises(ConfigError, match=message):
+        llmzoo.make("sudoku_v0", **kwargs)
+
+
+def images(puzzle):
+    """The eight turns and mirror images of a puzzle, by hand."""
+    side = int(len(puzzle) ** 0.5)
+    rows = [puzzle[i : i + side] for i in range(0, len(puzzle), side)]
+    for _ in range(4):
+        rows = ["".join(column) for column in zip(*rows[::-1], strict=True)]
+        yield "".join(rows)
+        yield "".join(row[::-1] for row in rows)
+
+
+@pytest.mark.parametrize(("size", "n"), [(4, 40), (9, 3)])
+def test_canonical_form_ignores_turns_mirrors_and_names(size, n):
+    rng = random.Random(1)
+    forms = set()
+    for _ in range(n):
+        task = tasks.draw(rng, size, tasks.clue_range(size, None, None))
+        digits = "123456789"[:size]
+        renamed = str.maketrans(digits, "".join(rng.sample(digits, size)))
+        same = {tasks.canonical(SudokuTask(i.translate(renamed), ())) for i in images(task.puzzle)}
+        assert same == {tasks.canonical(task)}
+        forms |= same
+    assert len(forms) > n // 2
+
+
+def test_split_is_by_canonical_form():
+    for split in ("train", "test"):
+        drawn = llmzoo.make("sudoku_v0", split=split).unwrapped.tasks
+        for index in range(50):
+            assert split_of(tasks.canonical(drawn[index])) == split
+
+
+def test_amateur_is_readable_and_mostly_wrong():
+    rng = random.Random(0)
+    solved = 0
+    for _ in range(200):
+        task = tasks.draw(rng, 4, (6, 10))
+        fills = scoring.parse(oracle.amateur(task, rng), 4)
+        assert scoring.broken_given(task.puzzle, fills) is None
+        solved += scoring.is_solved(task.puzzle, scoring.fill_in(task.puzzle, fills))
+    assert 0 < solved < 100
+
+
+def test_files_of_both_kinds(tmp_path):
+    lines, json_lines = tmp_path / "puzzles.txt", tmp_path / "puzzles.jsonl"
+    lines.write_text("1234341221430000\n\n123434122143....\n")
+    json_lines.write_text('{"puzzle": "1234341221430000", "other": 1}\n')
+    one = SudokuTask("123434122143....", (GRID,))
+    assert tasks.read_file(str(lines)) == [one, one]
+    assert tasks.read_file(str(json_lines)) == [one]
+    assert tasks.read_file(str(lines))[0].solutions == (GRID,)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "no puzzles"),
+        ("123\n", ":1: not a 4x4 or 9x9 puzzle: '123'"),
+        ("1234341221430000\n12343412214300x0", ":2: not a 4x4 or 9x9 puzzle"),
+        ("1134000000000000", ":1: this puzzle has no solution"),
+        ('{"grid": "1234"}', ":1: no 'puzzle' in this line"),
+        ('{"puzzle": ', ":1: no 'puzzle' in this line"),
+    ],
+)
+def test_wrong_files(tmp_path, content, message):
+    path = tmp_path / "wrong.txt"
+    path.write_text(content)
+    with pytest.raises(ConfigError, match=message):
+        llmzoo.make("sudoku_v0", source=str(path))
+
+
+def test_a_file_whose_tasks_are_all_in_the_other_split(tmp_path):
+    path = tmp_path / "one.txt"
+    path.write_text("123434122143....")
+    own = split_of(tasks.canonical(SudokuTask("123434122143....", ())))
+    other = {"train": "test", "test": "train"}[own]
+    assert llmzoo.make("sudoku_v0", source=str(path), split=own).unwrapped.tasks.count == 1
+    with pytest.raises(ConfigError, match=f"none of its 1 tasks is in split '{other}'"):
+        llmzoo.make("sudoku_v0", source=str(path), split=other)
+
+
+def test_every_valid_completion_of_real_puzzles_succeeds(shared_data):
+    path = shared_data / "sudoku4x4_dev.jsonl"
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    assert len(records) == 200
+    env = llmzoo.make("sudoku_v0", source=str(path), split="all", num_agents=1)
+    several = 0
+    for number, record in enumerate(records):
+        puzzle = record["puzzle"].replace("0", ".")
+        solutions = tasks.solve(puzzle, limit=1000)
+        assert len(solutions) == record["n_solutions"]
+        assert record["solution"] in solutions
+        several += len(solutions) > 1
+        for solution in solutions:
+            env.reset(options={"task": number})
+            env.step(scoring.rows(solution))
+            assert env.infos["planner_0"]["success"] is True
+            assert env.last()[1] == pytest.approx(2.0)
+        blank = puzzle.index(".")
+        for digit in "1234":
+            near = solutions[0][:blank] + digit + solutions[0][blank + 1 :]
+            env.reset(options={"task": number})
+            env.step(scoring.rows(near))
+            assert env.infos["planner_0"].get("success", False) is (near in solutions)
+    assert several == sum(record["n_solutions"] > 1 for record in records) > 40

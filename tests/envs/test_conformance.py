@@ -1,0 +1,158 @@
+"""Every registered environment keeps the promises of the design, in each of its main forms."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+
+import pettingzoo
+import pytest
+
+import llmzoo
+from llmzoo import testing
+
+GAME_FORMS = [
+    {"num_agents": agents, "prompt": prompt} for agents in (1, 2) for prompt in ("full", "terse")
+]
+FORMS = [
+    pytest.param(id, kwargs, id="-".join([id, *map(str, kwargs.values())]))
+    for id in llmzoo.list_envs()
+    for kwargs in (GAME_FORMS if llmzoo.spec(id).family == "games" else [{}])
+]
+GAMES = list(llmzoo.list_envs("games"))
+
+every_form = pytest.mark.parametrize(("id", "kwargs"), FORMS)
+every_game = pytest.mark.parametrize("id", GAMES)
+slow = pytest.mark.slow
+
+
+def amateur(env, agent):
+    """A sloppy player's answer, the same whenever the agent reads the same."""
+    return env.unwrapped.amateur(agent, random.Random(env.observe(agent)))
+
+
+def test_suite_is_registered():
+    assert {"sudoku_v0", "sokoban_v0", "plan_path_v0"} <= set(GAMES)
+
+
+@every_form
+def test_pettingzoos_own_tests(id, kwargs):
+    testing.check_env(partial(llmzoo.make, id, **kwargs), cycles=50)
+    testing.check_env(
+        partial(llmzoo.make, id, **kwargs),
+        cycles=50,
+        parallel_fn=partial(llmzoo.parallel, id, **kwargs),
+    )
+
+
+@every_form
+def test_text_spaces(id, kwargs):
+    testing.check_text_spaces(partial(llmzoo.make, id, **kwargs))
+
+
+@every_form
+@pytest.mark.parametrize("act", [None, amateur], ids=["noise", "amateur"])
+def test_seeds_rewards_forks_and_lengths(id, kwargs, act):
+    make = partial(llmzoo.make, id, **kwargs)
+    testing.check_seeds(make, seeds=range(5), act=act)
+    testing.check_rewards(make, episodes=20, act=act)
+    testing.check_observations_do_not_grow(make, act=act)
+    for seed in range(3):
+        testing.check_fork(make, seed=seed, act=act)
+
+
+@every_form
+@pytest.mark.parametrize("n", [300, pytest.param(10_000, marks=slow)])
+def test_hostile_text(id, kwargs, n):
+    testing.check_hostile_text(
+        partial(llmzoo.make, id, **kwargs), testing.hostile_texts(n, seed=n), max_step_s=0.2
+    )
+
+
+@every_form
+@pytest.mark.parametrize("n", [100, pytest.param(500, marks=slow)])
+def test_oracle_earns_the_most_there_is(id, kwargs, n):
+    best = 2.0 if id in GAMES else None  # team 1 + local 1
+    testing.check_oracle(partial(llmzoo.make, id, split="test", **kwargs), range(n), best=best)
+
+
+@every_form
+def test_splits_are_disjoint(id, kwargs):
+    testing.check_splits(partial(llmzoo.make, id, **kwargs), 300)
+
+
+@every_game
+@pytest.mark.parametrize("n", [300, pytest.param(2_000, marks=slow)])
+def test_distinct_solvable_tasks(id, n):
+    make = partial(llmzoo.make, id, split="train", num_agents=1)
+    assert len(set(testing.task_ids(make(), n))) == n
+    testing.check_oracle(make, range(n), best=2.0)
+
+
+@every_game
+def test_numbered_tasks_are_the_same_in_another_environment(id):
+    first = testing.task_ids(llmzoo.make(id, prompt="terse"), 20)
+    assert testing.task_ids(llmzoo.make(id, num_agents=1), 20) == first
+
+
+@every_game
+def test_infos_name_source_split_and_number(id):
+    env = llmzoo.make(id, split="test")
+    env.reset(seed=0)
+    for agent in env.agents:
+        info = env.infos[agent]
+        assert (info["source"], info["split"], info["tasks"]) == ("generator", "test", None)
+        assert len(info["task_id"]) == 16
+
+
+@every_game
+def test_pettingzoo_makes_it_by_its_own_id(id):
+    name = f"llmzoo/{id.removesuffix('_v0')}-v0"
+    aec = pettingzoo.make("aec", name, num_agents=1)
+    aec.reset(seed=0)
+    assert aec.agents == ["planner_0"]
+    parallel = pettingzoo.make("parallel", name)
+    observations, _ = parallel.reset(seed=0)
+    assert sorted(observations) == ["planner_1", "proposer_0"]
+
+
+@every_game
+@pytest.mark.parametrize("agents", [1, 2])
+def test_parallel_and_aec_form_pay_the_same(id, agents):
+    aec = llmzoo.make(id, num_agents=agents)
+    parallel = llmzoo.parallel(id, num_agents=agents)
+    for seed in range(5):
+        aec.reset(seed=seed)
+        _, infos = parallel.reset(seed=seed)
+        while aec.agents:
+            agent = aec.agent_selection
+            if aec.terminations[agent] or aec.truncations[agent]:
+                aec.step(None)
+                continue
+            assert infos[agent]["active_agent"] == agent
+            text = amateur(aec, agent)
+            aec.step(text)
+            _, rewards, terminations, truncations, infos = parallel.step({agent: text})
+            assert dict(rewards) == aec.rewards
+            assert (terminations, truncations) == (aec.terminations, aec.truncations)
+        assert parallel.agents == []
+
+
+@every_game
+def test_render(id, capsys):
+    env = llmzoo.make(id, render_mode="ansi", num_agents=1)
+    env.reset(seed=0)
+    board = env.render()
+    assert board in env.observe("planner_0")
+    env = llmzoo.make(id, render_mode="human", num_agents=1)
+    env.reset(seed=0)
+    assert env.render() is None
+    assert capsys.readouterr().out == board + "\n"
+
+
+@every_game
+def test_state_holds_what_every_seat_reads(id):
+    env = llmzoo.make(id)
+    env.reset(seed=0)
+    state = env.state()
+    assert all(env.observe(agent) in state for agent in env.agents)

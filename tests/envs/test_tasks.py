@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import random
+import threading
+import time
+
+import pytest
+
+from llmzoo.envs.tasks import Generated, Listed, split_of
+from llmzoo.errors import ConfigError
+
+
+def letters(split="train", n=26):
+    return Generated(
+        lambda rng: rng.choice("abcdefghijklmnopqrstuvwxyz"[:n]),
+        str.lower,
+        split=split,
+        name="letters",
+    )
+
+
+def test_one_canonical_form_in_five_is_a_test_task():
+    share = sum(split_of(str(n)) == "test" for n in range(10_000)) / 10_000
+    assert share == pytest.approx(0.2, abs=0.012)  # three standard errors
+
+
+def test_splits_cover_everything_once():
+    found = {}
+    for split in ("train", "test", "all"):
+        source = letters(split)
+        count = {"train": 0, "test": 0, "all": 26}[split] or sum(
+            split_of(letter) == split for letter in "abcdefghijklmnopqrstuvwxyz"
+        )
+        found[split] = {source[index] for index in range(count)}
+        with pytest.raises(IndexError, match=f"letters has about {count} distinct {split} tasks"):
+            source[count]
+    assert found["train"] | found["test"] == found["all"] == set("abcdefghijklmnopqrstuvwxyz")
+    assert not found["train"] & found["test"]
+
+
+def test_numbered_tasks_do_not_depend_on_the_order_of_asking_or_on_sampling():
+    first, second = letters(), letters()
+    forwards = [first[index] for index in range(15)]
+    second.sample(random.Random(5))
+    assert second[14] == forwards[14]
+    assert [second[index] for index in range(15)] == forwards
+
+
+def test_samples_follow_the_generator_given():
+    source = letters()
+    draws = [
+        [source.sample(rng) for _ in range(30)] for rng in (random.Random(1), random.Random(1))
+    ]
+    assert draws[0] == draws[1]
+    assert {split_of(letter) for letter in draws[0]} == {"train"}
+
+
+def test_a_split_without_tasks_says_so():
+    only_train = next(letter for letter in "abcdefgh" if split_of(letter) == "train")
+    source = Generated(lambda rng: only_train, str.lower, split="test", name="one letter")
+    with pytest.raises(ConfigError, match="one letter: no test task in 5000 draws"):
+        source.sample(random.Random(0))
+
+
+def test_threads_that_share_tasks_get_the_same_numbers():
+    def draw(rng):
+        first = rng.random()
+        time.sleep(0)  # lets another thread in
+        return f"{first} {rng.random()}"
+
+    alone = Generated(draw, str, split="all", name="numbers")
+    expected = [alone[index] for index in range(100)]
+    for _ in range(5):
+        shared = Generated(draw, str, split="all", name="numbers")
+        seen = [None] * 8
+
+        def read(place, shared=shared, seen=seen):
+            seen[place] = [shared[index] for index in range(100)]
+
+        threads = [threading.Thread(target=read, args=(place,)) for place in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert seen == [expected] * 8
+
+
+def test_listed_tasks():
+    words = [f"word{n}" for n in range(100)]
+    train = Listed(words, str, split="train", source="words.txt")
+    test = Listed(words, str, split="test", source="words.txt")
+    assert train.count + test.count == 100
+    numbered = [train[index] for index in range(train.count)]
+    assert numbered == [word for word in words if split_of(word) == "train"]
+    assert {train.sample(random.Random(n)) for n in range(50)} <= set(numbered)
+    with pytest.raises(IndexError, match=f"words.txt has {train.count} tasks in split 'train'"):
+        train[train.count]
+    with pytest.raises(IndexError, match="task -1 does not exist"):
+        train[-1]

@@ -1,0 +1,80 @@
+"""Golden transcripts: every word that the games say in a fixed episode.
+
+After a change that is meant, write them anew and read the difference:
+
+    LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/test_transcripts.py && git diff tests/transcripts
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import llmzoo
+
+FOLDER = Path(__file__).resolve().parents[1] / "transcripts"
+
+# one task as the content of a file, and two rounds of answers of proposer and planner
+EPISODES = {
+    "sudoku": (
+        {"puzzle": "12..341.2143...."},
+        (
+            "Let me see:\n```\n1234\n3412\n2143\n1111\n```",
+            "[1, 3, 3] [1, 4, 4] [4, 1, 4]",
+            "I would rather not.",
+            "1234\n3412\n2143\n4321",
+        ),
+    ),
+    "plan_path": (
+        {"grid": "S.#G\n#...\n...."},
+        ("Plan: right, right, up", "RDD", "I would rather not.", "URRU"),
+    ),
+}
+
+
+def transcript(env, answers):
+    """What each seat reads, answers and is paid, and how it ends."""
+    env.reset(options={"task": 0})
+    answers = iter(answers)
+    lines = []
+    for agent in env.agent_iter():
+        observation, reward, terminated, truncated, info = env.last()
+        parts = {name: round(value, 6) for name, value in info["reward_parts"].items()}
+        lines += [f"=== {agent}: reward {round(reward, 6)} {json.dumps(parts)}"]
+        if terminated or truncated:
+            lines += [f"=== {agent}: the end, success {info['success']}"]
+            env.step(None)
+            continue
+        answer = next(answers)
+        lines += [observation, f"=== {agent} answers", answer]
+        env.step(answer)
+        error = env.infos[agent]["error"]
+        lines += [f"=== {agent}: error {error}"] if error else []
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("name", EPISODES)
+def test_transcript(name, tmp_path):
+    task, answers = EPISODES[name]
+    source = tmp_path / "task.jsonl"
+    source.write_text(json.dumps(task))
+    forms = []
+    for agents, prompt in ((2, "full"), (2, "terse"), (1, "full"), (1, "terse")):
+        env = llmzoo.make(
+            f"{name}_v0",
+            source=str(source),
+            split="all",
+            num_agents=agents,
+            prompt=prompt,
+            max_turns=2,
+        )
+        said = transcript(env, answers if agents == 2 else answers[1::2])
+        forms += [f"##### {name}, {agents} agents, {prompt} prompts\n{said}\n"]
+    text = "\n".join(forms)
+    path = FOLDER / f"{name}.txt"
+    if os.environ.get("LLMZOO_WRITE_TRANSCRIPTS"):
+        path.write_text(text)
+    assert text == path.read_text()

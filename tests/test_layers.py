@@ -1,0 +1,116 @@
+"""Imports run only downwards in the list of layers of the design."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import llmzoo
+
+PACKAGE = Path(llmzoo.__file__).parent
+
+# from the top down; parts of one row do not import one another
+LAYERS = (
+    ("cli",),
+    ("report", "adapters", "serve", "testing"),
+    ("fit",),
+    ("engine",),
+    ("learners",),
+    ("rollout",),
+    ("policies",),
+    ("advantages", "losses"),
+    ("records",),
+    ("envs",),
+    ("sandbox",),
+    ("registry",),
+    ("spaces",),
+    ("errors",),
+    ("version",),
+)
+DEPTH = {part: depth for depth, row in enumerate(LAYERS) for part in row}
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def part_of(path: Path) -> str:
+    """The part of the package that a file belongs to."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_parts(source: str) -> dict[str, int]:
+    """Each part of llmzoo that a source imports, with the line; wherever in the file, but for
+    type checking. ``from llmzoo import make`` counts as the package itself, ``""``."""
+    tree = ast.parse(source)
+    skipped = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+        for inner in ast.walk(node)
+    }
+    found: dict[str, int] = {}
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: a relative import"
+            names = [node.module or ""]
+            if node.module == "llmzoo":
+                names = [f"llmzoo.{alias.name}" for alias in node.names]
+        for name in names:
+            package, _, rest = name.partition(".")
+            if package == "llmzoo":
+                part = rest.partition(".")[0]
+                found.setdefault(part if part in DEPTH else "", node.lineno)
+    return found
+
+
+def complaints(part: str, source: str) -> list[str]:
+    """What a source of ``part`` imports against the rule."""
+    wrong = []
+    for other, line in imported_parts(source).items():
+        if other == "":
+            if part != "cli":  # the package as a whole is for its users, and for the command line
+                wrong.append(f"line {line}: imports llmzoo itself")
+        elif other != part and DEPTH[other] <= DEPTH[part]:
+            wrong.append(f"line {line}: {part} imports {other}")
+    return wrong
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_run_downwards(path):
+    part = part_of(path)
+    if part in ("__init__", "__main__"):
+        return  # the package's own face names every layer
+    assert part in DEPTH, f"{part} has no layer: add it to DESIGN.md and to this test"
+    assert complaints(part, path.read_text()) == []
+
+
+def test_there_are_modules_in_several_layers():
+    assert {"envs", "registry", "spaces", "errors", "records", "testing"} <= set(
+        map(part_of, MODULES)
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "source", "wrong"),
+    [
+        ("envs", "from llmzoo.rollout import fork", ["line 1: envs imports rollout"]),
+        ("envs", "import llmzoo.policies.tiny", ["line 1: envs imports policies"]),
+        ("envs", "def f():\n    from llmzoo import fit", ["line 2: envs imports fit"]),
+        ("testing", "from llmzoo.report import html", ["line 1: testing imports report"]),
+        ("serve", "import llmzoo", ["line 1: imports llmzoo itself"]),
+        ("serve", "from llmzoo import make", ["line 1: imports llmzoo itself"]),
+        ("report", "from llmzoo.cli import main", ["line 1: report imports cli"]),
+        ("advantages", "import llmzoo.losses", ["line 1: advantages imports losses"]),
+        ("cli", "from llmzoo import make\nimport llmzoo.serve, llmzoo.fit", []),
+        ("rollout", "from llmzoo.rollout.trees import x\nfrom llmzoo.records import Group", []),
+        ("envs", "if TYPE_CHECKING:\n    from llmzoo.fit import fit", []),
+        ("envs", "from llmzoo_other import fit\nimport random", []),
+    ],
+)
+def test_the_rule_itself(part, source, wrong):
+    assert complaints(part, source) == wrong

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pettingzoo
+import pytest
+from pettingzoo.env_registry import registration
+
+import llmzoo
+from llmzoo import registry
+from llmzoo.envs.base import Outcome, TextEnv
+from llmzoo.errors import LlmzooError, MissingExtraError, UnknownNameError
+
+
+class Echo(TextEnv):
+    """A third party's environment."""
+
+    def __init__(self, word="hello"):
+        super().__init__(["speaker_0"])
+        self.word = word
+
+    def begin(self, rng, task):
+        self.episode = self.word
+
+    def prompt(self, agent):
+        return f"Say {self.episode}."
+
+    def play(self, agent, text):
+        self.success = text == self.episode
+        return Outcome(team=float(self.success), done=True)
+
+
+@pytest.fixture(autouse=True)
+def _own_registries(monkeypatch):
+    """What a test registers is gone after it."""
+    monkeypatch.setattr(registry, "_specs", dict(registry._specs))
+    monkeypatch.setattr(registry, "_entry_points_loaded", True)
+    kept = [(r, dict(r)) for r in (registration.aec_registry, registration.parallel_registry)]
+    yield
+    for now, before in kept:
+        now.clear()
+        now.update(before)
+
+
+def test_unknown_id_names_the_nearest():
+    with pytest.raises(UnknownNameError) as error:
+        llmzoo.make("sudoko_v0")
+    assert str(error.value) == (
+        "unknown environment 'sudoko_v0'. Did you mean 'sudoku_v0'? "
+        f"Known: {', '.join(sorted(registry._specs))}"
+    )
+    assert isinstance(error.value, KeyError)
+    assert isinstance(error.value, LlmzooError)
+
+
+def test_unknown_id_with_nothing_near_it():
+    with pytest.raises(UnknownNameError, match=r"unknown environment 'zzz'\. Known: "):
+        llmzoo.spec("zzz")
+
+
+@pytest.mark.parametrize(
+    "id",
+    ["echo", "echo_v", "echo_vx", "_v0", "echo_v-1", "", "echo-v0", "a b_v0", "a/b_v0", "a_v²"],
+)
+def test_bad_ids(id):
+    with pytest.raises(ValueError, match="an environment id ends in _vN"):
+        llmzoo.register(id, Echo)
+    assert id not in registry._specs
+
+
+def test_taken_id():
+    with pytest.raises(ValueError, match="'sudoku_v0' is already registered: llmzoo"):
+        llmzoo.register("sudoku_v0", Echo)
+
+
+@pytest.mark.parametrize("entry_point", [Echo, f"{__name__}:Echo"], ids=["callable", "string"])
+def test_third_party_environment(entry_point):
+    llmzoo.register("echo_v3", entry_point, summary="Says it.", kwargs={"word": "moin"})
+    assert llmzoo.list_envs("other") == {"echo_v3": "Says it."}
+    env = llmzoo.make("echo_v3")
+    env.reset(seed=0)
+    assert env.observe("speaker_0") == "Say moin."
+    env.step("moin")
+    assert env.last()[1] == 1.0
+    other = llmzoo.make("echo_v3", word="hi")
+    other.reset(seed=0)
+    assert other.observe("speaker_0") == "Say hi."
+    observations, _ = llmzoo.parallel("echo_v3").reset(seed=0)
+    assert observations == {"speaker_0": "Say moin."}
+    assert pettingzoo.make("aec", "llmzoo/echo-v3").metadata["name"] == "text_env_v0"
+    assert pettingzoo.make("parallel", "llmzoo/echo-v3").possible_agents == ["speaker_0"]
+
+
+def test_entry_points_of_other_packages(monkeypatch):
+    point = SimpleNamespace(
+        name="echo_v0", value=f"{__name__}:Echo", dist=SimpleNamespace(name="echo-package")
+    )
+    taken = SimpleNamespace(name="sudoku_v0", value="elsewhere:env", dist=None, module="elsewhere")
+
+    def entry_points(*, group):
+        assert group == "llmzoo.envs"
+        return [point, taken]
+
+    monkeypatch.setattr(registry, "entry_points", entry_points)
+    monkeypatch.setattr(registry, "_entry_points_loaded", False)
+    assert llmzoo.make("echo_v0").possible_agents == ["speaker_0"]
+    assert llmzoo.list_envs("third-party") == {"echo_v0": "from echo-package"}
+    assert llmzoo.spec("sudoku_v0").entry_point == "llmzoo.envs.games.sudoku:env"
+
+
+def test_a_bad_entry_point_of_another_package_harms_nobody_else(monkeypatch):
+    bad = SimpleNamespace(name="no-version", value="elsewhere:env", dist=None, module="elsewhere")
+    good = SimpleNamespace(name="echo_v0", value=f"{__name__}:Echo", dist=None, module=__name__)
+    monkeypatch.setattr(registry, "entry_points", lambda *, group: [bad, good])
+    monkeypatch.setattr(registry, "_entry_points_loaded", False)
+    with pytest.warns(UserWarning, match="entry point 'no-version'.*ends in _vN"):
+        assert llmzoo.make("echo_v0").possible_agents == ["speaker_0"]
+
+
+def test_missing_extra_says_what_to_install():
+    llmzoo.register("far_v0", "no_such_package.far:env", extra="far")
+    with pytest.raises(MissingExtraError) as error:
+        llmzoo.make("far_v0")
+    assert str(error.value) == (
+        "environment 'far_v0' needs the extra 'far' (no module named 'no_such_package'): "
+        "pip install 'llmzoo-marl[far]'"
+    )
+    assert isinstance(error.value, ImportError)
+
+
+def test_missing_module_without_an_extra_is_left_as_it_is():
+    llmzoo.register("broken_v0", "no_such_package.far:env")
+    with pytest.raises(ModuleNotFoundError, match="no_such_package"):
+        llmzoo.make("broken_v0")
+
+
+def test_list_envs_is_sorted_and_every_line_is_filled():
+    listed = llmzoo.list_envs()
+    assert list(listed) == sorted(listed)
+    assert all(listed.values())
+    assert list(llmzoo.list_envs("games")) == ["plan_path_v0", "sokoban_v0", "sudoku_v0"]
+
+
+def _python(code):
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return run.stdout.strip()
+
+
+def test_import_is_light():
+    code = (
+        "import sys, llmzoo; env = llmzoo.make('sudoku_v0'); env.reset(seed=0); "
+        "print([m for m in ('torch', 'transformers', 'datasets', 'trl', 'peft') if m in sys.modules])"
+    )
+    assert _python(code) == "[]"
+
+
+def test_import_is_fast():
+    """CPU seconds of the whole process, the interpreter's start included; median of five."""
+    seconds = [float(_python("import llmzoo, time; print(time.process_time())")) for _ in range(5)]
+    assert statistics.median(seconds) < 0.5

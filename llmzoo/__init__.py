@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import llmzoo.envs  # registers the suite
+import llmzoo.envs  # noqa: F401  # registers the suite
 from llmzoo.registry import EnvSpec, list_envs, load_object, make, parallel, register, spec
 from llmzoo.version import __version__
 
 if TYPE_CHECKING:
     from llmzoo.evaluation import evaluate
-    from llmzoo.training import fit
     from llmzoo.learners import list_learners
     from llmzoo.policies import oracle
+    from llmzoo.training import fit
 
 # loaded at first use, so that `import llmzoo` stays light
 _LAZY = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -74,14 +74,14 @@ def evaluate(
     if tasks < 1:
         raise ConfigError(f"tasks must be at least 1, got {tasks}")
     numbered = isinstance(env, str)
+    player, name = _player(policy)
     if isinstance(env, str):
-        env_fn: Callable[[], AECEnv] = partial(
-            registry.make, env, **{**(env_args or {}), "split": split}
-        )
+        players = player.values() if isinstance(player, Mapping) else [player]
+        arguments = {**style_args(env, players), **(env_args or {}), "split": split}
+        env_fn: Callable[[], AECEnv] = partial(registry.make, env, **arguments)
         env_id = env
     else:
         env_fn, env_id = env, str(env())
-    player, name = _player(policy)
     played: list[Episode] = []
     numbers = list(range(tasks))
     if numbered:
@@ -118,6 +118,13 @@ def evaluate(
         tokens=sum(len(d.completion.ids) for e in played for d in e.decisions),
         seconds=seconds,
     )
+
+
+def style_args(env_id: str, players: Iterable[Policy]) -> dict[str, Any]:
+    """The arguments of an environment that suit models made for terse prompts."""
+    if any(player.prompt_style == "terse" for player in players):
+        return registry.spec(env_id).terse
+    return {}
 
 
 def _player(policy: Any) -> tuple[Policy | Mapping[str, Policy], str]:

@@ -42,6 +42,7 @@ class EnvSpec:
     summary: str = ""
     extra: str | None = None
     kwargs: dict[str, Any] = field(default_factory=dict)
+    terse: dict[str, Any] = field(default_factory=dict)  # arguments that suit a very small model
 
 
 _specs: dict[str, EnvSpec] = {}
@@ -57,6 +58,7 @@ def register(
     summary: str = "",
     extra: str | None = None,
     kwargs: dict[str, Any] | None = None,
+    terse: dict[str, Any] | None = None,
 ) -> EnvSpec:
     """Register an environment with llmzoo and, as ``llmzoo/name-vN``, with PettingZoo.
 
@@ -79,6 +81,7 @@ def register(
         summary=summary,
         extra=extra,
         kwargs=dict(kwargs or {}),
+        terse=dict(terse or {}),
     )
     _specs[id] = new
     pettingzoo_id = f"llmzoo/{parts['name']}-v{parts['version']}"

@@ -28,7 +28,9 @@ class Tracker:
             partial.write_text("".join(json.dumps(row) + "\n" for row in kept))
             partial.replace(self._path)
         self._file = self._path.open("a")
-        self._board = SummaryWriter(str(run / "tensorboard"), purge_step=first + 1 if first else None)
+        self._board = SummaryWriter(
+            str(run / "tensorboard"), purge_step=first + 1 if first else None
+        )
 
     def __enter__(self) -> Tracker:
         return self

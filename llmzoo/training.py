@@ -10,7 +10,7 @@ import json
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +21,7 @@ from pettingzoo import AECEnv
 from llmzoo import checkpoints, registry
 from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import CheckpointError, ConfigError
-from llmzoo.evaluation import evaluate
+from llmzoo.evaluation import evaluate, style_args
 from llmzoo.learners import learner_class
 from llmzoo.learners.base import GroupLearner
 from llmzoo.policies import SCRIPTED, load, load_model
@@ -114,15 +114,11 @@ def fit(
     run = Path(out)
     _prepare(run, config, resume)
     env_args = {**learner.env_defaults, **config.env_args}
-    if config.model == TINY and isinstance(env, str) and registry.spec(env).family == "games":
-        env_args.setdefault("prompt", "terse")  # the only form that the embedded model can read
+    agents = _make(env, env_args).possible_agents
+    seats, learning = _seat(config, policies, agents)
     if isinstance(env, str):
-        env_fn: Callable[[], AECEnv] = partial(
-            registry.make, env, **{"split": "train", **env_args}
-        )
-    else:
-        env_fn = env
-    seats, learning = _seat(config, policies, env_fn().possible_agents)
+        env_args = {**style_args(env, seats.values()), **env_args}
+    env_fn = partial(_make, env, env_args)
     engine = LocalEngine(learner, learning, seats, total_steps=config.steps)
 
     def measure() -> dict[str, Any]:
@@ -135,7 +131,7 @@ def fit(
             tasks=config.eval_tasks,
             split=config.eval_split,
             seed=config.seed,
-            env_args={k: v for k, v in env_args.items() if k != "split"},
+            env_args=env_args,
         )
         sampled = measured().to_dict()
         best = measured(greedy=True)
@@ -169,9 +165,6 @@ def fit(
         tracker.evaluation(config.steps, after)
         (run / "after.json").write_text(json.dumps(after, indent=2) + "\n")
         progress.note(f"after: {_say(after)}")
-    from llmzoo.curves import plot_run
-
-    plot_run(run)
     return FitResult(
         run=str(run),
         before=before,
@@ -180,6 +173,12 @@ def fit(
         seconds=time.monotonic() - started,
         seats=seats,
     )
+
+
+def _make(env: str | Callable[[], AECEnv], env_args: Mapping[str, Any]) -> AECEnv:
+    if isinstance(env, str):
+        return registry.make(env, **{"split": "train", **env_args})
+    return env()
 
 
 def make_config(cls: type, values: Mapping[str, Any], what: str) -> Any:

@@ -15,7 +15,8 @@ PACKAGE = Path(llmzoo.__file__).parent
 LAYERS = (
     ("cli",),
     ("report", "adapters", "serve", "testing"),
-    ("fit",),
+    ("training",),
+    ("evaluation", "checkpoints", "tracking", "progress", "curves"),
     ("engine",),
     ("learners",),
     ("rollout",),
@@ -100,15 +101,15 @@ def test_there_are_modules_in_several_layers():
     [
         ("envs", "from llmzoo.rollout import fork", ["line 1: envs imports rollout"]),
         ("envs", "import llmzoo.policies.tiny", ["line 1: envs imports policies"]),
-        ("envs", "def f():\n    from llmzoo import fit", ["line 2: envs imports fit"]),
+        ("envs", "def f():\n    from llmzoo import training", ["line 2: envs imports training"]),
         ("testing", "from llmzoo.report import html", ["line 1: testing imports report"]),
         ("serve", "import llmzoo", ["line 1: imports llmzoo itself"]),
         ("serve", "from llmzoo import make", ["line 1: imports llmzoo itself"]),
         ("report", "from llmzoo.cli import main", ["line 1: report imports cli"]),
         ("advantages", "import llmzoo.losses", ["line 1: advantages imports losses"]),
-        ("cli", "from llmzoo import make\nimport llmzoo.serve, llmzoo.fit", []),
+        ("cli", "from llmzoo import make\nimport llmzoo.serve, llmzoo.training", []),
         ("rollout", "from llmzoo.rollout.trees import x\nfrom llmzoo.records import Group", []),
-        ("envs", "if TYPE_CHECKING:\n    from llmzoo.fit import fit", []),
+        ("envs", "if TYPE_CHECKING:\n    from llmzoo.training import fit", []),
         ("envs", "from llmzoo_other import fit\nimport random", []),
     ],
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 import random
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -54,9 +53,7 @@ class LocalEngine:
         self.schedules = {
             n: LambdaLR(o, _factor(config, updates)) for n, o in self.optimizers.items()
         }
-        self.references = {
-            n: _frozen(p) for n, p in self.policies.items() if config.kl
-        }
+        self.references = {n: _frozen(p) for n, p in self.policies.items() if config.kl}
 
     def collect(self, env_fn: Callable[[], AECEnv], seeds: Sequence[int]) -> Batch:
         """Play one line from each seed, all at once."""

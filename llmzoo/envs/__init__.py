@@ -19,4 +19,5 @@ for _id, _summary in {
         family="games",
         agents=_GAME_SEATS,
         summary=_summary,
+        terse={"prompt": "terse"},
     )

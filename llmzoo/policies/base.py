@@ -27,9 +27,13 @@ class Request:
 
 
 class Policy(Protocol):
-    """Answers requests; one model may sit in several seats."""
+    """Answers requests; one model may sit in several seats.
+
+    ``prompt_style``: the form of prompt that it was made for (``"terse"``), or None for any.
+    """
 
     name: str
+    prompt_style: str | None
 
     def respond(
         self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False
@@ -47,6 +51,7 @@ class ScriptedPolicy:
 
     def __init__(self, answer: Callable[[Request], str], name: str = "scripted"):
         self.name = name
+        self.prompt_style: str | None = None
         self._answer = answer
 
     def respond(
@@ -64,6 +69,7 @@ class Player:
     def __init__(self, env: AECEnv, policy: ScriptedPolicy):
         self.env = env
         self.name = policy.name
+        self.prompt_style = policy.prompt_style
         self._policy = policy
 
     def __call__(self, observation: str | None = None, agent: str | None = None) -> str:

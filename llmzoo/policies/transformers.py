@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
+from transformers.utils import logging
 
 from llmzoo.policies.base import Request
 from llmzoo.policies.decode import Tokens, sample
@@ -54,6 +56,8 @@ class TransformersPolicy:
         name: str = "transformers",
     ):
         self.name = name
+        # the embedded model's configuration says so; others have no such entry
+        self.prompt_style: str | None = model.config.to_dict().get("llmzoo_prompt")
         self.model = model
         self.tokenizer = tokenizer
         self.sampling = sampling or Sampling()
@@ -82,8 +86,9 @@ class TransformersPolicy:
             dtype = "float32"
             options.setdefault("sampling", Sampling(max_new_tokens=48))
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        tokenizer = AutoTokenizer.from_pretrained(folder)
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
+        with _no_bars():
+            tokenizer = AutoTokenizer.from_pretrained(folder)
+            model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
         return cls(model.to(device), tokenizer, name=name, **options)
 
     def sampling_of(self, agent: str) -> Sampling:
@@ -155,7 +160,8 @@ class TransformersPolicy:
 
     def save(self, folder: str | Path) -> None:
         """A plain transformers folder (safetensors) that ``from_pretrained`` loads."""
-        self.model.save_pretrained(str(folder))
+        with _no_bars():
+            self.model.save_pretrained(str(folder))
         self.tokenizer.save_pretrained(str(folder))
 
     def with_sampling(self, **changes: Any) -> TransformersPolicy:
@@ -190,9 +196,7 @@ class TransformersPolicy:
 
         return stopped
 
-    def _completion(
-        self, prompt: tuple[int, ...], row: Tokens, sampling: Sampling
-    ) -> Completion:
+    def _completion(self, prompt: tuple[int, ...], row: Tokens, sampling: Sampling) -> Completion:
         self.tokens_sampled += len(row.ids)
         text = self.tokenizer.decode(row.ids, skip_special_tokens=True)
         cuts = [at for at in (text.find(stop) for stop in sampling.stop) if at >= 0]
@@ -203,6 +207,18 @@ class TransformersPolicy:
             logprobs=tuple(row.logprobs),
             truncated=not row.ended,
         )
+
+
+@contextmanager
+def _no_bars() -> Iterator[None]:
+    """Silences transformers' progress bars, which would break into ours, for a while."""
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _eos_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:

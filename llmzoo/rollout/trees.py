@@ -67,9 +67,7 @@ def agent_turn_tree(
             joint = [(*first[:seat], c.text, *first[seat + 1 :]) for c in completions]
             forks = [fork(env) for _ in joint]
             paid = yield [Act(f, texts) for f, texts in zip(forks, joint, strict=True)]
-            scores = [
-                _mixed(f, agent, p, team_weight) for f, p in zip(forks, paid, strict=True)
-            ]
+            scores = [_mixed(f, agent, p, team_weight) for f, p in zip(forks, paid, strict=True)]
             pick = _select(scores, select, rng)
             chosen[seat] = completions[pick].text
             if agent in trained:
@@ -156,9 +154,7 @@ class _JointTree:
         forks = [fork(env) for _ in texts]
         paid = yield [Act(f, t) for f, t in zip(forks, texts, strict=True)]
         running = [j for j, f in enumerate(forks) if not is_over(f)]
-        totals = [
-            {a: paid_so_far[a] + p.get(a, 0.0) for a in paid_so_far} for p in paid
-        ]
+        totals = [{a: paid_so_far[a] + p.get(a, 0.0) for a in paid_so_far} for p in paid]
         for j, f in enumerate(forks):
             if j not in running and j < len(joint):
                 self.found.endings.append(

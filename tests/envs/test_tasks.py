@@ -24,6 +24,24 @@ def test_one_canonical_form_in_five_is_a_test_task():
     assert share == pytest.approx(0.2, abs=0.012)  # three standard errors
 
 
+def test_the_split_of_a_text_never_changes():
+    """Models trained on a train split must not meet its tasks in a later version's test split."""
+    assert [n for n in range(40) if split_of(f"task {n}") == "test"] == [
+        1,
+        5,
+        7,
+        10,
+        15,
+        20,
+        23,
+        26,
+        28,
+        29,
+        35,
+    ]
+    assert split_of("1234341221434321") == "train"
+
+
 def test_splits_cover_everything_once():
     found = {}
     for split in ("train", "test", "all"):

@@ -19,7 +19,6 @@ from pathlib import Path
 import torch
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
-import llmzoo.envs  # registers the suite
 from llmzoo.policies.base import Request
 from llmzoo.policies.likelihood import likelihood
 from llmzoo.policies.sampling import Sampling
@@ -27,7 +26,7 @@ from llmzoo.policies.scripted import mixed
 from llmzoo.policies.tiny.tokenizer import build_tokenizer
 from llmzoo.registry import make
 
-GAMES = {"sudoku_v0": 1, "sokoban_v0": 1, "plan_path_v0": 1}  # id and weight in the mix
+GAMES = {"sudoku_v0": 2, "sokoban_v0": 1, "plan_path_v0": 1}  # in the mix, by weight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +34,12 @@ class Recipe:
     """The settings of the shipped model; about 45 minutes on 2 cores."""
 
     steps: int = 6000
-    prompts: int = 48  # observations a step
-    answers: int = 2  # answers to each, drawn independently
+    prompts: int = 40  # observations a step
+    answers: int = 3  # answers to each, drawn independently
     expert_share: float = 0.25
-    learning_rate: float = 2e-3  # peak; warmed up over 2% of the steps, then a cosine to a twentieth
+    learning_rate: float = (
+        2e-3  # peak; warmed up over 2% of the steps, then a cosine to a twentieth
+    )
     weight_decay: float = 0.01
     hidden: int = 128
     layers: int = 4
@@ -46,7 +47,7 @@ class Recipe:
     kv_heads: int = 2
     intermediate: int = 384
     seed: int = 0
-    games: tuple[str, ...] = tuple(GAMES)
+    games: tuple[tuple[str, int], ...] = tuple(GAMES.items())  # id and weight in the mix
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +65,14 @@ def examples(recipe: Recipe, rng: random.Random, **env_args: object) -> Iterator
         (id, agents, turns): make(
             id, num_agents=agents, max_turns=turns, **{"prompt": "terse", **env_args}
         )
-        for id in recipe.games
+        for id, _ in recipe.games
         for agents in (1, 2)
         for turns in (1, 2, 4)
     }
+    ids, weights = zip(*recipe.games, strict=True)
     while True:
-        env = envs[rng.choice(recipe.games), rng.choice((1, 2, 2)), rng.choice((1, 2, 4, 4))]
+        (id,) = rng.choices(ids, weights)
+        env = envs[id, rng.choice((1, 2, 2)), rng.choice((1, 2, 4, 4))]
         env.reset(seed=rng.randrange(2**31))
         for agent in env.agent_iter():
             observation, _, terminated, truncated, _ = env.last()
@@ -98,6 +101,7 @@ def build_model(recipe: Recipe, tokenizer: PreTrainedTokenizerFast) -> Qwen2ForC
         bos_token_id=None,
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
+        llmzoo_prompt="terse",
     )
     return Qwen2ForCausalLM(config)
 
@@ -157,7 +161,7 @@ def train(recipe: Recipe, out: Path, *, log_every: int = 100) -> None:
             with (out / "log.jsonl").open("a") as log:
                 log.write(json.dumps(row) + "\n")
             print(json.dumps(row), flush=True)
-        if step % 500 == 0 or step == recipe.steps:
+        if step % 250 == 0 or step == recipe.steps:
             model.save_pretrained(str(out))
             tokenizer.save_pretrained(str(out))
     (out / "recipe.json").write_text(json.dumps(asdict(recipe), indent=2) + "\n")
@@ -186,9 +190,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=Recipe.steps)
-    parser.add_argument("--games", nargs="+", default=list(GAMES))
+    parser.add_argument("--games", nargs="+", choices=GAMES, default=list(GAMES))
     args = parser.parse_args()
-    train(Recipe(steps=args.steps, games=tuple(args.games)), args.out)
+    games = tuple((id, GAMES[id]) for id in args.games)
+    train(Recipe(steps=args.steps, games=games), args.out)
 
 
 if __name__ == "__main__":

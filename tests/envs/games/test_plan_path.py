@@ -70,6 +70,18 @@ def test_farther_than_the_start_is_no_less_than_0():
     assert scoring.progress(PathTask("SG.\n..."), (1, 0)) == 0.0
 
 
+def test_one_move_short_of_a_long_way_is_not_success(tmp_path):
+    path = tmp_path / "corridor.jsonl"
+    path.write_text(json.dumps({"grid": "S" + "." * 19 + "G\n" + "#" * 21}))
+    env = llmzoo.make("plan_path_v0", source=str(path), split="all", num_agents=1)
+    env.reset(seed=0)
+    env.step("R" * 19)
+    assert env.unwrapped.episode.progress == 0.95
+    assert env.terminations == {"planner_0": False}
+    env.step("R")
+    assert env.terminations == {"planner_0": True}
+
+
 def test_drawing_shows_the_position_and_the_goal_but_not_the_start():
     assert scoring.draw(TINY, (0, 0)) == "@.#G\n#...\n...."
     assert scoring.draw(TINY, (2, 1)) == "..#G\n#...\n.@.."

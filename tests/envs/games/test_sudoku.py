@@ -136,6 +136,7 @@ def test_progress_is_never_1_unless_solved():
     """A solution that is not listed counts; a full grid that breaks a rule never does."""
     assert scoring.progress("." * 16, (GRID,), "2143432112343412") == 1.0
     assert scoring.progress("." * 16, (GRID,), "1" * 16) == 4 / 16
+    assert scoring.progress("1" + "." * 15, (GRID,), "2" + GRID[1:]) == 14 / 15  # a given changed
 
 
 def test_givens_are_never_overwritten():
@@ -255,6 +256,15 @@ def test_files_of_both_kinds(tmp_path):
     assert tasks.read_file(str(lines)) == [one, one]
     assert tasks.read_file(str(json_lines)) == [one]
     assert tasks.read_file(str(lines))[0].solutions == (GRID,)
+
+
+def test_a_file_that_has_changed_is_read_anew(tmp_path):
+    path = tmp_path / "puzzle.txt"
+    for puzzle in ("123434122143....", "1234341221434..."):
+        path.write_text(puzzle)
+        env = llmzoo.make("sudoku_v0", source=str(path), split="all")
+        env.reset(seed=0)
+        assert env.unwrapped.episode.task.puzzle == puzzle
 
 
 @pytest.mark.parametrize(

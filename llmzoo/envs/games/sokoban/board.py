@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-WALL, FLOOR, GOAL, BOX, BOX_ON_GOAL, PLAYER, PLAYER_ON_GOAL = "# .$*@+"
+SYMBOLS = "# .$*@+"  # wall, floor, goal, box, box on goal, player, player on goal
 NEVER = 1 << 30  # the push distance of a cell from which a box cannot reach the goal
 
 
@@ -40,9 +40,9 @@ def board_of(level: str) -> Board:
     """The board of a valid level in XSB text, all lines of one length."""
     width = level.index("\n")
     cells = level.replace("\n", "")
-    walls = mask(cells, WALL)
-    goals = mask(cells, GOAL + BOX_ON_GOAL + PLAYER_ON_GOAL)
-    player = mask(cells, PLAYER + PLAYER_ON_GOAL)
+    walls = mask(cells, "#")
+    goals = mask(cells, ".*+")
+    player = mask(cells, "@+")
     everything = (1 << len(cells)) - 1
     floor = flood(player, everything & ~walls, width)
     distances = tuple(_distances(1 << goal, floor, width, len(cells)) for goal in bits(goals))
@@ -56,7 +56,7 @@ def board_of(level: str) -> Board:
         floor=floor,
         goals=goals,
         player=player.bit_length() - 1,
-        boxes=mask(cells, BOX + BOX_ON_GOAL),
+        boxes=mask(cells, "$*"),
         distances=distances,
         dead=dead,
         steps={"U": -width, "D": width, "L": -1, "R": 1},

@@ -187,7 +187,9 @@ def terse_report(done: Run) -> str:
         return "solved"
 
     def at(cells: int) -> str:
-        return " ".join(f"{row} {column}" for row, column in (position(world, c) for c in bits(cells)))
+        return " ".join(
+            f"{row} {column}" for row, column in (position(world, c) for c in bits(cells))
+        )
 
     count = world.boxes.bit_count()
     text = f"player {at(1 << world.player)} box {at(world.boxes)} placed {placed(world)}/{count}"

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
-from llmzoo.envs.games.sokoban.board import bits, board_of, flood, mask
-from llmzoo.envs.games.sokoban.pulling import pulls, sides
+from llmzoo.envs.games.sokoban.board import SYMBOLS, bits, board_of, flood, mask
+from llmzoo.envs.games.sokoban.rooms import any_of, pull_all, pull_one, room
 from llmzoo.envs.games.sokoban.scoring import pushes_left
 from llmzoo.errors import ConfigError
 
 MAX_SIDE = 40
 MIN_PUSHES = 2  # what a generated level needs at least, where the room is large enough for it
-_TRIES = 3_000
-_READ_AS_FLOOR = str.maketrans("-_", "  ")
+WALLS = 0.3  # share of the inner cells
+_TRIES = 3_000  # before a level with fewer pushes is taken
+_MOST_TRIES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,9 @@ class SokobanTask:
 def check(height: int, width: int, boxes: int, walls: float, min_pushes: int | None) -> None:
     """Raises :class:`ConfigError` on arguments of :func:`draw` that cannot be met."""
     if not (3 <= height <= MAX_SIDE and 3 <= width <= MAX_SIDE):
-        raise ConfigError(f"height and width must be from 3 to {MAX_SIDE}, got {height} and {width}")
+        raise ConfigError(
+            f"height and width must be from 3 to {MAX_SIDE}, got {height} and {width}"
+        )
     cells = (height - 2) * (width - 2)
     if not 1 <= boxes <= (cells - 1) // 2:
         raise ConfigError(
@@ -49,7 +51,7 @@ def draw(
     height: int = 6,
     width: int = 6,
     boxes: int = 1,
-    walls: float = 0.25,
+    walls: float = WALLS,
     min_pushes: int | None = None,
 ) -> SokobanTask:
     """A solvable level in which no box stands on a goal.
@@ -62,23 +64,23 @@ def draw(
     is found.
     """
     least = MIN_PUSHES if min_pushes is None else min_pushes
-    for attempt in range(2 * _TRIES):
-        if attempt == _TRIES:
-            if min_pushes is not None:
-                break
+    for attempt in range(_MOST_TRIES):
+        if attempt == _TRIES and min_pushes is None:
             least = 1
-        floor = _room(rng, height, width, walls)
+        floor = room(rng, height, width, walls)
         if floor.bit_count() <= 2 * boxes:
             continue
         goals = 0
         while goals.bit_count() < boxes:
-            goals |= _any(rng, floor)
-        pulled = _pull_one if boxes == 1 else _pull_all
-        found = pulled(rng, floor, goals, width, least)
-        if found is None:
+            goals |= any_of(rng, floor)
+        if boxes == 1:
+            pulled = pull_one(rng, floor, goals, width, least)
+        else:
+            pulled = pull_all(rng, floor, goals, width)
+        if pulled is None:
             continue
-        level = _text(height, width, floor, goals, *found)
-        if boxes == 1 or least <= boxes or pushes_left(level, found[0]) >= least:
+        level = _text(height, width, floor, goals, *pulled)
+        if least <= boxes or boxes == 1 or pushes_left(level, pulled[0]) >= least:
             return SokobanTask(level)
     raise ConfigError(
         f"no {height}x{width} level with {boxes} boxes and at least {least} pushes was found; "
@@ -86,91 +88,64 @@ def draw(
     )
 
 
-def _room(rng: random.Random, height: int, width: int, walls: float) -> int:
-    """A random connected floor: the larger part, of a room with random inner walls."""
-    inner = _inner(height, width)
-    size = height * width
-    solid, share = 0, round(walls * 32)
-    for digit in range(5):  # bits that are 1 with probability share / 32
-        solid = solid | rng.getrandbits(size) if share >> digit & 1 else solid & rng.getrandbits(size)
-    free = inner & ~solid
-    if not free:
-        return 0
-    floor = flood(_any(rng, free), free, width)
-    return floor if 2 * floor.bit_count() > free.bit_count() else 0
+def read_file(path: str) -> list[SokobanTask]:
+    """Levels in XSB text, separated by blank lines or by lines that begin with ``;``.
+
+    Levels may have any size and number of boxes; ``-`` and ``_`` are read as floor. Raises
+    :class:`ConfigError` with the line on which a bad level begins. Whether a level can be solved is
+    not checked.
+    """
+    levels: list[tuple[int, list[str]]] = []
+    inside = False
+    for number, line in enumerate(Path(path).read_text().splitlines(), start=1):
+        is_level = bool(line.strip()) and not line.startswith(";")
+        if is_level and not inside:
+            levels.append((number, []))
+        if is_level:
+            levels[-1][1].append(line)
+        inside = is_level
+    if not levels:
+        raise ConfigError(f"{path}: no levels")
+    return [SokobanTask(_checked(lines, f"{path}:{number}")) for number, lines in levels]
 
 
-def _pull_one(
-    rng: random.Random, floor: int, goals: int, width: int, least: int
-) -> tuple[int, int] | None:
-    """Box and player (masks) at least ``least`` pushes from the goal, or None."""
-    layers = pulls(floor, goals, width, sides(floor, goals, width))
-    if len(layers) <= least:
-        return None
-    layer = layers[least + int(rng.random() * (len(layers) - least))]
-    return _stand(rng, layer, layer[0] | layer[1] | layer[2] | layer[3], floor, width)
-
-
-def _pull_all(
-    rng: random.Random, floor: int, goals: int, width: int, least: int
-) -> tuple[int, int] | None:
-    """Boxes and player (masks) after pulling every box off the goals, and some once more; or None."""
-    boxes = goals
-    player = _any(rng, floor & ~boxes)
-    waiting = list(bits(boxes))
-    rng.shuffle(waiting)
-    waiting += [-1 - number for number in range(len(waiting)) if rng.random() < 0.5]
-    moved: list[int] = []
-    failed = 0
-    while waiting:
-        cell = waiting.pop(0)
-        if cell < 0:
-            cell = moved.pop(int(rng.random() * len(moved)))
-        box = 1 << cell
-        free = floor & ~boxes | box  # this box moves; the others stand like walls
-        reach = flood(player, floor & ~boxes, width)
-        layers = pulls(free, box, width, sides(reach, box, width))
-        layer = layers[int(rng.random() * (len(layers) - 1)) + 1] if len(layers) > 1 else layers[0]
-        found = _stand(rng, layer, (layer[0] | layer[1] | layer[2] | layer[3]) & ~goals, free, width)
-        if found is not None:
-            boxes = boxes & ~box | found[0]
-            player = found[1]
-            moved.append(found[0].bit_length() - 1)
-        elif failed:
-            return None
-        else:  # once more, when the others have moved
-            failed = 1
-            waiting.insert(1, cell)
-    return boxes, player
-
-
-def _stand(
-    rng: random.Random, layer: tuple[int, int, int, int], cells: int, free: int, width: int
-) -> tuple[int, int] | None:
-    """One of ``cells`` for the box, and a cell for the player on one of the sides that ``layer`` has."""
-    if not cells:
-        return None
-    box = _any(rng, cells)
-    beside = (
-        (box & layer[0]) >> width
-        | (box & layer[1]) << width
-        | (box & layer[2]) >> 1
-        | (box & layer[3]) << 1
+def _checked(lines: list[str], where: str) -> str:
+    """A level with lines of one length, or :class:`ConfigError`."""
+    lines = [line.rstrip().replace("-", " ").replace("_", " ") for line in lines]
+    width = max(len(line) for line in lines)
+    cells = "".join(line.ljust(width) for line in lines)
+    unknown = sorted(set(cells) - set(SYMBOLS))
+    if unknown:
+        raise ConfigError(f"{where}: unknown characters {''.join(unknown)!r}; XSB has {SYMBOLS!r}")
+    player, boxes, goals = mask(cells, "@+"), mask(cells, "$*"), mask(cells, ".*+")
+    if player.bit_count() != 1:
+        raise ConfigError(f"{where}: a level has one player (@ or +), not {player.bit_count()}")
+    if not boxes or boxes.bit_count() != goals.bit_count():
+        raise ConfigError(
+            f"{where}: a level has as many boxes as goals, and at least one; "
+            f"not {boxes.bit_count()} and {goals.bit_count()}"
+        )
+    if boxes == goals:
+        raise ConfigError(f"{where}: every box is on a goal already")
+    edge = sum(
+        1 << cell
+        for cell in range(len(cells))
+        if cell % width in (0, width - 1) or not width <= cell < len(cells) - width
     )
-    return box, _any(rng, flood(_any(rng, beside), free & ~box, width))
-
-
-def _any(rng: random.Random, cells: int) -> int:
-    """One of the cells, as a mask."""
-    for _ in range(int(rng.random() * cells.bit_count())):
-        cells &= cells - 1
-    return cells & -cells
-
-
-@lru_cache(maxsize=256)
-def _inner(height: int, width: int) -> int:
-    row = (1 << width - 1) - 2
-    return sum(row << number * width for number in range(1, height - 1))
+    reach = player
+    free = ~mask(cells, "#")
+    while not reach & edge:  # within the edge a step cannot leave the board
+        grown = (reach | reach << 1 | reach >> 1 | reach << width | reach >> width) & free
+        if grown == reach:
+            break
+        reach = grown
+    if reach & edge:
+        raise ConfigError(f"{where}: the level is not enclosed by walls")
+    for cell in bits((boxes | goals) & ~reach):
+        raise ConfigError(
+            f"{where}: row {cell // width + 1} column {cell % width + 1} is walled off from the player"
+        )
+    return "\n".join(cells[i : i + width] for i in range(0, len(cells), width))
 
 
 def _text(height: int, width: int, floor: int, goals: int, boxes: int, player: int) -> str:

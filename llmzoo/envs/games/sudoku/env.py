@@ -45,7 +45,7 @@ from typing import Any, ClassVar, Literal
 from pettingzoo import AECEnv, ParallelEnv
 
 from llmzoo.envs.base import ordered
-from llmzoo.envs.games.planning import Played, PlanningGame
+from llmzoo.envs.games.planning import PlanningGame, Played
 from llmzoo.envs.games.sudoku import oracle, scoring, tasks
 from llmzoo.envs.games.sudoku.tasks import SudokuTask
 from llmzoo.envs.tasks import Generated, Listed, Tasks
@@ -149,16 +149,20 @@ class Sudoku(PlanningGame[SudokuTask, World, tuple[scoring.Fill, ...]]):
         return oracle.amateur(self.episode.task, rng)
 
 
-@lru_cache(maxsize=32)  # environments with the same arguments share their tasks
 def _tasks(size: int, clues: tuple[int, int], split: str, source: str) -> Tasks[SudokuTask]:
-    if source == "generator":
-        return Generated(
-            partial(tasks.draw, size=size, clues=clues),
-            tasks.canonical,
-            split=split,
-            name=f"sudoku {size}x{size} with {clues[0]} to {clues[1]} clues",
-        )
-    return Listed(tasks.read_file(source), tasks.canonical, split=split, source=source)
+    if source != "generator":
+        return Listed(tasks.read_file(source), tasks.canonical, split=split, source=source)
+    return _generated(size, clues, split)
+
+
+@lru_cache(maxsize=32)  # environments with the same arguments share their tasks
+def _generated(size: int, clues: tuple[int, int], split: str) -> Generated[SudokuTask]:
+    return Generated(
+        partial(tasks.draw, size=size, clues=clues),
+        tasks.canonical,
+        split=split,
+        name=f"sudoku {size}x{size} with {clues[0]} to {clues[1]} clues",
+    )
 
 
 def raw_env(**kwargs: Any) -> Sudoku:

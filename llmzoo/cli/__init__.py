@@ -1,0 +1,49 @@
+"""The command line: ``llmzoo COMMAND --help``. One module per command, loaded when it is called."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from llmzoo.errors import LlmzooError, UnknownNameError
+from llmzoo.registry import load_object
+from llmzoo.version import __version__
+
+COMMANDS = {
+    "list": "Which environments there are.",
+    "play": "Take a seat in an environment, or watch policies play.",
+    "eval": "Measure a policy on held-out tasks.",
+    "train": "Train a model and measure it before and after.",
+    "bench": "Compare learners on environments.",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code: 0, 2 for a mistake in what was asked, 130 if stopped.
+
+    What was asked for goes to standard output, everything else to standard error.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        if not arguments or arguments[0] in ("-h", "--help"):
+            print(_usage())
+        elif arguments[0] == "--version":
+            print(f"llmzoo {__version__}")
+        elif arguments[0] in COMMANDS:
+            load_object(f"llmzoo.cli.{arguments[0]}:run")(arguments[1:])
+        else:
+            raise UnknownNameError("command", arguments[0], COMMANDS)
+    except LlmzooError as error:
+        print(f"llmzoo: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("llmzoo: stopped", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _usage() -> str:
+    lines = [f"  {name:<8}{what}" for name, what in COMMANDS.items()]
+    return "\n".join(
+        ["usage: llmzoo COMMAND [options]", "", *lines, "", "llmzoo COMMAND --help says more."]
+    )

@@ -1,0 +1,61 @@
+"""Checks of what a command is asked to work with, before anything long begins."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, get_type_hints
+
+from llmzoo import registry
+from llmzoo.cli.options import typed
+from llmzoo.errors import ConfigError
+from llmzoo.learners import learner_class
+
+
+def env_arguments(env_id: str, args: Mapping[str, Any], *, split: str) -> dict[str, Any]:
+    """The arguments of an environment, checked against its signature and by making it once.
+
+    ``split`` says what chooses the split of tasks instead of ``--env.split``.
+    """
+    found = registry.spec(env_id)
+    if "split" in args:
+        raise ConfigError(f"the split of tasks is no environment argument here: {split}")
+    checked = dict(args)
+    if args:
+        hints = _signature(found)
+        if hints is not None:
+            checked = typed(hints, args, f"argument of {env_id}")
+    try:
+        registry.make(env_id, **checked)
+    except (ValueError, TypeError, OSError) as error:  # what constructors raise on bad arguments
+        if not checked or isinstance(error, ConfigError):
+            raise
+        raise ConfigError(f"{env_id}: {error}") from error
+    return checked
+
+
+def learner_arguments(name: str, args: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a learner, checked against its configuration."""
+    config = learner_class(name).Config
+    checked = typed(get_type_hints(config), args, f"option of learner {name!r}") if args else {}
+    config(**checked)
+    return checked
+
+
+def _signature(found: registry.EnvSpec) -> dict[str, Any] | None:
+    """Names and types of an environment's arguments; None where it takes any."""
+    makes = found.entry_point
+    maker = registry.load_object(makes) if isinstance(makes, str) else makes
+    for candidate in (maker, type(registry.make(found.id).unwrapped)):
+        parameters = inspect.signature(candidate).parameters.values()
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            hints = _hints(candidate)
+            return {p.name: hints.get(p.name, Any) for p in parameters}
+    return None
+
+
+def _hints(maker: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(maker.__init__ if isinstance(maker, type) else maker)
+    except NameError:  # a third party's hints may name what it imports for type checking only
+        return {}

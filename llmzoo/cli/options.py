@@ -1,0 +1,119 @@
+"""How a command line is read: typed dataclasses, YAML files, and errors that name the nearest.
+
+A command's options are the fields of dataclasses; their help texts are the ``Args`` section of the
+docstrings. ``--env.NAME`` and ``--learner.NAME`` fill the mappings ``env_args`` and
+``learner_args``, dashes in a name are as good as underscores, and a bool needs no value.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentError
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import yaml
+from jsonargparse import ActionConfigFile, ArgumentParser
+
+from llmzoo.errors import ConfigError, UnknownNameError
+
+_SHORT = {"env": "env_args", "learner": "learner_args"}
+
+
+def read(command: str, argv: Sequence[str], *classes: type, usage: str = "") -> dict[str, Any]:
+    """The options given on a command line and in its configuration files, without defaults.
+
+    The keys are field names of ``classes``. Raises :class:`ConfigError` or
+    :class:`UnknownNameError`; ``--help`` and ``--print_config`` print and exit.
+    """
+    hints = {name: hint for cls in classes for name, hint in get_type_hints(cls).items()}
+    argv = _normal_form(argv, hints)
+    _check_files(argv, hints)
+    parser = ArgumentParser(
+        prog=f"llmzoo {command}", usage=usage or None, exit_on_error=False, allow_abbrev=False
+    )
+    parser.add_argument(
+        "--config", action=ActionConfigFile, help="YAML file with any of these options."
+    )
+    for cls in classes:
+        parser.add_class_arguments(cls)
+    try:
+        given = parser.parse_args(argv, defaults=False)
+    except ArgumentError as error:
+        raise ConfigError(_one_line(str(error))) from None
+    return {name: value for name, value in given.as_dict().items() if name != "config"}
+
+
+def typed(hints: Mapping[str, Any], values: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """``values`` checked against type hints; an unknown name is refused with the nearest.
+
+    ``what`` says whose names they are, such as ``"option of learner 'grpo'"``.
+    """
+    for name in values:
+        if name not in hints:
+            raise UnknownNameError(what, name, hints)
+    parser = ArgumentParser(exit_on_error=False)
+    for name in values:
+        parser.add_argument(f"--{name}", type=hints[name])
+    try:
+        return parser.parse_object(dict(values)).as_dict()
+    except ArgumentError as error:
+        raise ConfigError(f"{what}: {_one_line(str(error))}") from None
+
+
+def names(value: str | int | Sequence[str | int]) -> list[str]:
+    """``"a,b"`` or a list, as a list of strings."""
+    parts = value.split(",") if isinstance(value, str) else value
+    return [str(p).strip() for p in (parts if isinstance(parts, Sequence) else [parts])]
+
+
+def field_names(cls: Any) -> set[str]:
+    return {field.name for field in fields(cls)}
+
+
+def _normal_form(argv: Sequence[str], hints: Mapping[str, Any]) -> list[str]:
+    """The command line as the parser wants it; an unknown option is refused."""
+    known = {*hints, "help", "config", "print_config"}
+    normal = []
+    for index, token in enumerate(argv):
+        if not token.startswith("--") or token == "--":
+            normal.append(token)
+            continue
+        option, equals, value = token.removeprefix("--").partition("=")
+        root, dot, rest = option.replace("-", "_").partition(".")
+        if dot and _SHORT.get(root) in hints:
+            root = _SHORT[root]
+        if root not in known:
+            raise UnknownNameError("option", f"--{option}", [f"--{name}" for name in known])
+        following = argv[index + 1] if index + 1 < len(argv) else ""
+        if hints.get(root) is bool and not equals and following not in ("true", "false"):
+            equals, value = "=", "true"
+        normal.append(f"--{root}{dot}{rest}{equals}{value}")
+    return normal
+
+
+def _check_files(argv: Sequence[str], hints: Mapping[str, Any]) -> None:
+    """Refuse configuration files that cannot be read or hold an unknown key."""
+    for index, token in enumerate(argv):
+        if token == "--config":
+            name = argv[index + 1] if index + 1 < len(argv) else ""
+        elif token.startswith("--config="):
+            name = token.partition("=")[2]
+        else:
+            continue
+        try:
+            content = yaml.safe_load(Path(name).read_text())
+        except OSError as error:
+            raise ConfigError(f"--config {name}: {error.strerror}") from None
+        except yaml.YAMLError as error:
+            raise ConfigError(f"--config {name} is not YAML: {_one_line(str(error))}") from None
+        if not isinstance(content, Mapping):
+            raise ConfigError(f"--config {name} must hold a mapping of options to values")
+        for key in content:
+            if key not in hints:
+                raise UnknownNameError(f"key of {name},", str(key), hints)
+
+
+def _one_line(message: str) -> str:
+    return " ".join(message.split())

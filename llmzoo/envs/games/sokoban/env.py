@@ -1,0 +1,198 @@
+"""# Sokoban
+
+Two agents push boxes onto goals. The proposer writes moves, which are simulated and shown; the
+planner reads what came of them and commits moves, which change the level for good.
+
+| | |
+|---|---|
+| id | `sokoban_v0` |
+| agents | `proposer_0`, then `planner_1`; with `num_agents=1`: `planner_0` |
+| observation, action | text |
+| rounds | at most `max_turns` (4) |
+| success | every box is on a goal |
+
+**The level.** XSB text: `#` wall, space floor, `.` goal, `$` box, `*` box on a goal, `@` player, `+`
+player on a goal. Positions in reports are rows and columns counted from 1, outer wall included.
+
+**Actions.** At most 1,000 moves: `RRDLU`, `rrDLu` (case does not matter), `R, R, D`, the words up,
+down, left and right, or a list such as `["R", "D"]`; prose and code fences around them do not
+matter, and the last code fence, `Answer:` line or line of moves counts (the rule in full:
+`llmzoo.envs.games.moves.parse_moves`). Moves are carried out until one is impossible; those before
+it stand. What comes after the level is solved is passed over.
+
+**Rewards** (potential-based, gamma 1; see `llmzoo.envs.games.planning`).
+
+| part | who | worth over an episode |
+|---|---|---|
+| team | both | 1 when solved, otherwise the progress p, below 1 |
+| format | own answer | 0.1 if moves can be read |
+| legal | own answer | 0.1 if none of them was blocked |
+| quality | own answer | 0.8 x the progress after it |
+
+p = 1/2 (boxes placed since the start / boxes to place) + 1/2 (pushes saved / pushes needed at the
+start), each share at least 0; pushes are counted by the cheapest assignment of boxes to goals, each
+box alone on the board. p is 0 in a position that is seen to be lost: a box where no goal can be
+reached, boxes that hold each other in place off a goal, or too few goals within reach.
+
+**Arguments.** `size` (6, outer wall included) or `height` and `width`, `boxes` (1), `walls` (0.3,
+the share of inner cells), `min_pushes` (2 where possible), `split` ("train", "test", "all"),
+`source` ("generator", or a file of levels in XSB text, separated by blank or `;` lines, which takes
+none of the arguments before), `num_agents`, `max_turns`, `prompt` ("full" or "terse"),
+`team_weight`, `render_mode`.
+
+**Tasks.** Generated levels are solvable by construction and start with no box on a goal. Levels from
+a file need not be solvable. The split is by content: mirror images and turns of a level, and starts
+between which the player can walk, stay together.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+import random
+from functools import lru_cache, partial
+from typing import Any, ClassVar, Literal
+
+from pettingzoo import AECEnv, ParallelEnv
+
+from llmzoo.envs.base import ordered
+from llmzoo.envs.games.planning import PlanningGame, Played
+from llmzoo.envs.games.sokoban import oracle, scoring, tasks
+from llmzoo.envs.games.sokoban.scoring import World
+from llmzoo.envs.games.sokoban.tasks import SokobanTask
+from llmzoo.envs.tasks import Generated, Listed, Tasks
+from llmzoo.errors import ConfigError
+from llmzoo.registry import to_parallel
+
+DEFAULT_SIZE = 6
+
+
+class Sokoban(PlanningGame[SokobanTask, World, str]):
+    """Sokoban for one planner, or a proposer and a planner."""
+
+    metadata: ClassVar[dict[str, Any]] = {**PlanningGame.metadata, "name": "sokoban_v0"}
+    terse_name = "sokoban"
+
+    def __init__(
+        self,
+        *,
+        size: int | None = None,
+        height: int | None = None,
+        width: int | None = None,
+        boxes: int | None = None,
+        walls: float | None = None,
+        min_pushes: int | None = None,
+        split: str = "train",
+        source: str = "generator",
+        num_agents: int = 2,
+        max_turns: int = 4,
+        prompt: Literal["full", "terse"] = "full",
+        team_weight: float = 1.0,
+        render_mode: str | None = None,
+    ):
+        if size is not None and (height is not None or width is not None):
+            raise ConfigError("give size, or height and width, not both")
+        generated = {
+            "height": size if height is None else height,
+            "width": size if width is None else width,
+            "boxes": boxes,
+            "walls": walls,
+            "min_pushes": min_pushes,
+        }
+        if source == "generator":
+            chosen = _generated(split, **{**_DEFAULTS, **_given(generated)})
+        elif _given(generated):
+            raise ConfigError(
+                f"{', '.join(_given(generated))} are for generated levels; {source} has its own"
+            )
+        else:
+            chosen = Listed(tasks.read_file(source), tasks.canonical, split=split, source=source)
+        super().__init__(
+            chosen,
+            num_agents=num_agents,
+            max_turns=max_turns,
+            prompt=prompt,
+            team_weight=team_weight,
+            render_mode=render_mode,
+        )
+
+    def start(self, task: SokobanTask) -> World:
+        return scoring.start(task.level)
+
+    def parse(self, text: str) -> str:
+        return scoring.parse(text)
+
+    def carry_out(self, world: World, plan: str) -> Played[World]:
+        done = scoring.run(world, plan)
+        return Played(
+            done.world, done.blocked is None, scoring.report(done), scoring.terse_report(done)
+        )
+
+    def progress(self, world: World) -> float:
+        return scoring.progress(world)
+
+    def draw(self, world: World) -> str:
+        return scoring.draw(world)
+
+    def write(self, plan: str) -> str:
+        return plan
+
+    def rules(self) -> str:
+        return (
+            "Task: sokoban. Move the player so that every box is pushed onto a goal. A box can be "
+            "pushed by walking against it if the cell behind it is free; it cannot be pulled, and "
+            "two boxes cannot be pushed at once.\n"
+            "Symbols: # wall, @ player, $ box, . goal, * box on a goal, + player on a goal, space "
+            "floor. Rows and columns are counted from 1, outer wall included.\n"
+            "Answer with the moves as one string of U (up), D (down), L (left) and R (right), such as "
+            f"RRDLU, at most {scoring.MAX_MOVES}. They are carried out until one is blocked."
+        )
+
+    def fingerprint(self, task: SokobanTask) -> str:
+        return task.level
+
+    def expert(self, agent: str) -> str:
+        return oracle.expert(self.episode.world)
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        return oracle.amateur(self.episode.world, rng)
+
+
+_DEFAULTS: dict[str, Any] = {
+    "height": DEFAULT_SIZE,
+    "width": DEFAULT_SIZE,
+    "boxes": 1,
+    "walls": tasks.WALLS,
+    "min_pushes": None,
+}
+
+
+def _given(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
+@lru_cache(maxsize=32)  # environments with the same arguments share their tasks
+def _generated(split: str, **arguments: Any) -> Tasks[SokobanTask]:
+    tasks.check(**arguments)
+    sizes = "{height}x{width}, boxes {boxes}, walls {walls}, min_pushes {min_pushes}"
+    return Generated(
+        partial(tasks.draw, **arguments),
+        tasks.canonical,
+        split=split,
+        name=f"sokoban {sizes.format(**arguments)}",
+    )
+
+
+def raw_env(**kwargs: Any) -> Sokoban:
+    """The environment without PettingZoo's order-enforcing wrapper."""
+    return Sokoban(**kwargs)
+
+
+def env(**kwargs: Any) -> AECEnv:
+    """The AEC form."""
+    return ordered(raw_env(**kwargs))
+
+
+def parallel_env(**kwargs: Any) -> ParallelEnv:
+    """The parallel form: each step takes the action of the seat whose turn it is."""
+    return to_parallel(env(**kwargs))

@@ -1,0 +1,200 @@
+"""The bookkeeping of ``TextEnv``, on a game small enough to reckon by hand: matching a number."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from llmzoo import testing
+from llmzoo.envs.base import Outcome, TextEnv, ordered
+from llmzoo.registry import to_parallel
+
+
+class Match(TextEnv):
+    """Seats say a number; saying the same pays 1 to the team, each digit costs its writer 0.1."""
+
+    def __init__(self, seats=3, max_turns=2, **kwargs):
+        super().__init__(
+            [f"seat_{n}" for n in range(seats)], simultaneous=True, max_turns=max_turns, **kwargs
+        )
+
+    def begin(self, rng, task):
+        self.episode = (rng.randrange(1000), ())
+
+    def prompt(self, agent):
+        return f"{agent}, secret {self.episode[0]}, so far {self.episode[1]}"
+
+    def play_together(self, texts):
+        self.episode = (self.episode[0], (*self.episode[1], tuple(texts.values())))
+        self.success = len(set(texts.values())) == 1
+        return Outcome(
+            team=float(self.success),
+            local={agent: {"digits": -0.1 * len(text)} for agent, text in texts.items()},
+            done=self.success,
+            errors={agent: "empty" for agent, text in texts.items() if not text},
+        )
+
+
+class InTurn(Match):
+    """The same with each answer taking effect at once."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.simultaneous = False
+
+    def play(self, agent, text):
+        self.episode = (self.episode[0], (*self.episode[1], text))
+        return Outcome(team=float(text == "all"), local={agent: {"digits": -0.1 * len(text)}})
+
+
+def started(env_class=Match, **kwargs):
+    env = env_class(**kwargs)
+    env.reset(seed=0)
+    return env
+
+
+def test_conforms():
+    make = partial(Match, max_turns=3)
+    testing.check_env(make)
+    testing.check_seeds(make)
+    testing.check_rewards(make)
+    testing.check_fork(make)
+    testing.check_hostile_text(make, testing.hostile_texts(50))
+    testing.check_observations_do_not_grow(make)
+
+
+def test_no_seat_sees_an_answer_of_the_same_round():
+    env = started()
+    before = {agent: env.observe(agent) for agent in env.agents}
+    for text in ("1", "22"):
+        env.step(text)
+        assert {agent: env.observe(agent) for agent in env.agents} == before
+        assert env.rewards == {"seat_0": 0.0, "seat_1": 0.0, "seat_2": 0.0}
+    env.step("1")
+    assert env.observe("seat_0").endswith("so far (('1', '22', '1'),)")
+
+
+def test_a_round_is_paid_to_all_at_once():
+    env = started(team_weight=2.0)
+    for text in ("1", "22", ""):
+        env.step(text)
+    assert env.rewards == pytest.approx({"seat_0": -0.1, "seat_1": -0.2, "seat_2": 0.0})
+    assert [env.infos[agent]["error"] for agent in env.agents] == [None, None, "empty"]
+    for text in ("7", "7", "7"):
+        env.step(text)
+    assert env.rewards == pytest.approx(dict.fromkeys(env.agents, 2.0 - 0.1))
+    assert env.infos["seat_1"]["reward_parts"] == pytest.approx({"digits": -0.1, "team": 2.0})
+    assert env.infos["seat_2"]["error"] is None
+    assert set(env.terminations.values()) == {True}
+    assert set(env.truncations.values()) == {False}
+    assert [env.infos[agent]["success"] for agent in env.agents] == [True] * 3
+
+
+def test_what_others_earn_for_a_seat_is_paid_at_its_next_visit():
+    env = started(InTurn)
+    env.step("all")  # seat_0: 1 - 0.3
+    env.step("no")
+    env.step("all")
+    assert env.agent_selection == "seat_0"
+    assert env.last()[1] == pytest.approx(1 - 0.3 + 1)
+    assert env.infos["seat_0"]["reward_parts"] == pytest.approx({"digits": -0.3, "team": 2.0})
+    env.step("no")
+    assert env.last()[1] == pytest.approx(-0.2 + 1)  # seat_1
+    env.step("no")
+    assert env.last()[1] == pytest.approx(-0.3 + 1)  # seat_2
+    env.step("no")
+    # truncated after two rounds; each seat finds what it was paid since its last answer
+    paid = []
+    for _ in range(3):
+        paid.append(env.last()[1])
+        env.step(None)
+    assert paid == pytest.approx([-0.2, -0.2, -0.2])
+    assert env.agents == []
+
+
+def test_parallel_form_of_a_simultaneous_task_takes_all_answers():
+    env = to_parallel(ordered(Match()))
+    observations, infos = env.reset(seed=0)
+    assert list(observations) == list(infos) == ["seat_0", "seat_1", "seat_2"]
+    _, rewards, terminations, _, infos = env.step({"seat_0": "5", "seat_1": "5", "seat_2": "5"})
+    assert rewards == pytest.approx(dict.fromkeys(terminations, 0.9))
+    assert terminations == {"seat_0": True, "seat_1": True, "seat_2": True}
+    assert infos["seat_2"]["success"] is True
+    assert env.agents == []
+
+
+def test_episodes_without_a_seed_follow_from_the_last_seed():
+    def secrets(env):
+        env.reset(seed=3)
+        found = [env.episode[0]]
+        for _ in range(3):
+            env.reset()
+            found.append(env.episode[0])
+        return found
+
+    env = Match()
+    assert secrets(env) == secrets(env) == secrets(Match())
+    assert len(set(secrets(env))) > 1
+
+
+def test_options_that_mean_nothing_here_are_ignored():
+    env = started()
+    first = env.observe("seat_0")
+    env.reset(seed=0, options={"options": 1})
+    assert env.observe("seat_0") == first
+
+
+def test_a_fork_in_the_middle_of_a_round_keeps_the_answers_given():
+    env = started()
+    env.step("5")
+    twin = env.fork()
+    for text in ("5", "5"):
+        twin.step(text)
+    assert twin.infos["seat_0"]["success"] is True
+    assert env.agent_selection == "seat_1"
+    env.step("6")
+    env.step("5")
+    assert env.success is False
+    assert env.episode[1] == (("5", "6", "5"),)
+
+
+def test_forks_draw_the_same_next_episodes_without_disturbing_the_original():
+    env = started()
+    twin = env.fork()
+    twin.reset()
+    drawn = twin.episode[0]
+    env.reset()
+    assert env.episode[0] == drawn
+
+
+def test_calls_out_of_order_are_named():
+    env = ordered(Match())
+    with pytest.raises(AssertionError, match=r"reset\(\) needs to be called before step"):
+        env.step("1")
+    env.reset(seed=0)
+    with pytest.raises(TypeError, match="an action is a str, got NoneType for 'seat_0'"):
+        env.step(None)
+
+
+def test_render():
+    assert started().render() is None
+    env = started(render_mode="ansi")
+    assert env.render() == env.observe("seat_0")
+
+
+def test_human_rendering_prints_after_every_step(capsys):
+    env = started(render_mode="human", seats=1, max_turns=5)
+    env.step("1")
+    assert capsys.readouterr().out == env.observe("seat_0") + "\n"
+
+
+def test_state_is_what_all_seats_read():
+    env = started(seats=2)
+    assert env.state() == f"[seat_0]\n{env.observe('seat_0')}\n\n[seat_1]\n{env.observe('seat_1')}"
+
+
+def test_scripted_players_are_optional():
+    env = started()
+    with pytest.raises(NotImplementedError, match="text_env_v0 has no scripted expert"):
+        env.expert("seat_0")

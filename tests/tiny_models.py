@@ -1,0 +1,80 @@
+"""Models and fake policies for tests: random weights, nothing downloaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM
+from transformers import PreTrainedTokenizerFast
+
+from llmzoo.policies.base import Request
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.tiny.tokenizer import build_tokenizer
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Completion
+
+SIZES = {
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 256,
+    "initializer_range": 0.3,  # far from uniform, so that mistakes show
+}
+
+
+def tokenizer() -> PreTrainedTokenizerFast:
+    return build_tokenizer(["the answer is up down left right 0123456789 UDLR"] * 2)
+
+
+def model(kind: str = "qwen2", seed: int = 0, **changes: object) -> torch.nn.Module:
+    torch.manual_seed(seed)
+    tok = tokenizer()
+    sizes = {
+        **SIZES,
+        "vocab_size": len(tok),
+        "eos_token_id": tok.eos_token_id,
+        "pad_token_id": tok.pad_token_id,
+        "bos_token_id": None,
+        **changes,
+    }
+    made = (
+        Qwen2ForCausalLM(Qwen2Config(**sizes))
+        if kind == "qwen2"
+        else LlamaForCausalLM(LlamaConfig(**sizes))
+    )
+    return made.eval()
+
+
+def policy(kind: str = "qwen2", seed: int = 0, **options: object) -> TransformersPolicy:
+    options.setdefault("sampling", Sampling(max_new_tokens=12))
+    return TransformersPolicy(model(kind, seed), tokenizer(), name=kind, **options)
+
+
+class FakePolicy:
+    """Answers with ``write(request, i)``; completions look sampled, so that they are trainable."""
+
+    def __init__(self, write: Callable[[Request, int], str], name: str = "fake"):
+        self.name = name
+        self.prompt_style = None
+        self.calls: list[tuple[int, int, bool]] = []  # requests, k, greedy of each call
+        self._write = write
+
+    def respond(
+        self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False
+    ) -> list[list[Completion]]:
+        self.calls.append((len(requests), k, greedy))
+        return [
+            [
+                Completion(
+                    text=self._write(request, -1 if greedy else i),
+                    prompt_ids=tuple(map(ord, request.observation)),
+                    ids=(i + 1,),
+                    logprobs=(-1.0,),
+                )
+                for i in range(k)
+            ]
+            for request in requests
+        ]

@@ -35,26 +35,48 @@ from llmzoo.tracking import Tracker
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitConfig:
-    """Everything that defines a run, but for the learner's own options."""
+    """Everything that defines a run, but for the learner's own options.
+
+    Args:
+        env: id of the environment.
+        env_args: arguments of the environment; --env.NAME VALUE gives one.
+        learner: name of the learner.
+        learner_args: options of the learner; --learner.NAME VALUE gives one.
+        model: tiny (the embedded model), a folder with a model, or a hub id.
+        seats: shared (one model in all seats), separate (one model each), or the one seat that
+            learns.
+        others: who plays the seats that do not learn.
+        steps: iterations: one batch of play and its updates.
+        envs: episodes started in each iteration.
+        seed: of all chance in the run.
+        temperature: of sampling.
+        top_p: nucleus that is sampled from; 1 is all.
+        top_k: most likely tokens that are sampled from; 0 is all.
+        max_new_tokens: tokens of an answer; null is 48 for the embedded model, otherwise 256.
+        eval_tasks: held-out tasks, before and after.
+        eval_split: the split that they are from.
+        eval_every: iterations between evaluations in the run; 0 is none.
+        checkpoint_every: iterations between checkpoints; the last one is always kept.
+    """
 
     env: str = "sudoku_v0"
     env_args: Mapping[str, Any] = field(default_factory=dict)
     learner: str = "at_grpo"
     learner_args: Mapping[str, Any] = field(default_factory=dict)
-    model: str = TINY  # "tiny", a local folder or a hub id
-    seats: Literal["shared", "separate"] | str = "shared"  # or the one seat that learns
-    others: str = "oracle"  # who plays the seats that do not learn
-    steps: int = 100  # iterations: one batch of play and its updates
-    envs: int = 16  # episodes started in each iteration
+    model: str = TINY
+    seats: Literal["shared", "separate"] | str = "shared"
+    others: str = "oracle"
+    steps: int = 100
+    envs: int = 16
     seed: int = 0
     temperature: float = 1.0
     top_p: float = 1.0
     top_k: int = 0
-    max_new_tokens: int | None = None  # None: 48 for the embedded model, otherwise 256
-    eval_tasks: int = 200  # held-out tasks, before and after
+    max_new_tokens: int | None = None
+    eval_tasks: int = 200
     eval_split: str = "test"
-    eval_every: int = 0  # iterations between evaluations in the run; 0: none
-    checkpoint_every: int = 20  # iterations; the last one is always kept
+    eval_every: int = 0
+    checkpoint_every: int = 20
 
     def __post_init__(self) -> None:
         if self.steps < 1 or self.envs < 1 or self.checkpoint_every < 1:

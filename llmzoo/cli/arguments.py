@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, get_type_hints
 
 from llmzoo import registry
@@ -47,15 +47,15 @@ def _signature(found: registry.EnvSpec) -> dict[str, Any] | None:
     makes = found.entry_point
     maker = registry.load_object(makes) if isinstance(makes, str) else makes
     for candidate in (maker, type(registry.make(found.id).unwrapped)):
-        parameters = inspect.signature(candidate).parameters.values()
+        try:
+            parameters = inspect.signature(candidate, eval_str=True).parameters.values()
+        except NameError:  # a third party's hints may name what it imports for type checking only
+            parameters = inspect.signature(candidate).parameters.values()
         if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-            hints = _hints(candidate)
-            return {p.name: hints.get(p.name, Any) for p in parameters}
+            return {p.name: _hint(p.annotation) for p in parameters}
     return None
 
 
-def _hints(maker: Callable[..., Any]) -> dict[str, Any]:
-    try:
-        return get_type_hints(maker.__init__ if isinstance(maker, type) else maker)
-    except NameError:  # a third party's hints may name what it imports for type checking only
-        return {}
+def _hint(annotation: Any) -> Any:
+    unknown = annotation is inspect.Parameter.empty or isinstance(annotation, str)
+    return Any if unknown else annotation

@@ -7,8 +7,9 @@ docstrings. ``--env.NAME`` and ``--learner.NAME`` fill the mappings ``env_args``
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentError
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -21,27 +22,41 @@ from llmzoo.errors import ConfigError, UnknownNameError
 _SHORT = {"env": "env_args", "learner": "learner_args"}
 
 
-def read(command: str, argv: Sequence[str], *classes: type, usage: str = "") -> dict[str, Any]:
+def read(
+    command: str,
+    argv: Sequence[str],
+    *classes: type,
+    without: Collection[str] = (),
+    usage: str | None = None,
+) -> dict[str, Any]:
     """The options given on a command line and in its configuration files, without defaults.
 
-    The keys are field names of ``classes``. Raises :class:`ConfigError` or
+    The keys are field names of ``classes``, but for those of the first that ``without`` names.
+    Raises :class:`ConfigError` or
     :class:`UnknownNameError`; ``--help`` and ``--print_config`` print and exit.
     """
-    hints = {name: hint for cls in classes for name, hint in get_type_hints(cls).items()}
+    taken = [(cls, set(without) if cls is classes[0] else set()) for cls in classes]
+    hints = {
+        name: hint
+        for cls, skipped in taken
+        for name, hint in get_type_hints(cls).items()
+        if name not in skipped
+    }
     argv = _normal_form(argv, hints)
     _check_files(argv, hints)
     parser = ArgumentParser(
-        prog=f"llmzoo {command}", usage=usage or None, exit_on_error=False, allow_abbrev=False
+        prog=f"llmzoo {command}", usage=usage, exit_on_error=False, allow_abbrev=False
     )
     parser.add_argument(
         "--config", action=ActionConfigFile, help="YAML file with any of these options."
     )
-    for cls in classes:
-        parser.add_class_arguments(cls)
+    for cls, skipped in taken:
+        parser.add_class_arguments(cls, skip=skipped)
     try:
         given = parser.parse_args(argv, defaults=False)
     except ArgumentError as error:
-        raise ConfigError(_one_line(str(error))) from None
+        message = re.sub(r'Parser key "(\w+)":', r"--\1:", _one_line(str(error)))
+        raise ConfigError(re.sub(r"<class '(\w+)'>", r"\1", message)) from None
     return {name: value for name, value in given.as_dict().items() if name != "config"}
 
 
@@ -53,13 +68,17 @@ def typed(hints: Mapping[str, Any], values: Mapping[str, Any], what: str) -> dic
     for name in values:
         if name not in hints:
             raise UnknownNameError(what, name, hints)
-    parser = ArgumentParser(exit_on_error=False)
-    for name in values:
+    checked = {}
+    for name, value in values.items():
+        parser = ArgumentParser(exit_on_error=False)
         parser.add_argument(f"--{name}", type=hints[name])
-    try:
-        return parser.parse_object(dict(values)).as_dict()
-    except ArgumentError as error:
-        raise ConfigError(f"{what}: {_one_line(str(error))}") from None
+        try:
+            checked[name] = parser.parse_object({name: value})[name]
+        except ArgumentError:
+            kind = hints[name]
+            wanted = kind.__name__ if isinstance(kind, type) else str(kind).replace("typing.", "")
+            raise ConfigError(f"{what} {name!r} must be {wanted}, got {value!r}") from None
+    return checked
 
 
 def names(value: str | int | Sequence[str | int]) -> list[str]:

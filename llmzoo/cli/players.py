@@ -4,35 +4,41 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from llmzoo.errors import CheckpointError, ConfigError
+from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
 from llmzoo.policies import SCRIPTED, load
 from llmzoo.policies.base import Policy
 
 _TINY = "tiny"
 
 
-def player(
-    name: str, *, seed: int = 0, sampling: Mapping[str, Any] | None = None
-) -> Policy | dict[str, Policy]:
-    """The policy called ``name``, or a policy for each seat.
+def players(
+    name: str,
+    agents: Sequence[str],
+    *,
+    seed: int = 0,
+    sampling: Mapping[str, Any] | None = None,
+) -> dict[str, Policy]:
+    """The policy called ``name`` in the seats ``agents``.
 
     A run folder of ``llmzoo train`` gives its newest checkpoint, with the sampling settings that
-    it was trained with; a run with separate seats gives one policy for each. ``sampling``: fields
-    of ``Sampling`` that override the defaults.
+    it was trained with; where seats were trained apart, each gets its own policy. ``sampling``:
+    fields of ``Sampling`` that override the defaults.
     """
+    given = dict(sampling or {})
+    if (Path(name) / "checkpoints").is_dir():
+        return _from_run(Path(name), agents, seed, given)
+    return dict.fromkeys(agents, _one(name, seed, given))
+
+
+def _one(name: str, seed: int, given: Mapping[str, Any]) -> Policy:
     if name in SCRIPTED:
         return load(name)
-    given = dict(sampling or {})
-    folder = Path(name)
-    if (folder / "checkpoints").is_dir():
-        return _from_run(folder, seed, given)
     check_model(name)
-    given.setdefault("max_new_tokens", 48 if name == _TINY else 256)
-    return _model(name, seed, given)
+    return _model(name, "auto", seed, {"max_new_tokens": _answer_limit(name), **given})
 
 
 def check_model(name: str) -> None:
@@ -48,19 +54,22 @@ def check_model(name: str) -> None:
                 f"python -m llmzoo.policies.tiny.recipe --out {TINY_FOLDER}"
             )
         return
+    known = [*SCRIPTED, _TINY]
+    if difflib.get_close_matches(name, known, n=1, cutoff=0.75) and not Path(name).exists():
+        raise UnknownNameError("policy or model", name, known)
     try:
         AutoConfig.from_pretrained(name)
     except (OSError, ValueError) as error:
-        near = difflib.get_close_matches(name, [*SCRIPTED, _TINY], n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
         reason = " ".join(str(error).split())[:200]
         raise ConfigError(
-            f"no policy or model {name!r}: it is none of {', '.join([*SCRIPTED, _TINY])}, "
-            f"no folder with a model, and no model that the hub or its cache gives.{hint} ({reason})"
+            f"no policy or model {name!r}: it is none of {', '.join(known)}, no folder with a "
+            f"model, and no model that the hub or its cache gives ({reason})"
         ) from error
 
 
-def _from_run(run: Path, seed: int, given: Mapping[str, Any]) -> Policy | dict[str, Policy]:
+def _from_run(
+    run: Path, agents: Sequence[str], seed: int, given: Mapping[str, Any]
+) -> dict[str, Policy]:
     from llmzoo import checkpoints
 
     newest = checkpoints.latest(run / "checkpoints")
@@ -68,35 +77,29 @@ def _from_run(run: Path, seed: int, given: Mapping[str, Any]) -> Policy | dict[s
         raise CheckpointError(f"{run} has no checkpoint yet")
     config = json.loads((run / "config.json").read_text())
     kept = {name: config[name] for name in ("temperature", "top_p", "top_k")}
-    limit = config["max_new_tokens"] or (48 if config["model"] == _TINY else 256)
+    limit = config["max_new_tokens"] or _answer_limit(config["model"])
     settings = {**kept, "max_new_tokens": limit, **given}
     learned = {
-        folder.name: _model(str(folder), seed, settings)
+        folder.name: _model(str(folder), "float32", seed, settings)
         for folder in sorted(newest.iterdir())
         if folder.is_dir()
     }
     if config["seats"] == "shared":
-        return learned["policy"]
-    if config["seats"] == "separate":
-        return learned
-    other = player(config["others"], seed=seed, sampling=settings)
-    if isinstance(other, dict):
-        raise ConfigError(f"{run}: its other seats were played by a run of several policies")
-    return _Rest(other, learned)
+        return dict.fromkeys(agents, learned["policy"])
+    absent = [agent for agent in agents if agent not in learned]
+    if absent and config["seats"] == "separate":
+        raise ConfigError(
+            f"{run} trained {', '.join(learned)}; it has no policy for {', '.join(absent)}"
+        )
+    return {**dict.fromkeys(agents, _one(config["others"], seed, settings)), **learned}
 
 
-def _model(folder: str, seed: int, sampling: Mapping[str, Any]) -> Policy:
+def _model(folder: str, dtype: str, seed: int, sampling: Mapping[str, Any]) -> Policy:
     from llmzoo.policies.sampling import Sampling
 
-    return load(folder, dtype="float32", seed=seed, sampling=Sampling(**sampling))
+    return load(folder, dtype=dtype, seed=seed, sampling=Sampling(**sampling))
 
 
-class _Rest(dict[str, Policy]):
-    """Policies by seat, and one for all the other seats."""
-
-    def __init__(self, others: Policy, seats: Mapping[str, Policy]):
-        super().__init__(seats)
-        self._others = others
-
-    def __missing__(self, seat: str) -> Policy:
-        return self._others
+def _answer_limit(model: str) -> int:
+    """Tokens of an answer where nothing else is said, as in ``FitConfig``."""
+    return 48 if model == _TINY else 256

@@ -20,7 +20,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "transcripts"
 # one task as the content of a file, and two rounds of answers of proposer and planner
 EPISODES = {
     "sudoku": (
-        {"puzzle": "12..341.2143...."},
+        '{"puzzle": "12..341.2143...."}',
         (
             "Let me see:\n```\n1234\n3412\n2143\n1111\n```",
             "[1, 3, 3] [1, 4, 4] [4, 1, 4]",
@@ -28,8 +28,12 @@ EPISODES = {
             "1234\n3412\n2143\n4321",
         ),
     ),
+    "sokoban": (
+        "######\n#@   #\n# $. #\n#    #\n######",
+        ("right, down, down", "Answer: D", "I would rather not.", "R"),
+    ),
     "plan_path": (
-        {"grid": "S.#G\n#...\n...."},
+        r'{"grid": "S.#G\n#...\n...."}',
         ("Plan: right, right, up", "RDD", "I would rather not.", "URRU"),
     ),
 }
@@ -59,8 +63,8 @@ def transcript(env, answers):
 @pytest.mark.parametrize("name", EPISODES)
 def test_transcript(name, tmp_path):
     task, answers = EPISODES[name]
-    source = tmp_path / "task.jsonl"
-    source.write_text(json.dumps(task))
+    source = tmp_path / "task"
+    source.write_text(task)
     forms = []
     for agents, prompt in ((2, "full"), (2, "terse"), (1, "full"), (1, "terse")):
         env = llmzoo.make(

@@ -9,7 +9,7 @@ it was has earned nothing, however long it took:
   Paid as the difference to the same seat's last answer; an episode's local rewards sum to the
   local value of the last answer, however many rounds there were, so idling pays nothing.
 
-A malformed answer has format 0 and legal 0 and leaves the world as it was.
+A malformed answer has 0 in all three parts and leaves the world as it was.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         score = {
             "format": LOCAL_WEIGHTS["format"] * (plan is not None),
             "legal": LOCAL_WEIGHTS["legal"] * played.legal,
-            "quality": LOCAL_WEIGHTS["quality"] * value,
+            "quality": LOCAL_WEIGHTS["quality"] * value * (plan is not None),
         }
         before = play.scores.get(agent, dict.fromkeys(score, 0.0))
         local = {agent: {name: score[name] - before[name] for name in score}}

@@ -59,7 +59,7 @@ def test_two_rounds(make):
     assert agent == "proposer_0"
     assert parts == pytest.approx({"format": 0.1, "legal": 0.1, "quality": 0.4, "team": 0.25})
     assert reward == pytest.approx(0.85)
-    # its malformed answer: format and legal back to 0, quality from 0.4 to 0.8 * 1/4
+    # its malformed answer: all three parts back to 0
     agent, reward, parts = visit(env, "[4, 2, 3] [4, 3, 2] [4, 4, 1]")
     assert agent == "planner_1"
     assert parts == pytest.approx({"format": 0.1, "legal": 0.1, "quality": 0.2, "team": 0.25})
@@ -67,8 +67,8 @@ def test_two_rounds(make):
     # the planner has solved it: quality from 0.2 to 0.8, team from 1/4 to 1
     agent, reward, parts = visit(env, None)
     assert agent == "proposer_0"
-    assert parts == pytest.approx({"format": -0.1, "legal": -0.1, "quality": -0.2, "team": 0.75})
-    assert reward == pytest.approx(0.35)
+    assert parts == pytest.approx({"format": -0.1, "legal": -0.1, "quality": -0.4, "team": 0.75})
+    assert reward == pytest.approx(0.15)
     assert env.infos["planner_1"]["success"] is True
     agent, reward, parts = visit(env, None)
     assert agent == "planner_1"

@@ -79,7 +79,8 @@ def bits(mask: int) -> Iterator[int]:
 def flood(start: int, free: int, width: int) -> int:
     """The part of ``free`` that is connected to ``start`` (which belongs to it)."""
     while True:
-        grown = (start | start << 1 | start >> 1 | start << width | start >> width) & free
+        row = (start | start << 1 | start >> 1) & free
+        grown = (row | row << width | row >> width) & free
         if grown == start:
             return start
         start = grown

@@ -34,7 +34,7 @@ start), each share at least 0; pushes are counted by the cheapest assignment of 
 box alone on the board. p is 0 in a position that is seen to be lost: a box where no goal can be
 reached, boxes that hold each other in place off a goal, or too few goals within reach.
 
-**Arguments.** `size` (6, outer wall included) or `height` and `width`, `boxes` (1), `walls` (0.3,
+**Arguments.** `size` (6, outer wall included) or `height` and `width`, `boxes` (1), `walls` (0.25,
 the share of inner cells), `min_pushes` (2 where possible), `split` ("train", "test", "all"),
 `source` ("generator", or a file of levels in XSB text, separated by blank or `;` lines, which takes
 none of the arguments before), `num_agents`, `max_turns`, `prompt` ("full" or "terse"),

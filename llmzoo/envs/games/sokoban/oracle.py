@@ -27,15 +27,14 @@ def expert(world: World) -> str:
     """Moves that solve the position; where none are found, one step that does no harm."""
     solution = solve(world)
     if solution is None:
-        tried = sorted("UDLR", key=lambda move: _cost_of(world, move))
-        return tried[0]
+        return min("UDLR", key=lambda move: _cost_of(world, move))
     return solution[: scoring.MAX_MOVES]
 
 
 def amateur(world: World, rng: random.Random, slips: tuple[int, int] = (1, 3)) -> str:
     """The expert's moves with one to three slips.
 
-    A slip is a detour (a step and back), a move mistaken for another, a step left out (so that a box
+    A slip is a detour (a free step and back), a move mistaken for another, a step left out (so that a box
     is pushed from the wrong side, or not at all), or stopping too early.
     """
     moves = list(expert(world))
@@ -44,7 +43,9 @@ def amateur(world: World, rng: random.Random, slips: tuple[int, int] = (1, 3)) -
         slip = rng.choice(("detour", "mistaken", "left out", "stop"))
         other = rng.choice("UDLR")
         if slip == "detour":
-            moves[place:place] = [other, _OPPOSITE[other]]
+            there = scoring.run(world, "".join(moves[:place])).world
+            if not _cost_of(there, other):
+                moves[place:place] = [other, _OPPOSITE[other]]
         elif slip == "mistaken":
             moves[place] = other
         elif len(moves) > 1:

@@ -181,7 +181,7 @@ def report(done: Run) -> str:
 
 
 def terse_report(done: Run) -> str:
-    """The same in few tokens: ``player 3 4 box 2 2 placed 0/1 blocked 5 L dead 2 2``, or ``solved``."""
+    """The same in few tokens: ``player 3 4 box 2 2 placed 0/1 blocked 5 dead 2 2``, or ``solved``."""
     world, made, blocked = done
     if is_solved(world):
         return "solved"
@@ -194,7 +194,7 @@ def terse_report(done: Run) -> str:
     count = world.boxes.bit_count()
     text = f"player {at(1 << world.player)} box {at(world.boxes)} placed {placed(world)}/{count}"
     if blocked is not None:
-        text += f" blocked {made + 1} {blocked}"
+        text += f" blocked {made + 1}"
     if is_dead(world):
         text += f" dead {at(lost_boxes(world))}".rstrip()
     return text

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from llmzoo.envs.games.sokoban.board import SYMBOLS, bits, board_of, flood, mask
+from llmzoo.envs.games.sokoban.pulling import pullable, pullable_twice
 from llmzoo.envs.games.sokoban.rooms import any_of, pull_all, pull_one, room
 from llmzoo.envs.games.sokoban.scoring import pushes_left
 from llmzoo.errors import ConfigError
 
 MAX_SIDE = 40
 MIN_PUSHES = 2  # what a generated level needs at least, where the room is large enough for it
-WALLS = 0.3  # share of the inner cells
+WALLS = 0.25  # share of the inner cells
 _TRIES = 3_000  # before a level with fewer pushes is taken
 _MOST_TRIES = 20_000
 
@@ -57,7 +58,7 @@ def draw(
     """A solvable level in which no box stands on a goal.
 
     ``height`` and ``width`` count the outer wall. Each inner cell is a wall with probability
-    ``walls`` (in steps of 1/32); those that the player cannot reach become walls too. Boxes are put
+    ``walls`` (in steps of 1/16); those that the player cannot reach become walls too. Boxes are put
     on goals and pulled off by a player, so the way back solves the level. With one box the pushes
     needed are known exactly and drawn evenly from ``min_pushes`` up. ``min_pushes`` defaults to 2,
     or 1 in a room so small that no level with 2 is found. Raises :class:`ConfigError` when no level
@@ -68,14 +69,18 @@ def draw(
         if attempt == _TRIES and min_pushes is None:
             least = 1
         floor = room(rng, height, width, walls)
-        if floor.bit_count() <= 2 * boxes:
+        if boxes == 1 and least > 1:
+            candidates = pullable_twice(floor, width)
+        else:
+            candidates = pullable(floor, width)
+        if candidates.bit_count() < boxes or floor.bit_count() <= 2 * boxes:
             continue
-        goals = 0
-        while goals.bit_count() < boxes:
-            goals |= any_of(rng, floor)
+        goals = any_of(rng, candidates)
         if boxes == 1:
             pulled = pull_one(rng, floor, goals, width, least)
         else:
+            while goals.bit_count() < boxes:
+                goals |= any_of(rng, candidates & ~goals)
             pulled = pull_all(rng, floor, goals, width)
         if pulled is None:
             continue
@@ -155,10 +160,9 @@ def _text(height: int, width: int, floor: int, goals: int, boxes: int, player: i
         cells[cell] = "."
     for cell in bits(boxes):
         cells[cell] = "$"
-    cell = player.bit_length() - 1
-    cells[cell] = "+" if cells[cell] == "." else "@"
+    cells[player.bit_length() - 1] = "+" if player & goals else "@"
     text = "".join(cells)
-    return "\n".join(text[i : i + width] for i in range(0, size, width))
+    return "\n".join([text[i : i + width] for i in range(0, size, width)])
 
 
 def canonical(task: SokobanTask) -> str:

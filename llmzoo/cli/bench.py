@@ -1,0 +1,132 @@
+"""``llmzoo bench``"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from llmzoo.cli.options import field_names, names, read
+from llmzoo.cli.output import apart
+from llmzoo.cli.train import check_run
+from llmzoo.errors import ConfigError, DivergedError, MissingExtraError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Train every learner on every environment with every seed, and compare.
+
+    A run that has ended is not repeated and one that was cut off goes on, so the same command may
+    be given again.
+
+    Args:
+        envs: ids of environments, with commas between.
+        learners: names of learners, with commas between.
+        seeds: numbers, with commas between.
+        out: the folder of results.json, table.md, heatmap.png and the runs.
+        batch: episodes started in each iteration of a run.
+    """
+
+    envs: str | list[str] = "sudoku_v0,sokoban_v0,plan_path_v0"
+    learners: str | list[str] = "grpo,mareinforce,magrpo,marloo,maremax,at_grpo"
+    seeds: int | str | list[int] = "0,1,2"
+    out: str = "runs/bench"
+    batch: int = 16
+
+
+_MANY = {"env", "learner", "seed", "envs"}  # what a bench varies, or calls otherwise
+
+
+def run(argv: Sequence[str]) -> None:
+    try:
+        from llmzoo.report.bench import heatmap, table
+        from llmzoo.training import FitConfig
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("llmzoo bench", "train", error.name) from error
+
+    given = read("bench", argv, FitConfig, Options, without=_MANY)
+    options = Options(**{name: given.pop(name) for name in field_names(Options) & set(given)})
+    configs = [
+        FitConfig(**given, env=env, learner=learner, seed=_number(seed), envs=options.batch)
+        for env in names(options.envs)
+        for learner in names(options.learners)
+        for seed in names(options.seeds)
+    ]
+    for config in configs:
+        check_run(config)
+    out = Path(options.out)
+    (out / "runs").mkdir(parents=True, exist_ok=True)
+    rows = []
+    for number, config in enumerate(configs, start=1):
+        name = f"{config.env}-{config.learner}-{config.seed}"
+        print(f"run {number} of {len(configs)}: {name}", file=sys.stderr)
+        with apart():
+            rows.append(_row(config, out / "runs" / name))
+        _write(out / "results.json", json.dumps(rows, indent=2) + "\n")
+    text = table(rows, shlex.join(["llmzoo", "bench", *argv]))
+    _write(out / "table.md", text)
+    heatmap(rows, out / "heatmap.png")
+    print(text, end="")
+
+
+def _row(config: Any, run: Path) -> dict[str, Any]:
+    """Train, or take what an earlier call of the same bench has left."""
+    from llmzoo.training import fit
+
+    row = {"env": config.env, "learner": config.learner, "seed": config.seed}
+    try:
+        if not _ended(config, run):
+            (run / "after.json").unlink(missing_ok=True)  # of fewer steps
+            settings = {name: getattr(config, name) for name in field_names(type(config))}
+            fit(**settings, out=run, resume=(run / "config.json").exists())
+    except DivergedError as error:
+        return {**row, "steps": config.steps, "error": str(error)}
+    before = json.loads((run / "before.json").read_text())
+    after = json.loads((run / "after.json").read_text())
+    lines = (run / "metrics.jsonl").read_text().splitlines()
+    played = [found for found in map(json.loads, lines) if found["kind"] == "train"]
+    return {
+        **row,
+        "steps": config.steps,
+        "tasks": after["tasks"],
+        "before": before["success"],
+        "before_ci95": before["success_ci95"],
+        "after": after["success"],
+        "after_ci95": after["success_ci95"],
+        "gain": after["success"] - before["success"],
+        "return_before": before["mean_return"],
+        "return_after": after["mean_return"],
+        # of playing and learning; what evaluations took is left out
+        "seconds": round(sum(p["rollout_seconds"] + p["update_seconds"] for p in played), 2),
+    }
+
+
+def _ended(config: Any, run: Path) -> bool:
+    """Whether the run is there with these settings and has ended."""
+    if not (run / "after.json").exists():
+        return False
+    saved = json.loads((run / "config.json").read_text())
+    wanted = json.loads(json.dumps(asdict(config)))
+    other = [name for name in wanted if name != "steps" and saved.get(name) != wanted[name]]
+    if other or saved["steps"] > wanted["steps"]:
+        differ = ", ".join(other or ["steps"])
+        raise ConfigError(f"{run} is of another bench ({differ}): choose another --out")
+    return bool(saved["steps"] == wanted["steps"])
+
+
+def _number(seed: str) -> int:
+    try:
+        return int(seed)
+    except ValueError:
+        raise ConfigError(f"--seeds are whole numbers with commas between, got {seed!r}") from None
+
+
+def _write(path: Path, text: str) -> None:
+    """All of it or nothing."""
+    partial = path.with_suffix(".writing")
+    partial.write_text(text)
+    partial.replace(path)

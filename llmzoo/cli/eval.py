@@ -1,0 +1,84 @@
+"""``llmzoo eval``"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from llmzoo import registry
+from llmzoo.cli.arguments import env_arguments
+from llmzoo.cli.options import read
+from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, evaluation_row
+from llmzoo.cli.players import players
+from llmzoo.errors import ConfigError
+from llmzoo.evaluation import evaluate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Play each of the first tasks of a split once; report success with its 95% Wilson interval.
+
+    Args:
+        env: id of the environment.
+        env_args: arguments of the environment; --env.NAME VALUE gives one.
+        policy: oracle, amateur, random, tiny (the embedded model), a run folder of llmzoo train,
+            a folder with a model, or a hub id.
+        tasks: how many tasks.
+        split: train, test or all.
+        seed: of the sampling noise and of scripted chance.
+        greedy: take the most likely answer instead of a sampled one.
+        temperature: of sampling.
+        top_p: nucleus that is sampled from; 1 is all.
+        top_k: most likely tokens that are sampled from; 0 is all.
+        max_new_tokens: tokens of an answer; 48 for the embedded model, otherwise 256.
+        json: print one JSON object instead of a table.
+    """
+
+    env: str
+    env_args: Mapping[str, Any] = field(default_factory=dict)
+    policy: str = "tiny"
+    tasks: int = 200
+    split: str = "test"
+    seed: int = 0
+    greedy: bool = False
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    max_new_tokens: int | None = None
+    json: bool = False
+
+
+def run(argv: Sequence[str]) -> None:
+    options = Options(**read("eval", argv, Options))
+    if options.policy == "human":
+        raise ConfigError("a person plays with llmzoo play")
+    env_args = env_arguments(options.env, options.env_args, split="use --split")
+    with apart():
+        agents = registry.make(options.env, **env_args).possible_agents
+        found = evaluate(
+            options.env,
+            players(options.policy, agents, seed=options.seed, sampling=_sampling(options)),
+            tasks=options.tasks,
+            split=options.split,
+            seed=options.seed,
+            greedy=options.greedy,
+            env_args=env_args,
+        )
+    result = replace(found, policy=options.policy).to_dict()
+    if options.json:
+        as_json(result)
+    else:
+        title = f"{options.policy} on {options.env}, {found.decoding}"
+        as_table(EVALUATION_COLUMNS, [evaluation_row(title, result)])
+
+
+def _sampling(options: Options) -> dict[str, Any]:
+    """The sampling settings that were given."""
+    chosen = {
+        "temperature": options.temperature,
+        "top_p": options.top_p,
+        "top_k": options.top_k,
+        "max_new_tokens": options.max_new_tokens,
+    }
+    return {name: value for name, value in chosen.items() if value is not None}

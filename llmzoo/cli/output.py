@@ -1,0 +1,53 @@
+"""What a command says: tables for people, one JSON object for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """Whatever is printed meanwhile goes to standard error; standard output is for the result."""
+    with redirect_stdout(sys.stderr):
+        yield
+
+
+def as_json(value: Any) -> None:
+    """The last line of output."""
+    print(json.dumps(value), flush=True)
+
+
+def as_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table for a person."""
+    table = Table(*columns)
+    for row in rows:
+        table.add_row(*row)
+    Console(markup=False, highlight=False).print(table)
+
+
+def evaluation_row(name: str, found: Mapping[str, Any]) -> list[str]:
+    """An evaluation as a row under :data:`EVALUATION_COLUMNS`."""
+    return [
+        name,
+        rate(found["success"], found["success_ci95"]),
+        f"{found['tasks']} of {found['split']}",
+        ", ".join(f"{agent} {value:.3f}" for agent, value in found["mean_return"].items()),
+        f"{found['mean_turns']:.2f}",
+        f"{found['tokens']:,}",
+        f"{found['seconds']:.1f}",
+    ]
+
+
+EVALUATION_COLUMNS = ("", "success [95%]", "tasks", "mean return", "turns", "tokens", "seconds")
+
+
+def rate(success: float, interval: Sequence[float]) -> str:
+    """``65.0% [58.2%, 71.3%]``."""
+    return f"{success:.1%} [{interval[0]:.1%}, {interval[1]:.1%}]"

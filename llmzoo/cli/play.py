@@ -1,0 +1,121 @@
+"""``llmzoo play``"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pettingzoo import AECEnv
+
+from llmzoo import registry
+from llmzoo.cli.arguments import env_arguments
+from llmzoo.cli.options import read
+from llmzoo.cli.players import players
+from llmzoo.envs.base import TextEnv
+from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.evaluation import style_args
+from llmzoo.policies.base import Policy, Request
+
+USAGE = "llmzoo play ENV [--seat AGENT | --policy NAME] [--others NAME] [options]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Play one episode in the terminal. An empty line ends your answer.
+
+    Args:
+        env: id of the environment; may stand first, without --env.
+        env_args: arguments of the environment; --env.NAME VALUE gives one.
+        seat: the agent that you play; the first one where nothing is said.
+        others: who plays the other seats: a policy as in llmzoo eval.
+        policy: plays all seats while you watch.
+        task: number of the task in its split; one that the seed draws where nothing is said.
+        split: train, test or all.
+        seed: of the episode.
+    """
+
+    env: str
+    env_args: Mapping[str, Any] = field(default_factory=dict)
+    seat: str | None = None
+    others: str = "oracle"
+    policy: str | None = None
+    task: int | None = None
+    split: str = "train"
+    seed: int = 0
+
+
+def run(argv: Sequence[str]) -> None:
+    if argv and not argv[0].startswith("-"):
+        argv = ["--env", *argv]
+    options = Options(**read("play", argv, Options, usage=USAGE))
+    env_args = env_arguments(options.env, options.env_args, split="use --split")
+    agents = registry.make(options.env, **env_args).possible_agents
+    seats = _seats(options, agents)
+    arguments = {
+        **style_args(options.env, seats.values()),
+        "split": options.split,
+        **env_args,
+    }
+    env = registry.make(options.env, **arguments)
+    env.reset(seed=options.seed, options=None if options.task is None else {"task": options.task})
+    play(env, seats, options.seed)
+
+
+def play(env: AECEnv, seats: Mapping[str, Policy], seed: int) -> None:
+    """Play an episode from its start, and print it. A person's own prompts print themselves."""
+    totals = dict.fromkeys(env.possible_agents, 0.0)
+    success = False
+    for agent in env.agent_iter():
+        observation, reward, terminated, truncated, info = env.last()
+        if terminated or truncated:
+            success = success or bool(info.get("success", False))
+            env.step(None)
+            continue
+        request = Request(agent=agent, observation=observation or "", env=env, seed=seed)
+        if seats[agent].name != "human":
+            print(f"\n--- {agent} ({seats[agent].name}) ---\n{observation}")
+        answer = seats[agent].respond([request])[0][0].text
+        print(f"\n{agent} answers:\n{answer}")
+        before = {**env.infos, agent: {}}
+        env.step(answer)
+        _tell(env, before)
+        for name, reward in env.rewards.items():
+            totals[name] += float(reward)
+    print("\nsolved" if success else "\nnot solved")
+    print("returns: " + ", ".join(f"{agent} {total:.3f}" for agent, total in totals.items()))
+
+
+def _tell(env: AECEnv, before: Mapping[str, Mapping[str, Any]]) -> None:
+    """What the last answer did: errors, rewards with their parts, the board.
+
+    ``before``: the infos before it, empty for the agent that answered.
+    """
+    for agent, info in env.infos.items():
+        if info.get("error") and info["error"] != before[agent].get("error"):
+            print(f"{agent}: {info['error']}")
+    for agent, reward in env.rewards.items():
+        if not reward:
+            continue
+        earlier = before[agent].get("reward_parts", {})
+        parts = {
+            name: value - earlier.get(name, 0.0)
+            for name, value in env.infos[agent].get("reward_parts", {}).items()
+        }
+        named = ", ".join(f"{name} {value:+.3f}" for name, value in parts.items() if value)
+        print(f"reward of {agent}: {reward:+.3f}" + (f" ({named})" if named else ""))
+    if isinstance(env.unwrapped, TextEnv):
+        print(env.unwrapped.board())
+
+
+def _seats(options: Options, agents: Sequence[str]) -> dict[str, Policy]:
+    if options.policy is not None:
+        if options.seat is not None:
+            raise ConfigError("give --seat or --policy, not both: a policy plays all seats")
+        return players(options.policy, agents, seed=options.seed)
+    seat = agents[0] if options.seat is None else options.seat
+    if seat not in agents:
+        raise UnknownNameError("seat", seat, agents)
+    others = [agent for agent in agents if agent != seat]
+    played = players(options.others, agents, seed=options.seed) if others else {}
+    return {**played, **players("human", [seat])}

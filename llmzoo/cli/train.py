@@ -1,0 +1,108 @@
+"""``llmzoo train``"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from llmzoo import registry
+from llmzoo.cli.arguments import env_arguments, learner_arguments
+from llmzoo.cli.options import field_names, read
+from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, evaluation_row
+from llmzoo.cli.players import check_model
+from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.learners import learner_class
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Where the run is kept, and what is printed.
+
+    Args:
+        out: the run folder; runs/ENV-LEARNER-SEED where nothing is said.
+        resume: a run folder to continue with its own settings; only --steps may be raised.
+        quiet: no progress on standard error.
+        json: print one JSON object as the last line instead of a table.
+    """
+
+    out: str | None = None
+    resume: str | None = None
+    quiet: bool = False
+    json: bool = False
+
+
+def run(argv: Sequence[str]) -> None:
+    try:
+        from llmzoo.report.curves import plot_run
+        from llmzoo.training import FitConfig, fit
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("llmzoo train", "train", error.name) from error
+
+    given = read("train", argv, FitConfig, Options)
+    options = Options(**{name: given.pop(name) for name in field_names(Options) & set(given)})
+    if options.resume is not None:
+        config = FitConfig(**resumed(options, given))
+        out = Path(options.resume)
+    else:
+        config = FitConfig(**given)
+        out = Path(options.out or f"runs/{config.env}-{config.learner}-{config.seed}")
+    check_run(config)
+    with apart():
+        settings = {name: getattr(config, name) for name in field_names(FitConfig)}
+        resume = options.resume is not None
+        result = fit(**settings, out=out, resume=resume, quiet=options.quiet)
+        plot_run(out)
+    if options.json:
+        as_json(result.to_dict())
+        return
+    title = f"{config.learner} on {config.env}"
+    rows = [
+        evaluation_row(f"{title}, before", result.before),
+        evaluation_row(f"{title}, after {result.steps}", result.after),
+    ]
+    as_table(EVALUATION_COLUMNS, rows)
+    print(f"{out}: metrics.jsonl, curve.png, checkpoints")
+
+
+def check_run(config: Any) -> None:
+    """Refuse a ``FitConfig`` that names what does not exist, before anything is written."""
+    learner_arguments(config.learner, config.learner_args)
+    where = "a run learns from the train split and is measured on --eval_split"
+    env_arguments(config.env, config.env_args, split=where)
+    env_args = {**learner_class(config.learner).env_defaults, **config.env_args}
+    agents = registry.make(config.env, **env_args).possible_agents
+    if config.seats not in ("shared", "separate", *agents):
+        raise UnknownNameError("seats", config.seats, ["shared", "separate", *agents])
+    check_model(config.model)
+
+
+def resumed(options: Options, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings saved in a run folder, with ``steps`` as given now.
+
+    Raises :class:`ConfigError` for a given option that contradicts a saved one.
+    """
+    run = Path(options.resume or "")
+    if options.out is not None and Path(options.out).resolve() != run.resolve():
+        raise ConfigError(f"--out {options.out} and --resume {run} are different folders")
+    if not (run / "config.json").exists():
+        raise CheckpointError(f"{run} holds no run to resume")
+    saved = json.loads((run / "config.json").read_text())
+    for name, value in given.items():
+        if name == "steps":
+            if value < saved["steps"]:
+                raise ConfigError(f"{run} has {saved['steps']} steps: they can be raised only")
+        elif not _agrees(value, saved[name]):
+            raise ConfigError(
+                f"{run} was started with {name}={saved[name]!r}; it cannot go on with {value!r}"
+            )
+    return {**saved, "steps": given.get("steps", saved["steps"])}
+
+
+def _agrees(value: Any, saved: Any) -> bool:
+    """Whether an option says the same as a saved one; a mapping may name a part only."""
+    if isinstance(value, Mapping):
+        return all(key in saved and saved[key] == item for key, item in value.items())
+    return bool(value == saved)

@@ -1,0 +1,113 @@
+"""Learners beside one another: the table and the heatmap of ``llmzoo bench``.
+
+A row is one run: ``env, learner, seed, steps, tasks, before, before_ci95, after, after_ci95, gain,
+return_before, return_after, seconds``; one that diverged holds ``error`` in place of its results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")  # no screen is needed
+from matplotlib.figure import Figure
+
+from llmzoo.evaluation import wilson
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """The runs of one learner on one environment, their held-out tasks pooled over the seeds."""
+
+    before: float
+    after: float
+    after_ci95: tuple[float, float]
+    failed: int  # runs that diverged; they are in no mean
+
+
+def cell(rows: Sequence[Row], env: str, learner: str) -> Cell | None:
+    """None where no run of the two has ended well."""
+    runs = [row for row in rows if row["env"] == env and row["learner"] == learner]
+    good = [row for row in runs if "error" not in row]
+    if not good:
+        return None
+    trials = sum(row["tasks"] for row in good)
+    successes = round(sum(row["after"] * row["tasks"] for row in good))
+    return Cell(
+        before=sum(row["before"] * row["tasks"] for row in good) / trials,
+        after=successes / trials,
+        after_ci95=wilson(successes, trials),
+        failed=len(runs) - len(good),
+    )
+
+
+def table(rows: Sequence[Row], command: str) -> str:
+    """A Markdown table, a row per learner and a column per environment."""
+    envs, learners, seeds = (_in_order(rows, key) for key in ("env", "learner", "seed"))
+    good = [row for row in rows if "error" not in row]
+    lines = [
+        f"`{command}`",
+        "",
+        "Success on held-out tasks after training, sampled, with the 95% Wilson interval over "
+        f"all tasks of all seeds ({', '.join(map(str, seeds))}); in brackets the same before.",
+        "",
+        "| learner | " + " | ".join(envs) + " |",
+        "|---" * (len(envs) + 1) + "|",
+    ]
+    for learner in learners:
+        cells = [_write(cell(rows, env, learner)) for env in envs]
+        lines.append(f"| {learner} | " + " | ".join(cells) + " |")
+    if good:
+        steps = _in_order(good, "steps")
+        tasks = _in_order(good, "tasks")
+        lines += [
+            "",
+            f"{' or '.join(map(str, steps))} iterations a run, "
+            f"{' or '.join(map(str, tasks))} tasks an evaluation.",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def heatmap(rows: Sequence[Row], path: Path) -> Path:
+    """Success after training as a picture, the gain in percentage points below each."""
+    envs, learners = _in_order(rows, "env"), _in_order(rows, "learner")
+    cells = [[cell(rows, env, learner) for env in envs] for learner in learners]
+    size = 2.2 + 1.6 * len(envs), 1.4 + 0.6 * len(learners)
+    figure = Figure(figsize=size, dpi=130, layout="constrained")
+    axes = figure.subplots()
+    values = [[float("nan") if c is None else c.after for c in line] for line in cells]
+    image = axes.imshow(values, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
+    axes.set_xticks(range(len(envs)), envs)
+    axes.set_yticks(range(len(learners)), learners)
+    for y, line in enumerate(cells):
+        for x, found in enumerate(line):
+            text = "failed"
+            if found is not None:
+                text = f"{found.after:.0%}\n{100 * (found.after - found.before):+.0f}"
+            dark = found is not None and found.after > 0.6
+            axes.text(
+                x, y, text, ha="center", va="center", fontsize=8, color="white" if dark else "black"
+            )
+    axes.set_title("success after training, and points gained", fontsize=9)
+    figure.colorbar(image, ax=axes)
+    figure.savefig(str(path))
+    return path
+
+
+def _write(found: Cell | None) -> str:
+    if found is None:
+        return "failed"
+    low, high = found.after_ci95
+    failed = f", {found.failed} failed" if found.failed else ""
+    return f"{found.after:.1%} [{low:.1%}, {high:.1%}] ({found.before:.1%}){failed}"
+
+
+def _in_order(rows: Sequence[Row], key: str) -> list[Any]:
+    """The values of a key, each once, by first appearance."""
+    return list(dict.fromkeys(row[key] for row in rows if key in row))

@@ -1,0 +1,225 @@
+"""Updates: what moves, what must not, and in which direction."""
+
+import math
+
+import pytest
+import torch
+from tiny_models import model, policy, tokenizer
+
+from llmzoo.engine import LocalEngine
+from llmzoo.errors import ConfigError, DivergedError
+from llmzoo.learners import learner_class
+from llmzoo.policies.base import ScriptedPolicy
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch, Completion, Group
+
+
+def answer(prompt, ids, logprobs=None):
+    return Completion(
+        text="", prompt_ids=prompt, ids=ids, logprobs=logprobs or (-1.0,) * len(ids)
+    )
+
+
+def a_group(prompt, answers, returns, agent="a_0", turn=0):
+    return Group(
+        agent=agent,
+        turn=turn,
+        key=(prompt, turn, agent),
+        prompt_ids=prompt,
+        completions=tuple(answer(prompt, ids) for ids in answers),
+        returns=tuple(returns),
+    )
+
+
+def an_engine(name="magrpo", player=None, seats=None, **options):
+    cls = learner_class(name)
+    options.setdefault("learning_rate", 1e-2)
+    player = player or policy()
+    return LocalEngine(
+        cls(cls.Config(**options)),
+        {"policy": player},
+        seats or {"a_0": player},
+        total_steps=10,
+    )
+
+
+def batch(*groups):
+    return Batch(groups=groups, endings=())
+
+
+def logprob(player, prompt, ids):
+    with torch.no_grad():
+        return player.likelihood([a_group(prompt, [ids], [0.0])]).logprobs.sum().item()
+
+
+@pytest.mark.parametrize("name", ["mareinforce", "magrpo", "marloo", "at_grpo", "grpo"])
+def test_better_answers_become_likelier(name):
+    engine = an_engine(name)
+    player = engine.policies["policy"]
+    good, bad = (20, 21, 0), (22, 0)
+    # old log-probabilities as sampled, so that the ratio starts at 1
+    group = a_group((5, 6), [good, bad], [1.0, -1.0])
+    group = Group(
+        **{
+            **{f: getattr(group, f) for f in ("agent", "turn", "key", "prompt_ids", "returns")},
+            "completions": tuple(
+                answer(
+                    (5, 6),
+                    ids,
+                    tuple(player.likelihood([a_group((5, 6), [ids], [0.0])]).logprobs[0].tolist()),
+                )
+                for ids in (good, bad)
+            ),
+        }
+    )
+    before = [logprob(player, (5, 6), ids) for ids in (good, bad)]
+    metrics = engine.update(batch(group), seed=0)
+    after = [logprob(player, (5, 6), ids) for ids in (good, bad)]
+    assert after[0] > before[0]
+    assert after[1] < before[1]
+    assert metrics["grad_norm"] > 0
+    assert metrics["informative"] == 1.0
+    if "clip_fraction" in metrics:
+        assert metrics["clip_fraction"] == 0.0
+        assert abs(metrics["drift"]) < 1e-5
+
+
+def gradients(engine, *groups):
+    engine.optimizers["policy"].zero_grad()
+    learner = engine.learner
+    credited = learner.credited(groups)
+    loss, _ = learner.loss(
+        engine.policies["policy"],
+        credited,
+        rows=sum(len(g.completions) for g in groups),
+        tokens=sum(len(c.ids) for g in groups for c in g.completions),
+        reference=None,
+    )
+    loss.backward()
+    model = engine.policies["policy"].model
+    return [p.grad.clone() for p in model.parameters() if p.grad is not None]
+
+
+def test_the_end_token_is_trained():
+    """A loss on (x, END) differs from one on (x) alone by END's own gradient."""
+    end = next(iter(policy().eos_ids))
+    with_end = gradients(
+        an_engine("mareinforce"), a_group((5, 6), [(20, end)], [1.0])
+    )
+    without = gradients(an_engine("mareinforce"), a_group((5, 6), [(20,)], [1.0]))
+    assert any(not torch.allclose(a, b, atol=1e-6) for a, b in zip(with_end, without, strict=True))
+    engine = an_engine("mareinforce")
+    player = engine.policies["policy"]
+
+    def share_of_end():
+        logits = player.model(torch.tensor([[5, 6, 20]])).logits[0, -1]
+        return logits.softmax(-1)[end].item()
+
+    before = share_of_end()
+    engine.update(batch(a_group((5, 6), [(20, end)], [1.0])), seed=0)
+    assert share_of_end() > before
+
+
+@pytest.mark.parametrize("reduction", ["token_mean", "sequence_sum", "sequence_mean"])
+def test_padding_is_never_trained(reduction):
+    """A short answer beside a long one gives the gradient of the two taken apart."""
+    short, long = (20, 0), (21, 22, 23, 24, 25, 0)
+    together = gradients(
+        an_engine("mareinforce", reduction=reduction),
+        a_group((5, 6), [short, long], [1.0, 0.0]),  # only the short one earned anything
+    )
+    alone = gradients(
+        an_engine("mareinforce", reduction=reduction), a_group((5, 6), [short], [1.0])
+    )
+    scale = {"token_mean": 2 / 8, "sequence_sum": 1 / 2, "sequence_mean": 1 / 2}[reduction]
+    for a, b in zip(together, alone, strict=True):
+        assert torch.allclose(a, b * scale, rtol=1e-4, atol=1e-6)
+
+
+def test_accumulated_parts_give_the_same_gradient_as_one_pass():
+    groups = [
+        a_group((5, 6), [(20, 21, 0), (22, 0)], [1.0, 0.0]),
+        a_group((7, 8, 9), [(23,), (24, 25, 26)], [0.0, 2.0]),
+        a_group((7,), [(27, 0), (28, 0)], [0.3, 0.1]),
+    ]
+    found = []
+    for rows in (256, 2):
+        engine = an_engine("magrpo", rows_at_once=rows)
+        engine.update(batch(*groups), seed=0)
+        found.append([p.grad.clone() for p in engine.policies["policy"].model.parameters()])
+    for a, b in zip(*found, strict=True):
+        assert torch.allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+def test_groups_without_differences_are_skipped_but_count_in_the_mean():
+    same = a_group((7, 8), [(23, 0), (24, 0)], [0.5, 0.5])
+    useful = a_group((5, 6), [(20, 0), (22, 0)], [1.0, 0.0])
+    engine = an_engine("magrpo")
+    assert engine.update(batch(same, useful), seed=0)["informative"] == 0.5
+    idle = an_engine("magrpo")
+    before = [p.detach().clone() for p in idle.policies["policy"].model.parameters()]
+    assert idle.update(batch(same), seed=0)["grad_norm"] == 0.0
+    for a, b in zip(before, idle.policies["policy"].model.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_kl_pulls_back_to_the_start_and_entropy_spreads():
+    useful = a_group((5, 6), [(20, 0), (22, 0)], [1.0, 0.0])
+    engine = an_engine("magrpo", kl=0.1)
+    assert engine.update(batch(useful), seed=0)["kl"] == pytest.approx(0.0, abs=1e-6)
+    assert engine.update(batch(useful), seed=1)["kl"] > 1e-4
+    spread = an_engine("magrpo", entropy=1.0)
+    same = a_group((5, 6), [(20, 0), (22, 0)], [0.5, 0.5])
+    first = spread.update(batch(same), seed=0)["entropy"]
+    assert spread.update(batch(same), seed=1)["entropy"] > first
+
+
+def test_several_epochs_and_minibatches_make_several_steps():
+    groups = [a_group((5 + i, 6), [(20, 0), (22, 0)], [1.0, 0.0]) for i in range(4)]
+    engine = an_engine("at_grpo", epochs=2, minibatches=2)
+    engine.update(batch(*groups), seed=0)
+    assert engine.schedules["policy"].last_epoch == 4
+
+
+def test_warm_up_and_schedule():
+    engine = an_engine("magrpo", warmup=1, schedule="linear", learning_rate=1.0)
+    group = a_group((5, 6), [(20, 0), (22, 0)], [0.5, 0.5])
+    rates = [engine.update(batch(group), seed=i)["learning_rate"] for i in range(4)]
+    # after step s the rate of step s + 1; 10 steps, the first of them warm-up
+    assert rates == pytest.approx([1.0, 8 / 9, 7 / 9, 6 / 9])
+
+
+def test_a_loss_that_is_not_finite_stops_the_run():
+    engine = an_engine("magrpo")
+    with torch.no_grad():
+        next(iter(engine.policies["policy"].model.parameters()))[:] = math.nan
+    with pytest.raises(DivergedError, match="lower learning_rate"):
+        engine.update(batch(a_group((5, 6), [(20, 0), (22, 0)], [1.0, 0.0])), seed=0)
+
+
+def test_each_policy_learns_from_its_own_seats_only():
+    one = policy(seed=0)
+    other = policy(seed=1)
+    cls = learner_class("magrpo")
+    engine = LocalEngine(
+        cls(cls.Config(learning_rate=1e-2)),
+        {"one": one, "other": other},
+        {"a_0": one, "b_1": other, "c_2": ScriptedPolicy(lambda r: "")},
+        total_steps=1,
+    )
+    assert engine.trained == ["a_0", "b_1"]
+    before = [p.detach().clone() for p in other.model.parameters()]
+    start = [p.detach().clone() for p in one.model.parameters()]
+    metrics = engine.update(batch(a_group((5, 6), [(20, 0), (22, 0)], [1.0, 0.0])), seed=0)
+    assert all(torch.equal(a, b) for a, b in zip(before, other.model.parameters(), strict=True))
+    assert not all(torch.equal(a, b) for a, b in zip(start, one.model.parameters(), strict=True))
+    assert {"one/loss", "other/loss"} <= set(metrics)
+
+
+def test_somebody_has_to_learn():
+    cls = learner_class("magrpo")
+    player = TransformersPolicy(model(), tokenizer())
+    with pytest.raises(ConfigError, match="no seat"):
+        LocalEngine(
+            cls(), {"policy": player}, {"a_0": ScriptedPolicy(lambda r: "")}, total_steps=1
+        )

@@ -1,0 +1,161 @@
+"""Each learner's credit on worked numbers, and how it rolls out."""
+
+import pytest
+import torch
+from tiny_models import FakePolicy
+from toy_envs import Matcher
+
+import llmzoo
+from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.learners import learner_class
+from llmzoo.learners.base import GroupConfig
+from llmzoo.policies.base import Request
+from llmzoo.records import Completion, Group
+from llmzoo.rollout import run
+
+SAMPLED = Completion(text="x", prompt_ids=(1,), ids=(2,), logprobs=(-1.0,))
+FAILED = Completion(text="", prompt_ids=(1,))
+
+
+def a_group(returns, greedy=None, completions=None):
+    return Group(
+        agent="a_0",
+        turn=0,
+        key=(0, "a_0"),
+        prompt_ids=(1,),
+        completions=completions or (SAMPLED,) * len(returns),
+        returns=tuple(returns),
+        greedy=greedy,
+    )
+
+
+def advantages(name, group, **options):
+    cls = learner_class(name)
+    (credited,) = cls(cls.Config(**options)).credited([group])
+    return credited.advantages.tolist()
+
+
+GROUP = a_group([1.0, 0.0, 0.5, 0.5], greedy=0.75)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "expected"),
+    [
+        ("mareinforce", {}, [1.0, 0.0, 0.5, 0.5]),
+        ("magrpo", {}, [0.5, -0.5, 0.0, 0.0]),
+        ("magrpo", {"normalize": True}, [2**0.5, -(2**0.5), 0.0, 0.0]),
+        ("marloo", {}, [2 / 3, -2 / 3, 0.0, 0.0]),
+        ("maremax", {}, [0.25, -0.75, -0.25, -0.25]),
+        ("maremax", {"baseline": "group_max"}, [0.0, -1.0, -0.5, -0.5]),
+        ("at_grpo", {}, [2**0.5, -(2**0.5), 0.0, 0.0]),
+        ("grpo", {}, [2**0.5, -(2**0.5), 0.0, 0.0]),
+    ],
+)
+def test_worked_numbers(name, options, expected):
+    assert advantages(name, GROUP, **options) == pytest.approx(expected, abs=1e-4)
+
+
+def test_the_four_variants_differ_under_their_defaults():
+    four = ["mareinforce", "magrpo", "marloo", "maremax"]
+    found = [tuple(round(a, 3) for a in advantages(name, GROUP)) for name in four]
+    assert len(set(found)) == 4
+
+
+def test_failed_generations_are_left_out_before_the_baseline():
+    group = a_group([1.0, 0.0, 100.0], completions=(SAMPLED, SAMPLED, FAILED))
+    assert advantages("magrpo", group) == pytest.approx([0.5, -0.5])
+    cls = learner_class("magrpo")
+    assert cls().credited([a_group([1.0, 2.0], completions=(FAILED, FAILED))]) == []
+
+
+def test_every_learner_names_itself_and_cites_its_source():
+    assert llmzoo.list_learners() == [
+        "at_grpo",
+        "grpo",
+        "magrpo",
+        "mareinforce",
+        "maremax",
+        "marloo",
+    ]
+    for name in llmzoo.list_learners():
+        cls = learner_class(name)
+        module = __import__(cls.__module__, fromlist=["__doc__"])
+        assert "arXiv" in module.__doc__ or "Williams" in module.__doc__
+        assert "Credit:" in cls.__doc__
+
+
+def test_an_unknown_learner_names_the_nearest():
+    with pytest.raises(UnknownNameError, match="Did you mean 'magrpo'"):
+        learner_class("magpro")
+
+
+def test_at_grpo_mixes_team_and_local_rewards_by_alpha():
+    cls = learner_class("at_grpo")
+    write = {"a_0": ["2", "1"], "b_1": ["3", "6"]}
+    policy = FakePolicy(lambda r, i: write[r.agent][i])
+
+    def returns(alpha):
+        env = Matcher()
+        env.reset(seed=0)
+        line = cls(cls.Config(group_size=2, alpha=alpha)).line(env, 0, ["a_0", "b_1"])
+        (batch,) = run([line], dict.fromkeys(["a_0", "b_1"], policy))
+        return {g.agent: g.returns for g in batch.groups}
+
+    # a with b's first: 3a + a; b with a's first: 2b + b
+    assert returns(1.0) == {"a_0": (8.0, 4.0), "b_1": (9.0, 18.0)}
+    assert returns(0.0) == {"a_0": (2.0, 1.0), "b_1": (3.0, 6.0)}
+    assert returns(2.0) == {"a_0": (14.0, 7.0), "b_1": (15.0, 30.0)}
+
+
+def test_only_maremax_asks_for_greedy_answers():
+    for name in ["magrpo", "maremax"]:
+        policy = FakePolicy(lambda r, i: "1")
+        env = Matcher()
+        env.reset(seed=0)
+        run([learner_class(name)().line(env, 0, ["a_0"])], dict.fromkeys(["a_0", "b_1"], policy))
+        assert any(greedy for _, _, greedy in policy.calls) == (name == "maremax")
+
+
+def test_the_discount_is_used():
+    cls = learner_class("magrpo")
+    policy = FakePolicy(lambda r, i: "1")
+
+    def root(gamma):
+        env = Matcher(2)
+        env.reset(seed=0)
+        line = cls(cls.Config(gamma=gamma)).line(env, 0, ["a_0"])
+        (batch,) = run([line], dict.fromkeys(["a_0", "b_1"], policy))
+        return next(g for g in batch.groups if len(g.key) == 2).returns
+
+    assert root(1.0) == (4.0,) * 4
+    assert root(0.25) == (2.5,) * 4
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"group_size": 0},
+        {"epochs": 2},  # without a clipped ratio
+        {"minibatches": 2},
+        {"clip_high": 0.3},
+        {"gamma": 1.5},
+    ],
+)
+def test_settings_that_cannot_work_are_refused(wrong):
+    with pytest.raises(ConfigError):
+        GroupConfig(**wrong)
+
+
+def test_requests_carry_the_seed_of_the_line():
+    seen = []
+
+    def write(request: Request, i: int) -> str:
+        seen.append(request.seed)
+        return "1"
+
+    env = Matcher()
+    env.reset(seed=0)
+    line = learner_class("at_grpo")().line(env, 77, ["a_0"])
+    run([line], dict.fromkeys(["a_0", "b_1"], FakePolicy(write)))
+    assert set(seen) == {77}
+    assert torch.is_tensor(learner_class("magrpo")().credit(GROUP))

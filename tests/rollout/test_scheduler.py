@@ -1,0 +1,92 @@
+import threading
+import time
+
+import pytest
+from tiny_models import FakePolicy
+from toy_envs import Adder
+
+from llmzoo.policies.base import Request, seat_policies
+from llmzoo.rollout.scheduler import Act, Ask, run
+
+
+def a_request(agent="a_0", text="x"):
+    return Request(agent=agent, observation=text, env=None)
+
+
+def test_everything_that_waits_for_one_policy_is_asked_in_one_call():
+    policy = FakePolicy(lambda request, i: f"{request.observation}{i}")
+
+    def line(name):
+        first = yield Ask(a_request(text=name), 2)
+        second = yield [Ask(a_request(text=first[1].text)), Ask(a_request(text="z"))]
+        return [c.text for completions in second for c in completions]
+
+    found = run([line("p"), line("q"), line("r")], {"a_0": policy})
+    assert found == [["p10", "z0"], ["q10", "z0"], ["r10", "z0"]]
+    assert policy.calls == [(3, 2, False), (6, 1, False)]
+
+
+def test_policies_are_batched_apart_and_greedy_apart_from_sampled():
+    one, other = FakePolicy(lambda r, i: "one"), FakePolicy(lambda r, i: "other")
+
+    def line():
+        answers = yield [
+            Ask(a_request("a_0")),
+            Ask(a_request("b_1")),
+            Ask(a_request("a_0"), 1, True),
+        ]
+        return [c.text for (c,) in answers]
+
+    assert run([line(), line()], {"a_0": one, "b_1": other}) == [["one", "other", "one"]] * 2
+    assert one.calls == [(2, 1, False), (2, 1, True)]
+    assert other.calls == [(2, 1, False)]
+
+
+def test_branches_return_their_values_in_order():
+    policy = FakePolicy(lambda r, i: r.observation)
+
+    def leaf(name, depth):
+        for _ in range(depth):
+            yield Ask(a_request(text=name))
+        return name
+
+    def root():
+        first = yield [leaf("p", 3), leaf("q", 0), leaf("r", 1)]
+        second = yield []
+        return first, second
+
+    assert run([root()], {"a_0": policy}) == [(["p", "q", "r"], [])]
+
+
+def test_an_error_in_a_line_is_not_swallowed():
+    def line():
+        yield []
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        run([line()], {})
+
+
+def test_slow_environments_are_stepped_side_by_side():
+    together = threading.Barrier(4, timeout=5)  # breaks unless four steps meet
+
+    class Slow(Adder):
+        metadata = {**Adder.metadata, "slow_step": True}
+
+        def play(self, agent, text):
+            together.wait()
+            time.sleep(0.01)
+            return super().play(agent, text)
+
+    def line():
+        env = Slow()
+        env.reset(seed=0)
+        paid = yield [Act(env.fork(), (str(i),)) for i in range(4)]
+        return [p["a_0"] for p in paid]
+
+    assert run([line()], {}) == [[0.0, 1.0, 2.0, 3.0]]
+
+
+def test_seats_left_empty_are_named():
+    with pytest.raises(ValueError, match="no policy for b_1"):
+        seat_policies({"a_0": FakePolicy(lambda r, i: "")}, ["a_0", "b_1"])

@@ -1,0 +1,217 @@
+"""The training loop: it learns, it resumes exactly, it refuses what cannot be right."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from tiny_models import model, policy, tokenizer
+from toy_envs import Adder, Parity
+
+import llmzoo
+from llmzoo import checkpoints
+from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.training import FitConfig, fit
+
+SMALL = {"eval_tasks": 8, "envs": 4, "quiet": True}
+
+
+@pytest.fixture
+def random_model(tmp_path_factory) -> str:
+    """A folder with a model of random weights that reads terse prompts."""
+    folder = tmp_path_factory.mktemp("model")
+    TransformersPolicy(model(max_position_embeddings=1024), tokenizer()).save(folder)
+    return str(folder)
+
+
+@pytest.mark.parametrize("name", ["mareinforce", "magrpo", "marloo", "maremax", "at_grpo", "grpo"])
+def test_every_learner_learns(name, tmp_path):
+    """Success by chance is about a half; every learner finds the rule."""
+    player = TransformersPolicy(
+        model(initializer_range=0.1), tokenizer(), sampling=Sampling(max_new_tokens=1)
+    )
+    result = fit(
+        name,
+        Parity,
+        out=tmp_path / "run",
+        policies={"writer_0": player},
+        steps=40,
+        envs=16,
+        learner_args={"learning_rate": 5e-3, "group_size": 8},
+        eval_tasks=200,
+        quiet=True,
+    )
+    assert 0.3 < result.before["success"] < 0.7
+    assert result.after["success_ci95"][0] > result.before["success_ci95"][1] + 0.1
+
+
+def weights(run: Path, name: str) -> dict[str, torch.Tensor]:
+    newest = checkpoints.latest(run / "checkpoints")
+    return load_file(newest / name / "model.safetensors")
+
+
+SCRIPT = """
+import sys
+from functools import partial
+from toy_envs import Parity
+from llmzoo.policies import load_model
+from llmzoo.policies.sampling import Sampling
+from llmzoo.training import fit
+player = load_model(sys.argv[2], dtype="float32", sampling=Sampling(max_new_tokens=3))
+fit("at_grpo", Parity, out=sys.argv[1], policies={"writer_0": player},
+    resume=sys.argv[3] == "resume", steps=30, envs=4, checkpoint_every=3, eval_tasks=4, quiet=True,
+    learner_args={"learning_rate": 1e-3, "warmup": 2, "schedule": "cosine", "epochs": 2})
+"""
+
+
+def start(run: Path, folder: str, how: str) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(run), folder, how],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parent)},
+    )
+
+
+def test_a_killed_run_resumes_as_if_never_stopped(tmp_path, random_model):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    undisturbed = start(whole, random_model, "new")
+    process = start(killed, random_model, "new")
+    deadline = time.monotonic() + 120
+    while checkpoints.latest(killed / "checkpoints") is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    reached = checkpoints.latest(killed / "checkpoints")
+    assert reached is not None
+    assert reached.name != "step_000030"  # it was killed on its way
+    assert start(killed, random_model, "resume").wait(timeout=120) == 0
+    assert undisturbed.wait(timeout=120) == 0
+
+    ours, theirs = weights(killed, "writer_0"), weights(whole, "writer_0")
+    assert set(ours) == set(theirs)
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    first = load_file(Path(random_model) / "model.safetensors")
+    assert any(not torch.equal(first[name], theirs[name]) for name in theirs)
+
+    def rows(run):
+        skipped = ("seconds", "tokens_per_second")
+        found = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+        return [{k: v for k, v in r.items() if not k.endswith(skipped)} for r in found]
+
+    assert [r["step"] for r in rows(killed)] == [0, *range(1, 31), 30]
+    assert rows(killed) == rows(whole)
+
+
+@pytest.fixture
+def run_args(random_model):
+    return {
+        **SMALL,
+        "model": random_model,
+        "steps": 2,
+        "max_new_tokens": 8,
+        "env_args": {"prompt": "terse", "max_turns": 1},
+    }
+
+
+def test_the_run_folder(tmp_path, run_args):
+    result = fit("magrpo", "sudoku_v0", out=tmp_path / "run", eval_every=1, **run_args)
+    run = tmp_path / "run"
+    assert result.to_dict().keys() == {"run", "before", "after", "steps", "seconds"}
+    assert result.before["tasks"] == 8
+    assert result.before["greedy"].keys() == {"success", "success_ci95"}
+    assert json.loads((run / "after.json").read_text()) == json.loads(json.dumps(result.after))
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert [(r["kind"], r["step"]) for r in rows] == [
+        ("eval", 0),
+        ("train", 1),
+        ("eval", 1),
+        ("train", 2),
+        ("eval", 2),
+    ]
+    assert list((run / "tensorboard").iterdir())
+    state = json.loads((run / "checkpoints" / "step_000002" / "state.json").read_text())
+    assert state["step"] == 2
+    assert not list(run.rglob("*.pkl"))
+    assert not list(run.rglob("*.bin"))
+    # a checkpoint is a plain transformers folder
+    again = llmzoo.evaluate(
+        "sudoku_v0",
+        llmzoo.policies.load(str(run / "checkpoints" / "step_000002" / "policy")),
+        tasks=2,
+        env_args={"prompt": "terse", "max_turns": 1},
+    )
+    assert again.tasks == 2
+
+
+def test_separate_seats_have_weights_of_their_own(tmp_path, run_args):
+    result = fit("at_grpo", "sudoku_v0", out=tmp_path / "run", seats="separate", **run_args)
+    one, other = result.seats["proposer_0"], result.seats["planner_1"]
+    assert one is not other
+    assert (tmp_path / "run/checkpoints/step_000002/planner_1/model.safetensors").exists()
+
+
+def test_one_seat_learns_beside_a_scripted_one(tmp_path, run_args):
+    result = fit("at_grpo", "sudoku_v0", out=tmp_path / "run", seats="planner_1", **run_args)
+    assert result.seats["proposer_0"].name == "oracle"
+    assert (tmp_path / "run/checkpoints/step_000002/planner_1").is_dir()
+
+
+def test_any_text_environment_can_be_trained_on(tmp_path):
+    player = policy(sampling=Sampling(max_new_tokens=1))
+
+    class Lenient(Adder):
+        def play(self, agent, text):
+            return super().play(agent, str(len(text)))
+
+    result = fit(
+        "magrpo",
+        partial(Lenient, 1),
+        out=tmp_path / "run",
+        policies={"a_0": player, "b_1": player},
+        steps=1,
+        **SMALL,
+    )
+    assert result.after["env"] == "adder_v0"
+
+
+def test_refusals(tmp_path, run_args):
+    fit("magrpo", "sudoku_v0", out=tmp_path / "run", **run_args)
+    with pytest.raises(CheckpointError, match="already holds a run"):
+        fit("magrpo", "sudoku_v0", out=tmp_path / "run", **run_args)
+    with pytest.raises(CheckpointError, match="seed=0 \\(now 1\\)"):
+        fit("magrpo", "sudoku_v0", out=tmp_path / "run", resume=True, seed=1, **run_args)
+    with pytest.raises(CheckpointError, match="no run to resume"):
+        fit("magrpo", "sudoku_v0", out=tmp_path / "none", resume=True, **run_args)
+    with pytest.raises(UnknownNameError, match="Did you mean 'group_size'"):
+        fit("magrpo", out=tmp_path / "x", learner_args={"group_sise": 3})
+    with pytest.raises(ConfigError, match="'shared', 'separate' or one of"):
+        fit("magrpo", out=tmp_path / "y", **{**run_args, "seats": "judge_7"})
+    with pytest.raises(ConfigError):
+        FitConfig(steps=0)
+
+
+def test_a_broken_checkpoint_is_named(tmp_path, run_args):
+    fit("magrpo", "sudoku_v0", out=tmp_path / "run", **run_args)
+    (tmp_path / "run/checkpoints/step_000002/state.json").write_text("{")
+    with pytest.raises(CheckpointError, match="is not a checkpoint"):
+        fit("magrpo", "sudoku_v0", out=tmp_path / "run", resume=True, **run_args)
+
+
+def test_old_checkpoints_are_removed(tmp_path, run_args):
+    fit(
+        "magrpo",
+        "sudoku_v0",
+        out=tmp_path / "run",
+        checkpoint_every=1,
+        **{**run_args, "steps": 5},
+    )
+    names = sorted(p.name for p in (tmp_path / "run/checkpoints").iterdir())
+    assert names == ["step_000003", "step_000004", "step_000005"]

@@ -1,0 +1,74 @@
+"""Small environments whose returns can be worked out by hand."""
+
+from __future__ import annotations
+
+from llmzoo.envs.base import Outcome, TextEnv
+
+
+class Adder(TextEnv):
+    """In turns: each seat writes a number, paid to it at once; the sum of all is the team's at the end.
+
+    ``a_0`` acts, then ``b_1``; after ``max_turns`` rounds both are paid a tenth of the sum.
+    """
+
+    metadata = {**TextEnv.metadata, "name": "adder_v0"}
+
+    def __init__(self, max_turns: int = 1, **kwargs: object):
+        super().__init__(["a_0", "b_1"], max_turns=max_turns, **kwargs)
+
+    def begin(self, rng, task):
+        self.episode = ()
+
+    def prompt(self, agent):
+        return f"{agent} {self.turn} {' '.join(map(str, self.episode))}"
+
+    def play(self, agent, text):
+        self.episode = (*self.episode, float(text))
+        last = agent == "b_1" and self.turn + 1 == self.max_turns
+        self.success = last and sum(self.episode) >= 3
+        return Outcome(
+            team=sum(self.episode) / 10 if last else 0.0,
+            local={agent: {"number": float(text)}},
+        )
+
+
+class Matcher(TextEnv):
+    """Simultaneous: two seats write a number; the team is paid the product, each seat its own number."""
+
+    metadata = {**TextEnv.metadata, "name": "matcher_v0"}
+
+    def __init__(self, max_turns: int = 1, **kwargs: object):
+        super().__init__(["a_0", "b_1"], simultaneous=True, max_turns=max_turns, **kwargs)
+
+    def begin(self, rng, task):
+        self.episode = ()
+
+    def prompt(self, agent):
+        return f"{agent} {self.turn}"
+
+    def play_together(self, texts):
+        a, b = float(texts["a_0"]), float(texts["b_1"])
+        self.episode = (*self.episode, (a, b))
+        return Outcome(team=a * b, local={"a_0": {"own": a}, "b_1": {"own": b}})
+
+
+class Parity(TextEnv):
+    """One seat, one turn: asked "U" or "D"; paid 1 for a text whose first character's code is even, or odd.
+
+    Chance gives about a half; something that a very small model learns in seconds.
+    """
+
+    metadata = {**TextEnv.metadata, "name": "parity_v0"}
+
+    def __init__(self, **kwargs: object):
+        super().__init__(["writer_0"], max_turns=1, **kwargs)
+
+    def begin(self, rng, task):
+        self.episode = rng.choice("UD")
+
+    def prompt(self, agent):
+        return self.episode
+
+    def play(self, agent, text):
+        self.success = text != "" and ord(text[0]) % 2 == "UD".index(self.episode)
+        return Outcome(team=float(self.success), done=True)

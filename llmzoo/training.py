@@ -123,25 +123,21 @@ def fit(
     ``model`` and ``seats``; those that are ``TransformersPolicy`` learn. Further settings are the
     fields of :class:`FitConfig`.
     """
-    config = FitConfig(
-        **{
-            **settings,
-            "learner": learner if isinstance(learner, str) else type(learner).__name__,
-            "env": env if isinstance(env, str) else str(env()),
-        }
-    )
-    if isinstance(learner, str):
-        cls = learner_class(learner)
-        learner = cls(make_config(cls.Config, config.learner_args, f"learner {learner!r}"))
+    named = {
+        "learner": learner if isinstance(learner, str) else type(learner).__name__,
+        "env": env if isinstance(env, str) else str(env()),
+    }
+    config = make_config(FitConfig, {**settings, **named}, "fit")
+    algorithm = _learner(learner, config)
     run = Path(out)
-    _prepare(run, config, resume)
-    env_args = {**learner.env_defaults, **config.env_args}
+    env_args = {**algorithm.env_defaults, **config.env_args}
     agents = _make(env, env_args).possible_agents
     seats, learning = _seat(config, policies, agents)
     if isinstance(env, str):
         env_args = {**style_args(env, seats.values()), **env_args}
     env_fn = partial(_make, env, env_args)
-    engine = LocalEngine(learner, learning, seats, total_steps=config.steps)
+    engine = LocalEngine(algorithm, learning, seats, total_steps=config.steps)
+    _prepare(run, config, resume)
 
     def measure() -> dict[str, Any]:
         for policy in learning.values():
@@ -195,6 +191,13 @@ def fit(
         seconds=time.monotonic() - started,
         seats=seats,
     )
+
+
+def _learner(learner: str | GroupLearner, config: FitConfig) -> GroupLearner:
+    if not isinstance(learner, str):
+        return learner
+    cls = learner_class(learner)
+    return cls(make_config(cls.Config, config.learner_args, f"learner {learner!r}"))
 
 
 def _make(env: str | Callable[[], AECEnv], env_args: Mapping[str, Any]) -> AECEnv:

@@ -23,7 +23,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     What was asked for goes to standard output, everything else to standard error.
     """
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    # no ``list(...)`` here: once loaded, the command's module hides the builtin of its name
+    arguments = [*(sys.argv[1:] if argv is None else argv)]
     try:
         if not arguments or arguments[0] in ("-h", "--help"):
             print(_usage())

@@ -106,7 +106,7 @@ class LocalEngine:
         return {
             "loss": _mean(losses),
             "grad_norm": _mean(norms),
-            "learning_rate": self.schedules[name].get_last_lr()[0],
+            "learning_rate": float(self.schedules[name].get_last_lr()[0]),
             "informative": informative / max(1, len(credited)),
             **{key: value / tokens for key, value in totals.items()},
         }

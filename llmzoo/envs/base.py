@@ -11,7 +11,7 @@ import copy
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
@@ -53,7 +53,7 @@ class TextEnv(AECEnv[str, str, str]):
     immutable (it replaces, never changes it): that makes :meth:`fork` a shallow copy.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
+    metadata: dict[str, Any] = {
         "render_modes": ["ansi", "human"],
         "name": "text_env_v0",
         "is_parallelizable": False,
@@ -159,7 +159,7 @@ class TextEnv(AECEnv[str, str, str]):
     def step(self, action: str | None) -> None:
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
-            self._was_dead_step(action)  # type: ignore[arg-type]  # PettingZoo means None here
+            self._was_dead_step(action)
             return
         if not isinstance(action, str):
             raise TypeError(f"an action is a str, got {type(action).__name__} for {agent!r}")
@@ -188,11 +188,11 @@ class TextEnv(AECEnv[str, str, str]):
         if self.render_mode == "human":
             self.render()
 
-    def state(self) -> str:  # type: ignore[override]  # PettingZoo's type knows arrays only
+    def state(self) -> str:
         """The global state as text, for a central critic: what every seat would read now."""
         return "\n\n".join(f"[{a}]\n{self.prompt(a)}" for a in self.possible_agents)
 
-    def render(self) -> str | None:  # type: ignore[override]  # PettingZoo's type forgets "ansi"
+    def render(self) -> str | None:
         if self.render_mode is None:
             return None
         text = self.board()

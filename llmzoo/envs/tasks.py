@@ -54,7 +54,7 @@ class Generated(Generic[T]):
         *,
         split: str,
         name: str,
-        identity: Callable[[T], Hashable] = lambda task: task,  # type: ignore[assignment,return-value]
+        identity: Callable[[T], Hashable] = lambda task: task,
     ):
         self._draw = draw
         self._canonical = canonical

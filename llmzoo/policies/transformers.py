@@ -88,7 +88,7 @@ class TransformersPolicy:
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         with _no_bars():
             tokenizer = AutoTokenizer.from_pretrained(folder)
-            model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
+            model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
         return cls(model.to(device), tokenizer, name=name, **options)
 
     def sampling_of(self, agent: str) -> Sampling:
@@ -198,7 +198,7 @@ class TransformersPolicy:
 
     def _completion(self, prompt: tuple[int, ...], row: Tokens, sampling: Sampling) -> Completion:
         self.tokens_sampled += len(row.ids)
-        text = self.tokenizer.decode(row.ids, skip_special_tokens=True)
+        text = str(self.tokenizer.decode(row.ids, skip_special_tokens=True))
         cuts = [at for at in (text.find(stop) for stop in sampling.stop) if at >= 0]
         return Completion(
             text=text[: min(cuts)] if cuts else text,

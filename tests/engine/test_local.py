@@ -15,9 +15,7 @@ from llmzoo.records import Batch, Completion, Group
 
 
 def answer(prompt, ids, logprobs=None):
-    return Completion(
-        text="", prompt_ids=prompt, ids=ids, logprobs=logprobs or (-1.0,) * len(ids)
-    )
+    return Completion(text="", prompt_ids=prompt, ids=ids, logprobs=logprobs or (-1.0,) * len(ids))
 
 
 def a_group(prompt, answers, returns, agent="a_0", turn=0):
@@ -103,9 +101,7 @@ def gradients(engine, *groups):
 def test_the_end_token_is_trained():
     """A loss on (x, END) differs from one on (x) alone by END's own gradient."""
     end = next(iter(policy().eos_ids))
-    with_end = gradients(
-        an_engine("mareinforce"), a_group((5, 6), [(20, end)], [1.0])
-    )
+    with_end = gradients(an_engine("mareinforce"), a_group((5, 6), [(20, end)], [1.0]))
     without = gradients(an_engine("mareinforce"), a_group((5, 6), [(20,)], [1.0]))
     assert any(not torch.allclose(a, b, atol=1e-6) for a, b in zip(with_end, without, strict=True))
     engine = an_engine("mareinforce")
@@ -220,6 +216,4 @@ def test_somebody_has_to_learn():
     cls = learner_class("magrpo")
     player = TransformersPolicy(model(), tokenizer())
     with pytest.raises(ConfigError, match="no seat"):
-        LocalEngine(
-            cls(), {"policy": player}, {"a_0": ScriptedPolicy(lambda r: "")}, total_steps=1
-        )
+        LocalEngine(cls(), {"policy": player}, {"a_0": ScriptedPolicy(lambda r: "")}, total_steps=1)

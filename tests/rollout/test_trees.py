@@ -129,9 +129,7 @@ def test_seats_that_do_not_learn_answer_once_and_form_no_group(strategy):
     env = Adder(1)
     env.reset(seed=0)
     learner, script = numbers(), ScriptedPolicy(lambda r: "1")
-    (batch,) = run(
-        [strategy(env, 5, width=3, trained=["b_1"])], {"a_0": script, "b_1": learner}
-    )
+    (batch,) = run([strategy(env, 5, width=3, trained=["b_1"])], {"a_0": script, "b_1": learner})
     assert {g.agent for g in batch.groups} == {"b_1"}
     assert all(len(g.returns) == 3 for g in batch.groups)
 

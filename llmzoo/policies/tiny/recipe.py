@@ -101,8 +101,8 @@ def build_model(recipe: Recipe, tokenizer: PreTrainedTokenizerFast) -> Qwen2ForC
         bos_token_id=None,
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
-        llmzoo_prompt="terse",
     )
+    config.llmzoo_prompt = "terse"  # what TransformersPolicy.prompt_style reads
     return Qwen2ForCausalLM(config)
 
 
@@ -189,7 +189,7 @@ def _loss(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=Recipe.steps)
+    parser.add_argument("--steps", type=int, default=Recipe().steps)
     parser.add_argument("--games", nargs="+", choices=GAMES, default=list(GAMES))
     args = parser.parse_args()
     games = tuple((id, GAMES[id]) for id in args.games)

@@ -46,7 +46,7 @@ from __future__ import annotations
 
 import random
 from functools import lru_cache, partial
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pettingzoo import AECEnv, ParallelEnv
 
@@ -62,7 +62,7 @@ from llmzoo.registry import to_parallel
 class PlanPath(PlanningGame[PathTask, Position, str]):
     """Path planning for one planner, or a proposer and a planner. The world is the position."""
 
-    metadata: ClassVar[dict[str, Any]] = {**PlanningGame.metadata, "name": "plan_path_v0"}
+    metadata: dict[str, Any] = {**PlanningGame.metadata, "name": "plan_path_v0"}
     terse_name = "path"
 
     def __init__(

@@ -51,7 +51,7 @@ from __future__ import annotations
 
 import random
 from functools import lru_cache, partial
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pettingzoo import AECEnv, ParallelEnv
 
@@ -70,7 +70,7 @@ DEFAULT_SIZE = 6
 class Sokoban(PlanningGame[SokobanTask, World, str]):
     """Sokoban for one planner, or a proposer and a planner."""
 
-    metadata: ClassVar[dict[str, Any]] = {**PlanningGame.metadata, "name": "sokoban_v0"}
+    metadata: dict[str, Any] = {**PlanningGame.metadata, "name": "sokoban_v0"}
     terse_name = "sokoban"
 
     def __init__(

@@ -40,7 +40,7 @@ from __future__ import annotations
 
 import random
 from functools import lru_cache, partial
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pettingzoo import AECEnv, ParallelEnv
 
@@ -57,7 +57,7 @@ World = tuple[str, str]  # the puzzle and the grid as filled so far
 class Sudoku(PlanningGame[SudokuTask, World, tuple[scoring.Fill, ...]]):
     """Sudoku for one planner, or a proposer and a planner."""
 
-    metadata: ClassVar[dict[str, Any]] = {**PlanningGame.metadata, "name": "sudoku_v0"}
+    metadata: dict[str, Any] = {**PlanningGame.metadata, "name": "sudoku_v0"}
     terse_name = "sudoku"
 
     def __init__(

@@ -1,0 +1,54 @@
+# Every target sets up what it needs in .venv; nothing else on the machine is touched.
+
+PYTHON ?= python3
+# for pip install: where torch's CPU build is not the default, for example
+#   make demo PIP_ARGS='--extra-index-url https://download.pytorch.org/whl/cpu'
+PIP_ARGS ?=
+# two test processes, a thread each: what two cores hold
+WORKERS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.installed
+PYTEST := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all lint bench clean
+
+help:
+	@echo 'make demo      set up, train the embedded model with AT-GRPO, leave runs/demo'
+	@echo 'make test      set up and run the tests'
+	@echo 'make test-all  the slow tests too'
+	@echo 'make lint      ruff and mypy'
+	@echo 'make bench     speed of environments, generators and sampling: bench.json'
+	@echo 'make clean     remove .venv, caches and bench.json; runs/ stays'
+
+$(READY): setup.cfg pyproject.toml constraints.txt
+	@echo 'setting up $(VENV)' >&2
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) \
+		-e '.[train,dev]' -c constraints.txt
+	@touch $@
+
+# the last line of output is the JSON object of llmzoo train
+demo: $(READY)
+	@rm -rf runs/demo
+	@$(BIN)/llmzoo train --config examples/demo.yaml --json
+
+test: $(READY)
+	@$(PYTEST)
+
+test-all: $(READY)
+	@$(PYTEST) -m 'slow or not slow'
+
+lint: $(READY)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: $(READY)
+	@$(BIN)/python examples/benchmark/run.py --out bench.json
+
+clean:
+	@rm -rf $(VENV) *.egg-info build dist bench.json .pytest_cache .ruff_cache .mypy_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,73 @@
+"""Environment steps per second of each game, in its AEC form.
+
+    python examples/benchmark/environment_steps.py
+
+An episode is played through ``last()`` and ``step()`` with the oracle's answers, which were written
+down beforehand, so that the environment alone is timed: prompts, parsing, scoring and rewards.
+Resets and the closing ``step(None)`` take their time too but are not counted as steps; an oracle's
+episode is two steps long, so there is a reset for every two. Tasks are numbered ones that exist
+already; making them is timed by level_generation.py. ``raw`` is without PettingZoo's wrapper that
+checks the order of calls.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+from pettingzoo import AECEnv
+from timing import Row, rate, row
+
+import llmzoo
+
+GAMES = ("sudoku", "sokoban", "plan_path")
+TASKS = 100
+
+
+def compare(seconds: float = 2.0) -> list[Row]:
+    rows = []
+    for game in GAMES:
+        raw = importlib.import_module(f"llmzoo.envs.games.{game}").raw_env()
+        made = llmzoo.make(f"{game}_v0")
+        answers = [_oracle_answers(made, task) for task in range(TASKS)]
+        for form, env in (("raw", raw), ("make", made)):
+            found = rate(_player(env, answers), seconds)
+            rows.append(row(f"steps_{game}_{form}", found, "steps/s, resets included"))
+    return rows
+
+
+def _oracle_answers(env: AECEnv, task: int) -> list[str]:
+    oracle = llmzoo.oracle(env)
+    env.reset(seed=task, options={"task": task})
+    answers = []
+    for agent in env.agent_iter():
+        observation, _, terminated, truncated, _ = env.last()
+        if terminated or truncated:
+            env.step(None)
+        else:
+            answers.append(oracle(observation, agent))
+            env.step(answers[-1])
+    return answers
+
+
+def _player(env: AECEnv, answers: list[list[str]]) -> Callable[[], int]:
+    def play() -> int:
+        steps = 0
+        for task, script in enumerate(answers):
+            env.reset(seed=task, options={"task": task})
+            lines = iter(script)
+            for _ in env.agent_iter():
+                _, _, terminated, truncated, _ = env.last()
+                if terminated or truncated:
+                    env.step(None)
+                else:
+                    env.step(next(lines))
+                    steps += 1
+        return steps
+
+    return play
+
+
+if __name__ == "__main__":
+    for found in compare():
+        print(f"{found['name']:<24}{found['ours']:>10,.0f} {found['unit']}")

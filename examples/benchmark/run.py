@@ -1,0 +1,42 @@
+"""All comparisons in one run: ``make bench``. Writes ``bench.json`` and prints a table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import environment_steps
+import import_time
+import level_generation
+import sampling
+from rich.console import Console
+from rich.table import Table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("bench.json"))
+    parser.add_argument("--seconds", type=float, default=2.0, help="for each rate")
+    parser.add_argument("--repeats", type=int, default=7, help="of what is timed as a whole")
+    args = parser.parse_args()
+
+    rows = [
+        *import_time.compare(args.repeats),
+        *environment_steps.compare(args.seconds),
+        *level_generation.compare(args.seconds),
+        *sampling.compare(args.repeats),
+    ]
+    args.out.write_text(json.dumps(rows, indent=2) + "\n")
+
+    table = Table("name", "ours", "theirs", "ratio", "unit")
+    for row in rows:
+        digits = ",.0f" if row["ours"] >= 100 else ".3f"
+        theirs = "" if row["theirs"] is None else f"{row['theirs']:{digits}}"
+        ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
+        table.add_row(row["name"], f"{row['ours']:{digits}}", theirs, ratio, row["unit"])
+    Console(width=100).print(table)
+
+
+if __name__ == "__main__":
+    main()

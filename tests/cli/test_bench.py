@@ -1,0 +1,47 @@
+"""``llmzoo bench``"""
+
+import json
+
+
+def test_one_environment_two_learners(llmzoo, small, tmp_path):
+    options = small.copy()
+    options[options.index("--envs")] = "--batch"
+    argv = ["bench", "--envs", "sudoku_v0", "--learners", "grpo,at_grpo", "--seeds", 0]
+    argv += ["--steps", 1, "--out", tmp_path / "bench", *options]
+    said = llmzoo(*argv)
+    assert said.code == 0, said.err
+    rows = json.loads((tmp_path / "bench" / "results.json").read_text())
+    assert [(row["env"], row["learner"], row["seed"]) for row in rows] == [
+        ("sudoku_v0", "grpo", 0),
+        ("sudoku_v0", "at_grpo", 0),
+    ]
+    for row in rows:
+        assert row["steps"] == 1
+        assert row["tasks"] == 4
+        assert row["gain"] == row["after"] - row["before"]
+        assert row["seconds"] > 0
+    assert set(rows[0]["return_after"]) == {"planner_0"}
+    table = (tmp_path / "bench" / "table.md").read_text()
+    assert said.out == table
+    assert table.startswith("`llmzoo bench --envs sudoku_v0 --learners grpo,at_grpo")
+    assert "| learner | sudoku_v0 |" in table
+    assert (tmp_path / "bench" / "heatmap.png").read_bytes().startswith(b"\x89PNG")
+
+    # a second call repeats nothing: the runs stay as they are, even their times
+    kept = (tmp_path / "bench" / "runs" / "sudoku_v0-grpo-0" / "after.json").stat().st_mtime_ns
+    assert llmzoo(*argv).code == 0
+    assert json.loads((tmp_path / "bench" / "results.json").read_text()) == rows
+    now = (tmp_path / "bench" / "runs" / "sudoku_v0-grpo-0" / "after.json").stat().st_mtime_ns
+    assert now == kept
+
+    # a run that was cut off goes on, and more steps continue the ones there are
+    (tmp_path / "bench" / "runs" / "sudoku_v0-at_grpo-0" / "after.json").unlink()
+    argv[argv.index("--steps") + 1] = 2
+    assert llmzoo(*argv).code == 0
+    more = json.loads((tmp_path / "bench" / "results.json").read_text())
+    assert [row["steps"] for row in more] == [2, 2]
+    assert [row["before"] for row in more] == [row["before"] for row in rows]
+
+    said = llmzoo(*argv, "--temperature", 0.5)
+    assert said.code == 2
+    assert "another bench (temperature)" in said.err

@@ -1,0 +1,114 @@
+"""The face of the command line: its commands, its exit codes, and how little it loads."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from llmzoo.version import __version__
+
+
+def test_without_a_command_it_says_what_there_is(llmzoo):
+    said = llmzoo()
+    assert said.code == 0
+    assert all(name in said.out for name in ("list", "play", "eval", "train", "bench"))
+    assert llmzoo("--help").out == said.out
+
+
+def test_version(llmzoo):
+    assert llmzoo("--version").out == f"llmzoo {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "near"),
+    [
+        ("evla", "'eval'"),
+        ("list --jsn", "'--json'"),
+        ("eval --env sudko_v0 --policy oracle", "'sudoku_v0'"),
+        ("eval --env sudoku_v0 --policy orcale", "'oracle'"),
+        ("eval --env sudoku_v0 --policy oracle --taks 3", "'--tasks'"),
+        ("eval --env sudoku_v0 --policy oracle --env.siz 9", "'size'"),
+        ("train --learner at_gpro", "'at_grpo'"),
+        ("train --learner.group_siz 8", "'group_size'"),
+        ("train --seats planer_1", "'planner_1'"),
+        ("bench --envs sudoku_v0,sokban_v0", "'sokoban_v0'"),
+        ("bench --lerners grpo", "'--learners'"),
+        ("play sudoku_v0 --seat plannr_1", "'planner_1'"),
+    ],
+)
+def test_an_unknown_name_is_an_error_that_names_the_nearest(llmzoo, argv, near):
+    said = llmzoo(*argv.split())
+    assert said.code == 2
+    assert said.out == ""
+    assert said.err.startswith("llmzoo: unknown ")
+    assert f"Did you mean {near}?" in said.err
+    assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("argv", "reason"),
+    [
+        ("eval", "required: env"),
+        ("eval --env sudoku_v0 --tasks few", "--tasks: Expected a int. Got value: few"),
+        ("eval --env sudoku_v0 --env.size big", "'size' must be int, got 'big'"),
+        ("eval --env sudoku_v0 --env.size 5", "size must be 4 or 9, got 5"),
+        ("eval --env sudoku_v0 --env.max_turns 0", "sudoku_v0: max_turns must be at least 1"),
+        ("eval --env sudoku_v0 --env.split train", "use --split"),
+        ("eval --env sudoku_v0 --env.source nowhere.jsonl", "nowhere.jsonl"),
+        ("eval --env sudoku_v0 --policy human", "llmzoo play"),
+        ("eval --env sudoku_v0 --policy oracle --tasks 0", "tasks must be at least 1"),
+        ("eval --config nowhere.yaml", "nowhere.yaml: No such file"),
+        ("train --steps 0", "at least 1"),
+        ("train --env.split all", "--eval_split"),
+        ("train --learner.clip_high 0.3 --learner magrpo", "clip_high means nothing"),
+        ("train --resume nowhere", "no run to resume"),
+        ("train --out here --resume there", "different folders"),
+        ("bench --seeds one", "whole numbers"),
+        ("play sudoku_v0 --policy oracle --seat planner_1", "not both"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(llmzoo, argv, reason):
+    said = llmzoo(*argv.split())
+    assert said.code == 2
+    assert said.err.startswith("llmzoo: ")
+    assert reason in said.err
+    assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["list", "play", "eval", "train", "bench"])
+def test_help_comes_from_docstrings(command, capsys):
+    from llmzoo.cli import main
+
+    with pytest.raises(SystemExit) as stopped:
+        main([command, "--help"])
+    assert stopped.value.code == 0
+    said = capsys.readouterr().out
+    assert f"usage: llmzoo {command}" in said
+    explained = {"list": "only those of this family", "play": "the agent that you play"}
+    assert explained.get(command, "--env.NAME VALUE gives one") in " ".join(said.split())
+
+
+def test_scripted_play_loads_no_torch():
+    program = (
+        "import sys; from llmzoo.cli import main; "
+        "assert main(['eval', '--env', 'sudoku_v0', '--policy', 'oracle', '--tasks', '2']) == 0; "
+        "assert main(['list', '--json']) == 0; "
+        "assert not {'torch', 'transformers', 'matplotlib'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+
+
+def test_as_a_module():
+    found = subprocess.run(
+        [sys.executable, "-m", "llmzoo", "list", "--json"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert "sudoku_v0" in [entry["id"] for entry in json.loads(found.stdout)]
+    failed = subprocess.run(
+        [sys.executable, "-m", "llmzoo", "lst"], check=False, capture_output=True, text=True
+    )
+    assert failed.returncode == 2
+    assert "Did you mean 'list'?" in failed.stderr

@@ -1,0 +1,128 @@
+"""How options are read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import pytest
+
+from llmzoo.cli.options import names, read, typed
+from llmzoo.errors import ConfigError, UnknownNameError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What is set.
+
+    Args:
+        env: an id.
+        steps: how many.
+    """
+
+    env: str = "sudoku_v0"
+    env_args: Mapping[str, Any] = field(default_factory=dict)
+    eval_tasks: int = 3
+    rate: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flags:
+    """What is switched."""
+
+    json: bool = False
+    out: str | None = None
+
+
+def given(*argv: str) -> dict[str, Any]:
+    return read("test", argv, Settings, Flags)
+
+
+def test_only_what_was_given():
+    assert given() == {}
+    assert given("--eval_tasks", "4", "--rate=1e-3") == {"eval_tasks": 4, "rate": 0.001}
+
+
+def test_dashes_are_as_good_as_underscores_in_names_and_stay_in_values():
+    assert given("--eval-tasks", "4", "--out=a-b") == {"eval_tasks": 4, "out": "a-b"}
+
+
+def test_a_bool_needs_no_value():
+    assert given("--json") == {"json": True}
+    assert given("--json", "false") == {"json": False}
+    assert given("--json", "--out", "x") == {"json": True, "out": "x"}
+
+
+def test_environment_arguments_stand_beside_the_environment():
+    found = given("--env", "x_v0", "--env.size", "4", "--env.prompt=terse", "--env.walls=[1, 2.5]")
+    assert found == {"env": "x_v0", "env_args": {"size": 4, "prompt": "terse", "walls": [1, 2.5]}}
+
+
+def test_a_file_and_the_line_are_merged_and_the_later_wins(tmp_path):
+    path = tmp_path / "some.yaml"
+    path.write_text("env: x_v0\nenv_args: {size: 4, clues: 6}\neval_tasks: 9\njson: true\n")
+    found = given("--config", str(path), "--env.size", "9", "--eval-tasks", "1")
+    assert found == {
+        "env": "x_v0",
+        "env_args": {"size": 9, "clues": 6},
+        "eval_tasks": 1,
+        "json": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("eval_taks: 9\n", "unknown key of .*some.yaml, 'eval_taks'. Did you mean 'eval_tasks'?"),
+        ("eval_tasks: many\n", "--eval_tasks: Expected a int"),
+        ("env: [x\n", "is not YAML"),
+        ("just text\n", "must hold a mapping"),
+        ("", "must hold a mapping"),
+    ],
+)
+def test_a_file_that_cannot_be_meant(tmp_path, text, message):
+    path = tmp_path / "some.yaml"
+    path.write_text(text)
+    with pytest.raises((ConfigError, UnknownNameError), match=message):
+        given("--config", str(path))
+
+
+def test_print_config_writes_a_file_that_can_be_read_again(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        given("--env.size", "9", "--eval_tasks", "7", "--print-config")
+    path = tmp_path / "printed.yaml"
+    path.write_text(capsys.readouterr().out)
+    found = given("--config", str(path))
+    assert found["env_args"] == {"size": 9}
+    assert found["eval_tasks"] == 7
+
+
+def test_fields_left_out_are_unknown():
+    with pytest.raises(UnknownNameError, match="--rate"):
+        read("test", ["--rate", "1"], Settings, Flags, without={"rate"})
+
+
+def test_no_abbreviations():
+    with pytest.raises(UnknownNameError, match="--eval_tasks"):
+        given("--eval", "3")
+
+
+def test_typed():
+    hints = {"size": int, "prompt": Literal["full", "terse"], "rate": float | None}
+    assert typed(hints, {"size": 4, "prompt": "terse"}, "argument") == {
+        "size": 4,
+        "prompt": "terse",
+    }
+    assert typed(hints, {"rate": 1}, "argument") == {"rate": 1.0}
+    with pytest.raises(ConfigError, match="argument 'size' must be int, got 'x'"):
+        typed(hints, {"size": "x"}, "argument")
+    with pytest.raises(ConfigError, match="must be Literal\\['full', 'terse'\\], got 'long'"):
+        typed(hints, {"prompt": "long"}, "argument")
+    with pytest.raises(UnknownNameError, match="Did you mean 'size'"):
+        typed(hints, {"sise": 4}, "argument")
+
+
+def test_names():
+    assert names("a, b,c") == ["a", "b", "c"]
+    assert names(["a", "b"]) == ["a", "b"]
+    assert names(3) == ["3"]
+    assert names([0, 1]) == ["0", "1"]

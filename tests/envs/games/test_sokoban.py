@@ -1,0 +1,580 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+import llmzoo
+from llmzoo.envs.games.moves import parse_moves
+from llmzoo.envs.games.planning import Malformed
+from llmzoo.envs.games.sokoban import oracle, scoring, tasks
+from llmzoo.envs.games.sokoban.board import bits, board_of, flood
+from llmzoo.envs.games.sokoban.scoring import World
+from llmzoo.envs.games.sokoban.tasks import SokobanTask
+from llmzoo.envs.tasks import Generated, split_of
+from llmzoo.errors import ConfigError
+
+ROOM = """\
+######
+#@   #
+# $ .#
+#    #
+######"""
+SHELF = """\
+######
+#@   #
+#    #
+# $ .#
+######"""
+PAIR = """\
+#######
+#@    #
+# $ . #
+# $ . #
+#######"""
+SHARED = Path(
+    os.environ.get("LLMZOO_SHARED_DATA", Path(__file__).parents[3].parent / "shared" / "data")
+)
+
+
+def world_of(level, boxes=None, player=None):
+    """A position of ``level``; boxes and player as (row, column), counted from 1."""
+    start = scoring.start(level)
+    width = board_of(level).width
+
+    def cell(place):
+        return (place[0] - 1) * width + place[1] - 1
+
+    return World(
+        level,
+        start.player if player is None else cell(player),
+        start.boxes if boxes is None else sum(1 << cell(place) for place in boxes),
+    )
+
+
+def one_seat(tmp_path, level, **kwargs):
+    (tmp_path / "level.txt").write_text(level)
+    env = llmzoo.make(
+        "sokoban_v0", source=str(tmp_path / "level.txt"), split="all", num_agents=1, **kwargs
+    )
+    env.reset(seed=0)
+    return env
+
+
+@pytest.mark.parametrize(
+    ("text", "moves"),
+    [
+        ("RRDLU", "RRDLU"),
+        ("rrDLu", "RRDLU"),
+        ("R R D", "RRD"),
+        ("R, R, D", "RRD"),
+        ("R -> R -> D", "RRD"),
+        ("R\nR\nD", "RRD"),
+        ("1. R\n2. R\n3. D", "RRD"),
+        ("Step 1: right\nStep 2: down", "RD"),
+        ("left", "L"),
+        ("up, down, left", "UDL"),
+        ('["R","D"]', "RD"),
+        ('["right", "down"]', "RD"),
+        ('{\n "moves": [\n  "R",\n  "D"\n ]\n}', "RD"),
+        ('{"moves": "RRD"}', "RRD"),
+        ("Answer: RRD", "RRD"),
+        ("**Final answer:** RRD.", "RRD"),
+        ("Answer:\n\nRRD", "RRD"),
+        ("Answer: R", "R"),
+        ("Answer: left, then up and right!", "LUR"),
+        ("The answer is RR because the box is near.", "RR"),
+        ("<answer>RRD</answer>", "RRD"),
+        ("\\boxed{RRD}", "RRD"),
+        ("```\nRRD\n```", "RRD"),
+        ("```text\nRRD\n```\nThis pushes the box.", "RRD"),
+        ("```r\nLLU\n```", "LLU"),
+        ("```\nRRD", "RRD"),
+        ("```\nRRD\n```\nor better\n```\nLLU\n```", "LLU"),
+        ("LLL\n```\nRRD\n```\nUUU", "RRD"),
+        ("```\nRRD\n```\nNo. Answer: LLU", "LLU"),
+        ("The level is\n```\n####\n#@$.#\n```\nRRD", "RRD"),
+        ("Answer: RRD\n\nDULL", "RRD"),
+        ("It is a DULL level.\nAnswer: RRD", "RRD"),
+        ("First RRR\nLLU\n\nDDU", "DDU"),
+        ("The moves ['R', 'D'] solve it", "RD"),
+        ("Use `U` or `D`; I take `RRD` here", "RRD"),
+        ("I think RRDLU does it", "RRDLU"),
+        ("I go right, right, down and then up.", "RRDU"),
+    ],
+)
+def test_moves_that_can_be_read(text, moves):
+    assert scoring.parse(text) == moves
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "I would go left",
+        "I'd say we'll do it",
+        "a DULL level",
+        "see the URL",
+        "Use U, D, L and R",
+        "go up, down, left, right",
+        "My plan: push the box left",
+        "R2",
+        "RRX",
+        "[]",
+        "3 4 1 2",
+        "######\n# @$.#\n######",
+    ],
+)
+def test_texts_without_moves(text):
+    with pytest.raises(Malformed, match="no moves"):
+        scoring.parse(text)
+
+
+def test_at_most_a_thousand_moves():
+    assert len(scoring.parse("RL" * 500)) == 1000
+    with pytest.raises(Malformed, match="1001 moves; at most 1000"):
+        scoring.parse("R" * 1001)
+    assert parse_moves("RRR", limit=3) == "RRR"
+    with pytest.raises(Malformed, match="4 moves; at most 3"):
+        parse_moves("RRRR", limit=3)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["plan:", "answer:\n", "[", "`", "```", "R\n", "\n", "1.", "[R", "answer: R x\n", "R ", "a ", "RRx "],
+)  # fmt: skip
+def test_hostile_texts_are_read_in_linear_time(piece):
+    text = (piece * 20_000)[:20_000]
+    spent = []
+    for _ in range(3):
+        began = time.process_time()
+        with contextlib.suppress(Malformed):
+            scoring.parse(text)
+        spent.append(time.process_time() - began)
+    assert min(spent) < 0.05
+
+
+def test_pushing_onto_the_goal_ends_the_plan():
+    done = scoring.run(scoring.start(ROOM), "DRRUUU")
+    assert (done.made, done.blocked) == (3, None)
+    assert scoring.is_solved(done.world)
+    assert scoring.draw(done.world) == "######\n#    #\n#  @*#\n#    #\n######"
+    assert scoring.report(done) == "solved after 3 moves"
+    assert scoring.terse_report(done) == "solved"
+
+
+def test_a_wall_blocks_and_what_went_before_stands():
+    done = scoring.run(scoring.start(ROOM), "RRRRD")
+    assert (done.made, done.blocked) == (3, "R")
+    assert scoring.draw(done.world).splitlines()[1] == "#   @#"
+    assert scoring.report(done) == (
+        "move 4 (R) was blocked and what followed it was not made; the player is at row 2 column 5; "
+        "the box is at row 3 column 3; boxes on goals: 0 of 1"
+    )
+    assert scoring.terse_report(done) == "player 2 5 box 3 3 placed 0/1 blocked 4"
+
+
+def test_a_box_against_a_wall_blocks_and_is_lost():
+    done = scoring.run(scoring.start(ROOM), "DDRUU")  # pushed up to the wall, where no goal is
+    assert (done.made, done.blocked) == (4, "U")
+    assert scoring.report(done) == (
+        "move 5 (U) was blocked and what followed it was not made; the player is at row 3 column 3; "
+        "the box is at row 2 column 3; boxes on goals: 0 of 1; "
+        "the box at row 2 column 3 can never reach a goal"
+    )
+    assert scoring.terse_report(done) == "player 3 3 box 2 3 placed 0/1 blocked 5 dead 2 3"
+    assert scoring.progress(done.world) == 0
+
+
+def test_a_box_against_a_box_blocks():
+    done = scoring.run(scoring.start(PAIR), "RD")  # two boxes one behind the other
+    assert (done.made, done.blocked) == (1, "D")
+    assert scoring.terse_report(done) == "player 2 3 box 3 3 4 3 placed 0/2 blocked 2"
+
+
+def test_boxes_that_hold_each_other_are_lost():
+    level = "#######\n#..   #\n#   $ #\n# @ $ #\n#     #\n#######"
+    along_the_wall = world_of(level, boxes=[(2, 4), (2, 5)], player=(3, 3))
+    assert [scoring.position(along_the_wall, c) for c in bits(scoring.lost_boxes(along_the_wall))] == [
+        (2, 4),
+        (2, 5),
+    ]  # fmt: skip
+    apart = world_of(level, boxes=[(2, 3), (2, 5)], player=(3, 3))
+    assert not scoring.is_dead(apart)
+    on_goals = world_of(level, boxes=[(2, 2), (2, 3)], player=(3, 3))
+    assert not scoring.is_dead(on_goals)
+    assert scoring.is_solved(on_goals)
+
+
+def test_too_few_goals_within_reach():
+    level = "########\n#@  .  #\n# $ $  #\n#   .  #\n########"
+    world = world_of(level, boxes=[(4, 4), (4, 6)], player=(3, 3))  # both along the lower wall
+    assert scoring.lost_boxes(world) == 0
+    assert scoring.is_dead(world)
+    done = scoring.run(world, "U")
+    assert scoring.report(done).endswith("; the boxes can no longer reach a goal each")
+    assert scoring.terse_report(done).endswith(" placed 0/2 dead")
+
+
+def test_progress_by_hand():
+    start = scoring.start(ROOM)  # 2 pushes from the goal
+    assert scoring.progress(start) == 0
+    assert scoring.progress(scoring.run(start, "DR").world) == 0.25  # half of the pushes saved
+    assert scoring.progress(scoring.run(start, "DRR").world) == 1
+    pair = scoring.start(PAIR)  # 2 + 2 pushes
+    assert scoring.progress(scoring.run(pair, "DRR").world) == 0.5  # 1 of 2 placed, 2 of 4 saved
+    assert scoring.progress(scoring.run(pair, "DRRLLDRR").world) == 1
+    away = world_of(ROOM, boxes=[(3, 2)])  # on the left wall, which no box leaves
+    assert scoring.progress(away) == 0
+
+
+def test_progress_counts_from_what_was_placed_at_the_start():
+    level = "#######\n#@    #\n# $ . #\n#  *  #\n#######"
+    start = scoring.start(level)
+    assert scoring.placed(start) == 1
+    assert scoring.progress(start) == 0
+    assert scoring.progress(scoring.run(start, "DR").world) == 0.25
+    assert scoring.progress(scoring.run(start, "DRR").world) == 1
+
+
+def test_the_assignment_is_the_cheapest_one():
+    level = "#########\n#@      #\n# $. $. #\n#       #\n#########"
+    start = scoring.start(level)
+    assert scoring.pushes_left(level, start.boxes) == 2  # 1 + 1, not 4 for the other pairing
+    many = "\n".join(["######", "#@   #", *["# $. #"] * 9, "#    #", "######"])
+    start = scoring.start(many)
+    assert scoring.pushes_left(many, start.boxes) == 9
+    assert scoring.progress(scoring.run(start, "DR").world) == pytest.approx(1 / 9)
+    solved = scoring.run(start, "DR" + "LDR" * 8)
+    assert (solved.blocked, scoring.progress(solved.world)) == (None, 1)
+
+
+def solvable(world):
+    """Whether some order of moves solves ``world``: every position is tried, none is cut off."""
+    board = board_of(world.level)
+    seen, frontier = set(), [world]
+    while frontier:
+        here = frontier.pop()
+        reach = flood(1 << here.player, board.floor & ~here.boxes, board.width)
+        if (here.boxes, reach) in seen:
+            continue
+        seen.add((here.boxes, reach))
+        if here.boxes == board.goals:
+            return True
+        for cell in bits(here.boxes):
+            for step in board.steps.values():
+                to = 1 << cell + step
+                if reach >> (cell - step) & 1 and board.floor & ~here.boxes & to:
+                    frontier.append(World(world.level, cell, here.boxes ^ (1 << cell | to)))
+    return False
+
+
+def test_no_solvable_position_is_called_dead():
+    rng = random.Random(3)
+    called_dead = alive = 0
+    for number in range(200):
+        level = tasks.draw(rng, boxes=1 + number % 3).level
+        positions, world = set(), scoring.start(level)
+        for _ in range(60):
+            world = scoring.run(world, rng.choice("UDLR")).world
+            positions.add(world)
+        dead = {w.boxes: w for w in positions if scoring.is_dead(w)}
+        called_dead += len(dead)
+        assert not any(solvable(w) for w in dead.values())
+        assert all(scoring.progress(w) == 0 for w in dead.values())
+        for w in rng.sample(sorted(positions), 2):
+            solution = oracle.solve(w)
+            assert (solution is not None) == solvable(w)
+            if solution is not None:
+                alive += 1
+                assert not scoring.is_dead(w)
+                assert scoring.is_solved(scoring.run(w, solution).world)
+    assert called_dead > 100
+    assert alive > 100
+
+
+def test_a_long_walk_to_and_fro_earns_nothing(tmp_path):
+    env = one_seat(tmp_path, ROOM, max_turns=2)
+    env.step("RL" * 250)
+    assert env.rewards["planner_0"] == pytest.approx(0.2)  # format and legal
+    assert "team" not in env.infos["planner_0"]["reward_parts"]
+    env.step("RL" * 250)
+    assert env.rewards["planner_0"] == pytest.approx(0)
+
+
+def test_500_turns_of_pushing_to_and_fro_earn_nothing(tmp_path):
+    env = one_seat(tmp_path, ROOM, max_turns=500)
+    paid = team = 0.0
+    for turn in range(500):
+        env.step(("DR", "URRDLULL")[turn % 2])
+        paid += env.rewards["planner_0"]
+        change = env.infos["planner_0"]["reward_parts"]["team"]
+        assert change == pytest.approx((0.25, -0.25)[turn % 2])
+        team += change
+    assert env.truncations["planner_0"]
+    assert team == pytest.approx(0)
+    assert paid == pytest.approx(0.2)
+    assert env.unwrapped.board() == ROOM
+
+
+def test_the_position_stays_between_rounds(tmp_path):
+    (tmp_path / "level.txt").write_text(ROOM)
+    source = str(tmp_path / "level.txt")
+    env = llmzoo.make("sokoban_v0", source=source, split="all", prompt="terse")
+    env.reset(seed=0)
+    assert str(env.observe("proposer_0")) == f"sokoban proposer 1/4\n{ROOM}\nanswer\n"
+    env.step("DDRU")  # a bad plan changes nothing
+    assert str(env.observe("planner_1")) == (
+        f"sokoban planner 1/4\n{ROOM}\ncandidate\nDDRU\n"
+        "player 3 3 box 2 3 placed 0/1 dead 2 3\nanswer\n"
+    )
+    env.step("DR")
+    after = "######\n#    #\n# @$.#\n#    #\n######"
+    assert str(env.observe("proposer_0")) == (
+        f"sokoban proposer 2/4\n{after}\nlast player 3 3 box 2 3 placed 0/1 dead 2 3\nanswer\n"
+    )
+    env.step("RU")
+    env.step("R")
+    assert env.unwrapped.success
+    assert env.infos["planner_1"]["reward_parts"]["team"] == pytest.approx(0.75)
+    full = llmzoo.make("sokoban_v0", source=source, split="all")
+    full.reset(seed=0)
+    full.step("I do not know")
+    full.step("DR")
+    assert after in full.observe("proposer_0")
+    assert "malformed answer: no moves in it" in full.observe("proposer_0")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"boxes": 2}, {"height": 5, "width": 8}, {"height": 8, "width": 8, "boxes": 3}],
+)
+def test_generated_levels(arguments):
+    rng = random.Random(1)
+    for _ in range(75):
+        task = tasks.draw(rng, **arguments)
+        rows = task.level.split("\n")
+        assert (len(rows), len(rows[0])) == (
+            arguments.get("height", 6),
+            arguments.get("width", 6),
+        )
+        assert set(rows[0] + rows[-1] + "".join(row[0] + row[-1] for row in rows)) == {"#"}
+        assert "*" not in task.level  # no box on a goal
+        assert task.level.count("$") == arguments.get("boxes", 1)
+        assert board_of(task.level).floor.bit_count() == sum(c not in "#\n" for c in task.level)
+        solution = oracle.solve(task)
+        assert solution is not None
+        done = scoring.run(scoring.start(task.level), solution)
+        assert scoring.is_solved(done.world)
+        assert pushes_in(task.level, solution) >= 2
+
+
+def pushes_in(level, moves):
+    world, pushes = scoring.start(level), 0
+    for move in moves:
+        after = scoring.run(world, move).world
+        pushes += after.boxes != world.boxes
+        world = after
+    return pushes
+
+
+def test_the_least_number_of_pushes_is_kept():
+    rng = random.Random(0)
+    for arguments in ({"min_pushes": 4}, {"min_pushes": 5, "boxes": 2}):
+        for _ in range(15):
+            task = tasks.draw(rng, **arguments)
+            assert pushes_in(task.level, oracle.solve(task)) >= arguments["min_pushes"]
+    assert tasks.draw(rng, height=3, width=5).level in (
+        "#####\n#@$.#\n#####",
+        "#####\n#.$@#\n#####",
+    )
+    with pytest.raises(ConfigError, match="at least 9 pushes"):
+        tasks.draw(rng, height=4, width=4, min_pushes=9)
+
+
+def test_drawing_is_fast():
+    rng = random.Random(0)
+    began = time.process_time()
+    for _ in range(1000):
+        tasks.draw(rng)
+    assert 1000 / (time.process_time() - began) > 3000
+
+
+def mirrored(task):
+    return SokobanTask("\n".join(row[::-1] for row in task.level.split("\n")))
+
+
+def turned(task):
+    rows = task.level.split("\n")
+    return SokobanTask("\n".join("".join(column) for column in zip(*rows[::-1], strict=True)))
+
+
+def test_symmetric_levels_and_walks_share_a_canonical_form():
+    rng = random.Random(2)
+    for arguments in ({}, {"height": 5, "width": 8, "boxes": 2}):
+        for _ in range(30):
+            task = tasks.draw(rng, **arguments)
+            for image in (mirrored(task), turned(task), mirrored(turned(turned(task)))):
+                assert tasks.canonical(image) == tasks.canonical(task)
+    walked = SokobanTask(scoring.draw(scoring.run(scoring.start(ROOM), "RRRDD").world))
+    pushed = SokobanTask(scoring.draw(scoring.run(scoring.start(ROOM), "DR").world))
+    wider = SokobanTask("\n".join(f"#{row}" for row in ROOM.split("\n")))
+    assert tasks.canonical(walked) == tasks.canonical(wider) == tasks.canonical(SokobanTask(ROOM))
+    assert tasks.canonical(pushed) != tasks.canonical(SokobanTask(ROOM))
+
+
+def test_splits_are_distinct_and_disjoint_by_content(tmp_path):
+    forms = {}
+    for split in ("train", "test"):
+        generated = Generated(tasks.draw, tasks.canonical, split=split, name="sokoban")
+        levels = [generated[i] for i in range(200)]
+        assert len(set(levels)) == 200
+        forms[split] = {tasks.canonical(task) for task in levels}
+        images = [image(task) for task in levels for image in (mirrored, turned)]
+        assert all(split_of(tasks.canonical(task)) == split for task in images)
+        if split == "test":
+            path = tmp_path / "mirrored.txt"
+            path.write_text("\n\n".join(task.level for task in images))
+            with pytest.raises(ConfigError, match="none of its 400 tasks is in split 'train'"):
+                llmzoo.make("sokoban_v0", source=str(path))
+    assert not forms["train"] & forms["test"]
+
+
+def test_levels_from_a_file(tmp_path):
+    path = tmp_path / "levels.txt"
+    path.write_text(
+        f"; 0\n{ROOM}\n\n; 1\n####\n#--#####\n#@$_ . #\n########\n; 2\n{PAIR}\n", encoding="utf-8"
+    )
+    first, second, third = tasks.read_file(str(path))
+    assert (first.level, third.level) == (ROOM, PAIR)
+    assert second.level == "####    \n#  #####\n#@$  . #\n########"
+    assert oracle.solve(second) == "RRR"
+    assert tasks.canonical(second) == tasks.canonical(mirrored(second))
+
+
+@pytest.mark.parametrize(
+    ("level", "error"),
+    [
+        ("", "no levels"),
+        ("#####\n# $.#\n#####", "one player .*, not 0"),
+        ("######\n#@$.@#\n######", "one player .*, not 2"),
+        ("######\n#@$$.#\n######", "as many boxes as goals.*not 2 and 1"),
+        ("####\n#@ #\n####", "as many boxes as goals"),
+        ("#####\n#@$X#\n#####", "unknown characters 'X'"),
+        ("#####\n#@$. \n#####", "not enclosed"),
+        ("#####\n#@$.#\n### #", "not enclosed"),
+        ("#####\n@ $.#\n#####", "not enclosed"),
+        ("#####\n#@ *#\n#####", "on a goal already"),
+        ("#######\n#@$.#*#\n#######", "row 2 column 6 is walled off"),
+    ],
+)
+def test_bad_levels(tmp_path, level, error):
+    path = tmp_path / "bad.txt"
+    path.write_text(level)
+    with pytest.raises(ConfigError, match=error):
+        tasks.read_file(str(path))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"size": 2}, "from 3 to 40"),
+        ({"size": 6, "height": 5}, "not both"),
+        ({"boxes": 0}, "boxes must be from 1 to 7"),
+        ({"boxes": 8}, "boxes must be from 1 to 7"),
+        ({"walls": 0.9}, "walls must be"),
+        ({"min_pushes": 0}, "min_pushes must be at least 1"),
+        ({"source": "levels.txt", "boxes": 2}, "boxes are for generated levels"),
+        ({"split": "dev"}, "split must be"),
+    ],
+)
+def test_arguments_are_checked(arguments, error):
+    with pytest.raises(ConfigError, match=error):
+        llmzoo.make("sokoban_v0", **arguments)
+
+
+def test_boards_of_both_shapes():
+    env = llmzoo.make("sokoban_v0", height=5, width=9, boxes=2)
+    env.reset(seed=0)
+    rows = env.unwrapped.board().split("\n")
+    assert [len(row) for row in rows] == [9] * 5
+
+
+def boxoban():
+    if not (SHARED / "boxoban_solved_dev.jsonl").exists():
+        pytest.skip("no shared data; LLMZOO_SHARED_DATA names its folder")
+    lines = (SHARED / "boxoban_solved_dev.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_boxoban_solutions_replay(tmp_path):
+    for number, record in enumerate(boxoban()):
+        path = tmp_path / f"{number}.txt"
+        path.write_text("\n".join(record["level"]))
+        (task,) = tasks.read_file(str(path))
+        moves = scoring.parse(record["solution"])
+        done = scoring.run(scoring.start(task.level), moves)
+        assert (done.made, done.blocked) == (record["moves"], None)
+        assert scoring.is_solved(done.world)
+        if number < 15:  # the solver needs no more pushes than theirs
+            assert pushes_in(task.level, oracle.solve(task)) == record["pushes"]
+
+
+def test_boxoban_file_is_read():
+    path = SHARED / "boxoban_dev.txt"
+    if not path.exists():
+        pytest.skip("no shared data; LLMZOO_SHARED_DATA names its folder")
+    levels = tasks.read_file(str(path))
+    assert len(levels) == 60
+    assert all(task.level.count("$") == 4 for task in levels)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"size": 7, "boxes": 2}])
+def test_the_oracle_solves_100_of_100_test_tasks(arguments):
+    env = llmzoo.make("sokoban_v0", split="test", **arguments)
+    for task in range(100):
+        env.reset(options={"task": task})
+        total = dict.fromkeys(env.agents, 0.0)
+        for agent in ("proposer_0", "planner_1"):
+            env.step(env.unwrapped.expert(agent))
+            for name, reward in env.rewards.items():
+                total[name] += reward
+        assert env.unwrapped.success
+        assert total == pytest.approx({"proposer_0": 2.0, "planner_1": 2.0})
+
+
+def test_the_oracle_goes_on_from_the_current_position():
+    env = llmzoo.make("sokoban_v0", num_agents=1, boxes=2)
+    env.reset(seed=4)
+    env.step(env.unwrapped.expert("planner_0")[:-1])
+    assert not env.unwrapped.success
+    assert len(env.unwrapped.expert("planner_0")) == 1
+    env.step(env.unwrapped.expert("planner_0"))
+    assert env.unwrapped.success
+
+
+def test_an_unsolvable_position_gets_a_harmless_step():
+    lost = scoring.run(scoring.start(ROOM), "DDRU").world
+    assert oracle.solve(lost) is None
+    move = oracle.expert(lost)
+    done = scoring.run(lost, move)
+    assert (len(move), done.blocked, done.world.boxes) == (1, None, lost.boxes)
+    assert oracle.amateur(lost, random.Random(0))
+
+
+def test_the_amateur_fails_and_succeeds():
+    rng = random.Random(0)
+    env = llmzoo.make("sokoban_v0", num_agents=1, max_turns=1)
+    won = 0
+    for seed in range(200):
+        env.reset(seed=seed)
+        env.step(env.unwrapped.amateur("planner_0", rng))
+        won += env.unwrapped.success
+    assert 10 < won < 150
+    start = scoring.start(PAIR)
+    assert oracle.amateur(start, rng, slips=(0, 0)) == oracle.expert(start)

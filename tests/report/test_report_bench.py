@@ -1,0 +1,61 @@
+"""The table and the heatmap of learners beside one another."""
+
+import pytest
+
+from llmzoo.evaluation import wilson
+from llmzoo.report.bench import cell, heatmap, table
+
+
+def run(learner, seed, before, after, env="sudoku_v0", tasks=100):
+    return {
+        "env": env,
+        "learner": learner,
+        "seed": seed,
+        "steps": 20,
+        "tasks": tasks,
+        "before": before,
+        "after": after,
+    }
+
+
+FAILED = {"env": "sudoku_v0", "learner": "grpo", "seed": 1, "steps": 20, "error": "nan"}
+ROWS = [
+    run("grpo", 0, 0.2, 0.5),
+    run("at_grpo", 0, 0.2, 0.6),
+    run("at_grpo", 1, 0.3, 0.9, tasks=300),
+    FAILED,
+]
+
+
+def test_tasks_are_pooled_over_seeds():
+    found = cell(ROWS, "sudoku_v0", "at_grpo")
+    assert found.before == pytest.approx((20 + 90) / 400)
+    assert found.after == pytest.approx((60 + 270) / 400)
+    assert found.after_ci95 == wilson(330, 400)
+    assert found.failed == 0
+
+
+def test_a_run_that_diverged_is_counted_apart():
+    found = cell(ROWS, "sudoku_v0", "grpo")
+    assert found.after == 0.5
+    assert found.failed == 1
+    assert cell([FAILED], "sudoku_v0", "grpo") is None
+
+
+def test_table():
+    low, high = wilson(330, 400)
+    lines = table(ROWS, "llmzoo bench --steps 20").splitlines()
+    assert lines[0] == "`llmzoo bench --steps 20`"
+    assert "| learner | sudoku_v0 |" in lines
+    assert f"| at_grpo | 82.5% [{low:.1%}, {high:.1%}] (27.5%) |" in lines
+    assert any(line.startswith("| grpo | 50.0% [") and "1 failed" in line for line in lines)
+    assert lines[-1] == "20 iterations a run, 100 or 300 tasks an evaluation."
+
+
+def test_a_table_of_failures_only():
+    assert "| grpo | failed |" in table([FAILED], "llmzoo bench")
+
+
+def test_heatmap(tmp_path):
+    path = heatmap([*ROWS, run("grpo", 0, 0.1, 0.0, env="sokoban_v0")], tmp_path / "heatmap.png")
+    assert path.read_bytes().startswith(b"\x89PNG")

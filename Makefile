@@ -4,8 +4,8 @@ PYTHON ?= python3
 # for pip install: where torch's CPU build is not the default, for example
 #   make demo PIP_ARGS='--extra-index-url https://download.pytorch.org/whl/cpu'
 PIP_ARGS ?=
-# two test processes, a thread each: what two cores hold
-WORKERS ?= 2
+# test processes; tests with a time limit want the machine to themselves, so 0 (this one) is default
+WORKERS ?= 0
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -20,16 +20,17 @@ from pettingzoo import AECEnv
 
 from llmzoo import checkpoints, registry
 from llmzoo.engine.local import LocalEngine
-from llmzoo.errors import CheckpointError, ConfigError
+from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.evaluation import evaluate, style_args
 from llmzoo.learners import learner_class
 from llmzoo.learners.base import GroupLearner
-from llmzoo.policies import SCRIPTED, load, load_model
 from llmzoo.policies.base import Policy
 from llmzoo.policies.sampling import Sampling
-from llmzoo.policies.transformers import TINY, TransformersPolicy
+from llmzoo.policies.transformers import TINY
 from llmzoo.progress import Progress
 from llmzoo.records import Batch
+from llmzoo.run_folder import once, prepare
+from llmzoo.seating import learning_among, take_seats
 from llmzoo.tracking import Tracker
 
 
@@ -82,6 +83,15 @@ class FitConfig:
         if self.steps < 1 or self.envs < 1 or self.checkpoint_every < 1:
             raise ConfigError("steps, envs and checkpoint_every are at least 1")
 
+    def sampling(self) -> Sampling:
+        """How answers are sampled, in play and in evaluation."""
+        return Sampling(
+            temperature=self.temperature,
+            top_p=self.top_p,
+            top_k=self.top_k,
+            max_new_tokens=self.max_new_tokens or (48 if self.model == TINY else 256),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitResult:
@@ -132,12 +142,22 @@ def fit(
     run = Path(out)
     env_args = {**algorithm.env_defaults, **config.env_args}
     agents = _make(env, env_args).possible_agents
-    seats, learning = _seat(config, policies, agents)
+    if policies is None:
+        seats, learning = take_seats(
+            agents,
+            config.seats,
+            model=config.model,
+            others=config.others,
+            sampling=config.sampling(),
+        )
+    else:
+        seats = {agent: policies[agent] for agent in agents}
+        learning = learning_among(seats)
     if isinstance(env, str):
         env_args = {**style_args(env, seats.values()), **env_args}
     env_fn = partial(_make, env, env_args)
     engine = LocalEngine(algorithm, learning, seats, total_steps=config.steps)
-    _prepare(run, config, resume)
+    prepare(run, asdict(config), resume=resume)
 
     def measure() -> dict[str, Any]:
         for policy in learning.values():
@@ -163,7 +183,7 @@ def fit(
         if newest is not None:
             first = checkpoints.load(newest, engine)
     with Tracker(run, first) as tracker, Progress(config, first, quiet=quiet) as progress:
-        before = _once(run / "before.json", measure)
+        before = once(run / "before.json", measure)
         if first == 0:
             tracker.evaluation(0, before)
         progress.note(f"before: {_say(before)}")
@@ -208,10 +228,6 @@ def _make(env: str | Callable[[], AECEnv], env_args: Mapping[str, Any]) -> AECEn
 
 def make_config(cls: type, values: Mapping[str, Any], what: str) -> Any:
     """A configuration dataclass from a mapping; an unknown key is refused with the nearest name."""
-    from dataclasses import fields
-
-    from llmzoo.errors import UnknownNameError
-
     known = [f.name for f in fields(cls)]
     for key in values:
         if key not in known:
@@ -257,73 +273,6 @@ def _outcomes(batch: Batch) -> dict[str, Any]:
         "completion_tokens": sum(len(c.ids) for c in completions) / max(1, len(completions)),
         "truncated": sum(c.truncated for c in completions) / max(1, len(completions)),
     }
-
-
-def _seat(
-    config: FitConfig, given: Mapping[str, Policy] | None, agents: Sequence[str]
-) -> tuple[dict[str, Policy], dict[str, TransformersPolicy]]:
-    """The policy of every seat, and those that learn, by name."""
-    if given is not None:
-        seats = {agent: given[agent] for agent in agents}
-        learning: dict[str, TransformersPolicy] = {}
-        for agent, policy in seats.items():
-            if isinstance(policy, TransformersPolicy) and policy not in learning.values():
-                learning[agent] = policy
-        return seats, learning
-    limit = config.max_new_tokens or (48 if config.model == TINY else 256)
-    sampling = Sampling(
-        temperature=config.temperature,
-        top_p=config.top_p,
-        top_k=config.top_k,
-        max_new_tokens=limit,
-    )
-    new = partial(load_model, config.model, sampling=sampling, dtype="float32")
-    if config.seats == "shared":
-        shared = new()
-        return dict.fromkeys(agents, shared), {"policy": shared}
-    if config.seats == "separate":
-        own = {agent: new() for agent in agents}
-        return dict(own), own
-    if config.seats not in agents:
-        raise ConfigError(
-            f"seats is 'shared', 'separate' or one of {', '.join(agents)}; got {config.seats!r}"
-        )
-    learner = new()
-    other = load(config.others, **({} if config.others in SCRIPTED else {"sampling": sampling}))
-    return {a: learner if a == config.seats else other for a in agents}, {config.seats: learner}
-
-
-def _prepare(run: Path, config: FitConfig, resume: bool) -> None:
-    path = run / "config.json"
-    text = json.dumps(asdict(config), indent=2, default=str) + "\n"
-    if not resume:
-        if path.exists():
-            raise CheckpointError(f"{run} already holds a run: resume it, or choose another folder")
-        run.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        return
-    if not path.exists():
-        raise CheckpointError(f"{run} holds no run to resume")
-    saved = json.loads(path.read_text())
-    now = json.loads(text)
-    changed = [k for k in now if k != "steps" and saved.get(k) != now[k]]
-    if changed:
-        raise CheckpointError(
-            f"{run} was started with other settings: "
-            + ", ".join(f"{k}={saved.get(k)!r} (now {now[k]!r})" for k in changed)
-        )
-    path.write_text(text)
-
-
-def _once(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What ``measure`` gives, kept in a file so that a resumed run has the same."""
-    if path.exists():
-        return json.loads(path.read_text())
-    found = measure()
-    partial_path = path.with_suffix(".writing")
-    partial_path.write_text(json.dumps(found, indent=2) + "\n")
-    partial_path.replace(path)
-    return found
 
 
 def _say(found: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ LAYERS = (
     ("cli",),
     ("report", "adapters", "serve", "testing"),
     ("training",),
-    ("evaluation", "checkpoints", "tracking", "progress", "curves"),
+    ("evaluation", "checkpoints", "tracking", "progress", "seating", "run_folder"),
     ("engine",),
     ("learners",),
     ("rollout",),

@@ -12,6 +12,7 @@ from typing import Any
 
 from llmzoo.cli.options import field_names, names, read
 from llmzoo.cli.output import apart
+from llmzoo.cli.players import check_model
 from llmzoo.cli.train import check_run
 from llmzoo.errors import ConfigError, DivergedError, MissingExtraError
 
@@ -58,6 +59,7 @@ def run(argv: Sequence[str]) -> None:
     ]
     for config in configs:
         check_run(config)
+    check_model(configs[0].model)
     out = Path(options.out)
     (out / "runs").mkdir(parents=True, exist_ok=True)
     rows = []

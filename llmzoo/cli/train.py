@@ -50,6 +50,7 @@ def run(argv: Sequence[str]) -> None:
         config = FitConfig(**given)
         out = Path(options.out or f"runs/{config.env}-{config.learner}-{config.seed}")
     check_run(config)
+    check_model(config.model)
     with apart():
         settings = {name: getattr(config, name) for name in field_names(FitConfig)}
         resume = options.resume is not None
@@ -68,7 +69,7 @@ def run(argv: Sequence[str]) -> None:
 
 
 def check_run(config: Any) -> None:
-    """Refuse a ``FitConfig`` that names what does not exist, before anything is written."""
+    """Refuse a ``FitConfig`` that names an unknown learner, environment, argument or seat."""
     learner_arguments(config.learner, config.learner_args)
     where = "a run learns from the train split and is measured on --eval_split"
     env_arguments(config.env, config.env_args, split=where)
@@ -76,7 +77,6 @@ def check_run(config: Any) -> None:
     agents = registry.make(config.env, **env_args).possible_agents
     if config.seats not in ("shared", "separate", *agents):
         raise UnknownNameError("seats", config.seats, ["shared", "separate", *agents])
-    check_model(config.model)
 
 
 def resumed(options: Options, given: Mapping[str, Any]) -> dict[str, Any]:

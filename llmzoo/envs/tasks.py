@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 from llmzoo.errors import ConfigError
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Hashable)
 
 SPLITS = ("train", "test", "all")
 TEST_SHARE = 5  # one task in five is a test task
@@ -40,7 +40,7 @@ class Generated(Generic[T]):
     """Tasks of one split, drawn by ``draw(rng)``.
 
     ``canonical`` maps a task to a text that is the same for all tasks that count as one (mirror
-    images, renamed digits). ``tasks[i]`` is the i-th distinct task of the split, the same on every
+    images, renamed digits); equal tasks are one. ``tasks[i]`` is the i-th distinct task of the split, the same on every
     machine; ``sample`` draws one at random. ``name`` seeds the numbered tasks.
     """
 
@@ -54,16 +54,14 @@ class Generated(Generic[T]):
         *,
         split: str,
         name: str,
-        identity: Callable[[T], Hashable] = lambda task: task,
     ):
         self._draw = draw
         self._canonical = canonical
-        self._identity = identity
         self.split = check_split(split)
         self.name = name
         self._rng = random.Random(f"{name}/{split}")
         self._found: list[T] = []
-        self._seen: set[Hashable] = set()
+        self._seen: set[T] = set()
 
     def sample(self, rng: random.Random) -> T:
         for _ in range(_MAX_DRAWS):
@@ -84,8 +82,7 @@ class Generated(Generic[T]):
         misses = 0
         while len(self._found) <= index:
             task = self.sample(self._rng)
-            identity = self._identity(task)
-            if identity in self._seen:
+            if task in self._seen:
                 misses += 1
                 if misses > _MAX_DRAWS:
                     raise IndexError(
@@ -94,7 +91,7 @@ class Generated(Generic[T]):
                     )
                 continue
             misses = 0
-            self._seen.add(identity)
+            self._seen.add(task)
             self._found.append(task)
 
 

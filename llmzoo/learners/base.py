@@ -41,15 +41,15 @@ class GroupConfig:
     clip_high: float | None = None  # upper clip where it differs from ``clip``
     kl: float = 0.0  # weight of the KL to the frozen starting policy (k3 estimate)
     entropy: float = 0.0  # weight of the entropy bonus
-    reduction: Reduction = "token_mean"
+    reduction: Reduction = "token_mean"  # how tokens are weighed (losses.token_weights)
     epochs: int = 1  # passes over each batch
     minibatches: int = 1  # optimiser steps in a pass
     rows_at_once: int = 256  # completions in one forward pass; the rest is accumulated
     learning_rate: float | None = None  # None: 1e-6, and 2e-4 below 10 million parameters
-    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    schedule: Literal["constant", "linear", "cosine"] = "constant"  # after the warm-up
     warmup: int = 0  # optimiser steps of linear warm-up
-    weight_decay: float = 0.0
-    max_grad_norm: float = 1.0
+    weight_decay: float = 0.0  # of AdamW
+    max_grad_norm: float = 1.0  # a longer gradient is scaled down to it
 
     def __post_init__(self) -> None:
         if self.group_size < 1 or self.epochs < 1 or self.minibatches < 1 or self.rows_at_once < 1:

@@ -18,7 +18,7 @@ from llmzoo.records import Group
 class MAREMAXConfig(JointConfig):
     """``greedy``: ReMax's own baseline; ``group_max``: the group's best return, also in use."""
 
-    baseline: Literal["greedy", "group_max"] = "greedy"
+    baseline: Literal["greedy", "group_max"] = "greedy"  # what is subtracted
 
 
 class MAREMAX(JointLearner):

@@ -7,6 +7,7 @@ answers are not trained (scripted, frozen) answer once and form no group.
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -253,8 +254,6 @@ def _select(scores: Sequence[float], select: str, rng: random.Random) -> int:
     if select == "random":
         return rng.randrange(len(scores))
     if select == "sample":
-        import math
-
         top = max(scores)
         return rng.choices(range(len(scores)), [math.exp(s - top) for s in scores])[0]
     raise ValueError(f"select must be 'greedy', 'sample' or 'random', got {select!r}")

@@ -1,0 +1,246 @@
+"""Writes the generated pages of docs/: ``python docs/build.py``. A test says when they are stale.
+
+Environment pages are the docstrings of the environments' modules; learner pages are the docstrings
+of the learners' modules and classes, and the fields of their configurations.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import io
+import re
+import sys
+import textwrap
+import tokenize
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import llmzoo
+from llmzoo.learners import learner_class
+from llmzoo.records import Completion, Group
+from llmzoo.registry import load_object
+
+DOCS = Path(__file__).parent
+NOTE = "<!-- written by docs/build.py; edit the docstring it comes from -->\n\n"
+RETURNS, GREEDY = (1.0, 0.0, 0.5, 0.5), 0.75  # the worked example of learners/index.md
+VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "magrpo": [{}, {"normalize": True}],
+    "maremax": [{}, {"baseline": "group_max"}],
+}
+
+
+def pages() -> dict[str, str]:
+    """Every generated page: path below docs/ -> text."""
+    found = {"environments/index.md": environments_index(), "learners/index.md": learners_index()}
+    for id in llmzoo.list_envs():
+        if llmzoo.spec(id).family != "third-party":
+            found[f"environments/{_slug(id)}.md"] = environment_page(id)
+    for name in llmzoo.list_learners():
+        if learner_class(name).__module__.startswith("llmzoo."):
+            found[f"learners/{name}.md"] = learner_page(name)
+    return found
+
+
+def environments_index() -> str:
+    lines = ["| id | family | seats | what it is |", "|---|---|---|---|"]
+    for id in llmzoo.list_envs():
+        spec = llmzoo.spec(id)
+        if spec.family != "third-party":
+            seats = ", ".join(f"`{agent}`" for agent in spec.agents)
+            lines.append(f"| [`{id}`]({_slug(id)}.md) | {spec.family} | {seats} | {spec.summary} |")
+    return (
+        f"{NOTE}# Environments\n\n"
+        + "\n".join(lines)
+        + "\n\n`llmzoo.make(id)` gives the AEC form, `llmzoo.parallel(id)` the parallel form; "
+        "`pettingzoo.make` knows each as `llmzoo/NAME-vN`, for example `llmzoo/sudoku-v0`. "
+        "[How to write one](../writing_environments.md).\n"
+    )
+
+
+def environment_page(id: str) -> str:
+    entry_point = llmzoo.spec(id).entry_point
+    maker: Callable[..., Any] = (
+        load_object(entry_point) if isinstance(entry_point, str) else entry_point
+    )
+    parts = [NOTE + _prose(sys.modules[maker.__module__]), "## What a seat reads", _prompts(id)]
+    parts += ["## Watch it", f"```bash\nllmzoo play {id} --policy oracle\n```"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _prompts(id: str) -> str:
+    """The first observation of test task 0, in full and terse form."""
+    shown = []
+    for style in ("full", "terse"):
+        env = llmzoo.make(id, split="test", prompt=style)
+        env.reset(options={"task": 0})
+        shown.append(
+            f'The first seat, test task 0, `prompt="{style}"`:\n\n'
+            f"```text\n{env.observe(env.agent_selection).rstrip()}\n```"
+        )
+    return "\n\n".join(shown)
+
+
+def learners_index() -> str:
+    rows = ["| learner | rollout | credit | plays |", "|---|---|---|---|"]
+    for name, (rollout, credit, plays) in _LEARNERS.items():
+        rows.append(f"| [`{name}`]({name}.md) | {rollout} | {credit} | {plays} |")
+    return NOTE + _LEARNERS_PAGE.format(
+        table="\n".join(rows),
+        returns=_numbers(RETURNS),
+        greedy=GREEDY,
+        worked=_worked_table(),
+    )
+
+
+def _worked_table() -> str:
+    answer = Completion(text="x", prompt_ids=(1,), ids=(2,), logprobs=(-1.0,))
+    group = Group(
+        agent="a_0",
+        turn=0,
+        key=(0, "a_0"),
+        prompt_ids=(1,),
+        completions=(answer,) * len(RETURNS),
+        returns=RETURNS,
+        greedy=GREEDY,
+    )
+    head = " | ".join(f"answer {k}" for k in range(1, len(RETURNS) + 1))
+    lines = [f"| learner | {head} |", "|---" * (len(RETURNS) + 1) + "|"]
+    for name in _LEARNERS:
+        cls = learner_class(name)
+        for options in VARIANTS.get(name, [{}]):
+            (credited,) = cls(cls.Config(**options)).credited([group])
+            said = ", ".join(f"{key}={value!r}" for key, value in options.items())
+            label = f"`{name}`" + (f" with `{said}`" if said else "")
+            numbers = " | ".join(f"{_round(a):g}" for a in credited.advantages.tolist())
+            lines.append(f"| {label} | {numbers} |")
+    return "\n".join(lines)
+
+
+def learner_page(name: str) -> str:
+    cls = learner_class(name)
+    rows = ["| option | default | type | what it is |", "|---|---|---|---|"]
+    for option in options_of(cls.Config):
+        field, kind, default, comment = map(_cell, option)
+        rows.append(f"| `{field}` | `{default}` | `{kind}` | {comment} |")
+    return (
+        "\n\n".join(
+            [
+                f"{NOTE}# {name}",
+                _prose(sys.modules[cls.__module__]),
+                _prose(cls),
+                "## Options",
+                f"{_prose(cls.Config)} Given as `learner_args` to `fit`, or as `--learner.NAME VALUE`.",
+                "\n".join(rows),
+                "[Try it](index.md#try-one). [What it logs](../metrics.md).",
+            ]
+        )
+        + "\n"
+    )
+
+
+def options_of(config: type) -> list[tuple[str, str, str, str]]:
+    """(name, type, default, comment) of every field; a field set again keeps its first comment."""
+    written: dict[str, tuple[str, str, str]] = {}
+    for cls in reversed(config.__mro__[:-1]):
+        source = textwrap.dedent(inspect.getsource(cls))
+        comments = {
+            token.start[0]: token.string.removeprefix("#").strip()
+            for token in tokenize.generate_tokens(io.StringIO(source).readline)
+            if token.type == tokenize.COMMENT
+        }
+        for node in ast.parse(source).body[0].body:  # type: ignore[attr-defined]
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                name = node.target.id
+                comment = comments.get(node.end_lineno or 0, written.get(name, ("", "", ""))[2])
+                default = ast.unparse(node.value) if node.value else "none: must be given"
+                written[name] = ast.unparse(node.annotation), default, comment
+    return [(field.name, *written[field.name]) for field in fields(config)]
+
+
+def _prose(thing: Any) -> str:
+    """The docstring of a module or class, its roles and double backticks as Markdown has them."""
+    text = (inspect.getdoc(thing) or "").strip()
+    return re.sub(r"(?::\w+:)?`+~?([^`]+)`+", r"`\1`", text)
+
+
+def _cell(text: str) -> str:
+    return text.replace("``", "`").replace("|", "\\|")
+
+
+def _slug(id: str) -> str:
+    return id.rpartition("_v")[0]
+
+
+def _numbers(values: tuple[float, ...]) -> str:
+    return "[" + ", ".join(f"{v:g}" for v in values) + "]"
+
+
+def _round(value: float) -> float:
+    return round(value, 3) + 0.0  # no minus zero
+
+
+_LEARNERS = {
+    "mareinforce": ("joint tree", "the return", "all seats"),
+    "magrpo": ("joint tree", "return - mean of the group", "all seats"),
+    "marloo": ("joint tree", "return - mean of the others", "all seats"),
+    "maremax": ("joint tree", "return - return of the greedy answer", "all seats"),
+    "at_grpo": ("agent-turn tree", "(reward - mean) / standard deviation", "all seats"),
+    "grpo": ("joint tree", "(return - mean) / standard deviation", "one agent alone"),
+}
+
+_LEARNERS_PAGE = """# Learners
+
+A learner is a credit rule over [groups](../concepts.md#group): one prompt, K answers, a return
+each. None of these trains a critic.
+
+{table}
+
+- **joint tree**: the seats that choose at a state answer K times each, and answers are judged by the
+  return of what follows ([details](../concepts.md#joint_tree)). Loss: the policy gradient, summed over an
+  answer's tokens; without `clip` there is no importance ratio.
+- **agent-turn tree**: each seat's K answers are judged at once, by the reward of that one step, and
+  one of them goes on ([details](../concepts.md#agent_turn_tree)). Loss: the clipped ratio.
+- `grpo` is what the others are compared with: it makes environments with `num_agents=1`, uses the
+  clipped ratio and the mean over each answer's tokens.
+
+## The same group, judged by each
+
+Returns {returns} of four answers to one prompt; the greedy answer's return is {greedy}.
+
+{worked}
+
+What follows from these numbers:
+
+- `mareinforce` makes every answer with a positive return likelier, the worst of a good group too.
+- `magrpo` and `marloo` differ by the factor K/(K-1) = 4/3.
+- `maremax` makes only the first answer likelier: the others did not beat the greedy one.
+- `at_grpo`, `grpo` and `magrpo` with `normalize=True` divide by the standard deviation of the
+  group's returns, here 0.354: a group whose returns differ little then counts as much as one whose
+  returns differ a lot.
+- A group whose returns are all equal has advantages 0 under all but `mareinforce` and `maremax`;
+  the metric `informative` counts the groups where something is left.
+
+## Try one
+
+```bash
+llmzoo train --env plan_path_v0 --env.max_turns 1 --learner marloo --learner.group_size 8 \\
+    --steps 1 --envs 2 --eval_tasks 8 --out runs/marloo
+```
+
+One iteration shows that it works; learning takes more. [How to write one](../writing_learners.md).
+"""
+
+
+def main() -> None:
+    for name, text in pages().items():
+        path = DOCS / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        print(path.relative_to(DOCS.parent))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""``make bench``: the file that it writes. What it measures is not judged here."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "benchmark" / "run.py"
+
+
+def test_bench_json_is_the_contract(tmp_path):
+    out = tmp_path / "bench.json"
+    short = ["--seconds", "0.01", "--repeats", "1"]
+    found = subprocess.run(
+        [sys.executable, str(SCRIPT), "--out", str(out), *short],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    rows = {row["name"]: row for row in json.loads(out.read_text())}
+    games = ("sudoku", "sokoban", "plan_path")
+    assert set(rows) == {
+        "import_time",
+        "sampling_vs_generate",
+        *(f"levels_{game}" for game in games),
+        *(f"steps_{game}_{form}" for game in games for form in ("raw", "make")),
+    }
+    for name, row in rows.items():
+        assert list(row) == ["name", "ours", "theirs", "ratio", "unit", "higher_is_better"]
+        assert row["ours"] > 0
+        assert row["higher_is_better"] is (name != "import_time")
+        assert name in found.stdout
+    for name in ("levels_sokoban", "sampling_vs_generate"):
+        assert rows[name]["ratio"] == rows[name]["ours"] / rows[name]["theirs"]

@@ -18,7 +18,6 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 
 # commands that a page shows and this test does not run
 NOT_RUN = {
-    "pip install llmzoo-marl": "installs from the network",
     "pip install 'llmzoo-marl[train]'": "installs from the network",
     "pip install -e '.[train]'": "installs from the network",
     "pip install -e '.[train,dev]' -c constraints.txt": "installs from the network",
@@ -94,7 +93,9 @@ def test_page_runs(page, tmp_path, monkeypatch, own_registry, capsys):
 
 
 def test_commands_that_are_not_run_are_shown_somewhere():
-    shown = {c for page in PAGES for lang, b, _ in blocks(page) if lang == "bash" for c in commands(b)}
+    shown = {
+        c for page in PAGES for lang, b, _ in blocks(page) if lang == "bash" for c in commands(b)
+    }
     assert set(NOT_RUN) <= shown
 
 

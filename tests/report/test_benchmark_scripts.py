@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "benchmark" / "run.py"
 
 
+@pytest.mark.slow
 def test_bench_json_is_the_contract(tmp_path):
     out = tmp_path / "bench.json"
     short = ["--seconds", "0.01", "--repeats", "1"]

@@ -1,0 +1,59 @@
+"""A learner of one's own: only the best answers of a group are made likelier.
+
+That is fine-tuning on the samples that a reward ranks first (RAFT, arXiv 2304.06767), a group at a
+time. The default settings show that it runs; scale with --steps, --envs and --max_turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+import torch
+
+import llmzoo
+from llmzoo.learners.joint import JointConfig, JointLearner
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestConfig(JointConfig):
+    margin: float = 0.01  # returns this near the best count as best
+
+
+class Best(JointLearner):
+    """Credit: 1 for the best answers of a group, 0 for the others and for groups without a best."""
+
+    Config = BestConfig
+
+    def credit(self, group):
+        returns = torch.tensor(group.returns)
+        best = returns >= returns.max() - self.config.margin
+        return torch.zeros_like(returns) if best.all() else best.float()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--env", default="plan_path_v0", choices=llmzoo.list_envs())
+    parser.add_argument("--model", default="tiny")
+    parser.add_argument("--steps", type=int, default=2)
+    parser.add_argument("--envs", type=int, default=2, help="episodes in each iteration")
+    parser.add_argument("--max_turns", type=int, default=1)
+    parser.add_argument("--tasks", type=int, default=10)
+    parser.add_argument("--out", default="runs/own_learner")
+    args = parser.parse_args()
+
+    result = llmzoo.fit(
+        Best(BestConfig(group_size=4)),
+        args.env,
+        env_args={"max_turns": args.max_turns},
+        model=args.model,
+        steps=args.steps,
+        envs=args.envs,
+        eval_tasks=args.tasks,
+        out=args.out,
+    )
+    print(f"success {result.before['success']:.1%} before, {result.after['success']:.1%} after")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""Make an environment, play it with the scripted expert, and measure a policy.
+
+python examples/quickstart.py --env sokoban_v0 --policy amateur --tasks 200
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import llmzoo
+
+
+def play_one_episode(env_id: str, seed: int) -> None:
+    env = llmzoo.make(env_id)
+    player = llmzoo.oracle(env)
+    env.reset(seed=seed)
+    print(env.observe(env.agent_selection))
+    for agent in env.agent_iter():
+        observation, reward, terminated, truncated, info = env.last()
+        if terminated or truncated:
+            print(f"{agent}: success {info['success']}, last paid {reward:.2f}")
+            env.step(None)
+            continue
+        answer = player(observation, agent)
+        print(f"\n{agent} answers:\n{answer}\n")
+        env.step(answer)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--env", default="sudoku_v0", choices=llmzoo.list_envs())
+    parser.add_argument("--policy", default="tiny", help="oracle, amateur, random, tiny, a model")
+    parser.add_argument("--tasks", type=int, default=20, help="held-out tasks, each played once")
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+
+    play_one_episode(args.env, args.seed)
+    for policy in ("oracle", args.policy):
+        found = llmzoo.evaluate(args.env, policy, tasks=args.tasks, seed=args.seed)
+        low, high = found.success_ci95
+        print(
+            f"{policy}: success {found.success:.1%} [{low:.1%}, {high:.1%}] on {found.tasks} tasks"
+        )
+
+
+if __name__ == "__main__":
+    main()

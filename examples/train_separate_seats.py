@@ -1,0 +1,51 @@
+"""Train a model of its own for each seat, and ask which seat the change came from.
+
+The default settings show that it runs; scale with --steps, --envs, --max_turns and --tasks.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import llmzoo
+from llmzoo.policies import load
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--env", default="plan_path_v0", choices=llmzoo.list_envs())
+    parser.add_argument("--learner", default="at_grpo", choices=llmzoo.list_learners())
+    parser.add_argument("--model", default="tiny")
+    parser.add_argument("--steps", type=int, default=2)
+    parser.add_argument("--envs", type=int, default=2, help="episodes in each iteration")
+    parser.add_argument("--max_turns", type=int, default=1)
+    parser.add_argument("--tasks", type=int, default=10)
+    parser.add_argument("--out", default="runs/separate_seats")
+    args = parser.parse_args()
+
+    env_args = {"max_turns": args.max_turns}
+    result = llmzoo.fit(
+        args.learner,
+        args.env,
+        env_args=env_args,
+        model=args.model,
+        seats="separate",
+        steps=args.steps,
+        envs=args.envs,
+        eval_tasks=args.tasks,
+        out=args.out,
+    )
+
+    untrained = load(args.model)
+    teams = {"nobody trained": dict.fromkeys(result.seats, untrained)}
+    for seat, trained in result.seats.items():
+        teams[f"only {seat} trained"] = {**teams["nobody trained"], seat: trained}
+    teams["all trained"] = dict(result.seats)
+    for name, team in teams.items():
+        found = llmzoo.evaluate(args.env, team, tasks=args.tasks, env_args=env_args)
+        low, high = found.success_ci95
+        print(f"{name}: success {found.success:.1%} [{low:.1%}, {high:.1%}]")
+
+
+if __name__ == "__main__":
+    main()

@@ -7,7 +7,7 @@ down beforehand, so that the environment alone is timed: prompts, parsing, scori
 Resets and the closing ``step(None)`` take their time too but are not counted as steps; an oracle's
 episode is two steps long, so there is a reset for every two. Tasks are numbered ones that exist
 already; making them is timed by level_generation.py. ``raw`` is without PettingZoo's wrapper that
-checks the order of calls.
+checks the order of calls; the two take turns, and medians are reported.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import importlib
 from collections.abc import Callable
 
 from pettingzoo import AECEnv
-from timing import Row, rate, row
+from timing import Row, alternating, row
 
 import llmzoo
 
@@ -24,14 +24,14 @@ GAMES = ("sudoku", "sokoban", "plan_path")
 TASKS = 100
 
 
-def compare(seconds: float = 2.0) -> list[Row]:
+def compare(repeats: int = 42) -> list[Row]:
     rows = []
     for game in GAMES:
         raw = importlib.import_module(f"llmzoo.envs.games.{game}").raw_env()
         made = llmzoo.make(f"{game}_v0")
         answers = [_oracle_answers(made, task) for task in range(TASKS)]
-        for form, env in (("raw", raw), ("make", made)):
-            found = rate(_player(env, answers), seconds)
+        played = [_player(env, answers) for env in (raw, made)]
+        for form, found in zip(("raw", "make"), alternating(played, repeats), strict=True):
             rows.append(row(f"steps_{game}_{form}", found, "steps/s, resets included"))
     return rows
 

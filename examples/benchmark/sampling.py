@@ -3,9 +3,9 @@
     python examples/benchmark/sampling.py
 
 The same model (Qwen2, 0.86 million parameters, random weights, float32, one thread of the CPU), the
-same 16 prompts of 128 tokens, K=8 answers to each of exactly 32 tokens: nothing ends an answer early, on
-either side. Both sample from the full distribution at temperature 1. Ours also returns the
-log-probability of every token. The two take turns in one process; medians are compared.
+same 16 prompts of 128 tokens, K=8 answers to each of exactly 32 tokens: nothing ends an answer
+early, on either side. Both sample from the full distribution at temperature 1. Ours also returns
+the log-probability of every token. The two take turns in one process; medians are compared.
 """
 
 from __future__ import annotations

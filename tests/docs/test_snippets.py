@@ -21,6 +21,9 @@ NOT_RUN = {
     "pip install 'llmzoo-marl[train]'": "installs from the network",
     "pip install -e '.[train]'": "installs from the network",
     "pip install -e '.[train,dev]' -c constraints.txt": "installs from the network",
+    "pip install -e '.[train]' -c constraints.txt "
+    "--extra-index-url https://download.pytorch.org/whl/cpu": "installs from the network",
+    "make demo PIP_ARGS='--extra-index-url https://download.pytorch.org/whl/cpu'": "as make demo",
     "make demo": "takes minutes; the demo is this project's own acceptance test",
     "make test": "would run this test",
     "make test-all": "would run this test",

@@ -19,6 +19,7 @@ from safetensors.torch import load_file, save_file
 
 from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import CheckpointError
+from llmzoo.policies.transformers import no_bars
 
 _FORMAT = 1
 
@@ -73,9 +74,10 @@ def load(checkpoint: Path, engine: LocalEngine) -> int:
             f"this run trains {sorted(engine.policies)}"
         )
     for name, policy in engine.policies.items():
-        trained = type(policy.model).from_pretrained(
-            str(checkpoint / name), dtype=policy.model.dtype
-        )
+        with no_bars():
+            trained = type(policy.model).from_pretrained(
+                str(checkpoint / name), dtype=policy.model.dtype
+            )
         policy.model.load_state_dict(trained.state_dict())
         tensors = load_file(checkpoint / f"{name}.optimizer.safetensors")
         _restore(engine.optimizers[name], tensors)

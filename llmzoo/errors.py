@@ -40,6 +40,10 @@ class ConfigError(LlmzooError, ValueError):
     """A configuration whose values cannot be used."""
 
 
+class NoPlayerError(LlmzooError, NotImplementedError):
+    """An environment has no scripted player of the kind asked for."""
+
+
 class DivergedError(LlmzooError, ArithmeticError):
     """Training produced a loss or a gradient that is not finite."""
 

@@ -51,7 +51,9 @@ def wilson(successes: int, trials: int, z: float = 1.959964) -> tuple[float, flo
     scale = 1 + z * z / trials
     centre = (rate + z * z / (2 * trials)) / scale
     half = z / scale * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    low = 0.0 if successes == 0 else max(0.0, centre - half)  # exact at the ends
+    high = 1.0 if successes == trials else min(1.0, centre + half)
+    return low, high
 
 
 def evaluate(

@@ -62,6 +62,9 @@ def register(
 ) -> EnvSpec:
     """Register an environment with llmzoo and, as ``llmzoo/name-vN``, with PettingZoo.
 
+    ``entry_point`` takes at least the keyword ``split`` (``"train"``, ``"test"`` or ``"all"``),
+    which training and evaluation give. ``terse``: arguments for models that read terse prompts.
+
     Raises ``ValueError`` for an id that does not end in ``_vN`` or is taken already.
     """
     parts = _ID.fullmatch(id)

@@ -1,7 +1,8 @@
 """The one training loop: play, learn, measure, keep.
 
 A run folder holds ``config.json``, ``metrics.jsonl`` (a row an iteration, and rows of evaluations),
-TensorBoard files, ``before.json``, ``after.json``, ``curve.png`` and ``checkpoints/``.
+TensorBoard files, ``before.json``, ``after.json`` and ``checkpoints/``; the command line adds
+``curve.png``.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from pathlib import Path
@@ -133,10 +134,16 @@ def fit(
     ``model`` and ``seats``; those that are ``TransformersPolicy`` learn. Further settings are the
     fields of :class:`FitConfig`.
     """
-    named = {
+    named: dict[str, Any] = {
         "learner": learner if isinstance(learner, str) else type(learner).__name__,
         "env": env if isinstance(env, str) else str(env()),
     }
+    if not isinstance(learner, str):
+        _refuse(settings, ["learner_args"], "a learner given as an object")
+        named["learner_args"] = asdict(learner.config)
+    if policies is not None:
+        _refuse(settings, ["model", "seats", "others"], "policies")
+        named["model"] = "given"
     config = make_config(FitConfig, {**settings, **named}, "fit")
     algorithm = _learner(learner, config)
     run = Path(out)
@@ -174,7 +181,8 @@ def fit(
         sampled = measured().to_dict()
         best = measured(greedy=True)
         greedy = {"success": best.success, "success_ci95": list(best.success_ci95)}
-        return {**sampled, "policy": config.model, "greedy": greedy}
+        name = config.model if policies is None else sampled["policy"]
+        return {**sampled, "policy": name, "greedy": greedy}
 
     started = time.monotonic()
     first = 0
@@ -211,6 +219,12 @@ def fit(
         seconds=time.monotonic() - started,
         seats=seats,
     )
+
+
+def _refuse(settings: Mapping[str, Any], names: Sequence[str], beside: str) -> None:
+    for name in names:
+        if name in settings:
+            raise ConfigError(f"{name} means nothing beside {beside}")
 
 
 def _learner(learner: str | GroupLearner, config: FitConfig) -> GroupLearner:

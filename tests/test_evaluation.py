@@ -1,7 +1,7 @@
 import pytest
 
 import llmzoo
-from llmzoo.errors import ConfigError
+from llmzoo.errors import ConfigError, NoPlayerError
 from llmzoo.evaluation import wilson
 
 
@@ -12,6 +12,7 @@ from llmzoo.evaluation import wilson
         (0, 10, (0.0, 0.2775)),
         (5, 10, (0.2366, 0.7634)),
         (500, 500, (0.9924, 1.0)),
+        (50, 50, (0.9286, 1.0)),
         (100, 200, (0.4313, 0.5687)),
         (0, 0, (0.0, 1.0)),
     ],
@@ -77,3 +78,15 @@ def test_a_small_source_is_played_to_its_end(tmp_path):
 def test_no_tasks_are_refused():
     with pytest.raises(ConfigError):
         llmzoo.evaluate("sudoku_v0", "oracle", tasks=0)
+
+
+def test_the_ends_of_the_interval_are_exact():
+    assert wilson(50, 50)[1] == 1.0
+    assert wilson(0, 31)[0] == 0.0
+
+
+def test_a_missing_scripted_player_is_named():
+    from toy_envs import Adder
+
+    with pytest.raises(NoPlayerError, match="adder_v0 has no scripted expert"):
+        llmzoo.evaluate(Adder, "oracle", tasks=1)

@@ -215,3 +215,24 @@ def test_old_checkpoints_are_removed(tmp_path, run_args):
     )
     names = sorted(p.name for p in (tmp_path / "run/checkpoints").iterdir())
     assert names == ["step_000003", "step_000004", "step_000005"]
+
+
+def test_what_would_be_ignored_is_refused(tmp_path):
+    from llmzoo.learners.magrpo import MAGRPO
+
+    player = policy()
+    with pytest.raises(ConfigError, match="learner_args means nothing beside a learner given"):
+        fit(MAGRPO(), Parity, out=tmp_path / "a", policies={"writer_0": player}, learner_args={})
+    with pytest.raises(ConfigError, match="model means nothing beside policies"):
+        fit("magrpo", Parity, out=tmp_path / "b", policies={"writer_0": player}, model="tiny")
+
+
+def test_a_learner_given_as_an_object_is_recorded(tmp_path):
+    from llmzoo.learners.magrpo import MAGRPO
+
+    player = policy(sampling=Sampling(max_new_tokens=1))
+    given = {"policies": {"writer_0": player}, "out": tmp_path / "run", "steps": 1, **SMALL}
+    result = fit(MAGRPO(MAGRPO.Config(group_size=2)), Parity, **given)
+    assert result.after["policy"] == "writer_0: qwen2"
+    with pytest.raises(CheckpointError, match="group_size"):
+        fit(MAGRPO(MAGRPO.Config(group_size=3)), Parity, resume=True, **given)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
+from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.policies import SCRIPTED, load
 from llmzoo.policies.base import Policy
 
@@ -43,9 +43,12 @@ def _one(name: str, seed: int, given: Mapping[str, Any]) -> Policy:
 
 def check_model(name: str) -> None:
     """Raise :class:`ConfigError` where transformers finds no model of this name."""
-    from transformers import AutoConfig
+    try:
+        from transformers import AutoConfig
 
-    from llmzoo.policies.transformers import TINY_FOLDER
+        from llmzoo.policies.transformers import TINY_FOLDER
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"the model {name!r}", "train", error.name) from error
 
     if name == _TINY:
         if not (TINY_FOLDER / "config.json").exists():

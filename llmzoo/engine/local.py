@@ -146,7 +146,7 @@ class LocalEngine:
             norm = float(torch.nn.utils.clip_grad_norm_(trainable, config.max_grad_norm))
             if not math.isfinite(norm):
                 raise DivergedError(f"the gradient of {name!r} is {norm}: lower learning_rate")
-            optimizer.step()
+        optimizer.step()  # without gradients it changes nothing
         self.schedules[name].step()
         return loss_sum, norm
 

@@ -16,6 +16,7 @@ from typing import Any
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
+from llmzoo.errors import NoPlayerError
 from llmzoo.spaces import FreeText, Observation
 
 MAX_ANSWER_CHARS = 20_000  # a longer answer is malformed, and never parsed
@@ -111,11 +112,11 @@ class TextEnv(AECEnv[str, str, str]):
 
     def expert(self, agent: str) -> str:
         """The best answer of ``agent`` now, by a scripted player who may look behind the prompt."""
-        raise NotImplementedError(f"{self.metadata['name']} has no scripted expert")
+        raise NoPlayerError(f"{self.metadata['name']} has no scripted expert")
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         """The answer of a sloppy player, who errs as people do in this task."""
-        raise NotImplementedError(f"{self.metadata['name']} has no scripted amateur")
+        raise NoPlayerError(f"{self.metadata['name']} has no scripted amateur")
 
     def board(self) -> str:
         """The state as a person would like to see it, for ``render``."""

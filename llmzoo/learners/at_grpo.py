@@ -11,6 +11,7 @@ from pettingzoo import AECEnv
 from torch import Tensor
 
 from llmzoo.advantages import mean_baseline
+from llmzoo.errors import ConfigError
 from llmzoo.learners.base import GroupConfig, GroupLearner
 from llmzoo.records import Group
 from llmzoo.rollout.scheduler import Line
@@ -25,6 +26,11 @@ class ATGRPOConfig(GroupConfig):
     clip: float | None = 0.2
     alpha: float = 1.0  # weight of the team reward beside the local one
     select: Literal["greedy", "sample", "random"] = "greedy"  # which answer is carried out
+
+    def __post_init__(self) -> None:
+        GroupConfig.__post_init__(self)
+        if self.gamma != 1.0:
+            raise ConfigError("at_grpo learns from the immediate reward: gamma means nothing here")
 
 
 class ATGRPO(GroupLearner):

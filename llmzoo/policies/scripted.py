@@ -6,18 +6,20 @@ import sys
 
 from pettingzoo import AECEnv
 
+from llmzoo.envs.base import TextEnv
+from llmzoo.errors import NoPlayerError
 from llmzoo.policies.base import Player, Request, ScriptedPolicy, request_rng
 
 
 def expert() -> ScriptedPolicy:
     """Each environment's own scripted expert, for any seat. It may look behind the prompt."""
-    return ScriptedPolicy(lambda request: request.env.unwrapped.expert(request.agent), "oracle")
+    return ScriptedPolicy(lambda request: _game(request).expert(request.agent), "oracle")
 
 
 def amateur() -> ScriptedPolicy:
     """Each environment's own sloppy player."""
     return ScriptedPolicy(
-        lambda request: request.env.unwrapped.amateur(request.agent, request_rng(request)),
+        lambda request: _game(request).amateur(request.agent, request_rng(request)),
         "amateur",
     )
 
@@ -27,7 +29,7 @@ def mixed(expert_share: float) -> ScriptedPolicy:
 
     def answer(request: Request) -> str:
         rng = request_rng(request)
-        env = request.env.unwrapped
+        env = _game(request)
         if rng.random() < expert_share:
             return env.expert(request.agent)
         return env.amateur(request.agent, rng)
@@ -60,6 +62,13 @@ def human() -> ScriptedPolicy:
         return "\n".join(lines)
 
     return ScriptedPolicy(answer, "human")
+
+
+def _game(request: Request) -> TextEnv:
+    env = request.env.unwrapped
+    if not isinstance(env, TextEnv):
+        raise NoPlayerError(f"{env} is not of this suite and has no scripted players")
+    return env
 
 
 def oracle(env: AECEnv) -> Player:

@@ -86,7 +86,7 @@ class TransformersPolicy:
             dtype = "float32"
             options.setdefault("sampling", Sampling(max_new_tokens=48))
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        with _no_bars():
+        with no_bars():
             tokenizer = AutoTokenizer.from_pretrained(folder)
             model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
         return cls(model.to(device), tokenizer, name=name, **options)
@@ -160,7 +160,7 @@ class TransformersPolicy:
 
     def save(self, folder: str | Path) -> None:
         """A plain transformers folder (safetensors) that ``from_pretrained`` loads."""
-        with _no_bars():
+        with no_bars():
             self.model.save_pretrained(str(folder))
         self.tokenizer.save_pretrained(str(folder))
 
@@ -210,7 +210,7 @@ class TransformersPolicy:
 
 
 @contextmanager
-def _no_bars() -> Iterator[None]:
+def no_bars() -> Iterator[None]:
     """Silences transformers' progress bars, which would break into ours, for a while."""
     shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()

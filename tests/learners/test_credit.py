@@ -159,3 +159,8 @@ def test_requests_carry_the_seed_of_the_line():
     run([line], dict.fromkeys(["a_0", "b_1"], FakePolicy(write)))
     assert set(seen) == {77}
     assert torch.is_tensor(learner_class("magrpo")().credit(GROUP))
+
+
+def test_at_grpo_has_no_use_for_a_discount():
+    with pytest.raises(ConfigError, match="immediate reward"):
+        learner_class("at_grpo").Config(gamma=0.9)

@@ -13,7 +13,6 @@ import re
 import sys
 import textwrap
 import tokenize
-from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from typing import Any
 import llmzoo
 from llmzoo.learners import learner_class
 from llmzoo.records import Completion, Group
-from llmzoo.registry import load_object
 
 DOCS = Path(__file__).parent
 NOTE = "<!-- written by docs/build.py; edit the docstring it comes from -->\n\n"
@@ -61,11 +59,8 @@ def environments_index() -> str:
 
 
 def environment_page(id: str) -> str:
-    entry_point = llmzoo.spec(id).entry_point
-    maker: Callable[..., Any] = (
-        load_object(entry_point) if isinstance(entry_point, str) else entry_point
-    )
-    parts = [NOTE + _prose(sys.modules[maker.__module__]), "## What a seat reads", _prompts(id)]
+    module = type(llmzoo.make(id).unwrapped).__module__
+    parts = [NOTE + _prose(sys.modules[module]), "## What a seat reads", _prompts(id)]
     parts += ["## Watch it", f"```bash\nllmzoo play {id} --policy oracle\n```"]
     return "\n\n".join(parts) + "\n"
 

@@ -10,9 +10,10 @@ import time
 import gymnasium
 import numpy as np
 import pytest
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from llmzoo import testing
-from llmzoo.envs.base import Outcome, TextEnv, ordered
+from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.testing import ConformanceError
 
 
@@ -44,7 +45,7 @@ class Sums(TextEnv):
 
 def test_a_good_environment_passes_everything():
     def make(**kwargs):
-        return ordered(Sums(**kwargs))
+        return OrderEnforcingWrapper(Sums(**kwargs))
 
     testing.check_env(make)
     testing.check_text_spaces(make)

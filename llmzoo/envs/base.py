@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pettingzoo import AECEnv
+from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from llmzoo.errors import NoPlayerError
+from llmzoo.registry import to_parallel
 from llmzoo.spaces import FreeText, Observation
 
 MAX_ANSWER_CHARS = 20_000  # a longer answer is malformed, and never parsed
@@ -244,6 +245,19 @@ class TextEnv(AECEnv[str, str, str]):
         self.infos = {a: {**info, "active_agent": agent} for a, info in self.infos.items()}
 
 
-def ordered(env: TextEnv) -> AECEnv[str, str, str]:
-    """The public form of an environment: PettingZoo's wrapper that names a call out of order."""
-    return OrderEnforcingWrapper(env)
+def public_forms(
+    raw_env: Callable[..., TextEnv],
+) -> tuple[Callable[..., AECEnv], Callable[..., ParallelEnv]]:
+    """What an environment's module exports as ``env`` and ``parallel_env``.
+
+    ``env``: the AEC form in PettingZoo's wrapper that names a call out of order. ``parallel_env``:
+    its parallel form.
+    """
+
+    def env(**kwargs: Any) -> AECEnv:
+        return OrderEnforcingWrapper(raw_env(**kwargs))
+
+    def parallel_env(**kwargs: Any) -> ParallelEnv:
+        return to_parallel(env(**kwargs))
+
+    return env, parallel_env

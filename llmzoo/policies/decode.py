@@ -44,21 +44,12 @@ def sample(
 ) -> list[list[Tokens]]:
     """K sampled rows for each prompt. ``stopped(ids)`` says whether a stop string has appeared."""
     device = model.device
-    input_ids, mask = left_pad(prompts, pad_id, device)  # [B, P]
-    positions = (mask.cumsum(dim=1) - 1).clamp_min(0)
-    cache = DynamicCache(config=model.config)
-    output = model(
-        input_ids=input_ids,
-        attention_mask=mask,
-        position_ids=positions,
-        past_key_values=cache,
-        use_cache=True,
-        logits_to_keep=1,
-    )
+    read = read_prompts(model, prompts, pad_id)
+    cache = read.cache
     cache.batch_repeat_interleave(k)
-    logits_NV = output.logits[:, -1].repeat_interleave(k, dim=0)
-    mask = mask.repeat_interleave(k, dim=0)
-    next_position_N = positions[:, -1].repeat_interleave(k, dim=0) + 1
+    logits_NV = read.logits.repeat_interleave(k, dim=0)
+    mask = read.mask.repeat_interleave(k, dim=0)
+    next_position_N = read.lengths.repeat_interleave(k, dim=0)
 
     rows = [Tokens([], [], False) for _ in range(len(prompts) * k)]
     row_of_N = list(range(len(rows)))  # which of ``rows`` each row of the batch writes
@@ -100,6 +91,38 @@ def sample(
         ).logits[:, -1]
         next_position_N = next_position_N + 1
     return [rows[b * k : (b + 1) * k] for b in range(len(prompts))]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPrompts:
+    """B prompts as the model has read them, padded on the left to P tokens.
+
+    ``logits`` [B, V] predict each completion's first token; ``mask`` [B, P] is 1 on tokens;
+    ``lengths`` [B] are the prompts' own, and so the position of what follows.
+    """
+
+    cache: DynamicCache
+    logits: Tensor
+    mask: Tensor
+    lengths: Tensor
+
+
+def read_prompts(
+    model: PreTrainedModel, prompts: Sequence[Sequence[int]], pad_id: int
+) -> ReadPrompts:
+    """Run the model over prompts once, keeping its key-value cache (and gradients, if enabled)."""
+    input_ids, mask = left_pad(prompts, pad_id, model.device)
+    positions = (mask.cumsum(dim=1) - 1).clamp_min(0)
+    cache = DynamicCache(config=model.config)
+    output = model(
+        input_ids=input_ids,
+        attention_mask=mask,
+        position_ids=positions,
+        past_key_values=cache,
+        use_cache=True,
+        logits_to_keep=1,
+    )
+    return ReadPrompts(cache, output.logits[:, -1], mask, positions[:, -1] + 1)
 
 
 def left_pad(

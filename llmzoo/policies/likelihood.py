@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from transformers import DynamicCache, PreTrainedModel
+from transformers import PreTrainedModel
 
-from llmzoo.policies.decode import left_pad
+from llmzoo.policies.decode import read_prompts
 from llmzoo.policies.sampling import Sampling, warp
 
 
@@ -53,37 +53,19 @@ def likelihood(
         mask[row, : len(ids)] = 1.0
     target, mask = target.to(device), mask.to(device)
 
-    input_ids, prompt_mask = left_pad(prompts, pad_id, device)
-    positions = (prompt_mask.cumsum(dim=1) - 1).clamp_min(0)
-    cache = DynamicCache(config=model.config)
-    first = model(
-        input_ids=input_ids,
-        attention_mask=prompt_mask,
-        position_ids=positions,
-        past_key_values=cache,
-        use_cache=True,
-        logits_to_keep=1,
-    ).logits  # [B, 1, V]: predicts each completion's first token
-
+    read = read_prompts(model, prompts, pad_id)
+    cache = read.cache
+    index = torch.repeat_interleave(torch.arange(len(counts)), torch.tensor(counts)).to(device)
     if len(set(counts)) == 1:
-        index = None
-        cache.batch_repeat_interleave(counts[0])
-        logits = first.repeat_interleave(counts[0], dim=0)
+        cache.batch_repeat_interleave(counts[0])  # its gradient is a plain sum
     else:
-        index = torch.repeat_interleave(torch.arange(len(counts)), torch.tensor(counts)).to(device)
         cache.batch_select_indices(index)
-        logits = first[index]
+    logits = read.logits[index].unsqueeze(1)  # [N, 1, V]: predicts each completion's first token
     if width > 1:
-        repeats = counts[0] if index is None else None
-
-        def to_rows(x: Tensor) -> Tensor:
-            return x[index] if repeats is None else x.repeat_interleave(repeats, dim=0)
-
-        start = to_rows(positions[:, -1:]) + 1
         rest = model(
             input_ids=target[:, :-1],
-            attention_mask=torch.cat([to_rows(prompt_mask), mask[:, :-1].long()], dim=1),
-            position_ids=start + torch.arange(width - 1, device=device),
+            attention_mask=torch.cat([read.mask[index], mask[:, :-1].long()], dim=1),
+            position_ids=read.lengths[index, None] + torch.arange(width - 1, device=device),
             past_key_values=cache,
             use_cache=True,
         ).logits

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from llmzoo import testing
-from llmzoo.envs.base import Outcome, TextEnv, ordered
+from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.registry import to_parallel
 
 
@@ -114,7 +115,7 @@ def test_what_others_earn_for_a_seat_is_paid_at_its_next_visit():
 
 
 def test_parallel_form_of_a_simultaneous_task_takes_all_answers():
-    env = to_parallel(ordered(Match()))
+    env = to_parallel(OrderEnforcingWrapper(Match()))
     observations, infos = env.reset(seed=0)
     assert list(observations) == list(infos) == ["seat_0", "seat_1", "seat_2"]
     _, rewards, terminations, _, infos = env.step({"seat_0": "5", "seat_1": "5", "seat_2": "5"})
@@ -169,7 +170,7 @@ def test_forks_draw_the_same_next_episodes_without_disturbing_the_original():
 
 
 def test_calls_out_of_order_are_named():
-    env = ordered(Match())
+    env = OrderEnforcingWrapper(Match())
     with pytest.raises(AssertionError, match=r"reset\(\) needs to be called before step"):
         env.step("1")
     env.reset(seed=0)

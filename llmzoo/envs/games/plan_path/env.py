@@ -48,15 +48,12 @@ import random
 from functools import lru_cache, partial
 from typing import Any, Literal
 
-from pettingzoo import AECEnv, ParallelEnv
-
-from llmzoo.envs.base import ordered
+from llmzoo.envs.base import public_forms
 from llmzoo.envs.games.moves import parse_moves
 from llmzoo.envs.games.plan_path import oracle, scoring, tasks
 from llmzoo.envs.games.plan_path.tasks import PathTask, Position
 from llmzoo.envs.games.planning import PlanningGame, Played
 from llmzoo.envs.tasks import Generated, Listed, Tasks
-from llmzoo.registry import to_parallel
 
 
 class PlanPath(PlanningGame[PathTask, Position, str]):
@@ -167,16 +164,5 @@ def _generated(
     )
 
 
-def raw_env(**kwargs: Any) -> PlanPath:
-    """The environment without PettingZoo's order-enforcing wrapper."""
-    return PlanPath(**kwargs)
-
-
-def env(**kwargs: Any) -> AECEnv:
-    """The AEC form."""
-    return ordered(raw_env(**kwargs))
-
-
-def parallel_env(**kwargs: Any) -> ParallelEnv:
-    """The parallel form: each step takes the action of the seat whose turn it is."""
-    return to_parallel(env(**kwargs))
+raw_env = PlanPath
+env, parallel_env = public_forms(PlanPath)

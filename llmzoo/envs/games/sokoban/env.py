@@ -53,16 +53,13 @@ import random
 from functools import lru_cache, partial
 from typing import Any, Literal
 
-from pettingzoo import AECEnv, ParallelEnv
-
-from llmzoo.envs.base import ordered
+from llmzoo.envs.base import public_forms
 from llmzoo.envs.games.planning import PlanningGame, Played
 from llmzoo.envs.games.sokoban import oracle, scoring, tasks
 from llmzoo.envs.games.sokoban.scoring import World
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
 from llmzoo.envs.tasks import Generated, Listed, Tasks
 from llmzoo.errors import ConfigError
-from llmzoo.registry import to_parallel
 
 DEFAULT_SIZE = 6
 
@@ -183,16 +180,5 @@ def _generated(split: str, **arguments: Any) -> Tasks[SokobanTask]:
     )
 
 
-def raw_env(**kwargs: Any) -> Sokoban:
-    """The environment without PettingZoo's order-enforcing wrapper."""
-    return Sokoban(**kwargs)
-
-
-def env(**kwargs: Any) -> AECEnv:
-    """The AEC form."""
-    return ordered(raw_env(**kwargs))
-
-
-def parallel_env(**kwargs: Any) -> ParallelEnv:
-    """The parallel form: each step takes the action of the seat whose turn it is."""
-    return to_parallel(env(**kwargs))
+raw_env = Sokoban
+env, parallel_env = public_forms(Sokoban)

@@ -42,14 +42,11 @@ import random
 from functools import lru_cache, partial
 from typing import Any, Literal
 
-from pettingzoo import AECEnv, ParallelEnv
-
-from llmzoo.envs.base import ordered
+from llmzoo.envs.base import public_forms
 from llmzoo.envs.games.planning import PlanningGame, Played
 from llmzoo.envs.games.sudoku import oracle, scoring, tasks
 from llmzoo.envs.games.sudoku.tasks import SudokuTask
 from llmzoo.envs.tasks import Generated, Listed, Tasks
-from llmzoo.registry import to_parallel
 
 World = tuple[str, str]  # the puzzle and the grid as filled so far
 
@@ -165,16 +162,5 @@ def _generated(size: int, clues: tuple[int, int], split: str) -> Generated[Sudok
     )
 
 
-def raw_env(**kwargs: Any) -> Sudoku:
-    """The environment without PettingZoo's order-enforcing wrapper."""
-    return Sudoku(**kwargs)
-
-
-def env(**kwargs: Any) -> AECEnv:
-    """The AEC form."""
-    return ordered(raw_env(**kwargs))
-
-
-def parallel_env(**kwargs: Any) -> ParallelEnv:
-    """The parallel form: each step takes the action of the seat whose turn it is."""
-    return to_parallel(env(**kwargs))
+raw_env = Sudoku
+env, parallel_env = public_forms(Sudoku)

@@ -16,14 +16,18 @@ class Tracker:
     """Appends to ``metrics.jsonl`` and to TensorBoard files under ``tensorboard/``.
 
     ``first``: the iteration that a resumed run starts from; rows of later ones are dropped, for
-    they will be written again.
+    they will be written again, and so will the evaluation after the last one, ``steps``.
     """
 
-    def __init__(self, run: Path, first: int = 0):
+    def __init__(self, run: Path, first: int, steps: int):
         self._path = run / "metrics.jsonl"
         if self._path.exists():
             rows = [json.loads(line) for line in _complete_lines(self._path)]
-            kept = [row for row in rows if row["step"] <= first and first > 0]
+            kept = [
+                row
+                for row in rows
+                if 0 < first >= row["step"] and (row["kind"], row["step"]) != ("eval", steps)
+            ]
             partial = self._path.with_suffix(".writing")
             partial.write_text("".join(json.dumps(row) + "\n" for row in kept))
             partial.replace(self._path)

@@ -25,9 +25,8 @@ from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.evaluation import evaluate, style_args
 from llmzoo.learners import learner_class
 from llmzoo.learners.base import GroupLearner
-from llmzoo.policies.base import Policy
+from llmzoo.policies.base import TINY, Policy, answer_limit
 from llmzoo.policies.sampling import Sampling
-from llmzoo.policies.transformers import TINY
 from llmzoo.progress import Progress
 from llmzoo.records import Batch
 from llmzoo.run_folder import once, prepare
@@ -90,7 +89,7 @@ class FitConfig:
             temperature=self.temperature,
             top_p=self.top_p,
             top_k=self.top_k,
-            max_new_tokens=self.max_new_tokens or (48 if self.model == TINY else 256),
+            max_new_tokens=self.max_new_tokens or answer_limit(self.model),
         )
 
 
@@ -190,7 +189,10 @@ def fit(
         newest = checkpoints.latest(run / "checkpoints")
         if newest is not None:
             first = checkpoints.load(newest, engine)
-    with Tracker(run, first) as tracker, Progress(config, first, quiet=quiet) as progress:
+    with (
+        Tracker(run, first, config.steps) as tracker,
+        Progress(config, first, quiet=quiet) as progress,
+    ):
         before = once(run / "before.json", measure)
         if first == 0:
             tracker.evaluation(0, before)
@@ -200,13 +202,14 @@ def fit(
             tracker.iteration(step + 1, row)
             progress.advance(row)
             done = step + 1 == config.steps
-            if done or (step + 1) % config.checkpoint_every == 0:
-                tracker.flush()
-                checkpoints.save(run / "checkpoints", engine, step + 1)
             if config.eval_every and (step + 1) % config.eval_every == 0 and not done:
                 found = measure()
                 tracker.evaluation(step + 1, found)
                 progress.note(f"after {step + 1}: {_say(found)}")
+            # after the evaluation of this step, which a resumed run would not repeat
+            if done or (step + 1) % config.checkpoint_every == 0:
+                tracker.flush()
+                checkpoints.save(run / "checkpoints", engine, step + 1)
         after = measure()
         tracker.evaluation(config.steps, after)
         (run / "after.json").write_text(json.dumps(after, indent=2) + "\n")

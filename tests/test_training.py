@@ -236,3 +236,19 @@ def test_a_learner_given_as_an_object_is_recorded(tmp_path):
     assert result.after["policy"] == "writer_0: qwen2"
     with pytest.raises(CheckpointError, match="group_size"):
         fit(MAGRPO(MAGRPO.Config(group_size=3)), Parity, resume=True, **given)
+
+
+def test_resuming_a_finished_run_adds_no_rows(tmp_path, run_args):
+    arguments = {**run_args, "eval_every": 1, "out": tmp_path / "run"}
+
+    def rows():
+        lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+        return [(row["kind"], row["step"]) for row in map(json.loads, lines)]
+
+    fit("magrpo", "sudoku_v0", **arguments)
+    first = rows()
+    assert first == [("eval", 0), ("train", 1), ("eval", 1), ("train", 2), ("eval", 2)]
+    fit("magrpo", "sudoku_v0", resume=True, **arguments)
+    assert rows() == first
+    fit("magrpo", "sudoku_v0", resume=True, **{**arguments, "steps": 3})
+    assert rows() == [*first, ("train", 3), ("eval", 3)]

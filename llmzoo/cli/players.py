@@ -10,9 +10,7 @@ from typing import Any
 
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.policies import SCRIPTED, load
-from llmzoo.policies.base import Policy
-
-_TINY = "tiny"
+from llmzoo.policies.base import TINY, Policy, answer_limit
 
 
 def players(
@@ -38,7 +36,7 @@ def _one(name: str, seed: int, given: Mapping[str, Any]) -> Policy:
     if name in SCRIPTED:
         return load(name)
     check_model(name)
-    return _model(name, "auto", seed, {"max_new_tokens": _answer_limit(name), **given})
+    return _model(name, "auto", seed, {"max_new_tokens": answer_limit(name), **given})
 
 
 def check_model(name: str) -> None:
@@ -50,14 +48,14 @@ def check_model(name: str) -> None:
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"the model {name!r}", "train", error.name) from error
 
-    if name == _TINY:
+    if name == TINY:
         if not (TINY_FOLDER / "config.json").exists():
             raise ConfigError(
                 "the embedded model has not been built here: "
                 f"python -m llmzoo.policies.tiny.recipe --out {TINY_FOLDER}"
             )
         return
-    known = [*SCRIPTED, _TINY]
+    known = [*SCRIPTED, TINY]
     if difflib.get_close_matches(name, known, n=1, cutoff=0.75) and not Path(name).exists():
         raise UnknownNameError("policy or model", name, known)
     try:
@@ -80,7 +78,7 @@ def _from_run(
         raise CheckpointError(f"{run} has no checkpoint yet")
     config = json.loads((run / "config.json").read_text())
     kept = {name: config[name] for name in ("temperature", "top_p", "top_k")}
-    limit = config["max_new_tokens"] or _answer_limit(config["model"])
+    limit = config["max_new_tokens"] or answer_limit(config["model"])
     settings = {**kept, "max_new_tokens": limit, **given}
     learned = {
         folder.name: _model(str(folder), "float32", seed, settings)
@@ -101,8 +99,3 @@ def _model(folder: str, dtype: str, seed: int, sampling: Mapping[str, Any]) -> P
     from llmzoo.policies.sampling import Sampling
 
     return load(folder, dtype=dtype, seed=seed, sampling=Sampling(**sampling))
-
-
-def _answer_limit(model: str) -> int:
-    """Tokens of an answer where nothing else is said, as in ``FitConfig``."""
-    return 48 if model == _TINY else 256

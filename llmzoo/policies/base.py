@@ -87,6 +87,13 @@ class Player:
 
 Seats = Mapping[str, Policy]
 
+TINY = "tiny"  # the name of the embedded model
+
+
+def answer_limit(model: str) -> int:
+    """Tokens of an answer of the model called ``model``, where nothing else is said."""
+    return 48 if model == TINY else 256
+
 
 def seat_policies(policy: Policy | Seats, agents: Sequence[str]) -> dict[str, Policy]:
     """A policy for every seat: one for all, or a mapping that names each.

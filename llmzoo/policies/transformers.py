@@ -18,13 +18,12 @@ from transformers import (
 )
 from transformers.utils import logging
 
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import TINY, Request, answer_limit
 from llmzoo.policies.decode import Tokens, sample
 from llmzoo.policies.likelihood import Likelihood, likelihood
 from llmzoo.policies.sampling import Sampling
 from llmzoo.records import Completion, Group
 
-TINY = "tiny"
 TINY_FOLDER = Path(__file__).parent / "tiny" / "weights"
 
 
@@ -84,7 +83,7 @@ class TransformersPolicy:
         folder = str(TINY_FOLDER) if name == TINY else name
         if name == TINY:
             dtype = "float32"
-            options.setdefault("sampling", Sampling(max_new_tokens=48))
+            options.setdefault("sampling", Sampling(max_new_tokens=answer_limit(name)))
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         with no_bars():
             tokenizer = AutoTokenizer.from_pretrained(folder)

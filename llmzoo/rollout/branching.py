@@ -55,11 +55,16 @@ def advance(env: AECEnv, texts: Sequence[str]) -> dict[str, float]:
         env.step(text)
         for agent, reward in env.rewards.items():
             paid[agent] = paid.get(agent, 0.0) + float(reward)
+    skip_dead(env)
+    return paid
+
+
+def skip_dead(env: AECEnv) -> None:
+    """Step past agents that have died, up to one that has a choice."""
     while not is_over(env) and (
         env.terminations[env.agent_selection] or env.truncations[env.agent_selection]
     ):
         env.step(None)
-    return paid
 
 
 def succeeded(env: AECEnv) -> bool:

@@ -10,7 +10,7 @@ from pettingzoo import AECEnv
 
 from llmzoo.policies.base import Policy, Request, seat_policies
 from llmzoo.records import Completion, Decision, Episode
-from llmzoo.rollout.branching import deciders, is_over, succeeded
+from llmzoo.rollout.branching import deciders, is_over, skip_dead, succeeded
 from llmzoo.rollout.scheduler import Ask, Line, run
 
 
@@ -82,10 +82,7 @@ def play_episode(env: AECEnv, seed: int, *, greedy: bool = False, env_id: str = 
         success = succeeded(env)
         terminated = any(env.terminations.values())
         truncated = any(env.truncations.values())
-        while not is_over(env) and (
-            env.terminations[env.agent_selection] or env.truncations[env.agent_selection]
-        ):
-            env.step(None)
+        skip_dead(env)
     return Episode(
         env_id=env_id,
         seed=seed,

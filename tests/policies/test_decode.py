@@ -8,7 +8,7 @@ from tiny_models import model, policy, tokenizer
 from llmzoo.policies.base import Request
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Group
+from llmzoo.records import Completion, Group
 
 PROMPTS = ["up", "the answer is 12 down 0 0 left", "R 9\n\n. the right answer"]
 
@@ -89,17 +89,7 @@ def test_shared_prompt_equals_one_row_at_a_time(kind):
     player = policy(kind)
     prompts = [(5, 6, 7), (8, 9, 10, 11, 12), (13,)]
     completions = [[(20, 21), (22, 23, 24, 0)], [(25, 0), (26,)], [(27, 28, 29), (30, 31)]]
-    groups = [
-        Group(
-            agent="a_0",
-            turn=0,
-            key=(p,),
-            prompt_ids=p,
-            completions=tuple(completion(p, ids) for ids in answers),
-            returns=(0.0,) * len(answers),
-        )
-        for p, answers in zip(prompts, completions, strict=True)
-    ]
+    groups = [group(p, answers) for p, answers in zip(prompts, completions, strict=True)]
     together = player.likelihood(groups)
     weights = torch.linspace(-1, 1, 6).unsqueeze(-1)
     (together.logprobs * weights).sum().backward()
@@ -121,23 +111,24 @@ def test_shared_prompt_equals_one_row_at_a_time(kind):
         assert torch.allclose(ours, parameter.grad, rtol=1e-4, atol=1e-5)
 
 
-def completion(prompt, ids):
-    from llmzoo.records import Completion
-
-    return Completion(text="", prompt_ids=prompt, ids=ids, logprobs=(0.0,) * len(ids))
+def group(prompt, answers):
+    return Group(
+        agent="a_0",
+        turn=0,
+        key=(prompt,),
+        prompt_ids=prompt,
+        completions=tuple(
+            Completion(text="", prompt_ids=prompt, ids=ids, logprobs=(0.0,) * len(ids))
+            for ids in answers
+        ),
+        returns=(0.0,) * len(answers),
+    )
 
 
 def test_uneven_groups_share_a_batch():
     player = policy()
     groups = [
-        Group(
-            agent="a_0",
-            turn=0,
-            key=(p,),
-            prompt_ids=p,
-            completions=tuple(completion(p, ids) for ids in answers),
-            returns=(0.0,) * len(answers),
-        )
+        group(p, answers)
         for p, answers in [((5, 6), [(7, 8), (9,), (10, 11)]), ((5, 6, 7, 8), [(9, 10)])]
     ]
     together = player.likelihood(groups).logprobs

@@ -50,3 +50,7 @@ class DivergedError(LlmzooError, ArithmeticError):
 
 class CheckpointError(LlmzooError, RuntimeError):
     """A checkpoint that is absent, incomplete, or of another run."""
+
+
+class SandboxError(LlmzooError, RuntimeError):
+    """Code could not be run safely, or not be judged, by a fault of ours or of the machine's."""

@@ -1,0 +1,278 @@
+"""The sandbox as its users see it: a few workers, and the ways to run a program and to judge one."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from llmzoo.errors import SandboxError
+from llmzoo.sandbox import judging
+from llmzoo.sandbox.results import Limits, Report, Run, Verdict
+from llmzoo.sandbox.running import run
+from llmzoo.sandbox.session import Session
+from llmzoo.sandbox.worker import Broken, CannotConfine, Worker
+
+T = TypeVar("T")
+
+LEVELS = (3, 2, 1)
+LAYERS = {
+    3: ("namespaces", "own root", "landlock", "seccomp", "limits"),
+    2: ("landlock", "seccomp", "limits"),
+    1: ("seccomp", "limits"),
+    0: (),
+}
+# what programs are likely to import; numpy too, where it is installed
+COMMON = tuple(
+    """
+abc array ast asyncio base64 bisect builtins calendar cmath codecs collections collections.abc
+contextlib copy csv ctypes dataclasses datetime decimal difflib enum errno fractions functools gc
+glob hashlib heapq html inspect io itertools json keyword logging math numbers operator os os.path
+pathlib pprint queue random re reprlib secrets shutil sqlite3 statistics string struct sys tempfile
+textwrap threading time token tokenize traceback types typing unicodedata unittest unittest.mock
+urllib.parse uuid warnings weakref xml.etree.ElementTree zipfile zlib encodings.idna numpy
+numpy.linalg numpy.random
+""".split()
+)
+
+
+class Sandbox:
+    """Runs untrusted Python programs and judges them by what it saw itself. Thread-safe.
+
+    Parameters
+    ----------
+    workers: zygotes, and so programs that run at once; by default one a processor.
+    level: 3, 2 or 1, or ``"auto"`` for the strongest that the machine offers (see ``report``).
+    min_level: refuse below this with :class:`~llmzoo.errors.SandboxError`.
+    preload: modules imported before any program; those not installed are left out.
+    processes: let programs start processes; needs level 3.
+    allow_unconfined: where nothing can be confined, run all the same, with a warning every time.
+
+    Bound to its process: used after a fork it starts workers of its own. Workers start when first
+    needed.
+    """
+
+    def __init__(
+        self,
+        workers: int | None = None,
+        level: int | str = "auto",
+        min_level: int = 2,
+        preload: Sequence[str] = COMMON,
+        processes: bool = False,
+        *,
+        allow_unconfined: bool = False,
+    ):
+        if level != "auto" and level not in LEVELS:
+            raise ValueError(f"level must be 'auto', 3, 2 or 1, got {level!r}")
+        if workers is not None and workers < 1:
+            raise ValueError(f"workers must be at least 1, got {workers}")
+        if processes and level not in ("auto", 3):
+            raise ValueError("processes=True needs level 3: only a pid namespace holds them together")
+        self.workers = workers or _processors()
+        self.min_level = level if level != "auto" else min_level
+        self._wanted = LEVELS if level == "auto" else (level,)
+        if processes:
+            self._wanted, self.min_level = (3,), 3
+        self._preload = tuple(preload)
+        self._processes = processes
+        self._allow_unconfined = allow_unconfined
+        self._pid = os.getpid()
+        self._fresh()
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all workers. The next use starts new ones."""
+        if os.getpid() != self._pid:
+            return
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.close()
+
+    @property
+    def report(self) -> Report:
+        """How programs are confined here; starts a worker where none has started yet."""
+        self._own_process()
+        if self._report is None:
+            with self._worker():
+                pass
+        assert self._report is not None
+        return self._report
+
+    def run(self, code: str, stdin: str = "", limits: Limits = Limits()) -> Run:
+        """Run a program. What it reports of itself proves nothing; see the ``check`` methods."""
+        try:
+            return self._with_worker(lambda worker: run(worker, code, stdin, limits))
+        except Broken as error:
+            return Run(status="sandbox_error", stderr=str(error))
+
+    def check(
+        self,
+        code: str,
+        tests: str,
+        entry_point: str | None = None,
+        prelude: str = "",
+        limits: Limits = Limits(),
+    ) -> Verdict:
+        """Judge a program by assert-based tests: ``check(candidate)`` (called with the function
+        ``entry_point``), bare asserts, or ``unittest`` classes.
+
+        Asserts about literal calls are compared outside as data; other tests run in an interpreter
+        of their own with the program's objects as proxies; what cannot be proxied runs beside the
+        program, which the verdict says (``isolation="shared"``). ``prelude``: trusted code that
+        both sides may use.
+        """
+        return self._judge(judging.Tests(code, tests, entry_point, prelude, limits))
+
+    def check_calls(
+        self, code: str, cases: Iterable[tuple[str, Sequence[Any], Any]], limits: Limits = Limits()
+    ) -> Verdict:
+        """Judge a program by calls: (function, arguments, expected value), floats within 1e-6."""
+        return self._judge(judging.Calls(code, tuple(cases), limits))
+
+    def check_stdio(
+        self,
+        code: str,
+        cases: Iterable[tuple[str, str]],
+        limits: Limits = Limits(),
+        compare: str | judging.Checker = "tokens",
+    ) -> Verdict:
+        """Judge a program by what it prints: (standard input, expected output), a run each.
+
+        ``compare``: "tokens" (numbers with a point within 1e-6), "lines", "exact", or a
+        :class:`~llmzoo.sandbox.judging.Checker`, a trusted program that decides.
+        """
+        return self._judge(judging.Stdio(code, tuple(cases), compare, limits))
+
+    def check_many(self, jobs: Iterable[judging.Judged | Mapping[str, Any]]) -> list[Verdict]:
+        """Verdicts in the order of the jobs, spread over the workers.
+
+        A job is a mapping with the arguments of :meth:`check` (``code``, ``tests``, ...),
+        :meth:`check_calls` (``code``, ``calls``) or :meth:`check_stdio` (``code``, ``stdio``).
+        """
+        ready = [judging.job(job) for job in jobs]
+        with ThreadPoolExecutor(self.workers) as pool:
+            return list(pool.map(self._judge, ready))
+
+    def session(self, limits: Limits = Limits()) -> Session:
+        """An interpreter that keeps its names from one piece of code to the next, until closed."""
+        self._own_process()
+        return Session(self._start(), limits)
+
+    # Workers
+
+    def _judge(self, job: judging.Judged) -> Verdict:
+        try:
+            return self._with_worker(job.carry_out)
+        except Broken as error:
+            return Verdict(status="sandbox_error", passed=0, total=0, error=str(error))
+
+    def _with_worker(self, act: Callable[[Worker], T]) -> T:
+        """``act`` with a worker; once more with a new one where the first breaks."""
+        self._own_process()
+        if self._allow_unconfined and self.report.level == 0:
+            warnings.warn("running untrusted code without any confinement", stacklevel=4)
+        for attempt in (1, 2):
+            try:
+                with self._worker() as worker:
+                    return act(worker)
+            except Broken:
+                if attempt == 2:
+                    raise
+        raise AssertionError("unreachable")
+
+    @contextmanager
+    def _worker(self) -> Iterator[Worker]:
+        """An idle worker, or a new one; it comes back unless it broke."""
+        with self._slots:
+            with self._lock:
+                worker = self._idle.pop() if self._idle else None
+            worker = worker or self._start()
+            healthy = False
+            try:
+                yield worker
+                healthy = worker.healthy
+            finally:
+                if healthy:
+                    with self._lock:
+                        self._idle.append(worker)
+                else:
+                    worker.close()
+
+    def _start(self) -> Worker:
+        """A worker at the strongest level that works, tried from the top down once."""
+        missing: dict[str, str] = {}
+        with self._starting:
+            for level in self._levels:
+                try:
+                    worker = Worker(level, self._preload, processes=self._processes)
+                except CannotConfine as error:
+                    if self._report is not None:
+                        raise Broken(str(error)) from error
+                    missing[f"level {level}"] = str(error)
+                    continue
+                self._levels = (level,)
+                if self._report is None:
+                    self._report = _report(level, worker.notes, missing)
+                return worker
+        reasons = "; ".join(f"{level}: {why}" for level, why in missing.items())
+        raise SandboxError(
+            f"untrusted code cannot be confined here at level {self.min_level} or above ({reasons}). "
+            "See docs/sandbox.md for what each level needs"
+        )
+
+    def _own_process(self) -> None:
+        """After a fork, let go of the workers of the process that this one came from."""
+        if os.getpid() != self._pid:
+            for worker in self._idle:
+                worker.close()
+            self._pid = os.getpid()
+            self._fresh()
+
+    def _fresh(self) -> None:
+        self._lock = threading.Lock()
+        self._starting = threading.Lock()
+        self._slots = threading.BoundedSemaphore(self.workers)
+        self._idle: list[Worker] = []
+        self._levels = tuple(level for level in self._wanted if level >= self.min_level)
+        if self._allow_unconfined:
+            self._levels = (*self._levels, 0)
+        self._report: Report | None = None
+
+
+def _report(level: int, notes: Mapping[str, Any], missing: dict[str, str]) -> Report:
+    layers = list(LAYERS[level])
+    if "landlock_missing" in notes:
+        layers.remove("landlock")
+        missing = {**missing, "landlock": notes["landlock_missing"]}
+    if "not_installed" in notes:
+        missing = {**missing, **dict.fromkeys(notes["not_installed"], "not installed")}
+    if level and not notes["private_user"]:
+        missing = {**missing, "private user": "programs run as the user who started the sandbox"}
+    return Report(level=level, layers=tuple(layers), missing=missing)
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_shared: Sandbox | None = None
+_sharing = threading.Lock()
+
+
+def shared() -> Sandbox:
+    """The sandbox that all environments of this process use, at the strongest level on offer."""
+    global _shared
+    with _sharing:
+        if _shared is None:
+            _shared = Sandbox()
+        return _shared

@@ -1,0 +1,1 @@
+"""What runs inside: the zygote and its children. Nothing here imports the rest of llmzoo."""

@@ -1,0 +1,57 @@
+"""Frames of plain data over a stream socket: four bytes of length, then the text of a value."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from .values import MAX_CHARS, Extend, NotData, dumps, loads
+
+
+class Closed(Exception):
+    """The other side is gone."""
+
+
+class Channel:
+    """One end of a socket pair. Not thread-safe; ``receive`` honours the socket's timeout."""
+
+    def __init__(self, sock: socket.socket):
+        self.socket = sock
+
+    def send(self, value: Any, extend: Extend | None = None) -> None:
+        """Raises :class:`NotData` (nothing is sent then), :class:`Closed` or ``TimeoutError``."""
+        # surrogates cannot occur: JSON is written in ASCII
+        body = dumps(value, extend).encode("ascii")
+        try:
+            self.socket.sendall(len(body).to_bytes(4, "big") + body)
+        except (BrokenPipeError, ConnectionResetError) as error:
+            raise Closed from error
+
+    def receive(self, extend: Callable[[list[Any]], Any] | None = None) -> Any:
+        """Raises :class:`Closed`, ``TimeoutError``, or :class:`NotData` for what is no value."""
+        length = int.from_bytes(self._exactly(4), "big")
+        if length > MAX_CHARS:
+            raise NotData(f"a frame of {length} bytes; at most {MAX_CHARS} cross")
+        body = self._exactly(length)
+        try:
+            text = body.decode("ascii")
+        except UnicodeDecodeError:
+            raise NotData("a frame that is not ASCII") from None
+        return loads(text, extend)
+
+    def close(self) -> None:
+        self.socket.close()
+
+    def _exactly(self, count: int) -> bytes:
+        parts = []
+        while count:
+            try:
+                part = self.socket.recv(min(count, 1 << 20))
+            except ConnectionResetError as error:
+                raise Closed from error
+            if not part:
+                raise Closed
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)

@@ -1,0 +1,207 @@
+"""Takes powers away from a process, for good: namespaces, a new root, Landlock, limits, seccomp.
+
+Thin wrappers around Linux system calls by ctypes. Each raises ``OSError`` where the machine does
+not offer what is asked for. See namespaces(7), pivot_root(2), landlock(7), capabilities(7).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import resource
+import struct
+from collections.abc import Iterable
+
+from .syscalls import NUMBERS
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.syscall.restype = ctypes.c_long
+
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP = 1, 4, 24
+_PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 38, 47, 4
+_SIGKILL = 9
+
+_NEWNS, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = (
+    0x00020000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000,
+)  # fmt: skip
+_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT, _MS_BIND = 2, 4, 8, 32, 4096
+_MS_RDONLY, _MS_REC, _MS_PRIVATE = 1, 16384, 1 << 18
+_MNT_DETACH = 2
+_MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID, _MOUNT_ATTR_NODEV = 1, 2, 4
+_AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
+_DEVICES = ("null", "zero", "full", "random", "urandom")
+
+# Landlock's rights by name, as bits; the version of its interface that brought them
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
+_FILE_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
+_ONLY_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE
+# in the scratch folder: all but running programs, devices, sockets, pipes and links
+_SCRATCH_RIGHTS = _WRITE_FILE | _READ_FILE | _READ_DIR | _TRUNCATE | 0b1_1011_0000
+
+
+def _check(result: int, what: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def _call(name: str, *args: object) -> int:
+    """A system call that the C library may lack a wrapper for."""
+    numbers = NUMBERS.get(platform.machine())
+    if numbers is None:
+        raise OSError(f"no system-call table for {platform.machine()}")
+    wide = [ctypes.c_long(a) if isinstance(a, int) else a for a in args]
+    return _check(_libc.syscall(ctypes.c_long(numbers[name]), *wide), name)
+
+
+def _prctl(option: int, *args: int) -> None:
+    padded = [*args, 0, 0, 0, 0][:4]
+    _check(_libc.prctl(option, *map(ctypes.c_ulong, padded)), f"prctl {option}")
+
+
+def new_namespaces() -> None:
+    """User (unless root may do without), mount, pid, network, ipc and uts namespaces of one's own.
+
+    The pid namespace begins with the next child. The process must have one thread.
+    """
+    others = _NEWNS | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS
+    if os.geteuid() == 0 and _libc.unshare(others) == 0:
+        return
+    user, group = os.geteuid(), os.getegid()
+    _check(_libc.unshare(_NEWUSER | others), "unshare")
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{user} {user} 1"),
+        ("gid_map", f"{group} {group} 1"),
+    ):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+
+
+def _mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
+    arguments = [a.encode() or None for a in (source, target, kind)]
+    _check(_libc.mount(*arguments, ctypes.c_ulong(flags), data.encode() or None), f"mount {target}")
+
+
+def _read_only(path: str) -> None:
+    """Everything mounted at and below a path becomes read-only, without set-user-id and devices."""
+    attributes = struct.pack(
+        "QQQQ", _MOUNT_ATTR_RDONLY | _MOUNT_ATTR_NOSUID | _MOUNT_ATTR_NODEV, 0, 0, 0
+    )
+    _call(
+        "mount_setattr", _AT_FDCWD, path.encode(), _AT_RECURSIVE, attributes, len(attributes)
+    )  # fmt: skip
+
+
+def new_root(
+    at: str, visible: Iterable[str], hidden: Iterable[str], scratch_mb: int, *, run_files: bool
+) -> str:
+    """Make ``at`` (an empty folder) the root, holding only ``visible`` paths, read-only, but for
+    ``hidden`` folders below them, five device nodes, and an empty scratch folder ``/tmp`` of
+    ``scratch_mb`` megabytes, which is returned. Needs a mount namespace of one's own."""
+    _mount("", "/", "", _MS_REC | _MS_PRIVATE)
+    _mount("tmpfs", at, "tmpfs", _MS_NOSUID, "size=1m,nr_inodes=4096,mode=755")
+    for path in visible:
+        target = at + path
+        if os.path.isdir(path):
+            os.makedirs(target, exist_ok=True)
+        else:
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "x"):
+                pass
+        _mount(path, target, "", _MS_BIND | _MS_REC)
+        _read_only(target)
+    for path in hidden:
+        if os.path.isdir(at + path):
+            _mount("tmpfs", at + path, "tmpfs", _MS_RDONLY, "size=4k,mode=755")
+    os.makedirs(f"{at}/dev", exist_ok=True)
+    for name in _DEVICES:
+        with open(f"{at}/dev/{name}", "x"):
+            pass
+        _mount(f"/dev/{name}", f"{at}/dev/{name}", "", _MS_BIND)
+    os.mkdir(f"{at}/tmp")
+    no_exec = 0 if run_files else _MS_NOEXEC
+    _mount(
+        "tmpfs", f"{at}/tmp", "tmpfs", _MS_NOSUID | _MS_NODEV | no_exec,
+        f"size={scratch_mb}m,nr_inodes=4096,mode=1777",
+    )  # fmt: skip
+    os.mkdir(f"{at}/old")
+    _call("pivot_root", at.encode(), f"{at}/old".encode())
+    os.chdir("/")
+    _check(_libc.umount2(b"/old", _MNT_DETACH), "umount /old")
+    os.rmdir("/old")
+    _mount("", "/", "", _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOSUID)
+    os.chdir("/tmp")
+    return "/tmp"
+
+
+def drop_privileges(user: int | None) -> None:
+    """Become ``user`` (where one is given) without groups, and lose every capability for good."""
+    if user is not None:
+        os.setgroups([])
+    last = 0
+    while last < 64 and _libc.prctl(_PR_CAPBSET_DROP, ctypes.c_ulong(last), 0, 0, 0) == 0:
+        last += 1
+    _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    if user is not None:
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+    header = struct.pack("Ii", 0x20080522, 0)  # version 3, this process
+    _check(_libc.capset(header, bytes(24)), "capset")
+
+
+def lock_down() -> None:
+    """No new privileges, no dumps, death with the parent. After every change of user: those undo it."""
+    _prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    _prctl(_PR_SET_DUMPABLE, 0)
+
+
+def die_with_parent() -> None:
+    _prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+
+
+def landlock(readable: Iterable[str], scratch: str | None, *, run_files: bool) -> int:
+    """Only ``readable`` paths may be read and ``scratch`` changed; no TCP, no signals or abstract
+    sockets beyond this domain. Returns the version of Landlock's interface that was used."""
+    version = _call("landlock_create_ruleset", None, 0, 1)
+    handled = next(rights for v, rights in sorted(_FILE_RIGHTS.items(), reverse=True) if v <= version)
+    attributes = struct.pack(
+        "QQQ", handled, 3 if version >= 4 else 0, 3 if version >= 6 else 0
+    )[: 24 if version >= 6 else 16 if version >= 4 else 8]  # fmt: skip
+    ruleset = _call("landlock_create_ruleset", attributes, len(attributes), 0)
+    reading = _READ_FILE | _READ_DIR | (_EXECUTE if run_files else 0)
+    rules = [(path, reading) for path in readable]
+    rules += [(f"/dev/{name}", _READ_FILE | _WRITE_FILE) for name in _DEVICES]
+    if scratch is not None:
+        rules.append((scratch, _SCRATCH_RIGHTS | (_EXECUTE if run_files else 0)))
+    for path, rights in rules:
+        try:
+            fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            continue  # what cannot be opened cannot be allowed either
+        allowed = rights & handled
+        if not os.path.isdir(path):
+            allowed &= _ONLY_FILES
+        _call("landlock_add_rule", ruleset, 1, struct.pack("=Qi", allowed, fd), 0)
+        os.close(fd)
+    _call("landlock_restrict_self", ruleset, 0)
+    os.close(ruleset)
+    return version
+
+
+def limit(which: int, value: int) -> None:
+    """Set a resource limit, soft and hard, but never above the hard limit that stands."""
+    _, hard = resource.getrlimit(which)
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    resource.setrlimit(which, (value, value))
+
+
+def install(program: bytes) -> None:
+    """Install a seccomp filter (an array of ``struct sock_filter``) in this process."""
+    code = ctypes.create_string_buffer(program, len(program))
+    fprog = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
+    _call("seccomp", 1, 0, fprog)

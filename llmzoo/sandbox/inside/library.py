@@ -1,0 +1,134 @@
+"""The Python library as a confined process sees it: which folders, and modules without ``stat``."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import sysconfig
+from collections.abc import Sequence
+from types import ModuleType
+
+# where packages of third parties lie inside the standard library's folder; ours, with the tests
+# and solutions of shipped tasks, may be among them
+_THIRD_PARTY = ("site-packages", "dist-packages")
+_SYSTEM_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
+_TIME_ZONES = "/usr/share/zoneinfo"
+
+
+def folders() -> list[str]:
+    """The standard library's folders, without what third parties have installed beside it."""
+    paths = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
+    return sorted({os.path.realpath(path) for path in paths if path})
+
+
+def entries() -> list[str]:
+    """What lies in :func:`folders`, one by one, but for the folders of third parties."""
+    return [
+        os.path.join(folder, name)
+        for folder in folders()
+        for name in sorted(os.listdir(folder))
+        if name not in (*_THIRD_PARTY, "__pycache__")
+    ]
+
+
+def hidden() -> list[str]:
+    """The third parties' folders inside :func:`folders`."""
+    return [os.path.join(folder, name) for folder in folders() for name in _THIRD_PARTY]
+
+
+def shared_libraries() -> list[str]:
+    """The files that extension modules may still load: shared libraries, by folder, and time zones.
+
+    Whole folders of the system, but none that may hold Python packages of third parties.
+    """
+    found = {
+        os.path.realpath(line.split()[-1])
+        for line in _mapped()
+        if line.split()[-1].startswith("/") and ".so" in line
+    }
+    folders = {os.path.dirname(path) for path in found}
+    system = [p for p in folders if p.startswith(_SYSTEM_LIBRARIES) and "python" not in p]
+    prefix = os.path.join(sys.base_prefix, "lib")
+    own = [os.path.join(prefix, n) for n in os.listdir(prefix) if n.startswith("libpython")]
+    zones = [_TIME_ZONES] if os.path.isdir(_TIME_ZONES) else []
+    return sorted({*system, *own, *zones})
+
+
+def _mapped() -> list[str]:
+    try:
+        with open("/proc/self/maps") as file:
+            return file.read().splitlines()
+    except OSError:
+        return []
+
+
+def packages(names: Sequence[str]) -> list[str]:
+    """The folders of preloaded packages of third parties, with the libraries that they bring."""
+    found = []
+    for name in names:
+        path = getattr(sys.modules.get(name.partition(".")[0]), "__path__", None)
+        for folder in list(path or []):
+            if any(part in folder for part in _THIRD_PARTY):
+                found += [folder, folder + ".libs"]
+    return [os.path.realpath(path) for path in found if os.path.isdir(path)]
+
+
+class IndexedFinder:
+    """Finds the standard library's modules in an index made beforehand, without a look at the disk.
+
+    The usual finder needs ``stat``, which Landlock does not confine and the filter forbids.
+    """
+
+    def __init__(self) -> None:
+        self._index: dict[str, tuple[str, bool]] = {}
+        for folder in folders():
+            self._scan(folder, "", depth=3)
+
+    def find_spec(
+        self, name: str, path: object = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        found = self._index.get(name)
+        if found is None:
+            return None
+        file, package = found
+        loader: importlib.machinery.SourceFileLoader | importlib.machinery.ExtensionFileLoader
+        if file.endswith(".py"):
+            loader = _SourceLoader(name, file)
+        else:
+            loader = importlib.machinery.ExtensionFileLoader(name, file)
+        return importlib.util.spec_from_file_location(
+            name,
+            file,
+            loader=loader,
+            submodule_search_locations=[os.path.dirname(file)] if package else None,
+        )
+
+    def _scan(self, folder: str, prefix: str, depth: int) -> None:
+        suffixes = importlib.machinery.EXTENSION_SUFFIXES
+        for entry in os.scandir(folder):
+            name = entry.name
+            if entry.is_dir() and depth and name.isidentifier() and name not in ("test", "tests"):
+                first = os.path.join(entry.path, "__init__.py")
+                if os.path.isfile(first):
+                    self._index[prefix + name] = (first, True)
+                    self._scan(entry.path, f"{prefix}{name}.", depth - 1)
+                elif name == "lib-dynload":
+                    self._scan(entry.path, prefix, 0)
+                continue
+            if name == "lib-dynload":
+                self._scan(entry.path, prefix, 0)
+                continue
+            for suffix in (".py", *suffixes):
+                stem = name.removesuffix(suffix)
+                if stem != name and stem.isidentifier():
+                    self._index.setdefault(prefix + stem, (entry.path, False))
+                    break
+
+
+class _SourceLoader(importlib.machinery.SourceFileLoader):
+    """Compiles the source; a cached form would have to be compared with its date, by ``stat``."""
+
+    def get_code(self, fullname: str) -> object:
+        return self.source_to_code(self.get_data(self.path), self.path)

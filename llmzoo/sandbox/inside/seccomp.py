@@ -1,0 +1,193 @@
+"""The system-call filter: an allow-list, assembled once and installed in every child.
+
+A classic BPF program: the calls whose arguments matter are looked at one by one, all others by a
+binary search over ranges of allowed numbers. What is not allowed fails with EPERM; calls that have
+an older form that the C library falls back to fail with ENOSYS; another machine's call numbers
+kill. See seccomp(2).
+"""
+
+from __future__ import annotations
+
+import errno
+import platform
+import struct
+from collections.abc import Iterable, Sequence
+
+from .syscalls import NUMBERS
+
+AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+
+_ALLOW, _KILL = 0x7FFF0000, 0x80000000
+_ERRNO = 0x00050000
+_LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
+_JUMP_EQUAL, _JUMP_AT_LEAST = 0x15, 0x35
+_NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
+_X32 = 0x40000000
+_OWN_PID = 0xFFFFFFF1  # stands for the child's process id until it is known
+
+_CLONE_VM, _CLONE_THREAD, _CLONE_NAMESPACES = 0x100, 0x10000, 0x7E020080
+_PRCTL = (15, 16, 0x53564D41)  # PR_SET_NAME, PR_GET_NAME, PR_SET_VMA (malloc names its arenas)
+# TCGETS, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, TIOCGWINSZ
+_IOCTL = (0x5401, 0x541B, 0x5421, 0x5450, 0x5451, 0x5413)
+# duplicates, flags and locks; neither F_SETOWN nor F_SETSIG, which send signals
+_FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032, 1034)
+
+_BASIC = """
+read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 lseek close close_range
+dup dup2 dup3 pipe pipe2 poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait
+epoll_pwait eventfd2 eventfd timerfd_create timerfd_settime timerfd_gettime sendfile sendto recvfrom
+shutdown getsockopt getsockname getpeername brk mmap munmap mremap mprotect madvise msync mincore
+futex set_robust_list get_robust_list rseq membarrier sched_yield sched_getaffinity
+sched_getparam sched_getscheduler sched_get_priority_max sched_get_priority_min getcpu exit
+exit_group wait4 waitid set_tid_address rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending
+rt_sigtimedwait rt_sigsuspend sigaltstack pause restart_syscall nanosleep clock_nanosleep
+clock_gettime clock_getres gettimeofday time times getitimer setitimer alarm timer_create
+timer_settime timer_gettime timer_delete timer_getoverrun getpid getppid gettid getuid geteuid
+getgid getegid getgroups getresuid getresgid getpgrp getpgid getsid getrlimit setrlimit getrusage
+sysinfo uname getrandom getcwd umask arch_prctl fstat ftruncate fsync fdatasync flock fadvise64
+""".split()
+# with files: what Landlock or a root of its own confines
+_FILES = """
+open openat creat getdents64 getdents chdir fchdir mkdir mkdirat rmdir unlink unlinkat rename
+renameat renameat2 fallocate copy_file_range
+""".split()
+# with a root of its own: what Landlock does not confine
+_OWN_ROOT = """
+stat lstat newfstatat statx access faccessat readlink readlinkat statfs fstatfs chmod fchmod
+fchmodat utimensat truncate
+""".split()
+_PROCESSES = "fork vfork clone execve setpgid setsid kill tkill tgkill".split()
+_ABSENT = ("clone3", "openat2", "io_uring_setup", "faccessat2", "futex_waitv")
+
+
+class Filter:
+    """The filter for one level. ``for_process`` gives the program that a child installs.
+
+    ``level`` 1 opens no files, 2 opens files, 3 may look at paths too. ``processes``: new processes
+    and signals to them are allowed, which only a pid namespace can confine. Raises ``OSError``
+    on a machine whose call numbers are not known.
+    """
+
+    def __init__(self, level: int, *, processes: bool = False, machine: str | None = None):
+        machine = machine or platform.machine()
+        if machine not in NUMBERS:
+            raise OSError(f"no system-call table for {machine}")
+        numbers = NUMBERS[machine]
+        names = list(_BASIC)
+        if level >= 2:
+            names += _FILES
+        if level >= 3:
+            names += _OWN_ROOT
+        if processes:
+            names += _PROCESSES
+        self._code: list[tuple[int, int, int, int]] = []
+        self._head(machine)
+        for name in _ABSENT:
+            self._match(numbers[name], [(_RETURN, 0, 0, _ERRNO | errno.ENOSYS)])
+        if not processes:
+            self._only_threads(numbers["clone"])
+            for name in ("kill", "tgkill"):
+                self._one_of(numbers[name], 0, [_OWN_PID])
+        self._one_of(numbers["prlimit64"], 0, [0, _OWN_PID])
+        self._one_of(numbers["prctl"], 0, _PRCTL)
+        self._one_of(numbers["ioctl"], 1, _IOCTL)
+        self._one_of(numbers["fcntl"], 1, _FCNTL)
+        self._socketpair(numbers["socketpair"])
+        self._search(_ranges(numbers[name] for name in names if name in numbers))
+        self._own_pid = [at for at, line in enumerate(self._code) if line[3] == _OWN_PID]
+        self._bytes = b"".join(struct.pack("<HBBI", *line) for line in self._code)
+
+    def __len__(self) -> int:
+        return len(self._code)
+
+    def for_process(self, pid: int) -> bytes:
+        """The program as an array of ``struct sock_filter``, for the process ``pid``."""
+        program = bytearray(self._bytes)
+        for at in self._own_pid:
+            struct.pack_into("<I", program, at * 8 + 4, pid)
+        return bytes(program)
+
+    def _head(self, machine: str) -> None:
+        self._code += [
+            (_LOAD, 0, 0, _ARCH),
+            (_JUMP_EQUAL, 1, 0, AUDIT_ARCH[machine]),
+            (_RETURN, 0, 0, _KILL),
+            (_LOAD, 0, 0, _NUMBER),
+            (_JUMP_AT_LEAST, 0, 1, _X32),
+            (_RETURN, 0, 0, _KILL),
+        ]
+
+    def _match(self, number: int, block: Sequence[tuple[int, int, int, int]]) -> None:
+        """``block`` decides over the call ``number``; it must end in a return on every way."""
+        self._code += [(_JUMP_EQUAL, 0, len(block), number), *block]
+
+    def _one_of(self, number: int, argument: int, allowed: Sequence[int]) -> None:
+        """Allow a call where the low half of an argument is one of some values."""
+        tests = [(_JUMP_EQUAL, len(allowed) - i, 0, value) for i, value in enumerate(allowed)]
+        self._match(
+            number,
+            [(_LOAD, 0, 0, _ARGUMENTS + 8 * argument), *tests, _DENY, (_RETURN, 0, 0, _ALLOW)],
+        )
+
+    def _only_threads(self, clone: int) -> None:
+        wanted = _CLONE_VM | _CLONE_THREAD
+        self._match(
+            clone,
+            [
+                (_LOAD, 0, 0, _ARGUMENTS),
+                (_AND, 0, 0, wanted | _CLONE_NAMESPACES),
+                (_JUMP_EQUAL, 1, 0, wanted),
+                _DENY,
+                (_RETURN, 0, 0, _ALLOW),
+            ],
+        )
+
+    def _socketpair(self, number: int) -> None:
+        """Stream pairs of AF_UNIX, which asyncio and multiprocessing use inside one process."""
+        self._match(
+            number,
+            [
+                (_LOAD, 0, 0, _ARGUMENTS),
+                (_JUMP_EQUAL, 0, 3, 1),
+                (_LOAD, 0, 0, _ARGUMENTS + 8),
+                (_AND, 0, 0, 0xF),
+                (_JUMP_EQUAL, 1, 0, 1),
+                _DENY,
+                (_RETURN, 0, 0, _ALLOW),
+            ],
+        )
+
+    def _search(self, ranges: Sequence[tuple[int, int]]) -> None:
+        """Allow the numbers in ``ranges`` (sorted, first and last), by binary search."""
+        if not ranges:
+            self._code.append(_DENY)
+        elif len(ranges) == 1:
+            first, last = ranges[0]
+            self._code += [
+                (_JUMP_AT_LEAST, 0, 2, first),
+                (_JUMP_AT_LEAST, 1, 0, last + 1),
+                (_RETURN, 0, 0, _ALLOW),
+                _DENY,
+            ]
+        else:
+            middle = len(ranges) // 2
+            at = len(self._code)
+            self._code.append((_JUMP_AT_LEAST, 0, 0, ranges[middle][0]))
+            self._search(ranges[:middle])
+            # at least: over the lower half; the halves stay far below the 255 that a jump can reach
+            self._code[at] = (_JUMP_AT_LEAST, len(self._code) - at - 1, 0, ranges[middle][0])
+            self._search(ranges[middle:])
+
+
+_DENY = (_RETURN, 0, 0, _ERRNO | errno.EPERM)
+
+
+def _ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Neighbouring numbers joined: sorted (first, last)."""
+    found: list[tuple[int, int]] = []
+    for number in sorted(set(numbers)):
+        if found and number == found[-1][1] + 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found

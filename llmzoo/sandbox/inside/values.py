@@ -1,0 +1,154 @@
+"""Plain data as text, and back: the only thing that ever crosses the wall of the sandbox.
+
+Values of exactly these types cross: None, bool, int, float, complex, str, bytes, list, tuple, dict,
+set and frozenset, nested. An instance of a subclass crosses as what it holds, so that no ``__eq__``
+of its own comes along. JSON carries them; what JSON lacks stands in a list that begins with a tag.
+Reading builds builtin objects and nothing else.
+
+This module is used on both sides of the wall and imports the standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+MAX_DEPTH = 100
+MAX_CHARS = 8_000_000  # of the text of one value
+_DECIMAL_DIGITS = 4_000  # Python refuses to read or write longer integers in decimal
+_COLLIDING = 64  # from this many keys on, half of them must differ in their hashes
+
+Extend = Callable[[Any], list[Any] | None]
+
+
+class NotData(ValueError):
+    """A value that is not plain data, or a text that does not hold plain data; says why."""
+
+
+def dumps(value: Any, extend: Extend | None = None) -> str:
+    """The text of a value.
+
+    ``extend`` may give a tagged list for an object that is not plain data, or None. Raises
+    :class:`NotData` for any other object, a cycle, more than 100 levels or 8,000,000 characters.
+    """
+    text = json.dumps(_pack(value, MAX_DEPTH, extend), separators=(",", ":"))
+    if len(text) > MAX_CHARS:
+        raise NotData(f"a value of {len(text)} characters; at most {MAX_CHARS} cross")
+    return text
+
+
+def loads(text: str, extend: Callable[[list[Any]], Any] | None = None) -> Any:
+    """The value of a text; raises :class:`NotData` for anything that :func:`dumps` does not write.
+
+    ``extend`` reads the tagged lists that its counterpart wrote, and raises :class:`NotData` for
+    those that it does not know.
+    """
+    if len(text) > MAX_CHARS:
+        raise NotData(f"a value of {len(text)} characters; at most {MAX_CHARS} cross")
+    try:
+        packed = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise NotData(f"not a value: {type(error).__name__}") from None
+    return _unpack(packed, MAX_DEPTH, extend)
+
+
+def _pack(value: Any, depth: int, extend: Extend | None) -> Any:
+    kind = type(value)
+    if value is None or kind is bool or kind is str or kind is float:
+        return value
+    if kind is int:
+        return value if value.bit_length() < 3 * _DECIMAL_DIGITS else ["i", hex(value)]
+    if depth == 0:
+        raise NotData(f"more than {MAX_DEPTH} levels, or a cycle")
+    if kind is list:
+        return ["l", *[_pack(item, depth - 1, extend) for item in value]]
+    if kind is tuple:
+        return ["t", *[_pack(item, depth - 1, extend) for item in value]]
+    if kind is dict:
+        packed: list[Any] = ["d"]
+        for key, item in value.items():
+            packed.append(_pack(key, depth - 1, extend))
+            packed.append(_pack(item, depth - 1, extend))
+        return packed
+    if kind is set or kind is frozenset:
+        return ["s" if kind is set else "z", *[_pack(item, depth - 1, extend) for item in value]]
+    if kind is bytes:
+        return ["b", value.hex()]
+    if kind is complex:
+        return ["c", value.real, value.imag]
+    if extend is not None:
+        extended = extend(value)
+        if extended is not None:
+            return extended
+    return _pack(_cast_down(value), depth - 1, extend)
+
+
+_BASES = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)
+
+
+def _cast_down(value: Any) -> Any:
+    """What an instance of a subclass of a builtin holds, read by the builtin's own methods."""
+    for base in _BASES:
+        if isinstance(value, base):
+            if base is int:
+                return int.__index__(value)
+            if base is float:
+                return float.__float__(value)
+            if base is complex:
+                return complex(
+                    complex.real.__get__(value),  # type: ignore[attr-defined]
+                    complex.imag.__get__(value),  # type: ignore[attr-defined]
+                )
+            if base is str:
+                return str.__str__(value)[:]  if type(str.__str__(value)) is str else "".join(str.__iter__(value))
+            if base is bytes:
+                return bytes.__getitem__(value, slice(None)) if False else b"".join([memoryview(value).tobytes()])
+            if base is dict:
+                return dict(dict.items(value))
+            return base(base.__iter__(value))  # type: ignore[attr-defined]
+    if isinstance(value, bytearray):
+        return memoryview(value).tobytes()
+    raise NotData(f"an object of type {type(value).__name__!r} is not plain data")
+
+
+def _unpack(packed: Any, depth: int, extend: Callable[[list[Any]], Any] | None) -> Any:
+    if not isinstance(packed, list):
+        if isinstance(packed, dict):
+            raise NotData("not a value: a JSON object")
+        return packed
+    if depth == 0:
+        raise NotData(f"more than {MAX_DEPTH} levels")
+    if not packed or not isinstance(packed[0], str):
+        raise NotData("not a value: a list without a tag")
+    tag, count = packed[0], len(packed)
+    if tag in ("l", "t", "s", "z", "d"):
+        items = [_unpack(item, depth - 1, extend) for item in packed[1:]]
+        if tag == "l":
+            return items
+        if tag == "t":
+            return tuple(items)
+        keys = items[::2] if tag == "d" else items
+        try:
+            hashes = {hash(key) for key in keys}
+        except TypeError as error:
+            raise NotData(f"not a value: {error}") from None
+        if len(keys) >= _COLLIDING and len(hashes) * 2 < len(keys):
+            raise NotData("keys chosen to collide")
+        if tag == "d":
+            if len(keys) * 2 != len(items):
+                raise NotData("not a value: a key without its item")
+            return dict(zip(keys, items[1::2], strict=True))
+        return set(items) if tag == "s" else frozenset(items)
+    try:
+        if tag == "i" and count == 2:
+            return int(packed[1], 16)
+        if tag == "b" and count == 2:
+            return bytes.fromhex(packed[1])
+        if tag == "c" and count == 3:
+            return complex(packed[1], packed[2])
+    except (TypeError, ValueError):
+        raise NotData(f"not a value: {tag!r} with wrong contents") from None
+    if extend is not None:
+        return extend(packed)
+    raise NotData(f"not a value: tag {tag[:20]!r}")

@@ -1,0 +1,413 @@
+"""The fork server: confined once, it forks a confined child for each run and sees it off.
+
+It talks to the host over a SEQPACKET socket, one message a job. Programs and tests come as file
+descriptors that it hands on unread: its memory is what every later child starts from. The order of
+the steps matters; each function says why.
+"""
+
+from __future__ import annotations
+
+import array
+import gc
+import importlib
+import json
+import os
+import random
+import resource
+import select
+import signal
+import socket
+import sys
+import time
+from typing import Any
+
+from . import candidate, confine, library, program, shared, tester
+from .channel import Channel
+from .seccomp import Filter
+
+_SCRATCH_MB = 16
+_SCRATCH_FILES = 4096
+_OPEN_FILES = 256
+_THREADS = 64
+_FIRST_PRIVATE_USER = 1_879_048_192  # far above what machines hand out
+_SOURCES = 3  # the first descriptor of a child after the three standard ones
+_LOOK_EVERY_S = 0.05  # how often a scratch folder without a size of its own is measured
+
+
+def main(control: int) -> None:
+    """Begin with the settings that the host sends; ends when the host's end closes."""
+    host = socket.socket(fileno=control)
+    settings = json.loads(host.recv(65536))
+    try:
+        server = _Zygote(host, settings)
+    except BaseException as error:
+        host.send(json.dumps({"failed": f"{type(error).__name__}: {error}"}).encode())
+        os._exit(1)
+    server.serve()
+    os._exit(0)
+
+
+class _Zygote:
+    def __init__(self, host: socket.socket, settings: dict[str, Any]):
+        self.host = host
+        self.level: int = settings["level"]
+        self.processes: bool = settings["processes"]
+        self.scratch: str | None = None
+        notes = _preload(settings["preload"])
+        if self.level:
+            notes |= self._confine(settings)
+        sys.path_importer_cache.clear()
+        gc.collect()
+        gc.freeze()  # children do not touch what they share with the zygote to count its references
+        gc.disable()
+        host.send(json.dumps({"ready": notes}).encode())
+
+    def _confine(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """Everything that lasts for all runs, outside in; what needs powers before they are dropped."""
+        notes: dict[str, Any] = {}
+        folder: str = settings["folder"]
+        self.filter = Filter(self.level, processes=self.processes)
+        packages = library.packages(settings["preload"])
+        readable = [*library.shared_libraries(), *packages]
+        finder = library.IndexedFinder() if self.level == 2 else None
+        user: int | None = None
+        if os.geteuid() == 0 and settings["private_user"] is not None:
+            user = _FIRST_PRIVATE_USER + settings["private_user"]
+        if self.level >= 3:
+            confine.new_namespaces()
+            if not _maps_other_users():
+                user = None  # in a user namespace of its own, root is nobody outside it
+            visible = [*library.folders(), *readable]
+            self.scratch = confine.new_root(
+                folder, _outermost(visible), library.hidden(), _SCRATCH_MB, run_files=self.processes
+            )
+            self._become_first_process()
+        elif self.level == 2:
+            self.scratch = folder
+            if user is not None and not _reachable(folder, user):
+                user = None
+            if user is not None:
+                os.chown(folder, user, user)
+            os.chdir(folder)
+        threads = _THREADS if user is not None or self.level >= 3 else _threads_of_user() + _THREADS
+        confine.drop_privileges(user)
+        confine.lock_down()
+        if self.level >= 2:
+            # with a root of one's own what third parties have beside the library is hidden already
+            own = library.folders() if self.level >= 3 else library.entries()
+            allowed = [*own, *readable]
+            try:
+                notes["landlock"] = confine.landlock(
+                    allowed, self.scratch, run_files=self.processes
+                )
+            except OSError as error:
+                if self.level < 3:
+                    raise
+                notes["landlock_missing"] = str(error)
+        if finder is not None:
+            sys.meta_path[:] = [*sys.meta_path[:2], finder]  # type: ignore[list-item]
+        sys.path[:] = [p for p in sys.path if "-packages" not in p]
+        for which, value in (
+            (resource.RLIMIT_NOFILE, _OPEN_FILES),
+            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_MEMLOCK, 0),
+            (resource.RLIMIT_MSGQUEUE, 0),
+            (resource.RLIMIT_NPROC, threads),
+            (resource.RLIMIT_STACK, 8 << 20),
+        ):
+            confine.limit(which, value)
+        notes["private_user"] = user is not None
+        return notes
+
+    def _become_first_process(self) -> None:
+        """Fork into the pid namespace as its first process, whose end is the end of all in it.
+
+        The outer process waits; it dies with the inner one, and the inner one with it.
+        """
+        child = os.fork()
+        if child:
+            self.host.close()
+            os.waitpid(child, 0)
+            os._exit(0)
+        os.setsid()
+
+    def serve(self) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        while True:
+            try:
+                message, ancillary, _, _ = self.host.recvmsg(65536, socket.CMSG_SPACE(32 * 4))
+            except InterruptedError:
+                continue
+            if not message:
+                return
+            if message == b"stop":
+                continue  # of a job that has ended by itself meanwhile
+            fds = array.array("i")
+            for level, kind, data in ancillary:
+                if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                    fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
+            job = json.loads(message)
+            report = self._run(job, list(fds))
+            try:
+                self.host.send(json.dumps(report).encode())
+            except OSError:
+                return
+
+    def _run(self, job: dict[str, Any], fds: list[int]) -> dict[str, Any]:
+        """One job: fork its child or children, wait for the first of them, the deadline or the host.
+
+        The last child forked (the tester, where there are two) is the one whose end is reported.
+        """
+        started = time.monotonic()
+        children: list[int] = []
+        if job["kind"] == "separate":
+            # stdin out err | candidate's program | tester's tests | host's channel to the tester
+            std, (source, tests, channel) = fds[:3], fds[3:]
+            near, far = socket.socketpair()
+            children.append(self._fork(job, "serve", [*std, source, near.fileno()]))
+            children.append(self._fork(job, "test", [*std, tests, channel, far.fileno()]))
+            near.close()
+            far.close()
+        else:
+            children.append(self._fork(job, job["kind"], fds))
+        for fd in fds:
+            os.close(fd)
+        ending = self._wait(children, started + job["wall_s"])
+        report = {"ending": ending, "peak_kb": 0, "cpu_s": 0.0, "status": None}
+        for child in children:
+            try:
+                os.kill(child, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        for child in children:
+            _, status, used = os.wait4(child, 0)
+            report["status"] = status
+            report["peak_kb"] = max(report["peak_kb"], used.ru_maxrss)  # type: ignore[type-var]
+            report["cpu_s"] += used.ru_utime + used.ru_stime  # type: ignore[operator]
+        if self.processes:
+            self._kill_all()
+        report["seconds"] = time.monotonic() - started
+        report["clean"] = self._clean()
+        return report
+
+    def _wait(self, children: list[int], deadline: float) -> str:
+        """How the run ended: "ended", "timeout", "stopped" (by the host) or "disk"."""
+        last = os.pidfd_open(children[-1])
+        measure = self.level == 2
+        try:
+            poll = select.poll()
+            poll.register(last, select.POLLIN)
+            poll.register(self.host, select.POLLIN)
+            while True:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return "timeout"
+                wait = min(left, _LOOK_EVERY_S) if measure else left
+                events = dict(poll.poll(wait * 1000 + 1))
+                if last in events:
+                    return "ended"
+                if events:
+                    self.host.recv(16)  # "stop", or nothing: the host is gone
+                    return "stopped"
+                if measure and self._too_much():
+                    return "disk"
+        finally:
+            os.close(last)
+
+    def _too_much(self) -> bool:
+        """Whether the scratch folder, where it has no size of its own, has grown beyond its share."""
+        files = size = 0
+        for folder, _, names in os.walk(self.scratch or "."):
+            for name in names:
+                files += 1
+                try:
+                    size += os.lstat(os.path.join(folder, name)).st_blocks * 512
+                except OSError:
+                    continue
+            if files > _SCRATCH_FILES or size > _SCRATCH_MB << 20:
+                return True
+        return False
+
+    def _kill_all(self) -> None:
+        """Every process that the run has left in the namespace."""
+        while True:
+            try:
+                os.kill(-1, signal.SIGKILL)
+                os.waitpid(-1, 0)
+            except (ProcessLookupError, ChildProcessError):
+                return
+
+    def _clean(self) -> bool:
+        """Empty the scratch folder for the next run; False where that fails, and this zygote is spent."""
+        if self.scratch is None:
+            return True
+        try:
+            if not os.listdir(self.scratch):
+                return True
+            return _empty(self.scratch)
+        except (OSError, RecursionError):
+            return False
+
+    def _fork(self, job: dict[str, Any], kind: str, fds: list[int]) -> int:
+        child = os.fork()
+        if child:
+            return child
+        try:
+            self._enter(job, fds)
+            _PLAYS[kind](job)
+        except BaseException as error:
+            os.write(2, f"{type(error).__name__}: {error}"[:500].encode("utf-8", "replace"))
+            os._exit(program.RAISED)
+        os._exit(program.ENDED)
+
+    def _enter(self, job: dict[str, Any], fds: list[int]) -> None:
+        """Become a child's surroundings: its descriptors in order from 0 and no others, its limits,
+        and last the filter, which forbids most of what came before it."""
+        # first out of the way of the numbers wanted
+        high = [os.dup2(fd, 200 + i) for i, fd in enumerate(fds)]
+        for i, fd in enumerate(high):
+            os.dup2(fd, i)
+        os.closerange(len(fds), _OPEN_FILES)
+        if not self.level:
+            return
+        confine.die_with_parent()
+        cpu = max(1, int(job["cpu_s"] + 0.999))
+        memory = job["memory_mb"] << 20
+        for which, value in (
+            (resource.RLIMIT_AS, memory),
+            (resource.RLIMIT_DATA, memory),
+            (resource.RLIMIT_FSIZE, job["file_kb"] << 10),
+            (resource.RLIMIT_CPU, cpu),
+        ):
+            confine.limit(which, value)
+        confine.install(self.filter.for_process(os.getpid()))
+
+
+def _source() -> dict[str, Any]:
+    """What the host wrote for this child: a JSON object in the first descriptor after the standard ones."""
+    parts = []
+    offset = 0
+    while part := os.pread(_SOURCES, 1 << 20, offset):
+        parts.append(part)
+        offset += len(part)
+    os.close(_SOURCES)
+    return json.loads(b"".join(parts))
+
+
+def _channel(fd: int) -> Channel:
+    return Channel(socket.socket(fileno=fd))
+
+
+def _play_run(job: dict[str, Any]) -> None:
+    ending = program.run(_source()["source"])
+    os._exit(ending)
+
+
+def _play_serve(job: dict[str, Any]) -> None:
+    given = _source()
+    candidate.serve(_channel(4), given["source"], prelude=given["prelude"])
+
+
+def _play_test(job: dict[str, Any]) -> None:
+    given = _source()
+    tester.judge(
+        _channel(4),
+        _channel(5),
+        given["tests"],
+        entry_point=given["entry_point"],
+        prelude=given["prelude"],
+    )
+
+
+def _play_shared(job: dict[str, Any]) -> None:
+    given = _source()
+    shared.judge_shared(
+        _channel(4), given["source"], given["tests"], given["entry_point"], given["prelude"]
+    )
+
+
+def _play_session(job: dict[str, Any]) -> None:
+    program.serve_session(_channel(4))
+
+
+_PLAYS = {
+    "run": _play_run,
+    "data": _play_serve,
+    "serve": _play_serve,
+    "test": _play_test,
+    "shared": _play_shared,
+    "session": _play_session,
+}
+
+
+def _preload(names: list[str]) -> dict[str, Any]:
+    """Import what programs are likely to want; what is not installed is left out and named."""
+    missing = []
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            missing.append(name)
+    random.seed(0)  # chance falls alike in every run
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed(0)
+    return {"not_installed": missing} if missing else {}
+
+
+def _maps_other_users() -> bool:
+    """Whether this user namespace knows more users than this one: only then can another be become."""
+    with open("/proc/self/uid_map") as file:
+        lines = file.read().splitlines()
+    return len(lines) > 1 or int(lines[0].split()[2]) > 1
+
+
+def _reachable(folder: str, user: int) -> bool:
+    """Whether ``user`` may read the library and reach ``folder``: not where Python lies in a home."""
+    os.seteuid(user)
+    try:
+        for path in (*library.folders(), os.path.dirname(folder)):
+            os.stat(path)
+        return True
+    except OSError:
+        return False
+    finally:
+        os.seteuid(0)
+
+
+def _threads_of_user() -> int:
+    """How many threads this user runs now: they count against its limit of processes."""
+    total = 0
+    try:
+        for entry in os.scandir("/proc"):
+            if entry.name.isdigit() and entry.stat().st_uid == os.getuid():
+                total += len(os.listdir(f"{entry.path}/task"))
+    except OSError:
+        pass
+    return total
+
+
+def _outermost(paths: list[str]) -> list[str]:
+    """Without paths that lie below others of the list."""
+    kept: list[str] = []
+    for path in sorted(set(paths)):
+        if not any(path.startswith(f"{k}/") for k in kept):
+            kept.append(path)
+    return kept
+
+
+def _empty(folder: str) -> bool:
+    """Remove all that is in a folder, also what was made deep or unreadable on purpose."""
+    for _ in range(2):
+        for path, folders, files in os.walk(folder, topdown=False):
+            for name in files:
+                os.unlink(os.path.join(path, name))
+            for name in folders:
+                inner = os.path.join(path, name)
+                if os.path.islink(inner):
+                    os.unlink(inner)
+                    continue
+                os.chmod(inner, 0o700)
+                os.rmdir(inner)
+        if not os.listdir(folder):
+            return True
+    return False

@@ -1,0 +1,83 @@
+"""What a sandbox is asked for and what it answers: frozen records, no behaviour beyond views."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Isolation = Literal["data", "separate", "shared"]
+
+# passed: every test ran and passed. failed: every test could be judged, some did not pass.
+# error: the program did not load, or no test could be run. timeout, memory, output: a limit.
+# blocked: stopped at something that the sandbox forbids. sandbox_error: our own fault, twice.
+STATUSES = ("passed", "failed", "error", "timeout", "memory", "output", "blocked", "sandbox_error")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one run may use: seconds of wall clock and of processor time, megabytes of address
+    space, kilobytes of the largest file, and kilobytes of standard output and of standard error."""
+
+    wall_s: float = 5.0
+    cpu_s: float = 5.0
+    memory_mb: int = 1024
+    file_kb: int = 4096
+    output_kb: int = 256
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A program that was run: ``status`` is "passed" where it came to its end without an exception.
+
+    That it did so proves nothing about what it computed; see :class:`Verdict`.
+    """
+
+    status: str
+    stdout: str = ""
+    stderr: str = ""
+    seconds: float = 0.0
+    peak_mb: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseResult:
+    """One test of a verdict. ``got``: what came back (a repr, or the output), cut to a few hundred
+    characters. ``error``: why it did not pass; "not reached" where it never ran."""
+
+    passed: bool
+    got: str = ""
+    error: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What the harness saw of a program's tests. ``stderr``: what the program wrote there, cut."""
+
+    status: str
+    passed: int
+    total: int
+    cases: tuple[CaseResult, ...] = ()
+    isolation: Isolation = "data"
+    level: int = 0
+    seconds: float = 0.0
+    error: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.status == "passed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """How a sandbox confines: ``level`` 3, 2, 1 or 0 (not at all), the layers that are on, and what
+    is missing with the reason."""
+
+    level: int
+    layers: tuple[str, ...] = ()
+    missing: dict[str, str] = field(default_factory=dict)

@@ -1,0 +1,137 @@
+"""A program run once by a worker: its descriptors, its limits, and what became of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from contextlib import AbstractContextManager
+from typing import Any
+
+from llmzoo.sandbox.inside.channel import Channel
+from llmzoo.sandbox.inside.program import FORBIDDEN, NO_MEMORY
+from llmzoo.sandbox.results import Limits, Run
+from llmzoo.sandbox.worker import GRACE_S, JobReport, Worker
+
+CUT = "\n[cut]"
+_SIGSYS, _SIGXCPU, _SIGKILL, _SIGXFSZ = -31, -24, -9, -25
+
+
+def memory_file(content: str = "") -> int:
+    """A descriptor of an anonymous file in memory with this content, at its beginning."""
+    fd = os.memfd_create("llmzoo", os.MFD_CLOEXEC)
+    data = content.encode("utf-8", "surrogatepass")
+    while data:
+        data = data[os.write(fd, data) :]
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
+class Streams(AbstractContextManager["Streams"]):
+    """Standard input, output and error of a run, as files in memory that its limits bound."""
+
+    def __init__(self, stdin: str = ""):
+        self.fds = [memory_file(stdin), memory_file(), memory_file()]
+
+    def __exit__(self, *_: object) -> None:
+        for fd in self.fds:
+            os.close(fd)
+
+    def read(self, which: int, limit_kb: int) -> tuple[str, bool]:
+        """What the run wrote to 1 or 2, cut to a limit and marked where it was cut."""
+        limit = limit_kb << 10
+        data = os.pread(self.fds[which], limit + 1, 0)
+        if len(data) <= limit:
+            return data.decode("utf-8", "replace"), False
+        return data[:limit].decode("utf-8", "replace") + CUT, True
+
+
+class Job(AbstractContextManager["Job"]):
+    """A job of a worker while it runs: streams, what its children are given to read, and channels.
+
+    ``given``: a JSON object for each child. ``channel``: whether the host talks to the last child.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
+        kind: str,
+        limits: Limits,
+        *given: dict[str, Any],
+        stdin: str = "",
+        channel: bool = True,
+    ):
+        self.worker = worker
+        self.limits = limits
+        self.streams = Streams(stdin)
+        sources = [memory_file(json.dumps(text)) for text in given]
+        fds = [*self.streams.fds, *sources]
+        far = None
+        if channel:
+            near, far = socket.socketpair()
+            # the zygote ends the run before this; then the other end closes
+            near.settimeout(limits.wall_s + GRACE_S)
+            self.channel = Channel(near)
+            fds.append(far.fileno())
+        self._channel = channel
+        self._report: JobReport | None = None
+        try:
+            worker.start(kind, limits, fds)
+        finally:
+            for fd in sources:
+                os.close(fd)
+            if far is not None:
+                far.close()
+
+    def __exit__(self, *_: object) -> None:
+        if self._channel:
+            self.channel.close()
+        self.streams.__exit__()
+
+    def end(self) -> JobReport:
+        """Stop the children and see how they ended."""
+        self.worker.stop()
+        return self.wait()
+
+    def hang_up(self) -> JobReport:
+        """Close the channel and see how the children end, or had ended."""
+        self.channel.close()
+        return self.wait()
+
+    def wait(self) -> JobReport:
+        """See how the children ended when they end by themselves or at their limits."""
+        if self._report is None:
+            self._report = self.worker.report()
+        return self._report
+
+
+def ending(report: JobReport, limits: Limits) -> str:
+    """The status of a run that did not come to a good end by itself, or "passed"."""
+    code = report.exit_code
+    if report.ending == "timeout" or code == _SIGXCPU:
+        return "timeout"
+    if report.ending == "disk" or code == _SIGXFSZ:
+        return "output"
+    if code == _SIGKILL and report.ending == "ended":
+        return "timeout" if report.cpu_s >= 0.9 * limits.cpu_s else "memory"
+    if code in (_SIGSYS, FORBIDDEN):
+        return "blocked"
+    if code == NO_MEMORY:
+        return "memory"
+    return "passed" if code == 0 else "error"
+
+
+def run(worker: Worker, code: str, stdin: str, limits: Limits) -> Run:
+    """Run a program to its end."""
+    with Job(worker, "run", limits, {"source": code}, stdin=stdin, channel=False) as job:
+        report = job.wait()
+        stdout, cut = job.streams.read(1, limits.output_kb)
+        stderr, cut_too = job.streams.read(2, limits.output_kb)
+    status = ending(report, limits)
+    return Run(
+        status="output" if (cut or cut_too) and status in ("passed", "error") else status,
+        stdout=stdout,
+        stderr=stderr,
+        seconds=report.seconds,
+        peak_mb=report.peak_kb / 1024,
+    )

@@ -1,0 +1,77 @@
+"""An interpreter that keeps its state: what a tool-using agent works with through an episode."""
+
+from __future__ import annotations
+
+import time
+
+from llmzoo.sandbox.inside.channel import Closed
+from llmzoo.sandbox.inside.program import ENDED, FORBIDDEN, NO_MEMORY
+from llmzoo.sandbox.inside.values import NotData
+from llmzoo.sandbox.results import Limits, Run
+from llmzoo.sandbox.running import CUT, Job
+from llmzoo.sandbox.worker import Worker
+
+_STATUS = {ENDED: "passed", NO_MEMORY: "memory", FORBIDDEN: "blocked"}
+_LIFETIME_S = 86_400.0
+
+
+class Session:
+    """``run`` executes code in the same names each time, and shows a last expression's value.
+
+    A run beyond its limits ends the session: ``alive`` is false then, and later runs say "error".
+    The processor time and the memory of its limits hold for the whole session, the wall clock for
+    each run.
+    """
+
+    def __init__(self, worker: Worker, limits: Limits = Limits()):
+        self._limits = limits
+        self._worker = worker
+        lasting = Limits(
+            wall_s=_LIFETIME_S,
+            cpu_s=max(60.0, limits.cpu_s * 20),
+            memory_mb=limits.memory_mb,
+            file_kb=limits.file_kb,
+            output_kb=limits.output_kb,
+        )
+        self._job = Job(worker, "session", lasting, {})
+        self.alive = True
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def run(self, code: str, stdin: str = "") -> Run:
+        if not self.alive:
+            return Run(status="error", stderr="the session has ended")
+        started = time.monotonic()
+        self._job.channel.socket.settimeout(self._limits.wall_s)
+        try:
+            self._job.channel.send(["run", code, stdin])
+            ended, stdout, stderr = self._job.channel.receive()
+            if not (isinstance(ended, int) and isinstance(stdout, str) and isinstance(stderr, str)):
+                raise NotData("an answer of another form")
+        except TimeoutError:
+            self.close()
+            return Run(status="timeout", seconds=time.monotonic() - started)
+        except (Closed, NotData, ValueError, TypeError) as error:
+            self.close()
+            return Run(
+                status="error", stderr=f"the session ended: {type(error).__name__}: {error}"
+            )
+        limit = self._limits.output_kb << 10
+        cut = len(stdout) > limit or len(stderr) > limit
+        return Run(
+            status="output" if cut else _STATUS.get(ended, "error"),
+            stdout=stdout[:limit] + CUT * (len(stdout) > limit),
+            stderr=stderr[:limit] + CUT * (len(stderr) > limit),
+            seconds=time.monotonic() - started,
+        )
+
+    def close(self) -> None:
+        """End the interpreter and its worker."""
+        if self.alive:
+            self.alive = False
+            self._job.__exit__()
+            self._worker.close()

@@ -1,0 +1,191 @@
+"""One zygote, seen from the host: start it, give it a job with its descriptors, take its report."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import itertools
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from llmzoo.errors import SandboxError
+from llmzoo.sandbox.results import Limits
+
+_START_S = 30.0  # a first start may have to read the library from a cold disk
+GRACE_S = 3.0  # beyond a run's own limit, before its zygote counts as stuck
+# nothing of ours; hashes alike in every run, so that a program that orders by them is judged alike
+_ENVIRONMENT = {
+    "LANG": "C.UTF-8",
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
+_BOOT = (
+    "import sys; sys.path[:] = [p for p in sys.path if p]; sys.path.insert(0, {folder!r}); "
+    "from inside.zygote import main; del sys.path[0]; main({fd})"
+)
+_numbers = itertools.count()
+_workers: weakref.WeakSet[Worker] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for worker in list(_workers):
+        worker.close()
+
+
+class Broken(Exception):
+    """The zygote is gone or stuck: our own fault, or the machine's."""
+
+
+class CannotConfine(SandboxError):
+    """The machine does not offer a level; the text says what is missing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobReport:
+    """What the zygote saw of a job. ``ending``: "ended", "timeout", "stopped" or "disk";
+    ``status``: the wait status; ``clean``: the scratch folder is empty again."""
+
+    ending: str
+    status: int
+    seconds: float
+    cpu_s: float
+    peak_kb: int
+    clean: bool
+
+    @property
+    def exit_code(self) -> int:
+        """As of ``subprocess``: negative for a signal."""
+        return os.waitstatus_to_exitcode(self.status)
+
+
+class Worker:
+    """A running zygote. Not thread-safe: one job at a time.
+
+    Raises :class:`CannotConfine` where the machine does not offer ``level``.
+    """
+
+    def __init__(self, level: int, preload: Sequence[str], *, processes: bool):
+        self.level = level
+        self.healthy = True  # may take another job
+        self._pid = os.getpid()
+        self._folder = Path(tempfile.mkdtemp(prefix="llmzoo-sandbox-"))
+        self._process: subprocess.Popen[bytes] | None = None
+        near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control = near
+        inside = Path(__file__).resolve().parent
+        try:
+            with far:
+                self._process = subprocess.Popen(
+                    [
+                        *(sys.executable, "-s", "-X", "utf8", "-c"),
+                        _BOOT.format(folder=str(inside), fd=far.fileno()),
+                    ],
+                    pass_fds=[far.fileno()],
+                    env=_ENVIRONMENT,
+                    cwd="/",
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
+            settings = {
+                "level": level,
+                "processes": processes,
+                "preload": list(preload),
+                "folder": str(self._folder),
+                "private_user": (os.getpid() * 64 + next(_numbers)) % (1 << 20),
+            }
+            self._send(settings)
+            self.notes = self._started()
+            _workers.add(self)
+        except BaseException:
+            self.close()
+            raise
+
+    def start(self, kind: str, limits: Limits, fds: Sequence[int]) -> None:
+        """Begin a job of the zygote's ``kind``; ``fds`` become the child's, in order from 0."""
+        self.healthy = False
+        job = {
+            "kind": kind,
+            "wall_s": limits.wall_s,
+            "cpu_s": limits.cpu_s,
+            "memory_mb": limits.memory_mb,
+            "file_kb": limits.file_kb,
+        }
+        try:
+            socket.send_fds(self._control, [json.dumps(job).encode()], list(fds))
+        except OSError as error:
+            raise Broken(f"the zygote is gone: {error}") from error
+        self._deadline = time.monotonic() + limits.wall_s + GRACE_S
+
+    def stop(self) -> None:
+        """End the job that runs; its report still comes."""
+        with contextlib.suppress(OSError):
+            self._control.send(b"stop")
+
+    def report(self) -> JobReport:
+        """Wait for the job's end. Raises :class:`Broken` where none comes in time."""
+        report = JobReport(**self._receive(self._deadline - time.monotonic()))
+        self.healthy = report.clean
+        return report
+
+    def close(self) -> None:
+        """End the zygote and all that it started; of another process's, only let go."""
+        self._control.close()
+        self.healthy = False
+        process = self._process
+        if self._pid != os.getpid():
+            if process is not None:
+                process.returncode = 0  # not ours to wait for
+            return
+        if process is not None:
+            # the outer process of a pid namespace takes all of it along; the others die with their parent
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(signal.SIGKILL)
+            process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _started(self) -> dict[str, Any]:
+        try:
+            message = self._receive(_START_S)
+        except Broken as error:
+            raise CannotConfine(f"the sandbox's zygote did not start: {error}") from error
+        if "failed" in message:
+            raise CannotConfine(message["failed"])
+        return message["ready"]
+
+    def _send(self, message: dict[str, Any]) -> None:
+        try:
+            self._control.send(json.dumps(message).encode())
+        except OSError as error:
+            raise Broken(f"the zygote is gone: {error}") from error
+
+    def _receive(self, seconds: float) -> dict[str, Any]:
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        if not poll.poll(max(0.0, seconds) * 1000):
+            raise Broken("the zygote does not answer")
+        try:
+            message = self._control.recv(65536)
+        except OSError as error:
+            raise Broken(f"the zygote is gone: {error}") from error
+        if not message:
+            raise Broken("the zygote is gone")
+        return json.loads(message)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import threading
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, TypeVar
 
 from llmzoo.errors import SandboxError
 from llmzoo.sandbox import judging
-from llmzoo.sandbox.results import Limits, Report, Run, Verdict
+from llmzoo.sandbox.preload import COMMON, LIGHT, suffices
+from llmzoo.sandbox.results import DEFAULT_LIMITS, Limits, Report, Run, Verdict
 from llmzoo.sandbox.running import run
 from llmzoo.sandbox.session import Session
 from llmzoo.sandbox.worker import Broken, CannotConfine, Worker
@@ -26,18 +29,6 @@ LAYERS = {
     1: ("seccomp", "limits"),
     0: (),
 }
-# what programs are likely to import; numpy too, where it is installed
-COMMON = tuple(
-    """
-abc array ast asyncio base64 bisect builtins calendar cmath codecs collections collections.abc
-contextlib copy csv ctypes dataclasses datetime decimal difflib enum errno fractions functools gc
-glob hashlib heapq html inspect io itertools json keyword logging math numbers operator os os.path
-pathlib pprint queue random re reprlib secrets shutil sqlite3 statistics string struct sys tempfile
-textwrap threading time token tokenize traceback types typing unicodedata unittest unittest.mock
-urllib.parse uuid warnings weakref xml.etree.ElementTree zipfile zlib encodings.idna numpy
-numpy.linalg numpy.random
-""".split()
-)
 
 
 class Sandbox:
@@ -66,22 +57,24 @@ class Sandbox:
         *,
         allow_unconfined: bool = False,
     ):
-        if level != "auto" and level not in LEVELS:
+        if level not in ("auto", *LEVELS):
             raise ValueError(f"level must be 'auto', 3, 2 or 1, got {level!r}")
+        fixed = level if isinstance(level, int) else None
         if workers is not None and workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
-        if processes and level not in ("auto", 3):
-            raise ValueError("processes=True needs level 3: only a pid namespace holds them together")
+        if processes and fixed not in (None, 3):
+            raise ValueError(
+                "processes=True needs level 3: only a pid namespace holds them together"
+            )
         self.workers = workers or _processors()
-        self.min_level = level if level != "auto" else min_level
-        self._wanted = LEVELS if level == "auto" else (level,)
-        if processes:
-            self._wanted, self.min_level = (3,), 3
+        self.min_level = 3 if processes else fixed or min_level
+        self._wanted = LEVELS if fixed is None else (fixed,)
         self._preload = tuple(preload)
+        self._light = tuple(name for name in LIGHT if name in self._preload)
         self._processes = processes
         self._allow_unconfined = allow_unconfined
-        self._pid = os.getpid()
-        self._fresh()
+        self._report: Report | None = None
+        self._begin()
 
     def __enter__(self) -> Sandbox:
         return self
@@ -94,8 +87,8 @@ class Sandbox:
         if os.getpid() != self._pid:
             return
         with self._lock:
-            idle, self._idle = self._idle, []
-        for worker in idle:
+            idle, self._idle = self._idle, _no_workers()
+        for worker in chain(*idle.values()):
             worker.close()
 
     @property
@@ -103,15 +96,15 @@ class Sandbox:
         """How programs are confined here; starts a worker where none has started yet."""
         self._own_process()
         if self._report is None:
-            with self._worker():
+            with self._worker(self._light):
                 pass
         assert self._report is not None
         return self._report
 
-    def run(self, code: str, stdin: str = "", limits: Limits = Limits()) -> Run:
+    def run(self, code: str, stdin: str = "", limits: Limits = DEFAULT_LIMITS) -> Run:
         """Run a program. What it reports of itself proves nothing; see the ``check`` methods."""
         try:
-            return self._with_worker(lambda worker: run(worker, code, stdin, limits))
+            return self._with_worker(lambda worker: run(worker, code, stdin, limits), code)
         except Broken as error:
             return Run(status="sandbox_error", stderr=str(error))
 
@@ -121,7 +114,7 @@ class Sandbox:
         tests: str,
         entry_point: str | None = None,
         prelude: str = "",
-        limits: Limits = Limits(),
+        limits: Limits = DEFAULT_LIMITS,
     ) -> Verdict:
         """Judge a program by assert-based tests: ``check(candidate)`` (called with the function
         ``entry_point``), bare asserts, or ``unittest`` classes.
@@ -134,7 +127,10 @@ class Sandbox:
         return self._judge(judging.Tests(code, tests, entry_point, prelude, limits))
 
     def check_calls(
-        self, code: str, cases: Iterable[tuple[str, Sequence[Any], Any]], limits: Limits = Limits()
+        self,
+        code: str,
+        cases: Iterable[tuple[str, Sequence[Any], Any]],
+        limits: Limits = DEFAULT_LIMITS,
     ) -> Verdict:
         """Judge a program by calls: (function, arguments, expected value), floats within 1e-6."""
         return self._judge(judging.Calls(code, tuple(cases), limits))
@@ -143,7 +139,7 @@ class Sandbox:
         self,
         code: str,
         cases: Iterable[tuple[str, str]],
-        limits: Limits = Limits(),
+        limits: Limits = DEFAULT_LIMITS,
         compare: str | judging.Checker = "tokens",
     ) -> Verdict:
         """Judge a program by what it prints: (standard input, expected output), a run each.
@@ -163,27 +159,33 @@ class Sandbox:
         with ThreadPoolExecutor(self.workers) as pool:
             return list(pool.map(self._judge, ready))
 
-    def session(self, limits: Limits = Limits()) -> Session:
+    def session(self, limits: Limits = DEFAULT_LIMITS) -> Session:
         """An interpreter that keeps its names from one piece of code to the next, until closed."""
         self._own_process()
-        return Session(self._start(), limits)
+        return Session(self._start(self._preload), limits)
 
     # Workers
 
     def _judge(self, job: judging.Judged) -> Verdict:
         try:
-            return self._with_worker(job.carry_out)
+            return self._with_worker(job.carry_out, *job.sources)
         except Broken as error:
             return Verdict(status="sandbox_error", passed=0, total=0, error=str(error))
 
-    def _with_worker(self, act: Callable[[Worker], T]) -> T:
-        """``act`` with a worker; once more with a new one where the first breaks."""
+    def _with_worker(self, act: Callable[[Worker], T], *sources: str) -> T:
+        """``act`` with a worker; once more with a new one where the first breaks.
+
+        ``sources``: what it will run, which decides how much the worker should have imported.
+        """
         self._own_process()
+        # at level 1 nothing can be imported later
+        light = self.report.level > 1 and suffices(self._light, *sources)
+        preload = self._light if light else self._preload
         if self._allow_unconfined and self.report.level == 0:
             warnings.warn("running untrusted code without any confinement", stacklevel=4)
         for attempt in (1, 2):
             try:
-                with self._worker() as worker:
+                with self._worker(preload) as worker:
                     return act(worker)
             except Broken:
                 if attempt == 2:
@@ -191,12 +193,13 @@ class Sandbox:
         raise AssertionError("unreachable")
 
     @contextmanager
-    def _worker(self) -> Iterator[Worker]:
+    def _worker(self, preload: tuple[str, ...]) -> Iterator[Worker]:
         """An idle worker, or a new one; it comes back unless it broke."""
         with self._slots:
             with self._lock:
-                worker = self._idle.pop() if self._idle else None
-            worker = worker or self._start()
+                idle = self._idle[preload]
+                worker = idle.pop() if idle else None
+            worker = worker or self._start(preload)
             healthy = False
             try:
                 yield worker
@@ -204,17 +207,17 @@ class Sandbox:
             finally:
                 if healthy:
                     with self._lock:
-                        self._idle.append(worker)
+                        self._idle[preload].append(worker)
                 else:
                     worker.close()
 
-    def _start(self) -> Worker:
+    def _start(self, preload: tuple[str, ...]) -> Worker:
         """A worker at the strongest level that works, tried from the top down once."""
         missing: dict[str, str] = {}
         with self._starting:
             for level in self._levels:
                 try:
-                    worker = Worker(level, self._preload, processes=self._processes)
+                    worker = Worker(level, preload, processes=self._processes)
                 except CannotConfine as error:
                     if self._report is not None:
                         raise Broken(str(error)) from error
@@ -233,20 +236,26 @@ class Sandbox:
     def _own_process(self) -> None:
         """After a fork, let go of the workers of the process that this one came from."""
         if os.getpid() != self._pid:
-            for worker in self._idle:
+            for worker in chain(*self._idle.values()):
                 worker.close()
-            self._pid = os.getpid()
-            self._fresh()
+            self._begin()
 
-    def _fresh(self) -> None:
+    def _begin(self) -> None:
+        """State that belongs to one process."""
+        self._pid = os.getpid()
         self._lock = threading.Lock()
         self._starting = threading.Lock()
         self._slots = threading.BoundedSemaphore(self.workers)
-        self._idle: list[Worker] = []
-        self._levels = tuple(level for level in self._wanted if level >= self.min_level)
+        self._idle = _no_workers()
+        self._levels: tuple[int, ...] = tuple(n for n in self._wanted if n >= self.min_level)
         if self._allow_unconfined:
             self._levels = (*self._levels, 0)
-        self._report: Report | None = None
+        self._report = None
+
+
+def _no_workers() -> dict[tuple[str, ...], list[Worker]]:
+    """Idle workers by what they have imported."""
+    return defaultdict(list)
 
 
 def _report(level: int, notes: Mapping[str, Any], missing: dict[str, str]) -> Report:

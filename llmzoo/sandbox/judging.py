@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from llmzoo.sandbox import literal_asserts
 from llmzoo.sandbox.compare import same, same_output
 from llmzoo.sandbox.inside.channel import Closed
 from llmzoo.sandbox.inside.values import NotData
-from llmzoo.sandbox.results import CaseResult, Isolation, Limits, Verdict
+from llmzoo.sandbox.results import DEFAULT_LIMITS, CaseResult, Isolation, Limits, Verdict
 from llmzoo.sandbox.running import Job, ending, run
 from llmzoo.sandbox.worker import Broken, Worker
 
@@ -27,6 +28,11 @@ _FOUND_STATUSES = {"MemoryError": "memory", "PermissionError": "blocked"}
 
 class Judged(Protocol):
     """Something that a worker can judge."""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The texts that will run, to choose a worker by what they import."""
+        ...
 
     def carry_out(self, worker: Worker) -> Verdict: ...
 
@@ -45,7 +51,11 @@ class Calls:
 
     code: str
     cases: Sequence[tuple[str, Sequence[Any], Any]]
-    limits: Limits = Limits()
+    limits: Limits = DEFAULT_LIMITS
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return (self.code,)
 
     def carry_out(self, worker: Worker) -> Verdict:
         asked = [
@@ -54,7 +64,7 @@ class Calls:
                 name,
                 tuple(args),
                 {},
-                lambda got, expected=expected: same(expected, got),
+                partial(same, expected),
             )
             for name, args, expected in self.cases
         ]
@@ -68,7 +78,11 @@ class Stdio:
     code: str
     cases: Sequence[tuple[str, str]]
     compare: str | Checker = "tokens"
-    limits: Limits = Limits()
+    limits: Limits = DEFAULT_LIMITS
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return (self.code,)
 
     def carry_out(self, worker: Worker) -> Verdict:
         started = time.monotonic()
@@ -108,7 +122,11 @@ class Tests:
     tests: str
     entry_point: str | None = None
     prelude: str = ""
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = DEFAULT_LIMITS
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return self.code, self.tests, self.prelude
 
     def carry_out(self, worker: Worker) -> Verdict:
         cases = literal_asserts.as_calls(self.tests, self.entry_point)
@@ -119,7 +137,7 @@ class Tests:
                     case.function,
                     case.args,
                     case.kwargs,
-                    lambda got, case=case: literal_asserts.matches(case, got),
+                    partial(literal_asserts.matches, case),
                 )
                 for case in cases
             ]
@@ -152,14 +170,14 @@ class Tests:
             for name, passed, error in found["cases"]
         ]
         status = ending(report, self.limits)
-        error = found.get("error") or ""
+        trouble = found.get("error") or ""
         if status == "passed":
             # a pass: the tester came to its own end, and every test was reached, ran and passed
-            if error or not results or not found.get("calls", 0):
+            if trouble or not results or not found.get("calls", 0):
                 status = "error" if not any(r.passed for r in results) else "failed"
             elif not all(r.passed for r in results):
                 status = _of_errors([r.error for r in results])
-        verdict = _verdict(worker, started, status, results, isolation, error or stderr[-_SHOWN:])
+        verdict = _verdict(worker, started, status, results, isolation, trouble or stderr[-_SHOWN:])
         return verdict, bool(found.get("shared_needed"))
 
 

@@ -30,6 +30,9 @@ class Limits:
                 raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
 
 
+DEFAULT_LIMITS = Limits()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """A program that was run: ``status`` is "passed" where it came to its end without an exception.

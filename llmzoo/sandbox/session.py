@@ -7,7 +7,7 @@ import time
 from llmzoo.sandbox.inside.channel import Closed
 from llmzoo.sandbox.inside.program import ENDED, FORBIDDEN, NO_MEMORY
 from llmzoo.sandbox.inside.values import NotData
-from llmzoo.sandbox.results import Limits, Run
+from llmzoo.sandbox.results import DEFAULT_LIMITS, Limits, Run
 from llmzoo.sandbox.running import CUT, Job
 from llmzoo.sandbox.worker import Worker
 
@@ -23,7 +23,7 @@ class Session:
     each run.
     """
 
-    def __init__(self, worker: Worker, limits: Limits = Limits()):
+    def __init__(self, worker: Worker, limits: Limits = DEFAULT_LIMITS):
         self._limits = limits
         self._worker = worker
         lasting = Limits(
@@ -57,9 +57,7 @@ class Session:
             return Run(status="timeout", seconds=time.monotonic() - started)
         except (Closed, NotData, ValueError, TypeError) as error:
             self.close()
-            return Run(
-                status="error", stderr=f"the session ended: {type(error).__name__}: {error}"
-            )
+            return Run(status="error", stderr=f"the session ended: {type(error).__name__}: {error}")
         limit = self._limits.output_kb << 10
         cut = len(stdout) > limit or len(stderr) > limit
         return Run(

@@ -167,7 +167,9 @@ def landlock(readable: Iterable[str], scratch: str | None, *, run_files: bool) -
     """Only ``readable`` paths may be read and ``scratch`` changed; no TCP, no signals or abstract
     sockets beyond this domain. Returns the version of Landlock's interface that was used."""
     version = _call("landlock_create_ruleset", None, 0, 1)
-    handled = next(rights for v, rights in sorted(_FILE_RIGHTS.items(), reverse=True) if v <= version)
+    handled = next(
+        rights for v, rights in sorted(_FILE_RIGHTS.items(), reverse=True) if v <= version
+    )
     attributes = struct.pack(
         "QQQ", handled, 3 if version >= 4 else 0, 3 if version >= 6 else 0
     )[: 24 if version >= 6 else 16 if version >= 4 else 8]  # fmt: skip

@@ -45,18 +45,18 @@ clock_gettime clock_getres gettimeofday time times getitimer setitimer alarm tim
 timer_settime timer_gettime timer_delete timer_getoverrun getpid getppid gettid getuid geteuid
 getgid getegid getgroups getresuid getresgid getpgrp getpgid getsid getrlimit setrlimit getrusage
 sysinfo uname getrandom getcwd umask arch_prctl fstat ftruncate fsync fdatasync flock fadvise64
-""".split()
+""".split()  # noqa: SIM905
 # with files: what Landlock or a root of its own confines
 _FILES = """
 open openat creat getdents64 getdents chdir fchdir mkdir mkdirat rmdir unlink unlinkat rename
 renameat renameat2 fallocate copy_file_range
-""".split()
+""".split()  # noqa: SIM905
 # with a root of its own: what Landlock does not confine
 _OWN_ROOT = """
 stat lstat newfstatat statx access faccessat readlink readlinkat statfs fstatfs chmod fchmod
 fchmodat utimensat truncate
-""".split()
-_PROCESSES = "fork vfork clone execve setpgid setsid kill tkill tgkill".split()
+""".split()  # noqa: SIM905
+_PROCESSES = "fork vfork clone execve setpgid setsid kill tkill tgkill".split()  # noqa: SIM905
 _ABSENT = ("clone3", "openat2", "io_uring_setup", "faccessat2", "futex_waitv")
 
 

@@ -11,13 +11,14 @@ This module is used on both sides of the wall and imports the standard library o
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 MAX_DEPTH = 100
 MAX_CHARS = 8_000_000  # of the text of one value
 _DECIMAL_DIGITS = 4_000  # Python refuses to read or write longer integers in decimal
-_COLLIDING = 64  # from this many keys on, half of them must differ in their hashes
+_COLLIDING = 64  # so many keys of one table may share a hash; more would make reading quadratic
 
 Extend = Callable[[Any], list[Any] | None]
 
@@ -81,35 +82,37 @@ def _pack(value: Any, depth: int, extend: Extend | None) -> Any:
         extended = extend(value)
         if extended is not None:
             return extended
-    return _pack(_cast_down(value), depth - 1, extend)
+    return _pack(cast_down(value), depth - 1, extend)
 
 
-_BASES = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)
+# How to read what an instance of a subclass holds, past any method that the subclass overrides.
+_READERS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (int, int.__index__),
+    (float, float.__float__),
+    (complex, lambda value: complex(_REAL(value), _IMAGINARY(value))),
+    (str, str.__str__),
+    (bytes, lambda value: bytes.__getitem__(value, slice(None))),
+    (bytearray, lambda value: bytes(bytearray.__getitem__(value, slice(None)))),
+    (list, lambda value: list.__getitem__(value, slice(None))),
+    (tuple, lambda value: tuple.__getitem__(value, slice(None))),
+    (dict, lambda value: dict(dict.items(value))),
+    (set, lambda value: set(set.__iter__(value))),
+    (frozenset, lambda value: frozenset(frozenset.__iter__(value))),
+)
+_REAL = complex.real.__get__  # type: ignore[attr-defined]
+_IMAGINARY = complex.imag.__get__  # type: ignore[attr-defined]
 
 
-def _cast_down(value: Any) -> Any:
-    """What an instance of a subclass of a builtin holds, read by the builtin's own methods."""
-    for base in _BASES:
-        if isinstance(value, base):
-            if base is int:
-                return int.__index__(value)
-            if base is float:
-                return float.__float__(value)
-            if base is complex:
-                return complex(
-                    complex.real.__get__(value),  # type: ignore[attr-defined]
-                    complex.imag.__get__(value),  # type: ignore[attr-defined]
-                )
-            if base is str:
-                return str.__str__(value)[:]  if type(str.__str__(value)) is str else "".join(str.__iter__(value))
-            if base is bytes:
-                return bytes.__getitem__(value, slice(None)) if False else b"".join([memoryview(value).tobytes()])
-            if base is dict:
-                return dict(dict.items(value))
-            return base(base.__iter__(value))  # type: ignore[attr-defined]
-    if isinstance(value, bytearray):
-        return memoryview(value).tobytes()
-    raise NotData(f"an object of type {type(value).__name__!r} is not plain data")
+def cast_down(value: Any) -> Any:
+    """What an instance of a builtin, or of a subclass of one, holds, as the builtin itself.
+
+    A bytearray becomes bytes. Raises :class:`NotData` for any other object.
+    """
+    kind = type(value)  # isinstance would believe a lying __class__
+    for base, read in _READERS:
+        if issubclass(kind, base):
+            return read(value)
+    raise NotData(f"an object of type {kind.__name__!r} is not plain data")
 
 
 def _unpack(packed: Any, depth: int, extend: Callable[[list[Any]], Any] | None) -> Any:
@@ -130,10 +133,10 @@ def _unpack(packed: Any, depth: int, extend: Callable[[list[Any]], Any] | None) 
             return tuple(items)
         keys = items[::2] if tag == "d" else items
         try:
-            hashes = {hash(key) for key in keys}
+            hashes = Counter(map(hash, keys))
         except TypeError as error:
             raise NotData(f"not a value: {error}") from None
-        if len(keys) >= _COLLIDING and len(hashes) * 2 < len(keys):
+        if len(keys) > _COLLIDING and max(hashes.values()) > _COLLIDING:
             raise NotData("keys chosen to collide")
         if tag == "d":
             if len(keys) * 2 != len(items):

@@ -8,6 +8,7 @@ the steps matters; each function says why.
 from __future__ import annotations
 
 import array
+import contextlib
 import gc
 import importlib
 import json
@@ -173,22 +174,20 @@ class _Zygote:
         for fd in fds:
             os.close(fd)
         ending = self._wait(children, started + job["wall_s"])
-        report = {"ending": ending, "peak_kb": 0, "cpu_s": 0.0, "status": None}
         for child in children:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        for child in children:
-            _, status, used = os.wait4(child, 0)
-            report["status"] = status
-            report["peak_kb"] = max(report["peak_kb"], used.ru_maxrss)  # type: ignore[type-var]
-            report["cpu_s"] += used.ru_utime + used.ru_stime  # type: ignore[operator]
+        ends = [os.wait4(child, 0) for child in children]
         if self.processes:
             self._kill_all()
-        report["seconds"] = time.monotonic() - started
-        report["clean"] = self._clean()
-        return report
+        return {
+            "ending": ending,
+            "status": ends[-1][1],
+            "seconds": time.monotonic() - started,
+            "cpu_s": sum(used.ru_utime + used.ru_stime for _, _, used in ends),
+            "peak_kb": max(used.ru_maxrss for _, _, used in ends),
+            "clean": self._clean(),
+        }
 
     def _wait(self, children: list[int], deadline: float) -> str:
         """How the run ended: "ended", "timeout", "stopped" (by the host) or "disk"."""

@@ -1,0 +1,45 @@
+"""Which modules a zygote has imported before any program, and which zygote suits a program.
+
+A fork costs in proportion to what its parent holds: a zygote with everything takes three times as
+long to fork as one with what most programs need. So there are two, the second started on demand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+LIGHT: tuple[str, ...] = tuple(
+    """
+abc array ast bisect builtins cmath collections collections.abc copy dataclasses datetime
+decimal enum fractions functools heapq io itertools math numbers operator random re statistics
+string struct sys textwrap time traceback types typing unittest
+    """.split()  # noqa: SIM905 - a list of names reads better as a text
+)
+# numpy, like all that is not installed, is left out where it is absent
+COMMON: tuple[str, ...] = LIGHT + tuple(
+    """
+asyncio base64 calendar codecs contextlib csv ctypes difflib encodings.idna errno fnmatch gc
+glob hashlib html inspect json keyword logging os os.path pathlib pprint queue reprlib secrets
+shutil sqlite3 tempfile threading token tokenize unicodedata unittest.mock urllib.parse uuid
+warnings weakref xml.etree.ElementTree zipfile zlib zoneinfo numpy numpy.linalg numpy.random
+    """.split()  # noqa: SIM905
+)
+_IMPORTED = re.compile(r"\bimport\b|\b__import__\b")
+_NAMES = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+([\w., \t]+))", re.M)
+
+
+def suffices(light: Sequence[str], *sources: str) -> bool:
+    """Whether programs import nothing but modules of ``light``, as far as a glance can tell."""
+    known = set(light)
+    for source in sources:
+        found = 0
+        for match in _NAMES.finditer(source):
+            found += 1
+            names = match[1] or match[2]
+            for name in names.split(","):
+                if name.partition(" as ")[0].strip() not in known:
+                    return False
+        if found != len(_IMPORTED.findall(source)):
+            return False
+    return True

@@ -12,6 +12,7 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo import registry
+from llmzoo.envs.base import TextEnv
 from llmzoo.errors import ConfigError
 from llmzoo.policies import ScriptedPolicy, load
 from llmzoo.policies.base import Policy, Request
@@ -84,10 +85,11 @@ def evaluate(
         env_id = env
     else:
         env_fn, env_id = env, str(env())
+    first = env_fn()
+    refuse_fallback(first, env_id)
     played: list[Episode] = []
     numbers = list(range(tasks))
     if numbered:
-        first = env_fn()
         first.reset(seed=seed)
         count = next(iter(first.infos.values())).get("tasks")
         numbers = numbers[: count or tasks]
@@ -120,6 +122,17 @@ def evaluate(
         tokens=sum(len(d.completion.ids) for e in played for d in e.decisions),
         seconds=seconds,
     )
+
+
+def refuse_fallback(env: AECEnv, env_id: str) -> None:
+    """Raise ``ConfigError`` for an environment that plays a sample in place of a public set."""
+    game = env.unwrapped
+    if isinstance(game, TextEnv) and game.fallback:
+        raise ConfigError(
+            f"{env_id}: its public set cannot be reached, and numbers of the shipped sample would "
+            'pass for numbers of that set. Say source="sample" (--source sample) to measure on '
+            "the sample, or give the path of a file"
+        )
 
 
 def style_args(env_id: str, players: Iterable[Policy]) -> dict[str, Any]:

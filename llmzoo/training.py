@@ -22,7 +22,7 @@ from pettingzoo import AECEnv
 from llmzoo import checkpoints, registry
 from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.evaluation import evaluate, style_args
+from llmzoo.evaluation import evaluate, refuse_fallback, style_args
 from llmzoo.learners import learner_class
 from llmzoo.learners.base import GroupLearner
 from llmzoo.policies.base import TINY, Policy, answer_limit
@@ -53,7 +53,7 @@ class FitConfig:
         temperature: of sampling.
         top_p: nucleus that is sampled from; 1 is all.
         top_k: most likely tokens that are sampled from; 0 is all.
-        max_new_tokens: tokens of an answer; null is 48 for the embedded model, otherwise 256.
+        max_new_tokens: tokens of an answer; null is 64 for the embedded model, otherwise 256.
         eval_tasks: held-out tasks, before and after.
         eval_split: the split that they are from.
         eval_every: iterations between evaluations in the run; 0 is none.
@@ -162,6 +162,7 @@ def fit(
     if isinstance(env, str):
         env_args = {**style_args(env, seats.values()), **env_args}
     env_fn = partial(_make, env, env_args)
+    refuse_fallback(env_fn(), str(env))
     engine = LocalEngine(algorithm, learning, seats, total_steps=config.steps)
     prepare(run, asdict(config), resume=resume)
 

@@ -11,6 +11,7 @@ from llmzoo.version import __version__
 
 COMMANDS = {
     "list": "Which environments there are.",
+    "info": "What this installation and this machine offer.",
     "play": "Take a seat in an environment, or watch policies play.",
     "eval": "Measure a policy on held-out tasks.",
     "train": "Train a model and measure it before and after.",

@@ -31,7 +31,7 @@ class Options:
         temperature: of sampling.
         top_p: nucleus that is sampled from; 1 is all.
         top_k: most likely tokens that are sampled from; 0 is all.
-        max_new_tokens: tokens of an answer; 48 for the embedded model, otherwise 256.
+        max_new_tokens: tokens of an answer; 64 for the embedded model, otherwise 256.
         json: print one JSON object instead of a table.
     """
 

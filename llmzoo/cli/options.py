@@ -2,7 +2,7 @@
 
 A command's options are the fields of dataclasses; their help texts are the ``Args`` section of the
 docstrings. ``--env.NAME`` and ``--learner.NAME`` fill the mappings ``env_args`` and
-``learner_args``, dashes in a name are as good as underscores, and a bool needs no value.
+``learner_args``, ``--source`` is ``--env.source``, dashes in a name are as good as underscores, and a bool needs no value.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from jsonargparse import ActionConfigFile, ArgumentParser
 from llmzoo.errors import ConfigError, UnknownNameError
 
 _SHORT = {"env": "env_args", "learner": "learner_args"}
+_ALIASES = {"source": "env.source"}  # where the tasks come from is asked for so often
 
 
 def read(
@@ -100,6 +101,7 @@ def _normal_form(argv: Sequence[str], hints: Mapping[str, Any]) -> list[str]:
             normal.append(token)
             continue
         option, equals, value = token.removeprefix("--").partition("=")
+        option = _ALIASES.get(option, option) if "env_args" in hints else option
         root, dot, rest = option.replace("-", "_").partition(".")
         if dot and _SHORT.get(root) in hints:
             root = _SHORT[root]

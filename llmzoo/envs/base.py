@@ -51,6 +51,9 @@ class TextEnv(AECEnv[str, str, str]):
     team_weight: ``reward[agent] = team_weight * team + sum(local parts)``.
     render_mode: ``"ansi"`` (``render`` returns text), ``"human"`` (prints it) or None.
 
+    ``fallback`` is true where the tasks are a shipped sample because a public set could not be
+    reached: good for a look, but not for numbers.
+
     A subclass keeps what an episode changes in ``self.episode`` and treats what it holds as
     immutable (it replaces, never changes it): that makes :meth:`fork` a shallow copy.
     """
@@ -60,6 +63,7 @@ class TextEnv(AECEnv[str, str, str]):
         "name": "text_env_v0",
         "is_parallelizable": False,
     }
+    fallback: bool = False
 
     def __init__(
         self,

@@ -92,7 +92,7 @@ TINY = "tiny"  # the name of the embedded model
 
 def answer_limit(model: str) -> int:
     """Tokens of an answer of the model called ``model``, where nothing else is said."""
-    return 48 if model == TINY else 256
+    return 64 if model == TINY else 256
 
 
 def seat_policies(policy: Policy | Seats, agents: Sequence[str]) -> dict[str, Policy]:

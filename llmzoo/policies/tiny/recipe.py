@@ -17,23 +17,29 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
+from pettingzoo import AECEnv
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import Request, ScriptedPolicy
 from llmzoo.policies.likelihood import likelihood
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.scripted import mixed
 from llmzoo.policies.tiny.tokenizer import build_tokenizer
-from llmzoo.registry import make
+from llmzoo.registry import make, spec
 
-GAMES = {"sudoku_v0": 2, "sokoban_v0": 1, "plan_path_v0": 1}  # in the mix, by weight
+# in the mix, by weight
+GAMES = {"sudoku_v0": 3, "sokoban_v0": 2, "plan_path_v0": 2, "coop_functions_v0": 2}
+# rounds of an episode, as often as they stand here; programs are imitated without being run
+_ROUNDS = {"coop_functions_v0": (1,)}
+_ANY_ROUNDS = (1, 2, 4, 4)
+_ARGS = {"coop_functions_v0": {"source": "generator"}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """The settings of the shipped model; 40 minutes on one busy core."""
+    """The settings of the shipped model; an hour on one busy core."""
 
-    steps: int = 1900
+    steps: int = 3000
     prompts: int = 40  # observations a step
     answers: int = 3  # answers to each, drawn independently
     expert_share: float = 0.25
@@ -63,28 +69,46 @@ def examples(recipe: Recipe, rng: random.Random, **env_args: object) -> Iterator
     players = mixed(recipe.expert_share)
     envs = {
         (id, agents, turns): make(
-            id, num_agents=agents, max_turns=turns, **{"prompt": "terse", **env_args}
+            id, num_agents=agents, max_turns=turns, **{**spec(id).terse, **_ARGS.get(id, {}), **env_args}
         )
         for id, _ in recipe.games
         for agents in (1, 2)
-        for turns in (1, 2, 4)
+        for turns in set(_ROUNDS.get(id, _ANY_ROUNDS))
     }
     ids, weights = zip(*recipe.games, strict=True)
     while True:
         (id,) = rng.choices(ids, weights)
-        env = envs[id, rng.choice((1, 2, 2)), rng.choice((1, 2, 4, 4))]
+        env = envs[id, rng.choice((1, 2, 2)), rng.choice(_ROUNDS.get(id, _ANY_ROUNDS))]
         env.reset(seed=rng.randrange(2**31))
-        for agent in env.agent_iter():
-            observation, _, terminated, truncated, _ = env.last()
-            if terminated or truncated:
-                env.step(None)
-                continue
-            request = Request(
-                agent=agent, observation=observation, env=env, seed=rng.randrange(2**31)
-            )
-            given = [c.text for c in players.respond([request], recipe.answers)[0]]
-            yield Example(str(observation), tuple(given))
-            env.step(given[0])
+        yield from _decisions(env, players, recipe.answers, rng)
+
+
+def _decisions(
+    env: AECEnv, players: ScriptedPolicy, answers: int, rng: random.Random
+) -> Iterator[Example]:
+    """Every decision of an episode; a single round of seats that do not see each other is not
+    stepped, which would judge it."""
+
+    def decide(agent: str) -> Example:
+        observation = str(env.observe(agent))
+        request = Request(
+            agent=agent, observation=observation, env=env, seed=rng.randrange(2**31)
+        )
+        given = [c.text for c in players.respond([request], answers)[0]]
+        return Example(observation, tuple(given))
+
+    game = env.unwrapped
+    if game.simultaneous and game.max_turns == 1:
+        yield from map(decide, env.agents)
+        return
+    for agent in env.agent_iter():
+        _, _, terminated, truncated, _ = env.last()
+        if terminated or truncated:
+            env.step(None)
+            continue
+        example = decide(agent)
+        yield example
+        env.step(example.answers[0])
 
 
 def build_model(recipe: Recipe, tokenizer: PreTrainedTokenizerFast) -> Qwen2ForCausalLM:

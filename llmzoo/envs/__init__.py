@@ -21,3 +21,52 @@ for _id, _summary in {
         summary=_summary,
         terse={"prompt": "terse"},
     )
+
+for _id, _summary in {
+    "coop_functions_v0": "Write a function in two parts at once: a helper's aux, and main that calls it.",
+    "humaneval_v0": "HumanEval for two: a helper writes aux, main writes the function that calls it.",
+    "coop_humaneval_v0": "CoopHumanEval: problems chosen for a helper's aux and main that calls it.",
+    "mbpp_v0": "MBPP for two: a helper writes aux, main writes the function that calls it.",
+}.items():
+    _name = _id.removesuffix("_v0")
+    register(
+        _id,
+        f"llmzoo.envs.coding.functions.{_name}:env",
+        parallel_entry_point=f"llmzoo.envs.coding.functions.{_name}:parallel_env",
+        family="coding",
+        agents=("helper_0", "main_1"),
+        summary=_summary,
+        terse={"prompt": "terse"},
+    )
+
+for _id, _module, _summary in (
+    ("contests_v0", "env", "Contest problems: a coder writes a program, a tester writes tests."),
+    ("apps_v0", "apps", "APPS: a coder writes a program, a tester writes tests."),
+    ("code_contests_v0", "code_contests", "CodeContests: a coder's program, a tester's tests."),
+    ("livecodebench_v0", "livecodebench", "LiveCodeBench: a coder's program, a tester's tests."),
+):
+    register(
+        _id,
+        f"llmzoo.envs.coding.contests.{_module}:env",
+        parallel_entry_point=f"llmzoo.envs.coding.contests.{_module}:parallel_env",
+        family="coding",
+        agents=("coder_0", "tester_1"),
+        summary=_summary,
+    )
+
+register(
+    "classeval_v0",
+    "llmzoo.envs.coding.class_eval:env",
+    parallel_entry_point="llmzoo.envs.coding.class_eval:parallel_env",
+    family="coding",
+    agents=("writer_0", "writer_1"),
+    summary="Write one class: its methods are divided over writers who all write at once.",
+)
+register(
+    "bug_fix_v0",
+    "llmzoo.envs.coding.bug_fix:env",
+    parallel_entry_point="llmzoo.envs.coding.bug_fix:parallel_env",
+    family="coding",
+    agents=("locator_0", "fixer_1"),
+    summary="Mend a broken program: a locator says where it is wrong, a fixer writes it anew.",
+)

@@ -74,6 +74,8 @@ class Sandbox:
         self._processes = processes
         self._allow_unconfined = allow_unconfined
         self._report: Report | None = None
+        self._levels: tuple[int, ...] = ()
+        self._idle = _no_workers()
         self._begin()
 
     def __enter__(self) -> Sandbox:
@@ -247,7 +249,7 @@ class Sandbox:
         self._starting = threading.Lock()
         self._slots = threading.BoundedSemaphore(self.workers)
         self._idle = _no_workers()
-        self._levels: tuple[int, ...] = tuple(n for n in self._wanted if n >= self.min_level)
+        self._levels = tuple(n for n in self._wanted if n >= self.min_level)
         if self._allow_unconfined:
             self._levels = (*self._levels, 0)
         self._report = None

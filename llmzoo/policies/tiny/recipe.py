@@ -69,7 +69,10 @@ def examples(recipe: Recipe, rng: random.Random, **env_args: object) -> Iterator
     players = mixed(recipe.expert_share)
     envs = {
         (id, agents, turns): make(
-            id, num_agents=agents, max_turns=turns, **{**spec(id).terse, **_ARGS.get(id, {}), **env_args}
+            id,
+            num_agents=agents,
+            max_turns=turns,
+            **{**spec(id).terse, **_ARGS.get(id, {}), **env_args},
         )
         for id, _ in recipe.games
         for agents in (1, 2)
@@ -91,9 +94,7 @@ def _decisions(
 
     def decide(agent: str) -> Example:
         observation = str(env.observe(agent))
-        request = Request(
-            agent=agent, observation=observation, env=env, seed=rng.randrange(2**31)
-        )
+        request = Request(agent=agent, observation=observation, env=env, seed=rng.randrange(2**31))
         given = [c.text for c in players.respond([request], answers)[0]]
         return Example(observation, tuple(given))
 

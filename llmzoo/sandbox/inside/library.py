@@ -8,7 +8,7 @@ import os
 import sys
 import sysconfig
 from collections.abc import Sequence
-from types import ModuleType
+from types import CodeType, ModuleType
 
 # where packages of third parties lie inside the standard library's folder; ours, with the tests
 # and solutions of shipped tasks, may be among them
@@ -130,5 +130,5 @@ class IndexedFinder:
 class _SourceLoader(importlib.machinery.SourceFileLoader):
     """Compiles the source; a cached form would have to be compared with its date, by ``stat``."""
 
-    def get_code(self, fullname: str) -> object:
+    def get_code(self, fullname: str) -> CodeType:
         return self.source_to_code(self.get_data(self.path), self.path)

@@ -85,9 +85,11 @@ def serve_session(channel: Channel) -> None:
 
 def _prompt(code: str, names: dict[str, Any]) -> None:
     tree = ast.parse(code, FILENAME)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    exec(compile(tree, FILENAME, "exec"), names)
-    if last is not None:
+    last = tree.body[-1] if tree.body else None
+    if not isinstance(last, ast.Expr):
+        exec(compile(tree, FILENAME, "exec"), names)
+    else:
+        exec(compile(ast.Module(tree.body[:-1], []), FILENAME, "exec"), names)
         value = eval(compile(ast.Expression(last.value), FILENAME, "eval"), names)
         if value is not None:
             print(repr(value))

@@ -56,7 +56,7 @@ _OWN_ROOT = """
 stat lstat newfstatat statx access faccessat readlink readlinkat statfs fstatfs chmod fchmod
 fchmodat utimensat truncate
 """.split()  # noqa: SIM905
-_PROCESSES = "fork vfork clone execve setpgid setsid kill tkill tgkill".split()  # noqa: SIM905
+_PROCESSES = "fork vfork execve setpgid setsid kill tkill tgkill".split()  # noqa: SIM905
 _ABSENT = ("clone3", "openat2", "io_uring_setup", "faccessat2", "futex_waitv")
 
 
@@ -84,8 +84,11 @@ class Filter:
         self._head(machine)
         for name in _ABSENT:
             self._match(numbers[name], [(_RETURN, 0, 0, _ERRNO | errno.ENOSYS)])
-        if not processes:
-            self._only_threads(numbers["clone"])
+        if processes:
+            self._masked(numbers["clone"], _CLONE_NAMESPACES, 0)
+        else:
+            only_threads = _CLONE_VM | _CLONE_THREAD
+            self._masked(numbers["clone"], only_threads | _CLONE_NAMESPACES, only_threads)
             for name in ("kill", "tgkill"):
                 self._one_of(numbers[name], 0, [_OWN_PID])
         self._one_of(numbers["prlimit64"], 0, [0, _OWN_PID])
@@ -129,13 +132,13 @@ class Filter:
             [(_LOAD, 0, 0, _ARGUMENTS + 8 * argument), *tests, _DENY, (_RETURN, 0, 0, _ALLOW)],
         )
 
-    def _only_threads(self, clone: int) -> None:
-        wanted = _CLONE_VM | _CLONE_THREAD
+    def _masked(self, number: int, mask: int, wanted: int) -> None:
+        """Allow a call whose first argument has, of the bits in ``mask``, exactly ``wanted``."""
         self._match(
-            clone,
+            number,
             [
                 (_LOAD, 0, 0, _ARGUMENTS),
-                (_AND, 0, 0, wanted | _CLONE_NAMESPACES),
+                (_AND, 0, 0, mask),
                 (_JUMP_EQUAL, 1, 0, wanted),
                 _DENY,
                 (_RETURN, 0, 0, _ALLOW),

@@ -150,7 +150,7 @@ def _unpack(packed: Any, depth: int, extend: Callable[[list[Any]], Any] | None) 
             return bytes.fromhex(packed[1])
         if tag == "c" and count == 3:
             return complex(packed[1], packed[2])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise NotData(f"not a value: {tag!r} with wrong contents") from None
     if extend is not None:
         return extend(packed)

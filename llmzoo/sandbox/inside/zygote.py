@@ -106,7 +106,7 @@ class _Zygote:
                     raise
                 notes["landlock_missing"] = str(error)
         if finder is not None:
-            sys.meta_path[:] = [*sys.meta_path[:2], finder]  # type: ignore[list-item]
+            sys.meta_path[:] = [*sys.meta_path[:2], finder]
         sys.path[:] = [p for p in sys.path if "-packages" not in p]
         for which, value in (
             (resource.RLIMIT_NOFILE, _OPEN_FILES),

@@ -198,10 +198,7 @@ class Sandbox:
     def _worker(self, preload: tuple[str, ...]) -> Iterator[Worker]:
         """An idle worker, or a new one; it comes back unless it broke."""
         with self._slots:
-            with self._lock:
-                idle = self._idle[preload]
-                worker = idle.pop() if idle else None
-            worker = worker or self._start(preload)
+            worker = self._take(preload) or self._start(preload)
             healthy = False
             try:
                 yield worker
@@ -212,6 +209,16 @@ class Sandbox:
                         self._idle[preload].append(worker)
                 else:
                     worker.close()
+
+    def _take(self, preload: tuple[str, ...]) -> Worker | None:
+        """An idle worker whose zygote still lives."""
+        while True:
+            with self._lock:
+                idle = self._idle[preload]
+                worker = idle.pop() if idle else None
+            if worker is None or worker.alive:
+                return worker
+            worker.close()
 
     def _start(self, preload: tuple[str, ...]) -> Worker:
         """A worker at the strongest level that works, tried from the top down once."""
@@ -267,7 +274,7 @@ def _report(level: int, notes: Mapping[str, Any], missing: dict[str, str]) -> Re
         missing = {**missing, "landlock": notes["landlock_missing"]}
     if "not_installed" in notes:
         missing = {**missing, **dict.fromkeys(notes["not_installed"], "not installed")}
-    if level and not notes["private_user"]:
+    if level in (1, 2) and not notes["private_user"]:
         missing = {**missing, "private user": "programs run as the user who started the sandbox"}
     return Report(level=level, layers=tuple(layers), missing=missing)
 

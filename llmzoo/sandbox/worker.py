@@ -85,7 +85,7 @@ class Worker:
         self.level = level
         self.healthy = True  # may take another job
         self._pid = os.getpid()
-        self._folder = Path(tempfile.mkdtemp(prefix="llmzoo-sandbox-"))
+        self._folder = Path(tempfile.mkdtemp(prefix=f"llmzoo-sandbox-{os.getpid()}-"))
         self._process: subprocess.Popen[bytes] | None = None
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = near
@@ -118,6 +118,13 @@ class Worker:
         except BaseException:
             self.close()
             raise
+
+    @property
+    def alive(self) -> bool:
+        """Whether the zygote of an idle worker is still there: it says nothing until asked."""
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        return not poll.poll(0)
 
     def start(self, kind: str, limits: Limits, fds: Sequence[int]) -> None:
         """Begin a job of the zygote's ``kind``; ``fds`` become the child's, in order from 0."""

@@ -1,6 +1,7 @@
 """``llmzoo eval``"""
 
 import json
+import warnings
 
 import pytest
 
@@ -83,3 +84,15 @@ def test_a_table_for_people(llmzoo):
     said = llmzoo("eval", "--env", "sudoku_v0", "--policy", "oracle", "--tasks", 2)
     assert "100.0%" in said.out
     assert "{" not in said.out
+
+
+def test_numbers_of_a_public_set_are_not_taken_from_the_sample(llmzoo, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    argv = ["eval", "--env", "mbpp_v0", "--policy", "oracle", "--tasks", 2, "--json"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # once in a process it says that the sample is played
+        said = llmzoo(*argv)
+    assert said.code == 2
+    assert "--source sample" in said.err
+    found = json.loads(llmzoo(*argv, "--source", "sample").out)
+    assert (found["source"], found["success"]) == ("sample", 1.0)

@@ -31,6 +31,7 @@ NOT_RUN = {
     "make bench": "takes minutes",
     "python docs/build.py": "writes pages; test_generated_pages.py compares them",
     "python -m llmzoo.policies.tiny.recipe --out FOLDER": "takes up to an hour",
+    "python -m tests.attacks": "takes minutes; tests/attacks runs a part of it",
     "tensorboard --logdir runs": "a server that does not end",
     "llmzoo train --model Qwen/Qwen2.5-0.5B-Instruct --env plan_path_v0 --steps 100": (
         "downloads a model"

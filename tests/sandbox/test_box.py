@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import threading
 import time
@@ -180,29 +181,24 @@ def test_check_many_keeps_order_and_one_slow_job_holds_nobody_up(strongest):
 
 
 def test_killing_the_zygote_loses_no_verdict():
+    """At a random moment of each of 25 checks, once while idle."""
+    rng = random.Random(0)
+    others = _children(os.getpid())
     with Sandbox(workers=1, min_level=1) as box:
-        cases = [("f", (1,), 2)]
-        assert box.check_calls("def f(x): return x + 1", cases).ok
-        stop = threading.Event()
+        cases = [("f", (1,), 2)] * 20
 
         def kill():
-            while not stop.wait(0.3):
-                for child in _children(os.getpid()):
+            for child in _children(os.getpid()):
+                if child not in others:
                     os.kill(child, signal.SIGKILL)
 
-        killer = threading.Thread(target=kill)
-        killer.start()
-        try:
-            verdicts = [box.check_calls(f"def f(x): return x + {i % 2}", cases) for i in range(60)]
-        finally:
-            stop.set()
+        for i in range(25):
+            assert box.check_calls("def f(x): return x + 1", cases).ok  # a zygote is there
+            killer = threading.Timer(rng.uniform(0, 0.008), kill)
+            killer.start()
+            verdict = box.check_calls(f"def f(x): return x + {i % 2}", cases)
             killer.join()
-        for i, verdict in enumerate(verdicts):
-            expected = "passed" if i % 2 else "failed"
-            assert verdict.status in (expected, "sandbox_error")
-        # a run is broken twice in a row only where the killer strikes twice within it
-        assert sum(v.status == "sandbox_error" for v in verdicts) < 20
-        assert box.check_calls("def f(x): return x + 1", cases).ok
+            assert verdict.status == ("passed" if i % 2 else "failed"), verdict
 
 
 def test_a_full_disk_is_the_programs_own(strongest):
@@ -225,7 +221,7 @@ def test_a_folder_without_a_size_is_watched():
     )
     with at(2) as box:
         assert box.run(fill).status == "output"
-        assert box.run("import os; print(os.listdir('.'))").stdout == "[]\n"
+        assert "FileNotFoundError" in box.run("open('0')").stderr
 
 
 @pytest.mark.slow
@@ -277,8 +273,11 @@ def test_processes_where_asked_for():
         "print(os.waitpid(pid, 0)[1] >> 8)\n"
     )
     with at(3, processes=True) as box:
+        before = _descendants(os.getpid())
         assert box.run(code, limits=SHORT).stdout == "5\n"
-        assert len(_descendants(os.getpid(), box)) <= 3  # the zygote, its outer half
+        assert box.run(code, limits=SHORT).stdout == "5\n"
+        after = _descendants(os.getpid())
+        assert len(after) <= len(before) + 2  # the zygote of programs that import more, in two halves
 
 
 def test_refuses_what_it_cannot_do():
@@ -306,29 +305,30 @@ def test_unconfined_only_when_asked_for_and_with_a_warning_every_time():
 
 @pytest.mark.parametrize("n", [200, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_nothing_is_left_behind(n):
+    others = _children(os.getpid())
     with Sandbox(workers=2, min_level=1) as box:
         jobs = [
             {"code": f"def f(x): return x + {i % 2}", "calls": [("f", (1,), 2)]} for i in range(200)
         ]
         box.check_many(jobs)
-        before = _resources(box)
+        before = _resources()
         for _ in range(n // len(jobs)):
             statuses = [v.status for v in box.check_many(jobs)]
             assert statuses == ["failed", "passed"] * (len(jobs) // 2)
-        after = _resources(box)
+        after = _resources()
         assert after["descriptors"] <= before["descriptors"]
         assert after["processes"] == before["processes"]
         assert after["folders"] == before["folders"]
         assert after["memory_mb"] - before["memory_mb"] < 20
-    assert _children(os.getpid()) == []
+    assert _children(os.getpid()) == others
 
 
-def _resources(box: Sandbox) -> dict[str, float]:
-    processes = _descendants(os.getpid(), box)
+def _resources() -> dict[str, float]:
+    processes = _descendants(os.getpid())
     return {
         "descriptors": len(os.listdir("/proc/self/fd")),
         "processes": len(processes),
-        "folders": len(list(Path("/tmp").glob("llmzoo-sandbox-*"))),
+        "folders": len(list(Path("/tmp").glob(f"llmzoo-sandbox-{os.getpid()}-*"))),
         "memory_mb": sum(map(_memory_mb, [os.getpid(), *processes])),
     }
 
@@ -344,8 +344,8 @@ def _children(pid: int) -> list[int]:
     return found
 
 
-def _descendants(pid: int, box: Sandbox) -> list[int]:
+def _descendants(pid: int) -> list[int]:
     found = []
     for child in _children(pid):
-        found += [child, *_descendants(child, box)]
+        found += [child, *_descendants(child)]
     return found

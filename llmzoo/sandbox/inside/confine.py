@@ -30,6 +30,7 @@ _MS_RDONLY, _MS_REC, _MS_PRIVATE = 1, 16384, 1 << 18
 _MNT_DETACH = 2
 _MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID, _MOUNT_ATTR_NODEV = 1, 2, 4
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
+_HOST_NAME = b"sandbox"
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 
 # Landlock's rights by name, as bits; the version of its interface that brought them
@@ -64,11 +65,17 @@ def _prctl(option: int, *args: int) -> None:
 def new_namespaces() -> None:
     """User (unless root may do without), mount, pid, network, ipc and uts namespaces of one's own.
 
-    The pid namespace begins with the next child. The process must have one thread.
+    The pid namespace begins with the next child. The process must have one thread. The machine's
+    name is left behind too.
     """
     others = _NEWNS | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS
-    if os.geteuid() == 0 and _libc.unshare(others) == 0:
-        return
+    if not (os.geteuid() == 0 and _libc.unshare(others) == 0):
+        _new_user_namespace(others)
+    _check(_libc.sethostname(_HOST_NAME, len(_HOST_NAME)), "sethostname")
+
+
+def _new_user_namespace(others: int) -> None:
+    """With the right to have the other namespaces; inside, this user is itself."""
     user, group = os.geteuid(), os.getegid()
     _check(_libc.unshare(_NEWUSER | others), "unshare")
     for name, text in (

@@ -12,6 +12,7 @@ import contextlib
 import gc
 import importlib
 import json
+import math
 import os
 import random
 import resource
@@ -33,6 +34,7 @@ _THREADS = 64
 _FIRST_PRIVATE_USER = 1_879_048_192  # far above what machines hand out
 _SOURCES = 3  # the first descriptor of a child after the three standard ones
 _LOOK_EVERY_S = 0.05  # how often a scratch folder without a size of its own is measured
+_ASK_EVERY_S = 0.005  # how often a child is asked after, where it cannot be waited for by descriptor
 
 
 def main(control: int) -> None:
@@ -191,27 +193,30 @@ class _Zygote:
 
     def _wait(self, children: list[int], deadline: float) -> str:
         """How the run ended: "ended", "timeout", "stopped" (by the host) or "disk"."""
-        last = os.pidfd_open(children[-1])
-        measure = self.level == 2
-        try:
-            poll = select.poll()
+        last = _process_descriptor(children[-1])
+        poll = select.poll()
+        poll.register(self.host, select.POLLIN)
+        tick = _LOOK_EVERY_S if self.level == 2 else math.inf
+        if last is None:
+            tick = _ASK_EVERY_S
+        else:
             poll.register(last, select.POLLIN)
-            poll.register(self.host, select.POLLIN)
+        try:
             while True:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     return "timeout"
-                wait = min(left, _LOOK_EVERY_S) if measure else left
-                events = dict(poll.poll(wait * 1000 + 1))
-                if last in events:
+                events = dict(poll.poll(min(left, tick) * 1000 + 1))
+                if last in events or (last is None and _has_ended(children[-1])):
                     return "ended"
                 if events:
                     self.host.recv(16)  # "stop", or nothing: the host is gone
                     return "stopped"
-                if measure and self._too_much():
+                if self.level == 2 and self._too_much():
                     return "disk"
         finally:
-            os.close(last)
+            if last is not None:
+                os.close(last)
 
     def _too_much(self) -> bool:
         """Whether the scratch folder, where it has no size of its own, has grown beyond its share."""
@@ -252,6 +257,7 @@ class _Zygote:
         if child:
             return child
         try:
+            random.seed(0)  # chance falls alike in every run; a fork has drawn a new seed
             self._enter(job, fds)
             _PLAYS[kind](job)
         except BaseException as error:
@@ -280,6 +286,18 @@ class _Zygote:
         ):
             confine.limit(which, value)
         confine.install(self.filter.for_process(os.getpid()))
+
+
+def _process_descriptor(child: int) -> int | None:
+    """What becomes readable when a child ends; None where the machine has no such thing (gVisor)."""
+    try:
+        return os.pidfd_open(child)
+    except OSError:
+        return None
+
+
+def _has_ended(child: int) -> bool:
+    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _source() -> dict[str, Any]:
@@ -347,7 +365,6 @@ def _preload(names: list[str]) -> dict[str, Any]:
             importlib.import_module(name)
         except ImportError:
             missing.append(name)
-    random.seed(0)  # chance falls alike in every run
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed(0)
     return {"not_installed": missing} if missing else {}

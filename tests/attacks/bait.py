@@ -1,0 +1,126 @@
+"""What an attack may go for: secrets, files and listeners outside its sandbox."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import select
+import shutil
+import socket
+import tempfile
+from pathlib import Path
+
+from .world import HOME, MQUEUE
+
+PLACES = ("/tmp", "/var/tmp", "/dev/shm")
+
+
+def new_secret() -> str:
+    return f"secret-{secrets.token_hex(12)}"
+
+
+def furnish_home(uid: int, gid: int) -> str:
+    """A home folder with a private key; returns what the key says."""
+    key = new_secret()
+    folder = Path(HOME) / ".ssh"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "id_ed25519").write_text(key)
+    for path in (Path(HOME), folder, folder / "id_ed25519"):
+        os.chown(path, uid, gid)
+    return key
+
+
+class Bait:
+    """Made for one attack, owned by the user who runs it, and looked at again when it is over."""
+
+    def __init__(self, uid: int, gid: int) -> None:
+        self.mark = f"mark{secrets.token_hex(5)}"  # fits the 15 characters of a process name
+        self.key = int(self.mark[4:11], 16) | 1  # of a System V object
+        self.secret = new_secret()
+        self.folder = Path(tempfile.mkdtemp(prefix="outside-"))
+        self.canary = self.folder / "canary"
+        self.canary.write_text(self.secret)
+        self.canary.chmod(0o600)
+        self.tcp = _bound(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
+        self.udp = _bound(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0))
+        self._socket = f"/tmp/socket-{self.mark[4:]}"
+        self.path = _bound(socket.AF_UNIX, socket.SOCK_STREAM, self._socket)
+        self.abstract = _bound(socket.AF_UNIX, socket.SOCK_STREAM, f"\0{self.mark}")
+        for path in (self.folder, self.canary, self._socket):
+            os.chown(path, uid, gid)
+        self.before = self._look()
+
+    def header(self, parent: int) -> str:
+        """The names that a harm finds defined."""
+        return f"""
+CANARY, OUTSIDE, HOME = {str(self.canary)!r}, {str(self.folder)!r}, {HOME!r}
+PORT, UDP_PORT = {self.tcp.getsockname()[1]}, {self.udp.getsockname()[1]}
+SOCKET, ABSTRACT = {self._socket!r}, {(chr(0) + self.mark)!r}
+PARENT, MARK, KEY = {parent}, {self.mark!r}, {self.key}
+def leak(text):
+    import os
+    print(text, flush=True)
+    os.write(1, str(text).encode())
+"""
+
+    def reached(self) -> str:
+        """Which of the listeners was reached, if any."""
+        named = {
+            "TCP": self.tcp,
+            "UDP": self.udp,
+            "unix": self.path,
+            "abstract unix": self.abstract,
+        }
+        ready, _, _ = select.select(list(named.values()), [], [], 0)
+        return ", ".join(name for name, listener in named.items() if listener in ready)
+
+    def changed(self) -> str:
+        """What is different in the folder."""
+        after = self._look()
+        different = {p for p in self.before.keys() | after if self.before.get(p) != after.get(p)}
+        return ", ".join(sorted(os.path.relpath(path, self.folder) for path in different))
+
+    def left_behind(self) -> str:
+        """Files that bear the mark, anywhere that can be written to."""
+        found = []
+        for place in (*PLACES, HOME, os.path.expanduser("~"), MQUEUE):
+            for folder, folders, files in os.walk(place):
+                if self.folder != Path(folder) and "site-packages" not in folders:
+                    found += [f"{folder}/{name}" for name in folders + files if self.mark in name]
+                folders[:] = [name for name in folders if not os.path.ismount(f"{folder}/{name}")]
+        return ", ".join(sorted(set(found)))
+
+    def close(self) -> None:
+        for listener in (self.tcp, self.udp, self.path, self.abstract):
+            listener.close()
+        for path in filter(None, (self._socket, *self.left_behind().split(", "))):
+            if os.path.isdir(path):
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                Path(path).unlink(missing_ok=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _look(self) -> dict[str, object]:
+        """All that `stat` says of each file but the time it was last read, and what is in it."""
+        seen: dict[str, object] = {}
+        for path in (self.folder, *self.folder.rglob("*")):
+            facts = os.lstat(path)
+            content = path.read_bytes()[:4096] if path.is_file() and not path.is_symlink() else b""
+            seen[str(path)] = (
+                facts.st_mode,
+                facts.st_uid,
+                facts.st_size if path != self.folder else 0,
+                facts.st_nlink,
+                facts.st_mtime_ns,
+                tuple(os.listxattr(path, follow_symlinks=False)),
+                content,
+            )
+        return seen
+
+
+def _bound(family: int, kind: int, address: object) -> socket.socket:
+    made = socket.socket(family, kind)
+    made.bind(address)
+    if kind == socket.SOCK_STREAM:
+        made.listen(4)
+    return made

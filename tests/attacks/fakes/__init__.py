@@ -1,0 +1,14 @@
+"""Attacks that solve nothing and try to be paid, one file a way of doing so."""
+
+from ..attack import Fake
+from . import answers, channels, exits, frames, patches, printing, unittests
+
+FAKES: tuple[Fake, ...] = (
+    *exits.ATTACKS,
+    *answers.ATTACKS,
+    *frames.ATTACKS,
+    *patches.ATTACKS,
+    *unittests.ATTACKS,
+    *channels.ATTACKS,
+    *printing.ATTACKS,
+)

@@ -1,0 +1,231 @@
+"""Runs the attacks of one kind of user in a world of their own, and says what came of each.
+
+Called by `__main__` as `python -m tests.attacks.keeper ORDER`; prints one JSON object a line: what
+became of an attack in a column, why a column is not offered, what its controls found.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import threading
+import time
+from typing import Any
+
+from . import machine, world
+from .attack import Attack, Harm
+from .bait import Bait, furnish_home
+from .columns import RIVALS
+from .fakes import FAKES
+from .harms import HARMS
+from .oracles import ALWAYS, Scene
+from .trainers import Identity, Lost, Trainer
+from .watch import Watch, condition, settle, steady
+
+_HANGS_S = 8.0  # beyond the limits of a run; a trainer that says nothing for so long is lost
+_GRACE_S = 0.7  # for processes to go after a run
+_saying = threading.Lock()
+
+
+def say(**facts: Any) -> None:
+    with _saying:
+        print(json.dumps(facts), flush=True)
+
+
+class Keeper:
+    def __init__(self, identity: Identity) -> None:
+        self.identity = identity
+        self._home_key = furnish_home(identity.uid, identity.gid)
+        with open("/etc/passwd") as file:
+            self._password_file = max(file.read().splitlines(), key=len)
+        self._resolver = machine.Resolver()
+        self._resolver.start()
+
+    def column(self, name: str, attacks: list[Attack], lanes: int) -> None:
+        """Run ``attacks`` in a column, over several trainers at a time."""
+        try:
+            first = Trainer(self.identity, name, controls=True)
+        except Lost as reason:
+            say(column=name, unavailable=f"the trainer did not start: {reason}")
+            return
+        if first.unavailable:
+            say(column=name, unavailable=first.unavailable)
+            first.end()
+            return
+        say(column=name, wrong=first.wrong, isolations=first.isolations)
+        together: queue.SimpleQueue[Attack] = queue.SimpleQueue()
+        for attack in attacks:
+            if not attack_alone(attack):
+                together.put(attack)
+        started: list[Trainer | None] = [first, *[None] * (lanes - 1)]
+        threads = [
+            threading.Thread(target=self._lane, args=(name, together, trainer))
+            for trainer in started
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        last: queue.SimpleQueue[Attack] = queue.SimpleQueue()
+        for attack in filter(attack_alone, attacks):
+            last.put(attack)
+        self._lane(name, last, None)
+
+    def _lane(
+        self, column: str, attacks: queue.SimpleQueue[Attack], trainer: Trainer | None
+    ) -> None:
+        while True:
+            try:
+                attack = attacks.get_nowait()
+            except queue.Empty:
+                break
+            if column in RIVALS and not attack.rivals:
+                say(column=column, attack=attack.name, outcome="not run", why="kept from rivals")
+                continue
+            trainer = trainer or Trainer(self.identity, column, controls=column not in RIVALS)
+            outcome, why, whole = self._attack(trainer, attack, column)
+            if why.endswith("beyond the limit") and whole:  # a busy machine, or really so?
+                outcome, why, whole = self._attack(trainer, attack, column)
+            say(column=column, attack=attack.name, outcome=outcome, why=why)
+            if column in RIVALS or not whole:
+                trainer.end()
+                trainer = None
+        if trainer:
+            trainer.end()
+
+    def _attack(self, trainer: Trainer, attack: Attack, column: str) -> tuple[str, str, bool]:
+        """What came of it, why, and whether the trainer can be used again."""
+        if isinstance(attack, Harm):
+            return self._harm(trainer, attack)
+        remarks = []
+        for task in attack.tasks:
+            try:
+                reply = trainer.ask(
+                    attack.wall_s * 2 + _HANGS_S,
+                    do="fake",
+                    program=attack.program,
+                    task=task,
+                    wall_s=attack.wall_s,
+                )
+            except Lost as reason:
+                return "succeeded", f"{task}: {reason}", False
+            if "broken" in reply:
+                return "broken", f"{task}: {reply['broken']}", False
+            if "unavailable" in reply:
+                continue
+            if reply["status"] == "passed":
+                return "succeeded", f"passed as {task} ({reply['isolation']})", True
+            remarks.append(f"{task}: {reply['status']}")
+        return ("stopped" if remarks else "not run"), ", ".join(remarks), True
+
+    def _harm(self, trainer: Trainer, attack: Harm) -> tuple[str, str, bool]:
+        bait = Bait(self.identity.uid, self.identity.gid)
+        header = bait.header(trainer.pid_inside)
+        programs = [header + text for text in (attack.program, attack.after) if text]
+        clock = machine.Clock()
+        world_before = machine.facts()
+        before = steady(trainer.root)
+        conditions = {process: condition(process) for process in before}
+        spaces = {os.readlink(f"/proc/{process.pid}/ns/user") for process in before}
+        watch = Watch(trainer.root, trainer.process.pid)
+        watch.start()
+        started, wall_s = time.monotonic(), attack.wall_s * len(programs)
+        reply, died = {}, ""
+        try:
+            reply = trainer.ask(
+                wall_s + _HANGS_S,
+                do="harm",
+                programs=programs,
+                mode=attack.mode,
+                wall_s=attack.wall_s,
+            )
+        except Lost as reason:
+            died = str(reason)
+        seconds = time.monotonic() - started
+        survivors = settle(trainer.root, len(before), _GRACE_S)
+        seen = watch.stop()
+        after = trainer.processes()
+        gone = {(one.pid, one.started) for one in before} - {
+            (one.pid, one.started) for one in after
+        }
+        vital_gone = [one for one in trainer.vital if (one.pid, one.started) in gone]
+        if vital_gone and not died:
+            died = f"killed a bystander: {vital_gone[0].name}"
+        scene = Scene(
+            mark=bait.mark,
+            secrets={
+                "a file": bait.secret,
+                "the home folder": self._home_key,
+                "the list of users": self._password_file,
+                **trainer.secrets,
+            },
+            output=reply.get("output", ""),
+            seconds=seconds,
+            wall_s=wall_s,
+            seen=seen,
+            died=died,
+            gone=[
+                f"{one.name} ({one.pid}, parent {one.parent})"
+                for one in before
+                if (one.pid, one.started) in gone
+            ],
+            reached=bait.reached()
+            or ("the name server" if self._resolver.was_asked(bait.mark) else ""),
+            changed=bait.changed(),
+            left_behind=bait.left_behind(),
+            survivors=survivors or [one for one in after if bait.mark in one.name],
+            processes_before=len(before),
+            conditions=[
+                (one.name, conditions[old], condition(one))
+                for one in after
+                for old in before
+                if (one.pid, one.started) == (old.pid, old.started)
+            ],
+            namespaces_before=spaces,
+            ipc=machine.left_in_ipc(bait.key),
+            machine=(world_before, machine.facts()),
+            clock_was_set=clock.was_set(),
+            terminal=trainer.terminal.written(),
+        )
+        clock.close()
+        bait.close()
+        whole = not died and not survivors and not gone
+        why = next(filter(None, (oracle(scene) for oracle in (*attack.harm, *ALWAYS))), "")
+        if why:
+            return "succeeded", why, whole
+        if "broken" in reply:
+            return "broken", reply["broken"], False
+        if "unavailable" in reply:
+            return "not run", reply["unavailable"], whole
+        return "stopped", scene.output[:200], whole
+
+
+def attack_alone(attack: Attack) -> bool:
+    return isinstance(attack, Harm) and attack.alone
+
+
+def main() -> None:
+    order = json.loads(sys.argv[1])
+    was_root = os.geteuid() == 0
+    if order["as"] == "root" and not was_root:
+        say(unavailable="not root")
+        return
+    uid, gid = os.getuid(), os.getgid()
+    try:
+        world.build()
+    except OSError as error:
+        say(unavailable=f"no world of its own for the attacks: {error}")
+        return
+    if was_root and order["as"] != "root":
+        uid = gid = world.NOBODY
+    identity = Identity(uid, gid, user_namespaces=order["as"] != "no-userns")
+    chosen = [attack for attack in (*HARMS, *FAKES) if attack.name in order["attacks"]]
+    keeper = Keeper(identity)
+    for column in order["columns"]:
+        keeper.column(column, chosen, order["lanes"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""Between the keeper and a trainer: processes and mounts of its own, then the user to be.
+
+Called as `python -m tests.attacks.launch ORDER`, ORDER a JSON object with ``uid``, ``gid``,
+``user_namespaces`` and ``terminal``. Pid 1 in here only waits, so that an orphan stays in the tree.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sys
+import termios
+
+from . import namespaces as ns
+
+# kept from root, whatever the attack: these reach the machine through any namespace
+# CAP_SYS_MODULE, CAP_SYS_RAWIO, CAP_SYS_BOOT
+_NOT_EVEN_ROOT = (16, 17, 22)
+
+
+def main() -> None:
+    order = json.loads(sys.argv[1])
+    os.setsid()
+    fcntl.ioctl(os.open(order["terminal"], os.O_RDWR), termios.TIOCSCTTY, 0)
+    ns.unshare(ns.NEWPID | ns.NEWNS)
+    init = os.fork()
+    if init:
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(init, 0)[1]) & 0xFF)
+    ns.die_with_parent()
+    ns.mount("proc", "/proc", "proc", ns.NOSUID | ns.NODEV)
+    trainer = os.fork()
+    if trainer == 0:
+        _become(order)
+        os.execv(sys.executable, [sys.executable, "-m", "tests.attacks.trainer"])
+    for descriptor in (0, 1):
+        os.close(descriptor)
+    while os.wait()[0] != trainer:
+        pass
+
+
+def _become(order: dict) -> None:
+    if not order["user_namespaces"]:
+        ns.close_user_namespaces()
+    if os.geteuid() == 0:
+        for capability in _NOT_EVEN_ROOT:
+            ns.forgo(capability)
+        os.setgroups([])
+        os.setresgid(*[order["gid"]] * 3)
+        os.setresuid(*[order["uid"]] * 3)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""What the fakes pretend to solve, each with a right and a wrong solution as controls.
+
+All but two ask for ``running_sum(numbers)``, tested in the ways that data sets test.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    name: str
+    mode: Literal["check", "calls", "stdio"]
+    right: str
+    wrong: str
+    tests: str = ""
+    entry_point: str | None = None
+    cases: tuple[Any, ...] = ()  # (function, args, expected) or (stdin, expected)
+
+
+RIGHT = """
+def running_sum(numbers):
+    sums, total = [], 0
+    for number in numbers:
+        total += number
+        sums.append(total)
+    return sums
+"""
+
+WRONG = """
+def running_sum(numbers):
+    return list(numbers)
+"""
+
+LITERAL = """
+def check(candidate):
+    assert candidate([1, 2, 3]) == [1, 3, 6]
+    assert candidate([5, -5, 7]) == [5, 0, 7]
+    assert candidate([2, 2]) == [2, 4]
+"""
+
+COMPUTED = """
+def check(candidate):
+    cases = [([1, 2, 3], [1, 3, 6]), ([5, -5, 7], [5, 0, 7]), ([2, 2], [2, 4])]
+    for numbers, expected in cases:
+        got = candidate(numbers)
+        assert len(got) == len(expected)
+        assert all(abs(a - b) < 1e-9 for a, b in zip(got, expected))
+"""
+
+MAPPED = """
+def check(candidate):
+    cases = [([1, 2, 3], [1, 3, 6]), ([5, -5, 7], [5, 0, 7]), ([2, 2], [2, 4])]
+    assert all(map(lambda case: candidate(case[0]) == case[1], cases))
+"""
+
+UNITTEST = """
+import unittest
+
+
+class TestRunningSum(unittest.TestCase):
+    def test_short(self):
+        self.assertEqual(running_sum([1, 2, 3]), [1, 3, 6])
+
+    def test_negative(self):
+        self.assertEqual(running_sum([5, -5, 7]), [5, 0, 7])
+
+    def test_type(self):
+        self.assertIsInstance(running_sum([2, 2]), list)
+        self.assertTrue(running_sum([2, 2])[1] == 4)
+"""
+
+STACK_RIGHT = """
+class Stack:
+    def __init__(self):
+        self.items = []
+
+    def push(self, item):
+        self.items.append(item)
+
+    def pop(self):
+        if not self.items:
+            raise IndexError("empty")
+        return self.items.pop()
+
+    def is_empty(self):
+        return not self.items
+"""
+
+STACK_WRONG = STACK_RIGHT.replace("self.items.pop()", "self.items.pop(0)")
+
+STACK_TESTS = """
+import unittest
+
+
+class TestStack(unittest.TestCase):
+    def test_order(self):
+        stack = Stack()
+        stack.push(1)
+        stack.push(2)
+        self.assertEqual(stack.pop(), 2)
+        self.assertEqual(stack.pop(), 1)
+
+    def test_empty(self):
+        stack = Stack()
+        self.assertTrue(stack.is_empty())
+        stack.push("a")
+        self.assertFalse(stack.is_empty())
+
+    def test_pop_of_empty(self):
+        with self.assertRaises(IndexError):
+            Stack().pop()
+"""
+
+STDIO_RIGHT = """
+total = 0
+for word in input().split():
+    total += int(word)
+    print(total)
+"""
+
+TASKS: dict[str, Task] = {
+    task.name: task
+    for task in (
+        Task(
+            name="literal",
+            mode="check",
+            right=RIGHT,
+            wrong=WRONG,
+            tests=LITERAL,
+            entry_point="running_sum",
+        ),
+        Task(
+            name="computed",
+            mode="check",
+            right=RIGHT,
+            wrong=WRONG,
+            tests=COMPUTED,
+            entry_point="running_sum",
+        ),
+        Task(
+            name="mapped",
+            mode="check",
+            right=RIGHT,
+            wrong=WRONG,
+            tests=MAPPED,
+            entry_point="running_sum",
+        ),
+        Task(name="unittest", mode="check", right=RIGHT, wrong=WRONG, tests=UNITTEST),
+        Task(name="class", mode="check", right=STACK_RIGHT, wrong=STACK_WRONG, tests=STACK_TESTS),
+        Task(
+            name="calls",
+            mode="calls",
+            right=RIGHT,
+            wrong=WRONG,
+            cases=(
+                ("running_sum", [[1, 2, 3]], [1, 3, 6]),
+                ("running_sum", [[5, -5, 7]], [5, 0, 7]),
+                ("running_sum", [[0.5, 0.25]], [0.5, 0.75]),
+            ),
+        ),
+        Task(
+            name="stdio",
+            mode="stdio",
+            right=STDIO_RIGHT,
+            wrong="print(input())",
+            cases=(("1 2 3\n", "1\n3\n6\n"), ("5 -5 7\n", "5\n0\n7\n")),
+        ),
+    )
+}

@@ -1,0 +1,269 @@
+"""The problems for two writers: ours, the generated, and those of public sets."""
+
+from __future__ import annotations
+
+import ast
+import json
+import random
+import time
+
+import pytest
+
+import llmzoo
+from llmzoo.envs.coding import programs
+from llmzoo.envs.coding.functions import generator, oracle, records, scoring
+from llmzoo.envs.coding.functions.problems import PROBLEMS
+from llmzoo.envs.coding.functions.tasks import canonical, examples, stub
+from llmzoo.envs.sources import BadField
+from llmzoo.errors import ConfigError, NoPlayerError
+
+NAMES = [problem.name for problem in PROBLEMS]
+every_problem = pytest.mark.parametrize("problem", PROBLEMS, ids=NAMES)
+
+
+def run(source, tests=""):
+    namespace: dict = {}
+    exec(f"{source}\n{tests}", namespace)
+    return namespace
+
+
+def full_marks(helper, main, entry_point):
+    found = scoring.facts(
+        programs.functions(programs.merge(helper, main)), ["aux"], entry_point, parses=True
+    )
+    return sum(scoring.parts(found, 1, 1).values()) == scoring.FULL
+
+
+def test_there_are_enough_problems_and_none_twice():
+    assert len(PROBLEMS) >= 60
+    assert len(set(NAMES)) == len(NAMES)
+    assert len({problem.doc for problem in PROBLEMS}) == len(PROBLEMS)
+
+
+@every_problem
+def test_our_problems(problem):
+    assert len(problem.public) == 2
+    assert len(problem.hidden) >= 5
+    assert not set(problem.public) & set(problem.hidden)
+    assert problem.helper.startswith("aux(")
+    tests = [f"assert {test}" for test in (*problem.public, *problem.hidden)]
+    run(f"{problem.aux}\n{problem.main}", "\n".join(tests))
+    for test in tests:
+        (comparison,) = [n for n in ast.walk(ast.parse(test)) if isinstance(n, ast.Compare)]
+        assert isinstance(comparison.left, ast.Call)
+        for argument in [*comparison.left.args, comparison.comparators[0]]:
+            ast.literal_eval(argument)
+    assert full_marks(problem.aux, problem.main, problem.name)
+
+
+@every_problem
+def test_our_problems_cannot_be_passed_by_a_constant(problem):
+    values = {test.rpartition("==")[2] for test in problem.hidden}
+    assert len(values) > 1
+
+
+@every_problem
+@pytest.mark.parametrize("form", ["humaneval", "coop_humaneval", "mbpp"])
+def test_our_problems_as_records_of_public_sets(problem, form):
+    write = records.as_mbpp if form == "mbpp" else records.as_humaneval
+    record = json.loads(json.dumps(write(problem)))
+    task = getattr(records, form)(record)
+    (solution,) = task.solution
+    assert task.entry_point == problem.name
+    assert len(task.public) == (1 if form == "mbpp" else 2)
+    helper, main = oracle.split(solution, problem.name)
+    assert full_marks(helper, main, problem.name)
+    call = f"\ncheck({problem.name})" if "def check(" in task.hidden else ""
+    run(f"{task.prelude}\n{helper}\n{main}", task.hidden + call)
+
+
+def test_generated_problems_are_right_and_their_solutions_earn_full_marks():
+    rng = random.Random(0)
+    drawn = [generator.draw(rng) for _ in range(500)]
+    for task in drawn:
+        helper, main = task.solution
+        run(f"{helper}\n{main}", "\n".join([*task.public, task.hidden]))
+        assert full_marks(helper, main, "f"), task.terse
+        values = {line.rpartition("==")[2] for line in [*task.public, *task.hidden.split("\n")]}
+        assert len(values) >= generator.MIN_RESULTS
+    assert len({canonical(task) for task in drawn}) > 400
+
+
+def test_the_same_words_give_the_same_problem():
+    rng = random.Random(1)
+    seen = {}
+    for _ in range(5000):
+        task = generator.draw(rng)
+        assert seen.setdefault(canonical(task), task) == task
+        assert seen[canonical(task)].hidden == task.hidden
+
+
+def test_drawing_is_quick():
+    rng = random.Random(2)
+    started = time.process_time()
+    for _ in range(300):
+        generator.draw(rng)
+    assert (time.process_time() - started) / 300 < 0.005  # 0.0003 on an idle machine
+
+
+def test_a_composition_by_hand():
+    helper = generator.Step(generator.NUMBER_HELPERS[6], 3, 1)
+    fold = generator.Step(generator.NUMBER_FOLDS[0], 2, 1)
+    odd = generator.Step(generator.NUMBER_FILTERS[0], 2, 1)
+    minus = generator.Step(generator.ENDINGS[1], 2, 2)
+    made = generator.Composition("numbers", helper, fold, before=odd, ending=minus)
+    assert made.words() == "aux x times 3 plus 1\nf a odd aux total minus 2"
+    assert made.solution() == (
+        "def aux(x):\n return x*3+1",
+        "def f(a):\n return sum(aux(x) for x in a if x%2)-2",
+    )
+    assert made([1, 2, 3]) == 4 + 10 - 2
+    after = generator.Composition("range", helper, fold, after=odd)
+    assert after.words() == "aux x times 3 plus 1\nf n aux odd total"
+    assert after.solution()[1] == "def f(n):\n return sum(x for x in map(aux,range(n)) if x%2)"
+    assert after(4) == 1 + 7  # of 1, 4, 7, 10
+
+
+def test_an_amateur_is_right_now_and_then():
+    rng = random.Random(3)
+    right = {"helper": 0, "main": 0}
+    for _ in range(400):
+        task = generator.draw(rng)
+        helper, main = task.solution
+        for name, program in (
+            ("helper", f"{oracle.amateur(helper, rng)}\n{main}"),
+            ("main", f"{helper}\n{oracle.amateur(main, rng)}"),
+        ):
+            try:
+                run(program, task.hidden)
+                right[name] += 1
+            except Exception:
+                continue
+    for count in right.values():
+        assert 0.15 < count / 400 < 0.35
+
+
+ONE_PIECE = """
+import math
+
+def spread(numbers):
+    middle = sum(numbers) / len(numbers)
+    return math.sqrt(sum((n - middle) ** 2 for n in numbers) / len(numbers))
+"""
+
+
+def test_a_solution_in_one_piece_is_taken_apart():
+    helper, main = oracle.split(ONE_PIECE, "spread")
+    assert helper == (
+        "def aux(numbers, middle):\n"
+        "    return math.sqrt(sum(((n - middle) ** 2 for n in numbers)) / len(numbers))"
+    )
+    assert main == (
+        "import math\n\ndef spread(numbers):\n    middle = sum(numbers) / len(numbers)\n"
+        "    return aux(numbers, middle)"
+    )
+    assert run(f"{helper}\n{main}")["spread"]([1, 3]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("source", "call", "value"),
+    [
+        ("def f(s):\n    return len(s)", "f('abc')", 3),
+        ("def f(s):\n    if not s:\n        return True\n    return False", "f('')", True),
+        ("def f(n):\n    return 1 if n < 2 else n * f(n - 1)", "f(5)", 120),
+        ("def f(f_):\n    f = f_ + 1\n    return f * 2", "f(1)", 4),
+        ("def f(a):\n    total = 0\n    for x in a:\n        total += x\n    return total", "f([1, 2])", 3),
+        ("def f(a):\n    def g(x):\n        return x + k\n    k = 2\n    return [g(x) for x in a]", "f([1])", [3]),
+        ("def f(a):\n    a.sort()\n    a.append(9)\n    return a", "f([2, 1])", [1, 2, 9]),
+    ],
+)  # fmt: skip
+def test_taking_apart_keeps_the_meaning(source, call, value):
+    helper, main = oracle.split(source, "f")
+    namespace = run(f"{helper}\n{main}")
+    assert eval(call, namespace) == value
+    assert scoring.uses(programs.functions(main)["f"], "aux") == ["used"]
+
+
+def test_several_helpers_agree():
+    main = oracle.agree("def f(a):\n    return [aux(x) for x in a]", "f", ["aux", "aux_1"])
+    helper = "def aux(x):\n    return x + 1"
+    namespace = run(f"{helper}\n{oracle.renamed(helper, 'aux_1')}\n{main}")
+    assert namespace["f"]([1, 2]) == [2, 3]
+    assert scoring.uses(programs.functions(main)["f"], "aux_1") == ["used"]
+
+
+def test_no_solution_for_another_function():
+    with pytest.raises(NoPlayerError, match="'g'"):
+        oracle.split("def f(a):\n    return a", "g")
+
+
+HUMANEVAL = {
+    "task_id": "HumanEval/0",
+    "prompt": 'def twice(x):\n    return 2 * x\n\ndef f(x):\n    """Four times.\n\n    >>> f(1)\n    4\n    """\n',
+    "entry_point": "f",
+    "canonical_solution": "    return twice(twice(x))\n",
+    "test": "def check(candidate):\n    assert candidate(2) == 8\n",
+}
+MBPP = {
+    "task_id": 3,
+    "prompt": "Write a function to double.",
+    "code": "def half(x):\n    return x / 2\ndef double(x):\n    return half(x) * 4",
+    "test_imports": ["import math"],
+    "test_list": ["assert math.isclose(double(1), 2)", "assert double(2) == 4"],
+}
+
+
+def test_records_of_humaneval():
+    task = records.humaneval(HUMANEVAL)
+    assert (task.name, task.entry_point) == ("HumanEval/0", "f")
+    assert task.public == ("assert f(1) == 4",)
+    assert task.prelude == "def twice(x):\n    return 2 * x"
+    assert records.coop_humaneval({**HUMANEVAL, "canonical_solution": None}).solution == ()
+
+
+def test_records_of_mbpp_in_both_configurations():
+    task = records.mbpp(MBPP)
+    assert (task.name, task.entry_point, task.prelude) == ("mbpp/3", "double", "import math")
+    assert task.public == ("assert math.isclose(double(1), 2)",)
+    full = {k: v for k, v in MBPP.items() if k not in ("prompt", "test_imports")}
+    full |= {"text": MBPP["prompt"], "test_setup_code": "import math"}
+    full |= {"challenge_test_list": ["assert double(0) == 0"]}
+    task = records.mbpp(full)
+    assert task.prelude == "import math"
+    assert task.hidden.split("\n")[-1] == "assert double(0) == 0"
+
+
+@pytest.mark.parametrize(
+    ("read", "record", "change", "message"),
+    [
+        ("humaneval", HUMANEVAL, {"prompt": "def f(x"}, "'prompt' is no program"),
+        ("humaneval", HUMANEVAL, {"entry_point": "g"}, "'prompt' does not define 'g'"),
+        ("humaneval", HUMANEVAL, {"test": "pass"}, "'test' does not define check"),
+        ("humaneval", HUMANEVAL, {"canonical_solution": None}, "'canonical_solution' is missing"),
+        ("humaneval", HUMANEVAL, {"canonical_solution": "  )"}, "'canonical_solution' is no program"),
+        ("mbpp", MBPP, {"code": "x ="}, "'code'"),
+        ("mbpp", MBPP, {"test_list": []}, "'test_list' is empty"),
+        ("mbpp", MBPP, {"test_list": ["assert f(1)"]}, "'test_list' does not call"),
+        ("mbpp", MBPP, {"test_list": "assert double(1)"}, "'test_list' must be list"),
+    ],
+)  # fmt: skip
+def test_malformed_records_name_the_field(read, record, change, message):
+    with pytest.raises(BadField, match=message):
+        getattr(records, read)({**record, **change})
+
+
+def test_a_malformed_file_is_named_with_its_line(tmp_path):
+    path = tmp_path / "tasks.jsonl"
+    path.write_text(f"{json.dumps(HUMANEVAL)}\n{json.dumps({**HUMANEVAL, 'test': 3})}\n")
+    with pytest.raises(ConfigError, match=r"tasks\.jsonl:2: field 'test' must be str, got int"):
+        llmzoo.make("humaneval_v0", source=str(path))
+
+
+def test_stub_and_examples_belong_together():
+    statement = stub("f(a, b=2)", "Adds two numbers.", [("f(1)", "3"), ("f('x', 'y')", "'xy'")])
+    assert statement == (
+        "def f(a, b=2):\n    \"\"\"Adds two numbers.\n\n    >>> f(1)\n    3\n    >>> f('x', 'y')\n"
+        '    \'xy\'\n    """\n'
+    )
+    assert examples(statement, "f") == ("assert f(1) == 3", "assert f('x', 'y') == 'xy'")
+    assert examples(">>> f(1)\nsomething else\n>>> g(1)\n2\n>>> f(\n3", "f") == ()

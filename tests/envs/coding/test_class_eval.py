@@ -252,6 +252,24 @@ def test_a_whole_that_does_not_compile():
         merging.merge(BOX, {"writer_0": part}, OWN)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + ".a" * 2_000 + " = 1\ndef face(self): return 1",
+        "def face(self):\n    return " + "1 + " * 3_000 + "1",
+        "def face(self):\n    return " + "9" * 6_000,
+        "def face(self):\n    return '\\q' is 'x'",
+        "class Box:\n" + "    def face(self): return 1\n" * 500,
+    ],
+)
+def test_hostile_programs_are_merged_or_refused(text):
+    try:
+        part = merging.read(BOX, text)
+        merging.merge(BOX, {"writer_0": part}, OWN)
+    except NoProgram:
+        pass
+
+
 # Rewards
 
 

@@ -1,0 +1,273 @@
+"""# Bug fixing
+
+A program has a mistake, or two, and fails some of its tests. The locator says in which function and
+line it is wrong, and why; the fixer reads that and writes the function anew.
+
+| | |
+|---|---|
+| id | `bug_fix_v0` |
+| agents | `locator_0`, then `fixer_1`; with `num_agents=1`: `fixer_0` |
+| observation, action | text |
+| rounds | at most `max_turns` (2) |
+| success | every hidden test passes |
+
+**Actions.** The locator: `{"function": "f", "line": 7, "reason": "..."}`, or
+`function: f, line: 7, reason: ...`, in any prose; the last one counts. The fixer: Python with the
+program's functions that it changes, fenced or not; helpers and imports beside them are kept, and
+the rest of the program stays as it was. `fixer_0` writes both into one answer; without a location
+it has nothing in that part. In a second round the fixer starts from the broken program again.
+
+**Rewards**: one for both seats. An episode's return is what its last round is worth: a seat's turn
+pays the difference to what the same part was worth before.
+
+| part | worth |
+|---|---|
+| tests | 0.8 x the share of the hidden tests that the broken program failed and the fixed one gains |
+| location | 0.2 for a right function and line, 0.1 for the line before or after; of two mistakes either counts |
+
+An answer that cannot be read is worth 0 in its part. A fix that knows the public tests by heart
+earns what the hidden ones give it: often nothing.
+
+**Tests.** Calls and what they return; every third is public, the others are hidden. The public
+tests that fail are shown with what came back, in the first round for the broken program, then for
+the last fix too.
+
+**Arguments.** `mutations` (1 or 2 mistakes; None for both kinds), `num_agents`, `max_turns`,
+`prompt` ("full"), `team_weight`, `split` ("train", "test", "all"), `render_mode`.
+
+**Tasks.** 54 programs written for this project, broken by 20 kinds of mutation of the syntax tree,
+alone and in pairs: about 1,700 tasks, each of which fails at least one public and one hidden test.
+Split by the correct program: its mutants are all in one split.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from llmzoo.envs.base import Outcome, TextEnv, public_forms
+from llmzoo.envs.coding import judging
+from llmzoo.envs.coding.bug_fix import oracle, scoring, tasks
+from llmzoo.envs.coding.bug_fix.tasks import BugTask, Call
+from llmzoo.envs.coding.programs import NoProgram
+from llmzoo.envs.tasks import Listed
+from llmzoo.errors import ConfigError
+from llmzoo.sandbox.results import CaseResult
+
+LOCATOR, FIXER, ALONE = "locator_0", "fixer_1", "fixer_0"
+
+_MAX_SHOWN = 5  # failed tests
+_MAX_VALUE_CHARS = 300
+_MAX_FIX_CHARS = 6_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """What the tests say of a program: the public ones in words, of the hidden ones the share."""
+
+    public: str
+    hidden: float
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """The state of an episode. ``said``: each seat's last answer in normal form."""
+
+    task: BugTask
+    after: Tested | None = None
+    said: Mapping[str, str] = field(default_factory=dict)
+    scores: Mapping[str, float] = field(default_factory=lambda: scoring.NOTHING)
+
+
+class BugFix(TextEnv):
+    """A broken program for a locator and a fixer, or for one who does both."""
+
+    metadata: dict[str, Any] = {**TextEnv.metadata, "name": "bug_fix_v0", "slow_step": True}
+
+    def __init__(
+        self,
+        *,
+        mutations: Literal[1, 2] | None = None,
+        num_agents: int = 2,
+        max_turns: int = 2,
+        prompt: Literal["full"] = "full",
+        team_weight: float = 1.0,
+        split: str = "train",
+        render_mode: str | None = None,
+    ):
+        if mutations not in (None, 1, 2):
+            raise ConfigError(f"mutations must be 1, 2 or None, got {mutations!r}")
+        if num_agents not in (1, 2):
+            raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
+        if prompt != "full":
+            raise ConfigError(f"prompt must be 'full', got {prompt!r}")
+        super().__init__(
+            [LOCATOR, FIXER] if num_agents == 2 else [ALONE],
+            max_turns=max_turns,
+            team_weight=team_weight,
+            render_mode=render_mode,
+        )
+        self.tasks = Listed(
+            tasks.shipped(mutations), tasks.canonical, split=split, source="shipped"
+        )
+        self.episode: Repair
+
+    def begin(self, rng: random.Random, task: int | None) -> None:
+        chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
+        self.episode = Repair(chosen)
+
+    def describe(self) -> Mapping[str, Any]:
+        task = self.episode.task
+        return {
+            "source": self.tasks.source,
+            "split": self.tasks.split,
+            "tasks": self.tasks.count,
+            "task_id": hashlib.sha256(task.broken.encode()).hexdigest()[:16],
+        }
+
+    def play(self, agent: str, text: str) -> Outcome:
+        scores: dict[str, float] = {}
+        problems = []
+        if agent != FIXER:
+            try:
+                named = scoring.parse(text)
+            except scoring.NoLocation as reason:
+                scores["location"] = 0.0
+                self._say(LOCATOR, "no location could be read")
+                problems.append(str(reason))
+            else:
+                share = scoring.location_share(self.episode.task.locations, named)
+                scores["location"] = scoring.WEIGHTS["location"] * share
+                self._say(
+                    LOCATOR,
+                    f"function {named.function[:100]}, line {named.line}: {_cut(named.reason)}",
+                )
+        if agent != LOCATOR:
+            try:
+                program = scoring.fix(self.episode.task.broken, text)
+            except NoProgram as reason:
+                scores["tests"] = 0.0
+                self._say(FIXER, _cut(text, _MAX_FIX_CHARS))
+                self._judged(Tested(f"It could not be used: {_cut(str(reason))}", 0.0))
+                problems.append(str(reason))
+            else:
+                scores["tests"] = scoring.WEIGHTS["tests"] * self._try(program, text)
+        error = "; ".join(f"malformed: {problem}" for problem in problems)
+
+        gained = {
+            name: self.team_weight * (score - self.episode.scores[name])
+            for name, score in scores.items()
+        }
+        self.episode = replace(self.episode, scores={**self.episode.scores, **scores})
+        return Outcome(
+            local=dict.fromkeys(self.possible_agents, gained),
+            done=self.success,
+            errors={agent: error} if error else {},
+        )
+
+    def expert(self, agent: str) -> str:
+        task = self.episode.task
+        said = {LOCATOR: oracle.locate, FIXER: oracle.fix}
+        return "\n\n".join(said[part](task) for part in _parts(agent))
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        task = self.episode.task
+        said = {LOCATOR: oracle.amateur_locate, FIXER: oracle.amateur_fix}
+        return "\n\n".join(said[part](task, rng) for part in _parts(agent))
+
+    def _try(self, program: str, text: str) -> float:
+        """Test a fixed program; what share of the missing it mends."""
+        task = self.episode.task
+        before, after = _test(task, task.broken), _test(task, program)
+        self.success = after.hidden == 1.0
+        self._say(FIXER, _cut(text, _MAX_FIX_CHARS))
+        self._judged(after)
+        return scoring.tests_share(before.hidden, after.hidden)
+
+    def _say(self, part: str, text: str) -> None:
+        self.episode = replace(self.episode, said={**self.episode.said, part: text})
+
+    def _judged(self, after: Tested) -> None:
+        self.episode = replace(self.episode, after=after)
+
+    # Prompts
+
+    def prompt(self, agent: str) -> str:
+        repair = self.episode
+        lines = [_ROLES[agent], "", "The program:", "", _numbered(repair.task.broken), ""]
+        lines += [_test(repair.task, repair.task.broken).public, ""]
+        lines += [f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."]
+        said = repair.said
+        if agent == FIXER and LOCATOR in said:
+            lines += [f"The locator says: {said[LOCATOR]}"]
+        elif LOCATOR in said:
+            lines += [f"You said last: {said[LOCATOR]}"]
+        if repair.after is not None:
+            whose = "The fixer's" if agent == LOCATOR else "Your"
+            lines += ["", f"{whose} last answer:", said[FIXER], "", repair.after.public]
+        lines += ["", *(_FORMATS[part] for part in _parts(agent))]
+        return "\n".join([*lines, "", "Your answer:"])
+
+    def board(self) -> str:
+        return _numbered(self.episode.task.broken)
+
+
+_ROLES = {
+    LOCATOR: "You are the locator. A program has a mistake in one or two places. Say where; a fixer "
+    "reads what you say and mends the program.",
+    FIXER: "You are the fixer. A program has a mistake in one or two places. A locator says where it "
+    "may be; mend the program so that all its tests pass, those that are not shown too.",
+    ALONE: "You are the fixer. A program has a mistake in one or two places. Say where, and mend the "
+    "program so that all its tests pass, those that are not shown too.",
+}
+_FORMATS = {
+    LOCATOR: 'Give the place, with its line number, as {"function": "name", "line": 7, '
+    '"reason": "why it is wrong"}.',
+    FIXER: "Give the function that is wrong, written anew, as Python code in a ```python block.",
+}
+
+
+def _parts(agent: str) -> tuple[str, ...]:
+    """What a seat has to write: the locator's part, the fixer's, or both."""
+    return (LOCATOR, FIXER) if agent == ALONE else (agent,)
+
+
+def _test(task: BugTask, program: str) -> Tested:
+    """Public calls come first: what they return cannot depend on the hidden ones. Verdicts are
+    remembered, so that asking again costs little."""
+    public, hidden = task.program.calls()
+    cases = judging.check_calls(program, [*public, *hidden]).cases
+    passed = sum(case.passed for case in cases[len(public) :])
+    return Tested(_report(public, cases[: len(public)]), passed / len(hidden))
+
+
+def _report(calls: Sequence[Call], cases: Sequence[CaseResult]) -> str:
+    failed = [(call, case) for call, case in zip(calls, cases, strict=True) if not case.passed]
+    if not failed:
+        return f"All {len(calls)} public tests pass."
+    lines = [f"{len(failed)} of {len(calls)} public tests fail:"]
+    for (name, args, expected), case in failed[:_MAX_SHOWN]:
+        given = _cut(", ".join(repr(arg) for arg in args))
+        # a value that came back says more than "wrong value"
+        got = case.got or case.error
+        lines.append(f"  {name}({given})\n    expected {_cut(repr(expected))}\n    got {_cut(got)}")
+    if len(failed) > _MAX_SHOWN:
+        lines.append(f"  and {len(failed) - _MAX_SHOWN} more")
+    return "\n".join(lines)
+
+
+def _numbered(source: str) -> str:
+    return "\n".join(f"{n:3}  {line}" for n, line in enumerate(source.splitlines(), start=1))
+
+
+def _cut(text: str, most: int = _MAX_VALUE_CHARS) -> str:
+    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+
+
+raw_env = BugFix
+env, parallel_env = public_forms(BugFix)

@@ -1,0 +1,268 @@
+"""# Class-level code (ClassEval)
+
+Several agents write one class. Its methods are divided among them; all write at the same time, and
+nobody sees what the others write. Their answers are merged on the syntax tree.
+
+| | |
+|---|---|
+| id | `classeval_v0` |
+| agents | `writer_0`, `writer_1`, ...: `num_agents` (2) |
+| observation, action | text |
+| rounds | at most `max_turns` (1), simultaneous |
+| success | every hidden test passes |
+
+**Actions.** Python: the class with the seat's own methods, or the methods alone, fenced or not.
+Imports, helper functions, constants and helper methods beside them are kept; the skeleton's own
+part of the class (bases, constants, `__init__`) stands as it is. Of a method that several write the
+owner's version counts, of a helper the earlier seat's. A method whose body is empty counts as not
+written.
+
+**Rewards**: one for all seats, on the published scale of 6 and divided by it (`reward="paper"`
+keeps it). An episode's return is what its last round is worth: a round pays the difference to the
+round before. Every seat is paid the same parts:
+
+| part | worth |
+|---|---|
+| methods | 2 x methods of the class that somebody wrote / methods |
+| tests | 4 x hidden tests passed / hidden tests |
+| overlap | -1 x methods that more than one seat wrote / methods |
+
+An answer in which no Python can be read, or a whole that does not compile, makes all three 0.
+
+**Feedback** in later rounds comes from the public tests: of each test class the second, fourth,
+... test is public and the first, third, ... hidden (ClassEval has a test class for each method and
+one for the class). A seat reads how many passed of every method, and of its own methods and of the
+class as a whole the tests that failed.
+
+**Arguments.** `num_agents`, `max_turns`, `divide` ("dependency": a method comes after those it
+calls, so earlier seats write what later ones build on; "arity": fewest parameters first), `reward`
+("unit" or "paper"), `prompt` ("full"), `team_weight`, `split` ("train", "test", "all"), `source`
+("auto", "hub", "sample", or a file), `render_mode`. Classes with fewer methods than agents are left
+out.
+
+**Tasks.** `FudanSELab/ClassEval` from the hub or a file of its schema; the sample is 14 classes
+written for this project. Tests run in an interpreter of their own wherever they allow it.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from llmzoo.envs import sources
+from llmzoo.envs.base import Outcome, TextEnv, public_forms
+from llmzoo.envs.coding.class_eval import merging, oracle, scoring, tasks
+from llmzoo.envs.coding.class_eval.tasks import ClassTask
+from llmzoo.envs.coding.programs import NoProgram
+from llmzoo.envs.tasks import Listed
+from llmzoo.errors import ConfigError
+from llmzoo.sandbox.results import Verdict
+
+_MAX_SHOWN = 4  # failed tests
+_MAX_TEST_CHARS = 1_200
+_MAX_ERROR_CHARS = 300
+_MAX_ANSWER_SHOWN = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """The state of an episode. ``public``: the verdict of the public tests on the last whole."""
+
+    task: ClassTask
+    own: Mapping[str, tuple[str, ...]]
+    answers: Mapping[str, str] = field(default_factory=dict)
+    errors: Mapping[str, str] = field(default_factory=dict)
+    public: Verdict | None = None
+    scores: Mapping[str, float] = field(default_factory=lambda: scoring.NOTHING)
+
+
+class ClassEval(TextEnv):
+    """One class for several writers."""
+
+    metadata: dict[str, Any] = {**TextEnv.metadata, "name": "classeval_v0", "slow_step": True}
+
+    def __init__(
+        self,
+        *,
+        num_agents: int = 2,
+        max_turns: int = 1,
+        divide: Literal["dependency", "arity"] = "dependency",
+        reward: scoring.Scale = "unit",
+        prompt: Literal["full"] = "full",
+        team_weight: float = 1.0,
+        split: str = "train",
+        source: str = "auto",
+        render_mode: str | None = None,
+    ):
+        if num_agents < 1:
+            raise ConfigError(f"num_agents must be at least 1, got {num_agents}")
+        if divide not in tasks.DIVISIONS:
+            raise ConfigError(f"divide must be 'dependency' or 'arity', got {divide!r}")
+        if reward not in get_args(scoring.Scale):
+            raise ConfigError(f"reward must be 'unit' or 'paper', got {reward!r}")
+        if prompt != "full":
+            raise ConfigError(f"prompt must be 'full', got {prompt!r}")
+        super().__init__(
+            [f"writer_{number}" for number in range(num_agents)],
+            simultaneous=True,
+            max_turns=max_turns,
+            team_weight=team_weight,
+            render_mode=render_mode,
+        )
+        self.divide = divide
+        self.scale = reward
+        found = sources.load(source, hub_id=tasks.HUB_ID, sample=tasks.shipped, parse=tasks.read)
+        enough = [task for task in found.tasks if len(task.methods) >= num_agents]
+        self.fallback = found.fallback
+        self.tasks = Listed(enough, tasks.canonical, split=split, source=found.source)
+        self.episode: Writing
+
+    def begin(self, rng: random.Random, task: int | None) -> None:
+        chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
+        self.episode = Writing(chosen, tasks.assign(chosen, self.possible_agents, self.divide))
+
+    def describe(self) -> Mapping[str, Any]:
+        return {
+            "source": self.tasks.source,
+            "fallback": self.fallback,
+            "split": self.tasks.split,
+            "tasks": self.tasks.count,
+            "task_id": hashlib.sha256(tasks.canonical(self.episode.task).encode()).hexdigest()[:16],
+        }
+
+    def play_together(self, texts: Mapping[str, str]) -> Outcome:
+        writing = self.episode
+        task = writing.task
+        parts, program, errors = self._put_together(texts)
+        scores: Mapping[str, float] = scoring.NOTHING
+        public = None
+        if program is not None:
+            public_half, hidden = tasks.halves(task.tests)
+            verdict = scoring.judge(task, program, hidden)
+            passed = min(1.0, verdict.passed / len(hidden.names))
+            self.success = verdict.ok and passed == 1.0
+            scores = scoring.score(merging.writers(task, parts), passed, self.scale)
+            if self.turn + 1 < self.max_turns and not self.success:
+                public = scoring.judge(task, program, public_half)
+
+        gained = {name: self.team_weight * (scores[name] - writing.scores[name]) for name in scores}
+        self.episode = replace(
+            writing,
+            answers={seat: _cut(text, _MAX_ANSWER_SHOWN) for seat, text in texts.items()},
+            errors=errors,
+            public=public,
+            scores=scores,
+        )
+        return Outcome(local=dict.fromkeys(texts, gained), done=self.success, errors=errors)
+
+    def _put_together(
+        self, texts: Mapping[str, str]
+    ) -> tuple[dict[str, merging.Part], str | None, dict[str, str]]:
+        """The answers taken apart, the whole (None where it is no program), and what was wrong."""
+        task = self.episode.task
+        parts: dict[str, merging.Part] = {}
+        errors: dict[str, str] = {}
+        for seat, text in texts.items():
+            try:
+                parts[seat] = merging.read(task, text)
+            except NoProgram as reason:
+                errors[seat] = f"malformed: {reason}"
+        if errors:
+            return parts, None, errors
+        try:
+            return parts, merging.merge(task, parts, self.episode.own), errors
+        except NoProgram as reason:
+            return parts, None, dict.fromkeys(texts, f"the merged class: {reason}")
+
+    def expert(self, agent: str) -> str:
+        return oracle.expert(self.episode.task, self.episode.own[agent])
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        return oracle.amateur(self.episode.task, self.episode.own[agent], rng)
+
+    # Prompts
+
+    def prompt(self, agent: str) -> str:
+        writing = self.episode
+        own = ", ".join(writing.own[agent])
+        lines = [
+            f"You are {agent}, one of {len(writing.own)} writers of one Python class. All write at "
+            "the same time; nobody sees what the others write, and the answers are merged."
+            if len(writing.own) > 1
+            else f"You are {agent}, the writer of a Python class.",
+            "",
+            "The class:",
+            "```python",
+            writing.task.skeleton.rstrip(),
+            "```",
+            "",
+            f"You write these methods and no others: {own}",
+        ]
+        others = [name for name in writing.task.methods if name not in writing.own[agent]]
+        if others:
+            lines += [f"The others write, as the class describes them: {', '.join(others)}"]
+        lines += [
+            "",
+            f"Answer with Python code: the class {writing.task.class_name} with your methods, and "
+            "the imports that they need.",
+        ]
+        if self.max_turns > 1:
+            lines += ["", f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."]
+        if agent in writing.answers:
+            lines += ["", "Your last answer:", writing.answers[agent], "", *self._feedback(agent)]
+        return "\n".join([*lines, "", "Your answer:"])
+
+    def _feedback(self, agent: str) -> list[str]:
+        """What became of the last round: what was wrong with the answers, or the public tests."""
+        writing = self.episode
+        if agent in writing.errors:
+            return [f"It could not be used: {writing.errors[agent]}."]
+        if writing.errors:
+            return ["Nothing was tested: another writer's answer could not be used."]
+        if writing.public is None:
+            return ["Every test passed." if self.success else "Not every test passed."]
+        public, _ = tasks.halves(writing.task.tests)
+        results = _by_name(writing.public)
+        suites = dict(writing.task.suites)
+        counts = []
+        for method in writing.task.methods:
+            names = [n for n in public.names if n.partition(".")[0] == suites[method]]
+            passed = sum(results.get(name) == "" for name in names)
+            counts.append(f"{method} {passed} of {len(names)}")
+        lines = [f"Public tests passed: {', '.join(counts)}."]
+        whole = {name.partition(".")[0] for name in public.names} - set(suites.values())
+        mine = {suites[method] for method in writing.own[agent]} | whole
+        failed = [
+            name
+            for name in public.names
+            if name.partition(".")[0] in mine and results.get(name) != ""
+        ]
+        sources_of = tasks.sources_of(writing.task.tests)
+        for name in failed[:_MAX_SHOWN]:
+            why = results.get(name) or writing.public.error or "it was not reached"
+            lines += ["", f"Failed: {name}", _cut(sources_of[name], _MAX_TEST_CHARS)]
+            lines += [f"It says: {_cut(why, _MAX_ERROR_CHARS)}"]
+        if len(failed) > _MAX_SHOWN:
+            lines += ["", f"{len(failed) - _MAX_SHOWN} more of your tests failed."]
+        return lines
+
+
+def _by_name(verdict: Verdict) -> dict[str, str]:
+    """What was wrong with each test, by ``Class.method``; "" where it passed."""
+    return {
+        ".".join(case.name.split(".")[-2:]): "" if case.passed else case.error or "failed"
+        for case in verdict.cases
+    }
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+
+
+raw_env = ClassEval
+env, parallel_env = public_forms(ClassEval)

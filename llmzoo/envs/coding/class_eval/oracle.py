@@ -1,0 +1,60 @@
+"""Scripted writers: an expert who knows the reference, and an amateur who errs as people do."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import random
+from collections.abc import Iterable
+
+from llmzoo.envs.coding import programs
+from llmzoo.envs.coding.class_eval.tasks import ClassTask, class_of
+
+
+def expert(task: ClassTask, methods: Iterable[str]) -> str:
+    """The class with the reference of ``methods`` only."""
+    return _answer(task, _nodes(task, methods))
+
+
+def amateur(task: ClassTask, methods: Iterable[str], rng: random.Random) -> str:
+    """The expert's answer with one slip: a method left out, left empty or under a wrong name, a
+    number off by one, somebody else's method written too, a colon forgotten; now and then none."""
+    nodes = _nodes(task, methods)
+    slip = rng.choice(("none", "missing", "empty", "name", "number", "overlap", "colon"))
+    chosen = rng.choice(nodes)
+    if slip == "missing" and len(nodes) > 1:
+        nodes.remove(chosen)
+    elif slip == "empty":
+        chosen.body = [ast.Pass()]
+    elif slip == "name":
+        chosen.name += "s"
+    elif slip == "number":
+        numbers = [
+            n for n in ast.walk(chosen) if isinstance(n, ast.Constant) and type(n.value) is int
+        ]
+        if numbers:
+            number = rng.choice(numbers)
+            assert isinstance(number.value, int)
+            number.value += rng.choice((-1, 1))
+    elif slip == "overlap":
+        others = [name for name in task.methods if name not in [n.name for n in nodes]]
+        nodes += _nodes(task, others[:1])
+    answer = _answer(task, nodes)
+    return answer.replace("):", ")", 1) if slip == "colon" else answer
+
+
+def _nodes(task: ClassTask, methods: Iterable[str]) -> list[programs.Function]:
+    wanted = set(methods)
+    known = copy.deepcopy(class_of(task.reference, task.class_name))
+    return [n for n in known.body if isinstance(n, programs.Function) and n.name in wanted]
+
+
+def _answer(task: ClassTask, nodes: list[programs.Function]) -> str:
+    helpers = [
+        node
+        for node in ast.parse(task.reference).body
+        if not (isinstance(node, ast.ClassDef) and node.name == task.class_name)
+    ]
+    whole = ast.ClassDef(task.class_name, [], [], list(nodes), [])
+    program = ast.unparse(ast.fix_missing_locations(ast.Module([*helpers, whole], [])))
+    return f"```python\n{program}\n```"

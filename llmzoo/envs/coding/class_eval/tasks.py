@@ -1,0 +1,244 @@
+"""Classes to be written: records of ClassEval's form, and the shipped classes brought into it.
+
+A record's fields that are read: ``task_id``, ``class_name``, ``skeleton``, ``import_statement``,
+``solution_code``, ``test``, and of each of ``methods_info`` ``method_name`` and ``test_class``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from llmzoo.envs.coding import programs
+from llmzoo.envs.sources import BadField, field, texts
+
+HUB_ID = "FudanSELab/ClassEval"
+DIVISIONS = ("dependency", "arity")
+
+_CLASSES = "llmzoo.envs.coding.class_eval.classes"
+
+
+@dataclass(frozen=True, slots=True)
+class ClassTask:
+    """A class to be written. ``suites``: the test class of each method that has one; ``reference``
+    and ``tests`` are whole programs but for ``imports``, which both may use."""
+
+    task_id: str
+    class_name: str
+    skeleton: str
+    imports: str
+    methods: tuple[str, ...]
+    suites: tuple[tuple[str, str], ...]
+    reference: str
+    tests: str
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """A half of the tests: a program, and its tests as ``Class.method``."""
+
+    source: str
+    names: tuple[str, ...]
+
+
+def read(record: Mapping[str, Any]) -> ClassTask:
+    """The task of a record; raises ``BadField``."""
+    class_name = field(record, "class_name", str)
+    reference = field(record, "solution_code", str)
+    tests = field(record, "test", str)
+    names = [
+        node.name for node in _parsed("solution_code", reference) if isinstance(node, ast.ClassDef)
+    ]
+    if class_name not in names:
+        raise BadField("solution_code", f"does not define a class {class_name!r}")
+    _parsed("test", tests)
+    methods = field(record, "methods_info", list)
+    return ClassTask(
+        task_id=field(record, "task_id", str),
+        class_name=class_name,
+        skeleton=field(record, "skeleton", str),
+        imports="\n".join(texts(record, "import_statement", [])),
+        methods=tuple(field(method, "method_name", str) for method in methods),
+        suites=tuple(
+            (field(method, "method_name", str), field(method, "test_class", str, ""))
+            for method in methods
+        ),
+        reference=reference,
+        tests=tests,
+    )
+
+
+def canonical(task: ClassTask) -> str:
+    """The reference whatever its layout: tasks with the same one are the same."""
+    return " ".join(task.reference.split())
+
+
+@lru_cache(maxsize=256)
+def halves(tests: str) -> tuple[Half, Half]:
+    """The public and the hidden half of a program of unittest classes.
+
+    Of every class the first, third, ... test is hidden and the second, fourth, ... public; what
+    is no test stands in both.
+    """
+    public: list[str] = []
+    hidden: list[str] = []
+    for suite in _suites(tests):
+        for number, test in enumerate(_tests(suite)):
+            (public if number % 2 else hidden).append(f"{suite.name}.{test}")
+    return _only(tests, public), _only(tests, hidden)
+
+
+@lru_cache(maxsize=256)
+def sources_of(tests: str) -> Mapping[str, str]:
+    """The text of each test, by ``Class.method``."""
+    return {
+        f"{suite.name}.{node.name}": ast.unparse(node)
+        for suite in _suites(tests)
+        for node in suite.body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test")
+    }
+
+
+def assign(
+    task: ClassTask, seats: list[str], divide: Literal["dependency", "arity"]
+) -> dict[str, tuple[str, ...]]:
+    """Each seat's methods: neighbours in one order, numbers as even as can be.
+
+    ``dependency``: methods after those that they call, so that earlier seats write what later ones
+    build on. ``arity``: by the number of parameters, fewest first.
+    """
+    ordered = _by_dependency(task) if divide == "dependency" else _by_arity(task)
+    each, more = divmod(len(ordered), len(seats))
+    shares = {}
+    start = 0
+    for number, seat in enumerate(seats):
+        end = start + each + (number < more)
+        shares[seat] = tuple(ordered[start:end])
+        start = end
+    return shares
+
+
+def shipped() -> Iterator[dict[str, Any]]:
+    """The records of the shipped classes."""
+    for file in sorted(files(_CLASSES).iterdir(), key=lambda file: file.name):
+        name = file.name.removesuffix(".py")
+        if file.name.endswith(".py") and name != "__init__":
+            yield record_of(name, file.read_text(encoding="utf-8"))
+
+
+def record_of(task_id: str, source: str) -> dict[str, Any]:
+    """The record of a shipped file: imports, a class with its bodies, and its tests."""
+    lines = source.splitlines()
+    tree = ast.parse(source)
+    imports = [
+        ast.unparse(node)
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom) and "unittest" not in ast.unparse(node)
+    ]
+    node = next(node for node in tree.body if isinstance(node, ast.ClassDef))
+    assert node.end_lineno is not None
+    head = "\n".join(imports)
+    return {
+        "task_id": task_id,
+        "class_name": node.name,
+        "import_statement": imports,
+        "skeleton": f"{head}\n\n\n{_skeleton(node, lines)}\n".lstrip(),
+        "solution_code": "\n".join([head, *lines[node.lineno - 1 : node.end_lineno]]),
+        "test": "\n".join(["import unittest", *lines[node.end_lineno :]]),
+        "methods_info": [
+            {"method_name": name, "test_class": f"{node.name}Test{_camel(name)}"}
+            for name in methods_of(node)
+            if name != "__init__"
+        ],
+    }
+
+
+def _parsed(name: str, source: str) -> list[ast.stmt]:
+    try:
+        return ast.parse(source).body
+    except (SyntaxError, ValueError) as error:
+        raise BadField(name, f"is not a Python program ({error})") from error
+
+
+def class_of(source: str, name: str) -> ast.ClassDef:
+    """The class ``name`` of a trusted program; ``KeyError`` where there is none."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            return node
+    raise KeyError(name)
+
+
+def methods_of(node: ast.ClassDef) -> dict[str, programs.Function]:
+    """The methods of a class by name; of two alike the later."""
+    return {inner.name: inner for inner in node.body if isinstance(inner, programs.Function)}
+
+
+def _suites(tests: str) -> list[ast.ClassDef]:
+    return [node for node in ast.parse(tests).body if isinstance(node, ast.ClassDef)]
+
+
+def _tests(suite: ast.ClassDef) -> list[str]:
+    return [name for name in methods_of(suite) if name.startswith("test")]
+
+
+def _only(tests: str, names: list[str]) -> Half:
+    tree = ast.parse(tests)
+    kept = set(names)
+    for suite in tree.body:
+        if isinstance(suite, ast.ClassDef):
+            dropped = {test for test in _tests(suite) if f"{suite.name}.{test}" not in kept}
+            body = [n for n in suite.body if getattr(n, "name", None) not in dropped]
+            suite.body = body or [ast.Pass()]
+    return Half(ast.unparse(tree), tuple(names))
+
+
+def _by_dependency(task: ClassTask) -> list[str]:
+    bodies = methods_of(class_of(task.reference, task.class_name))
+    ordered: list[str] = []
+
+    def visit(name: str, above: tuple[str, ...]) -> None:
+        if name in ordered or name in above:  # methods that call one another keep their order
+            return
+        called = {n.attr for n in ast.walk(bodies[name]) if isinstance(n, ast.Attribute)}
+        for other in task.methods:
+            if other in called:
+                visit(other, (*above, name))
+        ordered.append(name)
+
+    for name in task.methods:
+        visit(name, ())
+    return ordered
+
+
+def _by_arity(task: ClassTask) -> list[str]:
+    bodies = methods_of(class_of(task.reference, task.class_name))
+
+    def arity(name: str) -> int:
+        given = bodies[name].args
+        counted = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+        return sum(a.arg not in ("self", "cls") for a in counted)
+
+    return sorted(task.methods, key=arity)
+
+
+def _skeleton(node: ast.ClassDef, lines: list[str]) -> str:
+    """The class as it stands, but of every method only its signature and docstring."""
+    pieces: list[str] = []
+    start = node.lineno
+    for inner in node.body:
+        end = inner.end_lineno
+        if isinstance(inner, ast.FunctionDef) and inner.name != "__init__":
+            end = inner.body[0].end_lineno
+        assert end is not None
+        assert inner.end_lineno is not None
+        pieces += lines[start - 1 : end]
+        start = inner.end_lineno + 1
+    return "\n".join(pieces)
+
+
+def _camel(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))

@@ -1,0 +1,138 @@
+"""# APPS
+
+The problems of APPS for a coder and a tester. Seats, rounds, rewards, feedback and arguments are
+those of [`contests_v0`](contests.md).
+
+| | |
+|---|---|
+| id | `apps_v0` |
+| agents | `coder_0` and `tester_1`; with `num_agents=1`: `coder_0` |
+| observation, action | text |
+| rounds | at most `max_turns` (4), simultaneous; fewer when the two agree |
+| success | the coder's last program passes every hidden test |
+
+**Rewards**: team; parses, runs and tests for the coder; valid and sound for the tester.
+
+**Tasks.** `codeparrot/apps` from the hub, or a file of its schema: `question`, `input_output` (an
+object or its JSON text with `inputs`, `outputs` and for functions `fn_name`), `solutions` (a list
+or its JSON text), `starter_code`. The sample is a part of the problems written for this project.
+
+APPS does not say which tests are public. Here those of programs are whose input can be read in the
+question; of functions those among the first three whose arguments can; otherwise the first. The
+others are hidden; where no other is left, the public ones pay. Records without tests are left out.
+Values of functions outside a class `Solution` stand in lists of one, as the set has them. Some
+problems have several right answers where the tests know one; they are judged by the tests.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from llmzoo.envs import sources
+from llmzoo.envs.base import public_forms
+from llmzoo.envs.coding.contests import tasks
+from llmzoo.envs.coding.contests.coder_tester import CoderTester
+from llmzoo.envs.coding.contests.tasks import Problem, Test
+from llmzoo.envs.sources import BadField, Loaded, Record
+
+HUB_ID = "codeparrot/apps"
+_FIRST = 3  # tests of a function that may be public
+
+
+class Apps(CoderTester):
+    """APPS for a coder and a tester."""
+
+    metadata: dict[str, Any] = {**CoderTester.metadata, "name": "apps_v0"}
+
+    def problems(self, source: str) -> Loaded[Problem]:
+        return tasks.present(sources.load(source, hub_id=HUB_ID, sample=sample, parse=read))
+
+
+def read(record: Record) -> Problem | None:
+    """The problem of a record; None where it has no tests."""
+    judged = _unpacked(record, "input_output", {})
+    solutions = _unpacked(record, "solutions", [])
+    if not isinstance(judged, Mapping) or not isinstance(solutions, list):
+        raise BadField("input_output", "must be an object, and solutions a list")
+    inputs, outputs = judged.get("inputs", []), judged.get("outputs", [])
+    if not (isinstance(inputs, list) and isinstance(outputs, list) and len(inputs) == len(outputs)):
+        raise BadField("input_output", "must hold two lists of one length: inputs and outputs")
+    if not inputs:
+        return None
+    function = sources.field(judged, "fn_name", str, None)
+    statement = sources.field(record, "question", str)
+    starter = sources.field(record, "starter_code", str, "")
+    if function is None:
+        listed = [Test(_text(i), _text(o)) for i, o in zip(inputs, outputs, strict=True)]
+        public = [test for test in listed if tasks.stands_in(test, statement)]
+    else:
+        if "class Solution" not in starter and all(_is_one(value) for value in outputs):
+            outputs = [value[0] for value in outputs]
+        listed = [
+            Test(json.dumps(arguments), json.dumps(value))
+            for arguments, value in zip(inputs, outputs, strict=True)
+        ]
+        public = [t for t in listed[:_FIRST] if tasks.stands_in(t, statement, function)]
+    if not public and len(listed) > 1:
+        public = listed[:1]
+    return tasks.problem(
+        statement,
+        public,
+        listed,
+        function=function,
+        starter=starter,
+        solutions=[text for text in solutions if isinstance(text, str)],
+    )
+
+
+def sample() -> list[Record]:
+    """Every other problem written for this project, in the form of this set."""
+    return [_record(problem) for problem in tasks.shipped()[::2]]
+
+
+def _record(problem: Problem) -> Record:
+    listed = [*problem.public, *problem.hidden]
+    judged: dict[str, Any] = {
+        "inputs": [t.input for t in listed],
+        "outputs": [t.output for t in listed],
+    }
+    if problem.function is not None:
+        judged = {
+            "fn_name": problem.function,
+            "inputs": [json.loads(test.input) for test in listed],
+            "outputs": [[json.loads(test.output)] for test in listed],
+        }
+    return {
+        "question": problem.statement,
+        "input_output": json.dumps(judged),
+        "solutions": json.dumps(list(problem.solutions)),
+        "starter_code": "",
+    }
+
+
+def _unpacked(record: Record, name: str, default: Any) -> Any:
+    """A field that is data, or data written as JSON; an empty text is nothing."""
+    value = record.get(name) or default
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        raise BadField(name, f"is not JSON ({error})") from error
+
+
+def _text(value: Any) -> str:
+    """Input or output of a program; some records hold lists of lines."""
+    return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _is_one(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 1
+
+
+raw_env = Apps
+env, parallel_env = public_forms(Apps)

@@ -1,0 +1,118 @@
+"""# CodeContests
+
+The problems of CodeContests for a coder and a tester. Seats, rounds, rewards, feedback and
+arguments are those of [`contests_v0`](contests.md).
+
+| | |
+|---|---|
+| id | `code_contests_v0` |
+| agents | `coder_0` and `tester_1`; with `num_agents=1`: `coder_0` |
+| observation, action | text |
+| rounds | at most `max_turns` (4), simultaneous; fewer when the two agree |
+| success | the coder's last program passes every hidden test |
+
+**Rewards**: team; parses, runs and tests for the coder; valid and sound for the tester.
+
+**Tasks.** `deepmind/code_contests` from the hub, or a file of its schema: `description`,
+`public_tests`, `private_tests`, `generated_tests` (each with `input` and `output` lists) and
+`solutions` (`language` and `solution` lists, of which those in Python 3 are read). Hidden are the
+private tests, then generated ones, 50 in all at most. A file may also hold records with
+`problem_md`, `solution_py` and `tests` (a list of `input` and `output`): there the tests whose
+input can be read in the description are public. The sample is a part of the problems written for
+this project. Some problems accept several answers where the tests know one; they are judged by the
+tests.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from llmzoo.envs import sources
+from llmzoo.envs.base import public_forms
+from llmzoo.envs.coding.contests import tasks
+from llmzoo.envs.coding.contests.coder_tester import CoderTester
+from llmzoo.envs.coding.contests.tasks import Problem, Test
+from llmzoo.envs.sources import BadField, Loaded, Record
+
+HUB_ID = "deepmind/code_contests"
+MAX_HIDDEN = 50
+PYTHON3 = 3  # the set's code for the language
+
+
+class CodeContests(CoderTester):
+    """CodeContests for a coder and a tester."""
+
+    metadata: dict[str, Any] = {**CoderTester.metadata, "name": "code_contests_v0"}
+
+    def problems(self, source: str) -> Loaded[Problem]:
+        return tasks.present(sources.load(source, hub_id=HUB_ID, sample=sample, parse=read))
+
+
+def read(record: Record) -> Problem | None:
+    """The problem of a record of either form; None where it has no tests."""
+    if "problem_md" in record:
+        return _read_page(record)
+    public = _tests(record, "public_tests")
+    hidden = [*_tests(record, "private_tests"), *_tests(record, "generated_tests")]
+    if not public and not hidden:
+        return None
+    known = sources.field(record, "solutions", Mapping, {})  # type: ignore[type-abstract]
+    pairs = zip(known.get("language", ()), known.get("solution", ()), strict=False)
+    return tasks.problem(
+        sources.field(record, "description", str),
+        public,
+        hidden[:MAX_HIDDEN],
+        solutions=[text for language, text in pairs if language == PYTHON3],
+    )
+
+
+def _read_page(record: Record) -> Problem:
+    """A record whose problem is a page in Markdown. What follows the description (categories,
+    tests shown as further examples, how to run a solution) is no part of the problem."""
+    page = sources.field(record, "problem_md", str)
+    _, found, rest = page.partition("## Description\n")
+    statement = (rest if found else page).partition("\n## ")[0]
+    listed = tasks.tests(record, "tests")
+    public = [test for test in listed if tasks.stands_in(test, statement)]
+    if not public and len(listed) > 1:
+        public = listed[:1]
+    solution = sources.field(record, "solution_py", str, "")
+    return tasks.problem(statement, public, listed, solutions=[solution])
+
+
+def sample() -> list[Record]:
+    """The programs among the problems written for this project, in the form of this set."""
+    return [_record(problem) for problem in tasks.shipped() if problem.function is None]
+
+
+def _record(problem: Problem) -> Record:
+    return {
+        "description": problem.statement,
+        "public_tests": _columns(problem.public),
+        "private_tests": _columns(problem.hidden),
+        "generated_tests": _columns(()),
+        "solutions": {
+            "language": [PYTHON3] * len(problem.solutions),
+            "solution": list(problem.solutions),
+        },
+    }
+
+
+def _columns(listed: tuple[Test, ...]) -> dict[str, list[str]]:
+    return {"input": [test.input for test in listed], "output": [test.output for test in listed]}
+
+
+def _tests(record: Record, name: str) -> list[Test]:
+    columns = sources.field(record, name, Mapping, {})  # type: ignore[type-abstract]
+    inputs = sources.texts(columns, "input", [])
+    outputs = sources.texts(columns, "output", [])
+    if len(inputs) != len(outputs):
+        raise BadField(name, f"holds {len(inputs)} inputs and {len(outputs)} outputs")
+    return [Test(given, expected) for given, expected in zip(inputs, outputs, strict=True)]
+
+
+raw_env = CodeContests
+env, parallel_env = public_forms(CodeContests)

@@ -1,0 +1,218 @@
+"""A coder and a tester on one contest problem: each answers without seeing the other's answer.
+
+After a round the coder's program is run on the tester's inputs, and both are told where its output
+is not the one that the tester expects. Either may be wrong. Rewards are differences of potentials
+with gamma 1, so an episode's return is what a seat's last answer is worth:
+
+* team: the share of the hidden tests that the coder's last program passes.
+* coder: 0.1 parses + 0.1 runs on the public tests + 0.8 x the same share.
+* tester: 0.2 one test counts + 0.8 x the share of its tests that a known solution passes. Where
+  none is known, the programs of this episode that passed all hidden tests stand in for it, and the
+  share is of the tests that all of them pass; while there is none either, it is 0.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from llmzoo.envs.base import Outcome, TextEnv
+from llmzoo.envs.coding.contests import oracle, prompts, scoring, trials
+from llmzoo.envs.coding.contests.scoring import NoTests
+from llmzoo.envs.coding.contests.tasks import Problem, Test, canonical
+from llmzoo.envs.coding.contests.trials import Trial
+from llmzoo.envs.coding.programs import NoProgram
+from llmzoo.envs.sources import Loaded
+from llmzoo.envs.tasks import Listed
+from llmzoo.errors import ConfigError
+from llmzoo.sandbox.results import Limits
+
+CODER, TESTER = "coder_0", "tester_1"
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """The state of an episode: the last round's answers, what came of them, and what was paid.
+
+    ``code``: the coder's program, ready to be judged. ``public`` and ``agreed``: the program on the
+    public tests and on the tester's. ``right``: the programs so far that passed every hidden test.
+    """
+
+    problem: Problem
+    answers: Mapping[str, str] = field(default_factory=dict)
+    code: str = ""
+    tests: tuple[Test, ...] = ()
+    errors: Mapping[str, str] = field(default_factory=dict)
+    public: Trial | None = None
+    agreed: Trial | None = None
+    right: tuple[str, ...] = ()
+    scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    share: float = 0.0
+
+
+class CoderTester(TextEnv):
+    """Contest problems for a coder and a tester, or for a coder alone.
+
+    Parameters
+    ----------
+    num_agents: 2 (``coder_0``, ``tester_1``) or 1 (``coder_0``, who is told of the public tests).
+    max_turns: rounds; both seats answer once a round.
+    max_tests: tests of the tester that count in a round.
+    time_limit: seconds that a program may run on one input (on all calls of a function).
+    source: where the problems come from; see the page of the set.
+    """
+
+    metadata: dict[str, Any] = {**TextEnv.metadata, "slow_step": True}
+
+    def __init__(
+        self,
+        *,
+        num_agents: int = 2,
+        max_turns: int = 4,
+        max_tests: int = 5,
+        time_limit: float = 5.0,
+        prompt: Literal["full"] = "full",
+        team_weight: float = 1.0,
+        split: str = "train",
+        source: str = "auto",
+        render_mode: str | None = None,
+    ):
+        if num_agents not in (1, 2):
+            raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
+        if max_tests < 1:
+            raise ConfigError(f"max_tests must be at least 1, got {max_tests}")
+        if time_limit <= 0:
+            raise ConfigError(f"time_limit must be positive, got {time_limit}")
+        if prompt != "full":
+            raise ConfigError(f"prompt must be 'full', got {prompt!r}")
+        super().__init__(
+            [CODER, TESTER][:num_agents],
+            simultaneous=True,
+            max_turns=max_turns,
+            team_weight=team_weight,
+            render_mode=render_mode,
+        )
+        self.max_tests = max_tests
+        self.limits = Limits(wall_s=time_limit, cpu_s=time_limit)
+        found = self.problems(source)
+        self.fallback = found.fallback
+        self.tasks = Listed(found.tasks, canonical, split=split, source=found.source)
+        self.episode: Contest
+
+    def problems(self, source: str) -> Loaded[Problem]:
+        """The problems of the set."""
+        raise NotImplementedError
+
+    # TextEnv's side
+
+    def begin(self, rng: random.Random, task: int | None) -> None:
+        self.episode = Contest(self.tasks.sample(rng) if task is None else self.tasks[task])
+
+    def describe(self) -> Mapping[str, Any]:
+        problem = self.episode.problem
+        content = repr((problem.statement, problem.function, problem.public, problem.hidden))
+        return {
+            "source": self.tasks.source,
+            "fallback": self.fallback,
+            "split": self.tasks.split,
+            "tasks": self.tasks.count,
+            "task_id": hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16],
+        }
+
+    def play_together(self, texts: Mapping[str, str]) -> Outcome:
+        before = self.episode
+        after = replace(before, answers=dict(texts), errors={}, tests=(), public=None, agreed=None)
+        after = self._test(self._code(after, texts[CODER]), texts.get(TESTER))
+        self.episode = after
+        self.success = after.share == 1.0
+        local = {}
+        for seat, score in after.scores.items():
+            paid = before.scores.get(seat, dict.fromkeys(score, 0.0))
+            local[seat] = {name: score[name] - paid[name] for name in score}
+        # a coder alone is to agree with the public tests
+        met = after.agreed if len(self.possible_agents) == 2 else after.public
+        return Outcome(
+            team=after.share - before.share,
+            local=local,
+            done=met is not None and met.passed == len(met.results),
+            errors={seat: f"malformed: {error}" for seat, error in after.errors.items()},
+        )
+
+    def prompt(self, agent: str) -> str:
+        turn = min(self.turn + 1, self.max_turns)
+        heading = f"Round {turn} of {self.max_turns}."
+        if agent == TESTER:
+            return prompts.tester(self.episode, heading, self.max_tests)
+        return prompts.coder(self.episode, heading, alone=len(self.possible_agents) == 1)
+
+    def expert(self, agent: str) -> str:
+        problem = self.episode.problem
+        if agent == CODER:
+            return oracle.coder(problem, self.limits)
+        return oracle.tester(problem, self.limits, self.max_tests)
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        problem = self.episode.problem
+        if agent == CODER:
+            return oracle.sloppy_coder(problem, rng)
+        return oracle.sloppy_tester(problem, rng, self.max_tests)
+
+    # A round
+
+    def _code(self, contest: Contest, text: str) -> Contest:
+        """The coder's answer, judged on the public and the hidden tests."""
+        problem = contest.problem
+        try:
+            source = trials.source_of(text, problem)
+            code = trials.program(source, problem)
+        except NoProgram as reason:
+            return replace(
+                contest,
+                errors={**contest.errors, CODER: str(reason)},
+                scores={**contest.scores, CODER: scoring.NO_PROGRAM},
+                share=0.0,
+            )
+        public = trials.try_out(code, problem, problem.public, self.limits)
+        if public.timed_out:
+            hidden = trials.given_up(problem.hidden)
+        else:
+            hidden = trials.try_out(code, problem, problem.hidden, self.limits)
+        right = hidden.share == 1.0 and code not in contest.right
+        score = scoring.coder_parts(ran=public.ran, share=hidden.share)
+        return replace(
+            contest,
+            answers={**contest.answers, CODER: source},
+            code=code,
+            public=public,
+            right=(*contest.right, code) if right else contest.right,
+            scores={**contest.scores, CODER: score},
+            share=hidden.share,
+        )
+
+    def _test(self, contest: Contest, text: str | None) -> Contest:
+        """The tester's answer, judged by what is known to be right, and held against the program."""
+        if text is None:
+            return contest
+        problem = contest.problem
+        try:
+            tests = scoring.parse_tests(text, problem, self.max_tests)
+        except NoTests as reason:
+            return replace(
+                contest,
+                errors={**contest.errors, TESTER: str(reason)},
+                scores={**contest.scores, TESTER: scoring.NO_TESTS},
+            )
+        known = trials.reference(problem, self.limits)
+        judges = (known,) if known is not None else contest.right
+        score = scoring.tester_parts(sound=trials.sound(tests, problem, judges, self.limits))
+        agreed = None
+        if contest.public is not None and contest.public.timed_out:
+            agreed = trials.given_up(tests)
+        elif contest.public is not None:
+            agreed = trials.try_out(contest.code, problem, tests, self.limits)
+        return replace(
+            contest, tests=tests, agreed=agreed, scores={**contest.scores, TESTER: score}
+        )

@@ -1,0 +1,87 @@
+"""# Contest problems
+
+A coder and a tester work on one contest problem: the coder writes a program, the tester writes
+tests, at the same time. After each round the program is run on the tester's inputs, and both are
+told where they differ.
+
+| | |
+|---|---|
+| id | `contests_v0` |
+| agents | `coder_0` and `tester_1`; with `num_agents=1`: `coder_0` |
+| observation, action | text |
+| rounds | at most `max_turns` (4), simultaneous; fewer when the two agree |
+| success | the coder's last program passes every hidden test |
+
+**Actions.** The coder's: a Python program, fenced or not, that reads standard input and writes to
+standard output; or a function, where the problem asks for one (a method of a class `Solution` will
+do). The tester's: a JSON list of `{"input": ..., "output": ...}`, or `Input:` and `Output:` blocks.
+The first `max_tests` tests count that have the right form, hold at most 2,000 characters on each
+side and an output, and repeat neither one another nor an example of the problem: a test whose input,
+of more than one word, can be read in the statement earns nothing and settles nothing.
+
+**The end.** The two agree when the program passes all of the tester's tests that count, at least
+one. They may agree on what is wrong: that ends the episode too, without success. A coder alone is
+told of the examples, and ends the episode by passing them.
+
+**Rewards** (potential-based, gamma 1: an episode's return is what a seat's last answer is worth).
+
+| part | who | worth over an episode |
+|---|---|---|
+| team | both | the share of the hidden tests that the program passes |
+| parses | coder | 0.1 if a program can be read |
+| runs | coder | 0.1 if it runs on the examples without a crash or a limit reached |
+| tests | coder | 0.8 x the share of the hidden tests that it passes |
+| valid | tester | 0.2 if at least one test counts |
+| sound | tester | 0.8 x the share of its tests that a known solution passes |
+
+A problem without a known solution is judged by its siblings: the programs of this episode that
+passed every hidden test; sound is then the share of the tests that all of them pass, and 0 while
+there are none. Where several outputs are right, a test counts as sound only if it expects the one
+that the known solution gives.
+
+**Judging.** Outputs are compared word by word, numbers with a point within 1e-6; values of
+functions likewise. Everything runs in the sandbox with `time_limit` seconds a run; when a program
+has used up two runs, the rest of its tests count as failed, and one that used up its time on an
+example is not tried any further. Feedback shows examples and the tester's tests, each cut to 300
+characters, never a hidden test or the known solution.
+
+**Arguments.** `num_agents`, `max_turns`, `max_tests` (5), `time_limit` (5 seconds), `prompt`
+("full"), `team_weight`, `split` ("train", "test", "all"), `source` ("auto": the problems written
+for this project; or a file of their form), `render_mode`.
+
+**Tasks.** 59 problems (arithmetic, words, greedy choices, dynamic programming, graphs, simulation,
+geometry on whole numbers, reading formats), eight of them functions, each with two examples and
+eight or more hidden tests. A file holds JSON lines with `statement`, `public` and `hidden` (lists
+of `input` and `output`), and if known `solution`; a `function` problem writes arguments as a JSON
+list and values as JSON. The split is by the words of the statement.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llmzoo.envs import sources
+from llmzoo.envs.base import public_forms
+from llmzoo.envs.coding.contests import tasks
+from llmzoo.envs.coding.contests.coder_tester import CoderTester
+from llmzoo.envs.coding.contests.tasks import Problem
+from llmzoo.envs.sources import Loaded
+
+
+class Contests(CoderTester):
+    """The problems written for this project."""
+
+    metadata: dict[str, Any] = {**CoderTester.metadata, "name": "contests_v0"}
+
+    def problems(self, source: str) -> Loaded[Problem]:
+        if source in ("auto", "sample"):
+            return Loaded(tasks.shipped(), "shipped")
+        return sources.load(
+            source, hub_id="contests_v0", sample=tasks.shipped_records, parse=tasks.read
+        )
+
+
+raw_env = Contests
+env, parallel_env = public_forms(Contests)

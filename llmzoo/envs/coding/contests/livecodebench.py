@@ -1,0 +1,188 @@
+"""# LiveCodeBench
+
+The problems of LiveCodeBench (code generation) for a coder and a tester. Seats, rounds, rewards and
+feedback are those of [`contests_v0`](contests.md).
+
+| | |
+|---|---|
+| id | `livecodebench_v0` |
+| agents | `coder_0` and `tester_1`; with `num_agents=1`: `coder_0` |
+| observation, action | text |
+| rounds | at most `max_turns` (4), simultaneous; fewer when the two agree |
+| success | the coder's last program passes every hidden test |
+
+**Rewards**: team; parses, runs and tests for the coder; valid and sound for the tester.
+
+**Arguments.** Those of `contests_v0`, and `since` and `until` (`"YYYY-MM-DD"`): only problems
+published on these days or between them, so that a model is tested on what came after its training.
+
+**Tasks.** `livecodebench/code_generation_lite` from the hub, or a file of its schema:
+`question_content`, `starter_code`, `public_test_cases` and `private_test_cases` (JSON text of a list
+of `input`, `output` and `testtype`), `metadata` (JSON text; `func_name` of a function),
+`contest_date`. The hub packs most private tests with Python's pickle, which can run code while it is
+read: llmzoo does not read it and says so; a file must hold plain JSON in its place. The set has no
+solutions, so no tester is judged by one; a record may add its own as a list `solutions`. The sample
+is a part of the problems written for this project, with solutions.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+from llmzoo.envs import sources
+from llmzoo.envs.base import public_forms
+from llmzoo.envs.coding.contests import tasks
+from llmzoo.envs.coding.contests.coder_tester import CoderTester
+from llmzoo.envs.coding.contests.tasks import Problem, Test
+from llmzoo.envs.sources import BadField, Loaded, Record
+from llmzoo.errors import ConfigError
+
+HUB_ID = "livecodebench/code_generation_lite"
+SAMPLE_DAY = "2025-01-01"
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+class LiveCodeBench(CoderTester):
+    """LiveCodeBench for a coder and a tester."""
+
+    metadata: dict[str, Any] = {**CoderTester.metadata, "name": "livecodebench_v0"}
+
+    def __init__(
+        self,
+        *,
+        since: str | None = None,
+        until: str | None = None,
+        num_agents: int = 2,
+        max_turns: int = 4,
+        max_tests: int = 5,
+        time_limit: float = 5.0,
+        prompt: Literal["full"] = "full",
+        team_weight: float = 1.0,
+        split: str = "train",
+        source: str = "auto",
+        render_mode: str | None = None,
+    ):
+        for name, day in (("since", since), ("until", until)):
+            if day is not None and not _DAY.fullmatch(day):
+                raise ConfigError(f"{name} must be a day such as '2024-08-01', got {day!r}")
+        self.since = since or ""
+        self.until = until or "9999-99-99"
+        super().__init__(
+            num_agents=num_agents,
+            max_turns=max_turns,
+            max_tests=max_tests,
+            time_limit=time_limit,
+            prompt=prompt,
+            team_weight=team_weight,
+            split=split,
+            source=source,
+            render_mode=render_mode,
+        )
+
+    def problems(self, source: str) -> Loaded[Problem]:
+        found = sources.load(source, hub_id=HUB_ID, sample=sample, parse=read)
+        chosen = tuple(p for p in found.tasks if self.since <= p.released <= self.until)
+        if not chosen:
+            raise ConfigError(
+                f"{found.source}: none of its {len(found.tasks)} problems was published from "
+                f"{self.since or 'the beginning'} until {self.until}"
+            )
+        return replace(found, tasks=chosen)
+
+
+def read(record: Record) -> Problem:
+    """The problem of a record; raises ``BadField``, also for tests packed with pickle."""
+    metadata = _unpacked(record, "metadata", {})
+    if not isinstance(metadata, Mapping):
+        raise BadField("metadata", "must be an object")
+    function = sources.field(metadata, "func_name", str, None)
+    return tasks.problem(
+        sources.field(record, "question_content", str),
+        _tests(record, "public_test_cases", function),
+        _tests(record, "private_test_cases", function),
+        function=function,
+        starter=sources.field(record, "starter_code", str, ""),
+        solutions=sources.texts(record, "solutions", []),
+        released=str(record.get("contest_date", ""))[:10],
+    )
+
+
+def sample() -> list[Record]:
+    """The functions and every third program written for this project, in the form of this set."""
+    written = tasks.shipped()
+    chosen = [p for number, p in enumerate(written) if p.function is not None or number % 3 == 1]
+    return [_record(problem) for problem in chosen]
+
+
+def _tests(record: Record, name: str, function: str | None) -> list[Test]:
+    found = []
+    for item in _unpacked(record, name, []):
+        if not isinstance(item, Mapping):
+            raise BadField(name, "must be a list of {input, output, testtype}")
+        given, expected = sources.field(item, "input", str), sources.field(item, "output", str)
+        if function is None:
+            found.append(Test(given, expected))
+            continue
+        try:  # arguments stand in a line each
+            arguments = [json.loads(line) for line in given.splitlines() if line.strip()]
+            found.append(Test(json.dumps(arguments), json.dumps(json.loads(expected))))
+        except ValueError as error:
+            raise BadField(name, f"holds a value that is not JSON ({error})") from error
+    return found
+
+
+def _unpacked(record: Record, name: str, default: Any) -> Any:
+    """A field that is data, or data written as JSON. Nothing else is unpacked, above all no pickle."""
+    value = record.get(name) or default
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        raise BadField(
+            name,
+            "is not plain JSON but packed with pickle, as the hub has it; reading that can run "
+            "code, so llmzoo does not. Give a file (source='some/file.jsonl') that holds the list "
+            "of {input, output, testtype} as JSON there, or source='sample'",
+        ) from None
+
+
+def _record(problem: Problem) -> Record:
+    starter = ""
+    if problem.function is not None:
+        starter = f"class Solution:\n    def {problem.function}({_parameters(problem)}):\n        "
+    return {
+        "question_content": problem.statement,
+        "starter_code": starter,
+        "public_test_cases": json.dumps([_case(test, problem) for test in problem.public]),
+        "private_test_cases": json.dumps([_case(test, problem) for test in problem.hidden]),
+        "metadata": json.dumps({"func_name": problem.function} if problem.function else {}),
+        "contest_date": f"{SAMPLE_DAY}T00:00:00",
+        "solutions": list(problem.solutions),
+    }
+
+
+def _case(test: Test, problem: Problem) -> dict[str, str]:
+    if problem.function is None:
+        return {"input": test.input, "output": test.output, "testtype": "stdin"}
+    lines = "\n".join(json.dumps(argument) for argument in json.loads(test.input))
+    return {"input": lines, "output": test.output, "testtype": "functional"}
+
+
+def _parameters(problem: Problem) -> str:
+    """The parameters of a method like the function of the known solution."""
+    for node in ast.parse(problem.solutions[0]).body:
+        if isinstance(node, ast.FunctionDef) and node.name == problem.function:
+            return ", ".join(["self", *(argument.arg for argument in node.args.args)])
+    raise AssertionError(f"{problem.name} does not define {problem.function}")
+
+
+raw_env = LiveCodeBench
+env, parallel_env = public_forms(LiveCodeBench)

@@ -1,0 +1,112 @@
+"""What the coder and the tester read. Every piece that somebody else wrote is shown up to a bound."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmzoo.envs.coding.contests.scoring import MAX_TEST_CHARS, write_tests
+from llmzoo.envs.coding.contests.tasks import Problem, Test, call, clip
+from llmzoo.envs.coding.contests.trials import WRONG, Trial
+
+if TYPE_CHECKING:
+    from llmzoo.envs.coding.contests.coder_tester import Contest
+
+MAX_CODE_SHOWN = 8_000
+MAX_VALUE_SHOWN = 300
+MAX_TESTS_SHOWN = 5
+
+_CODER = (
+    "You are the coder. Write a Python program that solves the problem below. At the same time a "
+    "tester, who does not see your program, writes tests; you are both told where your program and "
+    "the tests differ, and may correct yourselves. Either of you may be wrong."
+)
+_CODER_ALONE = "You are the coder. Write a Python program that solves the problem below."
+_TESTER = (
+    "You are the tester. Write tests for the problem below: inputs and the outputs that are right "
+    "for them. At the same time a coder, who does not see your tests, writes a program; you are "
+    "both told where the program and the tests differ, and may correct yourselves. Either of you "
+    "may be wrong."
+)
+
+
+def coder(contest: Contest, heading: str, *, alone: bool) -> str:
+    problem = contest.problem
+    lines = [_CODER_ALONE if alone else _CODER, "", problem.statement, ""]
+    if problem.function is None:
+        form = "It reads standard input and writes to standard output."
+    else:
+        form = f"It defines the function {problem.function}."
+        if problem.starter.strip():
+            lines += ["Start from:", clip(problem.starter, MAX_CODE_SHOWN).rstrip(), ""]
+    lines += [heading, ""]
+    if "coder_0" in contest.errors:
+        lines += [f"In your last answer no program could be read: {contest.errors['coder_0']}", ""]
+    elif contest.public is not None:
+        lines += ["Your last program:", "```python", _own(contest, "coder_0"), "```", ""]
+        lines += _report(
+            "Examples of the problem that it passes", problem, problem.public, contest.public
+        )
+    if not alone and contest.answers:
+        lines += _meeting(contest, "The tester's tests that it passes")
+    return "\n".join([*lines, f"Answer with the program in a code fence. {form}"])
+
+
+def tester(contest: Contest, heading: str, most: int) -> str:
+    problem = contest.problem
+    if problem.function is None:
+        form = '{"input": "2 3\\n", "output": "5\\n"}, where both are the full text that the '
+        form += "program reads and prints"
+    else:
+        form = '{"input": [first argument, second argument], "output": value}, all in JSON'
+    lines = [_TESTER, "", problem.statement, "", heading, ""]
+    if "tester_1" in contest.errors:
+        lines += [f"Your last answer cannot be used: {contest.errors['tester_1']}", ""]
+    elif contest.tests:
+        written = clip(write_tests(contest.tests, problem), MAX_CODE_SHOWN)
+        lines += ["Your last tests:", written, ""]
+    if contest.answers:
+        lines += _meeting(contest, "Your tests that the coder's program passes")
+    lines += [
+        f"Answer with a JSON list of up to {most} tests: {form}. No side of a test may be longer "
+        f"than {MAX_TEST_CHARS} characters. The examples of the problem do not count as tests."
+    ]
+    return "\n".join(lines)
+
+
+def _meeting(contest: Contest, title: str) -> list[str]:
+    """Where program and tests differ, as both seats are told."""
+    if contest.agreed is not None:
+        return _report(title, contest.problem, contest.tests, contest.agreed)
+    missing = []
+    if "coder_0" in contest.errors:
+        missing.append("the coder's answer held no program")
+    if "tester_1" in contest.errors:
+        missing.append("the tester's answer held no test that counts")
+    return [f"Nothing could be compared: {' and '.join(missing)}.", ""]
+
+
+def _report(title: str, problem: Problem, tests: tuple[Test, ...], trial: Trial) -> list[str]:
+    """How many tests passed, and the first ones that did not."""
+    if not tests:
+        return []
+    lines = [f"{title}: {trial.passed} of {len(tests)}."]
+    failed = [pair for pair in zip(tests, trial.results, strict=True) if not pair[1].passed]
+    for test, result in failed[:MAX_TESTS_SHOWN]:
+        if problem.function is None:
+            lines += [f"- input:\n{_short(test.input)}"]
+        else:
+            lines += [f"- {_short(call(problem.function, test))}"]
+        lines += [f"  expected:\n{_short(test.output)}"]
+        if result.got.strip():
+            lines += [f"  the program's answer:\n{_short(result.got)}"]
+        if result.error not in WRONG:  # a crash, a limit; who is wrong otherwise is open
+            lines += [f"  the program ended with: {_short(result.error)}"]
+    return [*lines, ""]
+
+
+def _own(contest: Contest, agent: str) -> str:
+    return clip(contest.answers[agent].rstrip(), MAX_CODE_SHOWN)
+
+
+def _short(text: str) -> str:
+    return clip(text.rstrip("\n"), MAX_VALUE_SHOWN)

@@ -1,0 +1,200 @@
+"""Reading a tester's answer, and what the answers are worth. Pure functions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+from llmzoo.envs.base import MAX_ANSWER_CHARS
+from llmzoo.envs.coding.contests.tasks import Problem, Test, stands_in
+
+MAX_TEST_CHARS = 2_000  # of an input, and of an output
+MAX_DEPTH = 20  # of nested lists in an argument
+_MAX_STARTS = 50  # places where a JSON list is looked for
+
+_BLOCK = re.compile(
+    r"^[ \t#*>_-]{0,10}(input|output)s?[ \t*_#]{0,5}\d{0,3}[ \t*_]{0,5}(?::[ \t*_]{0,5}|$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FENCE = re.compile(r"^\s*```.*$", re.MULTILINE)
+
+NO_PROGRAM = {"parses": 0.0, "runs": 0.0, "tests": 0.0}
+NO_TESTS = {"valid": 0.0, "sound": 0.0}
+
+
+class NoTests(ValueError):
+    """An answer without a test that counts; its message tells the agent why."""
+
+
+def coder_parts(*, ran: bool, share: float) -> dict[str, float]:
+    """What a program is worth: it could be read, ran on the public tests, passed this share."""
+    return {"parses": 0.1, "runs": 0.1 * ran, "tests": 0.8 * share}
+
+
+def tester_parts(*, sound: float) -> dict[str, float]:
+    """What tests are worth: one at least counts, and this share of them is right."""
+    return {"valid": 0.2, "sound": 0.8 * sound}
+
+
+def parse_tests(text: str, problem: Problem, most: int) -> tuple[Test, ...]:
+    """The first ``most`` tests of an answer that count.
+
+    Read are JSON objects with ``input`` and ``output`` (in a list, or one after another), or
+    blocks headed ``Input:`` and ``Output:``; prose and fences around them do not matter. A test
+    counts if it has the form that the problem asks for, is no longer than 2,000 characters on each
+    side, is no copy of an earlier one, and its input is neither that of a public test nor, if it
+    is more than a word, to be read in the statement. Raises :class:`NoTests`.
+    """
+    if len(text) > MAX_ANSWER_CHARS:
+        raise NoTests(f"answer longer than {MAX_ANSWER_CHARS} characters")
+    pairs = [*_json_pairs(text)] or [*_block_pairs(text)]
+    if not pairs:
+        raise NoTests('no tests in it; write a JSON list of {"input": ..., "output": ...}')
+    known = {key(test.input, problem) for test in problem.public}
+    found: list[Test] = []
+    reason = ""
+    for given, expected in pairs:
+        try:
+            test = _test(given, expected, problem)
+        except (ValueError, RecursionError) as error:
+            reason = reason or str(error)
+            continue
+        if key(test.input, problem) in known or _is_example(test, problem):
+            reason = reason or "an input repeats an example of the problem or an earlier test"
+            continue
+        known.add(key(test.input, problem))
+        found.append(test)
+        if len(found) == most:
+            break
+    if not found:
+        raise NoTests(f"no test that counts: {reason}")
+    return tuple(found)
+
+
+def key(given: str, problem: Problem) -> str:
+    """An input in a form that is the same for inputs that count as one."""
+    return json.dumps(json.loads(given)) if problem.function else " ".join(given.split())
+
+
+def write_tests(tests: tuple[Test, ...], problem: Problem) -> str:
+    """Tests in the form in which a tester is asked to write them."""
+    if problem.function is None:
+        rows = [{"input": test.input, "output": test.output} for test in tests]
+    else:
+        rows = [{"input": json.loads(t.input), "output": json.loads(t.output)} for t in tests]
+    return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]"
+
+
+def _is_example(test: Test, problem: Problem) -> bool:
+    """Whether a program's input stands in the statement; a single word may do so by chance."""
+    several = len(test.input.split()) > 1
+    return problem.function is None and several and stands_in(test, problem.statement)
+
+
+def _json_pairs(text: str) -> Iterator[tuple[Any, Any]]:
+    """The pairs of the JSON objects in a text, wherever they begin."""
+    decoder = json.JSONDecoder(parse_constant=_no_constant, strict=False)
+    position = 0
+    for _ in range(_MAX_STARTS):
+        starts = [at for at in (text.find("[", position), text.find("{", position)) if at >= 0]
+        if not starts:
+            return
+        position = min(starts)
+        try:
+            value, position = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            position += 1
+            continue
+        yield from _pairs_in(value)
+
+
+def _pairs_in(value: Any) -> Iterator[tuple[Any, Any]]:
+    if isinstance(value, Mapping) and "input" in value and "output" in value:
+        yield value["input"], value["output"]
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            if isinstance(inner, list):
+                yield from _pairs_in(inner)
+    elif isinstance(value, list):
+        for item in value:
+            if isinstance(item, Mapping):
+                yield from _pairs_in(item)
+
+
+def _block_pairs(text: str) -> Iterator[tuple[str, str]]:
+    """The pairs of ``Input:`` and ``Output:`` blocks; a block ends at the next one, or where its
+    code fence ends."""
+    heads = [*_BLOCK.finditer(text)]
+    ends = [*(head.start() for head in heads[1:]), len(text)]
+    blocks = []
+    for head, end in zip(heads, ends, strict=False):
+        body = text[head.end() : end]
+        fenced = _FENCE.split(body)
+        inside = len(fenced) > 1 and not fenced[0].strip()
+        blocks.append((head[1].lower(), fenced[inside]))
+    for (kind, given), (other, expected) in pairwise(blocks):
+        if (kind, other) == ("input", "output"):
+            yield given.strip("\n"), expected.strip("\n")
+
+
+def _test(given: Any, expected: Any, problem: Problem) -> Test:
+    if problem.function is None:
+        test = Test(_as_text(given).rstrip() + "\n", _as_text(expected).rstrip() + "\n")
+        if not test.output.strip():
+            raise NoTests("a test without an output")
+    else:
+        arguments = _as_data(given)
+        if not isinstance(arguments, list):
+            arguments = [arguments]
+        test = Test(_as_json(arguments), _as_json(_as_data(expected)))
+    if max(len(test.input), len(test.output)) > MAX_TEST_CHARS:
+        raise NoTests(f"a test is longer than {MAX_TEST_CHARS} characters")
+    try:
+        (test.input + test.output).encode()
+    except UnicodeEncodeError:
+        raise NoTests("a test is not text: it holds half a character") from None
+    return test
+
+
+def _as_text(value: Any) -> str:
+    """Standard input or output: a text, a number, or a list of lines."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)):
+        return str(value)
+    if isinstance(value, list):
+        return "\n".join(
+            " ".join(map(_as_text, line)) if isinstance(line, list) else _as_text(line)
+            for line in value
+        )
+    raise NoTests("input and output of a test must be text")
+
+
+def _as_data(value: Any) -> Any:
+    """A value; of a text, the value that it writes as JSON, if it does."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return value
+
+
+def _as_json(value: Any) -> str:
+    if _depth(value) > MAX_DEPTH:
+        raise NoTests(f"a value is nested more than {MAX_DEPTH} deep")
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _depth(value: Any) -> int:
+    inner = (
+        value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    )
+    return 1 + max(map(_depth, inner), default=0)
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")

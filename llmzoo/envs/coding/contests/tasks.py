@@ -1,0 +1,160 @@
+"""Contest problems: a statement, public and hidden tests, and where known solutions.
+
+A test is a pair of texts. Of a program they are its standard input and output; of a function the
+arguments as a JSON list and the value as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from llmzoo.envs import sources
+from llmzoo.envs.sources import Loaded
+
+SHIPPED = Path(__file__).parent / "problems" / "contests.jsonl"
+MAX_STATEMENT_CHARS = 20_000
+MAX_EXAMPLE_CHARS = 2_000
+MAX_SOLUTIONS = 5  # solutions kept of a problem
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """What goes in and what should come out."""
+
+    input: str
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A task of the coder and the tester.
+
+    ``public`` tests may be shown, ``hidden`` ones pay. ``function``: its name, where the answer is
+    one; otherwise it is a program. ``starter``: code to start from. ``solutions``: programs that
+    are said to be right. ``released``: the day of publication, ``YYYY-MM-DD``.
+    """
+
+    statement: str
+    public: tuple[Test, ...]
+    hidden: tuple[Test, ...]
+    function: str | None = None
+    starter: str = ""
+    solutions: tuple[str, ...] = ()
+    name: str = ""
+    released: str = ""
+
+
+def canonical(problem: Problem) -> str:
+    """The words of the statement: problems alike in these are one, whatever their tests."""
+    return " ".join(re.findall(r"\w+", problem.statement.lower()))
+
+
+def problem(
+    statement: str,
+    public: Iterable[Test],
+    hidden: Iterable[Test],
+    *,
+    function: str | None = None,
+    starter: str = "",
+    solutions: Iterable[str] = (),
+    name: str = "",
+    released: str = "",
+) -> Problem:
+    """A problem put in order: its public tests are shown in the statement, no hidden one is public.
+
+    Where no other test is left, the public ones pay. Raises
+    :class:`~llmzoo.envs.sources.BadField` where there is no test at all.
+    """
+    shown = tuple(dict.fromkeys(public))
+    secret = tuple(test for test in dict.fromkeys(hidden) if test not in shown) or shown
+    if not secret:
+        raise sources.BadField("tests", "hold no test")
+    statement = clip(statement.strip(), MAX_STATEMENT_CHARS)
+    if function is None:
+        examples = [_example(test) for test in shown if not stands_in(test, statement)]
+    else:
+        examples = [f"Example: {call(function, test)} gives {test.output}" for test in shown]
+    return Problem(
+        "\n\n".join([statement, *(clip(example, MAX_EXAMPLE_CHARS) for example in examples)]),
+        shown,
+        secret,
+        function,
+        starter,
+        tuple(solution for solution in solutions if solution.strip())[:MAX_SOLUTIONS],
+        name,
+        released,
+    )
+
+
+def stands_in(test: Test, statement: str, function: str | None = None) -> bool:
+    """Whether a test's input can be read in the statement: a program's as lines one after another,
+    a function's as its arguments, spaces aside."""
+    if function is None:
+        return f"\n{_lines(test.input)}\n" in f"\n{_lines(statement)}\n"
+    squeezed = "".join(statement.split())
+    return all("".join(json.dumps(a).split()) in squeezed for a in json.loads(test.input))
+
+
+def call(function: str, test: Test) -> str:
+    """The call of a function's test, as Python writes it."""
+    return f"{function}({', '.join(repr(argument) for argument in json.loads(test.input))})"
+
+
+def clip(text: str, most: int) -> str:
+    """A text, cut and marked where it is longer than ``most`` characters."""
+    return text if len(text) <= most else f"{text[:most]} [cut]"
+
+
+def present(found: Loaded[Problem | None]) -> Loaded[Problem]:
+    """What was loaded, without the records that hold no problem that can be judged."""
+    kept = tuple(task for task in found.tasks if task is not None)
+    return Loaded(kept, found.source, found.fallback)
+
+
+def shipped() -> tuple[Problem, ...]:
+    """The problems written for this project."""
+    return tuple(read(record) for record in shipped_records())
+
+
+@cache
+def shipped_records() -> tuple[Mapping[str, Any], ...]:
+    lines = SHIPPED.read_text(encoding="utf-8").splitlines()
+    return tuple(json.loads(line) for line in lines)
+
+
+def read(record: Mapping[str, Any]) -> Problem:
+    """A problem of a record of the shipped form: ``name``, ``statement``, ``public``, ``hidden``,
+    ``solution``, and ``function`` where the answer is one."""
+    solution = sources.field(record, "solution", str, "")
+    return problem(
+        sources.field(record, "statement", str),
+        tests(record, "public"),
+        tests(record, "hidden"),
+        function=sources.field(record, "function", str, None),
+        solutions=[solution],
+        name=sources.field(record, "name", str, ""),
+    )
+
+
+def tests(record: Mapping[str, Any], name: str) -> list[Test]:
+    """``record[name]``, a list of ``{"input": text, "output": text}``."""
+    found = []
+    for item in sources.field(record, name, list):
+        if not isinstance(item, Mapping):
+            raise sources.BadField(name, "must be a list of {input, output}")
+        found.append(Test(sources.field(item, "input", str), sources.field(item, "output", str)))
+    return found
+
+
+def _example(test: Test) -> str:
+    return f"Example input:\n{test.input.rstrip()}\nExample output:\n{test.output.rstrip()}"
+
+
+def _lines(text: str) -> str:
+    return "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())

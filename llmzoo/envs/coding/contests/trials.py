@@ -1,0 +1,119 @@
+"""Programs tried on tests, in the sandbox: what the coder wrote, and solutions said to be right."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+
+from llmzoo.envs.coding import judging, programs
+from llmzoo.envs.coding.contests.tasks import Problem, Test
+from llmzoo.envs.coding.programs import NoProgram
+from llmzoo.sandbox.results import CaseResult, Limits
+
+# what solutions to function problems are used to find imported
+_PRELUDE = """
+from bisect import *
+from collections import *
+from functools import *
+from heapq import *
+from itertools import *
+from typing import *
+import bisect, collections, functools, heapq, itertools, math, random, re, string, sys
+"""
+# the function, or the method of a class Solution, with tuples made lists as JSON has them
+_CALL = """
+def _judged(*arguments):
+    def plain(value):
+        return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return plain({target}(*arguments))
+"""
+WRONG = ("wrong output", "wrong value")  # errors of a program that ran to its end
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A program on some tests, a result each. ``ran``: no test made it crash or hit a limit.
+    ``timed_out``: one made it use up its time."""
+
+    results: tuple[CaseResult, ...]
+    ran: bool
+    timed_out: bool = False
+
+    @property
+    def passed(self) -> int:
+        return sum(result.passed for result in self.results)
+
+    @property
+    def share(self) -> float:
+        return self.passed / len(self.results) if self.results else 0.0
+
+
+def source_of(text: str, problem: Problem) -> str:
+    """The program in an answer, as its author is shown it; raises :class:`NoProgram`."""
+    if problem.function is None:
+        return programs.extract(text)
+    return programs.extract(text, (problem.function, "Solution"))
+
+
+def program(source: str, problem: Problem) -> str:
+    """A program ready to be judged; raises :class:`NoProgram`."""
+    if problem.function is None:
+        return source
+    defined = programs.definitions(source)
+    if problem.function in defined:
+        target = problem.function
+    elif "Solution" in defined:
+        target = f"Solution().{problem.function}"
+    else:
+        raise NoProgram(f"no function {problem.function} is defined in it")
+    return programs.merge(_PRELUDE, source, _CALL.format(target=target))
+
+
+def try_out(code: str, problem: Problem, tests: tuple[Test, ...], limits: Limits) -> Trial:
+    """A program, made by :func:`program`, on ``tests``. A problem's hidden tests are one job."""
+    if not tests:
+        return Trial((), True)
+    if problem.function is None:
+        verdict = judging.check_stdio(code, [(t.input, t.output) for t in tests], limits=limits)
+    else:
+        calls = [("_judged", tuple(json.loads(t.input)), json.loads(t.output)) for t in tests]
+        verdict = judging.check_calls(code, calls, limits=limits)
+    ran = all(result.passed or result.error in WRONG for result in verdict.cases)
+    timed_out = verdict.status == "timeout" or any(r.error == "timeout" for r in verdict.cases)
+    return Trial(verdict.cases, ran and verdict.status in ("passed", "failed"), timed_out)
+
+
+def given_up(tests: tuple[Test, ...]) -> Trial:
+    """What a program that used up its time on an example gets for other tests, without a run."""
+    reason = "not tried, since it used up its time on an example of the problem"
+    return Trial(tuple(CaseResult(passed=False, error=reason) for _ in tests), False, True)
+
+
+@lru_cache(maxsize=1024)
+def reference(problem: Problem, limits: Limits) -> str | None:
+    """The first known solution that passes every test, ready to be judged; None without one."""
+    for solution in problem.solutions:
+        try:
+            code = program(solution, problem)
+        except NoProgram:
+            continue
+        tests = tuple(dict.fromkeys(problem.public + problem.hidden))
+        if try_out(code, problem, tests, limits).passed == len(tests):
+            return code
+    return None
+
+
+def sound(
+    tests: tuple[Test, ...], problem: Problem, judges: tuple[str, ...], limits: Limits
+) -> float:
+    """The share of ``tests`` that every one of the judging programs passes; 0 without a judge.
+
+    One test is one job, so that a program is run on the same test once, whoever writes it.
+    """
+    if not judges:
+        return 0.0
+    right = sum(
+        all(try_out(code, problem, (test,), limits).passed for code in judges) for test in tests
+    )
+    return right / len(tests)

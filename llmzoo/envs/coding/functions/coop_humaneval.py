@@ -1,0 +1,43 @@
+"""# CoopHumanEval
+
+The problems that MAGRPO (arXiv 2508.04652) chose for cooperation: those that profit from a helper. A helper writes `aux` and a main programmer the function that calls it, at the same time.
+Agents, actions, rewards, feedback and arguments are those of
+[`coop_functions_v0`](coop_functions.md).
+
+| | |
+|---|---|
+| id | `coop_humaneval_v0` |
+| agents | `helper_0` and `main_1`, together; one or more than two with `num_agents` |
+| tasks | every problem of `OpenMLRL/CoopHumanEval` |
+| public tests | the examples in the docstring whose value is a literal |
+| hidden tests | what `check(candidate)` asserts |
+| `source` | `"auto"` (default), `"hub"`, `"sample"` or a `.jsonl` or `.json` file of the hub's schema |
+
+The set has no solutions and so no scripted expert; the sample's records have them.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llmzoo.envs.base import public_forms
+from llmzoo.envs.coding.functions import records
+from llmzoo.envs.coding.functions.public_sets import PublicSet, PublicSetWriters
+
+
+class CoopHumanEval(PublicSetWriters):
+    """CoopHumanEval for two writers."""
+
+    metadata: dict[str, Any] = {**PublicSetWriters.metadata, "name": "coop_humaneval_v0"}
+    public_set = PublicSet(
+        hub_id="OpenMLRL/CoopHumanEval",
+        read=records.coop_humaneval,
+        write=records.as_humaneval,
+        third=1,
+    )
+
+
+raw_env = CoopHumanEval
+env, parallel_env = public_forms(CoopHumanEval)

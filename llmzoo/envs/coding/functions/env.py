@@ -1,0 +1,112 @@
+"""# Two writers of one program
+
+A helper writes a function ``aux``; a main programmer, told that ``aux`` exists, writes the function
+that was asked for and calls it. They write at the same time and do not see each other's code.
+
+| | |
+|---|---|
+| ids | `coop_functions_v0`, `humaneval_v0`, `coop_humaneval_v0`, `mbpp_v0` |
+| agents | `helper_0` and `main_1` together; with `num_agents=1` `main_0` writes both functions; with more, `helper_0` writes `aux`, `helper_1` writes `aux_1`, ..., and the last seat is main |
+| observation, action | text |
+| rounds | at most `max_turns` (1) |
+| success | the last round's program passes every hidden test |
+
+**Actions.** Python code; prose and code fences around it do not matter. Imports, top-level
+functions, classes and constants are kept, all else (prints, example calls, a `__main__` block) is
+dropped, and so is a definition of a function that is another seat's to write. The programs of all
+seats are merged into one and run in the sandbox.
+
+**Rewards.** One team reward, paid to every seat alike; the weights are those of MAGRPO
+(arXiv 2508.04652) of 4.0 in all, divided by 4 unless `reward="paper"`. What is asked of the code is
+decided on its syntax tree.
+
+| part | of 4.0 | paid for |
+|---|---|---|
+| helper | 0.4 | `aux` is defined and returns something |
+| main | 0.6 | the entry point is defined |
+| parses | 0.5 | every seat's program parses |
+| tests | 1.0 | the share of hidden tests that pass |
+| calls | 0.5 | main uses `aux`, once a test passes |
+| beyond | 1.0 | main uses `aux` and does work of its own (an operation, a branch, a loop, a call of something else; conversions such as `list(x)` are none), once a test passes |
+| ignored | -0.5 | main calls `aux` but never uses what it returns, once a test passes |
+
+With several helpers helper, calls and ignored count each one's share. A round pays the difference
+to the round before (potential-based, gamma 1), so the return of an episode is the value of its last
+program, however many rounds there were. `team_weight` multiplies all of it. The episode ends early
+at the full reward.
+
+**Feedback** between rounds, with the seat's own last program (both cut to a fixed length), never
+from hidden tests:
+
+| `feedback` | a seat reads |
+|---|---|
+| `"diagnostics"` | what is wrong with its program, how many public tests pass, and two that fail with what came back |
+| `"passed"` | how many public tests pass |
+| `"plain"` | that it should improve its program |
+| `"expert"` | the edits that another policy suggests: `reviewer(observation, agent) -> str`, for example an `llmzoo.policies.base.Player`; by default a scripted one, who names the call that the helper should answer and what main leaves undone |
+
+**Arguments.** `source`, `split` ("train", "test", "all"), `num_agents`, `max_turns`, `feedback`,
+`reviewer`, `reward` ("unit" or "paper"), `prompt` ("full" or "terse"), `team_weight`, `timeout`
+(seconds for the tests of a program), `render_mode`.
+
+**Tasks.** The split is by content: a hash of entry point and statement.
+
+* `coop_functions_v0`: `source="sample"` holds problems written for this project, each with an
+  agreed contract of `aux`; `source="generator"` composes small functions without end. `"auto"`, the
+  default, is the first with full prompts and the second with terse ones.
+* `humaneval_v0` (`openai/openai_humaneval`) and `coop_humaneval_v0` (`OpenMLRL/CoopHumanEval`):
+  public are the examples in the docstring whose value is a literal, hidden all tests of the record.
+* `mbpp_v0` (`google-research-datasets/mbpp`, sanitized): public is the first assert, which the
+  prompt shows, hidden are all.
+
+These three take `source="auto"` (default), `"hub"`, `"sample"` or a file of the hub's schema.
+
+**The scripted expert** plays the reference solution. Where that comes in one piece, one expression
+of it moves into `aux` and is called from there. The records of CoopHumanEval have no solutions, and
+so, but for the sample, no expert.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from llmzoo.envs.base import public_forms
+from llmzoo.envs.coding.functions import generator, records
+from llmzoo.envs.coding.functions.problems import PROBLEMS
+from llmzoo.envs.coding.functions.tasks import FunctionTask, canonical
+from llmzoo.envs.coding.functions.writers import TwoWriters
+from llmzoo.envs.tasks import Generated, Listed, Tasks
+from llmzoo.errors import ConfigError
+
+SOURCES = ("auto", "sample", "generator")
+
+
+class CoopFunctions(TwoWriters):
+    """The problems that we wrote, and those that we compose, for two writers."""
+
+    metadata: dict[str, Any] = {**TwoWriters.metadata, "name": "coop_functions_v0"}
+
+    def find_tasks(self, source: str, split: str) -> tuple[Tasks[FunctionTask], bool]:
+        if source not in SOURCES:
+            raise ConfigError(f"source must be one of {', '.join(SOURCES)}; got {source!r}")
+        if source == "auto":
+            source = "generator" if self.prompt_style == "terse" else "sample"
+        return (_generated if source == "generator" else _written)(split), False
+
+
+@lru_cache(maxsize=8)  # environments with the same arguments share their tasks
+def _generated(split: str) -> Tasks[FunctionTask]:
+    return Generated(generator.draw, canonical, split=split, name="small composed functions")
+
+
+@lru_cache(maxsize=8)
+def _written(split: str) -> Tasks[FunctionTask]:
+    tasks = [records.coop_functions(problem) for problem in PROBLEMS]
+    return Listed(tasks, canonical, split=split, source="sample")
+
+
+raw_env = CoopFunctions
+env, parallel_env = public_forms(CoopFunctions)

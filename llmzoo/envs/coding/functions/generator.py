@@ -1,0 +1,267 @@
+"""Endless small problems for two: ``aux`` does one thing to one item, ``f`` composes.
+
+A problem is drawn from tables of operations. Each operation has its words (the terse
+specification), its English, its code (the reference solution) and its meaning as a Python function
+of ours, from which the tests are made: nothing that is drawn is ever executed as text.
+
+    aux x times 3 plus 1
+    f a odd aux total minus 2
+
+means ``aux(x) = x*3+1`` and ``f(a) = sum(aux(x) for x in a if x%2)-2``. What stands before ``aux``
+in the second line is asked of an item, what stands after it of aux's value.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from llmzoo.envs.coding.functions.tasks import HELPER, FunctionTask, stub
+
+PUBLIC_TESTS, HIDDEN_TESTS = 2, 6
+MIN_RESULTS = 4  # different values among the tests, lest a constant passes
+_NUMBERS = range(-6, 16)
+_WORDS = ("a", "be", "cat", "lime", "kayak", "plum", "ox", "stone", "tea", "level", "garden", "ivy")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """``words``, ``english`` and ``code`` are templates with ``{k}`` and ``{c}``."""
+
+    words: str
+    english: str
+    code: str
+    value: Callable[[Any, int, int], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An operation with its numbers filled in."""
+
+    operation: Operation
+    k: int
+    c: int
+
+    @property
+    def words(self) -> str:
+        return self.operation.words.format(k=self.k, c=self.c)
+
+    @property
+    def english(self) -> str:
+        return self.operation.english.format(k=self.k, c=self.c)
+
+    @property
+    def code(self) -> str:
+        return self.operation.code.format(k=self.k, c=self.c)
+
+    def __call__(self, x: Any) -> Any:
+        return self.operation.value(x, self.k, self.c)
+
+
+NUMBER_HELPERS = (
+    Operation("times {k}", "x times {k}", "x*{k}", lambda x, k, c: x * k),
+    Operation("plus {c}", "x plus {c}", "x+{c}", lambda x, k, c: x + c),
+    Operation("minus {c}", "x minus {c}", "x-{c}", lambda x, k, c: x - c),
+    Operation("square", "the square of x", "x*x", lambda x, k, c: x * x),
+    Operation("mod {k}", "the remainder of x modulo {k}", "x%{k}", lambda x, k, c: x % k),
+    Operation("over {k}", "x divided by {k}, rounded down", "x//{k}", lambda x, k, c: x // k),
+    Operation(
+        "times {k} plus {c}", "x times {k}, plus {c}", "x*{k}+{c}", lambda x, k, c: x * k + c
+    ),
+    Operation(
+        "times {k} minus {c}", "x times {k}, minus {c}", "x*{k}-{c}", lambda x, k, c: x * k - c
+    ),
+    Operation("square plus {c}", "the square of x, plus {c}", "x*x+{c}", lambda x, k, c: x * x + c),
+    Operation("from {c}", "{c} minus x", "{c}-x", lambda x, k, c: c - x),
+    Operation("gap {c}", "the distance from x to {c}", "abs(x-{c})", lambda x, k, c: abs(x - c)),
+    Operation("cap {c}", "x, but at most {c}", "min(x,{c})", lambda x, k, c: min(x, c)),
+    Operation("floor {c}", "x, but at least {c}", "max(x,{c})", lambda x, k, c: max(x, c)),
+)
+WORD_HELPERS = (
+    Operation("first {k}", "the first {k} letters of x", "x[:{k}]", lambda x, k, c: x[:k]),
+    Operation("last {k}", "the last {k} letters of x", "x[-{k}:]", lambda x, k, c: x[-k:]),
+    Operation("skip {c}", "x without its first {c} letters", "x[{c}:]", lambda x, k, c: x[c:]),
+    Operation("mirror", "x spelled backwards", "x[::-1]", lambda x, k, c: x[::-1]),
+    Operation("times {k}", "x repeated {k} times", "x*{k}", lambda x, k, c: x * k),
+    Operation("upper", "x in capitals", "x.upper()", lambda x, k, c: x.upper()),
+)
+NUMBER_FILTERS = (
+    Operation("odd", "odd", "x%2", lambda x, k, c: x % 2 == 1),
+    Operation("even", "even", "x%2==0", lambda x, k, c: x % 2 == 0),
+    Operation("above {c}", "above {c}", "x>{c}", lambda x, k, c: x > c),
+    Operation("below {c}", "below {c}", "x<{c}", lambda x, k, c: x < c),
+    Operation("multiple {k}", "a multiple of {k}", "x%{k}==0", lambda x, k, c: x % k == 0),
+    Operation("not {c}", "not {c}", "x!={c}", lambda x, k, c: x != c),
+)
+WORD_FILTERS = (
+    Operation("long {k}", "longer than {k}", "len(x)>{k}", lambda x, k, c: len(x) > k),
+    Operation("short {k}", "shorter than {k}", "len(x)<{k}", lambda x, k, c: len(x) < k),
+)
+# of these the code's {g} is the generator expression
+NUMBER_FOLDS = (
+    Operation("total", "the sum", "sum({g})", lambda x, k, c: sum(x)),
+    Operation("most", "the largest", "max({g})", lambda x, k, c: max(x)),
+    Operation("least", "the smallest", "min({g})", lambda x, k, c: min(x)),
+    Operation(
+        "kinds", "the number of different values", "len(set({g}))", lambda x, k, c: len({*x})
+    ),
+)
+LIST_FOLDS = (
+    Operation("list", "the list, in order,", "[{g}]", lambda x, k, c: x),
+    Operation("sorted", "the sorted list", "sorted({g})", lambda x, k, c: sorted(x)),
+    Operation("mirror", "the list, last first,", "[{g}][::-1]", lambda x, k, c: x[::-1]),
+)
+WORD_FOLDS = (
+    Operation("join", "the concatenation", '"".join({g})', lambda x, k, c: "".join(x)),
+    *LIST_FOLDS,
+)
+ENDINGS = (
+    Operation("plus {c}", ", plus {c}", "+{c}", lambda x, k, c: x + c),
+    Operation("minus {c}", ", minus {c}", "-{c}", lambda x, k, c: x - c),
+    Operation("times {k}", ", times {k}", "*{k}", lambda x, k, c: x * k),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """``f``: an argument, an optional filter before or after ``aux``, a fold, an optional ending.
+
+    ``items``: "numbers" (a list ``a`` of them), "words" (a list ``w``), or "range" (the numbers below
+    ``n``); ``argument`` is that letter.
+    """
+
+    items: str
+    helper: Step
+    fold: Step
+    before: Step | None = None
+    after: Step | None = None
+    ending: Step | None = None
+
+    @property
+    def argument(self) -> str:
+        return {"numbers": "a", "words": "w", "range": "n"}[self.items]
+
+    def words(self) -> str:
+        """The two lines of the terse specification."""
+        steps = [s.words if s else "" for s in (self.before, self.after, self.fold, self.ending)]
+        line = " ".join([self.argument, steps[0], "aux", *steps[1:]]).split()
+        return f"aux x {self.helper.words}\nf {' '.join(line)}"
+
+    def english(self) -> str:
+        """What ``f`` returns."""
+        group = {
+            "numbers": "the numbers of the list a",
+            "words": "the words of the list w",
+            "range": "the numbers from 0 to n - 1",
+        }[self.items]
+        which = f" that are {self.before.english}" if self.before else ""
+        what = (
+            f"the values aux(x) that are {self.after.english}"
+            if self.after
+            else "the values aux(x)"
+        )
+        ending = self.ending.english if self.ending else ""
+        return f"Return {self.fold.english} of {what}, for x among {group}{which}{ending}."
+
+    def solution(self) -> tuple[str, str]:
+        """The sources of ``aux`` and ``f``."""
+        items = "range(n)" if self.items == "range" else self.argument
+        if self.after:
+            group = f"x for x in map(aux,{items}) if {self.after.code}"
+        else:
+            group = f"aux(x) for x in {items}" + (f" if {self.before.code}" if self.before else "")
+        code = self.fold.operation.code.format(g=group) + (self.ending.code if self.ending else "")
+        return (
+            f"def aux(x):\n return {self.helper.code}",
+            f"def f({self.argument}):\n return {code}",
+        )
+
+    def values(self, argument: Any) -> list[Any]:
+        """What is folded for an argument of ``f``."""
+        items = range(argument) if self.items == "range" else argument
+        kept = [self.helper(x) for x in items if self.before is None or self.before(x)]
+        return [x for x in kept if self.after is None or self.after(x)]
+
+    def __call__(self, argument: Any) -> Any:
+        result = self.fold(self.values(argument))
+        return self.ending(result) if self.ending else result
+
+
+def draw(rng: random.Random) -> FunctionTask:
+    """A problem with its tests."""
+    while True:
+        composition = compose(rng)
+        arguments = _arguments(composition)
+        results = [composition(argument) for argument in arguments]
+        if len({repr(result) for result in results}) >= MIN_RESULTS:
+            return _task(composition, arguments, results)
+
+
+def compose(rng: random.Random) -> Composition:
+    items = rng.choice(("numbers", "numbers", "numbers", "range", "words"))
+    words = items == "words"
+    number = not words and rng.random() < 0.7  # whether f returns one
+    folds = WORD_FOLDS if words else NUMBER_FOLDS if number else LIST_FOLDS
+    filter = _step(rng, WORD_FILTERS if words else NUMBER_FILTERS)
+    place = rng.random()
+    return Composition(
+        items,
+        _step(rng, WORD_HELPERS if words else NUMBER_HELPERS),
+        _step(rng, folds),
+        before=filter if place < 0.45 else None,
+        after=filter if place > 0.8 else None,
+        ending=_step(rng, ENDINGS) if number and rng.random() < 0.4 else None,
+    )
+
+
+def _step(rng: random.Random, operations: Sequence[Operation]) -> Step:
+    return Step(rng.choice(operations), rng.randint(2, 9), rng.randint(1, 9))
+
+
+def _arguments(composition: Composition) -> list[Any]:
+    """Different arguments of ``f``, none of which leaves nothing to fold; none at all where such
+    are rare.
+
+    The last holds every item that there is, so that hardly a slip goes unseen.
+    """
+    rng = random.Random(composition.words())
+    found: list[Any] = []
+    for _ in range(40):
+        argument: Any
+        if composition.items == "range":
+            argument = rng.randint(3, 24)
+        else:
+            pool = _WORDS if composition.items == "words" else _NUMBERS
+            argument = rng.sample(pool, rng.randint(3, 6))
+        if argument not in found and composition.values(argument):
+            found.append(argument)
+        if len(found) == PUBLIC_TESTS + HIDDEN_TESTS - 1:
+            break
+    else:
+        return []
+    if composition.items == "range":
+        return [*found, 40]
+    everything = list(_WORDS if composition.items == "words" else _NUMBERS)
+    rng.shuffle(everything)
+    return [*found, everything]
+
+
+def _task(
+    composition: Composition, arguments: Sequence[Any], results: Sequence[Any]
+) -> FunctionTask:
+    words = composition.words()
+    tests = [(f"f({a!r})", repr(r)) for a, r in zip(arguments, results, strict=True)]
+    lines = [f"assert {call} == {value}" for call, value in tests]
+    signature = f"f({composition.argument})"
+    return FunctionTask(
+        name=" / ".join(words.splitlines()),
+        entry_point="f",
+        statement=stub(signature, composition.english(), tests[:PUBLIC_TESTS]),
+        helper=f"{HELPER}(x) returns {composition.helper.english}.",
+        terse=words,
+        public=tuple(lines[:PUBLIC_TESTS]),
+        hidden="\n".join(lines[PUBLIC_TESTS:]),
+        solution=composition.solution(),
+    )

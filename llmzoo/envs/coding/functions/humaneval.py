@@ -1,0 +1,43 @@
+"""# HumanEval for two writers
+
+OpenAI's HumanEval (Chen et al. 2021, arXiv 2107.03374): a signature and a docstring, to be filled in. A helper writes `aux` and a main programmer the function that calls it, at the same time.
+Agents, actions, rewards, feedback and arguments are those of
+[`coop_functions_v0`](coop_functions.md).
+
+| | |
+|---|---|
+| id | `humaneval_v0` |
+| agents | `helper_0` and `main_1`, together; one or more than two with `num_agents` |
+| tasks | every problem of `openai/openai_humaneval` |
+| public tests | the examples in the docstring whose value is a literal |
+| hidden tests | what `check(candidate)` asserts |
+| `source` | `"auto"` (default), `"hub"`, `"sample"` or a `.jsonl` or `.json` file of the hub's schema |
+
+The expert's solution comes in one piece in the set; one expression of it moves into `aux`.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llmzoo.envs.base import public_forms
+from llmzoo.envs.coding.functions import records
+from llmzoo.envs.coding.functions.public_sets import PublicSet, PublicSetWriters
+
+
+class HumanEval(PublicSetWriters):
+    """HumanEval for two writers."""
+
+    metadata: dict[str, Any] = {**PublicSetWriters.metadata, "name": "humaneval_v0"}
+    public_set = PublicSet(
+        hub_id="openai/openai_humaneval",
+        read=records.humaneval,
+        write=records.as_humaneval,
+        third=0,
+    )
+
+
+raw_env = HumanEval
+env, parallel_env = public_forms(HumanEval)

@@ -1,0 +1,44 @@
+"""# MBPP for two writers
+
+Mostly Basic Python Problems (Austin et al. 2021, arXiv 2108.07732): a sentence and a test. A helper writes `aux` and a main programmer the function that calls it, at the same time.
+Agents, actions, rewards, feedback and arguments are those of
+[`coop_functions_v0`](coop_functions.md).
+
+| | |
+|---|---|
+| id | `mbpp_v0` |
+| agents | `helper_0` and `main_1`, together; one or more than two with `num_agents` |
+| tasks | every problem of `google-research-datasets/mbpp`, sanitized; files may have the fields of the full set |
+| public tests | the first assertion, which the statement shows |
+| hidden tests | all assertions |
+| `source` | `"auto"` (default), `"hub"`, `"sample"` or a `.jsonl` or `.json` file of the hub's schema |
+
+The expert's solution comes in one piece in the set; one expression of it moves into `aux`.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llmzoo.envs.base import public_forms
+from llmzoo.envs.coding.functions import records
+from llmzoo.envs.coding.functions.public_sets import PublicSet, PublicSetWriters
+
+
+class MBPP(PublicSetWriters):
+    """MBPP for two writers."""
+
+    metadata: dict[str, Any] = {**PublicSetWriters.metadata, "name": "mbpp_v0"}
+    public_set = PublicSet(
+        hub_id="google-research-datasets/mbpp",
+        hub_args=("sanitized",),
+        read=records.mbpp,
+        write=records.as_mbpp,
+        third=2,
+    )
+
+
+raw_env = MBPP
+env, parallel_env = public_forms(MBPP)

@@ -1,0 +1,232 @@
+"""Scripted writers: an expert who knows a solution, and an amateur who slips as people do.
+
+A reference solution in one piece becomes two by a refactoring that any editor knows, "extract
+function": one expression of the entry point moves into ``aux``, whose arguments are the local
+variables that it needs, and the entry point calls it there. The rest of the work stays where it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import random
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+
+from llmzoo.envs.coding.functions import scoring
+from llmzoo.envs.coding.functions.tasks import HELPER
+from llmzoo.errors import NoPlayerError
+
+RIGHT_SHARE = 0.2  # of an amateur's answers
+
+
+@lru_cache(maxsize=1024)
+def split(source: str, entry_point: str) -> tuple[str, str]:
+    """A solution as the sources of ``aux`` and of the rest.
+
+    Of a function that does next to nothing, one part does next to nothing too: that earns all but
+    the share for work beyond a wrapper. Raises ``NoPlayerError`` if ``entry_point`` is not in it.
+    """
+    tree = ast.parse(source)
+    helpers = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == HELPER]
+    if helpers:
+        rest = [node for node in tree.body if node not in helpers]
+        return ast.unparse(helpers[-1]), ast.unparse(ast.Module(rest, []))
+    places = [
+        at
+        for at, node in enumerate(tree.body)
+        if isinstance(node, ast.FunctionDef) and node.name == entry_point
+    ]
+    if not places:
+        raise NoPlayerError(f"the reference solution does not define {entry_point!r}")
+    at = places[-1]
+    helper, main = _in_two(tree.body[at])
+    return helper, ast.unparse(ast.Module([*tree.body[:at], main, *tree.body[at + 1 :]], []))
+
+
+def _in_two(function: ast.stmt) -> tuple[str, ast.stmt]:
+    assert isinstance(function, ast.FunctionDef)
+    helper, main = f"def {HELPER}(value):\n    return value", function
+    for expression in _movable(function):
+        helper, main = _extract_function(function, expression)
+        if scoring.does_work(main, [HELPER]) and scoring.uses(main, HELPER) == ["used"]:
+            break
+    return helper, main
+
+
+def agree(main: str, entry_point: str, helpers: Sequence[str]) -> str:
+    """``main`` for several helpers who were all asked for the same: a result counts when the first
+    helper's is everybody's."""
+    others = [name for name in helpers if name != HELPER]
+    if not others:
+        return main
+    check = " and ".join(f"{name}(*args) == result" for name in others)
+    agreed = ast.parse(
+        f"def agreed(*args):\n    result = {HELPER}(*args)\n    return result if {check} else None"
+    ).body
+    tree = ast.parse(main)
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == entry_point:
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Name) and inner.id == HELPER:
+                    inner.id = "agreed"
+            node.body = [*agreed, *node.body]
+    return ast.unparse(tree)
+
+
+def renamed(helper: str, name: str) -> str:
+    """The helper's source under another name."""
+    return re.sub(rf"\b{HELPER}\b", name, helper)
+
+
+def amateur(source: str, rng: random.Random) -> str:
+    """``source`` with one slip, or two; now and then, with none."""
+    if rng.random() < RIGHT_SHARE:
+        return source
+    for _ in range(rng.choice((1, 1, 2))):
+        slips = list(SLIPS)
+        rng.shuffle(slips)
+        for slip in slips:
+            slipped = slip(source, rng)
+            if slipped != source:
+                source = slipped
+                break
+    return source
+
+
+# Expressions that may move
+
+
+def _movable(function: ast.FunctionDef) -> list[ast.expr]:
+    """The expressions of a function that ``aux`` may compute, those with most in them first."""
+    inside = [node for statement in function.body for node in ast.walk(statement)]
+    bound: list[ast.AST] = [n.func for n in inside if isinstance(n, ast.Call)]  # moves as a whole
+    bound += [n.value for n in inside if isinstance(n, ast.Expr)]  # nobody would read aux's value
+    bound += [n for text in inside if isinstance(text, ast.JoinedStr) for n in _below(text)]
+    free = set(inside) - set(bound)
+    found = [n for n in inside if isinstance(n, ast.expr) and n in free and _may_move(function, n)]
+    return sorted(found, key=lambda node: -len(_below(node)))
+
+
+def _below(node: ast.AST) -> list[ast.AST]:
+    return list(ast.walk(node))[1:]
+
+
+def _may_move(function: ast.FunctionDef, node: ast.expr) -> bool:
+    """Whether an expression means the same outside: it is read, keeps control, and binds no name
+    that the function has too."""
+    if isinstance(node, ast.Starred | ast.Slice | ast.Constant | ast.Lambda):
+        return False
+    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return False
+    inside = list(ast.walk(node))
+    if any(isinstance(n, ast.Yield | ast.YieldFrom | ast.Await | ast.NamedExpr) for n in inside):
+        return False
+    elsewhere = set(ast.walk(function)) - set(inside) - {function}
+    return not _names_bound(inside) & _names_bound(elsewhere)
+
+
+def _names_bound(nodes: Iterable[ast.AST]) -> set[str]:
+    bound: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            bound.add(node.id)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            bound.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            bound |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            bound.add(node.name)
+    return bound
+
+
+def _extract_function(
+    function: ast.FunctionDef, expression: ast.expr
+) -> tuple[str, ast.FunctionDef]:
+    """``aux``, and the function with a call of it in the place of ``expression``."""
+    whole = set(ast.walk(function)) - {function}
+    outside = {name for n in whole if isinstance(n, ast.Global) for name in n.names}
+    inside = list(ast.walk(expression))
+    passed = _names_bound(whole) - outside - _names_bound(inside)
+    read = [n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+    arguments = ", ".join(name for name in dict.fromkeys(read) if name in passed)
+    call = ast.parse(f"{HELPER}({arguments})", mode="eval").body
+    # the memo keeps this one expression itself, so that it can be found in the copy
+    main = _Replace(expression, call).visit(copy.deepcopy(function, {id(expression): expression}))
+    assert isinstance(main, ast.FunctionDef)
+    return f"def {HELPER}({arguments}):\n    return {ast.unparse(expression)}", main
+
+
+class _Replace(ast.NodeTransformer):
+    """Puts one expression in another's place."""
+
+    def __init__(self, old: ast.expr, new: ast.expr):
+        self.old, self.new = old, new
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self.new if node is self.old else super().visit(node)
+
+
+# Slips
+
+
+def _swap(table: dict[str, str], pattern: str) -> Callable[[str, random.Random], str]:
+    """A slip that writes, at one place, something else instead of what ``pattern`` finds."""
+    search = re.compile(pattern)
+
+    def slip(source: str, rng: random.Random) -> str:
+        places = [m for m in search.finditer(source) if m.group() in table]
+        if not places:
+            return source
+        place = rng.choice(places)
+        return source[: place.start()] + table[place.group()] + source[place.end() :]
+
+    return slip
+
+
+def _number(source: str, rng: random.Random) -> str:
+    """A number that is one too large or too small."""
+    places = list(re.finditer(r"\b\d\b", source))
+    if not places:
+        return source
+    place = rng.choice(places)
+    wrong = abs(int(place.group()) + rng.choice((-1, 1)))
+    return f"{source[: place.start()]}{wrong}{source[place.end() :]}"
+
+
+def _drop(pattern: str) -> Callable[[str, random.Random], str]:
+    """A slip that leaves out the last of what ``pattern`` finds."""
+    search = re.compile(pattern)
+
+    def slip(source: str, rng: random.Random) -> str:
+        places = list(search.finditer(source))
+        if not places:
+            return source
+        return source[: places[-1].start()] + source[places[-1].end() :]
+
+    return slip
+
+
+def _alone(source: str, rng: random.Random) -> str:
+    """The helper is forgotten: its argument stands in its place."""
+    source = re.sub(rf"map\({HELPER}, ?(\w+(?:\(\w+\))?)\)", r"\1", source)
+    source = re.sub(rf"(?<!def )\b{HELPER}\((\w+)\)", r"\1", source)
+    return re.sub(rf"(?<!def )\b{HELPER}\(", "(", source)
+
+
+SLIPS: tuple[Callable[[str, random.Random], str], ...] = (
+    _swap(
+        {"+": "-", "-": "+", "*": "+", "//": "%", "%": "//", "<": ">", ">": "<", "==": "!="},
+        r"//|[<>=!]=|[-+*%<>](?!=)",
+    ),
+    _swap({"sum": "max", "max": "min", "min": "max", "sorted": "list", "set": "list"}, r"\w+"),
+    _number,
+    _drop(r"\breturn "),
+    _drop(r":(?=\n)"),
+    _drop(r"\)(?=\n|$)|\)(?=[-+*])"),
+    _drop(r" if (?:[^()\[\]\n]|\([^()\n]*\)|\[[^\[\]\n]*\])+(?=[)\]])"),  # of a comprehension
+    _alone,
+)

@@ -1,0 +1,46 @@
+"""What the ids of public sets share: tasks from the hub, a file, or the sample of our own problems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from llmzoo.envs.coding.functions.problems import PROBLEMS, Problem
+from llmzoo.envs.coding.functions.tasks import FunctionTask, canonical
+from llmzoo.envs.coding.functions.writers import TwoWriters
+from llmzoo.envs.sources import Record, load
+from llmzoo.envs.tasks import Listed, Tasks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicSet:
+    """A set on the hub. ``read``: a record as a task. ``write``: one of our problems as a record.
+    ``third``: which third of our problems, 0 to 2, is its sample."""
+
+    hub_id: str
+    hub_args: tuple[str, ...] = ()
+    read: Callable[[Record], FunctionTask]
+    write: Callable[[Problem], dict[str, Any]]
+    third: int
+
+    def sample(self) -> list[dict[str, Any]]:
+        return [self.write(problem) for problem in PROBLEMS[self.third :: 3]]
+
+
+class PublicSetWriters(TwoWriters):
+    """Two writers of the tasks of a public set, which a subclass names."""
+
+    public_set: ClassVar[PublicSet]
+
+    def find_tasks(self, source: str, split: str) -> tuple[Tasks[FunctionTask], bool]:
+        chosen = self.public_set
+        found = load(
+            source,
+            hub_id=chosen.hub_id,
+            hub_args=chosen.hub_args,
+            sample=chosen.sample,
+            parse=chosen.read,
+        )
+        distinct = list({canonical(task): task for task in found.tasks}.values())
+        return Listed(distinct, canonical, split=split, source=found.source), found.fallback

@@ -1,0 +1,214 @@
+"""What two writers' programs are worth: facts read off the syntax tree, and weighted parts.
+
+The weights are those of the collaborative-coding reward of MAGRPO (arXiv 2508.04652), of 4.0 in all:
+
+| part | weight | paid for |
+|---|---|---|
+| helper | 0.4 | every helper function is defined and returns something |
+| main | 0.6 | the entry point is defined |
+| parses | 0.5 | the programs of all seats parse, alone and as one |
+| tests | 1.0 | the share of hidden tests that pass |
+| calls | 0.5 | the entry point uses ``aux``; once a test passes |
+| beyond | 1.0 | and does work of its own, more than a wrapper would; once a test passes |
+| ignored | -0.5 | what ``aux`` returns is never used; once a test passes |
+
+With several helpers, helper, calls and ignored count each helper's share.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from llmzoo.envs.coding.programs import Function
+
+WEIGHTS = {
+    "helper": 0.4,
+    "main": 0.6,
+    "parses": 0.5,
+    "tests": 1.0,
+    "calls": 0.5,
+    "beyond": 1.0,
+    "ignored": -0.5,
+}
+FULL = 4.0
+
+_CONVERSIONS = frozenset(
+    {"bool", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple"}
+)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_WORK = (
+    *(ast.For, ast.AsyncFor, ast.While, ast.If, ast.IfExp, ast.Match),
+    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+    *(ast.UnaryOp, ast.BinOp, ast.BoolOp, ast.Compare, ast.AugAssign),
+    *(ast.Subscript, ast.JoinedStr, ast.Delete),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the syntax tree of a combined program says; shares from 0 to 1 of the helpers."""
+
+    helper: float = 0.0
+    main: bool = False
+    parses: bool = False
+    calls: float = 0.0
+    beyond: bool = False
+    ignored: float = 0.0
+
+
+def facts(
+    functions: Mapping[str, Function], helpers: Sequence[str], entry_point: str, *, parses: bool
+) -> Facts:
+    """The facts about a program's top-level ``functions``."""
+    written = [name for name in helpers if name in functions]
+    helper = sum(returns_value(functions[name]) for name in written) / len(helpers)
+    main = functions.get(entry_point)
+    if main is None:
+        return Facts(helper=helper, parses=parses)
+    found = [places for places in (uses(main, name) for name in written) if places]
+    return Facts(
+        helper=helper,
+        main=True,
+        parses=parses,
+        calls=len(found) / len(helpers),
+        beyond=bool(found) and does_work(main, helpers),
+        ignored=sum("used" not in places for places in found) / len(helpers),
+    )
+
+
+def parts(found: Facts, passed: int, total: int) -> dict[str, float]:
+    """The named parts, of 4.0 in all."""
+    worth = {
+        "helper": found.helper,
+        "main": float(found.main),
+        "parses": float(found.parses),
+        "tests": passed / total if total else 0.0,
+        "calls": found.calls if passed else 0.0,
+        "beyond": float(found.beyond and passed > 0),
+        "ignored": found.ignored if passed else 0.0,
+    }
+    return {name: WEIGHTS[name] * worth[name] or 0.0 for name in WEIGHTS}  # never -0.0
+
+
+def returns_value(function: Function) -> bool:
+    """Whether the function's own body, not one nested in it, returns or yields something."""
+    for node in _alive(function.body, enter=False):
+        if isinstance(node, ast.Return) and node.value is not None:
+            if not (isinstance(node.value, ast.Constant) and node.value.value is None):
+                return True
+        elif isinstance(node, ast.Yield | ast.YieldFrom):
+            return True
+    return False
+
+
+def uses(function: Function, name: str) -> list[str]:
+    """How the function uses ``name``, once for each place: "used" or "ignored".
+
+    A use is a call or a mention (``map(aux, items)``). It is ignored where a call stands as a
+    statement, or its value goes into a variable that nothing reads. A function that binds the name
+    itself (argument, assignment, nested definition) does not use the other's.
+    """
+    nodes = list(_alive(function.body))
+    if name in _bound(function, nodes):
+        return []
+    read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    ignored: set[ast.AST] = set()
+    for node in nodes:
+        if isinstance(node, ast.Expr):
+            ignored |= _idle_calls(node.value, name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if all(isinstance(t, ast.Name) and t.id not in read for t in targets):
+                ignored |= _idle_calls(node.value, name)
+    heads = {call.func for call in ignored if isinstance(call, ast.Call)}
+    return [
+        "ignored" if node in heads else "used"
+        for node in nodes
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+    ]
+
+
+def does_work(function: Function, helpers: Sequence[str]) -> bool:
+    """Whether the function does more than pass values to its helpers and their results on.
+
+    Work is an operation, a branch, a loop, a comprehension or a subscript on anything but
+    constants, or a call of anything but a helper or a plain conversion such as ``list(x)``.
+    Assertions, annotations, docstrings and statements that cannot be reached are none.
+    """
+    for node in _alive(function.body):
+        if isinstance(node, _WORK):
+            operands = [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr)]
+            if not all(isinstance(operand, ast.Constant) for operand in operands):
+                return True
+        if isinstance(node, ast.Call):
+            called = node.func.id if isinstance(node.func, ast.Name) else None
+            if called not in _CONVERSIONS and called not in helpers:
+                return True
+    return False
+
+
+def _alive(body: Sequence[ast.AST], *, enter: bool = True) -> Iterator[ast.AST]:
+    """The nodes that can be reached, without assertions and annotations; ``enter``: those of nested
+    functions too. What follows a return, and a branch on a constant, cannot."""
+    waiting: list[ast.AST] = list(reversed(_until_exit(body)))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Assert):
+            continue
+        yield node
+        if isinstance(node, _SCOPES) and not enter:
+            continue
+        for name, value in ast.iter_fields(node):
+            if name in ("annotation", "returns", "decorator_list"):
+                continue
+            if isinstance(value, list):
+                children = [child for child in value if isinstance(child, ast.AST)]
+                waiting += reversed(_until_exit(children))
+            elif isinstance(value, ast.AST):
+                waiting.append(value)
+
+
+def _until_exit(body: Sequence[ast.AST]) -> list[ast.AST]:
+    """A block up to the statement that leaves it; of a branch on a constant the part that runs."""
+    kept: list[ast.AST] = []
+    for node in body:
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Constant):
+            kept += _until_exit(node.body if node.test.value else node.orelse)
+        elif not (
+            isinstance(node, ast.While)
+            and isinstance(node.test, ast.Constant)
+            and not node.test.value
+        ):
+            kept.append(node)
+        if kept and isinstance(kept[-1], ast.Return | ast.Raise | ast.Break | ast.Continue):
+            break
+    return kept
+
+
+def _bound(function: Function, nodes: Sequence[ast.AST]) -> set[str]:
+    """The names that a function binds itself."""
+    arguments = [n for n in ast.walk(function.args) if isinstance(n, ast.arg)]
+    bound = {a.arg for a in [*arguments, *(n for n in nodes if isinstance(n, ast.arg))]}
+    for node in nodes:
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            bound.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            bound.add(node.name)
+    return bound
+
+
+def _idle_calls(value: ast.AST, name: str) -> set[ast.AST]:
+    """The calls of ``name`` in an expression whose value is dropped, but for those whose own value
+    goes into another call, a caller or a variable."""
+    found: set[ast.AST] = set()
+    waiting = [value]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name) and node.func.id == name:
+                found.add(node)
+        elif not isinstance(node, ast.Yield | ast.YieldFrom | ast.Await | ast.NamedExpr):
+            waiting += ast.iter_child_nodes(node)
+    return found

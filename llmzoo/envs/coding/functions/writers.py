@@ -1,0 +1,261 @@
+"""Several writers of one program: the environment of every id of this package, whatever its tasks.
+
+A round: each seat's answer is read as a program, the programs are merged, the tree is asked for
+facts, the sandbox runs the hidden tests, and every seat is paid the difference in worth to the round
+before. The page in :mod:`llmzoo.envs.coding.functions.env` has the rules.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from llmzoo.envs.base import Outcome, TextEnv
+from llmzoo.envs.coding import judging, programs
+from llmzoo.envs.coding.functions import feedback as told
+from llmzoo.envs.coding.functions import oracle, scoring
+from llmzoo.envs.coding.functions.tasks import HELPER, FunctionTask, canonical
+from llmzoo.envs.tasks import Tasks
+from llmzoo.errors import ConfigError, NoPlayerError
+from llmzoo.sandbox.results import Limits, Verdict
+
+MAX_AGENTS = 5
+
+Reviewer = Callable[[str, str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """The state of an episode: what each seat wrote last (its program, or where none could be read
+    its answer) and was told, and the parts as paid."""
+
+    task: FunctionTask
+    last: Mapping[str, str] = field(default_factory=dict)
+    feedback: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
+class TwoWriters(TextEnv):
+    """One program by a helper, or several, and a main programmer; the ids differ in their tasks.
+
+    A subclass supplies :meth:`find_tasks`.
+    """
+
+    metadata: dict[str, Any] = {**TextEnv.metadata, "name": "two_writers", "slow_step": True}
+
+    def __init__(
+        self,
+        *,
+        source: str = "auto",
+        split: str = "train",
+        num_agents: int = 2,
+        max_turns: int = 1,
+        feedback: Literal["diagnostics", "passed", "plain", "expert"] = "diagnostics",
+        reviewer: Reviewer | None = None,
+        reward: Literal["unit", "paper"] = "unit",
+        prompt: Literal["full", "terse"] = "full",
+        team_weight: float = 1.0,
+        timeout: float = 5.0,
+        render_mode: str | None = None,
+    ):
+        if not 1 <= num_agents <= MAX_AGENTS:
+            raise ConfigError(f"num_agents must be from 1 to {MAX_AGENTS}, got {num_agents}")
+        for name, value, known in (
+            ("feedback", feedback, told.KINDS),
+            ("reward", reward, ("unit", "paper")),
+            ("prompt", prompt, ("full", "terse")),
+        ):
+            if value not in known:
+                raise ConfigError(f"{name} must be one of {', '.join(known)}; got {value!r}")
+        if reviewer is not None and feedback != "expert":
+            raise ConfigError(f"a reviewer is heard with feedback='expert' only, not {feedback!r}")
+        helpers = [f"helper_{number}" for number in range(num_agents - 1)]
+        super().__init__(
+            [*helpers, f"main_{num_agents - 1}"],
+            simultaneous=True,
+            max_turns=max_turns,
+            team_weight=team_weight,
+            render_mode=render_mode,
+        )
+        self.feedback = feedback
+        self.reviewer = reviewer
+        self.prompt_style = prompt
+        self.tasks, self.fallback = self.find_tasks(source, split)
+        self.helpers = [HELPER, *(f"{HELPER}_{n}" for n in range(1, num_agents - 1))]
+        self._scale = team_weight / (1.0 if reward == "paper" else scoring.FULL)
+        self._limits = Limits(wall_s=timeout, cpu_s=timeout)
+        self.episode: Play
+
+    def find_tasks(self, source: str, split: str) -> tuple[Tasks[FunctionTask], bool]:
+        """The tasks of an id, and whether they are a sample for want of what was asked for."""
+        raise NotImplementedError
+
+    # TextEnv's side
+
+    def begin(self, rng: random.Random, task: int | None) -> None:
+        self.episode = Play(self.tasks.sample(rng) if task is None else self.tasks[task])
+
+    def describe(self) -> Mapping[str, Any]:
+        task = self.episode.task
+        return {
+            "source": self.tasks.source,
+            "split": self.tasks.split,
+            "tasks": self.tasks.count,
+            "task_id": hashlib.sha256(canonical(task).encode()).hexdigest()[:16],
+            "task_name": task.name,
+        }
+
+    def play_together(self, texts: Mapping[str, str]) -> Outcome:
+        play = self.episode
+        written = dict.fromkeys(self.possible_agents, "")
+        errors: dict[str, str] = {}
+        functions: dict[str, ast.FunctionDef] = {}
+        parses = True
+        for agent in self.possible_agents:
+            try:
+                written[agent] = self._read(agent, texts[agent])
+            except programs.NoProgram as error:
+                errors[agent] = f"malformed: {error}"
+                parses = False
+                continue
+            found = programs.functions(written[agent])
+            missing = [name for name in self._duties(agent) if name not in found]
+            if missing:
+                errors[agent] = f"missing: no function {' and no function '.join(missing)} in it"
+            functions |= found
+        facts = scoring.facts(functions, self.helpers, play.task.entry_point, parses=parses)
+        program = programs.merge(*written.values()) if facts.main else ""
+        verdict = self._judge(program, play.task.hidden)
+        passed, total = (verdict.passed, verdict.total) if verdict else (0, 0)
+        parts = scoring.parts(facts, passed, total)
+        paid = {n: self._scale * (v - play.parts.get(n, 0.0)) for n, v in parts.items()}
+        done = sum(parts.values()) > scoring.FULL - 1e-9
+        heard: dict[str, str] = {}
+        if not done and self.turn + 1 < self.max_turns:
+            tests = "" if self.feedback == "plain" else "\n".join(play.task.public)
+            public = self._judge(program, tests)
+            heard = self._hear(told.Round(play.task, written, errors, facts, public))
+        self.success = verdict is not None and verdict.ok
+        last = {a: told.cut(written[a] or texts[a], told.MAX_PROGRAM_CHARS) for a in written}
+        self.episode = replace(play, last=last, feedback=heard, parts=parts)
+        return Outcome(
+            local=dict.fromkeys(self.possible_agents, paid),
+            done=done,
+            errors=errors,
+        )
+
+    def expert(self, agent: str) -> str:
+        return self._solution(agent, str)
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        return self._solution(agent, lambda source: oracle.amateur(source, rng))
+
+    def prompt(self, agent: str) -> str:
+        return self._terse(agent) if self.prompt_style == "terse" else self._full(agent)
+
+    # A round
+
+    def _duties(self, agent: str) -> list[str]:
+        """The functions that a seat is to write."""
+        if len(self.possible_agents) == 1:
+            return [HELPER, self.episode.task.entry_point]
+        if agent == self.possible_agents[-1]:
+            return [self.episode.task.entry_point]
+        return [self.helpers[self.possible_agents.index(agent)]]
+
+    def _read(self, agent: str, text: str) -> str:
+        """The program in an answer, without what others are to write; raises ``NoProgram``."""
+        own = self._duties(agent)
+        others = {*self.helpers, self.episode.task.entry_point} - {*own}
+        program = programs.without(programs.extract(text, own), others)
+        programs.merge(program)  # what cannot be put together is no program either
+        return program
+
+    def _judge(self, program: str, tests: str) -> Verdict | None:
+        if not program or not tests:
+            return None
+        task = self.episode.task
+        return judging.check(program, tests, task.entry_point, task.prelude, self._limits)
+
+    def _hear(self, played: told.Round) -> dict[str, str]:
+        """What each seat is told about a round."""
+        heard = {}
+        for agent in self.possible_agents:
+            if self.feedback == "plain":
+                text = "improve your program"
+            elif self.feedback == "passed":
+                text = told.passed(played)
+            elif self.feedback == "diagnostics":
+                text = told.diagnostics(played, agent)
+            elif self.reviewer is None:
+                text = told.hints(played, agent)
+            else:
+                text = self.reviewer(told.review(played, agent), agent)
+            heard[agent] = told.cut(text, told.MAX_CHARS)
+        return heard
+
+    def _solution(self, agent: str, treat: Callable[[str], str]) -> str:
+        """The seat's part of the reference solution, each function put through ``treat``."""
+        task = self.episode.task
+        if not task.solution:
+            raise NoPlayerError(f"{self.metadata['name']}: {task.name} comes without a solution")
+        parts = task.solution
+        helper, main = parts if len(parts) == 2 else oracle.split(parts[0], task.entry_point)
+        if len(self.possible_agents) == 1:
+            return f"{treat(helper)}\n{treat(main)}"
+        if agent == self.possible_agents[-1]:
+            return treat(oracle.agree(main, task.entry_point, self.helpers))
+        return treat(oracle.renamed(helper, self._duties(agent)[0]))
+
+    # Prompts
+
+    def _full(self, agent: str) -> str:
+        play = self.episode
+        entry_point = play.task.entry_point
+        name = self._duties(agent)[-1]
+        names = " and ".join(self.helpers)
+        if len(self.possible_agents) == 1:
+            role = (
+                f"You are a programmer. Write two functions: a helper {HELPER}, which computes a "
+                f"part of the problem, and {entry_point}, which calls it."
+            )
+        elif name == entry_point:
+            role = (
+                f"You are the main programmer. Write the function {entry_point}. At the same time "
+                f"somebody else writes {names}, which you do not see and must not define: call "
+                "it, use what it returns, and do the rest of the work yourself."
+            )
+        else:
+            role = (
+                f"You are a helper. Write the function {name}, which computes a part of the "
+                f"problem and returns it. At the same time somebody else writes {entry_point}, "
+                f"without seeing your code, and calls {name}. Do not define {entry_point}."
+            )
+        lines = [role, "", "The problem:", "", play.task.statement.strip(), ""]
+        if play.task.helper:
+            lines += [f"It is agreed that {play.task.helper}", ""]
+            if len(self.helpers) > 1:
+                lines[-1:] = [f"So does each of {names}, for comparison.", ""]
+        lines += ["Answer with Python code: the imports that you need, and functions.", ""]
+        if agent in play.feedback:
+            lines += [
+                f"Round {self.turn + 1} of {self.max_turns}. Your last program:",
+                f"```python\n{play.last[agent]}\n```",
+                f"What came of it: {play.feedback[agent]}",
+                "",
+            ]
+        return "\n".join([*lines, "Your answer:"])
+
+    def _terse(self, agent: str) -> str:
+        play = self.episode
+        task = play.task
+        round = min(self.turn + 1, self.max_turns)
+        lines = [f"code {' '.join(self._duties(agent))} {round}/{self.max_turns}"]
+        lines += [task.terse or f"{task.statement.strip()}\n{task.helper}".strip()]
+        if agent in play.feedback:
+            lines += [f"last\n{play.last[agent]}", play.feedback[agent]]
+        return "\n".join([*lines, "answer\n"])

@@ -1,0 +1,227 @@
+"""Programs in what a model writes: found, cut down to definitions, and put together.
+
+Pure functions on source text, by the syntax tree alone; nothing is run here. Whatever the text,
+they are quick and raise nothing but :class:`NoProgram`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+import warnings
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+
+from llmzoo.envs.base import MAX_ANSWER_CHARS
+
+MAX_NESTING = 100  # of brackets; Python's own limit is 200, and deep nests take it long
+_MAX_BLOCKS = 20  # fenced blocks that are looked at, the last ones
+_MAX_CHUNKS = 200  # top-level pieces of an answer without fences that are looked at
+
+_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
+_CODE_LINE = re.compile(r"(?:async def|def|class|import|from)\s|@\w|\w+(?:\s*:[^=]+)?\s*=[^=]")
+_CONTINUES = re.compile(r"[ \t)\]}]|(?:else|elif|except|finally)\b|$")
+_OUTSIDE = {"breakpoint", "eval", "exec", "exit", "input", "open", "print", "quit", "__import__"}
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+class NoProgram(ValueError):
+    """Text in which no program can be read; its message tells the agent why."""
+
+
+def parse(source: str) -> ast.Module:
+    """The syntax tree of ``source``, to be read only; raises :class:`NoProgram` with line and reason."""
+    found = _parse(source)
+    if isinstance(found, str):
+        raise NoProgram(found)
+    return found
+
+
+@lru_cache(maxsize=64)  # every question about a program begins with its tree
+def _parse(source: str) -> ast.Module | str:
+    """The syntax tree, or why there is none."""
+    if len(source) > MAX_ANSWER_CHARS:
+        return f"longer than {MAX_ANSWER_CHARS} characters"
+    if _nesting(source) > MAX_NESTING:
+        return f"brackets nested more than {MAX_NESTING} deep"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # odd escapes and comparisons are the author's business
+            return ast.parse(source)
+    except SyntaxError as error:
+        return f"syntax error in line {error.lineno}: {error.msg}"
+    except (ValueError, RecursionError, MemoryError):
+        return "not readable as Python: null bytes, lone surrogates, or too deep"
+
+
+def extract(text: str, wanted: Collection[str] = ()) -> str:
+    """The program in a model's answer, with or without prose and code fences around it.
+
+    Of several fenced blocks those that define a wanted name are taken together; without such, all
+    of them if they parse as one, else the last that parses. Without fences the answer is a program
+    itself, or its top-level pieces that look like code and parse are.
+
+    With ``wanted`` (the names that the answer should define) only definitions are kept: imports,
+    functions, classes and simple assignments. Raises :class:`NoProgram`.
+    """
+    return _extract(text, frozenset(wanted))
+
+
+@lru_cache(maxsize=1024)  # K samples of one prompt are often alike
+def _extract(text: str, wanted: frozenset[str]) -> str:
+    if len(text) > MAX_ANSWER_CHARS:
+        raise NoProgram(f"answer longer than {MAX_ANSWER_CHARS} characters")
+    if not text.strip():
+        raise NoProgram("an empty answer")
+    source = _find(text, wanted)
+    if not wanted:
+        return source
+    tree = parse(source)
+    kept = [node for node in tree.body if _defines_only(node, wanted)]
+    if not kept:
+        raise NoProgram("no function is defined in it")
+    return source if len(kept) == len(tree.body) else _unparse(kept)
+
+
+def functions(source: str) -> dict[str, ast.FunctionDef]:
+    """The functions at the top level of a program, by name; of two alike the later."""
+    return {node.name: node for node in parse(source).body if isinstance(node, ast.FunctionDef)}
+
+
+def definitions(source: str) -> dict[str, Definition]:
+    """The functions and classes at the top level of a program, by name."""
+    return {node.name: node for node in parse(source).body if isinstance(node, Definition)}
+
+
+def without(source: str, names: Collection[str]) -> str:
+    """The program without its top-level definitions of ``names``."""
+    body = parse(source).body
+    kept = [n for n in body if not (isinstance(n, Definition) and n.name in names)]
+    return source if len(kept) == len(body) else _unparse(kept)
+
+
+def merge(*sources: str) -> str:
+    """Several programs as one: imports first, each once; a later definition of a name replaces an
+    earlier one. Raises :class:`NoProgram` if one of them does not parse."""
+    imports: dict[str, ast.stmt] = {}
+    rest: list[ast.stmt] = []
+    for node in [node for source in sources for node in parse(source).body]:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imports.setdefault(ast.unparse(node), node)
+            continue
+        if isinstance(node, Definition):
+            rest = [n for n in rest if not (isinstance(n, Definition) and n.name == node.name)]
+        rest.append(node)
+    ordered = sorted(imports.values(), key=lambda node: not _is_future(node))
+    return _unparse([*ordered, *rest])
+
+
+def _find(text: str, wanted: frozenset[str]) -> str:
+    blocks = _fenced(text)[-_MAX_BLOCKS:]
+    parsed = {block: names for block in blocks if (names := _names(block)) is not None}
+    if parsed:
+        chosen = [block for block in parsed if parsed[block] & wanted]
+        together = "\n\n".join(chosen or parsed)
+        return together if _names(together) is not None else (chosen or [*parsed])[-1]
+    bare = "\n".join(line for line in text.splitlines() if not _FENCE.match(line))
+    for whole in (text.strip("\n"), textwrap.dedent(bare).strip("\n")):
+        if (names := _names(whole)) is not None and (names or _looks_like_code(whole)):
+            return whole
+    pieces = [chunk for chunk in _chunks(bare) if _names(chunk) is not None]
+    found = frozenset[str]().union(*(_names(piece) or () for piece in pieces))
+    if not pieces or (wanted and not found & wanted):
+        parse("\n".join(_chunks(bare)) or bare)  # says what is wrong with it
+        raise NoProgram("no Python code in it")
+    return "\n".join(pieces)
+
+
+def _fenced(text: str) -> list[str]:
+    """What stands between code fences, dedented; the last fence may be missing."""
+    blocks: list[str] = []
+    open_block: list[str] | None = None
+    for line in text.splitlines():
+        if not _FENCE.match(line):
+            if open_block is not None:
+                open_block.append(line)
+        elif open_block is None:
+            open_block = []
+        else:
+            blocks.append(textwrap.dedent("\n".join(open_block)))
+            open_block = None
+    if open_block is not None:
+        blocks.append(textwrap.dedent("\n".join(open_block)))
+    return [block for block in blocks if block.strip()]
+
+
+def _chunks(text: str) -> list[str]:
+    """The top-level pieces of a text that begin as code does."""
+    chunks: list[list[str]] = []
+    for line in text.splitlines():
+        continues = _CONTINUES.match(line) or (chunks and chunks[-1][-1].startswith("@"))
+        if chunks and continues:
+            chunks[-1].append(line)
+        else:
+            chunks.append([line])
+    return ["\n".join(c) for c in chunks if _CODE_LINE.match(c[0])][:_MAX_CHUNKS]
+
+
+def _names(source: str) -> frozenset[str] | None:
+    """The names that a program defines at its top level; None if it does not parse."""
+    try:
+        body = parse(source).body
+    except NoProgram:
+        return None
+    return frozenset(node.name for node in body if isinstance(node, Definition))
+
+
+def _looks_like_code(text: str) -> bool:
+    """Whether a text that parses was meant as a program; single words parse too."""
+    return any(
+        not isinstance(node, ast.Expr) or isinstance(node.value, ast.Call)
+        for node in parse(text).body
+    )
+
+
+def _defines_only(node: ast.stmt, wanted: frozenset[str]) -> bool:
+    if isinstance(node, ast.Import | ast.ImportFrom | Definition):
+        return True
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        plain = all(isinstance(t, ast.Name | ast.Tuple) for t in targets)
+        return plain and not _called(node) & (_OUTSIDE | wanted)
+    if isinstance(node, ast.Try):  # an import that may be missing
+        inner = [*node.body, *node.orelse, *node.finalbody]
+        inner += [statement for handler in node.handlers for statement in handler.body]
+        return all(isinstance(n, ast.Pass) or _defines_only(n, wanted) for n in inner)
+    return False
+
+
+def _called(node: ast.AST) -> set[str]:
+    return {
+        inner.func.id
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name)
+    }
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _nesting(source: str) -> int:
+    """How deep brackets nest, those in strings and comments included."""
+    deepest = depth = 0
+    for bracket in re.findall(r"[(\[{)\]}]", source):
+        depth += 1 if bracket in "([{" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _unparse(body: Iterable[ast.stmt]) -> str:
+    try:
+        return ast.unparse(ast.Module(list(body), []))
+    except (ValueError, RecursionError, MemoryError):  # a number too long to print, or a deep tree
+        raise NoProgram("too deep, or with a number too long, to be put together") from None

@@ -24,6 +24,10 @@ from llmzoo.records import Completion, Group
 DOCS = Path(__file__).parent
 NOTE = "<!-- written by docs/build.py; edit the docstring it comes from -->\n\n"
 RETURNS, GREEDY = (1.0, 0.0, 0.5, 0.5), 0.75  # the worked example of learners/index.md
+PUBLIC_SETS = {
+    *("humaneval_v0", "coop_humaneval_v0", "mbpp_v0", "classeval_v0"),
+    *("apps_v0", "code_contests_v0", "livecodebench_v0"),
+}
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "magrpo": [{}, {"normalize": True}],
     "maremax": [{}, {"baseline": "group_max"}],
@@ -59,23 +63,39 @@ def environments_index() -> str:
 
 
 def environment_page(id: str) -> str:
-    module = type(llmzoo.make(id).unwrapped).__module__
-    parts = [NOTE + _prose(sys.modules[module]), "## What a seat reads", _prompts(id)]
-    parts += ["## Watch it", f"```bash\nllmzoo play {id} --policy oracle\n```"]
+    parts = [NOTE + environment_prose(id), "## What a seat reads", _prompts(id)]
+    parts += ["## Watch it", f"```bash\nllmzoo play {id} --policy oracle{_source_option(id)}\n```"]
     return "\n\n".join(parts) + "\n"
 
 
+def environment_prose(id: str) -> str:
+    """The docstring of the environment's module, or of the one whose class it makes its own."""
+    env = llmzoo.make(id, **_source(id)).unwrapped
+    pages = [_prose(sys.modules[cls.__module__]) for cls in type(env).__mro__]
+    return next(page for page in pages if page.startswith("# "))
+
+
 def _prompts(id: str) -> str:
-    """The first observation of test task 0, in full and terse form."""
+    """The first observation of test task 0, in every form that there is."""
     shown = []
-    for style in ("full", "terse"):
-        env = llmzoo.make(id, split="test", prompt=style)
+    for style in ("full", "terse") if llmzoo.spec(id).terse else ("full",):
+        arguments = {"prompt": style} if style == "terse" else {}
+        env = llmzoo.make(id, split="test", **{**_source(id), **arguments})
         env.reset(options={"task": 0})
         shown.append(
             f'The first seat, test task 0, `prompt="{style}"`:\n\n'
-            f"```text\n{env.observe(env.agent_selection).rstrip()}\n```"
+            f"````text\n{env.observe(env.agent_selection).rstrip()}\n````"
         )
     return "\n\n".join(shown)
+
+
+def _source(id: str) -> dict[str, str]:
+    """The shipped tasks of a set that would otherwise be looked for on the network."""
+    return {"source": "sample"} if id in PUBLIC_SETS else {}
+
+
+def _source_option(id: str) -> str:
+    return " --source sample" if id in PUBLIC_SETS else ""
 
 
 def learners_index() -> str:

@@ -54,3 +54,7 @@ class CheckpointError(LlmzooError, RuntimeError):
 
 class SandboxError(LlmzooError, RuntimeError):
     """Code could not be run safely, or not be judged, by a fault of ours or of the machine's."""
+
+
+class FallbackWarning(UserWarning):
+    """A shipped sample is played, since the public set that was asked for cannot be reached."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,10 @@ LAYERS = (
 )
 DEPTH = {part: depth for depth, row in enumerate(LAYERS) for part in row}
 MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+# what runs in the sandbox's own processes, under a name of its own; it sees the standard library
+INSIDE = PACKAGE / "sandbox" / "inside"
 
 
 def part_of(path: Path) -> str:
@@ -87,7 +92,29 @@ def test_imports_run_downwards(path):
     if part in ("__init__", "__main__"):
         return  # the package's own face names every layer
     assert part in DEPTH, f"{part} has no layer: add it to DESIGN.md and to this test"
+    if path.parent == INSIDE:
+        assert outside(path.read_text()) == []
+        return
     assert complaints(part, path.read_text()) == []
+
+
+def outside(source: str) -> list[str]:
+    """What a source imports beside the standard library and its own folder."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level != 1:
+            found.append(node.module or "")
+    known = {*sys.stdlib_module_names, "__future__"}
+    return [name for name in found if name.partition(".")[0] not in known]
+
+
+def test_the_rule_for_what_runs_inside():
+    assert outside("import ast\nfrom .values import loads\nfrom . import confine") == []
+    assert outside("import llmzoo.errors\nfrom ..box import x\nimport numpy") == [
+        *("llmzoo.errors", "box", "numpy")
+    ]
 
 
 def test_there_are_modules_in_several_layers():

@@ -22,17 +22,28 @@ for _id, _summary in {
         terse={"prompt": "terse"},
     )
 
-for _id, _summary in {
-    "coop_functions_v0": "Write a function in two parts at once: a helper's aux, and main that calls it.",
-    "humaneval_v0": "HumanEval for two: a helper writes aux, main writes the function that calls it.",
-    "coop_humaneval_v0": "CoopHumanEval: problems chosen for a helper's aux and main that calls it.",
-    "mbpp_v0": "MBPP for two: a helper writes aux, main writes the function that calls it.",
-}.items():
-    _name = _id.removesuffix("_v0")
+for _id, _module, _summary in (
+    (
+        "coop_functions_v0",
+        "env",
+        "One function in two parts at once: a helper's aux, and main that calls it.",
+    ),
+    (
+        "humaneval_v0",
+        "humaneval",
+        "HumanEval: a helper writes aux, main the function that calls it.",
+    ),
+    (
+        "coop_humaneval_v0",
+        "coop_humaneval",
+        "CoopHumanEval: a helper writes aux, main what calls it.",
+    ),
+    ("mbpp_v0", "mbpp", "MBPP: a helper writes aux, main writes the function that calls it."),
+):
     register(
         _id,
-        f"llmzoo.envs.coding.functions.{_name}:env",
-        parallel_entry_point=f"llmzoo.envs.coding.functions.{_name}:parallel_env",
+        f"llmzoo.envs.coding.functions.{_module}:env",
+        parallel_entry_point=f"llmzoo.envs.coding.functions.{_module}:parallel_env",
         family="coding",
         agents=("helper_0", "main_1"),
         summary=_summary,

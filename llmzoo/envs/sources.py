@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
-from llmzoo.errors import ConfigError, LlmzooError, MissingExtraError
+from llmzoo.errors import ConfigError, FallbackWarning, LlmzooError, MissingExtraError
 
 T = TypeVar("T")
 Record = Mapping[str, Any]
@@ -124,6 +124,7 @@ def _warn_once(hub_id: str, error: Exception) -> None:
             f"{hub_id} is out of reach, its place is taken by a small sample of other problems; "
             f"numbers from it do not compare with anybody's. Say source='sample' if that is meant, "
             f"or give source='hub' or a file. ({error})",
+            FallbackWarning,
             stacklevel=2,
         )
 

@@ -5,7 +5,7 @@ that was asked for and calls it. They write at the same time and do not see each
 
 | | |
 |---|---|
-| ids | `coop_functions_v0`, `humaneval_v0`, `coop_humaneval_v0`, `mbpp_v0` |
+| id | `coop_functions_v0`; the same on public sets: `humaneval_v0`, `coop_humaneval_v0`, `mbpp_v0` |
 | agents | `helper_0` and `main_1` together; with `num_agents=1` `main_0` writes both functions; with more, `helper_0` writes `aux`, `helper_1` writes `aux_1`, ..., and the last seat is main |
 | observation, action | text |
 | rounds | at most `max_turns` (1) |
@@ -51,19 +51,15 @@ from hidden tests:
 
 **Tasks.** The split is by content: a hash of entry point and statement.
 
-* `coop_functions_v0`: `source="sample"` holds problems written for this project, each with an
-  agreed contract of `aux`; `source="generator"` composes small functions without end. `"auto"`, the
-  default, is the first with full prompts and the second with terse ones.
-* `humaneval_v0` (`openai/openai_humaneval`) and `coop_humaneval_v0` (`OpenMLRL/CoopHumanEval`):
-  public are the examples in the docstring whose value is a literal, hidden all tests of the record.
-* `mbpp_v0` (`google-research-datasets/mbpp`, sanitized): public is the first assert, which the
-  prompt shows, hidden are all.
+* `source="sample"`: 64 problems written for this project. Each has two public tests, at least six
+  hidden ones, and an agreed contract of `aux`, which both seats read: they cannot talk.
+* `source="generator"`: small functions composed without end from tables of operations on numbers,
+  ranges and words; in the terse form two lines such as `aux x times 3 plus 1` and
+  `f a odd aux total minus 2`, where what stands before `aux` is asked of an item and what stands
+  after it of aux's value.
+* `"auto"`, the default, is the first with full prompts and the second with terse ones.
 
-These three take `source="auto"` (default), `"hub"`, `"sample"` or a file of the hub's schema.
-
-**The scripted expert** plays the reference solution. Where that comes in one piece, one expression
-of it moves into `aux` and is called from there. The records of CoopHumanEval have no solutions, and
-so, but for the sample, no expert.
+**The scripted expert** plays the reference solution.
 
 **Version history.** v0: first version.
 """
@@ -85,7 +81,7 @@ SOURCES = ("auto", "sample", "generator")
 
 
 class CoopFunctions(TwoWriters):
-    """The problems that we wrote, and those that we compose, for two writers."""
+    """Two writers of the problems that we wrote, and of those that we compose."""
 
     metadata: dict[str, Any] = {**TwoWriters.metadata, "name": "coop_functions_v0"}
 

@@ -530,21 +530,24 @@ def test_an_off_by_one_error_costs_the_tests_that_see_it():
     assert "Failed: RingBufferTest" in env.observe("writer_0")
 
 
-# ids whose solutions need packages that may be absent, and those that depend on the machine
+# these four need packages that may be absent
 NEED_PACKAGES = {"ClassEval_28", "ClassEval_30", "ClassEval_34", "ClassEval_38"}
+# its tests count two mines that the solution may have put in one place: a matter of chance
+BY_CHANCE = {"ClassEval_58"}
 
 
 def test_real_solutions_pass(shared_data):
     env = llmzoo.make(
         "classeval_v0", source=str(shared_data / "classeval_dev.jsonl"), split="all"
     ).unwrapped
-    failed = {}
+    failed = set()
     for number in range(env.tasks.count):
         env.reset(options={"task": number})
+        task = env.episode.task
         for seat in env.possible_agents:
             env.step(env.expert(seat))
-        if not env.success:
-            task = env.episode.task
-            failed[task.task_id] = env.infos["writer_0"]["reward_parts"]
+        public, _ = tasks.halves(task.tests)
+        if not env.success or not scoring.judge(task, task.reference, public).ok:
+            failed.add(task.task_id)
     assert env.tasks.count == 40
-    assert set(failed) <= NEED_PACKAGES, failed
+    assert failed <= NEED_PACKAGES | BY_CHANCE

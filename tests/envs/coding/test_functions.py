@@ -14,8 +14,8 @@ import llmzoo
 from llmzoo import testing
 from llmzoo.envs.coding import judging
 from llmzoo.envs.coding.functions import feedback as told
-from llmzoo.envs.coding.functions.writers import TwoWriters
 from llmzoo.envs.coding.functions.problems import PROBLEMS
+from llmzoo.envs.coding.functions.writers import TwoWriters
 from llmzoo.errors import ConfigError, NoPlayerError, SandboxError
 from llmzoo.policies.base import Player, Request
 from llmzoo.policies.scripted import expert, mixed

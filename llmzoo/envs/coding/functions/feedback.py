@@ -99,7 +99,7 @@ def _failures(played: Round) -> Sequence[str]:
     lines = []
     for test, case in zip(played.task.public, verdict.cases, strict=True):
         if not case.passed:
-            got = case.error or f"got {case.got}"
+            got = f"got {case.got}" if case.got else case.error
             lines.append(f"fails: {cut(test, 300)}  # {cut(got, 300)}")
     return lines[:_MAX_FAILURES]
 

@@ -23,7 +23,7 @@ help:
 	@echo 'make test      set up and run the tests'
 	@echo 'make test-all  the slow tests too'
 	@echo 'make lint      ruff and mypy'
-	@echo 'make bench     speed of environments, generators and sampling: bench.json'
+	@echo 'make bench     speed of environments, sampling and the sandbox: bench.json'
 	@echo 'make clean     remove .venv, caches and bench.json; runs/ stays'
 
 $(READY): setup.cfg pyproject.toml constraints.txt

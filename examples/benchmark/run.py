@@ -10,6 +10,7 @@ import environment_steps
 import import_time
 import level_generation
 import sampling
+import sandbox
 from rich.console import Console
 from rich.table import Table
 
@@ -26,6 +27,7 @@ def main() -> None:
         *environment_steps.compare(6 * args.repeats),
         *level_generation.compare(args.seconds),
         *sampling.compare(args.repeats),
+        *sandbox.compare(args.seconds, max(1, args.repeats // 2)),
     ]
     args.out.write_text(json.dumps(rows, indent=2) + "\n")
 

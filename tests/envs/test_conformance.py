@@ -55,9 +55,9 @@ def amateur(env, agent):
     return env.unwrapped.amateur(agent, random.Random(env.observe(agent)))
 
 
-def runs_code(id):
+def runs_code(id, kwargs):
     """Whether a step of the environment runs programs, which takes its time."""
-    return bool(llmzoo.make(id).unwrapped.metadata.get("slow_step"))
+    return bool(llmzoo.make(id, **kwargs).unwrapped.metadata.get("slow_step"))
 
 
 def test_suite_is_registered():
@@ -84,7 +84,7 @@ def test_text_spaces(id, kwargs):
 @pytest.mark.parametrize("act", [None, amateur], ids=["noise", "amateur"])
 def test_seeds_rewards_forks_and_lengths(id, kwargs, act):
     make = partial(llmzoo.make, id, **kwargs)
-    few = runs_code(id)
+    few = runs_code(id, kwargs)
     testing.check_seeds(make, seeds=range(2 if few else 5), act=act)
     testing.check_rewards(make, episodes=4 if few else 20, act=act)
     testing.check_observations_do_not_grow(make, act=act)
@@ -107,7 +107,7 @@ def test_oracle_earns_the_most_there_is(id, kwargs, n):
     env = make()
     env.reset(seed=0)
     there = env.infos[env.agent_selection]["tasks"] or n
-    most = min(n, there, 10) if runs_code(id) and n < 500 else min(n, there)
+    most = min(n, there, 10) if runs_code(id, kwargs) and n < 500 else min(n, there)
     testing.check_oracle(make, range(most), best=BEST[id])
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 from llmzoo.envs.coding.bug_fix import mutations, survey, tasks
+from llmzoo.envs.coding.bug_fix.operators import OPERATORS
 from llmzoo.envs.tasks import split_of
 
 
@@ -82,7 +83,7 @@ def test_dropped_return():
 
 
 def test_there_are_enough_operators():
-    assert len(mutations.OPERATORS) == 20
+    assert len(OPERATORS) == 20
 
 
 def test_names_count_in_the_order_of_the_source():
@@ -195,7 +196,7 @@ def test_shipped_mutants_are_different_programs_that_compile():
 
 def test_every_operator_is_in_use():
     used = Counter(name.partition(":")[0] for task in tasks.shipped(1) for name in task.mutants)
-    assert set(used) == set(mutations.OPERATORS)
+    assert set(used) == set(OPERATORS)
     assert min(used.values()) >= 5
 
 

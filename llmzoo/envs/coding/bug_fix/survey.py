@@ -16,6 +16,7 @@ from pathlib import Path
 
 from llmzoo.envs.coding import judging
 from llmzoo.envs.coding.bug_fix import mutations
+from llmzoo.envs.coding.bug_fix.operators import OPERATORS
 from llmzoo.envs.coding.bug_fix.tasks import Program, programs
 from llmzoo.sandbox.results import Limits, Verdict
 
@@ -59,7 +60,7 @@ def mutants(program: Program, judge: Judge = judging.check_calls) -> list[list[s
 
     names = list(mutations.changes(program.source))
     singles: list[list[str]] = []
-    for operator in mutations.OPERATORS:
+    for operator in OPERATORS:
         own = [name for name in names if name.startswith(f"{operator}:")]
         rng.shuffle(own)
         singles += kept(([name] for name in own), SINGLES)

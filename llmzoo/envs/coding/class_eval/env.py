@@ -56,7 +56,7 @@ from typing import Any, Literal, get_args
 
 from llmzoo.envs import sources
 from llmzoo.envs.base import Outcome, TextEnv, public_forms
-from llmzoo.envs.coding.class_eval import merging, oracle, scoring, tasks
+from llmzoo.envs.coding.class_eval import merging, oracle, scoring, shipped, tasks
 from llmzoo.envs.coding.class_eval.tasks import ClassTask
 from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.envs.tasks import Listed
@@ -116,7 +116,7 @@ class ClassEval(TextEnv):
         )
         self.divide = divide
         self.scale = reward
-        found = sources.load(source, hub_id=tasks.HUB_ID, sample=tasks.shipped, parse=tasks.read)
+        found = sources.load(source, hub_id=tasks.HUB_ID, sample=shipped.records, parse=tasks.read)
         enough = [task for task in found.tasks if len(task.methods) >= num_agents]
         self.fallback = found.fallback
         self.tasks = Listed(enough, tasks.canonical, split=split, source=found.source)

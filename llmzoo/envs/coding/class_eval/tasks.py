@@ -1,4 +1,4 @@
-"""Classes to be written: records of ClassEval's form, and the shipped classes brought into it.
+"""Classes to be written, from records of ClassEval's form; their tests, and who writes what.
 
 A record's fields that are read: ``task_id``, ``class_name``, ``skeleton``, ``import_statement``,
 ``solution_code``, ``test``, and of each of ``methods_info`` ``method_name`` and ``test_class``.
@@ -7,10 +7,9 @@ A record's fields that are read: ``task_id``, ``class_name``, ``skeleton``, ``im
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any, Literal
 
 from llmzoo.envs.coding import programs
@@ -18,8 +17,6 @@ from llmzoo.envs.sources import BadField, field, texts
 
 HUB_ID = "FudanSELab/ClassEval"
 DIVISIONS = ("dependency", "arity")
-
-_CLASSES = "llmzoo.envs.coding.class_eval.classes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,41 +119,6 @@ def assign(
     return shares
 
 
-def shipped() -> Iterator[dict[str, Any]]:
-    """The records of the shipped classes."""
-    for file in sorted(files(_CLASSES).iterdir(), key=lambda file: file.name):
-        name = file.name.removesuffix(".py")
-        if file.name.endswith(".py") and name != "__init__":
-            yield record_of(name, file.read_text(encoding="utf-8"))
-
-
-def record_of(task_id: str, source: str) -> dict[str, Any]:
-    """The record of a shipped file: imports, a class with its bodies, and its tests."""
-    lines = source.splitlines()
-    tree = ast.parse(source)
-    imports = [
-        ast.unparse(node)
-        for node in tree.body
-        if isinstance(node, ast.Import | ast.ImportFrom) and "unittest" not in ast.unparse(node)
-    ]
-    node = next(node for node in tree.body if isinstance(node, ast.ClassDef))
-    assert node.end_lineno is not None
-    head = "\n".join(imports)
-    return {
-        "task_id": task_id,
-        "class_name": node.name,
-        "import_statement": imports,
-        "skeleton": f"{head}\n\n\n{_skeleton(node, lines)}\n".lstrip(),
-        "solution_code": "\n".join([head, *lines[node.lineno - 1 : node.end_lineno]]),
-        "test": "\n".join(["import unittest", *lines[node.end_lineno :]]),
-        "methods_info": [
-            {"method_name": name, "test_class": f"{node.name}Test{_camel(name)}"}
-            for name in methods_of(node)
-            if name != "__init__"
-        ],
-    }
-
-
 def _parsed(name: str, source: str) -> list[ast.stmt]:
     try:
         return ast.parse(source).body
@@ -223,22 +185,3 @@ def _by_arity(task: ClassTask) -> list[str]:
         return sum(a.arg not in ("self", "cls") for a in counted)
 
     return sorted(task.methods, key=arity)
-
-
-def _skeleton(node: ast.ClassDef, lines: list[str]) -> str:
-    """The class as it stands, but of every method only its signature and docstring."""
-    pieces: list[str] = []
-    start = node.lineno
-    for inner in node.body:
-        end = inner.end_lineno
-        if isinstance(inner, ast.FunctionDef) and inner.name != "__init__":
-            end = inner.body[0].end_lineno
-        assert end is not None
-        assert inner.end_lineno is not None
-        pieces += lines[start - 1 : end]
-        start = inner.end_lineno + 1
-    return "\n".join(pieces)
-
-
-def _camel(name: str) -> str:
-    return "".join(part.capitalize() for part in name.split("_"))

@@ -1,2 +1,334 @@
-def as_calls(*a):
-    return None
+"""Assert-based tests that are calls with literals, read as such: ``assert f([1, 2]) == 3``.
+
+Such a test needs no interpreter: the call is made in the program's process, and the value that
+comes back, plain data, is compared here. What the assert would have meant is kept, ``True == 1``,
+``[1] != (1,)`` and NaN that equals nothing included. A text with any other kind of test converts as
+a whole to None, for the order of what tests do may matter.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from llmzoo.sandbox.inside.names import is_builtin
+from llmzoo.sandbox.inside.values import check_keys
+
+_MAX_SIZE = 100_000  # elements, characters or bits that an expression of literals may come to
+_NAME_CHARS = 400
+
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda got, expected: got in expected,
+    ast.NotIn: lambda got, expected: got not in expected,
+}
+_MIRRORED = {ast.Eq: ast.Eq, ast.NotEq: ast.NotEq, ast.Is: ast.Is, ast.IsNot: ast.IsNot}
+_SINGLETONS = (None, True, False)
+# builtins that a test may apply to what the program gives, on the way to comparing it
+_WRAPPERS: dict[str, Callable[..., Any]] = {
+    wrapper.__name__: wrapper
+    for wrapper in (
+        *(abs, all, any, bool, float, int, len, list, max, min, round, sorted, str, sum, tuple),
+    )
+}
+_WRAPPERS["set"] = lambda got: _set_of(set, got)
+_WRAPPERS["frozenset"] = lambda got: _set_of(frozenset, got)
+_ALONE = ("sum", "max", "min")  # taken without more arguments: adding lists up is quadratic
+_MAKERS: dict[str, Callable[..., Any]] = {
+    maker.__name__: maker
+    for maker in (set, frozenset, list, tuple, dict, sorted, float, int, complex, bytes, str)
+}
+_OPERATORS: dict[type[ast.operator | ast.unaryop], Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+    ast.Invert: operator.invert,
+}
+
+
+class _Unreadable(Exception):
+    """An expression that is no call with literals."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallCase:
+    """One assert. What the call gives goes through ``steps``, innermost first, and must then be
+    true. ``name`` is the assert's source."""
+
+    name: str
+    function: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    steps: tuple[Callable[[Any], Any], ...] = ()
+
+
+def as_calls(tests: str, entry_point: str | None) -> list[CallCase] | None:
+    """The calls of a text whose tests are all calls of one function each with literals, else None.
+
+    The tests stand in the text itself or in ``check(candidate)``, where ``candidate`` is
+    ``entry_point``. Asserts of a true constant are left out; nothing but asserts is None.
+    """
+    try:
+        tree = ast.parse(tests)
+        reader = _Reader(tests, tree, entry_point)
+        return reader.cases() or None
+    except (_Unreadable, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def matches(case: CallCase, got: Any) -> bool:
+    """Whether the assert would have passed for this value, which must be plain data."""
+    try:
+        for step in case.steps:
+            got = step(got)
+        return bool(got)
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, MemoryError):
+        return False
+
+
+class _Reader:
+    """``alias``: the name by which the tests call ``entry_point``, if they have one for it."""
+
+    def __init__(self, tests: str, tree: ast.Module, entry_point: str | None):
+        self._lines = tests.splitlines()
+        self._tree = tree
+        self._alias: str | None = None
+        self._entry_point = entry_point
+        # what names stand for; math without an import is Python's too, and no program's
+        self._imported: dict[str, str] = {"math": "math"}
+        self._programs_builtins: set[str] = {entry_point} if entry_point else set()
+
+    def cases(self) -> list[CallCase]:
+        check: ast.FunctionDef | None = None
+        asserts: list[ast.Assert] = []
+        for statement in self._tree.body:
+            if isinstance(statement, ast.FunctionDef) and statement.name == "check":
+                check = statement
+            else:
+                self._take(statement, asserts)
+        if check is not None:
+            if asserts or self._entry_point is None or len(check.args.args) != 1:
+                raise _Unreadable
+            self._alias = check.args.args[0].arg
+            for statement in check.body:
+                self._take(statement, asserts)
+        elif len(called := {_innermost_call(one.test) for one in asserts}) == 1:
+            self._programs_builtins |= called  # ``assert sum(10, 15) == 6`` calls nothing else
+        return [self._case(one) for one in asserts]
+
+    def _take(self, statement: ast.stmt, asserts: list[ast.Assert]) -> None:
+        """Add an assert to the list; let statements without a meaning for the tests pass."""
+        if isinstance(statement, ast.Assert):
+            if not (isinstance(statement.test, ast.Constant) and statement.test.value):
+                asserts.append(statement)
+        elif isinstance(statement, ast.Import):
+            for alias in statement.names:
+                self._import(alias.name, alias.asname or alias.name.partition(".")[0])
+        elif isinstance(statement, ast.ImportFrom):
+            for alias in statement.names:
+                name = alias.asname or alias.name
+                self._import(f"{statement.module}.{alias.name}", name, statement.level)
+        elif isinstance(statement, ast.Assign):
+            # METADATA = {...}: no test uses it, or that test would not be readable
+            names = [t.id for t in statement.targets if isinstance(t, ast.Name)]
+            if names != ["METADATA"]:
+                raise _Unreadable
+        elif isinstance(statement, ast.Expr):
+            value = statement.value
+            calls_check = isinstance(value, ast.Call) and ast.unparse(value.func) == "check"
+            if not (isinstance(value, ast.Constant) or calls_check):
+                raise _Unreadable
+        elif not isinstance(statement, ast.Pass):
+            raise _Unreadable
+
+    def _import(self, full_name: str, name: str, level: int = 0) -> None:
+        if level or full_name.partition(".")[0] not in sys.stdlib_module_names or name == "*":
+            raise _Unreadable  # perhaps the program itself
+        self._imported[name] = full_name
+
+    def _case(self, statement: ast.Assert) -> CallCase:
+        steps: list[Callable[[Any], Any]] = []
+        call = self._condition(statement.test, steps)
+        function = self._function(call)
+        if any(keyword.arg is None for keyword in call.keywords):
+            raise _Unreadable
+        lines = self._lines[statement.lineno - 1 : statement.end_lineno]
+        return CallCase(
+            name=" ".join(line.strip() for line in lines)[:_NAME_CHARS],
+            function=function,
+            args=tuple(_literal(arg) for arg in call.args),
+            kwargs={str(keyword.arg): _literal(keyword.value) for keyword in call.keywords},
+            steps=tuple(steps),
+        )
+
+    def _condition(self, test: ast.expr, steps: list[Callable[[Any], Any]]) -> ast.Call:
+        """The call in a condition; appends to ``steps`` what the condition makes of its value."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            call = self._condition(test.operand, steps)
+            steps.append(operator.not_)
+            return call
+        if isinstance(test, ast.Compare):
+            return self._comparison(test, steps)
+        if isinstance(test, ast.Call) and self._is_isclose(test.func):
+            return self._isclose(test, steps)
+        return self._value(test, steps)
+
+    def _comparison(self, test: ast.Compare, steps: list[Callable[[Any], Any]]) -> ast.Call:
+        if len(test.ops) != 1:
+            raise _Unreadable
+        kind, left, right = type(test.ops[0]), test.left, test.comparators[0]
+        if kind in _MIRRORED and not _contains_call_of(left, self._is_programs):
+            left, right = right, left
+        expected = _literal(right)
+        if kind in (ast.Is, ast.IsNot) and not any(expected is one for one in _SINGLETONS):
+            raise _Unreadable  # what else a literal is identical to depends on the interpreter
+        call = self._value(left, steps)
+        compare = _COMPARISONS[kind]
+        steps.append(lambda got: compare(got, expected))
+        return call
+
+    def _isclose(self, test: ast.Call, steps: list[Callable[[Any], Any]]) -> ast.Call:
+        if len(test.args) != 2 or not {k.arg for k in test.keywords} <= {"rel_tol", "abs_tol"}:
+            raise _Unreadable
+        first, second = test.args
+        if not _contains_call_of(first, self._is_programs):
+            first, second = second, first
+        expected = _literal(second)
+        tolerances = {str(keyword.arg): _literal(keyword.value) for keyword in test.keywords}
+        call = self._value(first, steps)
+        steps.append(lambda got: math.isclose(got, expected, **tolerances))
+        return call
+
+    def _value(self, node: ast.expr, steps: list[Callable[[Any], Any]]) -> ast.Call:
+        """The call in an expression that makes something of its value."""
+        if isinstance(node, ast.Call):
+            name = node.func.id if isinstance(node.func, ast.Name) else ""
+            if name not in _WRAPPERS or name in self._programs_builtins:
+                return node
+            if not node.args or node.keywords:
+                raise _Unreadable
+            if name in self._imported or (name in _ALONE and len(node.args) > 1):
+                raise _Unreadable
+            more = [_literal(arg) for arg in node.args[1:]]
+            call = self._value(node.args[0], steps)
+            wrap = _WRAPPERS[name]
+            steps.append(lambda got: wrap(got, *more))
+            return call
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+            more = _literal(node.right)
+            call = self._value(node.left, steps)
+            operate = _OPERATORS[type(node.op)]
+            steps.append(lambda got: operate(got, more))
+            return call
+        if isinstance(node, ast.Subscript):
+            index = _literal(node.slice)
+            call = self._value(node.value, steps)
+            steps.append(lambda got: got[index])
+            return call
+        raise _Unreadable
+
+    def _function(self, call: ast.Call) -> str:
+        if not isinstance(call.func, ast.Name):
+            raise _Unreadable
+        if self._alias is not None and call.func.id == self._alias and self._entry_point:
+            return self._entry_point
+        if not self._is_programs(call.func):
+            raise _Unreadable
+        return call.func.id
+
+    def _is_programs(self, function: ast.expr) -> bool:
+        """Whether a called name is the program's."""
+        if not isinstance(function, ast.Name) or function.id in self._imported:
+            return False
+        return not is_builtin(function.id) or function.id in self._programs_builtins
+
+    def _is_isclose(self, function: ast.expr) -> bool:
+        first, _, rest = ast.unparse(function).partition(".")
+        return f"{self._imported.get(first)}.{rest}".rstrip(".") == "math.isclose"
+
+
+def _set_of(kind: Callable[[Any], Any], got: Any) -> Any:
+    """A set of what came from a program, which may have chosen values that make this slow."""
+    keys = list(got)
+    check_keys(keys)
+    return kind(keys)
+
+
+def _contains_call_of(node: ast.AST, wanted: Callable[[ast.expr], bool]) -> bool:
+    return any(isinstance(inner, ast.Call) and wanted(inner.func) for inner in ast.walk(node))
+
+
+def _innermost_call(test: ast.expr) -> str:
+    """The name called furthest inside on the left of a comparison, "" where there is none."""
+    node = test.left if isinstance(test, ast.Compare) else test
+    name = ""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        name = node.func.id
+        node = node.args[0] if node.args else ast.Constant(None)
+    return name
+
+
+def _literal(node: ast.expr) -> Any:
+    """The value of an expression of literals, with little arithmetic: ``10 ** 9 + 7``, ``[0] * 5``."""
+    if isinstance(node, ast.Constant):
+        if node.value is Ellipsis:
+            raise _Unreadable
+        return node.value
+    if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+        kind = {ast.List: list, ast.Tuple: tuple, ast.Set: set}[type(node)]
+        return _attempt(kind, [_literal(item) for item in node.elts])
+    if isinstance(node, ast.Dict):
+        if any(key is None for key in node.keys):
+            raise _Unreadable
+        pairs = zip(node.keys, node.values, strict=True)
+        return _attempt(dict, [(_literal(key), _literal(value)) for key, value in pairs])  # type: ignore[arg-type]
+    if isinstance(node, ast.UnaryOp):
+        return _attempt(_OPERATORS[type(node.op)], _literal(node.operand))
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        left, right = _literal(node.left), _literal(node.right)
+        _check_size(type(node.op), left, right)
+        return _attempt(_OPERATORS[type(node.op)], left, right)
+    if isinstance(node, ast.Call) and not node.keywords:
+        maker = _MAKERS.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        if maker is not None:
+            return _attempt(maker, *[_literal(arg) for arg in node.args])
+    raise _Unreadable
+
+
+def _attempt(make: Callable[..., Any], *parts: Any) -> Any:
+    try:
+        return make(*parts)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise _Unreadable from error  # it raises in the tests too
+
+
+def _check_size(kind: type[ast.operator], left: Any, right: Any) -> None:
+    """Refuse powers and repetitions that come to more than a test would write."""
+    size: float = 0
+    if kind is ast.Mult:
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one, int) and isinstance(other, (str, bytes, list, tuple)):
+                size = one * len(other)
+    elif kind is ast.Pow and isinstance(left, int) and isinstance(right, (int, float)):
+        size = left.bit_length() * abs(right)
+    if size > _MAX_SIZE:
+        raise _Unreadable

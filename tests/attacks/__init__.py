@@ -19,7 +19,7 @@ controls: a right solution passes and a wrong one fails, in every kind of task.
 An attack may succeed, and some would end the session that runs them. So all of it happens in a
 world of its own (`world.py`): namespaces with an empty /tmp, home and network. Where neither root
 nor user namespaces are to be had there is no such world, and nothing runs. Every program is bounded
-too: its fork bomb stops at 80 processes.
+too: its fork bomb stops at 120 processes.
 
     __main__ (prints) > keeper (pid 1 of the world: baits, oracles) > launch > trainer (calls the sandbox)
 

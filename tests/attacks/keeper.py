@@ -12,12 +12,13 @@ import queue
 import sys
 import threading
 import time
+import traceback
 from typing import Any
 
 from . import machine, world
 from .attack import Attack, Harm
 from .bait import Bait, furnish_home
-from .columns import RIVALS
+from .columns import INSIDE, RIVALS
 from .fakes import FAKES
 from .harms import HARMS
 from .oracles import ALWAYS, Scene
@@ -45,10 +46,12 @@ class Keeper:
 
     def column(self, name: str, attacks: list[Attack], lanes: int) -> None:
         """Run ``attacks`` in a column, over several trainers at a time."""
+        if name.endswith(INSIDE):
+            attacks = [one for one in attacks if isinstance(one, Harm) and one.mode == "run"]
         try:
             first = Trainer(self.identity, name, controls=True)
         except Lost as reason:
-            say(column=name, unavailable=f"the trainer did not start: {reason}")
+            say(column=name, wrong=[f"the trainer did not start: {reason}"])
             return
         if first.unavailable:
             say(column=name, unavailable=first.unavailable)
@@ -84,12 +87,15 @@ class Keeper:
             if column in RIVALS and not attack.rivals:
                 say(column=column, attack=attack.name, outcome="not run", why="kept from rivals")
                 continue
-            trainer = trainer or Trainer(self.identity, column, controls=column not in RIVALS)
-            outcome, why, whole = self._attack(trainer, attack, column)
-            if why.endswith("beyond the limit") and whole:  # a busy machine, or really so?
+            try:
+                trainer = trainer or Trainer(self.identity, column, controls=column not in RIVALS)
                 outcome, why, whole = self._attack(trainer, attack, column)
+                if why.endswith("beyond the limit") and whole:  # a busy machine, or really so?
+                    outcome, why, whole = self._attack(trainer, attack, column)
+            except Exception:  # whatever went wrong, the attack was not seen to be stopped
+                outcome, why, whole = "broken", traceback.format_exc(), False
             say(column=column, attack=attack.name, outcome=outcome, why=why)
-            if column in RIVALS or not whole:
+            if trainer and (column in RIVALS or not whole):
                 trainer.end()
                 trainer = None
         if trainer:
@@ -98,7 +104,7 @@ class Keeper:
     def _attack(self, trainer: Trainer, attack: Attack, column: str) -> tuple[str, str, bool]:
         """What came of it, why, and whether the trainer can be used again."""
         if isinstance(attack, Harm):
-            return self._harm(trainer, attack)
+            return self._harm(trainer, attack, column)
         remarks = []
         for task in attack.tasks:
             try:
@@ -120,7 +126,7 @@ class Keeper:
             remarks.append(f"{task}: {reply['status']}")
         return ("stopped" if remarks else "not run"), ", ".join(remarks), True
 
-    def _harm(self, trainer: Trainer, attack: Harm) -> tuple[str, str, bool]:
+    def _harm(self, trainer: Trainer, attack: Harm, column: str) -> tuple[str, str, bool]:
         bait = Bait(self.identity.uid, self.identity.gid)
         header = bait.header(trainer.pid_inside)
         programs = [header + text for text in (attack.program, attack.after) if text]
@@ -177,6 +183,7 @@ class Keeper:
             left_behind=bait.left_behind(),
             survivors=survivors or [one for one in after if bait.mark in one.name],
             processes_before=len(before),
+            may_start_processes=column.endswith("+processes"),
             conditions=[
                 (one.name, conditions[old], condition(one))
                 for one in after
@@ -212,15 +219,18 @@ def main() -> None:
     if order["as"] == "root" and not was_root:
         say(unavailable="not root")
         return
-    uid, gid = os.getuid(), os.getgid()
     try:
         world.build()
     except OSError as error:
         say(unavailable=f"no world of its own for the attacks: {error}")
         return
-    if was_root and order["as"] != "root":
-        uid = gid = world.NOBODY
-    identity = Identity(uid, gid, user_namespaces=order["as"] != "no-userns")
+    number = world.NOBODY if was_root and order["as"] != "root" else 0
+    identity = Identity(
+        uid=number,
+        gid=number,
+        user_namespaces=order["as"] != "no-userns",
+        rootless=not was_root,
+    )
     chosen = [attack for attack in (*HARMS, *FAKES) if attack.name in order["attacks"]]
     keeper = Keeper(identity)
     for column in order["columns"]:

@@ -1,7 +1,8 @@
 """Between the keeper and a trainer: processes and mounts of its own, then the user to be.
 
-Called as `python -m tests.attacks.launch ORDER`, ORDER a JSON object with ``uid``, ``gid``,
-``user_namespaces`` and ``terminal``. Pid 1 in here only waits, so that an orphan stays in the tree.
+Called as `python -m tests.attacks.launch ORDER`, ORDER a JSON object with the fields of
+:class:`~.trainers.Identity` and ``terminal``. Pid 1 in here only waits, so that an orphan stays in
+the tree.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 import termios
 
 from . import namespaces as ns
+from .world import NOBODY
 
 # kept from root, whatever the attack: these reach the machine through any namespace
 # CAP_SYS_MODULE, CAP_SYS_RAWIO, CAP_SYS_BOOT
@@ -40,9 +42,13 @@ def main() -> None:
 
 
 def _become(order: dict) -> None:
+    if order["rootless"]:  # root in here is whom the tests were started by, whatever the number
+        ns.unshare_user(f"{NOBODY} 0 1", f"{NOBODY} 0 1")
+    elif not order["user_namespaces"]:
+        ns.unshare_user(*ns.same_ids())
     if not order["user_namespaces"]:
-        ns.close_user_namespaces()
-    if os.geteuid() == 0:
+        ns.forbid_user_namespaces()
+    if not order["rootless"]:
         for capability in _NOT_EVEN_ROOT:
             ns.forgo(capability)
         os.setgroups([])

@@ -57,25 +57,20 @@ def same_ids() -> tuple[str, str]:
     return rows("/proc/self/uid_map"), rows("/proc/self/gid_map")
 
 
-def unshare_user() -> None:
-    """Move into a new user namespace with the same ids; works as root and as anybody else.
+def unshare_user(uids: str, gids: str) -> None:
+    """Move into a new user namespace with these maps: rows of first id inside, outside, count.
 
-    The maps of all ids may only be written from outside, so a helper that stayed behind does it.
+    A map of many ids may only be written from outside, so a helper that stayed behind does it.
     """
-    uids, gids = (
-        same_ids()
-        if os.geteuid() == 0
-        else (f"{os.getuid()} {os.getuid()} 1", f"{os.getgid()} {os.getgid()} 1")
-    )
     target = Path(f"/proc/{os.getpid()}")
     ready, go = os.pipe()
     helper = os.fork()
     if helper == 0:
-        os.close(go)
-        os.read(ready, 1)
         code = 1
         try:
-            if uids.count("\n") == 0:
+            os.close(go)
+            os.read(ready, 1)
+            if os.geteuid() != 0:  # the kernel's condition for a group map of one's own
                 (target / "setgroups").write_text("deny")
             (target / "uid_map").write_text(uids)
             (target / "gid_map").write_text(gids)
@@ -92,7 +87,6 @@ def unshare_user() -> None:
         raise OSError("the ids of the new user namespace could not be mapped")
 
 
-def close_user_namespaces() -> None:
-    """From here on nobody can make a user namespace, as on a machine that forbids them."""
-    unshare_user()
+def forbid_user_namespaces() -> None:
+    """From here on nobody in this user namespace can make another."""
     Path("/proc/sys/user/max_user_namespaces").write_text("0")

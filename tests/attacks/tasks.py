@@ -72,6 +72,33 @@ class TestRunningSum(unittest.TestCase):
         self.assertTrue(running_sum([2, 2])[1] == 4)
 """
 
+CALLBACK_RIGHT = """
+def running_sum(function, numbers):
+    total, sums = 0, []
+    for number in numbers:
+        total += function(number)
+        sums.append(total)
+    return sums
+"""
+
+CALLBACK_WRONG = """
+def running_sum(function, numbers):
+    return [function(number) for number in numbers]
+"""
+
+CALLBACK = """
+CASES = [([1, 2, 3], [2, 5, 9]), ([5, -5, 7], [6, 2, 10]), ([2, 2], [3, 6])]
+
+
+def increase(number):
+    return number + 1
+
+
+def check(candidate):
+    for numbers, expected in CASES:
+        assert candidate(increase, numbers) == expected
+"""
+
 STACK_RIGHT = """
 class Stack:
     def __init__(self):
@@ -146,6 +173,14 @@ TASKS: dict[str, Task] = {
             right=RIGHT,
             wrong=WRONG,
             tests=MAPPED,
+            entry_point="running_sum",
+        ),
+        Task(
+            name="callback",
+            mode="check",
+            right=CALLBACK_RIGHT,
+            wrong=CALLBACK_WRONG,
+            tests=CALLBACK,
             entry_point="running_sum",
         ),
         Task(name="unittest", mode="check", right=RIGHT, wrong=WRONG, tests=UNITTEST),

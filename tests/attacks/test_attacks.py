@@ -29,12 +29,13 @@ def test_no_attack_succeeds(level):
     if missing:
         pytest.skip(missing[0])
     assert [record for record in records if is_failure(record)] == []
+    assert {record.get("attack") for record in records} >= set(NAMES)
     assert sum(record.get("outcome") == "stopped" for record in records) >= FEWEST
 
 
 @pytest.mark.slow
 def test_the_whole_table():
-    command = [sys.executable, "-m", "tests.attacks", "--rivals", "--processes"]
+    command = [sys.executable, "-m", "tests.attacks", "--rivals", "--processes", "--inside"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 

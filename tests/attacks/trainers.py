@@ -9,7 +9,7 @@ import select
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from . import machine, world
@@ -26,11 +26,15 @@ class Lost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who the trainer is, and whether the machine gives it user namespaces."""
+    """Who the trainer is, and whether the machine gives it user namespaces.
+
+    ``rootless``: the tests were not started by root, so 0 is their own user's number in the world.
+    """
 
     uid: int
     gid: int
     user_namespaces: bool = True
+    rootless: bool = False
 
 
 class Trainer:
@@ -43,12 +47,7 @@ class Trainer:
         with tempfile.NamedTemporaryFile("w", delete=False) as file:
             file.write(self.secrets["descriptor"])
         os.chown(file.name, identity.uid, identity.gid)
-        order = {
-            "uid": identity.uid,
-            "gid": identity.gid,
-            "user_namespaces": identity.user_namespaces,
-            "terminal": self.terminal.name,
-        }
+        order = {**asdict(identity), "terminal": self.terminal.name}
         self._launcher = subprocess.Popen(
             [sys.executable, "-m", "tests.attacks.launch", json.dumps(order)],
             stdin=subprocess.PIPE,
@@ -68,7 +67,9 @@ class Trainer:
         )
         self.root = self._launcher.pid
         opened = self.ask(_OPENS_S, do="open", column=column, controls=controls)
-        self.unavailable: str = opened.get("unavailable") or opened.get("broken", "")
+        if "broken" in opened:
+            raise Lost(opened["broken"])
+        self.unavailable: str = opened.get("unavailable", "")
         self.wrong: list[str] = opened.get("wrong", [])
         self.isolations: dict[str, str] = opened.get("isolations", {})
         self.pid_inside: int = opened.get("pid", 0)

@@ -190,10 +190,14 @@ class Watch(threading.Thread):
 
 def steady(root: int) -> list[Process]:
     """The processes below ``root`` once none comes or goes: a judge may still be tidying up."""
-    before: list[Process] = []
-    while before != (before := descendants(root)):
+    before = descendants(root)
+    for _ in range(20):
         time.sleep(0.03)
-    return before
+        after = descendants(root)
+        if [one.pid for one in after] == [one.pid for one in before]:
+            break
+        before = after
+    return after
 
 
 def settle(root: int, most: int, within_s: float) -> list[Process]:

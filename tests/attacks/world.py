@@ -26,7 +26,7 @@ def build() -> None:
     """
     own = ns.NEWNS | ns.NEWPID | ns.NEWNET | ns.NEWIPC | ns.NEWUTS
     if os.geteuid() != 0:
-        ns.unshare_user()
+        ns.unshare_user(f"0 {os.geteuid()} 1", f"0 {os.getegid()} 1")
     ns.unshare(own)
     child = os.fork()
     if child:
@@ -54,7 +54,7 @@ def _cover_folders() -> None:
     closed = {_first_closed(path) for path in keep} - {None}
     folders = {Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"), Path.home()} | closed
     folders = {folder for folder in folders if folder.is_dir()} - {Path("/")}
-    for folder in sorted(folders):
+    for folder in sorted(one for one in folders if not folders & set(one.parents)):
         _cover(folder, {path for path in keep - folders if folder in path.parents})
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 MAX_DEPTH = 100
@@ -85,6 +85,8 @@ def _pack(value: Any, depth: int, extend: Extend | None) -> Any:
     return _pack(cast_down(value), depth - 1, extend)
 
 
+_REAL = complex.real.__get__
+_IMAGINARY = complex.imag.__get__
 # How to read what an instance of a subclass holds, past any method that the subclass overrides.
 _READERS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
     (int, int.__index__),
@@ -99,8 +101,6 @@ _READERS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
     (set, lambda value: set(set.__iter__(value))),
     (frozenset, lambda value: frozenset(frozenset.__iter__(value))),
 )
-_REAL = complex.real.__get__  # type: ignore[attr-defined]
-_IMAGINARY = complex.imag.__get__  # type: ignore[attr-defined]
 
 
 def cast_down(value: Any) -> Any:
@@ -113,6 +113,16 @@ def cast_down(value: Any) -> Any:
         if issubclass(kind, base):
             return read(value)
     raise NotData(f"an object of type {kind.__name__!r} is not plain data")
+
+
+def check_keys(keys: Sequence[Any]) -> None:
+    """Raises :class:`NotData` where a set of these would take quadratic time, or cannot be."""
+    try:
+        hashes = Counter(map(hash, keys))
+    except TypeError as error:
+        raise NotData(f"not a value: {error}") from None
+    if len(keys) > _COLLIDING and max(hashes.values()) > _COLLIDING:
+        raise NotData("keys chosen to collide")
 
 
 def _unpack(packed: Any, depth: int, extend: Callable[[list[Any]], Any] | None) -> Any:
@@ -132,12 +142,7 @@ def _unpack(packed: Any, depth: int, extend: Callable[[list[Any]], Any] | None) 
         if tag == "t":
             return tuple(items)
         keys = items[::2] if tag == "d" else items
-        try:
-            hashes = Counter(map(hash, keys))
-        except TypeError as error:
-            raise NotData(f"not a value: {error}") from None
-        if len(keys) > _COLLIDING and max(hashes.values()) > _COLLIDING:
-            raise NotData("keys chosen to collide")
+        check_keys(keys)
         if tag == "d":
             if len(keys) * 2 != len(items):
                 raise NotData("not a value: a key without its item")

@@ -23,7 +23,7 @@ import sys
 import time
 from typing import Any
 
-from . import candidate, confine, library, program, shared, tester
+from . import candidate, confine, library, program, shared, tester, unittests  # noqa: F401
 from .channel import Channel
 from .seccomp import Filter
 

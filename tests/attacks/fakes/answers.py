@@ -135,6 +135,49 @@ def running_sum(numbers):
         tasks=("computed", "calls"),
     ),
     Fake(
+        name="lying-length-of-an-object",
+        about="the same for an object that is no list",
+        program="""
+class Empty:
+    def __init__(self, size):
+        self.size = size
+    def __len__(self): return self.size
+    def __iter__(self): return iter(())
+def running_sum(numbers):
+    return Empty(len(numbers))
+""",
+        tasks=("computed", "calls"),
+    ),
+    Fake(
+        name="lying-arithmetic",
+        about="elements that are no numbers, and differ from every number by 0",
+        program="""
+class Near:
+    def __sub__(self, other): return 0
+    __rsub__ = __abs__ = lambda self, *other: 0
+    def __lt__(self, other): return True
+def running_sum(numbers):
+    return [Near() for _ in numbers]
+""",
+        tasks=("computed", "calls"),
+    ),
+    Fake(
+        name="lying-iteration",
+        about="a list whose iterator finds what it is compared with, by who asks for it",
+        program="""
+import sys
+class Mirror(list):
+    def __iter__(self):
+        expected = sys._getframe(1).f_locals.get("expected")
+        return iter(expected if isinstance(expected, list) else ())
+    def __len__(self):
+        return len(sys._getframe(1).f_locals.get("expected") or ())
+def running_sum(numbers):
+    return Mirror()
+""",
+        tasks=("computed", "calls"),
+    ),
+    Fake(
         name="not-a-number",
         about="NaN, which is neither above nor below any bound",
         program="""

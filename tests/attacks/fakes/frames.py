@@ -178,6 +178,45 @@ def running_sum(numbers):
         tasks=("literal", "computed", "unittest"),
     ),
     Fake(
+        name="callbacks-globals",
+        about="goes from a function that it is given to the variables of the tests",
+        program="""
+def running_sum(function, numbers):
+    for question, answer in function.__globals__["CASES"]:
+        if question == numbers:
+            return answer
+    return []
+""",
+        tasks=("callback",),
+    ),
+    Fake(
+        name="callbacks-code",
+        about="replaces the tests through the function that it is given",
+        program="""
+import inspect
+def nothing(*args):
+    return None
+def running_sum(function, numbers):
+    for way in (lambda: function.__globals__, lambda: inspect.unwrap(function).__globals__,
+                lambda: function.__call__.__self__.__globals__,
+                lambda: function.__reduce_ex__(2)[1][0].__globals__):
+        try:
+            names = way()
+            for question, answer in names["CASES"]:
+                answer[:] = [0]
+            names["check"].__code__ = nothing.__code__
+        except Exception as error:
+            print(error)
+    try:
+        function.__code__ = nothing.__code__
+        type(function).__eq__ = lambda one, other: True
+    except Exception as error:
+        print(error)
+    return [0]
+""",
+        tasks=("callback",),
+    ),
+    Fake(
         name="replace-the-code",
         about="replaces the code of the tests by that of an empty function",
         program="""

@@ -42,7 +42,6 @@ def running_sum(numbers):
     return [0]
 """,
         tasks=("computed", "mapped"),
-        note="a frame takes its built-ins when its function is made, so it comes too late in Python 3.10",
     ),
     Fake(
         name="patched-comparison",

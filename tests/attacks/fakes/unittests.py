@@ -96,6 +96,21 @@ class Stack:
         tasks=("literal", "unittest", "class"),
     ),
     Fake(
+        name="exceptions-by-name",
+        about="raises exceptions of its own that only bear the names of those which end a test well",
+        program="""
+def running_sum(numbers):
+    name = ("SkipTest", "_ShouldStop", "_UnexpectedSuccess")[len(numbers) % 3]
+    kind = type(name, (Exception,), {"__module__": "unittest.case", "__qualname__": name})
+    raise kind("not today")
+class Stack:
+    def __init__(self):
+        running_sum([])
+""",
+        tasks=("literal", "unittest", "class"),
+        note="it is for judges that carry exceptions by name from one interpreter to another",
+    ),
+    Fake(
         name="failure-expected",
         about="marks every test as one that is expected to fail",
         program="""

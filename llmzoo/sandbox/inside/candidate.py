@@ -1,0 +1,79 @@
+"""The process in which a program to be judged lives: loads it, then answers what it is asked.
+
+Two kinds of questioner: the host, which calls functions with plain data and decides about the plain
+data that comes back, and the tester (:mod:`tester`), for which :mod:`exports` answers. Whatever is
+said from here was said by the program, and is believed by neither.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from .channel import Channel, Closed
+from .exports import Exports
+from .texts import safe_text
+from .values import NotData
+
+MODULE = "candidate"
+
+
+def serve(channel: Channel, source: str, *, prelude: str = "", filename: str = "<program>") -> None:
+    """Execute ``prelude`` and the program, say ``["loaded"]`` or ``["failed", type, text]``, and
+    answer until the channel closes.
+
+    The host asks ``["call", name, args, kwargs]`` and hears ``["value", value]``,
+    ``["raised", type, text]`` or ``["unsendable", type]``. A name is that of a function, or dotted:
+    ``"Solution().solve"`` makes an instance for the call.
+    """
+    try:
+        try:
+            module = load(source, prelude=prelude, filename=filename)
+        except BaseException as error:
+            channel.send(["failed", type(error).__name__, safe_text(error)])
+            return
+        channel.send(["loaded"])
+        while True:
+            question = channel.receive()
+            if question == ["judge"]:
+                Exports(channel, module).serve()
+                return
+            _, name, args, kwargs = question
+            _answer(channel, module, name, args, kwargs)
+    except (Closed, NotData):
+        return
+
+
+def load(source: str, *, prelude: str = "", filename: str = "<program>") -> ModuleType:
+    """Execute a program as a module that is registered: dataclasses and enumerations look it up."""
+    module = ModuleType(MODULE)
+    sys.modules[MODULE] = module
+    sys.argv = [filename]
+    for text, name in ((prelude, "<prelude>"), (source, filename)):
+        if text:
+            exec(compile(text, name, "exec", dont_inherit=True), vars(module))
+    return module
+
+
+def _answer(
+    channel: Channel, module: ModuleType, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    try:
+        value = _function(module, name)(*args, **kwargs)
+    except BaseException as error:
+        channel.send(["raised", type(error).__name__, safe_text(error)])
+        return
+    try:
+        channel.send(["value", value])
+    except (NotData, RecursionError, TypeError):
+        channel.send(["unsendable", type(value).__name__])
+
+
+def _function(module: ModuleType, name: str) -> Any:
+    value: Any = module
+    for part in name.split("."):
+        value = getattr(value, part.removesuffix("()"))
+        if part.endswith("()"):
+            value = value()
+    return value

@@ -1,0 +1,208 @@
+"""A text of tests as cases that are tried one by one, each of which must be reached.
+
+Cases are: every assert that stands in the text itself or in the body of ``check(candidate)``; every
+other statement there that contains asserts (a loop, an ``if``, a ``try``) or calls a helper that
+does, as a whole; every function ``test_...()`` without parameters; every method of a unittest
+class. A case that fails does not keep the next from being tried. Asserts of a constant that is true
+are no cases. What is never reached has failed; so has a loop that reaches none of its asserts.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from .texts import MAX_TEXT, in_words
+
+RECORDER = "__case__"
+NOT_REACHED = "not reached"
+_COMPOUND = (ast.For, ast.While, ast.If, ast.With, ast.Try)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+class Case:
+    """A test and what became of it, used as a context: it keeps what is raised inside.
+
+    ``needs_assert``: passing means to have reached an assert, see :meth:`reach`.
+    """
+
+    def __init__(self, name: str, needs_assert: bool = False):
+        self.name = name
+        self.error: str | None = NOT_REACHED
+        self._needs_assert = needs_assert
+        self._reached = False
+        self._tried = False
+
+    @property
+    def passed(self) -> bool:
+        return self.error is None
+
+    def reach(self) -> None:
+        self._reached = True
+
+    def ends(self, error: str | None) -> None:
+        """Note an end; the first error stays."""
+        if not self._tried or self.passed:
+            self.error = error
+        self._tried = True
+
+    def __enter__(self) -> None:
+        self._reached = False
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: object) -> bool:
+        if error is not None:
+            self.ends(in_words(error))
+        else:
+            self.ends(NOT_REACHED if self._needs_assert and not self._reached else None)
+        return True
+
+
+class Cases:
+    """The cases of a text, and its tree made over to try them."""
+
+    def __init__(self, tests: str):
+        self.text = tests
+        self._lines = tests.splitlines()
+        self.tree = ast.parse(tests, "<tests>")
+        self.cases: list[Case] = []
+        self.functions: list[str] = []  # test_...() to call
+        self.tree.body = _without_main(self.tree.body)
+        self._helpers = {
+            f.name for f in self.tree.body if isinstance(f, ast.FunctionDef) and _asserts(f)
+        } - {"check"}
+        self.check = next((f for f in self.tree.body if _is_function(f, "check")), None)
+        called = {_calls(statement) for statement in self.tree.body}
+        self.checks_itself = "check" in called
+        for function in self.tree.body:
+            if _is_test(function) and function.name not in called:  # type: ignore[attr-defined]
+                self.functions.append(function.name)  # type: ignore[attr-defined]
+        self.unittest = any(isinstance(s, ast.ClassDef) and s.bases for s in self.tree.body)
+        self.tree.body = [self._tried(s) for s in self.tree.body]
+        if isinstance(self.check, ast.FunctionDef):
+            self.check.body = [self._tried(s) for s in self.check.body]
+        ast.fix_missing_locations(self.tree)
+
+    def __call__(self, index: int) -> Case:
+        """What the tree made over calls to get at a case."""
+        return self.cases[index]
+
+    def add(self, name: str) -> Case:
+        case = Case(name[:MAX_TEXT])
+        self.cases.append(case)
+        return case
+
+    def _tried(self, statement: ast.stmt) -> ast.stmt:
+        if not self._is_case(statement):
+            return statement
+        index = len(self.cases)
+        plain = isinstance(statement, (ast.Assert, ast.Expr))
+        needs_assert = not plain and not any(isinstance(n, ast.Try) for n in ast.walk(statement))
+        needs_assert = needs_assert and _asserts(statement)
+        self.cases.append(Case(self._text(statement), needs_assert))
+        here = ast.Call(ast.Name(RECORDER, ast.Load()), [ast.Constant(index)], [])
+        if needs_assert:
+            statement = _Reaching(here).visit(statement)
+        item = ast.withitem(here)
+        return ast.copy_location(ast.With([item], [statement]), statement)
+
+    def _is_case(self, statement: ast.stmt) -> bool:
+        if isinstance(statement, ast.Assert):
+            return not (isinstance(statement.test, ast.Constant) and statement.test.value)
+        if isinstance(statement, _COMPOUND):
+            return _asserts(statement) or any(
+                _calls(inner) in self._helpers
+                for inner in ast.walk(statement)
+                if isinstance(inner, ast.stmt)
+            )
+        return _calls(statement) in self._helpers
+
+    def _text(self, statement: ast.stmt) -> str:
+        last = statement.end_lineno if isinstance(statement, ast.Assert) else statement.lineno
+        lines = self._lines[statement.lineno - 1 : last]
+        return " ".join(line.strip() for line in lines)[:200]
+
+
+class _Reaching(ast.NodeTransformer):
+    """Puts a note before every assert of a statement."""
+
+    def __init__(self, case: ast.expr):
+        self._note = ast.Expr(ast.Call(ast.Attribute(case, "reach", ast.Load()), [], []))
+
+    def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
+        return [ast.copy_location(ast.Expr(self._note.value), node), node]
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        return node
+
+
+def _asserts(statement: ast.AST) -> bool:
+    """Whether a statement contains an assert that runs when it runs; of a function, its body."""
+    todo = list(ast.iter_child_nodes(statement))
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Assert):
+            return True
+        if not isinstance(node, (*_SCOPES, ast.expr)):
+            todo.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def _calls(statement: ast.AST) -> str | None:
+    """The function that a statement calls, where it is nothing but a call by name."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    named = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+    return call.func.id if named else None  # type: ignore[union-attr]
+
+
+def _without_main(body: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements with those under ``if __name__ == "__main__"`` in place, no unittest.main()."""
+    flat: list[ast.stmt] = []
+    for statement in body:
+        names = isinstance(statement, ast.If) and ast.unparse(statement.test)
+        if names and names.startswith("__name__ =="):
+            flat.extend(statement.body)  # type: ignore[attr-defined]
+        else:
+            flat.append(statement)
+    return [s for s in flat if not _runs_unittest(s)]
+
+
+def _runs_unittest(statement: ast.stmt) -> bool:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and ast.unparse(call.func) == "unittest.main"
+
+
+def _is_function(statement: ast.stmt, name: str) -> bool:
+    return isinstance(statement, ast.FunctionDef) and statement.name == name
+
+
+def _is_test(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.FunctionDef) or not statement.name.startswith("test"):
+        return False
+    arguments = statement.args
+    return not (arguments.args or arguments.posonlyargs or arguments.kwonlyargs)
+
+
+def run_cases(cases: Cases, names: dict[str, Any], entry: Any) -> str:
+    """Execute the tests in a namespace and try every case; returns what went wrong outside them.
+
+    ``entry``: what ``check`` is called with.
+    """
+    names[RECORDER] = cases
+    trouble = ""
+    try:
+        exec(compile(cases.tree, "<tests>", "exec", dont_inherit=True), names)
+        if cases.check is not None and not cases.checks_itself:
+            names["check"](entry)
+    except BaseException as error:
+        trouble = in_words(error)
+    for name in cases.functions:
+        with cases.add(name):
+            names[name]()
+    if cases.unittest:
+        from .unittests import run_unittests
+
+        trouble = trouble or run_unittests(cases, names)
+    return trouble

@@ -1,0 +1,252 @@
+"""The program's side of separate judging: its objects cross as handles, and questions come back.
+
+Nothing here guards anything: the program may do to this module what it likes. What it may not do
+is decided by the tester's side, see :mod:`proxies`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import io
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+from .channel import Channel
+from .operations import OPERATIONS, special_names
+from .peer import CALLABLE, LIBRARY, Gone, Peer, Reply
+from .texts import MAX_TEXT, safe_text
+from .values import cast_down, dumps
+
+MAX_PRINTED = 256_000  # characters of one answer
+_FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType)
+_IMMUTABLE = (int, float, complex, str, bytes, tuple, frozenset)
+_CONTAINERS = (list, dict, set, bytearray)
+_DATA = (*_IMMUTABLE, *_CONTAINERS)
+
+
+class Exports(Peer):
+    """Answers questions about the objects of a program's module."""
+
+    def __init__(self, channel: Channel, module: types.ModuleType):
+        super().__init__(channel, 1)
+        self.module = module
+        self._objects: dict[int, Any] = {}
+        self._handles: dict[int, int] = {}
+        self._next = CALLABLE + 1
+        self._borrowed: dict[int, Any] = {}
+        self._printed = io.StringIO()
+        self._verbs: dict[str, Callable[..., Any]] = {
+            "get": lambda text, names, value: getattr(value, text),
+            "set": lambda text, names, value, new: setattr(value, text, new),
+            "del": lambda text, names, value: delattr(value, text),
+            "call": self._call,
+            "do": lambda text, names, *operands: OPERATIONS[text](*operands),
+            "data": lambda text, names, value: cast_down(value),
+            "seed": lambda text, names, value: sys.modules[text].seed(value),
+        }
+
+    def serve(self) -> None:
+        """Answer until the tester is gone."""
+        sys.stdout = self._printed
+        sys.stdin = _Stdin(self)
+        builtins.input = self._input
+        try:
+            while True:
+                self.answer(*self.next_question())
+        except Gone:
+            return
+
+    def perform(self, word: str, text: str, operands: list[Any], names: list[str]) -> Reply:
+        try:
+            if word == "names":
+                reply = self._names(names)
+            elif word == "describe":
+                reply = self._describe(*operands)
+            elif word == "patch print":
+                builtins.print = self._print
+                reply = Reply("value", [None])
+            else:
+                reply = Reply("value", [self._verbs[word](text, names, *operands)])
+        except Gone:
+            raise
+        except BaseException as error:
+            stopped = text == "next" and isinstance(error, StopIteration)
+            reply = Reply("stop") if stopped else self._raised(error)
+        return reply._replace(text=self._take_printed())
+
+    def encode_object(self, value: Any) -> list[Any] | None:
+        kind = type(value)
+        if isinstance(value, _Borrowed):
+            return ["yours", value._number]
+        if issubclass(kind, type):
+            return ["class", self._handle(value)]
+        if issubclass(kind, _FUNCTIONS):
+            return ["object", self._handle(value), CALLABLE]
+        if issubclass(kind, _DATA):
+            if not self._is_own(kind):
+                return None  # a library's subclass of a builtin: what it holds is sent
+            if issubclass(kind, _IMMUTABLE):
+                return ["holder", self._handle(value), self._handle(kind)]
+        return ["object", self._handle(value), self._handle(kind)]
+
+    def decode_object(self, tagged: list[Any]) -> Any:
+        tag = tagged[0]
+        if tag == "yours":
+            return self._objects[tagged[1]]
+        if tag == "known":
+            value = importlib.import_module(tagged[1])
+            for name in filter(None, tagged[2].split(".")):
+                value = getattr(value, name)
+            return value
+        if tag == "mine":
+            _, number, can = tagged
+            if number not in self._borrowed:
+                self._borrowed[number] = _BORROWED[can](self, number)
+            return self._borrowed[number]
+        raise LookupError(tag)
+
+    def release(self, handles: list[Any]) -> None:
+        for handle in handles:
+            value = self._objects.pop(handle, None)
+            self._handles.pop(id(value), None)
+
+    def back(self, word: str, *operands: Any, text: str = "", names: Any = ()) -> Any:
+        """Ask the tester; raise what it raises."""
+        self._flush()
+        reply = self.ask(word, *operands, text=text, names=names)
+        if reply.word == "value":
+            return reply.operands[0]
+        if reply.word == "stop":
+            raise StopIteration
+        if reply.word == "raised":
+            kind, *rest = reply.operands
+            raise kind(*rest)
+        raise TypeError(reply.text)
+
+    def _handle(self, value: Any) -> int:
+        handle = self._handles.get(id(value))
+        if handle is None:
+            handle = self._handles[id(value)] = self._next
+            self._objects[handle] = value
+            self._next += 1
+        return handle
+
+    def _call(self, text: str, names: list[str], function: Any, *values: Any) -> Any:
+        split = len(values) - len(names)
+        return function(*values[:split], **dict(zip(names, values[split:], strict=True)))
+
+    def _names(self, wanted: list[str]) -> Reply:
+        """Those of the names that the module has, marked where a library defines them."""
+        values = {name: vars(self.module)[name] for name in wanted if name in vars(self.module)}
+        names = [
+            f"{LIBRARY}{name}"
+            if isinstance(value, (type, *_FUNCTIONS)) and value.__module__ != self.module.__name__
+            else name
+            for name, value in values.items()
+        ]
+        return Reply("value", list(values.values()), names=names)
+
+    def _describe(self, kind: type) -> Reply:
+        """Name, classes of the program that it derives from, builtin that it derives from, special
+        methods, whether it can be hashed, and the library module and name where it can be found."""
+        own = tuple(base for base in kind.__bases__ if self._is_own(base))
+        roots = (BaseException, *_DATA)
+        builtin = next(
+            (
+                b.__name__
+                for b in kind.__mro__
+                if b.__module__ == "builtins" and issubclass(b, roots)
+            ),
+            "",
+        )
+        known = () if self._is_own(kind) else (kind.__module__, kind.__qualname__)
+        special = tuple(special_names(kind, without=_IMMUTABLE))
+        hashes = kind.__hash__ is not None
+        return Reply("value", [kind.__name__, own, builtin, special, hashes, known])
+
+    def _raised(self, error: BaseException) -> Reply:
+        """Class, arguments, text, and the exception itself where its class is the program's."""
+        try:
+            text = str(error)[:MAX_TEXT]
+            args: Any = error.args
+            dumps(args, self.encode)
+        except BaseException:
+            text, args = safe_text(error), None
+        own = error if self._is_own(type(error)) else None
+        return Reply("raised", [type(error), args, text, own])
+
+    def _is_own(self, kind: type) -> bool:
+        return kind.__module__ == self.module.__name__
+
+    def _take_printed(self) -> str:
+        text = self._printed.getvalue()
+        if text:
+            self._printed.seek(0)
+            self._printed.truncate()
+        return text[:MAX_PRINTED]
+
+    def _flush(self) -> None:
+        if text := self._take_printed():
+            self.ask("printed", text=text)
+
+    def _input(self, prompt: object = "") -> str:
+        return self.back("input", str(prompt))
+
+    def _print(self, *values: Any, **settings: Any) -> None:
+        self.back("print", *values, *settings.values(), names=list(settings))
+
+
+class _Borrowed:
+    """An object of the tests that was passed to the program."""
+
+    def __init__(self, exports: Exports, number: int):
+        self._exports = exports
+        self._number = number
+
+
+class _Callback(_Borrowed):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._exports.back("invoke", self, *args, *kwargs.values(), names=list(kwargs))
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+
+class _Stream(_Borrowed):
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        return self._exports.back("advance", self)
+
+
+class _Thing(_Stream):
+    def __getattr__(self, name: str) -> Any:
+        return self._exports.back("read", self, text=name)
+
+
+class _Mock(_Thing):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._exports.back("invoke", self, *args, *kwargs.values(), names=list(kwargs))
+
+
+_BORROWED = {"call": _Callback, "iterate": _Stream, "read": _Thing, "mock": _Mock}
+
+
+class _Stdin(io.TextIOBase):
+    """Standard input, which the tests may have replaced."""
+
+    def __init__(self, exports: Exports):
+        self._exports = exports
+
+    def readable(self) -> bool:
+        return True
+
+    def readline(self, size: int = -1) -> str:  # type: ignore[override]
+        return self._exports.back("readline")
+
+    def read(self, size: int = -1) -> str:  # type: ignore[override]
+        return "".join(iter(self.readline, ""))

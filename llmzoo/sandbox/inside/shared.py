@@ -1,0 +1,105 @@
+"""Program and tests in one interpreter, for tests that nothing else can serve.
+
+The weakest way, and reported as such: what the program may not do here is only made hard. The tests
+come after the program has loaded; what judges is compared with how it was before; tests that must
+fail are run beside those that should pass; objects of the program do not decide how they compare.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from types import ModuleType
+from typing import Any
+
+from . import candidate, names
+from .cases import Cases, run_cases
+from .channel import Channel
+from .honest import HONEST, HonestComparisons, honest
+from .tester import MODULE, outcomes
+from .texts import in_words
+from .tripwires import arm, controls
+
+_JUDGING = (
+    "json",
+    "json.encoder",
+    "unittest",
+    "unittest.case",
+    "unittest.suite",
+    "unittest.result",
+)
+
+
+def judge_shared(
+    host: Channel,
+    source: str,
+    tests: str | None,
+    entry_point: str | None,
+    prelude: str = "",
+) -> None:
+    """Load the program, run the tests and send ``host`` a result as :func:`tester.judge` does.
+
+    ``tests`` None: they come late. Then ``["loaded"]`` is sent once the program has loaded,
+    ``["tests", text]`` and ``["nonce", number]`` are expected in answer, and the result holds the
+    number under "nonce": until the tests have ended it is in no memory that a program can look
+    through, so a result that the program sends before them lacks it.
+    """
+    result: dict[str, Any] = {"cases": [], "calls": 0, "error": None, "shared_needed": None}
+    cases: Cases | None = None
+    try:
+        changed = arm(sys.modules[name] for name in _to_watch())
+        module = candidate.load(source, prelude=prelude)
+        trouble = changed()
+        if not trouble:
+            late = tests is None
+            if late:
+                host.send(["loaded"])
+                _, tests = host.receive()
+            cases = Cases(tests or "")
+            trouble = _run(cases, module, entry_point, prelude, result)
+            trouble = changed() or controls() or trouble
+            if late:
+                _, result["nonce"] = host.receive()
+        result["error"] = trouble or None
+    except BaseException as error:
+        result["error"] = in_words(error)
+    result["cases"] = outcomes(cases)
+    host.send(["result", result])
+
+
+def _to_watch() -> list[str]:
+    here = __name__.rpartition(".")[0]
+    judging = [name for name in sys.modules if name.startswith(f"{here}.")]
+    __import__("unittest")
+    return [*judging, *(name for name in _JUDGING if name in sys.modules)]
+
+
+def _run(
+    cases: Cases, program: ModuleType, entry_point: str | None, prelude: str, result: dict[str, Any]
+) -> str:
+    found = names.uses(cases.tree)
+    cases.tree = ast.fix_missing_locations(HonestComparisons().visit(cases.tree))
+    module = ModuleType(MODULE)
+    sys.modules[MODULE] = module
+    own = vars(module)
+    if prelude:
+        exec(compile(prelude, "<prelude>", "exec", dont_inherit=True), own)
+    for name, value in vars(program).items():
+        known = names.standard(name, found) if name in found.wanted else None
+        replaces = name == entry_point or name in names.called_builtins(cases.tree, found)
+        if name.startswith("__") or (names.is_builtin(name) and not replaces):
+            continue
+        if known is None or replaces:
+            own.setdefault(name, value)
+            if replaces:
+                own[name] = value
+        else:
+            own[name] = known
+    own.update({here: vars(program).get(there) for here, there in found.imported.items()})
+    own.update(dict.fromkeys(found.modules, program))
+    own[HONEST] = honest(program.__name__)
+    if entry_point is not None and entry_point not in vars(program):
+        return f"the program defines no {entry_point!r}"
+    trouble = run_cases(cases, own, own.get(entry_point or ""))
+    result["calls"] = len(cases.cases)  # calls are not counted here: there is no wall to cross
+    return trouble or ("" if cases.cases else "the tests contain no test")

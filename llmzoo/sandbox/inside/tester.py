@@ -1,0 +1,166 @@
+"""The process in which assert-based tests run, against a program that lives in another.
+
+The tests are trusted, everything that comes from the program is not. Nothing of the program runs
+here, so what this process reports is what it saw. A pass is for the host to declare: every case
+reached and passed, at least one call made to the program, the program alive at the end.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from . import names as origins
+from .cases import Cases, run_cases
+from .channel import Channel, Closed
+from .peer import Gone
+from .proxies import RemoteClass
+from .sharing import why_shared
+from .tester_peer import Session
+from .texts import in_words
+from .values import NotData
+
+MODULE = "judged_tests"
+Result = dict[str, Any]
+
+
+def judge(
+    host: Channel, candidate: Channel, tests: str, *, entry_point: str | None, prelude: str = ""
+) -> None:
+    """Run tests against the program at the other end of ``candidate`` and send ``host`` the result:
+
+    ``["result", {"cases": [[name, passed, error], ...], "calls": number of calls made,
+    "error": what went wrong outside the cases or None, "shared_needed": reason or None}]``.
+    """
+    result: Result = {"cases": [], "calls": 0, "error": None, "shared_needed": None}
+    cases: Cases | None = None
+    try:
+        cases = Cases(tests)
+        found = origins.uses(cases.tree)
+        result["shared_needed"] = why_shared(cases.tree, found.wanted)
+        if result["shared_needed"] is None:
+            session = Session(candidate, MODULE, expects_exit="SystemExit" in found.wanted)
+            result["error"] = _run(session, cases, found, entry_point, prelude) or None
+            result["calls"] = session.calls
+    except BaseException as error:
+        result["error"] = in_words(error)
+    result["cases"] = outcomes(cases)
+    host.send(["result", result])
+
+
+def outcomes(cases: Cases | None) -> list[list[Any]]:
+    """Name, whether it passed, and why not, of each case."""
+    return [[c.name, c.passed, c.error or ""] for c in cases.cases] if cases else []
+
+
+def _run(
+    session: Session, cases: Cases, found: origins.Uses, entry_point: str | None, prelude: str
+) -> str:
+    """Returns what went wrong outside the cases, or that nothing can have been tested."""
+    try:
+        loaded = session.channel.receive()
+    except (Closed, NotData):
+        return "the program ended while it was loading"
+    if loaded != ["loaded"]:
+        return _failure(loaded)
+    session.channel.send(["judge"])
+    module = ModuleType(MODULE)
+    sys.modules[MODULE] = module
+    names = vars(module)
+    if prelude:
+        exec(compile(prelude, "<prelude>", "exec", dont_inherit=True), names)
+    try:
+        _fill(names, session, cases, found, entry_point)
+        if entry_point is not None and entry_point not in names:
+            return f"the program defines no {entry_point!r}"
+        if cases.check is not None and not cases.checks_itself and entry_point is None:
+            return "check(candidate) without an entry point"
+        if ".seed(" in cases.text:
+            _share_seeds(session)
+        trouble = run_cases(cases, names, names.get(entry_point or ""))
+        session.ask("names")  # is it alive, and does it still answer what it is asked?
+    except Gone as gone:
+        return f"the program did not come to the end of the tests: {gone}"
+    if not cases.cases:
+        return trouble or "the tests contain no test"
+    if not session.calls:
+        return trouble or "the tests never called the program"
+    return trouble
+
+
+def _fill(
+    names: dict[str, Any],
+    session: Session,
+    cases: Cases,
+    found: origins.Uses,
+    entry_point: str | None,
+) -> None:
+    """Give the tests what they use: see :mod:`names` for what comes from where."""
+    programs = origins.called_builtins(cases.tree, found) | set(found.imported.values())
+    if entry_point is not None:
+        programs.add(entry_point)
+        names.pop(entry_point, None)
+    wanted = set(programs)
+    for name in found.wanted - programs:
+        if name in names or origins.is_builtin(name):
+            continue
+        if (known := origins.standard(name, found)) is not None:
+            names[name] = known
+        else:
+            wanted.add(name)
+    values = session.names(sorted(wanted))
+    for name, value in values.items():
+        if isinstance(value, RemoteClass):
+            function = name == entry_point and cases.check is not None
+            type.__setattr__(value, "_remote_named", _like_a_class(name) and not function)
+    names.update(values)
+    names.update({here: values[there] for here, there in found.imported.items() if there in values})
+    names.update({module: _Program(session) for module in found.modules})
+    if "builtins.print" in cases.text:
+        session.ask("patch print")
+
+
+class _Program:
+    """The program as a module that the tests have imported."""
+
+    def __init__(self, session: Session):
+        self._session = session
+
+    def __getattr__(self, name: str) -> Any:
+        found = self._session.names([name])
+        if name not in found:
+            raise AttributeError(name)
+        if isinstance(found[name], RemoteClass):
+            type.__setattr__(found[name], "_remote_named", _like_a_class(name))
+        return found[name]
+
+
+def _like_a_class(name: str) -> bool:
+    """Whether a name is written like that of a class: only then are instances expected of it."""
+    return name.lstrip("_")[:1].isupper()
+
+
+def _failure(loaded: Any) -> str:
+    """Why the program did not load, as far as it says so in the right form."""
+    parts = loaded[1:3] if isinstance(loaded, list) and loaded[:1] == ["failed"] else []
+    if len(parts) != 2 or not all(type(part) is str for part in parts):
+        return "the program did not load"
+    return ": ".join(part for part in parts if part)[:500]
+
+
+def _share_seeds(session: Session) -> None:
+    """Let a seed that the tests set be the program's as well, as in one interpreter."""
+    for name in ("random", "numpy.random"):
+        if name in sys.modules:
+            module: Any = sys.modules[name]
+            module.seed = _Seed(session, name, module.seed)
+
+
+class _Seed:
+    def __init__(self, session: Session, module: str, own: Any):
+        self._session, self._module, self._own = session, module, own
+
+    def __call__(self, seed: Any = None, *rest: Any) -> None:
+        self._own(seed, *rest)
+        self._session.result("seed", seed, text=self._module)

@@ -1,0 +1,260 @@
+"""The tester's side of separate judging: proxies for what the program sends, answers to callbacks.
+
+The program may call what the tests passed to it, and nothing else: a function can be called, an
+iterator advanced, and of an object of the tests' own classes, a text stream or a mock the public
+attributes can be read. No module, frame or code object ever crosses, so that nothing leads from a
+callback to what the tests expect.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import weakref
+from collections import deque
+from typing import Any
+
+from .channel import Channel
+from .lending import known_place, may_read, use
+from .mirror_classes import mirror, nearest
+from .names import library_object
+from .peer import CALLABLE, LIBRARY, Gone, Peer, Reply
+from .proxies import Function, Holder, Proxy, RemoteClass, RemoteError, State, is_remote, state_of
+from .values import NotData, dumps
+
+_HELD = (int, float, complex, str, bytes, tuple, frozenset)
+
+
+class _Handle:
+    """An object of the program that has no proxy yet."""
+
+    def __init__(self, handle: int):
+        self.handle = handle
+
+
+class Session(Peer):
+    """``tests``: name of the module in which the tests run. ``expects_exit``: they name SystemExit,
+    and so may see one. ``calls``: calls made to the program."""
+
+    def __init__(self, channel: Channel, tests: str, *, expects_exit: bool = False):
+        super().__init__(channel, 0)
+        self.tests = tests
+        self.expects_exit = expects_exit
+        self.calls = 0
+        self.dropped: list[int] = []
+        self._proxies: weakref.WeakValueDictionary[int, Proxy] = weakref.WeakValueDictionary()
+        self._lasting: dict[
+            int, Any
+        ] = {}  # classes and holders, which cannot be referred to weakly
+        self._lent: dict[int, tuple[Any, str]] = {}  # what the program may use, and how
+        self._numbers: dict[int, int] = {}
+        self._raised: deque[BaseException] = deque(maxlen=16)
+        self._failed_inside: AssertionError | None = None
+        self._streams = sys.stdin, sys.stdout
+        self._input = builtins.input
+
+    def result(self, word: str, *operands: Any, text: str = "", names: Any = ()) -> Any:
+        """Ask for one value; raise what the program raised."""
+        outermost = self._depth == 0
+        try:
+            reply = self.ask(word, *operands, text=text, names=names)
+        except NotData as error:
+            raise TypeError(f"cannot be passed to the program: {error}") from None
+        if reply.word != "unsendable":
+            self._printed(reply.text)
+        if outermost and self._failed_inside is not None:
+            # a failed assertion of a callback, which the program may have silenced
+            failed, self._failed_inside = self._failed_inside, None
+            raise failed
+        if reply.word == "value" and len(reply.operands) == 1:
+            value = reply.operands[0]
+            if isinstance(value, Proxy):
+                value._remote.made = False  # whoever asked may know better
+            return value
+        if reply.word == "stop":
+            raise StopIteration
+        if reply.word == "unsendable":
+            raise TypeError(f"what the program gives cannot be judged: {reply.text[:300]}")
+        if reply.word == "raised" and len(reply.operands) == 4:
+            raise self._error(*reply.operands)
+        raise self._end("no answer in the form of one")
+
+    def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        self.calls += 1
+        return self.result("call", function, *args, *kwargs.values(), names=list(kwargs))
+
+    def get(self, owner: Any, name: str) -> Any:
+        return self.result("get", owner, text=name)
+
+    def names(self, wanted: list[str]) -> dict[str, Any]:
+        """What the program's module has under these names; from a library, this side's own."""
+        reply = self.ask("names", names=wanted)
+        found: dict[str, Any] = {}
+        for marked, value in zip(reply.names, reply.operands, strict=False):
+            name = marked.removeprefix(LIBRARY)
+            own = library_object(name) if name != marked else None
+            if name in wanted:
+                found[name] = value if own is None else own
+        return found
+
+    def is_programs(self, error: BaseException) -> bool:
+        """Whether an exception was raised by the program, not by the tests."""
+        return any(error is known for known in self._raised)
+
+    def perform(self, word: str, text: str, operands: list[Any], names: list[str]) -> Reply:
+        try:
+            return Reply("value", [self._perform(word, text, operands, names)])
+        except StopIteration:
+            return Reply("stop")
+        except BaseException as error:
+            if isinstance(error, Gone):
+                raise
+            if isinstance(error, AssertionError) and self._failed_inside is None:
+                self._failed_inside = error
+            return _told(error)
+
+    def _perform(self, word: str, text: str, operands: list[Any], names: list[str]) -> Any:
+        if word == "printed":
+            self._printed(text)
+            return None
+        if word == "readline":
+            return "" if sys.stdin is self._streams[0] else sys.stdin.readline()
+        if word == "input":
+            return self._ask_for_input(*operands)
+        values = operands[: len(operands) - len(names)]
+        settings = dict(zip(names, operands[len(values) :], strict=True))
+        if word == "print":
+            return builtins.print(*values, **settings)
+        lent, how = self._lent.get(self._numbers.get(id(values[0]), -1), (None, ""))
+        if lent is None:
+            raise TypeError("not an object that the tests have passed")
+        if word == "invoke" and how in ("call", "mock"):
+            return lent(*values[1:], **settings)
+        if word == "advance" and how in ("iterate", "read"):
+            return next(lent)
+        if word == "read" and how in ("read", "mock") and may_read(lent, text):
+            return getattr(lent, text)
+        raise AttributeError(text)
+
+    def _ask_for_input(self, prompt: Any) -> str:
+        if builtins.input is not self._input:
+            return builtins.input(prompt)
+        self._printed(str(prompt))
+        line = "" if sys.stdin is self._streams[0] else sys.stdin.readline()
+        if not line:
+            raise EOFError("EOF when reading a line")
+        return line.removesuffix("\n")
+
+    def _printed(self, text: str) -> None:
+        if text and sys.stdout is not self._streams[1]:  # else no test is listening
+            sys.stdout.write(text)
+
+    def encode_object(self, value: Any) -> list[Any] | None:
+        if type(value) is _Handle:
+            return ["yours", value.handle]
+        if is_remote(value):
+            return ["yours", state_of(value).handle]
+        if known := known_place(value, self.tests):
+            return ["known", *known]
+        how = use(value, self.tests)
+        if how is None:
+            return None
+        number = self._numbers.setdefault(id(value), len(self._numbers))
+        self._lent[number] = (value, how)
+        return ["mine", number, how]
+
+    def decode_object(self, tagged: list[Any]) -> Any:
+        tag, *numbers = tagged
+        if tag not in ("yours", "object", "holder", "class"):
+            raise LookupError(tag)
+        if not all(type(number) is int for number in numbers):
+            raise NotData("a reference that is no number")
+        if tag == "yours" and len(numbers) == 1 and numbers[0] in self._lent:
+            return self._lent[numbers[0]][0]
+        if tag == "object" and len(numbers) == 2:
+            return self._object(*numbers)
+        if tag == "holder" and len(numbers) == 2:
+            return self._holder(*numbers)
+        if tag == "class" and len(numbers) == 1:
+            return self._class(*numbers)
+        raise NotData("a reference to nothing")
+
+    def unused(self) -> list[int]:
+        dropped, self.dropped = self.dropped, []
+        return dropped
+
+    def _object(self, handle: int, class_handle: int) -> Any:
+        proxy = self._proxies.get(handle)
+        if proxy is None:
+            kind = Function if class_handle == CALLABLE else self._class(class_handle)
+            if not isinstance(kind, RemoteClass) and issubclass(kind, Exception):
+                return kind.__new__(kind)  # of a library, and known here
+            if not issubclass(kind, (Proxy, RemoteError)):
+                raise NotData("an object of a class that has none")
+            proxy = kind.__new__(kind)
+            object.__setattr__(proxy, "_remote", self._state(handle))
+            self._proxies[handle] = proxy
+        return proxy
+
+    def _holder(self, handle: int, class_handle: int) -> Any:
+        if handle not in self._lasting:
+            kind = self._class(class_handle)
+            held = next((base for base in kind.__mro__ if base in _HELD), None)
+            value = self.ask("data", _Handle(handle)).operands
+            if not issubclass(kind, Holder) or len(value) != 1 or type(value[0]) is not held:
+                raise NotData("a holder of something else")
+            made = kind.__new__(kind, value[0])
+            made._remote = self._state(handle)
+            self._lasting[handle] = made
+        return self._lasting[handle]
+
+    def _class(self, handle: int) -> Any:
+        if handle not in self._lasting:
+            made = mirror(self._state(handle), self.ask("describe", _Handle(handle)).operands)
+            self._lasting.setdefault(handle, made)
+        if not isinstance(self._lasting[handle], type):
+            raise NotData("no class")
+        return self._lasting[handle]
+
+    def _state(self, handle: int) -> State:
+        if handle in self.dropped:  # its last proxy went, and it came again
+            self.dropped.remove(handle)
+        return State(self, handle)
+
+    def _error(self, kind: Any, args: Any, text: Any, own: Any) -> BaseException:
+        """The exception to raise in the tests for one that the program has raised."""
+        text = text if type(text) is str else ""
+        args = args if type(args) is tuple else (text,)
+        error: BaseException
+        if kind is SystemExit and self.expects_exit:
+            error = SystemExit(*args)
+        elif isinstance(own, RemoteError) and isinstance(own, Exception):
+            error = own
+            object.__setattr__(error, "_remote_text", text)
+            object.__setattr__(error, "args", args)
+        else:
+            known = isinstance(kind, type) and issubclass(kind, BaseException)
+            error = _exception(nearest(kind if known else Exception), args)
+        self._raised.append(error)
+        return error
+
+
+def _exception(kind: type[Exception], args: tuple[Any, ...]) -> Exception:
+    try:
+        if kind.__module__ == "builtins":
+            return kind(*args)
+    except TypeError:  # not the arguments that this class takes
+        pass
+    error = kind.__new__(kind)
+    error.args = args
+    return error
+
+
+def _told(error: BaseException) -> Reply:
+    """An exception of a callback, as the nearest builtin one, for the program to raise."""
+    kind = next(base for base in type(error).__mro__ if base.__module__ == "builtins")
+    try:
+        dumps(error.args)
+        return Reply("raised", [kind, *error.args])
+    except (NotData, RecursionError):
+        return Reply("raised", [kind, str(error)[:2000]])

@@ -1,0 +1,137 @@
+"""A program and its tests in two forked processes, or one, without any confinement.
+
+What is judged is how the processes talk; a run is killed when its time is up.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from llmzoo.sandbox.inside import candidate, shared, tester
+from llmzoo.sandbox.inside.channel import Channel, Closed
+
+
+@dataclass
+class Judged:
+    """What the host would see. ``passed``: by the rule that the host goes by."""
+
+    cases: list[list[Any]]
+    error: str | None
+    calls: int = 0
+    shared_needed: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        every = bool(self.cases) and all(passed is True for _, passed, _ in self.cases)
+        return every and self.error is None and self.calls > 0
+
+    @property
+    def outcomes(self) -> list[bool]:
+        return [passed for _, passed, _ in self.cases]
+
+    @property
+    def errors(self) -> list[str]:
+        return [error for *_, error in self.cases]
+
+
+def judge(
+    program: str,
+    tests: str,
+    entry_point: str | None = None,
+    *,
+    prelude: str = "",
+    wall_s: float = 20,
+) -> Judged:
+    """Judge with the program in a process of its own."""
+    host, far_host = socket.socketpair()
+    near, far = socket.socketpair()
+    children = [
+        _fork(
+            [host, far_host, near],
+            lambda: candidate.serve(Channel(far), program, prelude=prelude),
+        ),
+        _fork(
+            [host, far],
+            lambda: tester.judge(
+                *(Channel(far_host), Channel(near), tests),
+                entry_point=entry_point,
+                prelude=prelude,
+            ),
+        ),
+    ]
+    return _result(host, [far_host, near, far], children, wall_s)
+
+
+def judge_in_one(
+    program: str,
+    tests: str,
+    entry_point: str | None = None,
+    *,
+    prelude: str = "",
+    late: bool = True,
+    wall_s: float = 20,
+) -> Judged:
+    """Judge in one interpreter, with the tests sent after the program has loaded, or before."""
+    host, far_host = socket.socketpair()
+    given = None if late else tests
+    child = _fork(
+        [host],
+        lambda: shared.judge_shared(Channel(far_host), program, given, entry_point, prelude),
+    )
+    late_tests = tests if late else None
+    return _result(host, [far_host], [child], wall_s, late_tests)
+
+
+def _fork(unused: list[socket.socket], act: Callable[[], None]) -> int:
+    child = os.fork()
+    if child:
+        return child
+    try:
+        for end in unused:
+            end.close()
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd in range(3):
+            os.dup2(null, fd)
+        act()
+    except BaseException:
+        os._exit(1)
+    os._exit(0)
+
+
+def _result(
+    host: socket.socket,
+    others: list[socket.socket],
+    children: list[int],
+    wall_s: float,
+    late_tests: str | None = None,
+) -> Judged:
+    for end in others:
+        end.close()
+    host.settimeout(wall_s)
+    channel = Channel(host)
+    try:
+        answer = channel.receive()
+        nonce = None
+        if late_tests is not None and answer == ["loaded"]:
+            nonce = 1234
+            channel.send(["tests", late_tests])
+            channel.send(["nonce", nonce])
+            answer = channel.receive()
+        kind, result = answer
+        if kind != "result" or result.pop("nonce", None) != nonce:
+            return Judged([], "a result of the program's own")
+        return Judged(**result)
+    except (Closed, TimeoutError) as error:
+        return Judged([], type(error).__name__)
+    finally:
+        host.close()
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+

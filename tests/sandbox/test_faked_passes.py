@@ -43,6 +43,16 @@ class Liar:
 
 FUNCTION = "assert f(3) == 9\nassert f(4) == 16\n"
 CLOSE = "assert abs(f(3) - 9.0) < 1e-6"
+SELF = textwrap.dedent("""
+    import unittest
+    class T(unittest.TestCase):
+        def setUp(self): self.square = Square(3)
+        def test_area(self): self.assertEqual(self.square.area(), 9)
+        def test_close(self): self.assertAlmostEqual(self.square.area(), 9.0, places=3)
+        def test_item(self): self.assertIn(9, self.square.items())
+        def test_first(self): self.assertTrue(self.square.items().startswith("9"))
+        def test_size(self): self.assertGreater(self.square.area(), 8)
+    """)
 METHOD = textwrap.dedent("""
     import unittest
     class T(unittest.TestCase):
@@ -103,6 +113,19 @@ ATTACKS = {
         LIARS + "class Square:\n    def __init__(self, x): pass\n"
         "    def area(self): return Liar()\n    items = area",
         METHOD,
+    ),
+    "a class under test that gives itself": (
+        LIARS + "class Square(Liar):\n    def area(self): return self\n    items = area",
+        SELF,
+    ),
+    "a class under test that has itself": (
+        LIARS + "class Square(Liar):\n    other = area = property(lambda self: self)",
+        "s = Square(3)\nassert 9 in s.area\nassert 9 in s.area[0]\nassert 9 in s.area\n"
+        "assert abs(s.area - 9.0) < 0.01\nassert s.area.startswith('9')",
+    ),
+    "a text that starts with everything": (
+        LIARS + "def f(x): return Liar()",
+        "assert f(3).startswith('9')\nassert f(3).issubset({9})",
     ),
     "silencing the assertion": (
         LIARS + "f = Liar\nF = Liar",
@@ -231,7 +254,13 @@ ATTACKS = {
         FUNCTION,
     ),
     "forged answers to all questions to come": (
-        FRAMES + "for n in range(1, 9): answer(n, 9)\ndef f(x): return 1",
+        FRAMES + "def f(x):\n    for n in range(2, 9): answer(n, 9)\n    return 1",
+        FUNCTION,
+    ),
+    "a class that describes itself wrongly": (
+        "class Meta(type):\n    __name__ = 5\n    __mro__ = ()\n    __bases__ = (int,)\n"
+        "    __hash__ = None\nclass A(metaclass=Meta):\n    __eq__ = lambda s, o: True\n"
+        "def f(x): return A()",
         FUNCTION,
     ),
     "two answers to one question": (

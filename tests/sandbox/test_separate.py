@@ -320,6 +320,26 @@ def test_objects_are_proxies():
     holds(program, tests)
 
 
+def test_objects_of_the_tests_own_making_answer_for_themselves():
+    program = """
+    class Trie:
+        def __init__(self): self.words = set()
+        def insert(self, w):
+            self.words.add(w)
+            return self
+        def startswith(self, p): return any(w.startswith(p) for w in self.words)
+        def __contains__(self, w): return w in self.words
+    """
+    tests = """
+    t = Trie()
+    t.insert("apple")
+    assert "pear" not in Trie()
+    u = Trie(); u.words = {"x"}
+    assert "x" in u and u.startswith("x")
+    """
+    holds(program, tests)
+
+
 def test_objects_without_special_methods_have_none():
     program = "class A:\n    pass\nclass B:\n    def __eq__(self, other): return True"
     tests = """

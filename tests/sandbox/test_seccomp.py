@@ -71,6 +71,16 @@ def test_files_by_level(machine):
     assert [ask(machine, level, "truncate") for level in (1, 2, 3)] == ["deny", "deny", "allow"]
 
 
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_watched_folder_hides_nothing(machine):
+    """At level 2 no file loses its name, since files are measured by name."""
+    assert [ask(machine, level, "unlinkat") for level in (1, 2, 3)] == ["deny", "deny", "allow"]
+    assert [ask(machine, level, "renameat2") for level in (1, 2, 3)] == ["deny", "deny", "allow"]
+    unnamed = 0o20200000 | 2  # O_TMPFILE
+    found = [ask(machine, level, "openat", 0, 0, unnamed) for level in (1, 2, 3)]
+    assert found == ["deny", "deny", "allow"]
+
+
 @pytest.mark.parametrize(("machine", "level"), EVERY_LEVEL)
 def test_arguments(machine, level):
     threads = 0x3D0F00  # as the C library starts a thread

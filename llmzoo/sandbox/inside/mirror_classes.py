@@ -60,7 +60,11 @@ def mirror(state: State, described: Any) -> type:
 
 def nearest(kind: type[BaseException]) -> type[Exception]:
     """The class of exceptions, of Python or a library, to raise in the tests for one of this."""
-    kind = next(b for b in kind.__mro__ if not isinstance(b, RemoteClass) and b is not RemoteError)
+    kind = next(
+        base
+        for base in kind.__mro__
+        if issubclass(base, BaseException) and not isinstance(base, RemoteClass)
+    )
     if issubclass(kind, _STEERING):
         return RuntimeError  # as a generator does with a StopIteration inside it
     if not issubclass(kind, Exception):

@@ -64,10 +64,10 @@ class Remote:
         self._remote.session.result("del", self, text=name)
 
     def __copy__(self) -> Any:
-        return _as_made(_do("copy", self), self)
+        return _as_made("copy", self, self)
 
     def __deepcopy__(self, memo: object) -> Any:
-        return _as_made(_do("deepcopy", self), self)
+        return _as_made("deepcopy", self, self)
 
 
 class Proxy(Remote):
@@ -158,18 +158,18 @@ def state_of(value: Any) -> State:
 
 
 def _do(operation: str, *operands: Any) -> Any:
-    return state_of(operands[0]).session.result("do", *operands, text=operation)
+    own = next(filter(is_remote, operands))
+    return state_of(own).session.result("do", *operands, text=operation)
 
 
 def _between(operation: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        session = self._remote.session
         operands = (other, self) if reflected else (self, other)
         if is_remote(other):
-            return _as_made(session.result("do", *operands, text=operation), self)
+            return _as_made(operation, self, *operands)
         if not self._remote.made:
             return NotImplemented
-        result = session.result("do", *operands, text=operation)
+        result = _do(operation, *operands)
         if not isinstance(result, Proxy):
             raise TypeError(f"{operation}: what an object and data give must be an object")
         result._remote.made = result._remote.mixed = True
@@ -215,19 +215,17 @@ def _plain(operation: str) -> Callable[..., Any]:
     return method
 
 
-def _as_made(result: Any, operand: Any) -> Any:
-    """A result that is the tests' own making as much as the operand is."""
+def _as_made(operation: str, own: Any, *operands: Any) -> Any:
+    """What an operation gives, as much of the tests' making as the object ``own`` is."""
+    made = own._remote.made
+    result = _do(operation, *operands)
     if isinstance(result, Proxy):
-        result._remote.made = operand._remote.made
+        result._remote.made = made
     return result
 
 
 def _enter(self: Any) -> Any:
-    made = self._remote.made
-    result = _do("enter", self)
-    if isinstance(result, Proxy):
-        result._remote.made = made
-    return result
+    return _as_made("enter", self, self)
 
 
 def _between_held(operation: str, reflected: bool = False) -> Callable[[Any, Any], Any]:

@@ -26,6 +26,7 @@ _X32 = 0x40000000
 _OWN_PID = 0xFFFFFFF1  # stands for the child's process id until it is known
 
 _CLONE_VM, _CLONE_THREAD, _CLONE_NAMESPACES = 0x100, 0x10000, 0x7E020080
+_O_TMPFILE = 0x400000  # the bit that O_DIRECTORY lacks
 _PRCTL = (15, 16, 0x53564D41)  # PR_SET_NAME, PR_GET_NAME, PR_SET_VMA (malloc names its arenas)
 # TCGETS, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, TIOCGWINSZ
 _IOCTL = (0x5401, 0x541B, 0x5421, 0x5450, 0x5451, 0x5413)
@@ -47,14 +48,12 @@ getgid getegid getgroups getresuid getresgid getpgrp getpgid getsid getrlimit se
 sysinfo uname getrandom getcwd umask arch_prctl fstat ftruncate fsync fdatasync flock fadvise64
 """.split()  # noqa: SIM905
 # with files: what Landlock or a root of its own confines
-_FILES = """
-open openat creat getdents64 getdents chdir fchdir mkdir mkdirat rmdir unlink unlinkat rename
-renameat renameat2 fallocate copy_file_range
-""".split()  # noqa: SIM905
-# with a root of its own: what Landlock does not confine
+_FILES = "open openat creat getdents64 getdents chdir fchdir mkdir mkdirat fallocate".split()  # noqa: SIM905
+# with a root of its own: what Landlock does not confine, and what makes files vanish from a folder
+# that is measured
 _OWN_ROOT = """
 stat lstat newfstatat statx access faccessat readlink readlinkat statfs fstatfs chmod fchmod
-fchmodat utimensat truncate
+fchmodat utimensat truncate rmdir unlink unlinkat rename renameat renameat2 copy_file_range
 """.split()  # noqa: SIM905
 _PROCESSES = "fork vfork execve setpgid setsid kill tkill tgkill".split()  # noqa: SIM905
 _ABSENT = ("clone3", "openat2", "io_uring_setup", "faccessat2", "futex_waitv")
@@ -84,6 +83,10 @@ class Filter:
         self._head(machine)
         for name in _ABSENT:
             self._match(numbers[name], [(_RETURN, 0, 0, _ERRNO | errno.ENOSYS)])
+        if level == 2:  # no files without a name, for the same reason
+            for name, flags in (("open", 1), ("openat", 2)):
+                if name in numbers:
+                    self._masked(numbers[name], _O_TMPFILE, 0, argument=flags)
         if processes:
             self._masked(numbers["clone"], _CLONE_NAMESPACES, 0)
         else:
@@ -132,12 +135,12 @@ class Filter:
             [(_LOAD, 0, 0, _ARGUMENTS + 8 * argument), *tests, _DENY, (_RETURN, 0, 0, _ALLOW)],
         )
 
-    def _masked(self, number: int, mask: int, wanted: int) -> None:
-        """Allow a call whose first argument has, of the bits in ``mask``, exactly ``wanted``."""
+    def _masked(self, number: int, mask: int, wanted: int, *, argument: int = 0) -> None:
+        """Allow a call whose argument has, of the bits in ``mask``, exactly ``wanted``."""
         self._match(
             number,
             [
-                (_LOAD, 0, 0, _ARGUMENTS),
+                (_LOAD, 0, 0, _ARGUMENTS + 8 * argument),
                 (_AND, 0, 0, mask),
                 (_JUMP_EQUAL, 1, 0, wanted),
                 _DENY,

@@ -28,12 +28,13 @@ from .channel import Channel
 from .seccomp import Filter
 
 _SCRATCH_MB = 16
-_SCRATCH_FILES = 4096
+_SCRATCH_FILES = 1024  # where they are counted
 _OPEN_FILES = 256
 _THREADS = 64
+_OTHER_THREADS = 512
 _FIRST_PRIVATE_USER = 1_879_048_192  # far above what machines hand out
 _SOURCES = 3  # the first descriptor of a child after the three standard ones
-_LOOK_EVERY_S = 0.05  # how often a scratch folder without a size of its own is measured
+_LOOK_EVERY_S = 0.01  # how often a scratch folder without a size of its own is measured
 _ASK_EVERY_S = 0.005  # how often a child is asked after, where it cannot be waited for by descriptor
 
 
@@ -92,7 +93,9 @@ class _Zygote:
             if user is not None:
                 os.chown(folder, user, user)
             os.chdir(folder)
-        threads = _THREADS if user is not None or self.level >= 3 else _threads_of_user() + _THREADS
+        threads = _THREADS
+        if user is None and self.level < 3:  # then the user's own threads count too, old and new
+            threads = _threads_of_user() + _OTHER_THREADS
         confine.drop_privileges(user)
         confine.lock_down()
         if self.level >= 2:

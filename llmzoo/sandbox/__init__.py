@@ -1,7 +1,7 @@
 """Runs untrusted Python programs and judges them by what it saw itself. See docs/sandbox.md."""
 
 from llmzoo.errors import SandboxError
-from llmzoo.sandbox.box import Sandbox, shared
+from llmzoo.sandbox.box import Sandbox, configure, shared
 from llmzoo.sandbox.judging import Checker
 from llmzoo.sandbox.results import CaseResult, Limits, Report, Run, Verdict
 from llmzoo.sandbox.session import Session
@@ -16,5 +16,6 @@ __all__ = [
     "SandboxError",
     "Session",
     "Verdict",
+    "configure",
     "shared",
 ]

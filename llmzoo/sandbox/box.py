@@ -288,9 +288,24 @@ _sharing = threading.Lock()
 
 
 def shared() -> Sandbox:
-    """The sandbox that all environments of this process use, at the strongest level on offer."""
+    """The sandbox that all environments of this process use.
+
+    At the strongest level on offer, but not below 2, or below what the environment variable
+    ``LLMZOO_SANDBOX_MIN_LEVEL`` says; :func:`configure` sets up another.
+    """
     global _shared
     with _sharing:
         if _shared is None:
-            _shared = Sandbox()
+            _shared = Sandbox(min_level=int(os.environ.get("LLMZOO_SANDBOX_MIN_LEVEL", "2")))
         return _shared
+
+
+def configure(**options: Any) -> Sandbox:
+    """Give all environments of this process a sandbox with these options of :class:`Sandbox`."""
+    global _shared
+    made = Sandbox(**options)
+    with _sharing:
+        before, _shared = _shared, made
+    if before is not None:
+        before.close()
+    return made

@@ -41,14 +41,14 @@ NOT_RUN = {
     "--out runs/bench": "takes hours",
 }
 
-BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^(`{3,})([^\n]*)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
 def blocks(page: Path) -> list[tuple[str, str, int]]:
     """(language, content, line) of every fenced block of a page."""
     text = page.read_text()
-    return [(m[1], m[2], text.count("\n", 0, m.start()) + 2) for m in BLOCK.finditer(text)]
+    return [(m[2], m[3], text.count("\n", 0, m.start()) + 2) for m in BLOCK.finditer(text)]
 
 
 def commands(block: str) -> list[str]:

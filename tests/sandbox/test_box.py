@@ -277,7 +277,8 @@ def test_processes_where_asked_for():
         assert box.run(code, limits=SHORT).stdout == "5\n"
         assert box.run(code, limits=SHORT).stdout == "5\n"
         after = _descendants(os.getpid())
-        assert len(after) <= len(before) + 2  # the zygote of programs that import more, in two halves
+        # the zygote of programs that import more, in two halves
+        assert len(after) <= len(before) + 2
 
 
 def test_refuses_what_it_cannot_do():
@@ -301,6 +302,19 @@ def test_unconfined_only_when_asked_for_and_with_a_warning_every_time():
             assert box.run("print(1)").stdout == "1\n"
     assert box.report.level == 0
     box.close()
+
+
+def test_the_shared_sandbox_can_be_replaced(monkeypatch):
+    from llmzoo.sandbox import box as module
+
+    monkeypatch.setattr(module, "_shared", None)
+    monkeypatch.setenv("LLMZOO_SANDBOX_MIN_LEVEL", "1")
+    first = module.shared()
+    assert (first.min_level, module.shared() is first) == (1, True)
+    second = module.configure(workers=1, min_level=1)
+    assert module.shared() is second is not first
+    assert second.run("print(1)").stdout == "1\n"
+    second.close()
 
 
 @pytest.mark.parametrize("n", [200, pytest.param(20_000, marks=pytest.mark.slow)])

@@ -18,8 +18,8 @@ from typing import Any
 
 from llmzoo.sandbox.inside.names import is_builtin
 from llmzoo.sandbox.inside.values import check_keys
+from llmzoo.sandbox.literals import OPERATORS, Unreadable, literal
 
-_MAX_SIZE = 100_000  # elements, characters or bits that an expression of literals may come to
 _NAME_CHARS = 400
 
 _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
@@ -46,27 +46,6 @@ _WRAPPERS: dict[str, Callable[..., Any]] = {
 _WRAPPERS["set"] = lambda got: _set_of(set, got)
 _WRAPPERS["frozenset"] = lambda got: _set_of(frozenset, got)
 _ALONE = ("sum", "max", "min")  # taken without more arguments: adding lists up is quadratic
-_MAKERS: dict[str, Callable[..., Any]] = {
-    maker.__name__: maker
-    for maker in (set, frozenset, list, tuple, dict, sorted, float, int, complex, bytes, str)
-}
-_OPERATORS: dict[type[ast.operator | ast.unaryop], Callable[..., Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Not: operator.not_,
-    ast.Invert: operator.invert,
-}
-
-
-class _Unreadable(Exception):
-    """An expression that is no call with literals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +70,7 @@ def as_calls(tests: str, entry_point: str | None) -> list[CallCase] | None:
         tree = ast.parse(tests)
         reader = _Reader(tests, tree, entry_point)
         return reader.cases() or None
-    except (_Unreadable, SyntaxError, ValueError, RecursionError, MemoryError):
+    except (Unreadable, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
@@ -127,7 +106,7 @@ class _Reader:
                 self._take(statement, asserts)
         if check is not None:
             if asserts or self._entry_point is None or len(check.args.args) != 1:
-                raise _Unreadable
+                raise Unreadable
             self._alias = check.args.args[0].arg
             for statement in check.body:
                 self._take(statement, asserts)
@@ -151,18 +130,18 @@ class _Reader:
             # METADATA = {...}: no test uses it, or that test would not be readable
             names = [t.id for t in statement.targets if isinstance(t, ast.Name)]
             if names != ["METADATA"]:
-                raise _Unreadable
+                raise Unreadable
         elif isinstance(statement, ast.Expr):
             value = statement.value
             calls_check = isinstance(value, ast.Call) and ast.unparse(value.func) == "check"
             if not (isinstance(value, ast.Constant) or calls_check):
-                raise _Unreadable
+                raise Unreadable
         elif not isinstance(statement, ast.Pass):
-            raise _Unreadable
+            raise Unreadable
 
     def _import(self, full_name: str, name: str, level: int = 0) -> None:
         if level or full_name.partition(".")[0] not in sys.stdlib_module_names or name == "*":
-            raise _Unreadable  # perhaps the program itself
+            raise Unreadable  # perhaps the program itself
         self._imported[name] = full_name
 
     def _case(self, statement: ast.Assert) -> CallCase:
@@ -170,13 +149,13 @@ class _Reader:
         call = self._condition(statement.test, steps)
         function = self._function(call)
         if any(keyword.arg is None for keyword in call.keywords):
-            raise _Unreadable
+            raise Unreadable
         lines = self._lines[statement.lineno - 1 : statement.end_lineno]
         return CallCase(
             name=" ".join(line.strip() for line in lines)[:_NAME_CHARS],
             function=function,
-            args=tuple(_literal(arg) for arg in call.args),
-            kwargs={str(keyword.arg): _literal(keyword.value) for keyword in call.keywords},
+            args=tuple(literal(arg) for arg in call.args),
+            kwargs={str(keyword.arg): literal(keyword.value) for keyword in call.keywords},
             steps=tuple(steps),
         )
 
@@ -194,13 +173,13 @@ class _Reader:
 
     def _comparison(self, test: ast.Compare, steps: list[Callable[[Any], Any]]) -> ast.Call:
         if len(test.ops) != 1:
-            raise _Unreadable
+            raise Unreadable
         kind, left, right = type(test.ops[0]), test.left, test.comparators[0]
         if kind in _MIRRORED and not _contains_call_of(left, self._is_programs):
             left, right = right, left
-        expected = _literal(right)
+        expected = literal(right)
         if kind in (ast.Is, ast.IsNot) and not any(expected is one for one in _SINGLETONS):
-            raise _Unreadable  # what else a literal is identical to depends on the interpreter
+            raise Unreadable  # what else a literal is identical to depends on the interpreter
         call = self._value(left, steps)
         compare = _COMPARISONS[kind]
         steps.append(lambda got: compare(got, expected))
@@ -208,12 +187,12 @@ class _Reader:
 
     def _isclose(self, test: ast.Call, steps: list[Callable[[Any], Any]]) -> ast.Call:
         if len(test.args) != 2 or not {k.arg for k in test.keywords} <= {"rel_tol", "abs_tol"}:
-            raise _Unreadable
+            raise Unreadable
         first, second = test.args
         if not _contains_call_of(first, self._is_programs):
             first, second = second, first
-        expected = _literal(second)
-        tolerances = {str(keyword.arg): _literal(keyword.value) for keyword in test.keywords}
+        expected = literal(second)
+        tolerances = {str(keyword.arg): literal(keyword.value) for keyword in test.keywords}
         call = self._value(first, steps)
         steps.append(lambda got: math.isclose(got, expected, **tolerances))
         return call
@@ -225,34 +204,34 @@ class _Reader:
             if name not in _WRAPPERS or name in self._programs_builtins:
                 return node
             if not node.args or node.keywords:
-                raise _Unreadable
+                raise Unreadable
             if name in self._imported or (name in _ALONE and len(node.args) > 1):
-                raise _Unreadable
-            more = [_literal(arg) for arg in node.args[1:]]
+                raise Unreadable
+            more = [literal(arg) for arg in node.args[1:]]
             call = self._value(node.args[0], steps)
             wrap = _WRAPPERS[name]
             steps.append(lambda got: wrap(got, *more))
             return call
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
-            more = _literal(node.right)
+            more = literal(node.right)
             call = self._value(node.left, steps)
-            operate = _OPERATORS[type(node.op)]
+            operate = OPERATORS[type(node.op)]
             steps.append(lambda got: operate(got, more))
             return call
         if isinstance(node, ast.Subscript):
-            index = _literal(node.slice)
+            index = literal(node.slice)
             call = self._value(node.value, steps)
             steps.append(lambda got: got[index])
             return call
-        raise _Unreadable
+        raise Unreadable
 
     def _function(self, call: ast.Call) -> str:
         if not isinstance(call.func, ast.Name):
-            raise _Unreadable
+            raise Unreadable
         if self._alias is not None and call.func.id == self._alias and self._entry_point:
             return self._entry_point
         if not self._is_programs(call.func):
-            raise _Unreadable
+            raise Unreadable
         return call.func.id
 
     def _is_programs(self, function: ast.expr) -> bool:
@@ -279,56 +258,16 @@ def _contains_call_of(node: ast.AST, wanted: Callable[[ast.expr], bool]) -> bool
 
 def _innermost_call(test: ast.expr) -> str:
     """The name called furthest inside on the left of a comparison, "" where there is none."""
-    node = test.left if isinstance(test, ast.Compare) else test
-    name = ""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        name = node.func.id
-        node = node.args[0] if node.args else ast.Constant(None)
-    return name
-
-
-def _literal(node: ast.expr) -> Any:
-    """The value of an expression of literals, with little arithmetic: ``10 ** 9 + 7``, ``[0] * 5``."""
-    if isinstance(node, ast.Constant):
-        if node.value is Ellipsis:
-            raise _Unreadable
-        return node.value
-    if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-        kind = {ast.List: list, ast.Tuple: tuple, ast.Set: set}[type(node)]
-        return _attempt(kind, [_literal(item) for item in node.elts])
-    if isinstance(node, ast.Dict):
-        if any(key is None for key in node.keys):
-            raise _Unreadable
-        pairs = zip(node.keys, node.values, strict=True)
-        return _attempt(dict, [(_literal(key), _literal(value)) for key, value in pairs])  # type: ignore[arg-type]
-    if isinstance(node, ast.UnaryOp):
-        return _attempt(_OPERATORS[type(node.op)], _literal(node.operand))
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        left, right = _literal(node.left), _literal(node.right)
-        _check_size(type(node.op), left, right)
-        return _attempt(_OPERATORS[type(node.op)], left, right)
-    if isinstance(node, ast.Call) and not node.keywords:
-        maker = _MAKERS.get(node.func.id) if isinstance(node.func, ast.Name) else None
-        if maker is not None:
-            return _attempt(maker, *[_literal(arg) for arg in node.args])
-    raise _Unreadable
-
-
-def _attempt(make: Callable[..., Any], *parts: Any) -> Any:
-    try:
-        return make(*parts)
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        raise _Unreadable from error  # it raises in the tests too
-
-
-def _check_size(kind: type[ast.operator], left: Any, right: Any) -> None:
-    """Refuse powers and repetitions that come to more than a test would write."""
-    size: float = 0
-    if kind is ast.Mult:
-        for one, other in ((left, right), (right, left)):
-            if isinstance(one, int) and isinstance(other, (str, bytes, list, tuple)):
-                size = one * len(other)
-    elif kind is ast.Pow and isinstance(left, int) and isinstance(right, (int, float)):
-        size = left.bit_length() * abs(right)
-    if size > _MAX_SIZE:
-        raise _Unreadable
+    node, name = test, ""
+    while True:
+        if isinstance(node, (ast.Compare, ast.BinOp)):
+            node = node.left
+        elif isinstance(node, ast.UnaryOp):
+            node = node.operand
+        elif isinstance(node, ast.Subscript):
+            node = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+            name, node = node.func.id, node.args[0]
+        else:
+            called = node.func if isinstance(node, ast.Call) else None
+            return called.id if isinstance(called, ast.Name) else name

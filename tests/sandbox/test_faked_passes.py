@@ -282,7 +282,8 @@ ATTACKS = {
         FUNCTION,
     ),
     "questions of unknown kinds": (
-        FRAMES + "def f(x):\n    frame('?', 1, 'exec', 'import os', *[['l']] * 4, ['l', ['l'], ['l']])"
+        FRAMES
+        + "def f(x):\n    frame('?', 1, 'exec', 'import os', *[['l']] * 4, ['l', ['l'], ['l']])"
         "\n    return 1",
         FUNCTION,
     ),

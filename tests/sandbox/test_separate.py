@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import os
 import textwrap
 
 import pytest
@@ -669,7 +671,10 @@ def test_annotations_are_the_programs_own():
 @pytest.mark.parametrize(
     ("tests", "reason"),
     [
-        ("from unittest.mock import patch\n@patch('time.time')\ndef test_a(m): assert f(1)", "time"),
+        (
+            "from unittest.mock import patch\n@patch('time.time')\ndef test_a(m): assert f(1)",
+            "time",
+        ),
         ("class D(f):\n    pass\nassert D()", "derive"),
         ("import inspect\nassert inspect.signature(f)", "inspect"),
         ("import time\ntime.time = lambda: 0\nassert f(1)", "time.time"),
@@ -745,3 +750,58 @@ def test_classeval_solutions_pass(shared_data, tmp_path, monkeypatch):
             failed[record["task_id"]] = (found.error, wrong)
     assert not failed
     assert judged >= 35
+
+
+class Mutate(ast.NodeTransformer):
+    """Changes the n-th operator, comparison or number of a program."""
+
+    def __init__(self, n: int):
+        self.left = n
+
+    def visit(self, node):
+        node = self.generic_visit(node)
+        places = (ast.BinOp, ast.Compare, ast.Constant)
+        if isinstance(node, places) and not isinstance(getattr(node, "value", 0), str):
+            self.left -= 1
+            if self.left == 0:
+                if isinstance(node, ast.BinOp):
+                    node.op = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
+                elif isinstance(node, ast.Compare):
+                    node.ops = [ast.NotEq() if isinstance(node.ops[0], ast.Eq) else ast.Eq()]
+                    node.comparators = node.comparators[:1]
+                elif isinstance(node.value, (int, float)):
+                    return ast.Constant(node.value + 1)
+        return node
+
+
+def passes_plainly(program: str, tests: str, wall_s: float) -> bool:
+    source = f"import signal\nsignal.alarm({int(wall_s)})\n{program}\n{tests}\n"
+    child = os.fork()
+    if not child:
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd in range(3):
+            os.dup2(null, fd)
+        try:
+            exec(compile(source, "<plain>", "exec", dont_inherit=True), {})
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    return os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.slow
+def test_mutated_solutions_fail_where_they_fail_plainly(shared_data):
+    wrong = passed = 0
+    for record in read(shared_data / "mbpp_sanitized_dev.jsonl"):
+        if record["task_id"] in SLOW:
+            continue
+        tests = "\n".join(record["test_imports"] + record["test_list"])
+        for n in (1, 3, 5):
+            tree = Mutate(n).visit(ast.parse(record["code"]))
+            program = ast.unparse(ast.fix_missing_locations(tree))
+            plainly = passes_plainly(program, tests, 2)
+            found = judge(program, tests, wall_s=4)
+            assert found.passed == plainly, (record["task_id"], program, found)
+            wrong, passed = wrong + (not plainly), passed + plainly
+    assert wrong > 300
+    assert passed > 50

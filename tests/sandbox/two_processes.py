@@ -133,5 +133,3 @@ def _result(
         for child in children:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-
-

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from llmzoo.errors import SandboxError
 from llmzoo.sandbox import shared
-from llmzoo.sandbox.results import Limits, Run, Verdict
+from llmzoo.sandbox.results import DEFAULT_LIMITS, Limits, Run, Verdict
 
 MAX_REMEMBERED = 4096
 
@@ -31,7 +31,7 @@ def check(
     tests: str,
     entry_point: str | None = None,
     prelude: str = "",
-    limits: Limits = Limits(),  # noqa: B008 - frozen
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Verdict:
     """The verdict of assert-based ``tests``: ``check(candidate)``, bare asserts, unittest classes."""
     return _once(
@@ -43,7 +43,7 @@ def check(
 def check_calls(
     code: str,
     cases: Sequence[tuple[str, tuple[Any, ...], Any]],
-    limits: Limits = Limits(),  # noqa: B008 - frozen
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Verdict:
     """The verdict of calls ``(function, arguments, expected value)``, compared outside."""
     return _once(
@@ -55,7 +55,7 @@ def check_calls(
 def check_stdio(
     code: str,
     cases: Sequence[tuple[str, str]],
-    limits: Limits = Limits(),  # noqa: B008 - frozen
+    limits: Limits = DEFAULT_LIMITS,
     compare: Any = "tokens",
 ) -> Verdict:
     """The verdict of ``(standard input, expected output)`` pairs."""
@@ -68,7 +68,7 @@ def check_stdio(
 def run(
     code: str,
     stdin: str = "",
-    limits: Limits = Limits(),  # noqa: B008 - frozen
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Run:
     """What a program prints."""
     return _once(("run", code, stdin, limits), lambda: shared().run(code, stdin, limits=limits))

@@ -64,6 +64,7 @@ class Cases:
         self.text = tests
         self._lines = tests.splitlines()
         self.tree = ast.parse(tests, "<tests>")
+        self.nodes = list(ast.walk(self.tree))  # as they are in the text
         self.cases: list[Case] = []
         self.functions: list[str] = []  # test_...() to call
         self.tree.body = _without_main(self.tree.body)
@@ -80,7 +81,6 @@ class Cases:
         self.tree.body = [self._tried(s) for s in self.tree.body]
         if isinstance(self.check, ast.FunctionDef):
             self.check.body = [self._tried(s) for s in self.check.body]
-        ast.fix_missing_locations(self.tree)
 
     def __call__(self, index: int) -> Case:
         """What the tree made over calls to get at a case."""
@@ -100,10 +100,11 @@ class Cases:
         needs_assert = needs_assert and _asserts(statement)
         self.cases.append(Case(self._text(statement), needs_assert))
         here = ast.Call(ast.Name(RECORDER, ast.Load()), [ast.Constant(index)], [])
-        if needs_assert:
-            statement = _Reaching(here).visit(statement)
-        item = ast.withitem(here)
-        return ast.copy_location(ast.With([item], [statement]), statement)
+        around = ast.With([ast.withitem(here)], [])
+        for node in ast.walk(around):
+            ast.copy_location(node, statement)
+        around.body = [_Reaching(here).visit(statement) if needs_assert else statement]
+        return around
 
     def _is_case(self, statement: ast.stmt) -> bool:
         if isinstance(statement, ast.Assert):
@@ -127,9 +128,11 @@ class _Reaching(ast.NodeTransformer):
 
     def __init__(self, case: ast.expr):
         self._note = ast.Expr(ast.Call(ast.Attribute(case, "reach", ast.Load()), [], []))
+        for node in ast.walk(self._note):
+            ast.copy_location(node, case)
 
     def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
-        return [ast.copy_location(ast.Expr(self._note.value), node), node]
+        return [self._note, node]
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         return node

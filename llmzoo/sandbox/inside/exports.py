@@ -14,6 +14,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from .borrowed import BORROWED, Borrowed, Stdin
 from .channel import Channel
 from .operations import OPERATIONS, special_names
 from .peer import CALLABLE, LIBRARY, Gone, Peer, Reply
@@ -45,13 +46,13 @@ class Exports(Peer):
             "call": self._call,
             "do": lambda text, names, *operands: OPERATIONS[text](*operands),
             "data": lambda text, names, value: cast_down(value),
-            "seed": lambda text, names, value: sys.modules[text].seed(value),
+            "seed": lambda text, names, value: importlib.import_module(text).seed(value),
         }
 
     def serve(self) -> None:
         """Answer until the tester is gone."""
         sys.stdout = self._printed
-        sys.stdin = _Stdin(self)
+        sys.stdin = Stdin(self)
         builtins.input = self._input
         try:
             while True:
@@ -79,7 +80,7 @@ class Exports(Peer):
 
     def encode_object(self, value: Any) -> list[Any] | None:
         kind = type(value)
-        if isinstance(value, _Borrowed):
+        if isinstance(value, Borrowed):
             return ["yours", value._number]
         if issubclass(kind, type):
             return ["class", self._handle(value)]
@@ -104,7 +105,7 @@ class Exports(Peer):
         if tag == "mine":
             _, number, can = tagged
             if number not in self._borrowed:
-                self._borrowed[number] = _BORROWED[can](self, number)
+                self._borrowed[number] = BORROWED[can](self, number)
             return self._borrowed[number]
         raise LookupError(tag)
 
@@ -197,56 +198,3 @@ class Exports(Peer):
 
     def _print(self, *values: Any, **settings: Any) -> None:
         self.back("print", *values, *settings.values(), names=list(settings))
-
-
-class _Borrowed:
-    """An object of the tests that was passed to the program."""
-
-    def __init__(self, exports: Exports, number: int):
-        self._exports = exports
-        self._number = number
-
-
-class _Callback(_Borrowed):
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._exports.back("invoke", self, *args, *kwargs.values(), names=list(kwargs))
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else types.MethodType(self, instance)
-
-
-class _Stream(_Borrowed):
-    def __iter__(self) -> Any:
-        return self
-
-    def __next__(self) -> Any:
-        return self._exports.back("advance", self)
-
-
-class _Thing(_Stream):
-    def __getattr__(self, name: str) -> Any:
-        return self._exports.back("read", self, text=name)
-
-
-class _Mock(_Thing):
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._exports.back("invoke", self, *args, *kwargs.values(), names=list(kwargs))
-
-
-_BORROWED = {"call": _Callback, "iterate": _Stream, "read": _Thing, "mock": _Mock}
-
-
-class _Stdin(io.TextIOBase):
-    """Standard input, which the tests may have replaced."""
-
-    def __init__(self, exports: Exports):
-        self._exports = exports
-
-    def readable(self) -> bool:
-        return True
-
-    def readline(self, size: int = -1) -> str:  # type: ignore[override]
-        return self._exports.back("readline")
-
-    def read(self, size: int = -1) -> str:  # type: ignore[override]
-        return "".join(iter(self.readline, ""))

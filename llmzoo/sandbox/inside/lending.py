@@ -7,11 +7,14 @@ frames and code are never lent, so no way leads from a callback to what the test
 
 from __future__ import annotations
 
+import builtins
 import io
 import sys
 import types
 from collections.abc import Iterator
 from typing import Any
+
+from .values import NotData
 
 _DATA = (int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset)
 _NEVER = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType)
@@ -24,7 +27,78 @@ _FUNCTIONS = (
 _STREAMS = (io.StringIO, io.BytesIO, io.TextIOWrapper)
 
 
-def known_place(value: Any, tests: str) -> tuple[str, str] | None:
+class Lending:
+    """The objects that a program may use, and the streams through which it prints and reads.
+
+    ``tests``: name of the module in which the tests run.
+    """
+
+    def __init__(self, tests: str):
+        self._tests = tests
+        self._lent: list[tuple[Any, str]] = []
+        self._numbers: dict[int, int] = {}
+        self._stdin, self._stdout, self._input = sys.stdin, sys.stdout, builtins.input
+
+    def reference(self, value: Any) -> list[Any] | None:
+        """What is sent for an object; None where it is data, or nothing that may be lent."""
+        if known := _known_place(value, self._tests):
+            return ["known", *known]
+        how = _use(value, self._tests)
+        if how is None:
+            return None
+        number = self._numbers.setdefault(id(value), len(self._lent))
+        if number == len(self._lent):
+            self._lent.append((value, how))
+        return ["mine", number, how]
+
+    def lent(self, number: int) -> Any:
+        if not 0 <= number < len(self._lent):
+            raise NotData("an object that nobody has lent")
+        return self._lent[number][0]
+
+    def serve(self, word: str, text: str, operands: list[Any], names: list[str]) -> Any:
+        """Do what the program asks for, if it may; raises what comes of it."""
+        if word == "printed":
+            return self.printed(text)
+        if word == "readline":
+            return self._readline()
+        if word == "input":
+            return self._ask_for_input(*operands)
+        values = operands[: len(operands) - len(names)]
+        settings = dict(zip(names, operands[len(values) :], strict=True))
+        if word == "print":
+            return builtins.print(*values, **settings)
+        number = self._numbers.get(id(values[0]))
+        if number is None:
+            raise TypeError("no object that the tests have passed")
+        value, how = self._lent[number]
+        if word == "invoke" and how in ("call", "mock"):
+            return value(*values[1:], **settings)
+        if word == "advance" and how in ("iterate", "read"):
+            return next(value)
+        if word == "read" and how in ("read", "mock") and _may_read(value, text):
+            return getattr(value, text)
+        raise AttributeError(text)
+
+    def printed(self, text: str) -> None:
+        """Pass on what the program has printed, where a test has put something to catch it."""
+        if text and sys.stdout is not self._stdout:
+            sys.stdout.write(text)
+
+    def _readline(self) -> str:
+        return "" if sys.stdin is self._stdin else sys.stdin.readline()
+
+    def _ask_for_input(self, prompt: Any) -> str:
+        if builtins.input is not self._input:
+            return builtins.input(prompt)
+        self.printed(str(prompt))
+        line = self._readline()
+        if not line:
+            raise EOFError("EOF when reading a line")
+        return line.removesuffix("\n")
+
+
+def _known_place(value: Any, tests: str) -> tuple[str, str] | None:
     """Module and name of a class or function that the program's interpreter has as well."""
     if not isinstance(value, (type, *_FUNCTIONS)):
         return None
@@ -40,7 +114,7 @@ def known_place(value: Any, tests: str) -> tuple[str, str] | None:
     return (module, name) if found is value else None
 
 
-def use(value: Any, tests: str) -> str | None:
+def _use(value: Any, tests: str) -> str | None:
     """How a program may use an object: "call", "iterate", "read", "mock" (read and call), None."""
     kind = type(value)
     if isinstance(value, (*_DATA, *_NEVER)):
@@ -60,7 +134,7 @@ def use(value: Any, tests: str) -> str | None:
     return "call" if callable(value) else None
 
 
-def may_read(value: Any, name: str) -> bool:
+def _may_read(value: Any, name: str) -> bool:
     """Whether the program may read this attribute of a lent object.
 
     Of a mock only what the tests or the program made up, for its own methods record and assert.

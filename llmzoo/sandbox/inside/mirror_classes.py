@@ -11,7 +11,8 @@ import builtins
 import sys
 from typing import Any
 
-from .proxies import Holder, Proxy, RemoteClass, RemoteError, State, special_methods
+from .proxies import Holder, Proxy, RemoteClass, RemoteError, State
+from .special import special_methods
 from .values import NotData
 
 _IMMUTABLE = {t.__name__: t for t in (int, float, complex, str, bytes, tuple, frozenset)}

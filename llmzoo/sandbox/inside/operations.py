@@ -46,10 +46,12 @@ CONVERSIONS: dict[str, Callable[..., Any]] = {
     "floor": math.floor,
     "ceil": math.ceil,
 }
-OTHERS: dict[str, Callable[..., Any]] = {
+UNARY: dict[str, Callable[..., Any]] = {
     "neg": operator.neg,
     "pos": operator.pos,
     "invert": operator.invert,
+}
+OTHERS: dict[str, Callable[..., Any]] = {
     "len": len,
     "iter": iter,
     "next": next,
@@ -74,6 +76,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     **IN_PLACE,
     **COMPARISONS,
     **CONVERSIONS,
+    **UNARY,
     **OTHERS,
 }
 

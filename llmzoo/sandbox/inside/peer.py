@@ -14,6 +14,7 @@ has no more use for.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -121,6 +122,18 @@ class Peer:
         if number != serial:
             raise self._end("an answer to another question")
         return reply
+
+    def check_alive(self) -> None:
+        """Raises :class:`Gone` where the other side has ended, or has said what nobody asked for."""
+        if self.gone:
+            raise Gone(self.gone)
+        try:
+            waiting = self.channel.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        except ConnectionResetError:
+            waiting = b""
+        raise self._end("an answer without a question" if waiting else "it has ended")
 
     def next_question(self) -> tuple[int, Reply]:
         """The number and content of a question, where nothing but a question may come."""

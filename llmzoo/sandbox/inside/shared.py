@@ -8,11 +8,13 @@ fail are run beside those that should pass; objects of the program do not decide
 from __future__ import annotations
 
 import ast
+import importlib
 import sys
 from types import ModuleType
 from typing import Any
 
-from . import candidate, names
+from . import candidate
+from . import names as origins
 from .cases import Cases, run_cases
 from .channel import Channel
 from .honest import HONEST, HonestComparisons, honest
@@ -47,6 +49,7 @@ def judge_shared(
     result: dict[str, Any] = {"cases": [], "calls": 0, "error": None, "shared_needed": None}
     cases: Cases | None = None
     try:
+        importlib.import_module(".unittests", __package__)  # before the program can
         changed = arm(sys.modules[name] for name in _to_watch())
         module = candidate.load(source, prelude=prelude)
         trouble = changed()
@@ -70,36 +73,46 @@ def judge_shared(
 def _to_watch() -> list[str]:
     here = __name__.rpartition(".")[0]
     judging = [name for name in sys.modules if name.startswith(f"{here}.")]
-    __import__("unittest")
     return [*judging, *(name for name in _JUDGING if name in sys.modules)]
 
 
 def _run(
     cases: Cases, program: ModuleType, entry_point: str | None, prelude: str, result: dict[str, Any]
 ) -> str:
-    found = names.uses(cases.tree)
+    found = origins.uses(cases.tree, cases.nodes)
     cases.tree = ast.fix_missing_locations(HonestComparisons().visit(cases.tree))
     module = ModuleType(MODULE)
     sys.modules[MODULE] = module
-    own = vars(module)
+    names = vars(module)
     if prelude:
-        exec(compile(prelude, "<prelude>", "exec", dont_inherit=True), own)
-    for name, value in vars(program).items():
-        known = names.standard(name, found) if name in found.wanted else None
-        replaces = name == entry_point or name in names.called_builtins(cases.tree, found)
-        if name.startswith("__") or (names.is_builtin(name) and not replaces):
-            continue
-        if known is None or replaces:
-            own.setdefault(name, value)
-            if replaces:
-                own[name] = value
-        else:
-            own[name] = known
-    own.update({here: vars(program).get(there) for here, there in found.imported.items()})
-    own.update(dict.fromkeys(found.modules, program))
-    own[HONEST] = honest(program.__name__)
+        exec(compile(prelude, "<prelude>", "exec", dont_inherit=True), names)
+    _fill(names, vars(program), cases, found, entry_point)
+    names.update(dict.fromkeys(found.modules, program))
+    names[HONEST] = honest(program.__name__)
     if entry_point is not None and entry_point not in vars(program):
         return f"the program defines no {entry_point!r}"
-    trouble = run_cases(cases, own, own.get(entry_point or ""))
-    result["calls"] = len(cases.cases)  # calls are not counted here: there is no wall to cross
+    trouble = run_cases(cases, names, names.get(entry_point or ""))
+    result["calls"] = len(cases.cases)  # there is no wall to cross, and nobody to count
     return trouble or ("" if cases.cases else "the tests contain no test")
+
+
+def _fill(
+    names: dict[str, Any],
+    program: dict[str, Any],
+    cases: Cases,
+    found: origins.Uses,
+    entry_point: str | None,
+) -> None:
+    """Give the tests what they use: see :mod:`names` for what comes from where."""
+    programs = {*origins.called_builtins(cases.nodes, found), entry_point}
+    for name, value in program.items():
+        if name in programs or not (
+            name in names or name.startswith("__") or origins.is_builtin(name)
+        ):
+            names[name] = value
+    for name in found.wanted - programs:
+        if not origins.is_builtin(name) and (known := origins.standard(name, found)) is not None:
+            names[name] = known
+    for here, there in found.imported.items():
+        if there in program:
+            names[here] = program[there]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Sequence
 
 # what tests change or look at that is one per interpreter
 _MODULES = {
@@ -31,14 +32,14 @@ _METHODS = {
 _PATCHABLE = ("builtins.input", "builtins.print", "sys.stdout", "sys.stdin", "sys.stderr")
 
 
-def why_shared(tree: ast.Module, programs: set[str]) -> str | None:
-    """Why these tests need the program in their own interpreter, or None.
+def why_shared(nodes: Sequence[ast.AST], programs: set[str]) -> str | None:
+    """Why tests of these nodes need the program in their own interpreter, or None.
 
     ``programs``: the names that come from the program.
     """
     modules: set[str] = set()
-    stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and type(n.ctx) is ast.Store}
-    for node in ast.walk(tree):
+    stored = {n.id for n in nodes if isinstance(n, ast.Name) and type(n.ctx) is ast.Store}
+    for node in nodes:
         if isinstance(node, ast.Import):
             modules.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:

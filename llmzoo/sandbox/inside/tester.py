@@ -7,6 +7,7 @@ reached and passed, at least one call made to the program, the program alive at 
 
 from __future__ import annotations
 
+import importlib
 import sys
 from types import ModuleType
 from typing import Any
@@ -22,6 +23,7 @@ from .texts import in_words
 from .values import NotData
 
 MODULE = "judged_tests"
+_SHOWN = 500  # characters of why a case did not pass
 Result = dict[str, Any]
 
 
@@ -37,8 +39,8 @@ def judge(
     cases: Cases | None = None
     try:
         cases = Cases(tests)
-        found = origins.uses(cases.tree)
-        result["shared_needed"] = why_shared(cases.tree, found.wanted)
+        found = origins.uses(cases.tree, cases.nodes)
+        result["shared_needed"] = why_shared(cases.nodes, found.wanted)
         if result["shared_needed"] is None:
             session = Session(candidate, MODULE, expects_exit="SystemExit" in found.wanted)
             result["error"] = _run(session, cases, found, entry_point, prelude) or None
@@ -51,7 +53,7 @@ def judge(
 
 def outcomes(cases: Cases | None) -> list[list[Any]]:
     """Name, whether it passed, and why not, of each case."""
-    return [[c.name, c.passed, c.error or ""] for c in cases.cases] if cases else []
+    return [[c.name, c.passed, (c.error or "")[:_SHOWN]] for c in cases.cases] if cases else []
 
 
 def _run(
@@ -79,7 +81,7 @@ def _run(
         if ".seed(" in cases.text:
             _share_seeds(session)
         trouble = run_cases(cases, names, names.get(entry_point or ""))
-        session.ask("names")  # is it alive, and does it still answer what it is asked?
+        session.check_alive()
     except Gone as gone:
         return f"the program did not come to the end of the tests: {gone}"
     if not cases.cases:
@@ -97,7 +99,7 @@ def _fill(
     entry_point: str | None,
 ) -> None:
     """Give the tests what they use: see :mod:`names` for what comes from where."""
-    programs = origins.called_builtins(cases.tree, found) | set(found.imported.values())
+    programs = origins.called_builtins(cases.nodes, found) | set(found.imported.values())
     if entry_point is not None:
         programs.add(entry_point)
         names.pop(entry_point, None)
@@ -152,8 +154,8 @@ def _failure(loaded: Any) -> str:
 def _share_seeds(session: Session) -> None:
     """Let a seed that the tests set be the program's as well, as in one interpreter."""
     for name in ("random", "numpy.random"):
-        if name in sys.modules:
-            module: Any = sys.modules[name]
+        if name == "random" or name in sys.modules:
+            module: Any = importlib.import_module(name)
             module.seed = _Seed(session, name, module.seed)
 
 

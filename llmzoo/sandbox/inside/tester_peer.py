@@ -1,21 +1,14 @@
-"""The tester's side of separate judging: proxies for what the program sends, answers to callbacks.
-
-The program may call what the tests passed to it, and nothing else: a function can be called, an
-iterator advanced, and of an object of the tests' own classes, a text stream or a mock the public
-attributes can be read. No module, frame or code object ever crosses, so that nothing leads from a
-callback to what the tests expect.
-"""
+"""The tester's side of separate judging: makes proxies of what the program sends, and raises in the
+tests what the program has raised."""
 
 from __future__ import annotations
 
-import builtins
-import sys
 import weakref
 from collections import deque
 from typing import Any
 
 from .channel import Channel
-from .lending import known_place, may_read, use
+from .lending import Lending
 from .mirror_classes import mirror, nearest
 from .names import library_object
 from .peer import CALLABLE, LIBRARY, Gone, Peer, Reply
@@ -32,36 +25,36 @@ class _Handle:
         self.handle = handle
 
 
+_LOOKING = ("len", "iter", "next")  # what asks without changing anything
+
+
 class Session(Peer):
     """``tests``: name of the module in which the tests run. ``expects_exit``: they name SystemExit,
     and so may see one. ``calls``: calls made to the program."""
 
     def __init__(self, channel: Channel, tests: str, *, expects_exit: bool = False):
         super().__init__(channel, 0)
-        self.tests = tests
         self.expects_exit = expects_exit
         self.calls = 0
+        self.changes = 0  # questions asked that may have changed an object of the program
         self.dropped: list[int] = []
         self._proxies: weakref.WeakValueDictionary[int, Proxy] = weakref.WeakValueDictionary()
-        self._lasting: dict[
-            int, Any
-        ] = {}  # classes and holders, which cannot be referred to weakly
-        self._lent: dict[int, tuple[Any, str]] = {}  # what the program may use, and how
-        self._numbers: dict[int, int] = {}
+        self._lasting: dict[int, Any] = {}  # classes, and holders, which take no weak reference
+        self._lending = Lending(tests)
         self._raised: deque[BaseException] = deque(maxlen=16)
         self._failed_inside: AssertionError | None = None
-        self._streams = sys.stdin, sys.stdout
-        self._input = builtins.input
 
     def result(self, word: str, *operands: Any, text: str = "", names: Any = ()) -> Any:
         """Ask for one value; raise what the program raised."""
         outermost = self._depth == 0
+        if word != "get" and text not in _LOOKING:
+            self.changes += 1
         try:
             reply = self.ask(word, *operands, text=text, names=names)
         except NotData as error:
             raise TypeError(f"cannot be passed to the program: {error}") from None
         if reply.word != "unsendable":
-            self._printed(reply.text)
+            self._lending.printed(reply.text)
         if outermost and self._failed_inside is not None:
             # a failed assertion of a callback, which the program may have silenced
             failed, self._failed_inside = self._failed_inside, None
@@ -103,7 +96,7 @@ class Session(Peer):
 
     def perform(self, word: str, text: str, operands: list[Any], names: list[str]) -> Reply:
         try:
-            return Reply("value", [self._perform(word, text, operands, names)])
+            return Reply("value", [self._lending.serve(word, text, operands, names)])
         except StopIteration:
             return Reply("stop")
         except BaseException as error:
@@ -113,55 +106,12 @@ class Session(Peer):
                 self._failed_inside = error
             return _told(error)
 
-    def _perform(self, word: str, text: str, operands: list[Any], names: list[str]) -> Any:
-        if word == "printed":
-            self._printed(text)
-            return None
-        if word == "readline":
-            return "" if sys.stdin is self._streams[0] else sys.stdin.readline()
-        if word == "input":
-            return self._ask_for_input(*operands)
-        values = operands[: len(operands) - len(names)]
-        settings = dict(zip(names, operands[len(values) :], strict=True))
-        if word == "print":
-            return builtins.print(*values, **settings)
-        lent, how = self._lent.get(self._numbers.get(id(values[0]), -1), (None, ""))
-        if lent is None:
-            raise TypeError("not an object that the tests have passed")
-        if word == "invoke" and how in ("call", "mock"):
-            return lent(*values[1:], **settings)
-        if word == "advance" and how in ("iterate", "read"):
-            return next(lent)
-        if word == "read" and how in ("read", "mock") and may_read(lent, text):
-            return getattr(lent, text)
-        raise AttributeError(text)
-
-    def _ask_for_input(self, prompt: Any) -> str:
-        if builtins.input is not self._input:
-            return builtins.input(prompt)
-        self._printed(str(prompt))
-        line = "" if sys.stdin is self._streams[0] else sys.stdin.readline()
-        if not line:
-            raise EOFError("EOF when reading a line")
-        return line.removesuffix("\n")
-
-    def _printed(self, text: str) -> None:
-        if text and sys.stdout is not self._streams[1]:  # else no test is listening
-            sys.stdout.write(text)
-
     def encode_object(self, value: Any) -> list[Any] | None:
         if type(value) is _Handle:
             return ["yours", value.handle]
         if is_remote(value):
             return ["yours", state_of(value).handle]
-        if known := known_place(value, self.tests):
-            return ["known", *known]
-        how = use(value, self.tests)
-        if how is None:
-            return None
-        number = self._numbers.setdefault(id(value), len(self._numbers))
-        self._lent[number] = (value, how)
-        return ["mine", number, how]
+        return self._lending.reference(value)
 
     def decode_object(self, tagged: list[Any]) -> Any:
         tag, *numbers = tagged
@@ -169,8 +119,8 @@ class Session(Peer):
             raise LookupError(tag)
         if not all(type(number) is int for number in numbers):
             raise NotData("a reference that is no number")
-        if tag == "yours" and len(numbers) == 1 and numbers[0] in self._lent:
-            return self._lent[numbers[0]][0]
+        if tag == "yours" and len(numbers) == 1:
+            return self._lending.lent(numbers[0])
         if tag == "object" and len(numbers) == 2:
             return self._object(*numbers)
         if tag == "holder" and len(numbers) == 2:

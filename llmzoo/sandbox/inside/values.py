@@ -20,6 +20,9 @@ MAX_CHARS = 8_000_000  # of the text of one value
 _DECIMAL_DIGITS = 4_000  # Python refuses to read or write longer integers in decimal
 _COLLIDING = 64  # so many keys of one table may share a hash; more would make reading quadratic
 
+# what is packed is a tree: nothing in it contains itself
+_ENCODER = json.JSONEncoder(separators=(",", ":"), check_circular=False)
+
 Extend = Callable[[Any], list[Any] | None]
 
 
@@ -33,7 +36,7 @@ def dumps(value: Any, extend: Extend | None = None) -> str:
     ``extend`` may give a tagged list for an object that is not plain data, or None. Raises
     :class:`NotData` for any other object, a cycle, more than 100 levels or 8,000,000 characters.
     """
-    text = json.dumps(_pack(value, MAX_DEPTH, extend), separators=(",", ":"))
+    text = _ENCODER.encode(_pack(value, MAX_DEPTH, extend))
     if len(text) > MAX_CHARS:
         raise NotData(f"a value of {len(text)} characters; at most {MAX_CHARS} cross")
     return text

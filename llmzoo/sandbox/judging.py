@@ -6,6 +6,7 @@ assert-based tests run in a process of their own.
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any, Protocol
 
 from llmzoo.sandbox import literal_asserts
 from llmzoo.sandbox.compare import same, same_output
-from llmzoo.sandbox.inside.channel import Closed
+from llmzoo.sandbox.inside.channel import Channel, Closed
 from llmzoo.sandbox.inside.values import NotData
 from llmzoo.sandbox.results import DEFAULT_LIMITS, CaseResult, Isolation, Limits, Verdict
 from llmzoo.sandbox.running import Job, ending, run
@@ -23,6 +24,7 @@ from llmzoo.sandbox.worker import Broken, Worker
 _SHOWN = 400  # characters of a value or a message in a verdict
 _MAX_TIMEOUTS = 2  # runs of one program that may use up their time before the rest is given up
 _NOT_REACHED = "not reached"
+_UNSENDABLE = "not plain data"
 _FOUND_STATUSES = {"MemoryError": "memory", "PermissionError": "blocked"}
 
 
@@ -141,44 +143,101 @@ class Tests:
                 )
                 for case in cases
             ]
-            return _judge_calls(worker, self.code, self.prelude, asked, self.limits)
-        verdict, needs_shared = self._by_tester(worker, "separate")
-        if needs_shared:
-            verdict, _ = self._by_tester(worker, "shared")
-        return verdict
+            verdict = _judge_calls(worker, self.code, self.prelude, asked, self.limits)
+            if not any(case.error.startswith(_UNSENDABLE) for case in verdict.cases):
+                return verdict
+            # a value that is no plain data may still be what the tests ask for, such as a range
+        verdict, needs_shared = self._separately(worker)
+        return self._together(worker) if needs_shared else verdict
 
-    def _by_tester(self, worker: Worker, isolation: Isolation) -> tuple[Verdict, bool]:
+    def _separately(self, worker: Worker) -> tuple[Verdict, bool]:
         """The verdict, and whether these tests need one interpreter for program and tests."""
         started = time.monotonic()
         program = {"source": self.code, "prelude": self.prelude}
         tests = {"tests": self.tests, "entry_point": self.entry_point, "prelude": self.prelude}
-        given = [program, tests] if isolation == "separate" else [{**program, **tests}]
-        with Job(worker, isolation, self.limits, *given) as job:
-            try:
-                kind, found = job.channel.receive()
-                if kind != "result":
-                    raise NotData(f"an answer of kind {kind!r}")
-                report = job.wait()
-            except (Closed, NotData, ValueError, TypeError):
-                report = job.end()
-                found = {"cases": [], "error": "the tests did not come to their end"}
-            except TimeoutError as error:
-                raise Broken("the tester does not answer") from error
-            stderr, _ = job.streams.read(2, self.limits.output_kb)
-        results = [
-            CaseResult(passed=bool(passed), name=name[:_SHOWN], error=error[:_SHOWN])
-            for name, passed, error in found["cases"]
-        ]
+        with Job(worker, "separate", self.limits, program, tests) as job:
+            found = _hear(job)
+            verdict = self._verdict(job, started, found, "separate")
+        return verdict, found.shared_needed
+
+    def _together(self, worker: Worker) -> Verdict:
+        """In one interpreter. The tests come once the program has loaded; the number that a result
+        must carry comes once they have ended, so that no result can be sent before."""
+        started = time.monotonic()
+        nonce = secrets.randbits(62)
+        given = {"source": self.code, "prelude": self.prelude, "entry_point": self.entry_point}
+
+        def tell(channel: Channel) -> None:
+            channel.send(["tests", self.tests])
+            channel.send(["nonce", nonce])
+
+        with Job(worker, "shared", self.limits, given) as job:
+            found = _hear(job, tell)
+            if not found.error and found.nonce != nonce:
+                found = _Heard(error="a result that the tests did not send")
+            return self._verdict(job, started, found, "shared")
+
+    def _verdict(self, job: Job, started: float, found: _Heard, isolation: Isolation) -> Verdict:
+        """A pass: the tester came to its own end, and every test was reached, ran and passed."""
+        report = job.wait() if found.complete else job.end()
+        stderr, _ = job.streams.read(2, self.limits.output_kb)
         status = ending(report, self.limits)
-        trouble = found.get("error") or ""
         if status == "passed":
-            # a pass: the tester came to its own end, and every test was reached, ran and passed
-            if trouble or not results or not found.get("calls", 0):
-                status = "error" if not any(r.passed for r in results) else "failed"
-            elif not all(r.passed for r in results):
-                status = _of_errors([r.error for r in results])
-        verdict = _verdict(worker, started, status, results, isolation, trouble or stderr[-_SHOWN:])
-        return verdict, bool(found.get("shared_needed"))
+            if found.error or not found.cases or not found.calls:
+                status = "error" if not any(c.passed for c in found.cases) else "failed"
+            elif not all(c.passed for c in found.cases):
+                status = _of_errors([c.error for c in found.cases])
+        trouble = found.error or stderr[-_SHOWN:]
+        return _verdict(job.worker, started, status, found.cases, isolation, trouble)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Heard:
+    """What a tester said in the end. ``complete``: it said so, and ends by itself."""
+
+    cases: tuple[CaseResult, ...] = ()
+    calls: int = 0
+    error: str = ""
+    shared_needed: bool = False
+    nonce: int | None = None
+    complete: bool = False
+
+
+def _hear(job: Job, tell: Callable[[Channel], None] | None = None) -> _Heard:
+    """The result that comes over a job's channel; ``tell`` is called where "loaded" comes first."""
+    try:
+        said = job.channel.receive()
+        if tell is not None and said == ["loaded"]:
+            tell(job.channel)
+            said = job.channel.receive()
+        return _heard(said)
+    except (Closed, NotData) as error:
+        return _Heard(error=str(error) or "the tests did not come to their end")
+    except TimeoutError as error:
+        raise Broken("the tester does not answer") from error
+
+
+def _heard(said: Any) -> _Heard:
+    """A result read with suspicion: where program and tests share an interpreter, either wrote it."""
+    try:
+        kind, result = said
+        if kind != "result":
+            raise ValueError(kind)
+        cases = tuple(
+            CaseResult(passed=passed is True, name=name[:_SHOWN], error=error[:_SHOWN])
+            for name, passed, error in result["cases"]
+        )
+        nonce = result.get("nonce")
+        return _Heard(
+            cases=cases,
+            calls=int(result["calls"]),
+            error=(result["error"] or "")[:_SHOWN],
+            shared_needed=bool(result["shared_needed"]),
+            nonce=nonce if isinstance(nonce, int) else None,
+            complete=True,
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+        raise NotData("a result in another form than one") from None
 
 
 def job(given: Judged | Mapping[str, Any]) -> Judged:
@@ -250,8 +309,11 @@ def _result(asked: _Asked, answer: Any) -> CaseResult:
             got=_shown(answer[1]),
             error="" if right else "wrong value",
         )
-    if isinstance(answer, list) and answer and answer[0] in ("raised", "unsendable"):
+    if isinstance(answer, list) and answer and answer[0] == "raised":
         return CaseResult(passed=False, name=asked.name, error=_text(answer, 1))
+    if isinstance(answer, list) and answer and answer[0] == "unsendable":
+        error = f"{_UNSENDABLE}: {_text(answer, 1)}"
+        return CaseResult(passed=False, name=asked.name, error=error)
     return CaseResult(passed=False, name=asked.name, error="no answer in the form of one")
 
 

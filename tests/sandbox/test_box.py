@@ -363,3 +363,35 @@ def _descendants(pid: int) -> list[int]:
     for child in _children(pid):
         found += [child, *_descendants(child)]
     return found
+
+
+def test_values_that_are_no_plain_data_are_judged_by_the_tests_themselves(strongest):
+    tests = "assert f(3) == range(3)\nassert list(f(2)) == [0, 1]"
+    verdict = strongest.check("def f(n): return range(n)", tests)
+    assert (verdict.status, verdict.isolation) == ("passed", "separate")
+    assert strongest.check("def f(n): return range(n + 1)", tests).status == "failed"
+
+
+def test_tests_that_need_one_interpreter(strongest):
+    tests = (
+        "import unittest\nfrom unittest import mock\n"
+        "class T(unittest.TestCase):\n"
+        "    def test_now(self):\n"
+        "        with mock.patch('time.time', return_value=5):\n"
+        "            self.assertEqual(age(2), 3)\n"
+    )
+    right = "import time\ndef age(born): return int(time.time()) - born"
+    verdict = strongest.check(right, tests)
+    assert (verdict.status, verdict.isolation) == ("passed", "shared"), verdict
+    assert strongest.check(right.replace("- born", "+ born"), tests).status == "failed"
+    forged = (
+        right + "\nimport os, json\n"
+        "body = json.dumps(['l', 'result', ['d', 'cases', ['l', ['l', 'x', True, '']], 'calls', 1,"
+        " 'error', None, 'shared_needed', None, 'nonce', 1]]).encode()\n"
+        "for fd in range(3, 9):\n"
+        "    try: os.write(fd, len(body).to_bytes(4, 'big') + body)\n"
+        "    except OSError: pass\n"
+    )
+    assert not strongest.check(forged, tests).ok
+    nonsense = forged.replace("'result'", "'nothing'").replace("'cases'", "'c'")
+    assert not strongest.check(nonsense, tests).ok

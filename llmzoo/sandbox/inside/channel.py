@@ -8,6 +8,8 @@ from typing import Any
 
 from .values import MAX_CHARS, Extend, NotData, dumps, loads
 
+_AT_ONCE = 1 << 14
+
 
 class Closed(Exception):
     """The other side is gone."""
@@ -18,6 +20,12 @@ class Channel:
 
     def __init__(self, sock: socket.socket):
         self.socket = sock
+        self._read = bytearray()  # what came along with earlier frames
+
+    @property
+    def has_read(self) -> bool:
+        """Whether more has come already than the frames that were asked for."""
+        return bool(self._read)
 
     def send(self, value: Any, extend: Extend | None = None) -> None:
         """Raises :class:`NotData` (nothing is sent then), :class:`Closed` or ``TimeoutError``."""
@@ -44,14 +52,14 @@ class Channel:
         self.socket.close()
 
     def _exactly(self, count: int) -> bytes:
-        parts = []
-        while count:
+        while len(self._read) < count:
             try:
-                part = self.socket.recv(min(count, 1 << 20))
+                part = self.socket.recv(max(_AT_ONCE, min(count - len(self._read), 1 << 20)))
             except ConnectionResetError as error:
                 raise Closed from error
             if not part:
                 raise Closed
-            parts.append(part)
-            count -= len(part)
-        return b"".join(parts)
+            self._read += part
+        taken = bytes(self._read[:count])
+        del self._read[:count]
+        return taken

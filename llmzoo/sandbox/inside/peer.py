@@ -127,6 +127,8 @@ class Peer:
         """Raises :class:`Gone` where the other side has ended, or has said what nobody asked for."""
         if self.gone:
             raise Gone(self.gone)
+        if self.channel.has_read:
+            raise self._end("an answer without a question")
         try:
             waiting = self.channel.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:

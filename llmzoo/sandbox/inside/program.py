@@ -22,7 +22,9 @@ def run(source: str) -> int:
     module = ModuleType("__main__")
     sys.modules["__main__"] = module
     sys.argv = ["program.py"]
-    ending = _execute(lambda: exec(compile(source, FILENAME, "exec"), module.__dict__))
+    ending = _execute(
+        lambda: exec(compile(source, FILENAME, "exec", dont_inherit=True), module.__dict__)
+    )
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -87,9 +89,13 @@ def _prompt(code: str, names: dict[str, Any]) -> None:
     tree = ast.parse(code, FILENAME)
     last = tree.body[-1] if tree.body else None
     if not isinstance(last, ast.Expr):
-        exec(compile(tree, FILENAME, "exec"), names)
+        exec(_compiled(tree, "exec"), names)
     else:
-        exec(compile(ast.Module(tree.body[:-1], []), FILENAME, "exec"), names)
-        value = eval(compile(ast.Expression(last.value), FILENAME, "eval"), names)
+        exec(_compiled(ast.Module(tree.body[:-1], []), "exec"), names)
+        value = eval(_compiled(ast.Expression(last.value), "eval"), names)
         if value is not None:
             print(repr(value))
+
+
+def _compiled(tree: ast.AST, mode: str) -> Any:
+    return compile(tree, FILENAME, mode, dont_inherit=True)  # type: ignore[call-overload]

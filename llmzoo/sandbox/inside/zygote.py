@@ -35,7 +35,9 @@ _OTHER_THREADS = 512
 _FIRST_PRIVATE_USER = 1_879_048_192  # far above what machines hand out
 _SOURCES = 3  # the first descriptor of a child after the three standard ones
 _LOOK_EVERY_S = 0.01  # how often a scratch folder without a size of its own is measured
-_ASK_EVERY_S = 0.005  # how often a child is asked after, where it cannot be waited for by descriptor
+_ASK_EVERY_S = (
+    0.005  # how often a child is asked after, where it cannot be waited for by descriptor
+)
 
 
 def main(control: int) -> None:
@@ -341,9 +343,8 @@ def _play_test(job: dict[str, Any]) -> None:
 
 def _play_shared(job: dict[str, Any]) -> None:
     given = _source()
-    shared.judge_shared(
-        _channel(4), given["source"], given["tests"], given["entry_point"], given["prelude"]
-    )
+    # the tests come over the channel, once the program has loaded
+    shared.judge_shared(_channel(4), given["source"], None, given["entry_point"], given["prelude"])
 
 
 def _play_session(job: dict[str, Any]) -> None:

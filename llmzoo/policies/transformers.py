@@ -15,7 +15,9 @@ from transformers import (
     AutoTokenizer,
     PreTrainedModel,
     PreTrainedTokenizerBase,
+    PreTrainedTokenizerFast,
 )
+from transformers.models.auto.tokenization_auto import get_tokenizer_config
 from transformers.utils import logging
 
 from llmzoo.policies.base import TINY, Request, answer_limit
@@ -86,7 +88,7 @@ class TransformersPolicy:
             options.setdefault("sampling", Sampling(max_new_tokens=answer_limit(name)))
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         with no_bars():
-            tokenizer = AutoTokenizer.from_pretrained(folder)
+            tokenizer = _load_tokenizer(folder)
             model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
         return cls(model.to(device), tokenizer, name=name, **options)
 
@@ -218,6 +220,18 @@ def no_bars() -> Iterator[None]:
     finally:
         if shown:
             logging.enable_progress_bar()
+
+
+def _load_tokenizer(name: str) -> PreTrainedTokenizerBase:
+    """The tokenizer that was saved with a model.
+
+    ``AutoTokenizer`` goes by the model's architecture: a Qwen2 model with a tokenizer of its own
+    would get Qwen2's rules for cutting text, and special tokens that its embedding lacks.
+    """
+    saved = get_tokenizer_config(name).get("tokenizer_class")
+    if saved in ("PreTrainedTokenizerFast", PreTrainedTokenizerFast.__name__):
+        return PreTrainedTokenizerFast.from_pretrained(name)
+    return AutoTokenizer.from_pretrained(name)
 
 
 def _eos_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:

@@ -31,7 +31,7 @@ def test_transcript(id, monkeypatch):
     kwargs = {"source": "sample"} if id == "classeval_v0" else {}
     env = llmzoo.make(id, split="test", max_turns=2, **kwargs)
     env.reset(options={"task": 0})
-    first, last = env.possible_agents
+    last = env.possible_agents[-1]
     entry = re.search(r"Write the function (\w+)", env.observe(last))
     wrong = WRONG[id].replace("{name}", entry[1] if entry else "")
     answers = [wrong, NONSENSE] if id == "bug_fix_v0" else [NONSENSE, wrong]

@@ -216,7 +216,7 @@ class Sandbox:
             with self._lock:
                 idle = self._idle[preload]
                 worker = idle.pop() if idle else None
-            if worker is None or worker.alive:
+            if worker is None or worker.ready():
                 return worker
             worker.close()
 

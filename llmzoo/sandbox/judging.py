@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from llmzoo.sandbox import literal_asserts
 from llmzoo.sandbox.compare import same, same_output
-from llmzoo.sandbox.inside.channel import Channel, Closed
+from llmzoo.sandbox.inside.channel import Channel, Closed, frame
 from llmzoo.sandbox.inside.values import NotData
 from llmzoo.sandbox.results import DEFAULT_LIMITS, CaseResult, Isolation, Limits, Verdict
 from llmzoo.sandbox.running import Job, ending, run
@@ -24,6 +24,7 @@ from llmzoo.sandbox.worker import Broken, Worker
 _SHOWN = 400  # characters of a value or a message in a verdict
 _MAX_TIMEOUTS = 2  # runs of one program that may use up their time before the rest is given up
 _NOT_REACHED = "not reached"
+_FITS_A_PIPE = 1 << 15  # bytes
 _UNSENDABLE = "not plain data"
 _FOUND_STATUSES = {"MemoryError": "memory", "PermissionError": "blocked"}
 
@@ -270,11 +271,19 @@ def _judge_calls(
     results: list[CaseResult] = []
     with Job(worker, "data", limits, {"source": code, "prelude": prelude}) as job:
         failure = ""
+        questions = [
+            frame(["call", one.function, tuple(one.args), dict(one.kwargs)]) for one in asked
+        ]
+        # few and short ones are all asked at once: what lies in the pipe blocks nobody
+        at_once = sum(map(len, questions)) <= _FITS_A_PIPE
         try:
+            if at_once:
+                job.channel.send_frames(b"".join(questions))
             loaded = job.channel.receive()
             if loaded == ["loaded"]:
-                for one in asked:
-                    job.channel.send(["call", one.function, tuple(one.args), dict(one.kwargs)])
+                for one, question in zip(asked, questions, strict=True):
+                    if not at_once:
+                        job.channel.send_frames(question)
                     results.append(_result(one, job.channel.receive()))
             else:
                 failure = _text(loaded, 1)
@@ -282,16 +291,14 @@ def _judge_calls(
             failure = "the program ended" if isinstance(error, Closed) else f"no answer: {error}"
         except TimeoutError as error:
             raise Broken("the program's process does not answer") from error
-        # without answers it has ended by itself, or its channel makes it end
-        complete = len(results) == len(asked)
-        report = job.end() if complete else job.hang_up()
+        if asked and len(results) == len(asked):
+            job.leave()
+            status = _of_errors([r.error for r in results])
+        else:  # it has ended by itself, or its channel makes it end
+            status = ending(job.hang_up(), limits)
+            if status == "passed":
+                status = _FOUND_STATUSES.get(failure.partition(":")[0], "error")
         stderr, _ = job.streams.read(2, limits.output_kb)
-    if complete and asked:
-        status = _of_errors([r.error for r in results])
-    else:
-        status = ending(report, limits)
-        if status == "passed":
-            status = _FOUND_STATUSES.get(failure.partition(":")[0], "error")
     results += [
         CaseResult(passed=False, name=one.name, error=failure or _NOT_REACHED)
         for one in asked[len(results) :]

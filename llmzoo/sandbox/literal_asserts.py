@@ -14,6 +14,7 @@ import operator
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from llmzoo.sandbox.inside.names import is_builtin
@@ -60,7 +61,8 @@ class CallCase:
     steps: tuple[Callable[[Any], Any], ...] = ()
 
 
-def as_calls(tests: str, entry_point: str | None) -> list[CallCase] | None:
+@lru_cache(maxsize=1024)  # the K programs of a group share their tests
+def as_calls(tests: str, entry_point: str | None) -> tuple[CallCase, ...] | None:
     """The calls of a text whose tests are all calls of one function each with literals, else None.
 
     The tests stand in the text itself or in ``check(candidate)``, where ``candidate`` is
@@ -69,7 +71,7 @@ def as_calls(tests: str, entry_point: str | None) -> list[CallCase] | None:
     try:
         tree = ast.parse(tests)
         reader = _Reader(tests, tree, entry_point)
-        return reader.cases() or None
+        return tuple(reader.cases()) or None
     except (Unreadable, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

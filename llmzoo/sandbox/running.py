@@ -93,6 +93,10 @@ class Job(AbstractContextManager["Job"]):
         self.worker.stop()
         return self.wait()
 
+    def leave(self) -> None:
+        """Stop the children and do not wait until they have ended."""
+        self.worker.dismiss()
+
     def hang_up(self) -> JobReport:
         """Close the channel and see how the children end, or had ended."""
         self.channel.close()

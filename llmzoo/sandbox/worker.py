@@ -84,6 +84,7 @@ class Worker:
     def __init__(self, level: int, preload: Sequence[str], *, processes: bool):
         self.level = level
         self.healthy = True  # may take another job
+        self._owes_report = False
         self._pid = os.getpid()
         self._folder = Path(tempfile.mkdtemp(prefix=f"llmzoo-sandbox-{os.getpid()}-"))
         self._process: subprocess.Popen[bytes] | None = None
@@ -119,15 +120,21 @@ class Worker:
             self.close()
             raise
 
-    @property
-    def alive(self) -> bool:
-        """Whether the zygote of an idle worker is still there: it says nothing until asked."""
+    def ready(self) -> bool:
+        """Whether an idle worker may take a job: its zygote lives, and has seen off the last one."""
+        try:
+            self._settle()
+        except Broken:
+            return False
+        if not self.healthy:
+            return False
         poll = select.poll()
-        poll.register(self._control, select.POLLIN)
+        poll.register(self._control, select.POLLIN)  # it says nothing until asked
         return not poll.poll(0)
 
     def start(self, kind: str, limits: Limits, fds: Sequence[int]) -> None:
         """Begin a job of the zygote's ``kind``; ``fds`` become the child's, in order from 0."""
+        self._settle()
         self.healthy = False
         job = {
             "kind": kind,
@@ -146,6 +153,18 @@ class Worker:
         """End the job that runs; its report still comes."""
         with contextlib.suppress(OSError):
             self._control.send(b"stop")
+
+    def dismiss(self) -> None:
+        """End the job that runs and do not wait for its report: the next job will."""
+        self.stop()
+        self._owes_report = True
+        self.healthy = True
+
+    def _settle(self) -> None:
+        """Take the report of a dismissed job, if there is one. Raises :class:`Broken`."""
+        if self._owes_report:
+            self._owes_report = False
+            self.report()
 
     def report(self) -> JobReport:
         """Wait for the job's end. Raises :class:`Broken` where none comes in time."""

@@ -15,6 +15,13 @@ class Closed(Exception):
     """The other side is gone."""
 
 
+def frame(value: Any, extend: Extend | None = None) -> bytes:
+    """The bytes of one frame; raises :class:`NotData`."""
+    # surrogates cannot occur: JSON is written in ASCII
+    body = dumps(value, extend).encode("ascii")
+    return len(body).to_bytes(4, "big") + body
+
+
 class Channel:
     """One end of a socket pair. Not thread-safe; ``receive`` honours the socket's timeout."""
 
@@ -29,10 +36,12 @@ class Channel:
 
     def send(self, value: Any, extend: Extend | None = None) -> None:
         """Raises :class:`NotData` (nothing is sent then), :class:`Closed` or ``TimeoutError``."""
-        # surrogates cannot occur: JSON is written in ASCII
-        body = dumps(value, extend).encode("ascii")
+        self.send_frames(frame(value, extend))
+
+    def send_frames(self, frames: bytes) -> None:
+        """Send what :func:`frame` made, one or several. Raises :class:`Closed` or ``TimeoutError``."""
         try:
-            self.socket.sendall(len(body).to_bytes(4, "big") + body)
+            self.socket.sendall(frames)
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Closed from error
 

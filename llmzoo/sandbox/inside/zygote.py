@@ -10,7 +10,6 @@ from __future__ import annotations
 import array
 import contextlib
 import gc
-import importlib
 import json
 import math
 import os
@@ -23,8 +22,9 @@ import sys
 import time
 from typing import Any
 
-from . import candidate, confine, library, program, shared, tester, unittests  # noqa: F401
-from .channel import Channel
+from . import confine, library, surroundings
+from .plays import PLAYS
+from .program import ENDED, RAISED
 from .seccomp import Filter
 
 _SCRATCH_MB = 16
@@ -33,11 +33,8 @@ _OPEN_FILES = 256
 _THREADS = 64
 _OTHER_THREADS = 512
 _FIRST_PRIVATE_USER = 1_879_048_192  # far above what machines hand out
-_SOURCES = 3  # the first descriptor of a child after the three standard ones
 _LOOK_EVERY_S = 0.01  # how often a scratch folder without a size of its own is measured
-_ASK_EVERY_S = (
-    0.005  # how often a child is asked after, where it cannot be waited for by descriptor
-)
+_ASK_EVERY_S = 0.005  # how often a child is asked after, where no descriptor tells of its end
 
 
 def main(control: int) -> None:
@@ -59,7 +56,7 @@ class _Zygote:
         self.level: int = settings["level"]
         self.processes: bool = settings["processes"]
         self.scratch: str | None = None
-        notes = _preload(settings["preload"])
+        notes = surroundings.preload(settings["preload"])
         if self.level:
             notes |= self._confine(settings)
         sys.path_importer_cache.clear()
@@ -81,23 +78,27 @@ class _Zygote:
             user = _FIRST_PRIVATE_USER + settings["private_user"]
         if self.level >= 3:
             confine.new_namespaces()
-            if not _maps_other_users():
+            if not surroundings.maps_other_users():
                 user = None  # in a user namespace of its own, root is nobody outside it
             visible = [*library.folders(), *readable]
             self.scratch = confine.new_root(
-                folder, _outermost(visible), library.hidden(), _SCRATCH_MB, run_files=self.processes
+                folder,
+                surroundings.outermost(visible),
+                library.hidden(),
+                _SCRATCH_MB,
+                run_files=self.processes,
             )
             self._become_first_process()
         elif self.level == 2:
             self.scratch = folder
-            if user is not None and not _reachable(folder, user):
+            if user is not None and not surroundings.reachable(folder, user):
                 user = None
             if user is not None:
                 os.chown(folder, user, user)
             os.chdir(folder)
         threads = _THREADS
         if user is None and self.level < 3:  # then the user's own threads count too, old and new
-            threads = _threads_of_user() + _OTHER_THREADS
+            threads = surroundings.threads_of_user() + _OTHER_THREADS
         confine.drop_privileges(user)
         confine.lock_down()
         if self.level >= 2:
@@ -253,7 +254,7 @@ class _Zygote:
         try:
             if not os.listdir(self.scratch):
                 return True
-            return _empty(self.scratch)
+            return surroundings.empty(self.scratch)
         except (OSError, RecursionError):
             return False
 
@@ -263,12 +264,13 @@ class _Zygote:
             return child
         try:
             random.seed(0)  # chance falls alike in every run; a fork has drawn a new seed
+            gc.enable()
             self._enter(job, fds)
-            _PLAYS[kind](job)
+            PLAYS[kind](job)
         except BaseException as error:
             os.write(2, f"{type(error).__name__}: {error}"[:500].encode("utf-8", "replace"))
-            os._exit(program.RAISED)
-        os._exit(program.ENDED)
+            os._exit(RAISED)
+        os._exit(ENDED)
 
     def _enter(self, job: dict[str, Any], fds: list[int]) -> None:
         """Become a child's surroundings: its descriptors in order from 0 and no others, its limits,
@@ -303,131 +305,3 @@ def _process_descriptor(child: int) -> int | None:
 
 def _has_ended(child: int) -> bool:
     return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-
-
-def _source() -> dict[str, Any]:
-    """What the host wrote for this child: a JSON object in the first descriptor after the standard ones."""
-    parts = []
-    offset = 0
-    while part := os.pread(_SOURCES, 1 << 20, offset):
-        parts.append(part)
-        offset += len(part)
-    os.close(_SOURCES)
-    return json.loads(b"".join(parts))
-
-
-def _channel(fd: int) -> Channel:
-    return Channel(socket.socket(fileno=fd))
-
-
-def _play_run(job: dict[str, Any]) -> None:
-    ending = program.run(_source()["source"])
-    os._exit(ending)
-
-
-def _play_serve(job: dict[str, Any]) -> None:
-    given = _source()
-    candidate.serve(_channel(4), given["source"], prelude=given["prelude"])
-
-
-def _play_test(job: dict[str, Any]) -> None:
-    given = _source()
-    tester.judge(
-        _channel(4),
-        _channel(5),
-        given["tests"],
-        entry_point=given["entry_point"],
-        prelude=given["prelude"],
-    )
-
-
-def _play_shared(job: dict[str, Any]) -> None:
-    given = _source()
-    # the tests come over the channel, once the program has loaded
-    shared.judge_shared(_channel(4), given["source"], None, given["entry_point"], given["prelude"])
-
-
-def _play_session(job: dict[str, Any]) -> None:
-    program.serve_session(_channel(4))
-
-
-_PLAYS = {
-    "run": _play_run,
-    "data": _play_serve,
-    "serve": _play_serve,
-    "test": _play_test,
-    "shared": _play_shared,
-    "session": _play_session,
-}
-
-
-def _preload(names: list[str]) -> dict[str, Any]:
-    """Import what programs are likely to want; what is not installed is left out and named."""
-    missing = []
-    for name in names:
-        try:
-            importlib.import_module(name)
-        except ImportError:
-            missing.append(name)
-    if "numpy.random" in sys.modules:
-        sys.modules["numpy.random"].seed(0)
-    return {"not_installed": missing} if missing else {}
-
-
-def _maps_other_users() -> bool:
-    """Whether this user namespace knows more users than this one: only then can another be become."""
-    with open("/proc/self/uid_map") as file:
-        lines = file.read().splitlines()
-    return len(lines) > 1 or int(lines[0].split()[2]) > 1
-
-
-def _reachable(folder: str, user: int) -> bool:
-    """Whether ``user`` may read the library and reach ``folder``: not where Python lies in a home."""
-    os.seteuid(user)
-    try:
-        for path in (*library.folders(), os.path.dirname(folder)):
-            os.stat(path)
-        return True
-    except OSError:
-        return False
-    finally:
-        os.seteuid(0)
-
-
-def _threads_of_user() -> int:
-    """How many threads this user runs now: they count against its limit of processes."""
-    total = 0
-    try:
-        for entry in os.scandir("/proc"):
-            if entry.name.isdigit() and entry.stat().st_uid == os.getuid():
-                total += len(os.listdir(f"{entry.path}/task"))
-    except OSError:
-        pass
-    return total
-
-
-def _outermost(paths: list[str]) -> list[str]:
-    """Without paths that lie below others of the list."""
-    kept: list[str] = []
-    for path in sorted(set(paths)):
-        if not any(path.startswith(f"{k}/") for k in kept):
-            kept.append(path)
-    return kept
-
-
-def _empty(folder: str) -> bool:
-    """Remove all that is in a folder, also what was made deep or unreadable on purpose."""
-    for _ in range(2):
-        for path, folders, files in os.walk(folder, topdown=False):
-            for name in files:
-                os.unlink(os.path.join(path, name))
-            for name in folders:
-                inner = os.path.join(path, name)
-                if os.path.islink(inner):
-                    os.unlink(inner)
-                    continue
-                os.chmod(inner, 0o700)
-                os.rmdir(inner)
-        if not os.listdir(folder):
-            return True
-    return False

@@ -5,6 +5,7 @@ What is judged is how the processes talk; a run is killed when its time is up.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -52,11 +53,11 @@ def judge(
     near, far = socket.socketpair()
     children = [
         _fork(
-            [host, far_host, near],
+            [far],
             lambda: candidate.serve(Channel(far), program, prelude=prelude),
         ),
         _fork(
-            [host, far],
+            [far_host, near],
             lambda: tester.judge(
                 *(Channel(far_host), Channel(near), tests),
                 entry_point=entry_point,
@@ -80,20 +81,23 @@ def judge_in_one(
     host, far_host = socket.socketpair()
     given = None if late else tests
     child = _fork(
-        [host],
+        [far_host],
         lambda: shared.judge_shared(Channel(far_host), program, given, entry_point, prelude),
     )
     late_tests = tests if late else None
     return _result(host, [far_host], [child], wall_s, late_tests)
 
 
-def _fork(unused: list[socket.socket], act: Callable[[], None]) -> int:
+def _fork(kept: list[socket.socket], act: Callable[[], None]) -> int:
+    """A child with ``kept`` and nothing else of what this process, which runs all tests, has open."""
     child = os.fork()
     if child:
         return child
     try:
-        for end in unused:
-            end.close()
+        wanted = {end.fileno() for end in kept}
+        for fd in {int(name) for name in os.listdir("/proc/self/fd")} - wanted - {0, 1, 2}:
+            with contextlib.suppress(OSError):
+                os.close(fd)
         null = os.open(os.devnull, os.O_RDWR)
         for fd in range(3):
             os.dup2(null, fd)

@@ -135,6 +135,7 @@ def compare(seconds: float = 2.0, repeats: int = 3) -> list[Row]:
     ours: dict[str, Callable[[Sandbox], bool]] = {
         "calls": lambda box: box.check(PROGRAM, TESTS, entry_point="f").ok,
         "separate": lambda box: box.check(PROGRAM, INDIRECT, entry_point="f").ok,
+        "one_call": lambda box: box.check_calls("def f(x): return x + 1", [("f", (1,), 2)]).ok,
         "stdio": lambda box: box.check_stdio("print(1)", [("", "1")]).ok,
     }
     for _ in range(repeats):

@@ -181,7 +181,8 @@ class Sandbox:
         """
         self._own_process()
         # at level 1 nothing can be imported later
-        light = self.report.level > 1 and suffices(self._light, *sources)
+        # below level 3 some modules, or all, cannot be imported later
+        light = self.report.level > 2 and suffices(self._light, *sources)
         preload = self._light if light else self._preload
         if self._allow_unconfined and self.report.level == 0:
             warnings.warn("running untrusted code without any confinement", stacklevel=4)

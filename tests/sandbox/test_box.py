@@ -14,6 +14,7 @@ import pytest
 
 from llmzoo.errors import SandboxError
 from llmzoo.sandbox import Checker, Limits, Sandbox
+from llmzoo.sandbox.inside.confine import scratch_place
 
 SHORT = Limits(wall_s=0.7, cpu_s=1.0)
 
@@ -90,8 +91,8 @@ def test_chance_is_the_same_in_every_run(strongest):
 
 
 def test_nothing_passes_from_run_to_run(strongest):
-    if strongest.report.level < 2:
-        pytest.skip("level 1 opens no files")
+    if strongest.report.level < 3:
+        pytest.skip("below level 3 folders cannot be listed")
     strongest.run("import math, builtins; math.pi = 3; builtins.print = None; open('x', 'w')")
     found = strongest.run("import math, os; print(math.pi > 3.1, os.listdir('.'))")
     assert found.stdout == "True []\n"
@@ -103,7 +104,7 @@ def test_a_folder_made_to_stay_does_not(strongest):
     code = "import os\nfor i in range(300):\n os.mkdir('d'); os.chdir('d')\nopen('x', 'w')\n"
     strongest.run(code + "os.chmod('.', 0)")
     for _ in range(3):
-        assert strongest.run("import os; print(os.listdir('/tmp'))").stdout == "[]\n"
+        assert strongest.run("import os; print(os.listdir('.'))").stdout == "[]\n"
 
 
 @pytest.mark.parametrize(
@@ -199,6 +200,14 @@ def test_killing_the_zygote_loses_no_verdict():
             verdict = box.check_calls(f"def f(x): return x + {i % 2}", cases)
             killer.join()
             assert verdict.status == ("passed" if i % 2 else "failed"), verdict
+
+
+def test_the_scratch_folder_is_not_put_over_python_itself():
+    """A virtual environment below /tmp made level 3 unavailable."""
+    assert scratch_place(["/usr/lib/python3.11", "/lib/x86_64-linux-gnu"]) == "/tmp"
+    assert scratch_place(["/usr/lib", "/tmp/clone/.venv/lib/python3.11/site-packages/numpy"]) == (
+        "/scratch"
+    )
 
 
 def test_a_full_disk_is_the_programs_own(strongest):

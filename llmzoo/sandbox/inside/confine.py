@@ -11,7 +11,7 @@ import os
 import platform
 import resource
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from .syscalls import NUMBERS
 
@@ -103,11 +103,11 @@ def _read_only(path: str) -> None:
 
 
 def new_root(
-    at: str, visible: Iterable[str], hidden: Iterable[str], scratch_mb: int, *, run_files: bool
+    at: str, visible: Sequence[str], hidden: Iterable[str], scratch_mb: int, *, run_files: bool
 ) -> str:
     """Make ``at`` (an empty folder) the root, holding only ``visible`` paths, read-only, but for
-    ``hidden`` folders below them, five device nodes, and an empty scratch folder ``/tmp`` of
-    ``scratch_mb`` megabytes, which is returned. Needs a mount namespace of one's own."""
+    ``hidden`` folders below them, five device nodes, and an empty scratch folder of ``scratch_mb``
+    megabytes, whose path is returned. Needs a mount namespace of one's own."""
     _mount("", "/", "", _MS_REC | _MS_PRIVATE)
     _mount("tmpfs", at, "tmpfs", _MS_NOSUID, "size=1m,nr_inodes=4096,mode=755")
     for path in visible:
@@ -128,10 +128,11 @@ def new_root(
         with open(f"{at}/dev/{name}", "x"):
             pass
         _mount(f"/dev/{name}", f"{at}/dev/{name}", "", _MS_BIND)
-    os.mkdir(f"{at}/tmp")
+    scratch = scratch_place(visible)
+    os.mkdir(at + scratch)
     no_exec = 0 if run_files else _MS_NOEXEC
     _mount(
-        "tmpfs", f"{at}/tmp", "tmpfs", _MS_NOSUID | _MS_NODEV | no_exec,
+        "tmpfs", at + scratch, "tmpfs", _MS_NOSUID | _MS_NODEV | no_exec,
         f"size={scratch_mb}m,nr_inodes=4096,mode=1777",
     )  # fmt: skip
     os.mkdir(f"{at}/old")
@@ -140,8 +141,14 @@ def new_root(
     _check(_libc.umount2(b"/old", _MNT_DETACH), "umount /old")
     os.rmdir("/old")
     _mount("", "/", "", _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOSUID)
-    os.chdir("/tmp")
-    return "/tmp"
+    os.chdir(scratch)
+    return scratch
+
+
+def scratch_place(visible: Iterable[str]) -> str:
+    """``/tmp``, unless Python itself lies there, as in a test's virtual environment."""
+    taken = any(f"{path}/".startswith("/tmp/") for path in visible)
+    return "/scratch" if taken else "/tmp"
 
 
 def drop_privileges(user: int | None) -> None:

@@ -30,7 +30,7 @@ $(READY): setup.cfg pyproject.toml constraints.txt
 	@echo 'setting up $(VENV)' >&2
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) \
-		-e '.[train,dev]' -c constraints.txt
+		-e '.[all,dev]' -c constraints.txt
 	@touch $@
 
 # the last line of output is the JSON object of llmzoo train

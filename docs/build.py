@@ -24,10 +24,6 @@ from llmzoo.records import Completion, Group
 DOCS = Path(__file__).parent
 NOTE = "<!-- written by docs/build.py; edit the docstring it comes from -->\n\n"
 RETURNS, GREEDY = (1.0, 0.0, 0.5, 0.5), 0.75  # the worked example of learners/index.md
-PUBLIC_SETS = {
-    *("humaneval_v0", "coop_humaneval_v0", "mbpp_v0", "classeval_v0"),
-    *("apps_v0", "code_contests_v0", "livecodebench_v0"),
-}
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "magrpo": [{}, {"normalize": True}],
     "maremax": [{}, {"baseline": "group_max"}],
@@ -70,7 +66,7 @@ def environment_page(id: str) -> str:
 
 def environment_prose(id: str) -> str:
     """The docstring of the environment's module, or of the one whose class it makes its own."""
-    env = llmzoo.make(id, **_source(id)).unwrapped
+    env = llmzoo.make(id, **llmzoo.spec(id).offline).unwrapped
     pages = [_prose(sys.modules[cls.__module__]) for cls in type(env).__mro__]
     return next(page for page in pages if page.startswith("# "))
 
@@ -80,7 +76,7 @@ def _prompts(id: str) -> str:
     shown = []
     for style in ("full", "terse") if llmzoo.spec(id).terse else ("full",):
         arguments = {"prompt": style} if style == "terse" else {}
-        env = llmzoo.make(id, split="test", **{**_source(id), **arguments})
+        env = llmzoo.make(id, split="test", **{**llmzoo.spec(id).offline, **arguments})
         env.reset(options={"task": 0})
         shown.append(
             f'The first seat, test task 0, `prompt="{style}"`:\n\n'
@@ -89,13 +85,8 @@ def _prompts(id: str) -> str:
     return "\n\n".join(shown)
 
 
-def _source(id: str) -> dict[str, str]:
-    """The shipped tasks of a set that would otherwise be looked for on the network."""
-    return {"source": "sample"} if id in PUBLIC_SETS else {}
-
-
 def _source_option(id: str) -> str:
-    return " --source sample" if id in PUBLIC_SETS else ""
+    return "".join(f" --{name} {value}" for name, value in llmzoo.spec(id).offline.items())
 
 
 def learners_index() -> str:

@@ -43,6 +43,7 @@ class EnvSpec:
     extra: str | None = None
     kwargs: dict[str, Any] = field(default_factory=dict)
     terse: dict[str, Any] = field(default_factory=dict)  # arguments that suit a very small model
+    offline: dict[str, Any] = field(default_factory=dict)  # arguments that need no network
 
 
 _specs: dict[str, EnvSpec] = {}
@@ -59,11 +60,13 @@ def register(
     extra: str | None = None,
     kwargs: dict[str, Any] | None = None,
     terse: dict[str, Any] | None = None,
+    offline: dict[str, Any] | None = None,
 ) -> EnvSpec:
     """Register an environment with llmzoo and, as ``llmzoo/name-vN``, with PettingZoo.
 
     ``entry_point`` takes at least the keyword ``split`` (``"train"``, ``"test"`` or ``"all"``),
     which training and evaluation give. ``terse``: arguments for models that read terse prompts.
+    ``offline``: those with which no network is asked for tasks.
 
     Raises ``ValueError`` for an id that does not end in ``_vN`` or is taken already.
     """
@@ -85,6 +88,7 @@ def register(
         extra=extra,
         kwargs=dict(kwargs or {}),
         terse=dict(terse or {}),
+        offline=dict(offline or {}),
     )
     _specs[id] = new
     pettingzoo_id = f"llmzoo/{parts['name']}-v{parts['version']}"

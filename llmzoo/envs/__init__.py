@@ -1,83 +1,8 @@
 """The suite. Importing this package registers every environment; none is loaded until it is made."""
 
-from __future__ import annotations
-
-from llmzoo.registry import register
-
-_GAME_SEATS = ("proposer_0", "planner_1")
-
-for _id, _summary in {
-    "sudoku_v0": "Fill a 4x4 or 9x9 sudoku: a proposer's grid is checked, a planner commits.",
-    "sokoban_v0": "Push boxes onto goals: a proposer's moves are simulated, a planner commits.",
-    "plan_path_v0": "Walk a grid with walls: a proposer's path is simulated, a planner commits.",
-}.items():
-    _name = _id.removesuffix("_v0")
-    register(
-        _id,
-        f"llmzoo.envs.games.{_name}:env",
-        parallel_entry_point=f"llmzoo.envs.games.{_name}:parallel_env",
-        family="games",
-        agents=_GAME_SEATS,
-        summary=_summary,
-        terse={"prompt": "terse"},
-    )
-
-for _id, _module, _summary in (
-    (
-        "coop_functions_v0",
-        "env",
-        "One function in two parts at once: a helper's aux, and main that calls it.",
-    ),
-    (
-        "humaneval_v0",
-        "humaneval",
-        "HumanEval: a helper writes aux, main the function that calls it.",
-    ),
-    (
-        "coop_humaneval_v0",
-        "coop_humaneval",
-        "CoopHumanEval: a helper writes aux, main what calls it.",
-    ),
-    ("mbpp_v0", "mbpp", "MBPP: a helper writes aux, main writes the function that calls it."),
-):
-    register(
-        _id,
-        f"llmzoo.envs.coding.functions.{_module}:env",
-        parallel_entry_point=f"llmzoo.envs.coding.functions.{_module}:parallel_env",
-        family="coding",
-        agents=("helper_0", "main_1"),
-        summary=_summary,
-        terse={"prompt": "terse"},
-    )
-
-for _id, _module, _summary in (
-    ("contests_v0", "env", "Contest problems: a coder writes a program, a tester writes tests."),
-    ("apps_v0", "apps", "APPS: a coder writes a program, a tester writes tests."),
-    ("code_contests_v0", "code_contests", "CodeContests: a coder's program, a tester's tests."),
-    ("livecodebench_v0", "livecodebench", "LiveCodeBench: a coder's program, a tester's tests."),
-):
-    register(
-        _id,
-        f"llmzoo.envs.coding.contests.{_module}:env",
-        parallel_entry_point=f"llmzoo.envs.coding.contests.{_module}:parallel_env",
-        family="coding",
-        agents=("coder_0", "tester_1"),
-        summary=_summary,
-    )
-
-register(
-    "classeval_v0",
-    "llmzoo.envs.coding.class_eval:env",
-    parallel_entry_point="llmzoo.envs.coding.class_eval:parallel_env",
-    family="coding",
-    agents=("writer_0", "writer_1"),
-    summary="Write one class: its methods are divided over writers who all write at once.",
-)
-register(
-    "bug_fix_v0",
-    "llmzoo.envs.coding.bug_fix:env",
-    parallel_entry_point="llmzoo.envs.coding.bug_fix:parallel_env",
-    family="coding",
-    agents=("locator_0", "fixer_1"),
-    summary="Mend a broken program: a locator says where it is wrong, a fixer writes it anew.",
-)
+from llmzoo.envs import coding as coding
+from llmzoo.envs import debate as debate
+from llmzoo.envs import games as games
+from llmzoo.envs import math as math
+from llmzoo.envs import tools as tools
+from llmzoo.envs import writing as writing

@@ -11,7 +11,7 @@ import hashlib
 import random
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from llmzoo.errors import ConfigError
 
@@ -122,3 +122,13 @@ class Listed(Generic[T]):
 
 
 Tasks = Generated[T] | Listed[T]
+
+
+def described(tasks: Tasks[Any], canonical: str) -> dict[str, Any]:
+    """What the infos of an episode say of its task: source, split, how many there are, and an id."""
+    return {
+        "source": tasks.source,
+        "split": tasks.split,
+        "tasks": tasks.count,
+        "task_id": hashlib.sha256(canonical.encode("utf-8", "replace")).hexdigest()[:16],
+    }

@@ -20,7 +20,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 NOT_RUN = {
     "pip install 'llmzoo-marl[train]'": "installs from the network",
     "pip install -e '.[train]'": "installs from the network",
-    "pip install -e '.[train,dev]' -c constraints.txt": "installs from the network",
+    "pip install -e '.[all,dev]' -c constraints.txt": "installs from the network",
     "pip install -e '.[train]' -c constraints.txt "
     "--extra-index-url https://download.pytorch.org/whl/cpu": "installs from the network",
     "make demo PIP_ARGS='--extra-index-url https://download.pytorch.org/whl/cpu'": "as make demo",

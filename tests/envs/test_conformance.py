@@ -15,11 +15,6 @@ from llmzoo import testing
 GAME_FORMS = [
     {"num_agents": agents, "prompt": prompt} for agents in (1, 2) for prompt in ("full", "terse")
 ]
-# public sets; the network is not asked for them
-SETS = (
-    *("humaneval_v0", "coop_humaneval_v0", "mbpp_v0", "classeval_v0"),
-    *("apps_v0", "code_contests_v0", "livecodebench_v0"),
-)
 GAMES = list(llmzoo.list_envs("games"))
 # what a seat's episode is worth at most
 BEST = dict.fromkeys(GAMES, 2.0) | {  # team 1 + local 1
@@ -33,7 +28,7 @@ def forms(id: str) -> list[dict[str, Any]]:
     """The arguments with which an environment is tested."""
     if id in GAMES:
         return GAME_FORMS
-    source = {"source": "sample"} if id in SETS else {}
+    source = llmzoo.spec(id).offline
     if id == "coop_functions_v0":
         return [{}, {"num_agents": 1, "prompt": "terse"}, {"num_agents": 3, "max_turns": 2}]
     return [source, {"num_agents": 1, **source}]

@@ -14,14 +14,13 @@ A malformed answer has 0 in all three parts and leaves the world as it was.
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
-from llmzoo.envs.tasks import Tasks
+from llmzoo.envs.tasks import Tasks, described
 from llmzoo.errors import ConfigError
 
 Task = TypeVar("Task")
@@ -138,13 +137,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         self.episode = Play(chosen, self.start(chosen))
 
     def describe(self) -> Mapping[str, Any]:
-        fingerprint = self.fingerprint(self.episode.task)
-        return {
-            "source": self.tasks.source,
-            "split": self.tasks.split,
-            "tasks": self.tasks.count,
-            "task_id": hashlib.sha256(fingerprint.encode()).hexdigest()[:16],
-        }
+        return described(self.tasks, self.fingerprint(self.episode.task))
 
     def play(self, agent: str, text: str) -> Outcome:
         play = self.episode

@@ -44,7 +44,6 @@ Split by the correct program: its mutants are all in one split.
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -55,7 +54,8 @@ from llmzoo.envs.coding import judging
 from llmzoo.envs.coding.bug_fix import oracle, scoring, tasks
 from llmzoo.envs.coding.bug_fix.tasks import BugTask, Call
 from llmzoo.envs.coding.programs import NoProgram
-from llmzoo.envs.tasks import Listed
+from llmzoo.envs.tasks import Listed, described
+from llmzoo.envs.text import cut
 from llmzoo.errors import ConfigError
 from llmzoo.sandbox.results import CaseResult
 
@@ -122,13 +122,7 @@ class BugFix(TextEnv):
         self.episode = Repair(chosen)
 
     def describe(self) -> Mapping[str, Any]:
-        task = self.episode.task
-        return {
-            "source": self.tasks.source,
-            "split": self.tasks.split,
-            "tasks": self.tasks.count,
-            "task_id": hashlib.sha256(task.broken.encode()).hexdigest()[:16],
-        }
+        return described(self.tasks, self.episode.task.broken)
 
     def play(self, agent: str, text: str) -> Outcome:
         scores: dict[str, float] = {}
@@ -145,15 +139,17 @@ class BugFix(TextEnv):
                 scores["location"] = scoring.WEIGHTS["location"] * share
                 self._say(
                     LOCATOR,
-                    f"function {named.function[:100]}, line {named.line}: {_cut(named.reason)}",
+                    f"function {named.function[:100]}, line {named.line}: {cut(named.reason, _MAX_VALUE_CHARS)}",
                 )
         if agent != LOCATOR:
             try:
                 program = scoring.fix(self.episode.task.broken, text)
             except NoProgram as reason:
                 scores["tests"] = 0.0
-                self._say(FIXER, _cut(text, _MAX_FIX_CHARS))
-                self._judged(Tested(f"It could not be used: {_cut(str(reason))}", 0.0))
+                self._say(FIXER, cut(text, _MAX_FIX_CHARS))
+                self._judged(
+                    Tested(f"It could not be used: {cut(str(reason), _MAX_VALUE_CHARS)}", 0.0)
+                )
                 problems.append(str(reason))
             else:
                 scores["tests"] = scoring.WEIGHTS["tests"] * self._try(program, text)
@@ -185,7 +181,7 @@ class BugFix(TextEnv):
         task = self.episode.task
         before, after = _test(task, task.broken), _test(task, program)
         self.success = after.hidden == 1.0
-        self._say(FIXER, _cut(text, _MAX_FIX_CHARS))
+        self._say(FIXER, cut(text, _MAX_FIX_CHARS))
         self._judged(after)
         return scoring.tests_share(before.hidden, after.hidden)
 
@@ -252,10 +248,11 @@ def _report(calls: Sequence[Call], cases: Sequence[CaseResult]) -> str:
         return f"All {len(calls)} public tests pass."
     lines = [f"{len(failed)} of {len(calls)} public tests fail:"]
     for (name, args, expected), case in failed[:_MAX_SHOWN]:
-        given = _cut(", ".join(repr(arg) for arg in args))
+        given = cut(", ".join(repr(arg) for arg in args), _MAX_VALUE_CHARS)
         # a value that came back says more than "wrong value"
         got = case.got or case.error
-        lines.append(f"  {name}({given})\n    expected {_cut(repr(expected))}\n    got {_cut(got)}")
+        wanted, got = cut(repr(expected), _MAX_VALUE_CHARS), cut(got, _MAX_VALUE_CHARS)
+        lines.append(f"  {name}({given})\n    expected {wanted}\n    got {got}")
     if len(failed) > _MAX_SHOWN:
         lines.append(f"  and {len(failed) - _MAX_SHOWN} more")
     return "\n".join(lines)
@@ -263,10 +260,6 @@ def _report(calls: Sequence[Call], cases: Sequence[CaseResult]) -> str:
 
 def _numbered(source: str) -> str:
     return "\n".join(f"{n:3}  {line}" for n, line in enumerate(source.splitlines(), start=1))
-
-
-def _cut(text: str, most: int = _MAX_VALUE_CHARS) -> str:
-    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
 
 
 raw_env = BugFix

@@ -48,7 +48,6 @@ written for this project. Tests run in an interpreter of their own wherever they
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -59,7 +58,8 @@ from llmzoo.envs.base import Outcome, TextEnv, public_forms
 from llmzoo.envs.coding.class_eval import merging, oracle, scoring, shipped, tasks
 from llmzoo.envs.coding.class_eval.tasks import ClassTask
 from llmzoo.envs.coding.programs import NoProgram
-from llmzoo.envs.tasks import Listed
+from llmzoo.envs.tasks import Listed, described
+from llmzoo.envs.text import cut
 from llmzoo.errors import ConfigError
 from llmzoo.sandbox.results import Verdict
 
@@ -127,13 +127,8 @@ class ClassEval(TextEnv):
         self.episode = Writing(chosen, tasks.assign(chosen, self.possible_agents, self.divide))
 
     def describe(self) -> Mapping[str, Any]:
-        return {
-            "source": self.tasks.source,
-            "fallback": self.fallback,
-            "split": self.tasks.split,
-            "tasks": self.tasks.count,
-            "task_id": hashlib.sha256(tasks.canonical(self.episode.task).encode()).hexdigest()[:16],
-        }
+        told = described(self.tasks, tasks.canonical(self.episode.task))
+        return {**told, "fallback": self.fallback}
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
         writing = self.episode
@@ -153,7 +148,7 @@ class ClassEval(TextEnv):
         gained = {name: self.team_weight * (scores[name] - writing.scores[name]) for name in scores}
         self.episode = replace(
             writing,
-            answers={seat: _cut(text, _MAX_ANSWER_SHOWN) for seat, text in texts.items()},
+            answers={seat: cut(text, _MAX_ANSWER_SHOWN) for seat, text in texts.items()},
             errors=errors,
             public=public,
             scores=scores,
@@ -245,8 +240,8 @@ class ClassEval(TextEnv):
         sources_of = tasks.sources_of(writing.task.tests)
         for name in failed[:_MAX_SHOWN]:
             why = results.get(name) or writing.public.error or "it was not reached"
-            lines += ["", f"Failed: {name}", _cut(sources_of[name], _MAX_TEST_CHARS)]
-            lines += [f"It says: {_cut(why, _MAX_ERROR_CHARS)}"]
+            lines += ["", f"Failed: {name}", cut(sources_of[name], _MAX_TEST_CHARS)]
+            lines += [f"It says: {cut(why, _MAX_ERROR_CHARS)}"]
         if len(failed) > _MAX_SHOWN:
             lines += ["", f"{len(failed) - _MAX_SHOWN} more of your tests failed."]
         return lines
@@ -258,10 +253,6 @@ def _by_name(verdict: Verdict) -> dict[str, str]:
         ".".join(case.name.split(".")[-2:]): "" if case.passed else case.error or "failed"
         for case in verdict.cases
     }
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
 
 
 raw_env = ClassEval

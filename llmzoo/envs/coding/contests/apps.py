@@ -54,8 +54,8 @@ class Apps(CoderTester):
 
 def read(record: Record) -> Problem | None:
     """The problem of a record; None where it has no tests."""
-    judged = _unpacked(record, "input_output", {})
-    solutions = _unpacked(record, "solutions", [])
+    judged = tasks.unpacked(record, "input_output", {})
+    solutions = tasks.unpacked(record, "solutions", [])
     if not isinstance(judged, Mapping) or not isinstance(solutions, list):
         raise BadField("input_output", "must be an object, and solutions a list")
     inputs, outputs = judged.get("inputs", []), judged.get("outputs", [])
@@ -112,17 +112,6 @@ def _record(problem: Problem) -> Record:
         "solutions": json.dumps(list(problem.solutions)),
         "starter_code": "",
     }
-
-
-def _unpacked(record: Record, name: str, default: Any) -> Any:
-    """A field that is data, or data written as JSON; an empty text is nothing."""
-    value = record.get(name) or default
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except ValueError as error:
-        raise BadField(name, f"is not JSON ({error})") from error
 
 
 def _text(value: Any) -> str:

@@ -13,7 +13,6 @@ with gamma 1, so an episode's return is what a seat's last answer is worth:
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -26,7 +25,7 @@ from llmzoo.envs.coding.contests.tasks import Problem, Test, canonical
 from llmzoo.envs.coding.contests.trials import Trial
 from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.envs.sources import Loaded
-from llmzoo.envs.tasks import Listed
+from llmzoo.envs.tasks import Listed, described
 from llmzoo.errors import ConfigError
 from llmzoo.sandbox.results import Limits
 
@@ -114,13 +113,7 @@ class CoderTester(TextEnv):
     def describe(self) -> Mapping[str, Any]:
         problem = self.episode.problem
         content = repr((problem.statement, problem.function, problem.public, problem.hidden))
-        return {
-            "source": self.tasks.source,
-            "fallback": self.fallback,
-            "split": self.tasks.split,
-            "tasks": self.tasks.count,
-            "task_id": hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16],
-        }
+        return {**described(self.tasks, content), "fallback": self.fallback}
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
         before = self.episode
@@ -206,7 +199,7 @@ class CoderTester(TextEnv):
                 scores={**contest.scores, TESTER: scoring.NO_TESTS},
             )
         known = trials.reference(problem, self.limits)
-        judges = (known,) if known is not None else contest.right
+        judges = (known.code,) if known is not None else contest.right
         score = scoring.tester_parts(sound=trials.sound(tests, problem, judges, self.limits))
         agreed = None
         if contest.public is not None and contest.public.timed_out:

@@ -46,6 +46,11 @@ from llmzoo.errors import ConfigError
 
 HUB_ID = "livecodebench/code_generation_lite"
 SAMPLE_DAY = "2025-01-01"
+_PICKLED = (
+    "is not plain JSON but packed with pickle, as the hub has it; reading that can run code, so "
+    "llmzoo does not. Give a file (source='some/file.jsonl') that holds the list of {input, output, "
+    "testtype} as JSON there, or source='sample'"
+)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -99,7 +104,7 @@ class LiveCodeBench(CoderTester):
 
 def read(record: Record) -> Problem:
     """The problem of a record; raises ``BadField``, also for tests packed with pickle."""
-    metadata = _unpacked(record, "metadata", {})
+    metadata = tasks.unpacked(record, "metadata", {})
     if not isinstance(metadata, Mapping):
         raise BadField("metadata", "must be an object")
     function = sources.field(metadata, "func_name", str, None)
@@ -123,7 +128,7 @@ def sample() -> list[Record]:
 
 def _tests(record: Record, name: str, function: str | None) -> list[Test]:
     found = []
-    for item in _unpacked(record, name, []):
+    for item in tasks.unpacked(record, name, [], otherwise=_PICKLED):
         if not isinstance(item, Mapping):
             raise BadField(name, "must be a list of {input, output, testtype}")
         given, expected = sources.field(item, "input", str), sources.field(item, "output", str)
@@ -136,22 +141,6 @@ def _tests(record: Record, name: str, function: str | None) -> list[Test]:
         except ValueError as error:
             raise BadField(name, f"holds a value that is not JSON ({error})") from error
     return found
-
-
-def _unpacked(record: Record, name: str, default: Any) -> Any:
-    """A field that is data, or data written as JSON. Nothing else is unpacked, above all no pickle."""
-    value = record.get(name) or default
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except ValueError:
-        raise BadField(
-            name,
-            "is not plain JSON but packed with pickle, as the hub has it; reading that can run "
-            "code, so llmzoo does not. Give a file (source='some/file.jsonl') that holds the list "
-            "of {input, output, testtype} as JSON there, or source='sample'",
-        ) from None
 
 
 def _record(problem: Problem) -> Record:

@@ -33,10 +33,7 @@ _SLIPS = (
 
 def coder(problem: Problem, limits: Limits) -> str:
     """A known solution that passes every test."""
-    for solution in problem.solutions:
-        if trials.reference(problem, limits) == trials.program(solution, problem):
-            return f"```python\n{solution.strip()}\n```"
-    raise NoPlayerError("this problem has no known solution that passes its tests")
+    return f"```python\n{_known(problem, limits).source.strip()}\n```"
 
 
 def tester(problem: Problem, limits: Limits, most: int) -> str:
@@ -81,6 +78,13 @@ def sloppy_tester(problem: Problem, rng: random.Random, most: int) -> str:
     return written[: len(written) // 2] if kind == 2 else f"My tests:\n\n{written}"
 
 
+def _known(problem: Problem, limits: Limits) -> trials.Known:
+    known = trials.reference(problem, limits)
+    if known is None:
+        raise NoPlayerError("this problem has no known solution that passes its tests")
+    return known
+
+
 def _counts(test: Test, problem: Problem) -> bool:
     try:
         return bool(parse_tests(write_tests((test,), problem), problem, 1))
@@ -90,9 +94,7 @@ def _counts(test: Test, problem: Problem) -> bool:
 
 def _variants(problem: Problem, limits: Limits) -> tuple[Test, ...]:
     """Public or hidden inputs with one whole number changed, on which a known solution runs."""
-    code = trials.reference(problem, limits)
-    if code is None:
-        raise NoPlayerError("this problem has no known solution that passes its tests")
+    code = _known(problem, limits).code
     if problem.function is not None:
         code += "\nimport json, sys\nprint(json.dumps(_judged(*json.loads(sys.stdin.read()))))\n"
     rng = random.Random(problem.statement)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.envs import sources
-from llmzoo.envs.sources import Loaded
+from llmzoo.envs.sources import BadField, Loaded, Record
 
 SHIPPED = Path(__file__).parent / "problems" / "contests.jsonl"
 MAX_STATEMENT_CHARS = 20_000
@@ -48,6 +48,18 @@ class Problem:
     solutions: tuple[str, ...] = ()
     name: str = ""
     released: str = ""
+
+
+def unpacked(record: Record, name: str, default: Any, *, otherwise: str = "is not JSON") -> Any:
+    """A field that is data, or data written as JSON; an empty text is ``default``, and nothing else is
+    unpacked. ``otherwise``: what the ``BadField`` says of a text that is not JSON."""
+    value = record.get(name) or default
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        raise BadField(name, otherwise) from None
 
 
 def canonical(problem: Problem) -> str:

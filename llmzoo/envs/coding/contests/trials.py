@@ -90,9 +90,17 @@ def given_up(tests: tuple[Test, ...]) -> Trial:
     return Trial(tuple(CaseResult(passed=False, error=reason) for _ in tests), False, True)
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A known solution: as it is written, and ready to be judged."""
+
+    source: str
+    code: str
+
+
 @lru_cache(maxsize=1024)
-def reference(problem: Problem, limits: Limits) -> str | None:
-    """The first known solution that passes every test, ready to be judged; None without one."""
+def reference(problem: Problem, limits: Limits) -> Known | None:
+    """The first known solution that passes every test; None without one."""
     for solution in problem.solutions:
         try:
             code = program(solution, problem)
@@ -100,7 +108,7 @@ def reference(problem: Problem, limits: Limits) -> str | None:
             continue
         tests = tuple(dict.fromkeys(problem.public + problem.hidden))
         if try_out(code, problem, tests, limits).passed == len(tests):
-            return code
+            return Known(solution, code)
     return None
 
 

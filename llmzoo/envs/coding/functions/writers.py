@@ -8,7 +8,6 @@ before. The page in :mod:`llmzoo.envs.coding.functions.env` has the rules.
 from __future__ import annotations
 
 import ast
-import hashlib
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,7 @@ from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.functions import feedback as told
 from llmzoo.envs.coding.functions import oracle, scoring
 from llmzoo.envs.coding.functions.tasks import HELPER, FunctionTask, canonical
-from llmzoo.envs.tasks import Tasks
+from llmzoo.envs.tasks import Tasks, described
 from llmzoo.errors import ConfigError, NoPlayerError
 from llmzoo.sandbox.results import Limits, Verdict
 
@@ -101,13 +100,7 @@ class TwoWriters(TextEnv):
 
     def describe(self) -> Mapping[str, Any]:
         task = self.episode.task
-        return {
-            "source": self.tasks.source,
-            "split": self.tasks.split,
-            "tasks": self.tasks.count,
-            "task_id": hashlib.sha256(canonical(task).encode()).hexdigest()[:16],
-            "task_name": task.name,
-        }
+        return {**described(self.tasks, canonical(task)), "task_name": task.name}
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
         play = self.episode

@@ -1,0 +1,1 @@
+"""Debate: two sides argue before a judge."""

@@ -1,0 +1,1 @@
+"""Mathematics: problems with exact answers."""

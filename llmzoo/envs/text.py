@@ -1,0 +1,8 @@
+"""What several families do to text before they show it."""
+
+from __future__ import annotations
+
+
+def cut(text: str, most: int) -> str:
+    """``text``, or its first ``most`` characters and how many there were."""
+    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"

@@ -1,0 +1,1 @@
+"""Tools: a model calls them and reads what they return."""

@@ -1,0 +1,1 @@
+"""Writing: two authors of one text."""

@@ -84,8 +84,9 @@ def evaluate(
         env_fn: Callable[[], AECEnv] = partial(registry.make, env, **arguments)
         env_id = env
     else:
-        env_fn, env_id = env, str(env())
+        env_fn, env_id = env, ""
     first = env_fn()
+    env_id = env_id or str(first)
     refuse_fallback(first, env_id)
     played: list[Episode] = []
     numbers = list(range(tasks))

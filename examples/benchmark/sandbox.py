@@ -68,8 +68,6 @@ class Timed:
 
 def window(check: Callable[[], bool], workers: int, seconds: float) -> tuple[float, list[float]]:
     """Checks per second of ``workers`` threads, and how long each check took."""
-    until = time.perf_counter() + seconds
-
     def some(_: int) -> list[float]:
         taken = []
         while time.perf_counter() < until:
@@ -81,7 +79,7 @@ def window(check: Callable[[], bool], workers: int, seconds: float) -> tuple[flo
 
     check()  # whatever is made at the first call is not timed
     began = time.perf_counter()
-    until = began + seconds
+    until = began + seconds  # what every thread of the pool keeps to
     with ThreadPoolExecutor(workers) as pool:
         taken = [one for found in pool.map(some, range(workers)) for one in found]
     return len(taken) / (time.perf_counter() - began), taken

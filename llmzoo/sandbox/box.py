@@ -180,20 +180,17 @@ class Sandbox:
         ``sources``: what it will run, which decides how much the worker should have imported.
         """
         self._own_process()
-        # at level 1 nothing can be imported later
         # below level 3 some modules, or all, cannot be imported later
         light = self.report.level > 2 and suffices(self._light, *sources)
         preload = self._light if light else self._preload
         if self._allow_unconfined and self.report.level == 0:
             warnings.warn("running untrusted code without any confinement", stacklevel=4)
-        for attempt in (1, 2):
-            try:
-                with self._worker(preload) as worker:
-                    return act(worker)
-            except Broken:
-                if attempt == 2:
-                    raise
-        raise AssertionError("unreachable")
+        try:
+            with self._worker(preload) as worker:
+                return act(worker)
+        except Broken:
+            with self._worker(preload) as worker:
+                return act(worker)
 
     @contextmanager
     def _worker(self, preload: tuple[str, ...]) -> Iterator[Worker]:

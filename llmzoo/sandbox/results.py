@@ -7,12 +7,6 @@ from typing import Literal
 
 Isolation = Literal["data", "separate", "shared"]
 
-# passed: every test ran and passed. failed: every test could be judged, some did not pass.
-# error: the program did not load, or no test could be run. timeout, memory, output: a limit.
-# blocked: stopped at something that the sandbox forbids. sandbox_error: our own fault, twice.
-STATUSES = ("passed", "failed", "error", "timeout", "memory", "output", "blocked", "sandbox_error")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """What one run may use: seconds of wall clock and of processor time, megabytes of address
@@ -60,7 +54,13 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What the harness saw of a program's tests. ``stderr``: what the program wrote there, cut."""
+    """What the harness saw of a program's tests.
+
+    ``status``: "passed" (every test ran and passed), "failed" (every test could be judged, some did
+    not pass), "error" (the program did not load, or no test could be run), "timeout", "memory" or
+    "output" (a limit), "blocked" (stopped at something that the sandbox forbids), or
+    "sandbox_error" (our own fault, twice). ``error``: why, where there is a reason to give.
+    """
 
     status: str
     passed: int

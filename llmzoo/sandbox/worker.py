@@ -49,7 +49,7 @@ def _close_all() -> None:
         worker.close()
 
 
-class Broken(Exception):
+class Broken(SandboxError):
     """The zygote is gone or stuck: our own fault, or the machine's."""
 
 

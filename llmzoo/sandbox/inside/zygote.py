@@ -23,8 +23,8 @@ import time
 from typing import Any
 
 from . import confine, library, surroundings
-from .plays import PLAYS
 from .program import ENDED, RAISED
+from .roles import ROLES
 from .seccomp import Filter
 
 _SCRATCH_MB = 16
@@ -106,9 +106,7 @@ class _Zygote:
             own = library.folders() if self.level >= 3 else library.entries()
             allowed = [*own, *readable]
             try:
-                notes["landlock"] = confine.landlock(
-                    allowed, self.scratch, run_files=self.processes
-                )
+                confine.landlock(allowed, self.scratch, run_files=self.processes)
             except OSError as error:
                 if self.level < 3:
                     raise
@@ -163,10 +161,8 @@ class _Zygote:
                 return
 
     def _run(self, job: dict[str, Any], fds: list[int]) -> dict[str, Any]:
-        """One job: fork its child or children, wait for the first of them, the deadline or the host.
-
-        The last child forked (the tester, where there are two) is the one whose end is reported.
-        """
+        """One job: fork its child or children; wait for the last of them (the tester, where there are
+        two), whose end is reported, for the deadline or for the host."""
         started = time.monotonic()
         children: list[int] = []
         if job["kind"] == "separate":
@@ -181,7 +177,7 @@ class _Zygote:
             children.append(self._fork(job, job["kind"], fds))
         for fd in fds:
             os.close(fd)
-        ending = self._wait(children, started + job["wall_s"])
+        ending = self._wait(children[-1], started + job["wall_s"])
         for child in children:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
@@ -197,23 +193,23 @@ class _Zygote:
             "clean": self._clean(),
         }
 
-    def _wait(self, children: list[int], deadline: float) -> str:
+    def _wait(self, child: int, deadline: float) -> str:
         """How the run ended: "ended", "timeout", "stopped" (by the host) or "disk"."""
-        last = _process_descriptor(children[-1])
+        ended = _process_descriptor(child)
         poll = select.poll()
         poll.register(self.host, select.POLLIN)
         tick = _LOOK_EVERY_S if self.level == 2 else math.inf
-        if last is None:
+        if ended is None:
             tick = _ASK_EVERY_S
         else:
-            poll.register(last, select.POLLIN)
+            poll.register(ended, select.POLLIN)
         try:
             while True:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     return "timeout"
                 events = dict(poll.poll(min(left, tick) * 1000 + 1))
-                if last in events or (last is None and _has_ended(children[-1])):
+                if ended in events or (ended is None and _has_ended(child)):
                     return "ended"
                 if events:
                     self.host.recv(16)  # "stop", or nothing: the host is gone
@@ -221,8 +217,8 @@ class _Zygote:
                 if self.level == 2 and self._too_much():
                     return "disk"
         finally:
-            if last is not None:
-                os.close(last)
+            if ended is not None:
+                os.close(ended)
 
     def _too_much(self) -> bool:
         """Whether the scratch folder, where it has no size of its own, has grown beyond its share."""
@@ -266,7 +262,7 @@ class _Zygote:
             random.seed(0)  # chance falls alike in every run; a fork has drawn a new seed
             gc.enable()
             self._enter(job, fds)
-            PLAYS[kind](job)
+            ROLES[kind]()
         except BaseException as error:
             os.write(2, f"{type(error).__name__}: {error}"[:500].encode("utf-8", "replace"))
             os._exit(RAISED)

@@ -32,17 +32,17 @@ def _channel(fd: int) -> Channel:
     return Channel(socket.socket(fileno=fd))
 
 
-def _play_run(job: dict[str, Any]) -> None:
+def _run() -> None:
     ending = program.run(_source()["source"])
     os._exit(ending)
 
 
-def _play_serve(job: dict[str, Any]) -> None:
+def _serve() -> None:
     given = _source()
     candidate.serve(_channel(4), given["source"], prelude=given["prelude"])
 
 
-def _play_test(job: dict[str, Any]) -> None:
+def _test() -> None:
     given = _source()
     tester.judge(
         _channel(4),
@@ -53,21 +53,21 @@ def _play_test(job: dict[str, Any]) -> None:
     )
 
 
-def _play_shared(job: dict[str, Any]) -> None:
+def _shared() -> None:
     given = _source()
     # the tests come over the channel, once the program has loaded
     shared.judge_shared(_channel(4), given["source"], None, given["entry_point"], given["prelude"])
 
 
-def _play_session(job: dict[str, Any]) -> None:
+def _session() -> None:
     program.serve_session(_channel(4))
 
 
-PLAYS = {
-    "run": _play_run,
-    "data": _play_serve,
-    "serve": _play_serve,
-    "test": _play_test,
-    "shared": _play_shared,
-    "session": _play_session,
+ROLES = {
+    "run": _run,
+    "data": _serve,
+    "serve": _serve,
+    "test": _test,
+    "shared": _shared,
+    "session": _session,
 }

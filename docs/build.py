@@ -44,8 +44,8 @@ def pages() -> dict[str, str]:
 
 def environments_index() -> str:
     lines = ["| id | family | seats | what it is |", "|---|---|---|---|"]
-    for id in llmzoo.list_envs():
-        spec = llmzoo.spec(id)
+    for spec in sorted(map(llmzoo.spec, llmzoo.list_envs()), key=lambda spec: spec.family):
+        id = spec.id
         if spec.family != "third-party":
             seats = ", ".join(f"`{agent}`" for agent in spec.agents)
             lines.append(f"| [`{id}`]({_slug(id)}.md) | {spec.family} | {seats} | {spec.summary} |")

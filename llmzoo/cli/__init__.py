@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -20,7 +21,8 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0, 2 for a mistake in what was asked, 130 if stopped.
+    """Run a command and return its exit code: 0, 2 for a mistake in what was asked, 130 if stopped,
+    1 if nobody reads its output any more.
 
     What was asked for goes to standard output, everything else to standard error.
     """
@@ -35,12 +37,17 @@ def main(argv: Sequence[str] | None = None) -> int:
             load_object(f"llmzoo.cli.{arguments[0]}:run")(arguments[1:])
         else:
             raise UnknownNameError("command", arguments[0], COMMANDS)
+        sys.stdout.flush()
     except LlmzooError as error:
         print(f"llmzoo: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("llmzoo: stopped", file=sys.stderr)
         return 130
+    except BrokenPipeError:
+        # what is still buffered goes nowhere, without a complaint at the interpreter's end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     return 0
 
 

@@ -35,8 +35,10 @@ def run(argv: Sequence[str]) -> None:
             ]
         )
         return
-    as_table(
-        ("id", "family", "agents", "summary"),
-        [[s.id, s.family, ", ".join(s.agents), s.summary] for s in specs],
-    )
+    rows = []
+    family = ""
+    for s in sorted(specs, key=lambda s: s.family):  # each family named once, above its ids
+        rows.append([s.family if s.family != family else "", s.id, ", ".join(s.agents), s.summary])
+        family = s.family
+    as_table(("family", "id", "agents", "summary"), rows)
     print("learners:", ", ".join(list_learners()))

@@ -1,6 +1,8 @@
 """``llmzoo list``"""
 
 import json
+import subprocess
+import sys
 
 
 def test_json_is_the_contract(llmzoo):
@@ -25,3 +27,19 @@ def test_a_table_for_people(llmzoo):
     said = llmzoo("list").out
     assert "plan_path_v0" in said
     assert "at_grpo" in said
+
+
+def test_families_stand_together(llmzoo):
+    rows = [line.split("│")[1:3] for line in llmzoo("list").out.splitlines() if "_v0" in line]
+    named = [family.strip() for family, _ in rows if family.strip()]
+    assert named == sorted(set(named)) == ["coding", "debate", "games", "math", "tools", "writing"]
+
+
+def test_a_reader_who_stops_reading_is_no_error():
+    command = [sys.executable, "-c", "import sys; from llmzoo.cli import main; sys.exit(main())"]
+    with subprocess.Popen(
+        [*command, "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 1

@@ -23,6 +23,7 @@ from llmzoo.sandbox.worker import Broken, CannotConfine, Worker
 T = TypeVar("T")
 
 LEVELS = (3, 2, 1)
+_SPARE = 8  # idle workers that ended sessions leave behind; starting one takes a third of a second
 LAYERS = {
     3: ("namespaces", "own root", "landlock", "seccomp", "limits"),
     2: ("landlock", "seccomp", "limits"),
@@ -164,7 +165,19 @@ class Sandbox:
     def session(self, limits: Limits = DEFAULT_LIMITS) -> Session:
         """An interpreter that keeps its names from one piece of code to the next, until closed."""
         self._own_process()
-        return Session(self._start(self._preload), limits)
+        idle = self._idle
+        worker = self._take(self._preload) or self._start(self._preload)
+
+        def release() -> None:
+            """Take the worker back for the next session, unless there are enough or it is too late."""
+            with self._lock:
+                kept = self._idle is idle and len(idle[self._preload]) < max(self.workers, _SPARE)
+                if kept:
+                    idle[self._preload].append(worker)
+            if not kept:
+                worker.close()
+
+        return Session(worker, limits, release)
 
     # Workers
 

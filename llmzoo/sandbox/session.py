@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from llmzoo.sandbox.inside.channel import Closed
 from llmzoo.sandbox.inside.program import ENDED, FORBIDDEN, NO_MEMORY
@@ -20,12 +21,17 @@ class Session:
 
     A run beyond its limits ends the session: ``alive`` is false then, and later runs say "error".
     The processor time and the memory of its limits hold for the whole session, the wall clock for
-    each run.
+    each run. ``release`` is called when it ends: by default its worker ends too.
     """
 
-    def __init__(self, worker: Worker, limits: Limits = DEFAULT_LIMITS):
+    def __init__(
+        self,
+        worker: Worker,
+        limits: Limits = DEFAULT_LIMITS,
+        release: Callable[[], None] | None = None,
+    ):
         self._limits = limits
-        self._worker = worker
+        self._release = release or worker.close
         lasting = Limits(
             wall_s=_LIFETIME_S,
             cpu_s=max(60.0, limits.cpu_s * 20),
@@ -68,8 +74,9 @@ class Session:
         )
 
     def close(self) -> None:
-        """End the interpreter and its worker."""
+        """End the interpreter, and let its worker go."""
         if self.alive:
             self.alive = False
+            self._job.leave()
             self._job.__exit__()
-            self._worker.close()
+            self._release()

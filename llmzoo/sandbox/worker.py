@@ -157,6 +157,7 @@ class Worker:
     def dismiss(self) -> None:
         """End the job that runs and do not wait for its report: the next job will."""
         self.stop()
+        self._deadline = min(self._deadline, time.monotonic() + GRACE_S)
         self._owes_report = True
         self.healthy = True
 

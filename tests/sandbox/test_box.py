@@ -260,6 +260,34 @@ def test_used_after_a_fork_it_starts_anew(strongest):
     assert strongest.check_calls("def f(x): return x + 1", cases).ok
 
 
+def test_sessions_follow_each_other_in_one_worker(strongest):
+    """Starting an interpreter's worker takes longer than most sessions."""
+    with Sandbox(workers=1, level=strongest.report.level) as box:
+        processes = set()
+        for _ in range(3):
+            with box.session(SHORT) as session:
+                assert session.run("'left' in globals()").stdout == "False\n"
+                session.run("left = 1; open('file', 'w').write('left')")
+                assert session.run("import os; os.listdir('.')").stdout in ("['file']\n", "")
+                processes.add(session._job.worker)
+        assert len(processes) == 1
+        both = [box.session(SHORT) for _ in range(2)]
+        for session in both:
+            session.run("while True: pass")  # ends at its limit; the next one is not kept waiting
+        with box.session(SHORT) as session:
+            assert session.run("1 + 1").stdout == "2\n"
+
+
+def test_a_session_that_outlives_its_sandbox_leaves_no_worker(strongest):
+    box = Sandbox(workers=1, level=strongest.report.level)
+    session = box.session(SHORT)
+    box.close()
+    assert session.run("1 + 1").stdout == "2\n"
+    worker = session._job.worker
+    session.close()
+    assert not worker.healthy
+
+
 def test_session_keeps_names(strongest):
     with strongest.session(SHORT) as session:
         assert session.run("x = 20\nx + 1").stdout == "21\n"

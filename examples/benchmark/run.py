@@ -11,6 +11,7 @@ import import_time
 import level_generation
 import sampling
 import sandbox
+import tool_steps
 from rich.console import Console
 from rich.table import Table
 
@@ -25,6 +26,7 @@ def main() -> None:
     rows = [
         *import_time.compare(args.repeats),
         *environment_steps.compare(6 * args.repeats),
+        *tool_steps.compare(2 * args.repeats),
         *level_generation.compare(args.seconds),
         *sampling.compare(args.repeats),
         *sandbox.compare(args.seconds, max(1, args.repeats // 2)),

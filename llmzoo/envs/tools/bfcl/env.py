@@ -1,0 +1,221 @@
+"""# Function calling
+
+Two callers read the same request and the same descriptions of functions, and write the calls that
+answer it: each writes a half, without seeing the other's. The requests have the form of the Berkeley
+Function Calling Leaderboard.
+
+| | |
+|---|---|
+| id | `bfcl_v0` |
+| agents | `caller_0` and `caller_1`, together; with `num_agents=1`: `caller_0` |
+| observation, action | text |
+| rounds | at most `max_turns` (1) |
+| success | the calls of all seats together are the right ones, no fewer and no more |
+
+**Actions.** A list of calls, as Python writes them: `[f(a=1, b="x"), g(c=[2, 3])]`, or `[]` for
+none. The calls are taken in the order of the request: `caller_0` writes the first half, rounded up,
+and `caller_1` the others; of a single call that is nothing. Arguments are literals, and each is
+given by name. Prose and code fences around the list do not matter; of several lists in prose the last
+one counts, and an answer of nothing but calls is taken whole. Tool calls in JSON will do too (`<tool_call>{"name": ..., "arguments": {...}}</tool_call>`,
+or a list of such objects). Nothing that is written is run. An answer with one call that cannot be
+read, or with more than 32 calls, is malformed as a whole.
+
+**Rewards** (potential-based, gamma 1: an episode's return is what the last round is worth).
+
+| part | who | worth |
+|---|---|---|
+| team | both | 1 if the calls of all seats together are right |
+| form | own answer | 0.2 if a list of calls can be read |
+| calls | own answer | 0.8 x F1 of the seat's calls and its half of the right ones |
+
+F1 is 2 x (right calls) / (calls written + calls due), and 1 where none is due and none written: a
+call too many costs as much as one too few. The team part does not ask who wrote which call.
+
+**When a call is right.** The rules are those of BFCL's AST evaluation: the function's name, every
+required parameter, no parameter that is not accepted, and of each one of the accepted values. A
+parameter whose accepted values hold `""` may be left out. Text is compared in lower case without
+spaces and `,./-_*^`. A whole number will do where a float is declared, not the other way round; true
+and false are no numbers. Lists are compared element by element, a tuple is a list, and each key of
+an object has accepted values of its own. The order of parallel calls does not matter. Stricter than
+BFCL's: arguments without a name and values that are no literals are malformed. More lenient: a whole
+number counts as a float inside of lists too.
+
+In a later round each seat reads what both wrote, and what is wrong with it by the descriptions alone
+(an unknown function, a parameter that is missing, a wrong type), never an accepted value.
+
+**Arguments.** `category` ("simple": one function, one call; "multiple": several functions, one call;
+"parallel": several calls; None for all), `num_agents` (2 or 1), `max_turns`, `prompt` ("full"),
+`team_weight`, `split` ("train", "test", "all"), `source`, `render_mode`.
+
+**Tasks.** `source` is "auto", "hub" (`gorilla-llm/Berkeley-Function-Calling-Leaderboard`, Apache-2.0:
+its files simple, multiple, parallel and parallel_multiple), "sample" (60 records written for this
+project, 20 of each category), or a `.jsonl` or `.json` file of records with `question`, `function`
+and `ground_truth`, as in BFCL's two files joined by `id`. The split is by the words of the request.
+
+Source: Patil et al., "The Berkeley Function Calling Leaderboard (BFCL): From Tool Use to Agentic
+Evaluation of Large Language Models", ICML 2025.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from llmzoo.envs.base import Outcome, TextEnv, public_forms
+from llmzoo.envs.tasks import Listed, described
+from llmzoo.envs.text import cut
+from llmzoo.envs.tools.bfcl import oracle, reading, scoring, tasks
+from llmzoo.envs.tools.bfcl.tasks import Request, Truth
+from llmzoo.envs.tools.calls import Call
+from llmzoo.errors import ConfigError
+
+SEATS = ("caller_0", "caller_1")
+
+_MAX_ANSWER_SHOWN = 2_000
+_NOTHING = {scoring.FORM: 0.0, scoring.CALLS: 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Calling:
+    """The state of an episode: what each seat wrote last and was told, and what it is worth."""
+
+    request: Request
+    answers: Mapping[str, str] = field(default_factory=dict)
+    told: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+class BFCL(TextEnv):
+    """Function calls for two seats that divide them, or for one."""
+
+    metadata: dict[str, Any] = {**TextEnv.metadata, "name": "bfcl_v0"}
+
+    def __init__(
+        self,
+        *,
+        category: Literal["simple", "multiple", "parallel"] | None = None,
+        num_agents: int = 2,
+        max_turns: int = 1,
+        prompt: Literal["full"] = "full",
+        team_weight: float = 1.0,
+        split: str = "train",
+        source: str = "auto",
+        render_mode: str | None = None,
+    ):
+        if num_agents not in (1, 2):
+            raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
+        if prompt != "full":
+            raise ConfigError(f"prompt must be 'full', got {prompt!r}")
+        super().__init__(
+            list(SEATS[:num_agents]),
+            simultaneous=True,
+            max_turns=max_turns,
+            team_weight=team_weight,
+            render_mode=render_mode,
+        )
+        found = tasks.load(source)
+        self.fallback = found.fallback
+        self.tasks = Listed(
+            tasks.distinct(found.tasks, category),
+            tasks.canonical,
+            split=split,
+            source=found.source,
+        )
+        self.episode: Calling
+
+    def begin(self, rng: random.Random, task: int | None) -> None:
+        self.episode = Calling(self.tasks.sample(rng) if task is None else self.tasks[task])
+
+    def describe(self) -> Mapping[str, Any]:
+        request = self.episode.request
+        return {
+            **described(self.tasks, tasks.content(request)),
+            "task_name": request.name,
+            "category": request.category,
+        }
+
+    def play_together(self, texts: Mapping[str, str]) -> Outcome:
+        before = self.episode
+        request = before.request
+        written: dict[str, tuple[Call, ...]] = {}
+        errors: dict[str, str] = {}
+        parts = {}
+        for agent in self.possible_agents:
+            try:
+                written[agent] = reading.read(texts[agent])
+            except reading.NoCalls as reason:
+                errors[agent] = f"malformed: {reason}"
+                parts[agent] = _NOTHING
+                continue
+            parts[agent] = scoring.own_parts(written[agent], self.due(agent), request)
+            wrong = [scoring.complaint(call, request) for call in written[agent]]
+            if any(wrong):
+                errors[agent] = f"wrong: {next(filter(None, wrong))}"
+        together = [call for calls in written.values() for call in calls]
+        self.success = len(written) == len(texts) and scoring.all_right(together, request)
+        self.episode = Calling(request, dict(texts), errors, parts)
+        paid = {
+            agent: {
+                name: worth - before.parts.get(agent, _NOTHING)[name]
+                for name, worth in parts[agent].items()
+            }
+            for agent in self.possible_agents
+        }
+        return Outcome(
+            team=float(self.success),  # which ends the episode, so that it is paid once
+            local=paid,
+            done=self.success,
+            errors=errors,
+        )
+
+    def due(self, agent: str) -> Sequence[Truth]:
+        """The right calls that a seat is to write."""
+        truths = self.episode.request.truths
+        half = (len(truths) + 1) // 2
+        if len(self.possible_agents) == 1:
+            return truths
+        return truths[:half] if agent == SEATS[0] else truths[half:]
+
+    def expert(self, agent: str) -> str:
+        return oracle.expert(self.due(agent), self.episode.request)
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        return oracle.amateur(self.due(agent), self.episode.request, rng)
+
+    def prompt(self, agent: str) -> str:
+        calling = self.episode
+        request = calling.request
+        alone = len(self.possible_agents) == 1
+        lines = [_ALONE if alone else _ROLES[agent], "", "The functions:", ""]
+        lines += [function.text for function in request.functions.values()]
+        lines += ["", "The request:", ""]
+        lines += [text if role == "user" else f"[{role}] {text}" for role, text in request.messages]
+        if calling.answers:
+            lines += ["", f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."]
+            for seat, answer in calling.answers.items():
+                whose = "You" if seat == agent else f"The other caller, {seat},"
+                lines += [f"{whose} wrote last: {cut(answer, _MAX_ANSWER_SHOWN)}"]
+            lines += [f"What came of yours: {calling.told.get(agent, _NO_COMPLAINT)}"]
+        return "\n".join([*lines, "", _FORMAT, "", "Your answer:"])
+
+
+_SHARED = (
+    "You are one of two callers who answer a request by calling functions. The calls that it needs "
+    "are taken in its order; caller_0 writes the first half of them, rounded up, and caller_1 the "
+    "others, which of a single call is nothing. Neither sees what the other writes."
+)
+_ROLES = {seat: f"{_SHARED} You are {seat}." for seat in SEATS}
+_ALONE = "You answer a request by calling functions. Write every call that it needs."
+_FORMAT = (
+    'Answer with a list of calls and nothing else: [name(parameter=value, other="text")], several '
+    "of them parted by commas, or [] for none. Give every argument by name, with a literal value."
+)
+_NO_COMPLAINT = "the calls can be read and fit the functions, but all together are not right yet"
+
+
+raw_env = BFCL
+env, parallel_env = public_forms(BFCL)

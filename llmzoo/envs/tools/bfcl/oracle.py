@@ -1,0 +1,73 @@
+"""Scripted callers: one who writes the accepted calls, and one who errs as people do."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from llmzoo.envs.tools.bfcl import reading
+from llmzoo.envs.tools.bfcl.tasks import MAY_BE_LEFT_OUT, Request, Truth
+from llmzoo.envs.tools.calls import Call
+
+Pick = Callable[[Sequence[Any]], Any]  # takes one of several accepted values
+
+
+def first(values: Sequence[Any]) -> Any:
+    return values[0]
+
+
+def call(truth: Truth, request: Request, pick: Pick = first) -> Call:
+    """The call that a truth describes, with the values that ``pick`` takes; a parameter for which
+    it takes ``""`` is left out where it may be."""
+    required = request.functions[truth.name].required
+    arguments = {}
+    for name, values in truth.accepted.items():
+        given = [value for value in values if value != MAY_BE_LEFT_OUT]
+        if name in required and given:
+            arguments[name] = _plain(pick(given), pick)
+        elif name in required or pick(values) != MAY_BE_LEFT_OUT:
+            arguments[name] = _plain(pick(values), pick)
+    return Call(truth.name, arguments)
+
+
+def expert(truths: Sequence[Truth], request: Request) -> str:
+    return reading.write(tuple(call(truth, request) for truth in truths))
+
+
+def amateur(truths: Sequence[Truth], request: Request, rng: random.Random) -> str:
+    """A value that is wrong, a parameter forgotten, a call too many or too few, or a list that does
+    not end; now and then all is right."""
+    calls = [call(truth, request) for truth in truths]
+    slip = rng.randrange(6)
+    if slip == 0:
+        calls = [_spoilt(each, rng) for each in calls]
+    elif slip == 1:
+        calls = [replace(each, arguments=dict(list(each.arguments.items())[1:])) for each in calls]
+    elif slip == 2:
+        calls = [call(truth, request) for truth in request.truths]  # the other seat's too
+    elif slip == 3:
+        calls = calls[:-1]
+    written = reading.write(tuple(calls))
+    return written[: len(written) // 2] if slip == 4 else written
+
+
+def _plain(value: Any, pick: Pick) -> Any:
+    """A value to write: each key of a dict has a list of accepted values of its own."""
+    if isinstance(value, list):
+        return [_plain(inner, pick) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    found = {key: pick(inner) if isinstance(inner, list) else inner for key, inner in value.items()}
+    return {key: _plain(inner, pick) for key, inner in found.items() if inner != MAY_BE_LEFT_OUT}
+
+
+def _spoilt(right: Call, rng: random.Random) -> Call:
+    """A call with one value changed, by one where it is a number."""
+    if not right.arguments:
+        return right
+    name = rng.choice(sorted(right.arguments))
+    value = right.arguments[name]
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return replace(right, arguments={**right.arguments, name: value + 1 if number else "unknown"})

@@ -1,0 +1,144 @@
+"""Calls in what a model wrote: Python's, read from the syntax tree and never run, or JSON's."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from llmzoo.envs.base import MAX_ANSWER_CHARS
+from llmzoo.envs.coding import programs
+from llmzoo.envs.coding.programs import NoProgram
+from llmzoo.envs.text import cut
+from llmzoo.envs.tools.calls import BadCall, Call, read_calls
+
+MAX_CALLS = 32
+
+_FENCE = re.compile(r"```\w*")
+_WORDS = {"true": True, "false": False, "null": None}  # of JSON, which models mix in
+
+
+class NoCalls(ValueError):
+    """Text in which no calls can be read; its message tells the agent why."""
+
+
+def read(text: str) -> tuple[Call, ...]:
+    """The calls in an answer, prose and code fences around them aside; the last list counts.
+
+    ``[f(a=1), g(b="x")]`` and ``[]``, calls without the brackets, or tool calls in JSON. One call
+    that cannot be read spoils the answer. Raises :class:`NoCalls`.
+    """
+    if len(text) > MAX_ANSWER_CHARS:
+        raise NoCalls(f"an answer longer than {MAX_ANSWER_CHARS} characters")
+    calls = _python_calls(text)
+    if calls is None:
+        calls = _json_calls(text)
+    if len(calls) > MAX_CALLS:
+        raise NoCalls(f"more than {MAX_CALLS} calls")
+    return calls
+
+
+def write(calls: tuple[Call, ...]) -> str:
+    """Calls as Python writes them: ``read`` gives them back."""
+    return f"[{', '.join(map(_written, calls))}]"
+
+
+def _written(call: Call) -> str:
+    return (
+        f"{call.name}({', '.join(f'{name}={value!r}' for name, value in call.arguments.items())})"
+    )
+
+
+def _python_calls(text: str) -> tuple[Call, ...] | None:
+    """The calls of the last place that holds some in Python; None where there is no such place."""
+    for source in _places(text):
+        try:
+            body = programs.parse(source).body
+        except NoProgram:
+            continue
+        nodes = _call_nodes(body)
+        if nodes is not None:
+            return tuple(map(_call, nodes))
+    return None
+
+
+def _places(text: str) -> Iterator[str]:
+    """Where an answer may hold its calls: all of it, its last fenced block, its last list."""
+    yield text.strip()
+    blocks = _FENCE.split(text)
+    if len(blocks) > 1:  # where the last fence is open, what follows it
+        yield blocks[-2 if len(blocks) % 2 else -1].strip()
+    end = text.rfind("]")
+    line = max(text.rfind("\n[", 0, end + 1), 0)  # prefer a list that begins a line
+    start = text.find("[", line, end + 1)
+    if start >= 0:
+        yield text[start : end + 1]
+
+
+def _call_nodes(body: list[ast.stmt]) -> list[ast.Call] | None:
+    found: list[ast.expr] = []
+    for statement in body:
+        if not isinstance(statement, ast.Expr):
+            return None
+        value = statement.value
+        found += value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
+    calls = [node for node in found if isinstance(node, ast.Call)]
+    return calls if body and len(calls) == len(found) else None
+
+
+def _call(node: ast.Call) -> Call:
+    name = _name(node.func)
+    if node.args:
+        raise NoCalls(f"an argument of {name} without a name: write {name}(parameter=value)")
+    arguments: dict[str, Any] = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            raise NoCalls(f"arguments of {name} in **: write each by name")
+        arguments[keyword.arg] = _value(keyword.value)
+    return Call(name, arguments)
+
+
+def _name(node: ast.expr) -> str:
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        raise NoCalls("a function that is not called by its name")
+    return cut(".".join([node.id, *reversed(parts)]), 200)
+
+
+def _value(node: ast.expr) -> Any:
+    """The value of a literal, lists and dicts included. Brackets nest only so deep in what
+    :func:`programs.parse` lets pass."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str | int | float | None):
+        return node.value
+    if isinstance(node, ast.Name) and node.id in _WORDS:
+        return _WORDS[node.id]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
+        number = node.operand.value
+        if type(number) is int or type(number) is float:
+            if isinstance(node.op, ast.USub):
+                return -number
+            if isinstance(node.op, ast.UAdd):
+                return number
+    if isinstance(node, ast.List | ast.Tuple):
+        return [_value(inner) for inner in node.elts]
+    if isinstance(node, ast.Dict):
+        keys = [None if key is None else _value(key) for key in node.keys]
+        if all(isinstance(key, str) for key in keys):
+            return dict(zip(keys, map(_value, node.values), strict=True))
+    raise NoCalls("an argument that is no number, text, truth value, None, list or dict")
+
+
+def _json_calls(text: str) -> tuple[Call, ...]:
+    found = read_calls(text)
+    if not found:
+        raise NoCalls("no calls: write a list such as [f(a=1)], or [] for none")
+    calls = []
+    for each in found:
+        if isinstance(each, BadCall):
+            raise NoCalls(each.reason)
+        calls.append(each)
+    return tuple(calls)

@@ -1,0 +1,151 @@
+"""Requests, the functions that may be called, and the calls that are right: records of BFCL's form.
+
+A record holds ``question`` (one turn: a list of messages in a list), ``function`` (a list of
+descriptions) and ``ground_truth`` (a list of ``{function: {parameter: [accepted values]}}``, where
+the accepted value ``""`` says that the parameter may be left out).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from llmzoo.envs import sources
+from llmzoo.envs.sources import BadField, Loaded
+from llmzoo.envs.tools.bfcl import hub
+from llmzoo.errors import ConfigError
+
+SAMPLE = Path(__file__).parent / "sample.jsonl"
+CATEGORIES = ("simple", "multiple", "parallel")
+MAY_BE_LEFT_OUT = ""  # among the accepted values of a parameter
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Function:
+    """A function as the model reads it: ``text``, its description as JSON."""
+
+    name: str
+    text: str
+    properties: Mapping[str, Mapping[str, Any]]
+    required: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Truth:
+    """A call that is right: of each parameter the accepted values."""
+
+    name: str
+    accepted: Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Request:
+    """A task: what is asked (``messages``, each with who says it), with what, and the right calls in
+    the order of the request."""
+
+    messages: tuple[tuple[str, str], ...]
+    functions: Mapping[str, Function]
+    truths: tuple[Truth, ...]
+    name: str = ""
+
+    @property
+    def category(self) -> str:
+        if len(self.truths) > 1:
+            return "parallel"
+        return "multiple" if len(self.functions) > 1 else "simple"
+
+
+def load(source: str) -> Loaded[Request]:
+    """The requests of a source; see :mod:`llmzoo.envs.sources`."""
+    if source in ("hub", "auto"):
+        return hub.load(read, sample_records, fall_back=source == "auto")
+    return sources.load(source, hub_id=hub.HUB_ID, sample=sample_records, parse=read)
+
+
+def distinct(requests: Sequence[Request], category: str | None) -> list[Request]:
+    """The requests of a category (all of them for None), each once."""
+    if category not in (None, *CATEGORIES):
+        raise ConfigError(
+            f"category must be None or one of {', '.join(CATEGORIES)}; got {category!r}"
+        )
+    chosen = [each for each in requests if category in (None, each.category)]
+    return list({content(each): each for each in chosen}.values())
+
+
+def canonical(request: Request) -> str:
+    """The words of a request: those alike in these are in one split, whatever the functions."""
+    said = " ".join(text for _, text in request.messages)
+    return " ".join(re.findall(r"\w+", said.lower()))
+
+
+def content(request: Request) -> str:
+    """Request, functions and right calls: tasks alike in these are one."""
+    truths = [[truth.name, truth.accepted] for truth in request.truths]
+    functions = [function.text for function in request.functions.values()]
+    return json.dumps([canonical(request), functions, truths], sort_keys=True)
+
+
+@cache
+def sample_records() -> tuple[Mapping[str, Any], ...]:
+    """The records written for this project."""
+    lines = SAMPLE.read_text(encoding="utf-8").splitlines()
+    return tuple(json.loads(line) for line in lines)
+
+
+def read(record: Mapping[str, Any]) -> Request:
+    """The task of a record; raises ``BadField``."""
+    functions = {}
+    for description in sources.field(record, "function", list):
+        function = _function(description)
+        functions[function.name] = function
+    truths = tuple(_truth(call) for call in sources.field(record, "ground_truth", list))
+    if not truths:
+        raise BadField("ground_truth", "is empty")
+    for truth in truths:
+        if truth.name not in functions:
+            raise BadField("ground_truth", f"calls {truth.name}, which is not described")
+    return Request(
+        _messages(sources.field(record, "question", list)),
+        functions,
+        truths,
+        sources.field(record, "id", str, ""),
+    )
+
+
+def _messages(turns: list[Any]) -> tuple[tuple[str, str], ...]:
+    if len(turns) != 1 or not isinstance(turns[0], list) or not turns[0]:
+        raise BadField("question", "must be a list of one turn, which is a list of messages")
+    said = []
+    for message in turns[0]:
+        if not isinstance(message, Mapping):
+            raise BadField("question", "must hold messages of a role and a content")
+        said.append((sources.field(message, "role", str), sources.field(message, "content", str)))
+    return tuple(said)
+
+
+def _function(description: Any) -> Function:
+    if not isinstance(description, Mapping):
+        raise BadField("function", "must be a list of descriptions")
+    parameters = sources.field(description, "parameters", dict)
+    return Function(
+        sources.field(description, "name", str),
+        json.dumps(description, ensure_ascii=False),
+        sources.field(parameters, "properties", dict, {}),
+        sources.texts(parameters, "required", []),
+    )
+
+
+def _truth(call: Any) -> Truth:
+    if not isinstance(call, Mapping) or len(call) != 1:
+        raise BadField("ground_truth", "must be a list of {function: {parameter: [values]}}")
+    ((name, accepted),) = call.items()
+    if not isinstance(accepted, Mapping) or not all(
+        isinstance(values, list) for values in accepted.values()
+    ):
+        raise BadField("ground_truth", f"must give {name} a list of values for each parameter")
+    return Truth(name, accepted)

@@ -1,0 +1,195 @@
+"""Tools of MCP servers (Model Context Protocol), through the official package ``mcp``.
+
+A server's tools keep no state that we could copy: an episode that is forked in mid-play shares the
+server with its twin, so tools that change something on the server do not suit trees of rollouts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import json
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotInTime
+from typing import Any
+
+from llmzoo.envs.text import cut
+from llmzoo.envs.tools.schemas import BadArguments, Check, untitled
+from llmzoo.envs.tools.toolbox import Reply, Tool, ToolError
+from llmzoo.errors import ConfigError, MissingExtraError
+
+START_S = 30.0  # until a server must have listed its tools
+CLOSE_S = 5.0
+
+
+def mcp_tools(
+    *,
+    command: Sequence[str] | None = None,
+    url: str | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout_s: float = 10.0,
+) -> list[Tool]:
+    """The tools of a server that is kept until this process ends; :class:`McpServer` says more."""
+    server = McpServer(command=command, url=url, env=env, timeout_s=timeout_s)
+    atexit.register(server.close)
+    return server.tools
+
+
+class McpServer:
+    """A connection to an MCP server, and its ``tools``. Close it, or use it in a ``with`` block.
+
+    ``command`` starts a server that speaks over standard input and output, with the variables of
+    ``env`` beside a few common ones; ``url`` reaches one over HTTP. A call that takes longer than
+    ``timeout_s`` is an error that the model reads, as is whatever else goes wrong with a call.
+
+    Raises ``ConfigError`` where the server cannot be reached, ``MissingExtraError`` without ``mcp``.
+    """
+
+    def __init__(
+        self,
+        *,
+        command: Sequence[str] | None = None,
+        url: str | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout_s: float = 10.0,
+    ):
+        if bool(command) == bool(url):
+            raise ConfigError("an MCP server has either a command or a url")
+        self._name = url or " ".join(command or ())
+        self._timeout_s = timeout_s
+        self._loop = asyncio.new_event_loop()
+        self._task: asyncio.Task[Any] | None = None
+        listed: Future[list[Tool]] = Future()
+        self._thread = threading.Thread(
+            target=self._serve, args=(_server(command, url, env), listed), daemon=True
+        )
+        self._thread.start()
+        try:
+            self.tools = listed.result(START_S)
+        except BaseException as error:
+            self.close()
+            if isinstance(error, Exception):
+                raise ConfigError(
+                    f"the MCP server {self._name!r} cannot be used: {_reason(error)}"
+                ) from error
+            raise
+
+    def __enter__(self) -> McpServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the connection, and the server where we started it; calls say so from then on."""
+        if self._thread.is_alive() and self._task is not None:
+            self._loop.call_soon_threadsafe(self._task.cancel)
+            self._thread.join(CLOSE_S)
+
+    def _serve(self, server: Any, listed: Future[list[Tool]]) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_until_complete(self._session(server, listed))
+        except BaseException as error:  # told to the thread that waits; later ones find it closed
+            if not listed.done():
+                listed.set_exception(error)
+        finally:
+            self._loop.close()
+
+    async def _session(self, server: Any, listed: Future[list[Tool]]) -> None:
+        import mcp
+
+        self._task = asyncio.current_task()
+        async with mcp.Client(server) as client:
+            tools = []
+            cursor = None
+            while True:
+                page = await client.list_tools(cursor=cursor)
+                tools += [self._tool(client, each) for each in page.tools]
+                cursor = page.next_cursor
+                if cursor is None:
+                    break
+            listed.set_result(tools)
+            await asyncio.Event().wait()  # until close() cancels this task
+
+    def _tool(self, client: Any, told: Any) -> Tool:
+        def run(state: Any, values: Mapping[str, Any]) -> Reply:
+            return self._call(client, told.name, values)
+
+        return Tool(
+            name=told.name,
+            description=told.description or told.name,
+            parameters=untitled(told.input_schema),
+            check=_check(told.name, told.input_schema),
+            run=run,
+            group=told.name,
+        )
+
+    def _call(self, client: Any, name: str, values: Mapping[str, Any]) -> Reply:
+        if not self._thread.is_alive():
+            raise ToolError("the server is closed")
+        calling = client.call_tool(name, dict(values))
+        waiting = asyncio.run_coroutine_threadsafe(calling, self._loop)
+        try:
+            result = waiting.result(self._timeout_s)
+        except NotInTime as error:
+            waiting.cancel()
+            raise ToolError(f"no result after {self._timeout_s:g} s") from error
+        except Exception as error:  # the protocol's errors, a broken pipe, an answer of bad form
+            raise ToolError(f"the server failed: {_reason(error)}") from error
+        text = _text(result)
+        return Reply(text, error=text if result.is_error else None)
+
+
+def _server(command: Sequence[str] | None, url: str | None, env: Mapping[str, str] | None) -> Any:
+    """What the package's client connects to."""
+    try:
+        import mcp
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("tools of MCP servers", "mcp", error.name) from error
+    if command is None:
+        return url
+    parameters = mcp.StdioServerParameters(
+        command=command[0], args=list(command[1:]), env=None if env is None else dict(env)
+    )
+    # what a server writes to standard error goes where ours goes, whoever has replaced sys.stderr
+    return mcp.stdio_client(parameters, errlog=sys.__stderr__ or sys.stderr)
+
+
+def _check(name: str, schema: Mapping[str, Any]) -> Check:
+    from jsonschema import SchemaError
+    from jsonschema.validators import validator_for
+
+    kind = validator_for(schema)
+    try:
+        kind.check_schema(schema)
+    except SchemaError as error:
+        raise ConfigError(f"tool {name!r} has no valid JSON schema: {error.message}") from error
+    validator = kind(schema)
+
+    def check(arguments: Mapping[str, Any]) -> dict[str, Any]:
+        error = next(validator.iter_errors(dict(arguments)), None)
+        if error is not None:
+            where = "".join(f"argument {error.absolute_path[0]!r}: " if error.absolute_path else "")
+            raise BadArguments(where + cut(error.message, 200))
+        return dict(arguments)
+
+    return check
+
+
+def _text(result: Any) -> str:
+    parts = [block.text if block.type == "text" else f"[{block.type}]" for block in result.content]
+    if not parts and result.structured_content is not None:
+        return json.dumps(result.structured_content, ensure_ascii=False)
+    return "\n".join(parts)
+
+
+def _reason(error: BaseException) -> str:
+    """The first error of a group, in words."""
+    # Python 3.10 has no such class, and raises the error itself
+    while sys.version_info >= (3, 11) and isinstance(error, BaseExceptionGroup):  # noqa: F821
+        error = error.exceptions[0]
+    return cut(str(error) or type(error).__name__, 200)

@@ -1,0 +1,145 @@
+"""A typed Python function as a tool sees it: its description, its JSON schema, its argument check."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from llmzoo.envs.text import cut
+from llmzoo.errors import ConfigError, MissingExtraError
+
+MAX_SHOWN = 3  # wrong arguments named in one error
+MAX_VALUE_CHARS = 60  # of a wrong value, shown in an error
+
+
+class BadArguments(ValueError):
+    """Arguments that do not fit a tool; the message says which and why."""
+
+
+Check = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+def described(function: Callable[..., Any]) -> str:
+    """The first paragraph of a function's docstring, on one line."""
+    first = (inspect.getdoc(function) or "").partition("\n\n")[0]
+    if not first.strip():
+        raise ConfigError(f"{_called(function)} needs a docstring: models read it")
+    return " ".join(first.split())
+
+
+def parameters_of(
+    function: Callable[..., Any], *, leave_out: int = 0
+) -> tuple[dict[str, Any], Check]:
+    """The JSON schema of a function's arguments, and the check that turns JSON values into them.
+
+    ``leave_out``: how many leading parameters are not the model's to give. The check is strict:
+    ``"3"`` and ``true`` are no integers, an integer is a float, unknown arguments are refused. It
+    raises :class:`BadArguments`.
+
+    Raises ``ConfigError`` for a signature that JSON cannot fill, ``MissingExtraError`` without
+    pydantic.
+    """
+    try:
+        import pydantic
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("a tool's JSON schema", "tools", error.name) from error
+
+    told = _told(function)
+    try:
+        hints = typing.get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise ConfigError(
+            f"{_called(function)} has a type that cannot be found: {error}"
+        ) from error
+    names = {}
+    fields: dict[str, Any] = {}
+    for parameter in list(inspect.signature(function).parameters.values())[leave_out:]:
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise ConfigError(f"{_called(function)}: {parameter} cannot be given by name")
+        if parameter.name not in hints:
+            raise ConfigError(f"{_called(function)}: parameter {parameter.name!r} needs a type")
+        default = ... if parameter.default is parameter.empty else parameter.default
+        # a field's own name must not clash with the methods of a pydantic model; an alias may
+        field = f"field_{len(fields)}"
+        names[field] = parameter.name
+        fields[field] = (
+            hints[parameter.name],
+            pydantic.Field(default, alias=parameter.name, description=told.get(parameter.name)),
+        )
+    strict = pydantic.ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    try:
+        model = pydantic.create_model("Arguments", __config__=strict, **fields)
+        schema = untitled(model.model_json_schema())
+    except pydantic.errors.PydanticUserError as error:
+        raise ConfigError(f"{_called(function)}: {error.message}") from error
+    schema.setdefault("properties", {})
+
+    def check(arguments: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            # as JSON, so that a tuple, a date or an enum can be given as JSON gives them
+            given = model.model_validate_json(_dumped(arguments))
+        except pydantic.ValidationError as error:
+            found = error.errors(include_url=False, include_context=False)
+            raise BadArguments(_explained(found, list(names.values()))) from error
+        return {name: getattr(given, field) for field, name in names.items()}
+
+    return schema, check
+
+
+def _dumped(arguments: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(dict(arguments))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadArguments(f"the arguments are not JSON: {error}") from error
+
+
+def _explained(errors: list[Any], known: list[str]) -> str:
+    reasons = []
+    for error in errors[:MAX_SHOWN]:
+        if not error["loc"]:  # text that JSON allows and Unicode does not
+            reasons.append(f"the arguments cannot be read: {error['msg']}")
+            continue
+        where = cut(".".join(str(part) for part in error["loc"]), MAX_VALUE_CHARS)
+        if error["type"] == "missing":
+            reasons.append(f"argument {where!r} is missing")
+        elif error["type"] == "extra_forbidden":
+            takes = f"the arguments are {', '.join(known)}" if known else "there are no arguments"
+            reasons.append(f"unknown argument {where!r}, {takes}")
+        else:
+            value = cut(json.dumps(error["input"], ensure_ascii=False), MAX_VALUE_CHARS)
+            reasons.append(f"argument {where!r}: {error['msg'].lower()}, got {value}")
+    if len(errors) > MAX_SHOWN:
+        reasons.append(f"and {len(errors) - MAX_SHOWN} more")
+    return "; ".join(reasons)
+
+
+def _told(function: Callable[..., Any]) -> dict[str, str]:
+    """What the ``Args`` section of a docstring says of each parameter."""
+    from docstring_parser import DocstringStyle, parse
+
+    sections = parse(inspect.getdoc(function) or "", DocstringStyle.GOOGLE)
+    return {p.arg_name: " ".join((p.description or "").split()) for p in sections.params}
+
+
+def untitled(schema: dict[str, Any]) -> dict[str, Any]:
+    """``schema`` without the titles that pydantic makes of names: a model reads each token."""
+    kept: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "title":
+            continue
+        if key in ("properties", "$defs"):
+            kept[key] = {name: untitled(inner) for name, inner in value.items()}
+        elif isinstance(value, dict) and key not in ("default", "const"):
+            kept[key] = untitled(value)
+        elif key in ("anyOf", "oneOf", "allOf", "prefixItems"):
+            kept[key] = [untitled(inner) for inner in value]
+        else:
+            kept[key] = value
+    return kept
+
+
+def _called(function: Callable[..., Any]) -> str:
+    return f"tool {function.__name__!r}"

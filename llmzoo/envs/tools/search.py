@@ -1,0 +1,192 @@
+"""The search tool: BM25 over the shipped corpus or a user's folder, or another engine over HTTP.
+
+The shipped corpus describes an invented archipelago, so nothing of it can be known without a search.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from llmzoo.envs.sources import BadField, field
+from llmzoo.envs.text import cut
+from llmzoo.envs.tools.corpus import articles
+from llmzoo.envs.tools.toolbox import Tool, ToolError, tool
+from llmzoo.errors import ConfigError, MissingExtraError
+
+MAX_RESULTS = 10
+MAX_QUERY_CHARS = 500
+MAX_SHOWN_CHARS = 1_000  # of one result
+PASSAGE_CHARS = 1_000  # longer texts of a user's corpus are searched in passages of about this size
+HTTP_TIMEOUT_S = 10.0
+MAX_HTTP_BYTES = 1_000_000
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    title: str
+    text: str
+
+
+Find = Callable[[str, int], Sequence[Document]]
+
+
+class Index:
+    """Documents that are ranked by BM25 (Robertson & Zaragoza, 2009; bm25s, arXiv:2407.03618).
+
+    Words are compared without case; equal scores are in the order of titles.
+    """
+
+    def __init__(self, documents: Sequence[Document]):
+        try:
+            import bm25s
+        except ModuleNotFoundError as error:
+            raise MissingExtraError("the search tool", "tools", error.name) from error
+        self._documents = sorted(documents, key=lambda document: document.title)
+        # the title counts twice: what a text is about outweighs what it mentions
+        words = [_words(f"{each.title} {each.title} {each.text}") for each in self._documents]
+        if not any(words):
+            raise ConfigError("a corpus needs at least one text with a word in it")
+        self._vocabulary = {word for text in words for word in text}
+        self._scores = bm25s.BM25()
+        self._scores.index(words, show_progress=False)
+
+    def find(self, query: str, k: int) -> list[Document]:
+        """The best ``k`` documents that share a word with ``query``, the best first."""
+        known = [word for word in _words(query) if word in self._vocabulary]
+        if not known:
+            return []
+        scores = self._scores.get_scores(known)
+        # documents are in the order of titles, and a stable sort keeps it
+        ranked = sorted(range(len(scores)), key=lambda i: -float(scores[i]))
+        return [self._documents[i] for i in ranked[:k] if scores[i] > 0]
+
+
+def search_tools(corpus: str | Path | None = None) -> tuple[Tool, ...]:
+    """``search`` over a folder of .txt, .md and .jsonl files, by default over the shipped corpus."""
+    index = _shipped() if corpus is None else Index(documents_from(corpus))
+    return (_search_tool(index.find),)
+
+
+def http_search_tools(url: str) -> tuple[Tool, ...]:
+    """``search`` by another engine: GET ``url?q=...&k=...`` answers ``[{"title", "text"}, ...]``.
+
+    An engine that fails, or that takes longer than 10 s, is an error that the model reads.
+    """
+    if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
+        raise ConfigError(f"a search engine has an http or https address, got {url!r}")
+    return (_search_tool(lambda query, k: _asked(url, query, k)),)
+
+
+def documents_from(corpus: str | Path) -> list[Document]:
+    """The texts of a folder: a .txt or .md file is one, titled by its path, or several passages
+    where it is long; so is each line ``{"title", "text"}`` of a .jsonl file."""
+    root = Path(corpus)
+    if not root.is_dir():
+        raise ConfigError(f"corpus {str(corpus)!r} is not a folder")
+    found = []
+    for path in sorted(root.rglob("*")):
+        if path.suffix in (".txt", ".md", ".jsonl") and path.is_file():
+            try:
+                text = path.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise ConfigError(f"corpus: {path} cannot be read: {error}") from error
+            name = path.relative_to(root).as_posix()
+            records = _records(path, text) if path.suffix == ".jsonl" else [Document(name, text)]
+            found += [passage for record in records for passage in _passages(record)]
+    if not found:
+        raise ConfigError(f"corpus {str(corpus)!r} holds no .txt, .md or .jsonl file with text")
+    return found
+
+
+@cache
+def _shipped() -> Index:
+    return Index([Document(article.title, article.text) for article in articles()])
+
+
+def _search_tool(find: Find) -> Tool:
+    @tool
+    def search(query: str, k: int = 3) -> str:
+        """Search a collection of texts and read the best matches.
+
+        Args:
+            query: a few words that the text should hold
+            k: how many texts to read, from 1 to 10
+        """
+        if not 1 <= k <= MAX_RESULTS:
+            raise ToolError(f"k must be from 1 to {MAX_RESULTS}, got {k}")
+        if len(query) > MAX_QUERY_CHARS:
+            raise ToolError(f"the query is longer than {MAX_QUERY_CHARS} characters")
+        found = find(query, k)
+        if not found:
+            return "Nothing was found. Try other words."
+        return "\n\n".join(
+            f"[{n}] {each.title}\n{cut(each.text, MAX_SHOWN_CHARS)}"
+            for n, each in enumerate(found, 1)
+        )
+
+    return search
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _records(path: Path, text: str) -> Iterator[Document]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            yield _document(json.loads(line))
+        except ValueError as error:
+            raise ConfigError(f"corpus: {path}:{number}: {error}") from error
+
+
+def _document(record: Any) -> Document:
+    if not isinstance(record, dict):
+        raise ValueError("not an object with title and text")
+    return Document(field(record, "title", str), field(record, "text", str))
+
+
+def _passages(document: Document) -> Iterator[Document]:
+    """``document``, cut between paragraphs where it is long."""
+    parts = [""]
+    for paragraph in document.text.split("\n\n"):
+        if parts[-1] and len(parts[-1]) + len(paragraph) > PASSAGE_CHARS:
+            parts.append("")
+        parts[-1] = f"{parts[-1]}\n\n{paragraph}".strip()
+    for number, part in enumerate(parts, start=1):
+        if part:
+            yield Document(document.title + f" ({number})" * (len(parts) > 1), part)
+
+
+def _asked(url: str, query: str, k: int) -> list[Document]:
+    mark = "&" if urllib.parse.urlsplit(url).query else "?"
+    address = f"{url}{mark}{urllib.parse.urlencode({'q': query, 'k': k})}"
+    try:
+        with urllib.request.urlopen(address, timeout=HTTP_TIMEOUT_S) as answer:
+            body = answer.read(MAX_HTTP_BYTES + 1)
+        if len(body) > MAX_HTTP_BYTES:
+            raise ToolError("the search engine's answer is too long")
+        records = json.loads(body)
+        if not isinstance(records, list):
+            raise ValueError("not a list")
+        return [_document(record) for record in records[:k]]
+    except TimeoutError as error:
+        raise ToolError("the search engine takes too long") from error
+    except urllib.error.HTTPError as error:
+        raise ToolError(f"the search engine answers with the status {error.code}") from error
+    except OSError as error:
+        raise ToolError("the search engine cannot be reached") from error
+    except (BadField, ValueError, RecursionError) as error:
+        raise ToolError("the search engine's answer cannot be read") from error

@@ -1,0 +1,337 @@
+"""# Tool use
+
+A question that takes calls of tools: facts to be searched for, numbers to be worked out, files to be
+read and written. The planner says which tool to call next and why; the executor writes the call, reads
+the result, and answers.
+
+| | |
+|---|---|
+| id | `tool_use_v0` |
+| agents | `planner_0`, then `executor_1`; with `num_agents=1`: `agent_0` |
+| observation, action | text |
+| rounds | at most `max_turns` (8); the answer ends the episode |
+| success | the answer is right |
+
+**Actions.** The planner writes advice, of which the executor reads the first 1,500 characters; tags
+in it do nothing. The executor (or `agent_0`) writes one call,
+`<tool_call>{"name": "search", "arguments": {"query": "Varnholt population"}}</tool_call>`, or the
+answer, `<answer>12840</answer>`; other common forms of calls are read too (see the page on tools). Two
+calls in one answer, a call beside an answer, an unknown tool, bad JSON or arguments that do not fit
+are told as errors and use up the round. Calls and results stay in the prompt, the last 12 of them, cut
+to 1,500 and 3,000 characters.
+
+**Rewards**: one potential for all seats, of which each round pays the difference (gamma 1), so that an
+episode's return is what its last state is worth.
+
+| part | worth |
+|---|---|
+| answer | 0.7 once the right answer is given |
+| tools | 0.2 x the share of the needed calls that were made |
+| economy | 0.1 x max(0, 1 - wasted rounds / needed calls), if the answer is right and every needed call was made |
+| waste | -0.02 for each wasted round, at worst -0.2 |
+
+A needed call counts once, and by what it returned: a search by the article that it finds, a
+calculation by its result, whichever of calculator and Python did it, a file by being read or written.
+Every other round of the executor is wasted: a call that failed, was made before or brought nothing
+that the question needs, and an answer without a call. So the honest solution earns 1; each needed call
+left out costs at least 0.1; a right guess earns 0.7 (more where the answer is a file, since writing it is a
+needed call); and whatever is called without a right answer
+earns at most 0.2.
+
+**Answers.** A number may stand with a unit or a few words, but not with a second number, and is right
+within 1e-9 (relative), or within half a hundredth where the question asks for two decimals. A name is
+right but for case, punctuation and a leading "the". Where a question wants a file, the file's whole
+text is the answer, and what stands in the tags does not matter. Longer than 200 characters is wrong.
+
+**Tasks** are made by twelve families, from one to four calls. Facts stand in the articles on the Veyl
+Isles, which are invented, so that no number can be known without a search.
+
+| family | calls | question |
+|---|---|---|
+| fact | search | a number, year or name of one article |
+| arithmetic | calculator | an expression of large numbers |
+| integers | python | primes, digits, divisors |
+| conversion | search, calculator | a measure in a unit that the question defines |
+| bills | read_file, calculator | the sum of some lines of a list |
+| table | read_file, python | a sum, mean or difference over rows of a CSV table |
+| words | read_file, python | a count in a text |
+| difference | search, search, calculator | two facts in one number |
+| ranking | search, search, search | the first or last of three |
+| trail | search, search, calculator | a fact of what another article names, changed by some percent |
+| report | search, calculator, write_file | a result that goes into a file |
+| errand | read_file, search, search, calculator | a note that asks for two facts |
+
+The family fact has about 800 facts in four wordings each; the others draw numbers too and have many
+thousands. The split is by what is asked about, whatever the wording, and with numbers drawn.
+
+**Arguments.** `tools` (names, `llmzoo` tools or `"module:attribute"` of your own; default: all four
+built in), `tasks` (None: the families whose tools are all there; or your own, see below), `family`,
+`calls` (1 to 4: how many calls a question needs; None for all), `num_agents`, `max_turns`, `prompt`
+("full"), `team_weight`, `split` ("train", "test", "all"), `render_mode`. Python code runs in the
+sandbox; without the tool `python` no step takes longer than about a millisecond.
+
+**Your own tools and tasks.** `tasks` is a list of records, or a `.jsonl` or `.json` file of them:
+`question`; `answer`, a number or a text, or a list of right ones; and if known `tools`, the name of
+the tool of each needed call, any successful call of which counts, and `files`, path and text of what
+the file tools find. Where `tools` is left out, no call is needed and none needless, but for those that
+fail or repeat one.
+
+```python
+import llmzoo
+from llmzoo.envs.tools.toolbox import tool
+
+
+@tool
+def tide(harbour: str) -> str:
+    "The time of high water in a harbour."
+    return {"Sundmere": "04:50"}.get(harbour, "unknown")
+
+
+env = llmzoo.make(
+    "tool_use_v0",
+    tools=[tide],
+    tasks=[{"question": "When is high water in Sundmere?", "answer": "04:50", "tools": ["tide"]}],
+    split="all",
+)
+```
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv, public_forms
+from llmzoo.envs.tasks import described
+from llmzoo.envs.text import cut
+from llmzoo.envs.tools.calls import BadCall, Call, read_answer, read_calls
+from llmzoo.envs.tools.files import GROUP as FILES
+from llmzoo.envs.tools.files import folder
+from llmzoo.envs.tools.tool_use import oracle, prompts, scoring
+from llmzoo.envs.tools.tool_use.prompts import ALONE, EXECUTOR, PLANNER, Entry, entry
+from llmzoo.envs.tools.tool_use.questions import Question, Step
+from llmzoo.envs.tools.tool_use.tasks import Own, find
+from llmzoo.envs.tools.toolbox import Given, resolve
+from llmzoo.errors import ConfigError, NoPlayerError
+
+_ALL = ("calculator", "python", "files", "search")
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The state of an episode.
+
+    ``states``: of the tools. ``asked``: the calls so far. ``made``: the numbers of the question's
+    steps that were made. ``wasted``: rounds that brought nothing. ``last``: the executor's last
+    answer.
+    """
+
+    question: Question
+    states: Mapping[str, Any]
+    entries: tuple[Entry, ...] = ()
+    asked: frozenset[str] = frozenset()
+    made: frozenset[int] = frozenset()
+    wasted: int = 0
+    advice: str = ""
+    last: str | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
+class ToolUse(TextEnv):
+    """Questions that take tools, for a planner and an executor, or for one agent."""
+
+    metadata: dict[str, Any] = {**TextEnv.metadata, "name": "tool_use_v0"}
+
+    def __init__(
+        self,
+        *,
+        tools: Sequence[Given] = _ALL,
+        tasks: Own | None = None,
+        family: str | None = None,
+        calls: int | None = None,
+        num_agents: int = 2,
+        max_turns: int = 8,
+        prompt: Literal["full"] = "full",
+        team_weight: float = 1.0,
+        split: str = "train",
+        render_mode: str | None = None,
+    ):
+        if num_agents not in (1, 2):
+            raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
+        if prompt != "full":
+            raise ConfigError(f"prompt must be 'full', got {prompt!r}")
+        super().__init__(
+            [PLANNER, EXECUTOR] if num_agents == 2 else [ALONE],
+            max_turns=max_turns,
+            team_weight=team_weight,
+            render_mode=render_mode,
+        )
+        self.toolbox = resolve(tools)
+        # programs in the sandbox take their time
+        self.metadata["slow_step"] = "python" in self.toolbox.tools
+        self.tasks = find(
+            tasks,
+            family=family,
+            calls=calls,
+            tools=frozenset(self.toolbox.tools),
+            split=split,
+        )
+        self._schemas = prompts.schemas(self.toolbox)
+        self._summaries = prompts.summaries(self.toolbox)
+        self.episode: Work
+
+    def begin(self, rng: random.Random, task: int | None) -> None:
+        question = self.tasks.sample(rng) if task is None else self.tasks[task]
+        states = self.toolbox.start()
+        if question.files:
+            states = {**states, FILES: folder({**states[FILES], **dict(question.files)})}
+        self.episode = Work(question, states)
+
+    def describe(self) -> Mapping[str, Any]:
+        question = self.episode.question
+        return {
+            **described(self.tasks, f"{question.text}\n{question.files}"),
+            "question_family": question.family,
+            "calls": len(question.steps),
+        }
+
+    def play(self, agent: str, text: str) -> Outcome:
+        before = self.episode
+        if agent == PLANNER:
+            advice = cut(text.strip(), prompts.MAX_ADVICE_CHARS)
+            self.episode = replace(before, advice=advice)
+            return Outcome()
+        answer, error = None, None
+        try:
+            asked = _read(text)
+        except _Unreadable as reason:
+            error = f"malformed: {reason}"
+            self.episode = _wasted(before, entry(text, f"Error: {reason}"))
+        else:
+            if isinstance(asked, str):
+                answer = asked
+            else:
+                error = self._call(asked)
+        self.success = answer is not None and self._is_right(answer)
+        work = self.episode
+        parts = scoring.parts(
+            needed=len(work.question.steps),
+            made=len(work.made),
+            wasted=work.wasted,
+            right=self.success,
+        )
+        self.episode = replace(work, parts=parts, advice="", last=text[:MAX_ANSWER_CHARS])
+        paid = {n: self.team_weight * (v - before.parts.get(n, 0.0)) for n, v in parts.items()}
+        return Outcome(
+            local=dict.fromkeys(self.possible_agents, paid),
+            done=answer is not None,
+            errors={agent: error} if error else {},
+        )
+
+    def prompt(self, agent: str) -> str:
+        work = self.episode
+        turn = min(self.turn + 1, self.max_turns)
+        last = ", the last one" if turn == self.max_turns else ""
+        return prompts.for_seat(
+            agent,
+            question=work.question.text,
+            tools=self._summaries if agent == PLANNER else self._schemas,
+            entries=work.entries,
+            advice=work.advice,
+            heading=f"Round {turn} of {self.max_turns}{last}.",
+        )
+
+    def expert(self, agent: str) -> str:
+        if agent == PLANNER:
+            return oracle.plan(self._next_step())
+        return oracle.act(self._next_step(), self.episode.question)
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        if agent == PLANNER:
+            return oracle.sloppy_plan(self._next_step(), rng)
+        work = self.episode
+        return oracle.sloppy_act(self._next_step(), work.question, work.last, rng)
+
+    def _call(self, call: Call) -> str | None:
+        """Make a call; what was wrong with it, if anything was."""
+        work = self.episode
+        reply, states = self.toolbox.call(call, work.states)
+        written = json.dumps([call.name, call.arguments], sort_keys=True)
+        repeated = written in work.asked
+        served: frozenset[int] = frozenset()
+        if reply.error is None and not repeated:
+            work = replace(work, asked=work.asked | {written})
+            served = _served(work, call.name, reply.text)
+        shown = entry(
+            f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}",
+            f"{reply.text}\n(You have made this call before.)" if repeated else reply.text,
+        )
+        failed = reply.error is not None or repeated
+        # a question of a user's that names no calls does not say which are needless
+        if served or not (failed or work.question.steps):
+            work = replace(work, entries=(*work.entries, shown), made=work.made | served)
+        else:
+            work = _wasted(work, shown)
+        self.episode = replace(work, states=states)
+        if reply.error is not None:
+            return f"failed: {reply.error}"
+        return "repeated: this call was made before" if repeated else None
+
+    def _is_right(self, answer: str) -> bool:
+        target = self.episode.question.target
+        if target.path is None:
+            return scoring.is_right(target, answer)
+        return scoring.is_right(target, self.episode.states[FILES].get(target.path, ""))
+
+    def _next_step(self) -> Step | None:
+        work = self.episode
+        left = [step for n, step in enumerate(work.question.steps) if n not in work.made]
+        if left and not left[0].shows:
+            raise NoPlayerError("tool_use_v0: no player for tasks of your own that need tools")
+        return left[0] if left else None
+
+
+class _Unreadable(ValueError):
+    """An answer that is neither one call nor an answer; its message says why."""
+
+
+def _read(text: str) -> Call | str:
+    """The call in an executor's answer, or the answer that it gives; raises ``_Unreadable``."""
+    if len(text) > MAX_ANSWER_CHARS:
+        raise _Unreadable(f"longer than {MAX_ANSWER_CHARS} characters")
+    calls, answer = read_calls(text), read_answer(text)
+    if len(calls) > 1:
+        raise _Unreadable(f"{len(calls)} calls at once; make one, read what comes back")
+    if calls and answer is not None:
+        raise _Unreadable("a call and an answer at once; make the call, read what comes back")
+    if calls:
+        if isinstance(calls[0], BadCall):
+            raise _Unreadable(calls[0].reason)
+        return calls[0]
+    if not answer:
+        raise _Unreadable(
+            "no call in <tool_call>...</tool_call>, no answer in <answer>...</answer>"
+        )
+    return answer
+
+
+def _served(work: Work, tool: str, result: str) -> frozenset[int]:
+    """The steps, not made before, that a result stands for. It may hold what several ask for; of
+    those that ask for nothing but the tool it makes one."""
+    open_steps = [(n, s) for n, s in enumerate(work.question.steps) if n not in work.made]
+    fits = [(n, step) for n, step in open_steps if scoring.serves(step, tool, result)]
+    bare = [n for n, step in fits if not step.shows]
+    return frozenset([n for n, step in fits if step.shows] + bare[:1])
+
+
+def _wasted(work: Work, shown: Entry) -> Work:
+    return replace(work, entries=(*work.entries, shown), wasted=work.wasted + 1)
+
+
+raw_env = ToolUse
+env, parallel_env = public_forms(ToolUse)

@@ -1,0 +1,66 @@
+"""Scripted planner and executor: two who follow the plan of a question, and two who are sloppy."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from typing import Any
+
+from llmzoo.envs.tools.tool_use.questions import Question, Step
+
+DONE = "done"  # what is answered where the answer is a file
+_REASONS = {
+    "search": "the facts stand in the articles and nowhere else",
+    "calculator": "the numbers are known now, and the result must be exact",
+    "python": "that takes a program",
+    "read_file": "the file says what there is to work with",
+    "write_file": "the result is wanted in the file",
+}
+
+
+def plan(step: Step | None) -> str:
+    """The planner's advice for the next call, or to answer where none is left."""
+    if step is None:
+        return "Everything is known now: answer with it."
+    tool = step.tools[0]
+    why = _REASONS.get(tool, "the question needs it")
+    return f"Call {tool} next, because {why}. Arguments: {json.dumps(dict(step.arguments))}"
+
+
+def act(step: Step | None, question: Question) -> str:
+    """The executor's call, or its answer where no call is left."""
+    if step is None:
+        return answer(DONE if question.target.path else question.target.values[0])
+    return call(step.tools[0], step.arguments)
+
+
+def call(tool: str, arguments: Mapping[str, Any]) -> str:
+    written = json.dumps({"name": tool, "arguments": dict(arguments)})
+    return f"<tool_call>{written}</tool_call>"
+
+
+def answer(text: str) -> str:
+    return f"<answer>{text}</answer>"
+
+
+def sloppy_plan(step: Step | None, rng: random.Random) -> str:
+    """Advice that is vague or too early as often as it is good."""
+    return rng.choice((plan(step), "Think it over and answer.", "Use a tool.", ""))
+
+
+def sloppy_act(
+    step: Step | None, question: Question, before: str | None, rng: random.Random
+) -> str:
+    """The right call, or a call of a tool that is not there, JSON that does not end, a guess, an
+    answer that does not end, or the call ``before`` once more."""
+    right = act(step, question)
+    wrong = rng.choice(question.target.values) + "1"
+    slips = (
+        right.replace('"name": "', '"name": "my_'),
+        right[: 2 * len(right) // 3],
+        answer(wrong),
+        f"The answer is {wrong}",
+        before or right,
+    )
+    return right if rng.random() < 0.6 else rng.choice(slips)

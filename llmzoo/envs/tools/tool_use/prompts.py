@@ -1,0 +1,92 @@
+"""What the seats read: their role, the question, the tools, what was called so far, the format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from llmzoo.envs.text import cut
+from llmzoo.envs.tools.toolbox import Toolbox
+
+PLANNER, EXECUTOR, ALONE = "planner_0", "executor_1", "agent_0"
+
+MAX_ENTRIES = 12  # calls that are shown, the last ones
+MAX_CALL_CHARS = 1_500
+MAX_RESULT_CHARS = 3_000
+MAX_ADVICE_CHARS = 1_500
+
+_ROLES = {
+    PLANNER: "You are the planner. You and an executor answer a question together with tools. Each round you "
+    "say which tool to call next, with what and why, or that it is time to answer; the executor reads "
+    "that, makes the call or gives the answer, and both of you see what comes back.",
+    EXECUTOR: "You are the executor. You and a planner answer a question together with tools. Each round the "
+    "planner says what to do next; you make one call, or give the answer, and both of you see what comes "
+    "back.",
+    ALONE: "You answer a question with tools. Each round you make one call and see what comes back, or "
+    "give the answer.",
+}
+_RULES = (
+    "Call what the question needs and nothing else: a call that fails, that is made again, or that the "
+    "question does not need costs a little, and so does a round without a call. The answer ends the task."
+)
+_ADVICE = "Say in a sentence or two what to do next. Do not write the call itself in tags."
+_FORMAT = (
+    'To call a tool write <tool_call>{"name": "...", "arguments": {...}}</tool_call>, one call in a '
+    "round. To answer write <answer>...</answer>, with nothing but the answer in it, and no call beside "
+    "it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A round's call, or what was written in its place, and what came back; as they are shown."""
+
+    called: str
+    result: str
+
+
+def entry(called: str, result: str) -> Entry:
+    return Entry(_readable(called, MAX_CALL_CHARS), _readable(result, MAX_RESULT_CHARS))
+
+
+def for_seat(
+    agent: str,
+    *,
+    question: str,
+    tools: str,
+    entries: Sequence[Entry],
+    advice: str,
+    heading: str,
+) -> str:
+    """The whole prompt of a seat; ``tools`` as :func:`schemas` or :func:`summaries` write them."""
+    lines = [_ROLES[agent], _RULES, "", "The question:", question, "", "The tools:", tools, ""]
+    left_out = max(len(entries) - MAX_ENTRIES, 0)
+    if left_out:
+        lines += [f"({left_out} earlier rounds are left out.)", ""]
+    for number, each in enumerate(entries[left_out:], start=left_out + 1):
+        lines += [f"Round {number}: {each.called}", f"Result: {each.result}", ""]
+    lines += [heading]
+    if agent == EXECUTOR:
+        lines += [f"The planner says: {advice or '(nothing)'}"]
+    return "\n".join([*lines, "", _ADVICE if agent == PLANNER else _FORMAT, "", "Your answer:"])
+
+
+def schemas(toolbox: Toolbox) -> str:
+    """The tools as one who calls them needs to know them: JSON schemas, one a line."""
+    return "\n".join(
+        json.dumps(schema["function"], ensure_ascii=False) for schema in toolbox.schemas()
+    )
+
+
+def summaries(toolbox: Toolbox) -> str:
+    """The tools as a planner needs to know them: name, parameters and what they do."""
+    return "\n".join(
+        f"{tool.name}({', '.join(tool.parameters.get('properties', {}))}): {tool.description}"
+        for tool in toolbox.tools.values()
+    )
+
+
+def _readable(text: str, most: int) -> str:
+    """``text``, cut, with half characters replaced, which tokenizers refuse."""
+    return cut(text, most).encode("utf-8", "replace").decode()

@@ -1,0 +1,89 @@
+"""What an answer and the calls before it are worth; pure functions.
+
+A state's worth is a potential that every seat is paid the differences of (gamma 1):
+
+* answer: 0.7 once the right answer is given
+* tools: 0.2 x the share of the needed calls that were made
+* economy: 0.1 x max(0, 1 - wasted turns / needed calls), if the answer is right and every needed
+  call was made
+* waste: -0.02 for each turn that brought nothing, -0.2 at worst
+
+The honest solution is worth 1. Without one of its calls it is at most 0.9 - 0.2 / needed; a right
+guess without any is 0.7; whatever is called without a right answer, at most 0.2.
+"""
+
+from __future__ import annotations
+
+import re
+
+from llmzoo.envs.tools.tool_use.questions import Step, Target
+
+ANSWER, TOOLS, ECONOMY, WASTE = 0.7, 0.2, 0.1, 0.02
+MAX_WASTED = 10  # turns that cost
+MAX_ANSWER_CHARS = 200
+
+_NUMBER = re.compile(r"[-+−]?(?:\d[\d,]*)?\.?\d+")
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_NEAR = 1e-9  # relative; two ways of rounding one number
+_MAX_DIGITS = 40
+_RESULTS = 10  # of a call's numbers the last so many count: printing all there are finds nothing
+
+
+def parts(*, needed: int, made: int, wasted: int, right: bool) -> dict[str, float]:
+    """The worth of a state in named parts. ``needed``: calls that the question needs, ``made``: those
+    of them that were made, ``wasted``: turns that brought nothing, ``right``: the answer was given
+    and is right. A question that names no calls counts as one whose calls come with the answer."""
+    share = made / needed if needed else float(right)
+    thrift = max(0.0, 1 - wasted / max(needed, 1)) if right and share == 1 else 0.0
+    return {
+        "answer": ANSWER * right,
+        "tools": TOOLS * share,
+        "economy": ECONOMY * thrift,
+        "waste": -WASTE * min(wasted, MAX_WASTED),
+    }
+
+
+def is_right(target: Target, text: str) -> bool:
+    """Whether ``text`` (an answer, or what a file holds) is one of the target's values, and nothing
+    but it: a number with a unit or a few words around it, but no second number; a text as it is,
+    but for case, punctuation and a leading article."""
+    text = text.strip()
+    if len(text) > MAX_ANSWER_CHARS:
+        return False
+    if target.within is None:
+        return _words(text) in map(_words, target.values)
+    found = numbers(text)
+    return len(found) == 1 and any(
+        close(found[0], float(value), target.within) for value in target.values
+    )
+
+
+def serves(step: Step, tool: str, result: str) -> bool:
+    """Whether a call of ``tool`` that gave ``result`` is the one that a step stands for."""
+    if tool not in step.tools:
+        return False
+    if _NUMBER.fullmatch(step.shows):
+        wanted = float(step.shows)
+        last = numbers(result)[-_RESULTS:]
+        return any(close(found, wanted, step.within) for found in last)
+    return step.shows in result
+
+
+def numbers(text: str) -> list[float]:
+    """The numbers in a text; commas between thousands are read, other ones part numbers."""
+    found = []
+    for written in _NUMBER.findall(text):
+        written = written.replace("−", "-")
+        pieces = [written.replace(",", "")] if _THOUSANDS.fullmatch(written) else written.split(",")
+        # of a number beyond reason the first digits will do: it is not the one that is wanted
+        found += [float(piece[:_MAX_DIGITS]) for piece in pieces if piece.strip("+-.")]
+    return found
+
+
+def close(a: float, b: float, within: float) -> bool:
+    return abs(a - b) <= within + _NEAR * max(1.0, abs(b))
+
+
+def _words(text: str) -> str:
+    words = re.findall(r"\w+", text.casefold())
+    return " ".join(words[1:] if words[:1] == ["the"] else words)

@@ -1,0 +1,118 @@
+"""Where questions come from: families that make them, or a user's own list or file.
+
+A record of a user's: ``question``, ``answer`` (a number or a text; a list where several are right),
+and as the case may be ``tools`` (the names of the tools that it needs, one for each call) and
+``files`` (path and text of what the file tools find).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+from llmzoo.envs import sources
+from llmzoo.envs.sources import BadField
+from llmzoo.envs.tasks import Generated, Listed, Tasks
+from llmzoo.envs.tools.tool_use.families import FAMILIES, Family
+from llmzoo.envs.tools.tool_use.questions import Question, Step, Target, plain
+from llmzoo.errors import ConfigError, UnknownNameError
+
+Own = str | Sequence[Mapping[str, Any]]  # a file, or records
+
+
+def find(
+    own: Own | None, *, family: str | None, calls: int | None, tools: frozenset[str], split: str
+) -> Tasks[Question]:
+    """The questions of a split that can be answered with ``tools``, the names of what there is."""
+    if own is None:
+        return _generated(family, calls, tools, split)
+    if family is not None or calls is not None:
+        raise ConfigError("family and calls choose among our questions; leave them out with tasks=")
+    found = _read(own)
+    for question in found:
+        missing = {tool for step in question.steps for tool in step.tools} - tools
+        if question.files:
+            missing |= {"read_file"} - tools
+        if missing:
+            raise ConfigError(
+                f"the question {question.text[:60]!r} needs {', '.join(sorted(missing))}, which is "
+                f"not among the tools: {', '.join(sorted(tools))}"
+            )
+    name = own if isinstance(own, str) else "own tasks"
+    return Listed(found, content, split=split, source=name)
+
+
+def content(question: Question) -> str:
+    return question.content
+
+
+@lru_cache(maxsize=32)  # environments with the same arguments share their questions
+def _generated(
+    family: str | None, calls: int | None, tools: frozenset[str], split: str
+) -> Generated[Question]:
+    if family is not None and family not in FAMILIES:
+        raise UnknownNameError("family", family, FAMILIES)
+    if calls not in (None, 1, 2, 3, 4):
+        raise ConfigError(f"calls must be None or from 1 to 4, got {calls!r}")
+    chosen = {
+        name: each
+        for name, each in FAMILIES.items()
+        if family in (None, name) and calls in (None, len(each.tools)) and tools >= {*each.tools}
+    }
+    if not chosen:
+        raise ConfigError(
+            f"no family of questions fits family={family!r}, calls={calls!r} and the tools "
+            f"{', '.join(sorted(tools)) or '(none)'}; with tools of your own give tasks= too"
+        )
+    return Generated(
+        partial(_draw, tuple(chosen.values())),
+        content,
+        split=split,
+        name=f"tool_use {' '.join(chosen)}",
+    )
+
+
+def _draw(families: Sequence[Family], rng: random.Random) -> Question:
+    return rng.choice(families).draw(rng)
+
+
+def _read(own: Own) -> tuple[Question, ...]:
+    if isinstance(own, str):
+        if not own.endswith((".jsonl", ".json")):
+            raise ConfigError(f"tasks must be a list or a .jsonl or .json file, got {own!r}")
+        return sources.load(own, hub_id="", sample=tuple, parse=_question).tasks
+    found = []
+    for number, record in enumerate(own, start=1):
+        try:
+            found.append(_question(record))
+        except BadField as error:
+            raise ConfigError(f"tasks: {number}: {error}") from error
+    return tuple(found)
+
+
+def _question(record: Mapping[str, Any]) -> Question:
+    text = sources.field(record, "question", str)
+    files = sources.field(record, "files", dict, {})
+    if not all(isinstance(value, str) for value in files.values()):
+        raise BadField("files", "must map paths to texts")
+    return Question(
+        text=text,
+        target=_target(record.get("answer")),
+        steps=tuple(Step((tool,)) for tool in sources.texts(record, "tools", [])),
+        family="own",
+        content=" ".join(text.split()),
+        files=tuple(files.items()),
+    )
+
+
+def _target(answer: Any) -> Target:
+    several = answer if isinstance(answer, list) else [answer]
+    if several and all(
+        isinstance(each, int | float) and type(each) is not bool for each in several
+    ):
+        return Target(tuple(map(plain, several)), 0.0)
+    if several and all(isinstance(each, str) and each.strip() for each in several):
+        return Target(tuple(several))
+    raise BadField("answer", "must be a number or a text, or a list of one kind")

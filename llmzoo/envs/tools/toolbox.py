@@ -1,0 +1,233 @@
+"""Tools: typed functions that a model calls by name, with JSON arguments.
+
+A tool's state belongs to an episode, is immutable, and goes from call to call: an episode that is
+forked in mid-play goes on twice from the same states. Tools of one ``group`` share a state.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, overload
+
+from llmzoo.envs.text import cut
+from llmzoo.envs.tools.calls import Call
+from llmzoo.envs.tools.schemas import BadArguments, Check, described, parameters_of
+from llmzoo.errors import ConfigError, SandboxError, UnknownNameError
+from llmzoo.registry import load_object
+
+MAX_REPLY_CHARS = 4_000  # of a reply's text
+MAX_ERROR_CHARS = 300
+
+Given = Any  # a tool's name, "module:attribute", a Tool, or several tools in a list or tuple
+
+BUILT_IN = {  # name -> function that returns the tools
+    "calculator": "llmzoo.envs.tools.calculator:calculator_tools",
+    "python": "llmzoo.envs.tools.python_repl:python_tools",
+    "files": "llmzoo.envs.tools.files:files_tools",
+    "search": "llmzoo.envs.tools.search:search_tools",
+}
+
+
+class ToolError(Exception):
+    """Raised in a tool: its message is the error that the model reads, as it stands."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a call gave: ``text`` for the model to read, after an error too; ``error``, the short
+    reason of a call that failed; ``state``, the tool's state from now on."""
+
+    text: str
+    error: str | None = None
+    state: Any = None
+
+
+def failed(error: str, state: Any = None) -> Reply:
+    """The reply of a call that gave nothing but an error, which leaves the state as it was."""
+    error = _whole(cut(error, MAX_ERROR_CHARS))
+    return Reply(f"Error: {error}", error, state)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tool:
+    """A tool: what a model reads about it, and what a call does.
+
+    ``parameters``: JSON schema of the arguments. ``check`` turns JSON arguments into values or
+    raises ``BadArguments``. ``run`` takes the state and the values. ``initial``: the immutable
+    state at the start of an episode. ``group``: the name under which that state is kept.
+    ``function``: the Python function behind it. Made by :func:`tool` and :func:`stateful`.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    check: Check
+    run: Callable[[Any, Mapping[str, Any]], Reply]
+    group: str
+    initial: Any = None
+    function: Callable[..., Any] | None = None
+
+    def schema(self) -> dict[str, Any]:
+        """The tool as chat templates and OpenAI-compatible endpoints take it."""
+        return {
+            "type": "function",
+            "function": {
+                "name": self.name,
+                "description": self.description,
+                "parameters": dict(self.parameters),
+            },
+        }
+
+    def start(self) -> Any:
+        """The tool's state at the start of an episode."""
+        return self.initial
+
+    def call(self, arguments: Mapping[str, Any], state: Any = None) -> Reply:
+        """The reply to a call; whatever went wrong stands in ``error``, and nothing is raised.
+
+        Only ``SandboxError`` is: it is the machine's fault and not the model's.
+        """
+        try:
+            reply = self.run(state, self.check(arguments))
+        except (BadArguments, ToolError) as error:
+            return failed(str(error), state)
+        except SandboxError:
+            raise
+        except Exception as error:  # a user's function may raise of every kind
+            return failed(f"{type(error).__name__}: {error}", state)
+        return replace(
+            reply,
+            text=_whole(cut(reply.text, MAX_REPLY_CHARS)),
+            error=None if reply.error is None else _whole(cut(reply.error, MAX_ERROR_CHARS)),
+        )
+
+
+@overload
+def tool(function: Callable[..., Any]) -> Tool: ...
+@overload
+def tool(*, name: str) -> Callable[[Callable[..., Any]], Tool]: ...
+def tool(
+    function: Callable[..., Any] | None = None, *, name: str | None = None
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """A tool of a typed function: ``@tool``, or ``@tool(name="...")`` for another name.
+
+    The first paragraph of the docstring describes the tool, an ``Args`` section its parameters.
+    What the function returns is the reply: a string as it is, anything else as JSON. What it
+    raises is the error that the model reads. It runs in this process and is given as long as it
+    takes.
+    """
+    if function is None:
+        return lambda decorated: _plain(decorated, name or decorated.__name__)
+    return _plain(function, function.__name__)
+
+
+def stateful(
+    *, group: str, initial: Any, name: str | None = None
+) -> Callable[[Callable[..., Reply]], Tool]:
+    """A tool of a function ``(state, ...) -> Reply`` whose reply holds the state that follows.
+
+    ``state`` is what the last call of a tool of the ``group`` left, and must not be changed.
+    """
+
+    def decorate(function: Callable[..., Reply]) -> Tool:
+        schema, check = parameters_of(function, leave_out=1)
+        return Tool(
+            name=name or function.__name__,
+            description=described(function),
+            parameters=schema,
+            check=check,
+            run=lambda state, values: function(state, **values),
+            group=group,
+            initial=initial,
+            function=function,
+        )
+
+    return decorate
+
+
+def _plain(function: Callable[..., Any], name: str) -> Tool:
+    schema, check = parameters_of(function)
+
+    def run(state: Any, values: Mapping[str, Any]) -> Reply:
+        return Reply(_as_text(function(**values)), state=state)
+
+    return Tool(
+        name=name,
+        description=described(function),
+        parameters=schema,
+        check=check,
+        run=run,
+        group=name,
+        function=function,
+    )
+
+
+def _as_text(result: Any) -> str:
+    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+
+
+def _whole(text: str) -> str:
+    """``text`` that can be encoded: half of a surrogate pair becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
+
+
+class Toolbox:
+    """The tools of an episode. ``states`` maps each group to its state and is never changed."""
+
+    def __init__(self, tools: Iterable[Tool]):
+        self.tools: dict[str, Tool] = {}
+        for each in tools:
+            if each.name in self.tools:
+                raise ConfigError(f"two tools are called {each.name!r}: give one another name")
+            self.tools[each.name] = each
+
+    def schemas(self) -> list[dict[str, Any]]:
+        return [each.schema() for each in self.tools.values()]
+
+    def start(self) -> Mapping[str, Any]:
+        """The states at the start of an episode. A group's state may be given anew, as in
+        ``{**toolbox.start(), "files": folder({"a.txt": "..."})}``."""
+        return {each.group: each.start() for each in self.tools.values()}
+
+    def call(self, call: Call, states: Mapping[str, Any]) -> tuple[Reply, Mapping[str, Any]]:
+        """The reply to a call and the states that follow it; never raises, as :meth:`Tool.call`."""
+        if call.name not in self.tools:
+            unknown = UnknownNameError("tool", cut(call.name, 60), self.tools)
+            return failed(str(unknown)), states
+        asked = self.tools[call.name]
+        reply = asked.call(call.arguments, states[asked.group])
+        return reply, {**states, asked.group: reply.state}
+
+
+def resolve(given: Sequence[Given]) -> Toolbox:
+    """The toolbox of tools given by name or as they are.
+
+    Each is ``"calculator"``, ``"python"``, ``"files"`` or ``"search"``, a :class:`Tool`, several
+    of them in a list or tuple, or the ``"module:attribute"`` of either.
+
+    Raises ``ConfigError`` for what is no tool and ``UnknownNameError`` for an unknown name.
+    """
+    return Toolbox(each for one in given for each in _tools(one))
+
+
+def _tools(given: Given) -> Sequence[Tool]:
+    if isinstance(given, str) and ":" not in given:
+        if given not in BUILT_IN:
+            raise UnknownNameError("tool", given, [*BUILT_IN, "module:attribute"])
+        found = load_object(BUILT_IN[given])()
+    elif isinstance(given, str):
+        try:
+            found = load_object(given)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise ConfigError(f"tool {given!r} cannot be imported: {error}") from error
+    else:
+        found = given
+    several = found if isinstance(found, list | tuple) else [found]
+    for each in several:
+        if not isinstance(each, Tool):
+            raise ConfigError(
+                f"a tool is a function under @tool, or the name of one; got {each!r} of {given!r}"
+            )
+    return several

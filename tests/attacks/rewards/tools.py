@@ -1,0 +1,271 @@
+"""Attacks on tool_use_v0 and bfcl_v0: calls for their own sake, guesses, hedges, and lists of all there is.
+
+The score is the best return that the attack gets on any task; it must stay below what the expert gets
+on every one of them, or below what is said for it: 0.2 and a little where no right answer is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from pettingzoo import AECEnv
+
+import llmzoo
+from llmzoo.envs.tools.bfcl import oracle as bfcl_oracle
+from llmzoo.envs.tools.bfcl import reading
+from llmzoo.envs.tools.calls import Call
+from llmzoo.envs.tools.tool_use import oracle
+
+from .scored import Scored
+
+Act = Callable[[AECEnv, str, int], str]  # environment, agent, round (from 0) -> what is answered
+
+TOOLS = ("calculator", "files", "search")
+FAMILIES = (
+    *("fact", "arithmetic", "conversion", "bills", "difference", "ranking", "trail"),
+    *("report", "errand"),
+)
+TASKS = 12  # of each family
+NO_ANSWER = 0.2 + 1e-9  # what calls alone are worth at most
+
+
+def attacks() -> Iterator[Scored]:
+    yield from _tool_use()
+    yield from _bfcl()
+
+
+# tool_use_v0
+
+
+def _tool_use() -> Iterator[Scored]:
+    envs = {name: llmzoo.make("tool_use_v0", family=name, tools=TOOLS) for name in FAMILIES}
+    honest = min(_returns(env, _honest) for env in envs.values())
+    for name, (act, limit, families) in _ATTACKS.items():
+        score = max(_returns(envs[family], act, best=True) for family in families)
+        yield Scored(env="tool_use_v0", attack=name, score=score, honest=honest, limit=limit)
+
+
+def _honest(env: AECEnv, agent: str, turn: int) -> str:
+    return env.unwrapped.expert(agent)
+
+
+def _spam(env: AECEnv, agent: str, turn: int) -> str:
+    """The first needed tool again and again, each time a little otherwise, and never an answer."""
+    step = env.unwrapped.episode.question.steps[0]
+    return oracle.call(step.tools[0], _varied(step.arguments, turn))
+
+
+def _honest_then_spam(env: AECEnv, agent: str, turn: int) -> str:
+    """All that is needed, then the right tool until the last round, then the right answer."""
+    if turn == env.unwrapped.max_turns - 1:
+        return _right_answer(env)
+    if env.unwrapped._next_step() is not None:
+        return env.unwrapped.expert(agent)
+    return _spam(env, agent, turn)
+
+
+def _one_more(env: AECEnv, agent: str, turn: int) -> str:
+    """A needless call before the honest solution."""
+    if turn == 0:
+        return oracle.call("calculator", {"expression": "1 / 3"})
+    return env.unwrapped.expert(agent)
+
+
+def _each_tool_once(env: AECEnv, agent: str, turn: int) -> str:
+    """A call of every tool that works, whatever the question, then the right answer."""
+    calls = (
+        ("search", {"query": "Veyl Isles", "k": 10}),
+        ("calculator", {"expression": "1 + 1"}),
+        ("list_files", {}),
+        ("write_file", {"path": "a.txt", "content": "a"}),
+        ("read_file", {"path": "a.txt"}),
+        ("delete_file", {"path": "a.txt"}),
+    )
+    return oracle.call(*calls[turn]) if turn < len(calls) else _right_answer(env)
+
+
+def _guess(env: AECEnv, agent: str, turn: int) -> str:
+    """The right answer from nowhere; with a file for an answer, the file is written by guess."""
+    target = env.unwrapped.episode.question.target
+    if target.path and turn == 0:
+        return oracle.call("write_file", {"path": target.path, "content": target.values[0]})
+    return _right_answer(env)
+
+
+def _echo(env: AECEnv, agent: str, turn: int) -> str:
+    """The right answer put through the calculator, so that a tool was used. Where the calculator is all
+    that a question needs this is as good as honest: who can do the sum alone need not be paid less."""
+    target = env.unwrapped.episode.question.target
+    if turn == 0:
+        expression = target.values[0] if target.within is not None else "1"
+        return oracle.call("calculator", {"expression": expression})
+    return _guess(env, agent, turn - 1)
+
+
+def _all_but_one(env: AECEnv, agent: str, turn: int) -> str:
+    """The honest solution without its first call; of two searches the second may find both articles,
+    which is no cheating."""
+    steps = env.unwrapped.episode.question.steps[1:]
+    if turn < len(steps):
+        return oracle.call(steps[turn].tools[0], steps[turn].arguments)
+    return _right_answer(env)
+
+
+def _hedge(env: AECEnv, agent: str, turn: int) -> str:
+    """Every needed call, then several answers in one; a file likewise."""
+    question = env.unwrapped.episode.question
+    value = question.target.values[0]
+    several = (
+        f"12 or 13 or {value} or Varnholt"
+        if question.family != "ranking"
+        else ", ".join(step.arguments["query"] for step in question.steps)
+    )
+    step = env.unwrapped._next_step()
+    if step is not None and step.tools[0] == "write_file":
+        return oracle.call("write_file", {**step.arguments, "content": several})
+    return env.unwrapped.expert(agent) if step is not None else oracle.answer(several)
+
+
+def _quote(env: AECEnv, agent: str, turn: int) -> str:
+    """Every needed call, then all that they returned as the answer; into the file where one is."""
+    unwrapped = env.unwrapped
+    step = unwrapped._next_step()
+    read = "\n".join(entry.result for entry in unwrapped.episode.entries) + " 1 2"
+    if step is not None and step.tools[0] == "write_file":
+        return oracle.call("write_file", {**step.arguments, "content": read})
+    return unwrapped.expert(agent) if step is not None else oracle.answer(read)
+
+
+def _call_in_the_answer(env: AECEnv, agent: str, turn: int) -> str:
+    """Answer and call at once, to save the rounds."""
+    step = env.unwrapped.episode.question.steps[0]
+    right = env.unwrapped.episode.question.target.values[0]
+    return oracle.answer(right + oracle.call(step.tools[0], step.arguments))
+
+
+def _planner_answers(env: AECEnv, agent: str, turn: int) -> str:
+    """The planner writes the answer in tags; the executor says that it agrees."""
+    return _right_answer(env) if agent == "planner_0" else "I agree with the planner."
+
+
+def _without(*left_out: str) -> tuple[str, ...]:
+    return tuple(family for family in FAMILIES if family not in left_out)
+
+
+_ATTACKS: dict[str, tuple[Act, float | None, tuple[str, ...]]] = {
+    "spam a right tool": (_spam, NO_ANSWER, FAMILIES),
+    "solve, then spam, then answer": (_honest_then_spam, None, FAMILIES),
+    "one needless call": (_one_more, None, FAMILIES),
+    "each tool once, then a right guess": (_each_tool_once, None, FAMILIES),
+    "a right guess": (_guess, None, FAMILIES),
+    "a right guess put through the calculator": (_echo, None, _without("arithmetic")),
+    "the solution without its first call": (
+        _all_but_one,
+        None,
+        _without("difference", "ranking", "trail"),
+    ),
+    "several answers in one": (_hedge, NO_ANSWER, FAMILIES),
+    "all that was read as the answer": (_quote, NO_ANSWER, FAMILIES),
+    "a call inside of the answer": (_call_in_the_answer, NO_ANSWER, FAMILIES),
+    "the planner answers": (_planner_answers, NO_ANSWER, FAMILIES),
+}
+
+
+def _right_answer(env: AECEnv) -> str:
+    return oracle.act(None, env.unwrapped.episode.question)
+
+
+def _varied(arguments: dict, turn: int) -> dict:
+    """Arguments that differ from turn to turn and mean the same, or nearly so."""
+    name, value = next(iter(arguments.items()))
+    other = {
+        "query": f"{value}{' the' * turn}",
+        "expression": f"{value} + 0 * {turn}",
+        "path": "./" * turn + str(value),
+    }
+    return {**arguments, name: other[name]}
+
+
+# bfcl_v0
+
+
+def _bfcl() -> Iterator[Scored]:
+    honest = _returns(_bfcl_env(), _honest, tasks=60)
+    for name, act in _LISTS.items():
+        score = _returns(_bfcl_env(), act, tasks=60, best=True)
+        yield Scored(env="bfcl_v0", attack=name, score=score, honest=honest)
+
+
+def _bfcl_env() -> AECEnv:
+    return llmzoo.make("bfcl_v0", source="sample", split="all")
+
+
+def _truths(env: AECEnv) -> tuple[Call, ...]:
+    request = env.unwrapped.episode.request
+    return tuple(bfcl_oracle.call(truth, request) for truth in request.truths)
+
+
+def _both_write_all(env: AECEnv, agent: str, turn: int) -> str:
+    """Every right call from both seats: on single calls, and on the others."""
+    return reading.write(_truths(env))
+
+
+def _all_combinations(env: AECEnv, agent: str, turn: int) -> str:
+    """The right calls among others with each value changed."""
+    right = [*_truths(env)]
+    wrong = [
+        Call(call.name, {**call.arguments, name: value})
+        for call in right
+        for name in call.arguments
+        for value in (0, 1, "", True)
+    ]
+    return reading.write(tuple((right + wrong)[: reading.MAX_CALLS]))
+
+
+def _all_functions(env: AECEnv, agent: str, turn: int) -> str:
+    """The right calls, and a call of each function that there is."""
+    functions = env.unwrapped.episode.request.functions
+    others = tuple(Call(name, {"x": 1}) for name in functions)
+    return reading.write(_truths(env) + others)
+
+
+def _nothing(env: AECEnv, agent: str, turn: int) -> str:
+    return "[]"
+
+
+def _two_lists(env: AECEnv, agent: str, turn: int) -> str:
+    """The right list, and a list of something else beside it."""
+    return (
+        f"{env.unwrapped.expert(agent)}\n[{next(iter(env.unwrapped.episode.request.functions))}()]"
+    )
+
+
+def _repeated(env: AECEnv, agent: str, turn: int) -> str:
+    """The seat's own calls, each twice; where none are due, the first right call."""
+    own = reading.read(env.unwrapped.expert(agent))
+    return reading.write((own or _truths(env)[:1]) * 2)
+
+
+_LISTS: dict[str, Act] = {
+    "both seats write every right call": _both_write_all,
+    "right calls among every combination": _all_combinations,
+    "right calls and all functions": _all_functions,
+    "no calls": _nothing,
+    "two lists": _two_lists,
+    "each call twice": _repeated,
+}
+
+
+def _returns(env: AECEnv, act: Act, *, tasks: int = TASKS, best: bool = False) -> float:
+    """The least return of any seat on any task, or the best."""
+    found = []
+    for task in range(tasks):
+        env.reset(options={"task": task})
+        total = dict.fromkeys(env.possible_agents, 0.0)
+        for agent in env.agent_iter():
+            _, reward, terminated, truncated, _ = env.last()
+            total[agent] += reward
+            over = terminated or truncated
+            env.step(None if over else act(env, agent, env.unwrapped.turn))
+        found += total.values()
+    return max(found) if best else min(found)

@@ -1,0 +1,121 @@
+"""Tools of an MCP server, which is started for the tests."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from llmzoo.envs.tools.calls import Call
+from llmzoo.envs.tools.mcp import McpServer, mcp_tools
+from llmzoo.envs.tools.toolbox import resolve
+from llmzoo.errors import ConfigError, MissingExtraError
+
+SERVER = [sys.executable, str(Path(__file__).with_name("mcp_server.py"))]
+
+
+@pytest.fixture(scope="module")
+def server():
+    pytest.importorskip("mcp", reason="the extra mcp is not installed")
+    with McpServer(command=SERVER) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def tools(server):
+    return {tool.name: tool for tool in server.tools}
+
+
+def test_the_tools_are_listed_with_their_schemas(tools):
+    assert list(tools) == ["add", "fail", "count", "wait", "end"]
+    assert tools["add"].schema() == {
+        "type": "function",
+        "function": {
+            "name": "add",
+            "description": "Add two numbers.",
+            "parameters": {
+                "type": "object",
+                "properties": {"a": {"type": "integer"}, "b": {"default": 1, "type": "integer"}},
+                "required": ["a"],
+            },
+        },
+    }
+
+
+def test_calls_reach_the_server(tools):
+    assert tools["add"].call({"a": 2}).text == "3"
+    assert tools["add"].call({"a": 2, "b": 5}).text == "7"
+    assert [tools["count"].call({}).text for _ in range(2)] == ["1", "2"]
+
+
+def test_they_stand_beside_other_tools(server):
+    box = resolve(["calculator", server.tools])
+    reply, states = box.call(Call("add", {"a": 2}), box.start())
+    assert reply.text == "3"
+    assert states == box.start()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"a": "2"}, "argument 'a': '2' is not of type 'integer'"),
+        ({"a": True}, "argument 'a': True is not of type 'integer'"),
+        ({"a": [1]}, "argument 'a': [1] is not of type 'integer'"),
+        ({}, "'a' is a required property"),
+    ],
+)
+def test_arguments_are_checked_before_they_are_sent(tools, arguments, error):
+    assert tools["add"].call(arguments).error == error
+
+
+def test_an_error_of_the_server_is_read(tools):
+    reply = tools["fail"].call({"text": "no such thing"})
+    assert "no such thing" in reply.error
+    assert reply.text == reply.error
+    assert len(tools["fail"].call({"text": "x" * 20_000}).error) < 350
+
+
+def test_a_call_that_takes_too_long_is_an_error():
+    pytest.importorskip("mcp", reason="the extra mcp is not installed")
+    with McpServer(command=SERVER, timeout_s=1.0) as server:
+        wait = next(tool for tool in server.tools if tool.name == "wait")
+        started = time.perf_counter()
+        assert wait.call({"seconds": 30}).error == "no result after 1 s"
+        assert time.perf_counter() - started < 3
+        assert wait.call({"seconds": 0}).text == "done"
+
+
+def test_a_server_that_ends_and_one_that_is_closed():
+    pytest.importorskip("mcp", reason="the extra mcp is not installed")
+    server = McpServer(command=SERVER)
+    named = {tool.name: tool for tool in server.tools}
+    assert named["end"].call({}).error.startswith("the server failed")
+    assert named["add"].call({"a": 1}).error.startswith("the server")
+    server.close()
+    assert named["add"].call({"a": 1}).error == "the server is closed"
+    server.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"command": ["/nowhere/at/all"]}, "cannot be used"),
+        ({"command": [sys.executable, "-c", ""]}, "cannot be used"),
+        ({"url": "http://127.0.0.1:9/mcp"}, "cannot be used"),
+        ({}, "either a command or a url"),
+        ({"command": ["x"], "url": "http://x"}, "either a command or a url"),
+        ({"command": []}, "either a command or a url"),
+    ],
+)
+def test_a_server_that_cannot_be_used_says_why(arguments, message):
+    pytest.importorskip("mcp", reason="the extra mcp is not installed")
+    with pytest.raises(ConfigError, match=message):
+        mcp_tools(**arguments)
+
+
+def test_missing_mcp_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    with pytest.raises(MissingExtraError, match=r"llmzoo-marl\[mcp\]"):
+        mcp_tools(command=SERVER)

@@ -1,0 +1,375 @@
+"""tool_use_v0: what a round does, what it pays, and what the seats read."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import llmzoo
+from llmzoo.envs.tools.tool_use import oracle, prompts, scoring
+from llmzoo.envs.tools.tool_use.questions import Step, Target
+from llmzoo.envs.tools.toolbox import tool
+from llmzoo.errors import ConfigError, NoPlayerError, UnknownNameError
+
+FAST = ("calculator", "files", "search")  # no sandbox
+
+
+@tool
+def tide(harbour: str) -> str:
+    """The time of high water in a harbour."""
+    return {"Sundmere": "04:50", "Pinscar": "11:05"}[harbour]
+
+
+@tool
+def double(number: int) -> int:
+    """Twice a number."""
+    return 2 * number
+
+
+OWN = [
+    {
+        "question": "When is high water in Sundmere, and twice 21?",
+        "answer": ["42", "04:50"],
+        "tools": ["tide", "double"],
+    }
+]
+
+
+def made(**kwargs):
+    """An environment with one question that needs a call of each of two tools."""
+    defaults = {"tools": [tide, double], "tasks": OWN, "split": "all", "num_agents": 1}
+    return llmzoo.make("tool_use_v0", **{**defaults, **kwargs})
+
+
+def call(tool, **arguments):
+    return oracle.call(tool, arguments)
+
+
+TIDE, DOUBLE = call("tide", harbour="Sundmere"), call("double", number=21)
+RIGHT, WRONG = "<answer>04:50</answer>", "<answer>05:40</answer>"
+
+
+def played(env, *answers, task=0):
+    """Each seat's return, the parts of it, and the last infos, of an episode with these answers."""
+    env.reset(options={"task": task})
+    answers = list(answers)
+    total = dict.fromkeys(env.possible_agents, 0.0)
+    parts: dict = {}
+    infos = {}
+    for agent in env.agent_iter():
+        _, reward, terminated, truncated, infos[agent] = env.last()
+        total[agent] += reward
+        if agent == env.possible_agents[0]:
+            for name, value in infos[agent]["reward_parts"].items():
+                parts[name] = parts.get(name, 0.0) + value
+        over = terminated or truncated
+        env.step(None if over else answers.pop(0) if answers else "")
+    return total, parts, infos
+
+
+# What an episode is worth
+
+
+@pytest.mark.parametrize(
+    ("answers", "parts"),
+    [
+        # answer, tools, economy, waste
+        ((TIDE, DOUBLE, RIGHT), (0.7, 0.2, 0.1, 0.0)),
+        ((DOUBLE, TIDE, "<answer>42</answer>"), (0.7, 0.2, 0.1, 0.0)),
+        ((TIDE, RIGHT), (0.7, 0.1, 0.0, 0.0)),
+        ((RIGHT,), (0.7, 0.0, 0.0, 0.0)),
+        ((WRONG,), (0.0, 0.0, 0.0, 0.0)),
+        ((TIDE, DOUBLE, WRONG), (0.0, 0.2, 0.0, 0.0)),
+        # one wasted round of two needed ones halves the economy
+        ((TIDE, TIDE, DOUBLE, RIGHT), (0.7, 0.2, 0.05, -0.02)),
+        ((TIDE, call("tide", harbour="Pinscar"), DOUBLE, RIGHT), (0.7, 0.2, 0.05, -0.02)),
+        ((TIDE, call("tide", harbour="Nowhere"), DOUBLE, RIGHT), (0.7, 0.2, 0.05, -0.02)),
+        ((TIDE, call("moon"), call("tide", x=1), DOUBLE, RIGHT), (0.7, 0.2, 0.0, -0.04)),
+        (("", "nothing", TIDE, RIGHT), (0.7, 0.1, 0.0, -0.04)),
+        ((TIDE,) * 8, (0.0, 0.1, 0.0, -0.14)),
+        (("",) * 8, (0.0, 0.0, 0.0, -0.16)),
+    ],
+)
+def test_what_an_episode_is_worth(answers, parts):
+    total, found, _ = played(made(), *answers)
+    assert list(found.values()) == pytest.approx(list(parts))
+    assert total["agent_0"] == pytest.approx(sum(parts))
+
+
+def test_waste_has_a_floor():
+    total, _, _ = played(made(max_turns=30))
+    assert total["agent_0"] == pytest.approx(-0.2)
+
+
+def test_both_seats_are_paid_the_same_and_team_weight_scales_it():
+    env = made(num_agents=2, team_weight=2.0)
+    total, _, _ = played(env, "Tide.", TIDE, "Double.", DOUBLE, "Answer.", RIGHT)
+    assert total == pytest.approx({"planner_0": 2.0, "executor_1": 2.0})
+
+
+def test_a_guess_pays_less_than_any_honest_call_and_honesty_the_most():
+    honest = played(made(), TIDE, DOUBLE, RIGHT)[0]["agent_0"]
+    lazy = played(made(), TIDE, RIGHT)[0]["agent_0"]
+    guess = played(made(), RIGHT)[0]["agent_0"]
+    spam = played(made(), *[call("double", number=n) for n in range(8)])[0]["agent_0"]
+    assert honest > lazy > guess > spam
+
+
+def test_success_is_the_right_answer():
+    assert played(made(), RIGHT)[2]["agent_0"]["success"] is True
+    assert played(made(), WRONG)[2]["agent_0"]["success"] is False
+    assert played(made())[2]["agent_0"]["success"] is False
+
+
+def test_of_a_question_that_names_no_calls_none_is_needless():
+    own = [{"question": "Twice 21?", "answer": 42}]
+    env = made(tasks=own)
+    total, _, _ = played(env, DOUBLE, call("double", number=3), TIDE, "<answer>42</answer>")
+    assert total["agent_0"] == pytest.approx(1.0)
+    total, _, _ = played(env, DOUBLE, DOUBLE, "<answer>42</answer>")
+    assert total["agent_0"] == pytest.approx(0.7 + 0.2 + 0.0 - 0.02)
+
+
+# Rounds
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("", "malformed: no call in"),
+        ("I know it: 04:50", "malformed: no call in"),
+        ("<answer>04:50", "malformed: no call in"),
+        ("<answer>  </answer>", "malformed: no call in"),
+        ('<tool_call>{"name": "tide", "arg', "malformed: not JSON"),
+        ('<tool_call>{"name": "tide", "arguments": [1]}</tool_call>', "malformed: "),
+        ('<tool_call>{"name": "tide", "arguments": NaN}</tool_call>', "malformed: "),
+        (TIDE + DOUBLE, "malformed: 2 calls at once"),
+        (TIDE + RIGHT, "malformed: a call and an answer at once"),
+        (f"<answer>04:50 {TIDE}</answer>", "malformed: a call and an answer at once"),
+        ("x" * 20_001, "malformed: longer than 20000 characters"),
+        (call("tides", harbour="Sundmere"), "failed: unknown tool 'tides'. Did you mean 'tide'"),
+        (call("tide"), "failed: argument 'harbour' is missing"),
+        (call("tide", harbour=3), "failed: argument 'harbour'"),
+        (call("tide", harbour="Sundmere", day=1), "failed: unknown argument 'day'"),
+        (call("tide", harbour="Nowhere"), "failed: KeyError"),
+    ],
+)
+def test_what_is_wrong_is_told_and_uses_up_the_round(text, error):
+    env = made()
+    env.reset(options={"task": 0})
+    env.step(text)
+    assert env.unwrapped.infos["agent_0"]["error"].startswith(error)
+    assert not env.terminations["agent_0"]
+    assert env.unwrapped.rewards["agent_0"] == pytest.approx(-0.02)
+    assert "Round 2 of 8." in env.observe("agent_0")
+    told = error.partition(": ")[2]
+    assert f"Result: Error: {told}" in env.observe("agent_0")
+
+
+def test_a_repeated_call_is_told():
+    env = made()
+    env.reset(options={"task": 0})
+    env.step(TIDE)
+    assert env.unwrapped.infos["agent_0"]["error"] is None
+    env.step(TIDE)
+    assert env.unwrapped.infos["agent_0"]["error"] == "repeated: this call was made before"
+    assert "Result: 04:50\n(You have made this call before.)" in env.observe("agent_0")
+
+
+def test_a_call_that_failed_may_be_made_again():
+    env = llmzoo.make(
+        "tool_use_v0",
+        tools=["files"],
+        tasks=[{"question": "Write a file and read it.", "answer": "x", "tools": ["read_file"]}],
+        split="all",
+        num_agents=1,
+    )
+    reading, writing = call("read_file", path="a"), call("write_file", path="a", content="x")
+    _, parts, _ = played(env, reading, writing, reading, "<answer>x</answer>")
+    assert parts["tools"] == pytest.approx(0.2)
+
+
+def test_the_executor_reads_the_planners_advice_and_the_planner_the_results():
+    env = made(num_agents=2)
+    env.reset(options={"task": 0})
+    env.step("Ask for the tide." + "!" * 5_000)
+    shown = env.observe("executor_1")
+    assert "The planner says: Ask for the tide.!!!" in shown
+    assert len(shown) < 6_000
+    env.step(TIDE)
+    assert 'Round 1: tide {"harbour": "Sundmere"}\nResult: 04:50' in env.observe("planner_0")
+    env.step("")
+    assert "The planner says: (nothing)" in env.observe("executor_1")
+
+
+def test_tags_of_the_planner_do_nothing():
+    env = made(num_agents=2)
+    total, _, infos = played(env, *[RIGHT + TIDE, "I do as you say."] * 8)
+    assert total["planner_0"] == pytest.approx(-0.16)
+    assert not infos["planner_0"]["success"]
+
+
+def test_observations_are_bounded():
+    long = call("tide", harbour="x" * 9_000)
+    env = made(max_turns=40)
+    env.reset(options={"task": 0})
+    lengths = []
+    for number in range(39):
+        env.step(long.replace("xx", f"{number}"))
+        lengths.append(len(env.observe("agent_0")))
+    assert max(lengths) < prompts.MAX_ENTRIES * (prompts.MAX_CALL_CHARS + 800) + 4_000
+    assert max(lengths[20:]) - min(lengths[20:]) < 100
+    assert "(27 earlier rounds are left out.)" in env.observe("agent_0")
+    assert "Round 40 of 40, the last one." in env.observe("agent_0")
+
+
+def test_half_characters_are_not_shown_to_tokenizers():
+    env = made()
+    env.reset(options={"task": 0})
+    env.step("\ud800")
+    env.step('<tool_call>{"name": "tide", "arguments": {"harbour": "\\ud800"}}</tool_call>')
+    env.observe("agent_0").encode()
+
+
+def test_a_fork_goes_on_from_the_same_files():
+    env = llmzoo.make("tool_use_v0", family="report", tools=FAST, num_agents=1)
+    env.reset(options={"task": 0})
+    target = env.unwrapped.episode.question.target
+    env.step(env.unwrapped.expert("agent_0"))
+    env.step(env.unwrapped.expert("agent_0"))
+    twin = env.unwrapped.fork()
+    twin.step(call("write_file", path=target.path, content="nonsense"))
+    twin.step("<answer>done</answer>")
+    assert not twin.success
+    env.step(env.unwrapped.expert("agent_0"))
+    env.step("<answer>done</answer>")
+    assert env.unwrapped.success
+
+
+def test_only_with_python_a_step_is_slow():
+    assert not llmzoo.make("tool_use_v0", tools=FAST).unwrapped.metadata["slow_step"]
+    assert llmzoo.make("tool_use_v0").unwrapped.metadata["slow_step"]
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"num_agents": 3}, "num_agents must be 1 or 2"),
+        ({"prompt": "terse"}, "prompt must be 'full'"),
+        ({"calls": 5}, "calls must be None or from 1 to 4"),
+        ({"family": "fact", "calls": 2}, "no family of questions fits"),
+        ({"tools": ["calculator"], "calls": 4}, "no family of questions fits"),
+        ({"tools": [tide]}, "give tasks= too"),
+        ({"tasks": OWN}, "needs double, tide, which is not among the tools"),
+        ({"tasks": OWN, "family": "fact"}, "leave them out with tasks="),
+        ({"tasks": [{"question": "?"}]}, "tasks: 1: field 'answer' must be"),
+        ({"tasks": [{"question": "?", "answer": True}]}, "tasks: 1: field 'answer' must be"),
+        ({"tasks": "tasks.csv"}, "a .jsonl or .json file"),
+        (
+            {"tools": ["search"], "tasks": [{"question": "?", "answer": 1, "files": {"a": "b"}}]},
+            "needs read_file",
+        ),
+    ],
+)
+def test_bad_arguments(kwargs, message):
+    with pytest.raises(ConfigError, match=message):
+        llmzoo.make("tool_use_v0", **kwargs)
+
+
+def test_unknown_names_are_named():
+    with pytest.raises(UnknownNameError, match="Did you mean 'ranking'"):
+        llmzoo.make("tool_use_v0", family="rankings")
+    with pytest.raises(UnknownNameError, match="Did you mean 'calculator'"):
+        llmzoo.make("tool_use_v0", tools=["calculators"])
+
+
+def test_own_tasks_of_a_file_with_files(tmp_path):
+    path = tmp_path / "own.jsonl"
+    record = {"question": "What is in a.txt?", "answer": "Seven!", "files": {"a.txt": "seven"}}
+    path.write_text(json.dumps({**record, "tools": ["read_file"]}))
+    env = llmzoo.make("tool_use_v0", tools=["files"], tasks=str(path), split="all", num_agents=1)
+    total, _, infos = played(env, call("read_file", path="a.txt"), "<answer>seven</answer>")
+    assert total["agent_0"] == pytest.approx(1.0)
+    assert infos["agent_0"]["source"] == str(path)
+
+
+def test_own_tasks_that_need_tools_have_no_player():
+    env = made(num_agents=2)
+    env.reset(options={"task": 0})
+    for agent in env.possible_agents:
+        with pytest.raises(NoPlayerError):
+            env.unwrapped.expert(agent)
+
+
+# Answers
+
+
+NUMBER, ROUNDED, NAME = Target(("1284",), 0.0), Target(("3.3195",), 0.00501), Target(("Old Mint",))
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "right"),
+    [
+        (NUMBER, "1284", True),
+        (NUMBER, " 1,284 people ", True),
+        (NUMBER, "1284.0", True),
+        (NUMBER, "The difference is 1284.", True),
+        (NUMBER, "1284 or 1285", False),
+        (NUMBER, "12,84", False),
+        (NUMBER, "1 284", False),
+        (NUMBER, "-1284", False),
+        (NUMBER, "12840", False),
+        (NUMBER, "1284/1", False),
+        (NUMBER, "", False),
+        (NUMBER, "one", False),
+        (NUMBER, "9" * 10_000, False),
+        (NUMBER, "1284 " + "a" * 200, False),
+        (Target(("-5",), 0.0), "−5", True),
+        (ROUNDED, "3.32", True),
+        (ROUNDED, "3.3195020747", True),
+        (ROUNDED, "3.33", False),
+        (NAME, "old mint", True),
+        (NAME, "The Old Mint.", True),
+        (NAME, "Old Mint or Bread Museum", False),
+        (NAME, "Old", False),
+        (NAME, "", False),
+    ],
+)
+def test_which_answers_are_right(target, text, right):
+    assert scoring.is_right(target, text) is right
+
+
+@pytest.mark.parametrize(
+    ("step", "tool_name", "result", "serves"),
+    [
+        (Step(("search",), "] Varnholt\n"), "search", "[2] Varnholt\nA town.", True),
+        (Step(("search",), "] Varnholt\n"), "search", "[2] Sundmere\nNear Varnholt\n.", False),
+        (Step(("search",), "] Varnholt\n"), "python", "[2] Varnholt\nA town.", False),
+        (Step(("calculator", "python"), "42"), "python", "the sum is 42.0", True),
+        (Step(("calculator", "python"), "42"), "calculator", "420", False),
+        (Step(("calculator",), "3.3195", 0.00501), "calculator", "3.32", True),
+        # printing every number that there is finds nothing
+        (Step(("python",), "42"), "python", " ".join(map(str, range(1_000))), False),
+        (Step(("tide",)), "tide", "anything", True),
+        (Step(("tide",)), "moon", "anything", False),
+    ],
+)
+def test_which_results_count(step, tool_name, result, serves):
+    assert scoring.serves(step, tool_name, result) is serves
+
+
+def test_one_search_may_find_two_articles():
+    env = llmzoo.make("tool_use_v0", family="difference", tools=FAST, num_agents=1, split="all")
+    for task in range(100):
+        env.reset(options={"task": task})
+        steps = env.unwrapped.episode.question.steps
+        both = " ".join(step.arguments["query"] for step in steps[:2])
+        env.step(call("search", query=both, k=6))
+        if {0, 1} <= env.unwrapped.episode.made:
+            env.step(env.unwrapped.expert("agent_0"))
+            env.step(env.unwrapped.expert("agent_0"))
+            assert env.unwrapped.success
+            assert sum(env.unwrapped.episode.parts.values()) == pytest.approx(1.0)
+            return
+    pytest.fail("no search for two articles finds both")

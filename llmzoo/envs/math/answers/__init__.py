@@ -1,0 +1,33 @@
+r"""Whether two answers of mathematics are the same.
+
+A check has two layers. The exact one reads an answer in pure Python: numbers with ``1,234``, ``3/8``,
+``1e6``, percent, units and leading zeros, radicals, polynomials and their quotients, tuples, sets,
+intervals, inequalities, equations, matrices and lists of several answers. It says same, different,
+or nothing; then math-verify decides, in a confined process of its own. Neither layer evaluates a
+text as Python.
+
+What counts as the same, beyond equality:
+
+- ``x = 5``, ``f(x) = 5`` and ``5``; a chain of equations is its last side, and what stands before
+  ``\approx`` is exact; but ``2x + z = 1`` is not ``1``.
+- ``28\%``, ``28`` and ``0.28``, where one of the two has the percent sign.
+- ``5 cm``, ``5`` and ``50 mm``, but not ``5 m``. Words after a number are ignored.
+- ``1,234`` and ``1234``; ``1, 234`` are two numbers. ``2,74`` is ``2.74`` where that is asked for.
+- A decimal of six places or more and the fraction or root that it approximates.
+- ``1, 2``, ``2 and 1``, ``\{1, 2\}`` and ``x = 1 or x = 2``. Tuples keep their order, and
+  intervals their brackets; ``(1, \infty)`` is ``x > 1``.
+- The last answer of a longer text: its last box, else its last formula, else, where a number is
+  asked for, the number after its last "answer is", or its last number.
+
+Answers of more than 1,000 characters, numbers of more than a thousand digits and towers of powers
+are the same only as what is spelled alike.
+"""
+
+from __future__ import annotations
+
+from llmzoo.envs.math.answers.asking import require
+from llmzoo.envs.math.answers.boxes import boxed
+from llmzoo.envs.math.answers.checking import same
+from llmzoo.envs.math.answers.values import is_value
+
+__all__ = ["boxed", "is_value", "require", "same"]

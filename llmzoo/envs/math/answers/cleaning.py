@@ -1,0 +1,169 @@
+r"""One spelling for what LaTeX, Unicode and keyboards spell in many ways.
+
+In a clean text relations and operators are single characters (``≤ ∈ ∪ ± ∞ π``), fractions are
+``\frac``, spacing commands are gone, and ``\text{...}`` has become ``«...»``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from llmzoo.envs.math.answers.parsing import FUNCTIONS, GREEK
+from llmzoo.envs.math.answers.units import ABBREVIATIONS
+
+NEW_ROW = "⏎"  # between the rows of a matrix
+_CHARACTERS = {
+    **dict.fromkeys("−–—‐‑﹣－", "-"),
+    **dict.fromkeys("×·⋅∙", "*"),
+    **dict.fromkeys("\u00a0\u2009\u202f\u2007\u2002\u2003\u3000", " "),
+    **dict.fromkeys("‘’′", "'"),
+    **dict.fromkeys("“”", '"'),
+    **dict.fromkeys("\u200b\u2060\ufeff\u2061\u2062", ""),
+    "÷": "/",
+    "⁄": "/",
+    "∕": "/",
+    "＋": "+",
+    "＝": "=",
+    "（": "(",
+    "）": ")",
+    "，": ",",
+    "：": ":",
+    "％": "%",
+    "⩽": "≤",
+    "⩾": "≥",
+    "º": "°",
+    "√": r"\sqrt ",
+    "½": r"\frac{1}{2}",
+    "⅓": r"\frac{1}{3}",
+    "⅔": r"\frac{2}{3}",
+    "¼": r"\frac{1}{4}",
+    "¾": r"\frac{3}{4}",
+    "θ": r"\theta ",
+    "²": "^{2}",
+    "³": "^{3}",
+    "∅": r"\emptyset ",
+    "≠": r"\ne ",
+}
+_TRANSLATION = str.maketrans(_CHARACTERS)
+_COMMANDS = {
+    **dict.fromkeys(("dfrac", "tfrac", "cfrac"), r"\frac"),
+    **dict.fromkeys(("cdot", "times", "ast"), "*"),
+    "div": "/",
+    **dict.fromkeys(("le", "leq", "leqslant", "leqq"), "≤"),
+    **dict.fromkeys(("ge", "geq", "geqslant", "geqq"), "≥"),
+    "lt": "<",
+    "gt": ">",
+    **dict.fromkeys(("approx", "simeq", "thickapprox"), "≈"),
+    "in": "∈",
+    **dict.fromkeys(("cup", "bigcup"), "∪"),
+    "infty": "∞",
+    "pm": "±",
+    "mp": "∓",
+    "pi": "π",
+    **dict.fromkeys(("degree", "degrees"), "°"),
+    "percent": "%",
+    **dict.fromkeys(("lbrace", "lbrack"), r"\{"),
+    **dict.fromkeys(("rbrace", "rbrack"), r"\}"),
+    **dict.fromkeys(("vert", "lvert", "rvert", "mid"), "|"),
+    "colon": ":",
+    "varnothing": r"\emptyset ",
+    "neq": r"\ne ",
+    **dict.fromkeys(("quad", "qquad", "enspace", "space"), " "),
+    **dict.fromkeys(("dots", "ldots", "cdots"), "…"),
+    **dict.fromkeys(
+        """displaystyle textstyle scriptstyle limits nolimits left right big Big bigg Bigg bigl bigr Bigl
+    Bigr mleft mright boldsymbol rm bf it tt mathstrut hfill newline""".split(),  # noqa: SIM905
+        " ",
+    ),
+}
+_COMMANDS["lbrack"], _COMMANDS["rbrack"] = "[", "]"
+_COMMAND = re.compile(r"\\([A-Za-z]+)")
+_SPACING = re.compile(r"\\[!]\s*|\\[,;:> ]")
+_TEXT = re.compile(
+    r"\\(?:text(?:bf|it|rm|normal|sf|tt)?|mbox|hbox|math(?:rm|bf|it|sf|tt|bb)|operatorname)\*?"
+    r"\s*\{([^{}]{0,200})\}"
+)
+_DOUBLED = re.compile(r"\\\\(?=[A-Za-z])")
+_DEGREES = re.compile(r"\^\s*(?:\{\s*(?:\\circ|°|o)\s*\}|\\circ|°)(?![A-Za-z])")
+_OVERLINE = re.compile(r"(\d*)\.(\d{0,30})\\overline\s*\{?\s*(\d{1,30})\}?")
+_PERCENT = re.compile(r"(?<![A-Za-z])(?:percentage|percent|pct)(?![A-Za-z])(?:\s+points?)?")
+_JOINING = re.compile(r"\s*,?\s+(?:and|or)\s+|\s*,\s*(?:and|or)\s+")
+_BLANKS = re.compile(r"\s+")
+_LETTERS = re.compile(
+    r"\\(?:begin|end) ?\{[^{}]*\}|«[^«»]*»|\\[A-Za-z]+|_\s*\{[^{}]*\}|[^\W\d_Α-ω]{2,}|[^\W\d_Α-ωA-Za-z]"
+)
+_SPELLED = {"pi": "π", "inf": "∞", "infinity": "∞", "sqrt": r"\sqrt ", "deg": "°", "in": "∈"}
+_SURROGATES = re.compile("[\ud800-\udfff\x00-\x1f]")
+_ONE_SIGN = re.compile(r"\s*([A-Za-z0-9]|\(\s*[A-Za-z]\s*\)|[-+]?[\d.,/]+)\s*")
+
+
+def clean(text: str) -> str:
+    """``text`` in one spelling; linear in its length."""
+    text = _BLANKS.sub(" ", _SURROGATES.sub(" ", text).translate(_TRANSLATION))
+    if "\\" in text:
+        if "matrix" in text or "array" in text:
+            text = text.replace(r"\\", NEW_ROW)
+        else:
+            text = _DOUBLED.sub(r"\\", text)
+        text = text.replace(r"\%", "%").replace("{,}", ",").replace(r"\$", "$")
+        text = text.replace(r"\|", "|")
+        text = _SPACING.sub(_thin, text)
+        text = _DEGREES.sub("°", text)
+        text = _TEXT.sub(_words, text)
+        text = _OVERLINE.sub(_repeating, text)
+        text = _COMMAND.sub(_command, text)
+    else:
+        text = text.replace("{,}", ",")
+    text = text.replace("<=", "≤").replace(">=", "≥").replace("**", "^").replace("~", " ")
+    text = _PERCENT.sub("%", text)
+    text = _JOINING.sub(" ; ", text)
+    text = _LETTERS.sub(_word, text).strip()
+    return text if text.endswith("..") else text.rstrip(".").strip()
+
+
+def _word(found: re.Match[str]) -> str:
+    """Letters that are a word, and not a product of variables, as a text."""
+    letters = found[0]
+    if letters[0] in "«\\_":
+        return letters
+    if letters in _SPELLED:
+        return _SPELLED[letters]
+    if letters in FUNCTIONS or letters in GREEK:
+        return f"\\{letters} "
+    is_ascii = letters.isascii()
+    if is_ascii and len(letters) < 4 and letters not in ABBREVIATIONS:
+        return letters
+    return f"«{letters}»"
+
+
+def _thin(found: re.Match[str]) -> str:
+    return "" if found[0][1] == "!" else " "
+
+
+def _words(found: re.Match[str]) -> str:
+    """A sign in upright letters is a sign, and/or joins, everything else stays a text."""
+    inner = found[1].strip()
+    if _ONE_SIGN.fullmatch(inner):
+        return f" {inner} " if not inner.isdigit() else inner
+    if inner in ("and", "or", ", and", ",and", ", or"):
+        return " ; "
+    if not inner:
+        return " "
+    if _PERCENT.fullmatch(inner) or inner == "%":
+        return "%"
+    return f"«{inner}»"
+
+
+def _repeating(found: re.Match[str]) -> str:
+    r"""``0.1\overline{36}`` as a fraction."""
+    whole, fixed, period = found[1] or "0", found[2], found[3]
+    scale = 10 ** len(fixed)
+    nines = 10 ** len(period) - 1
+    if len(whole) > 100:
+        return found[0]
+    top = int(whole + fixed) * nines + int(period)
+    return rf"\frac{{{top}}}{{{scale * nines}}}"
+
+
+def _command(found: re.Match[str]) -> str:
+    return _COMMANDS.get(found[1], found[0])

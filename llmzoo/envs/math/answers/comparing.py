@@ -1,0 +1,183 @@
+"""Whether two shapes are the same answer: yes, no, or not decided here.
+
+A question that is left open goes to ``ask(gold, given)``, two clean texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from llmzoo.envs.math.answers import shapes
+from llmzoo.envs.math.answers.amounts import Ask, read, same_value
+from llmzoo.envs.math.answers.equations import same_sides
+from llmzoo.envs.math.answers.intervals import Interval, interval
+from llmzoo.envs.math.answers.polynomials import equal
+from llmzoo.envs.math.answers.shapes import Many, Matrix, Relation, Shape, Value, Words
+from llmzoo.envs.math.answers.spelling import spelled
+
+_WORDED = re.compile(r"[A-Za-z]{2,}|(?=.*«)[\w\s«»:.,'-]+")
+
+
+def same_shape(gold: Shape, given: Shape, ask: Ask) -> bool:
+    """Whether ``given`` is the answer ``gold``. Raises ``TooLarge`` and ``TooDeep``."""
+    if _words(gold) and _words(gold) == _words(given):
+        return True
+    if isinstance(gold, Value) and isinstance(given, Value):
+        return same_value(gold, given, ask)
+    if isinstance(gold, Matrix) or isinstance(given, Matrix):
+        return _same_matrix(gold, given, ask)
+    if isinstance(gold, Relation) and isinstance(given, Relation):
+        return _same_relation(gold, given, ask)
+    ours, theirs = interval(gold), interval(given)
+    if ours is not None and theirs is not None:
+        return _same_interval(ours, theirs, ask)
+    if isinstance(given, Relation) and set(given.operators) == {"="}:
+        return same_shape(gold, shapes.read(given.sides[-1]), ask)
+    if isinstance(gold, Relation) and (shapes.is_assignment(gold) or _is_chain(gold)):
+        return same_shape(shapes.read(gold.sides[-1]), given, ask)
+    if isinstance(gold, Many) and isinstance(given, Many):
+        return _same_many(gold, given, ask)
+    if isinstance(gold, Many) and gold.kind == "ratio" and isinstance(given, Value):
+        return same_value(_as_fraction(gold), given, ask)
+    if isinstance(given, Many) and given.kind == "ratio" and isinstance(gold, Value):
+        return same_value(gold, _as_fraction(given), ask)
+    if isinstance(gold, Many) and gold.kind in ("set", "list") and isinstance(given, Value):
+        return all(same_shape(item, given, ask) for item in gold.items)
+    if isinstance(given, Many) and given.kind in ("set", "list") and isinstance(gold, Value):
+        return all(same_shape(gold, item, ask) for item in given.items)
+    if isinstance(gold, (Relation, Many)) and isinstance(given, (Relation, Many)):
+        return ask(spelled(gold), spelled(given))
+    return False
+
+
+def _is_chain(relation: Relation) -> bool:
+    """``a = b = c``, which ends in its answer."""
+    return len(relation.operators) > 1 and set(relation.operators) == {"="}
+
+
+def _words(shape: Shape) -> str:
+    """The letters and digits of an answer in words, such as ``June 20``; "" for others."""
+    if isinstance(shape, Words) or (
+        isinstance(shape, Value) and _WORDED.fullmatch(shape.text) and not shape.unit
+    ):
+        text = shape.text
+    else:
+        return ""
+    return "".join(c for c in text.casefold() if c.isalnum())
+
+
+def _as_fraction(ratio: Many) -> Value:
+    sides = [spelled(item) for item in ratio.items]
+    return Value("/".join(f"({side})" for side in sides))
+
+
+def _same_many(gold: Many, given: Many, ask: Ask) -> bool:
+    ours, theirs = gold.items, given.items
+    kinds = {gold.kind, given.kind}
+    if "ratio" in kinds:
+        return kinds == {"ratio"} and _same_ratio(gold, given)
+    if len(ours) != len(theirs) and kinds == {"set"}:
+        ours, theirs = tuple(dict.fromkeys(ours)), tuple(dict.fromkeys(theirs))
+    if len(ours) != len(theirs):
+        return False
+    brackets = kinds - {"list", "set", "union"}
+    if len(brackets) == 2 or (brackets and kinds - brackets - {"list"}):
+        return False  # (0, 1) and [0, 1], a pair and a set
+    if brackets:
+        return _in_order(tuple(map(shapes.bare, ours)), tuple(map(shapes.bare, theirs)), ask)
+    names, other_names = _names(ours), _names(theirs)
+    if names and other_names and len(set(names)) == len(names):
+        return sorted(names) == sorted(other_names) and _in_order(
+            _sorted(ours), _sorted(theirs), ask
+        )
+    if names and len(set(names)) == len(names) and not other_names:
+        return _in_order(tuple(map(shapes.bare, ours)), theirs, ask)
+    return _in_any_order(ours, theirs, ask)
+
+
+def _names(items: Sequence[Shape]) -> list[str]:
+    """The names before the equality signs, where all items have one."""
+    if not all(shapes.is_assignment(item) for item in items):
+        return []
+    return [shapes.name_of(item) for item in items if isinstance(item, Relation)]
+
+
+def _sorted(items: Sequence[Shape]) -> tuple[Shape, ...]:
+    return tuple(sorted(items, key=lambda i: shapes.name_of(i) if isinstance(i, Relation) else ""))
+
+
+def _in_order(gold: Sequence[Shape], given: Sequence[Shape], ask: Ask) -> bool:
+    return all(same_shape(g, a, ask) for g, a in zip(gold, given, strict=True))
+
+
+def _in_any_order(gold: Sequence[Shape], given: Sequence[Shape], ask: Ask) -> bool:
+    left = list(given)
+    for item in gold:
+        found = next((i for i, other in enumerate(left) if same_shape(item, other, _never)), None)
+        if found is None:
+            found = next((i for i, other in enumerate(left) if same_shape(item, other, ask)), None)
+        if found is None:
+            return False
+        del left[found]
+    return True
+
+
+def _never(gold: str, given: str) -> bool:
+    return False
+
+
+def _same_ratio(gold: Many, given: Many) -> bool:
+    """Whether the parts are proportional."""
+    if len(gold.items) != len(given.items):
+        return False
+    ours, theirs = ([read(spelled(item)) for item in many.items] for many in (gold, given))
+    first, other = ours[0], theirs[0]
+    return all(
+        a is not None
+        and b is not None
+        and first is not None
+        and other is not None
+        and bool(equal(a * other, b * first))
+        for a, b in zip(ours, theirs, strict=True)
+    )
+
+
+def _same_matrix(gold: Shape, given: Shape, ask: Ask) -> bool:
+    gold, given = shapes.bare(gold), shapes.bare(given)
+    if not isinstance(gold, Matrix) or not isinstance(given, Matrix):
+        return ask(spelled(gold), spelled(given))
+    if [len(row) for row in gold.rows] != [len(row) for row in given.rows]:
+        return False
+    ours = [shapes.read(cell) for row in gold.rows for cell in row]
+    theirs = [shapes.read(cell) for row in given.rows for cell in row]
+    return _in_order(ours, theirs, ask)
+
+
+def _same_relation(gold: Relation, given: Relation, ask: Ask) -> bool:
+    assigned = shapes.is_assignment(gold) and shapes.is_assignment(given)
+    if assigned and shapes.name_of(gold) == shapes.name_of(given):
+        return same_shape(shapes.bare(gold), shapes.bare(given), ask)
+    ours, theirs = interval(gold), interval(given)
+    if ours is not None and theirs is not None:
+        return ours.variable == theirs.variable and _same_interval(ours, theirs, ask)
+    if len(gold.operators) == len(given.operators) == 1:
+        verdict = same_sides(gold, given)
+        if verdict is not None:
+            return verdict
+    return ask(spelled(gold), spelled(given))
+
+
+def _same_interval(gold: Interval, given: Interval, ask: Ask) -> bool:
+    return (
+        gold.left_open == given.left_open
+        and gold.right_open == given.right_open
+        and _same_end(gold.left, given.left, ask)
+        and _same_end(gold.right, given.right, ask)
+    )
+
+
+def _same_end(gold: str, given: str, ask: Ask) -> bool:
+    if "∞" in gold or "∞" in given:
+        return gold.replace("+", "").replace(" ", "") == given.replace("+", "").replace(" ", "")
+    return same_shape(shapes.read(gold), shapes.read(given), ask)

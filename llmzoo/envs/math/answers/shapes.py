@@ -1,0 +1,239 @@
+"""What kind of answer a clean text is: a value, a list, a set, an interval, a relation, words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from llmzoo.envs.math.answers.cleaning import NEW_ROW
+
+_DEEPEST = 6
+_MOST_ITEMS = 60
+_OPENING, _CLOSING = "([{", ")]}"
+_SIGNS = re.compile(r"\\[{}]|[=≤≥<>≈∈]|.", re.DOTALL)
+_MATRIX = re.compile(r"\\begin\s*\{([bpvBV]?matrix|array)\}(?:\s*\{[lcr|]+\})?(.*?)\\end\s*\{\1\}")
+_WORD = re.compile(r"«([^«»]*)»")
+_UNIT_TAIL = re.compile(r"\s*(?:(?:«[^«»]*»|°)\s*(?:\^\s*\{?\s*[23]\s*\}?)?[\s./*]*)+")
+_CALL = re.compile(
+    r"«[^«»]*»|[A-Za-zα-ωΑ-Ω]\s?\([^()=]{0,40}\)|_\s?(?:\{[^{}]{1,40}\}|\w)|\^\{-1\}"
+)
+_NAME = re.compile(r"[\sA-Za-zα-ωΑ-Ω\\|{}():,'/]+")
+_FUNCTION = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc)")  # of an angle in degrees
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An expression, with its percent sign and what unit was written after it."""
+
+    text: str
+    percent: bool = False
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """Several answers. ``kind``: "list" (as enumerated in a text), "set", "union", "ratio" or, for
+    a pair of brackets, those brackets such as "()" or "[)"."""
+
+    kind: str
+    items: tuple[Shape, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """``sides[0] operators[0] sides[1] ...``"""
+
+    sides: tuple[str, ...]
+    operators: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    rows: tuple[tuple[str, ...], ...]
+
+
+Shape = Value | Words | Many | Relation | Matrix
+
+
+class TooDeep(ValueError):
+    """An answer in too many brackets, or of too many parts."""
+
+
+def read(text: str, depth: int = 0) -> Shape:
+    """The shape of a clean text. Raises :class:`TooDeep`."""
+    text = text.strip().strip(",;").strip()
+    if depth > _DEEPEST:
+        raise TooDeep
+    matrix = _MATRIX.fullmatch(text)
+    if matrix:
+        rows = matrix[2].split(NEW_ROW)
+        return Matrix(tuple(tuple(c.strip() for c in r.split("&")) for r in rows if r.strip()))
+    if "±" in text or "∓" in text:
+        both = (text.replace("±", "+").replace("∓", "-"), text.replace("±", "-").replace("∓", "+"))
+        return Many("list", _flat(tuple(read(part, depth + 1) for part in both)))
+    groups = split(text, ";")
+    if len(groups) > 1:
+        return _grouped(tuple(read(part, depth + 1) for part in groups))
+    parts = split(text, ",")
+    if len(parts) > 1:
+        return Many("list", _flat(_unnamed(tuple(read(part, depth + 1) for part in parts))))
+    relation = _relation(text, depth)
+    if relation is not None:
+        return relation
+    pieces = split(text, "∪")
+    if len(pieces) > 1:
+        return Many("union", tuple(read(part, depth + 1) for part in pieces))
+    ratio = split(text, ":")
+    if len(ratio) > 1:
+        return Many("ratio", tuple(Value(part) for part in ratio))
+    return _bracketed(text, depth) or _leaf(text)
+
+
+def split(text: str, separator: str) -> list[str]:
+    """The parts of ``text`` between separators outside all brackets."""
+    if separator not in text:
+        return [text]
+    parts, start, depth = [], 0, 0
+    for found in _SIGNS.finditer(text):
+        sign = found[0][-1]
+        if sign in _OPENING:
+            depth += 1
+        elif sign in _CLOSING:
+            depth -= 1
+        elif sign == separator and depth <= 0:
+            parts.append(text[start : found.start()])
+            start = found.end()
+    parts = [part.strip() for part in (*parts, text[start:]) if part.strip()]
+    if len(parts) > _MOST_ITEMS:
+        raise TooDeep
+    return parts
+
+
+def is_name(text: str) -> bool:
+    """Whether what stands before ``=`` only says what is given: ``x``, ``f(x)``, ``|AB|``, ``a_n``."""
+    return any(c.isalpha() for c in text) and _NAME.fullmatch(_CALL.sub("x", text)) is not None
+
+
+def bare(shape: Shape) -> Shape:
+    """A relation such as ``x = 5`` as what it gives, ``5``; other shapes as they are."""
+    if isinstance(shape, Relation) and is_assignment(shape):
+        return read(shape.sides[-1], _DEEPEST - 2)
+    return shape
+
+
+def is_assignment(shape: Shape) -> bool:
+    return isinstance(shape, Relation) and set(shape.operators) == {"="} and is_name(shape.sides[0])
+
+
+def _flat(items: tuple[Shape, ...]) -> tuple[Shape, ...]:
+    """Lists within lists, as of ``±1, ±2``, become one."""
+    flat: list[Shape] = []
+    for item in items:
+        flat += item.items if isinstance(item, Many) and item.kind == "list" else (item,)
+    return tuple(flat)
+
+
+def _unnamed(items: tuple[Shape, ...]) -> tuple[Shape, ...]:
+    """``n = 1, 2, 3`` without the name, which stands for all."""
+    if is_assignment(items[0]) and not any(isinstance(item, Relation) for item in items[1:]):
+        return (bare(items[0]), *items[1:])
+    return items
+
+
+def _grouped(groups: tuple[Shape, ...]) -> Many:
+    """``x = 1, y = 2; x = 3, y = 4`` is a list of tuples; ``1, 2; 3`` a list."""
+    lists = [g for g in groups if isinstance(g, Many) and g.kind == "list"]
+    names = {tuple(_name(item) for item in g.items) for g in lists}
+    if len(lists) == len(groups) and len(names) == 1 and len(set(*names)) > 1:
+        return Many("list", tuple(Many("()", tuple(map(bare, g.items))) for g in lists))
+    return Many("list", _unnamed(_flat(groups)))
+
+
+def _name(shape: Shape) -> str:
+    return name_of(shape) if isinstance(shape, Relation) and is_assignment(shape) else ""
+
+
+def name_of(relation: Relation) -> str:
+    return re.sub(r"[\s{}]", "", relation.sides[0])
+
+
+def _relation(text: str, depth: int) -> Shape | None:
+    sides, operators, start, level = [], [], 0, 0
+    for found in _SIGNS.finditer(text):
+        sign = found[0][-1]
+        if sign in _OPENING:
+            level += 1
+        elif sign in _CLOSING:
+            level -= 1
+        elif level <= 0 and sign in "=≤≥<>≈∈":
+            sides.append(text[start : found.start()].strip())
+            operators.append(sign)
+            start = found.end()
+    if not operators:
+        return None
+    sides.append(text[start:].strip())
+    if "∈" in operators:
+        return read(sides[-1], depth + 1)
+    if "≈" in operators:  # what stands before it is exact
+        first = operators.index("≈")
+        exact = 1 if first == 0 and is_name(sides[0]) else 0
+        sides = sides[: first + 1] + sides[first + 1 : first + 2] * exact
+        operators = operators[:first] + ["="] * exact
+        if not operators:
+            return read(sides[0], depth + 1)
+    if not sides[0]:
+        sides, operators = sides[1:], operators[1:]
+        if not operators:
+            return read(sides[0], depth + 1)
+    if not all(sides):
+        return Value(text)
+    return Relation(tuple(sides), tuple(operators))
+
+
+def _bracketed(text: str, depth: int) -> Shape | None:
+    """A text that one pair of brackets holds."""
+    is_set = text.startswith(r"\{") and text.endswith(r"\}")
+    inner = text[2:-2] if is_set else text[1:-1]
+    if not is_set and not (text[:1] in tuple(_OPENING) and text[-1:] in tuple(_CLOSING)):
+        return None
+    level = 0
+    for found in _SIGNS.finditer(text):
+        sign = found[0][-1]
+        level += (sign in _OPENING) - (sign in _CLOSING)
+        if level == 0 and found.end() < len(text):
+            return None  # closed before the end: (a)(b)
+    parts = split(inner, ",")
+    if len(parts) == 1:
+        parts = split(inner, ";")
+    if is_set or (text[0] == "{" and len(parts) > 1):
+        items = tuple(read(part, depth + 1) for part in parts if part.strip())
+        return Many("set", _flat(items))
+    if len(parts) > 1:
+        return Many(text[0] + text[-1], tuple(read(part, depth + 1) for part in parts))
+    if text[0] == "[" or text[-1] == "]":
+        return Value(text)
+    return read(inner, depth + 1) if inner.strip() else None
+
+
+def _leaf(text: str) -> Shape:
+    if text and not _WORD.sub("", text).strip(" .,:!?'\"-()"):
+        return Words(text)
+    percent = text.endswith("%")
+    text = text.rstrip("% ").strip() if percent else text
+    unit = ""
+    first = next((i for i, c in enumerate(text) if c in "«°"), -1)
+    degrees_of = first > 0 and text[first] == "°" and _FUNCTION.search(text)
+    if first > 0 and not degrees_of and _UNIT_TAIL.fullmatch(text, first):
+        text, unit = text[:first].strip(), text[first:].strip()
+    if text[:1] in ("$", "€", "£", "¥", "₹"):
+        text, unit = text[1:].strip(), unit or text[0]
+    elif text[-1:] in ("$", "€", "£", "¥", "₹"):
+        text, unit = text[:-1].strip(), unit or text[-1]
+    if text.startswith(("-$", "-€", "-£")):
+        text, unit = "-" + text[2:].strip(), unit or text[1]
+    return Value(text, percent, unit)

@@ -1,0 +1,138 @@
+"""# Mathematics
+
+Problems with exact answers, drawn without end. A reasoner thinks and writes the answer in a box; a
+tool writes a program whose output is its answer. They answer at the same time, then read each
+other's answers, and correct themselves until they agree.
+
+| | |
+|---|---|
+| id | `math_v0`; the same seats on public sets: `gsm8k_v0`, `math500_v0`, `aime24_v0`, `aime25_v0`, `olympiadbench_v0` |
+| agents | `reasoner_0` and `tool_1` together; with `num_agents=1`: `reasoner_0`; or as many `reasoners` and `tools` as wanted, and an `aggregator`, numbered in one row |
+| observation, action | text |
+| rounds | at most `max_turns` (4); over when all answers agree, right or wrong. A reasoner alone is done when right |
+| success | the reasoner's last answer is right; of several reasoners, the answer that most of them give (of several the earliest seat's); with an aggregator its answer alone |
+
+**Actions.** The reasoner and the aggregator: any text with the answer in `\\boxed{}`; the last box
+counts. The tool: a Python program, fenced or not; it is run in the sandbox without input, and the
+last line that it prints is its answer. With an aggregator the seats act in turn and it acts last: it
+reads the answers of the same round, the others still do not.
+
+**Rewards**, each as the difference to what the same part was worth the round before, so that an
+episode's return is what the last answers are worth.
+
+| part | paid to | worth |
+|---|---|---|
+| team | all | 1 for a success |
+| format | reasoners, aggregator | 0.2 for an answer in a box |
+| parses, runs | tools | 0.1 for a program that parses, 0.1 for one that comes to its end |
+| right | each | 0.8 for its own answer being right |
+
+Answers are equal when their values are: `0.5` and `1/2`, `\\{1, 4\\}` and `{4, 1}`. An answer must
+be worked out: an expression such as `37 + 48`, or a fraction such as `56/8` that is not in lowest
+terms, is none, and pays no format. Text without an answer is worth 0, and the next observation says
+what was wrong. An answer that holds several numbers where one is asked for is wrong.
+
+**Feedback.** After a round each seat reads its own last answer and the others', or why there was
+none: never whether one is right, and never the right one. A reasoner alone reads that its answer is
+not right.
+
+**Arguments.** `family`, `level`, `num_agents` (1 or 2) or `reasoners`, `tools` and `aggregator`,
+`max_turns`, `prompt` ("full" or "terse"), `timeout` (seconds for a program), `team_weight`, `split`
+("train", "test", "all"), `source` ("generator"), `render_mode`.
+
+**Tasks.** Drawn by `family`, of each `level` ("easy", "medium", "hard"); None draws from all.
+
+| family | from | to |
+|---|---|---|
+| arithmetic | one operation on integers up to 99 | fractions, decimals, nested brackets |
+| algebra | a x + b = c | quadratics, systems of three, quadratic inequalities |
+| word_problems | stories of two events | discounts, work done together, mixtures |
+| number_theory | divisors, remainders, digits | powers modulo n, the Chinese remainder theorem |
+| counting | choices, multiples | lattice paths, stars and bars, probabilities |
+| multi_step | two numbers, the second made from the first | five |
+
+Answers are integers, fractions in lowest terms, exact decimals, pairs, sets or intervals; the
+question says which form is wanted. Each task has a program that computes it. The split is by content,
+whatever the names and things of a story and the wording of a question.
+
+**The scripted expert** writes the answer in a box, and the task's program.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from typing import Any, Literal
+
+from llmzoo.envs.base import public_forms
+from llmzoo.envs.math import generator
+from llmzoo.envs.math.rounds import Reasoning
+from llmzoo.envs.math.tasks import MathTask, canonical
+from llmzoo.envs.tasks import Generated, Tasks
+from llmzoo.errors import ConfigError
+
+
+class Math(Reasoning):
+    """Problems drawn without end."""
+
+    metadata: dict[str, Any] = {**Reasoning.metadata, "name": "math_v0"}
+
+    def __init__(
+        self,
+        *,
+        family: str | None = None,
+        level: Literal["easy", "medium", "hard"] | None = None,
+        source: Literal["generator"] = "generator",
+        split: str = "train",
+        num_agents: int | None = None,
+        reasoners: int | None = None,
+        tools: int | None = None,
+        aggregator: bool = False,
+        max_turns: int = 4,
+        prompt: Literal["full", "terse"] = "full",
+        timeout: float = 5.0,
+        team_weight: float = 1.0,
+        render_mode: str | None = None,
+    ):
+        for name, value, known in (
+            ("family", family, (None, *generator.FAMILIES)),
+            ("level", level, (None, *generator.LEVELS)),
+            ("source", source, ("generator",)),
+        ):
+            if value not in known:
+                raise ConfigError(
+                    f"{name} must be one of {', '.join(map(str, known))}; got {value!r}"
+                )
+        self.family = family
+        self.level = level
+        super().__init__(
+            source=source,
+            split=split,
+            num_agents=num_agents,
+            reasoners=reasoners,
+            tools=tools,
+            aggregator=aggregator,
+            max_turns=max_turns,
+            prompt=prompt,
+            timeout=timeout,
+            team_weight=team_weight,
+            render_mode=render_mode,
+        )
+
+    def find_tasks(self, source: str, split: str) -> tuple[Tasks[MathTask], bool]:
+        return _generated(self.family, self.level, split), False
+
+
+@lru_cache(maxsize=64)  # environments with the same arguments share their tasks
+def _generated(family: str | None, level: str | None, split: str) -> Generated[MathTask]:
+    return Generated(
+        partial(generator.draw, family=family, level=level),
+        canonical,
+        split=split,
+        name=f"mathematics, {family or 'all families'}, {level or 'all levels'}",
+    )
+
+
+raw_env = Math
+env, parallel_env = public_forms(Math)

@@ -1,0 +1,44 @@
+"""Tasks without end: a family is a module with small functions, each of which draws one problem."""
+
+from __future__ import annotations
+
+import random
+
+from llmzoo.envs.math.generator import (
+    algebra,
+    arithmetic,
+    counting,
+    multi_step,
+    number_theory,
+    word_problems,
+)
+from llmzoo.envs.math.generator.problem import Kinds
+from llmzoo.envs.math.tasks import MathTask
+
+FAMILIES: dict[str, Kinds] = {
+    "arithmetic": arithmetic.KINDS,
+    "algebra": algebra.KINDS,
+    "word_problems": word_problems.KINDS,
+    "number_theory": number_theory.KINDS,
+    "counting": counting.KINDS,
+    "multi_step": multi_step.KINDS,
+}
+LEVELS = ("easy", "medium", "hard")
+
+
+def draw(rng: random.Random, *, family: str | None = None, level: str | None = None) -> MathTask:
+    """A task of a family and a level; without one, of any."""
+    family = family or rng.choice([*FAMILIES])
+    level = level or rng.choice(LEVELS)
+    kinds = FAMILIES[family][level]
+    (kind,) = rng.choices([kind for kind, _ in kinds], [weight for _, weight in kinds])
+    problem = kind(rng)
+    return MathTask(
+        question=problem.question,
+        answer=problem.answer,
+        family=family,
+        level=level,
+        program=problem.program,
+        terse=problem.terse,
+        computed=True,
+    )

@@ -1,0 +1,288 @@
+"""Algebra: linear and quadratic equations, systems, inequalities.
+
+Problems are made backwards from their solutions. The form of an answer stands in the question: a
+number, a set ``{1, 4}``, a pair ``(2, -3)``, an interval ``(2, \\infty)``.
+"""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+from llmzoo.envs.math.generator.problem import Kinds, Problem, nonzero, ratio, signed_sum
+
+_SET = "Give the set of all its solutions in ascending order, such as {-1, 4}."
+_PAIR = "Give the pair (x, y), such as (2, -3)."
+_TRIPLE = "Give (x, y, z), such as (2, -3, 0)."
+_INTERVAL = "Give all its solutions as an interval, such as (2, \\infty) or [-1, 5]."
+_FRACTION = "Give a fraction in lowest terms, or an integer."
+
+
+def linear(rng: random.Random) -> Problem:
+    """``a x + b = c`` with an integer solution."""
+    a, b, x = rng.randint(1, 9), nonzero(rng, 30), rng.randint(-12, 12)
+    equation = _equation([(a, "x"), (b, "")], a * x + b)
+    return _solve(rng, equation, Fraction(x), f"print(({a * x + b} - {_arg(b)}) // {a})")
+
+
+def linear_both_sides(rng: random.Random) -> Problem:
+    """``a x + b = c x + d`` with a solution that may be a fraction."""
+    a = nonzero(rng, 12)
+    c = rng.choice([n for n in range(-12, 13) if n not in (0, a)])
+    b, d = nonzero(rng, 40), nonzero(rng, 40)
+    equation = _equation([(a, "x"), (b, "")], [(c, "x"), (d, "")])
+    program = f"from fractions import Fraction\nprint(Fraction({d} - {_arg(b)}, {a} - {_arg(c)}))"
+    return _solve(rng, equation, Fraction(d - b, a - c), program)
+
+
+def linear_with_brackets(rng: random.Random) -> Problem:
+    """``a (x + b) + c = d (x + e)``."""
+    a = nonzero(rng, 12, least=2)
+    d = rng.choice([n for n in range(-12, 13) if abs(n) > 1 and n != a])
+    b, c, e = nonzero(rng, 15), nonzero(rng, 50), nonzero(rng, 15)
+    left = f"{a} ({signed_sum([(1, 'x'), (b, '')])}) {'+' if c > 0 else '-'} {abs(c)}"
+    right = f"{d} ({signed_sum([(1, 'x'), (e, '')])})"
+    solution = Fraction(d * e - a * b - c, a - d)
+    program = (
+        "from fractions import Fraction\n"
+        f"a, b, c, d, e = {a}, {b}, {c}, {d}, {e}\n"
+        "print(Fraction(d * e - a * b - c, a - d))"
+    )
+    return _solve(rng, f"{left} = {right}", solution, program)
+
+
+def quadratic(rng: random.Random) -> Problem:
+    """``k x^2 + b x + c = 0`` with two integer solutions; all of them, or the larger or smaller."""
+    low, high = sorted(rng.sample(range(-15, 16), 2))
+    k = rng.choice((1, 1, 1, 2, 3))
+    b, c = -k * (low + high), k * low * high
+    equation = _equation([(k, "x^2"), (b, "x"), (c, "")], 0)
+    roots = (
+        "from math import isqrt\n"
+        f"a, b, c = {k}, {b}, {c}\n"
+        "root = isqrt(b * b - 4 * a * c)\n"
+        "low, high = (-b - root) // (2 * a), (-b + root) // (2 * a)\n"
+    )
+    which = rng.choice(("all", "larger", "smaller"))
+    if which == "all":
+        return Problem(
+            f"Solve {_tight(equation)}. {_SET}",
+            f"{{{low}, {high}}}",
+            f'{roots}print("{{" + f"{{low}}, {{high}}" + "}}")',
+            f"all x with {equation}",
+        )
+    return Problem(
+        f"What is the {which} of the two solutions of {_tight(equation)}?",
+        str(high if which == "larger" else low),
+        f"{roots}print({'high' if which == 'larger' else 'low'})",
+        f"{which} x with {equation}",
+    )
+
+
+def rational_quadratic(rng: random.Random) -> Problem:
+    """``(p x - q)(r x - s) = 0`` multiplied out: solutions that may be fractions."""
+    while True:
+        p, r = rng.randint(1, 5), rng.randint(2, 6)
+        q, s = nonzero(rng, 12), nonzero(rng, 12)
+        low, high = sorted((Fraction(q, p), Fraction(s, r)))
+        if low != high:
+            break
+    a, b, c = p * r, -(p * s + q * r), q * s
+    equation = _equation([(a, "x^2"), (b, "x"), (c, "")], 0)
+    program = (
+        "from fractions import Fraction\n"
+        "from math import isqrt\n"
+        f"a, b, c = {a}, {b}, {c}\n"
+        "root = isqrt(b * b - 4 * a * c)\n"
+        "low, high = Fraction(-b - root, 2 * a), Fraction(-b + root, 2 * a)\n"
+        'print("{" + f"{low}, {high}" + "}")'
+    )
+    return Problem(
+        f"Solve {_tight(equation)}. {_SET} Fractions are in lowest terms.",
+        f"{{{ratio(low)}, {ratio(high)}}}",
+        program,
+        f"all x with {equation}",
+    )
+
+
+def of_roots(rng: random.Random) -> Problem:
+    """A symmetric function of the solutions, which need not be rational themselves."""
+    a, b, c = rng.randint(1, 6), nonzero(rng, 20), nonzero(rng, 20)
+    total, product = Fraction(-b, a), Fraction(c, a)
+    formula, value, code = rng.choice(
+        (
+            ("r^2 + s^2", total**2 - 2 * product, "total ** 2 - 2 * product"),
+            ("1/r + 1/s", total / product, "total / product"),
+            ("(r - s)^2", total**2 - 4 * product, "total ** 2 - 4 * product"),
+            ("r^2 s + r s^2", total * product, "total * product"),
+        )
+    )
+    equation = _equation([(a, "x^2"), (b, "x"), (c, "")], 0)
+    program = (
+        "from fractions import Fraction\n"
+        f"total, product = Fraction({-b}, {a}), Fraction({c}, {a})\n"
+        f"print({code})"
+    )
+    return Problem(
+        f"Let r and s be the two solutions, real or complex, of {_tight(equation)}, a double one "
+        f"counted twice. What is {formula}? {_FRACTION}",
+        ratio(value),
+        program,
+        f"r s solve {equation} find {formula}",
+    )
+
+
+def pair(rng: random.Random) -> Problem:
+    """Two equations in x and y with an integer solution."""
+    while True:
+        a, b, c, d = (nonzero(rng, 6) for _ in range(4))
+        if a * d != b * c:
+            break
+    x, y = rng.randint(-9, 9), rng.randint(-9, 9)
+    e, f = a * x + b * y, c * x + d * y
+    first = _equation([(a, "x"), (b, "y")], e)
+    second = _equation([(c, "x"), (d, "y")], f)
+    program = (
+        f"a, b, e = {a}, {b}, {e}\n"
+        f"c, d, f = {c}, {d}, {f}\n"
+        "det = a * d - b * c\n"
+        "print(((e * d - b * f) // det, (a * f - e * c) // det))"
+    )
+    return Problem(
+        f"Solve the system {_tight(first)} and {_tight(second)}. {_PAIR}",
+        f"({x}, {y})",
+        program,
+        f"x y with {first} and {second}",
+    )
+
+
+def triple(rng: random.Random) -> Problem:
+    """Three equations in x, y and z with an integer solution."""
+    while True:
+        rows = [[nonzero(rng, 4) for _ in range(3)] for _ in range(3)]
+        if _determinant(rows) != 0:
+            break
+    solution = [rng.randint(-6, 6) for _ in range(3)]
+    sums = [sum(a * x for a, x in zip(row, solution, strict=True)) for row in rows]
+    equations = [
+        _equation([(a, name) for a, name in zip(row, "xyz", strict=True)], total)
+        for row, total in zip(rows, sums, strict=True)
+    ]
+    program = (
+        f"rows, sums = {rows}, {sums}\n"
+        "def det(m):\n"
+        "    (a, b, c), (d, e, f), (g, h, i) = m\n"
+        "    return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)\n"
+        "def put(k):\n"
+        "    return [r[:k] + [s] + r[k + 1:] for r, s in zip(rows, sums)]\n"
+        "print(tuple(det(put(k)) // det(rows) for k in range(3)))"
+    )
+    shown = f"{_tight(equations[0])}, {_tight(equations[1])} and {_tight(equations[2])}"
+    return Problem(
+        f"Solve the system {shown}. {_TRIPLE}",
+        f"({', '.join(map(str, solution))})",
+        program,
+        f"x y z with {' and '.join(equations)}",
+    )
+
+
+def inequality(rng: random.Random) -> Problem:
+    """``a x + b < c``, with every sign of comparison and of ``a``."""
+    a, b, c = nonzero(rng, 9), nonzero(rng, 40), nonzero(rng, 40)
+    sign = rng.choice(("<", "<=", ">", ">="))
+    bound = Fraction(c - b, a)
+    upper = (sign[0] == "<") == (a > 0)  # the solutions lie below the bound
+    closed = sign.endswith("=")
+    written = f"{signed_sum([(a, 'x'), (b, '')])} {sign} {c}"
+    form = (
+        f"(-\\infty, {{}}{']' if closed else ')'}"
+        if upper
+        else f"{'[' if closed else '('}{{}}, \\infty)"
+    )
+    program = (
+        "from fractions import Fraction\n"
+        f"bound = Fraction({c} - {_arg(b)}, {a})\n"
+        f'print(r"{form}".format(bound))'
+    )
+    return Problem(
+        f"Solve {_tight(written)} for x. {_INTERVAL}",
+        form.format(ratio(bound)),
+        program,
+        f"interval of x with {written}",
+    )
+
+
+def quadratic_inequality(rng: random.Random) -> Problem:
+    """A parabola below zero, or one upside down above it: the solutions lie between its roots."""
+    low, high = sorted(rng.sample(range(-20, 21), 2))
+    k = rng.choice((-3, -2, -1, 1, 2, 3))
+    closed = rng.random() < 0.5
+    sign = ("<" if k > 0 else ">") + ("=" if closed else "")
+    a, b, c = k, -k * (low + high), k * low * high
+    written = f"{signed_sum([(a, 'x^2'), (b, 'x'), (c, '')])} {sign} 0"
+    form = "[{}, {}]" if closed else "({}, {})"
+    program = (
+        "from math import isqrt\n"
+        f"a, b, c = {a}, {b}, {c}\n"
+        "root = isqrt(b * b - 4 * a * c)\n"
+        "low, high = sorted([(-b - root) // (2 * a), (-b + root) // (2 * a)])\n"
+        f'print("{form}".format(low, high))'
+    )
+    return Problem(
+        f"Solve {_tight(written)} for x. {_INTERVAL}",
+        form.format(low, high),
+        program,
+        f"interval of x with {written}",
+    )
+
+
+def _solve(rng: random.Random, equation: str, solution: Fraction, program: str) -> Problem:
+    asked = rng.choice(
+        ("Solve {} for x.", "Find x if {}.", "For which x is {}?", "What is x, given that {}?")
+    )
+    form = f" {_FRACTION}" if solution.denominator > 1 or "Fraction" in program else ""
+    return Problem(
+        asked.format(_tight(equation)) + form, ratio(solution), program, f"solve {equation} for x"
+    )
+
+
+def _equation(left: list[tuple[int, str]], right: int | list[tuple[int, str]]) -> str:
+    return f"{signed_sum(left)} = {right if isinstance(right, int) else signed_sum(right)}"
+
+
+def _tight(formula: str) -> str:
+    """As a textbook writes it, no space between a number and what it multiplies: ``3x + 5``."""
+    for letter in "xyz(":
+        formula = _join(formula, letter)
+    return formula
+
+
+def _join(formula: str, letter: str) -> str:
+    pieces = formula.split(f" {letter}")
+    joined = pieces[0]
+    for piece in pieces[1:]:
+        joined += (letter if joined[-1:].isdigit() else f" {letter}") + piece
+    return joined
+
+
+def _arg(number: int) -> str:
+    """A number that is subtracted in a program."""
+    return str(number) if number >= 0 else f"({number})"
+
+
+def _determinant(m: list[list[int]]) -> int:
+    (a, b, c), (d, e, f), (g, h, i) = m
+    return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+
+
+KINDS: Kinds = {
+    "easy": ((linear, 1),),
+    "medium": ((linear_both_sides, 2), (quadratic, 3), (pair, 2), (inequality, 2)),
+    "hard": (
+        (linear_with_brackets, 2),
+        (rational_quadratic, 2),
+        (of_roots, 2),
+        (triple, 1),
+        (quadratic_inequality, 2),
+    ),
+}

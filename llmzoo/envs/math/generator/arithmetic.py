@@ -1,0 +1,210 @@
+"""Arithmetic: integers, fractions, decimals and brackets, worked out exactly.
+
+A problem is an expression; its terse form is the expression alone. What is easy has one operation
+on integers of at most two digits. Expressions are told apart as they are written: 37 + 48 and
+48 + 37 are two tasks, and may stand in different splits.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from fractions import Fraction
+
+from llmzoo.envs.math.generator.problem import Kinds, Problem, decimal, ratio
+
+_ASK = (
+    "Compute {}.",
+    "What is {}?",
+    "Work out {}.",
+    "Find the value of {}.",
+    "Evaluate {}.",
+)
+_OPERATIONS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+}
+_SIGNS = {"+": "+", "-": "-", "*": "×", "/": "÷"}  # as a question in words writes them
+
+
+# Integers
+
+
+def _sum(most: int) -> Callable[[random.Random], Problem]:
+    def draw(rng: random.Random) -> Problem:
+        a, b = rng.randint(0, most), rng.randint(0, most)
+        return _integers(rng, f"{a} + {b}", a + b)
+
+    return draw
+
+
+def _difference(most: int, *, negative: bool) -> Callable[[random.Random], Problem]:
+    def draw(rng: random.Random) -> Problem:
+        a, b = rng.randint(0, most), rng.randint(0, most)
+        if not negative:
+            a, b = max(a, b), min(a, b)
+        return _integers(rng, f"{a} - {b}", a - b)
+
+    return draw
+
+
+def _product(least: int, first: int, second: int) -> Callable[[random.Random], Problem]:
+    def draw(rng: random.Random) -> Problem:
+        a, b = rng.randint(least, first), rng.randint(least, second)
+        return _integers(rng, f"{a} * {b}", a * b)
+
+    return draw
+
+
+def _quotient(
+    divisors: tuple[int, int], quotients: tuple[int, int]
+) -> Callable[[random.Random], Problem]:
+    def draw(rng: random.Random) -> Problem:
+        divisor, quotient = rng.randint(*divisors), rng.randint(*quotients)
+        return _integers(rng, f"{divisor * quotient} / {divisor}", quotient)
+
+    return draw
+
+
+def _brackets(rng: random.Random) -> Problem:
+    """A sum or difference in brackets, times a digit, or a product with a term beside it."""
+    a, b, c = rng.randint(2, 40), rng.randint(2, 40), rng.randint(2, 9)
+    form = rng.randrange(4)
+    if form == 0:
+        return _integers(rng, f"({a} + {b}) * {c}", (a + b) * c)
+    if form == 1:
+        return _integers(rng, f"{c} * ({a} - {b})", c * (a - b))
+    if form == 2:
+        return _integers(rng, f"{a} + {b} * {c}", a + b * c)
+    return _integers(rng, f"{a} * {c} - {b}", a * c - b)
+
+
+def _nested(rng: random.Random) -> Problem:
+    """Brackets in both factors, or a quotient of brackets that comes out even, and a term more."""
+    a, b, c, d = (rng.randint(2, 30) for _ in range(4))
+    e = rng.randint(2, 99)
+    form = rng.randrange(4)
+    if form == 0:
+        return _integers(rng, f"({a} + {b}) * ({c} - {d}) + {e}", (a + b) * (c - d) + e)
+    if form == 1:
+        return _integers(rng, f"{e} - ({a} - {b}) * ({c} + {d})", e - (a - b) * (c + d))
+    if form == 2:
+        divisor = c + d
+        return _integers(rng, f"({a * divisor - b} + {b}) / ({c} + {d}) - {e}", a - e)
+    return _integers(rng, f"{a} * ({b} + {c} * ({d} - {e}))", a * (b + c * (d - e)))
+
+
+def _integers(rng: random.Random, terse: str, value: int) -> Problem:
+    return Problem(
+        question=_ask(rng, terse),
+        answer=str(value),
+        program=f"print({terse.replace('/', '//')})",
+        terse=terse,
+    )
+
+
+# Fractions
+
+
+def _fractions(operations: str, most: int, *, terms: int = 2) -> Callable[[random.Random], Problem]:
+    """Proper fractions with denominators up to ``most``."""
+
+    def draw(rng: random.Random) -> Problem:
+        parts = [_proper(rng, most) for _ in range(terms)]
+        signs = [rng.choice(operations) for _ in range(terms - 1)]
+        terse, program, value = f"{parts[0]}", _fraction_call(parts[0]), parts[0]
+        for number, (sign, part) in enumerate(zip(signs, parts[1:], strict=True)):
+            if sign == "*" and number > 0:  # what stands on the left comes first
+                terse, program = f"({terse})", f"({program})"
+            written = f"({part})" if sign == "/" else f"{part}"
+            terse, program = f"{terse} {sign} {written}", f"{program} {sign} {_fraction_call(part)}"
+            value = _OPERATIONS[sign](value, part)
+        return Problem(
+            question=f"{_ask(rng, terse)} Give a fraction in lowest terms, or an integer.",
+            answer=ratio(value),
+            program=f"from fractions import Fraction\nprint({program})",
+            terse=terse,
+        )
+
+    return draw
+
+
+def _proper(rng: random.Random, most: int) -> Fraction:
+    denominator = rng.randint(2, most)
+    return Fraction(rng.randint(1, denominator - 1), denominator)
+
+
+def _fraction_call(value: Fraction) -> str:
+    return f"Fraction({value.numerator}, {value.denominator})"
+
+
+# Decimals
+
+
+def _decimals(operations: str, most: int, places: int) -> Callable[[random.Random], Problem]:
+    """Two decimals below ``most`` with up to ``places`` digits after the point."""
+
+    def draw(rng: random.Random) -> Problem:
+        a, b = (_decimal(rng, most, places) for _ in range(2))
+        sign = rng.choice(operations)
+        if sign == "/":  # comes out as the second factor of the product
+            a = a * b
+            value = a / b
+        else:
+            value = _OPERATIONS[sign](a, b)
+        terse = f"{decimal(a)} {sign} {decimal(b)}"
+        calls = f'Decimal("{decimal(a)}") {sign} Decimal("{decimal(b)}")'
+        return Problem(
+            question=f"{_ask(rng, terse)} Give the exact decimal.",
+            answer=decimal(value),
+            program=f"from decimal import Decimal\nprint({calls})",
+            terse=terse,
+        )
+
+    return draw
+
+
+def _decimal(rng: random.Random, most: int, places: int) -> Fraction:
+    """A number with at least one digit other than 0 after the point."""
+    scale = 10 ** rng.randint(1, places)
+    while True:
+        value = Fraction(rng.randint(1, most * scale - 1), scale)
+        if value.denominator > 1:
+            return value
+
+
+def _ask(rng: random.Random, terse: str) -> str:
+    """The question in words, with the signs of a textbook; a fraction's bar stays."""
+    shown = " ".join(_SIGNS.get(atom, atom) for atom in terse.split(" "))
+    return rng.choice(_ASK).format(shown)
+
+
+KINDS: Kinds = {
+    "easy": (
+        (_sum(99), 4),
+        (_difference(99, negative=False), 4),
+        (_product(0, 9, 9), 1),
+        (_quotient((1, 9), (0, 9)), 1),
+    ),
+    "medium": (
+        (_sum(999), 2),
+        (_difference(999, negative=True), 2),
+        (_product(2, 99, 99), 2),
+        (_quotient((2, 12), (11, 99)), 2),
+        (_brackets, 3),
+        (_fractions("+-", 9), 2),
+        (_decimals("+-", 20, 1), 2),
+    ),
+    "hard": (
+        (_sum(99_999), 1),
+        (_difference(99_999, negative=True), 1),
+        (_product(100, 999, 9_999), 2),
+        (_quotient((13, 99), (101, 999)), 2),
+        (_nested, 3),
+        (_fractions("*/", 20), 2),
+        (_fractions("+-*", 12, terms=3), 2),
+        (_decimals("+-*/", 50, 2), 3),
+    ),
+}

@@ -1,0 +1,274 @@
+"""Number theory: divisors, remainders, primes, digits and bases."""
+
+from __future__ import annotations
+
+import math
+import random
+
+from llmzoo.envs.math.generator.problem import Draw, Kinds, Problem, asked
+
+
+def common_divisor(most: int) -> Draw:
+    """The greatest common divisor of two numbers, which is at least 2."""
+
+    def draw(rng: random.Random) -> Problem:
+        shared = rng.randint(2, most // 8)
+        a, b = (shared * rng.randint(1, most // shared) for _ in range(2))
+        questions = (
+            f"What is the greatest common divisor of {a} and {b}?",
+            f"Find the largest integer that divides both {a} and {b}.",
+        )
+        program = f"from math import gcd\nprint(gcd({a}, {b}))"
+        return asked(rng, questions, math.gcd(a, b), program, f"gcd {a} {b}")
+
+    return draw
+
+
+def common_multiple(most: int) -> Draw:
+    def draw(rng: random.Random) -> Problem:
+        a, b = rng.randint(2, most), rng.randint(2, most)
+        questions = (
+            f"What is the least common multiple of {a} and {b}?",
+            f"Find the smallest positive integer that both {a} and {b} divide.",
+        )
+        program = f"from math import lcm\nprint(lcm({a}, {b}))"
+        return asked(rng, questions, math.lcm(a, b), program, f"lcm {a} {b}")
+
+    return draw
+
+
+def remainder(most: int, divisors: int) -> Draw:
+    def draw(rng: random.Random) -> Problem:
+        a, b = rng.randint(10, most), rng.randint(2, divisors)
+        questions = (
+            f"What is the remainder when {a} is divided by {b}?",
+            f"{a} things are put in boxes of {b} until no full box can be made. How many are left?",
+        )
+        return asked(rng, questions, a % b, f"print({a} % {b})", f"rest {a} by {b}")
+
+    return draw
+
+
+def digit_sum(rng: random.Random) -> Problem:
+    n = rng.randint(100, 99_999)
+    questions = (f"What is the sum of the digits of {n}?", f"Add up the digits of {n}.")
+    program = f"print(sum(map(int, str({n}))))"
+    return asked(rng, questions, sum(map(int, str(n))), program, f"digit sum {n}")
+
+
+def divisor_count(most: int) -> Draw:
+    def draw(rng: random.Random) -> Problem:
+        n = rng.randint(12, most)
+        count = math.prod(power + 1 for power in factors(n).values())
+        questions = (
+            f"How many positive divisors does {n} have?",
+            f"By how many positive integers, 1 and itself included, can {n} be divided exactly?",
+        )
+        program = f"print(sum({n} % d == 0 for d in range(1, {n} + 1)))"
+        return asked(rng, questions, count, program, f"count divisors {n}")
+
+    return draw
+
+
+def largest_prime(most: int) -> Draw:
+    """The largest prime factor of a number that is not prime."""
+
+    def draw(rng: random.Random) -> Problem:
+        n = rng.randint(2, most // 6) * rng.randint(2, 6)
+        program = (
+            f"divisors = [d for d in range(2, {n} + 1) if {n} % d == 0]\n"
+            "print(max(p for p in divisors if all(p % d for d in range(2, p))))"
+        )
+        questions = (
+            f"What is the largest prime factor of {n}?",
+            f"Which is the largest prime number that divides {n}?",
+        )
+        return asked(rng, questions, max(factors(n)), program, f"largest prime of {n}")
+
+    return draw
+
+
+def last_digit(rng: random.Random) -> Problem:
+    base, power = rng.randint(2, 99), rng.randint(3, 99)
+    questions = (
+        f"What is the last digit of {base}^{power}?",
+        f"{base} is raised to the power {power}. What is the units digit of the result?",
+    )
+    program = f"print(pow({base}, {power}, 10))"
+    return asked(rng, questions, pow(base, power, 10), program, f"last digit {base}^{power}")
+
+
+def primes_between(rng: random.Random) -> Problem:
+    low = rng.randint(1, 150)
+    high = low + rng.randint(8, 60)
+    count = sum(is_prime(n) for n in range(low, high + 1))
+    program = (
+        f"print(sum(n > 1 and all(n % d for d in range(2, n)) for n in range({low}, {high} + 1)))"
+    )
+    questions = (
+        f"How many prime numbers are there from {low} to {high}, both included?",
+        f"Count the primes p with {low} <= p <= {high}.",
+    )
+    return asked(rng, questions, count, program, f"count primes {low} to {high}")
+
+
+def power_remainder(rng: random.Random) -> Problem:
+    base, power, modulus = rng.randint(2, 99), rng.randint(20, 999), rng.randint(7, 199)
+    questions = (
+        f"What is the remainder when {base}^{power} is divided by {modulus}?",
+        f"Find the smallest integer n >= 0 for which {base}^{power} - n is a multiple of {modulus}.",
+    )
+    program = f"print(pow({base}, {power}, {modulus}))"
+    return asked(
+        rng, questions, pow(base, power, modulus), program, f"rest {base}^{power} by {modulus}"
+    )
+
+
+def two_remainders(rng: random.Random) -> Problem:
+    """The Chinese remainder theorem with coprime moduli."""
+    while True:
+        m, n = rng.sample(range(5, 40), 2)
+        if math.gcd(m, n) == 1:
+            break
+    x = rng.randrange(1, m * n)
+    a, b = x % m, x % n
+    questions = (
+        f"What is the smallest positive integer that leaves the remainder {a} when divided by {m} "
+        f"and the remainder {b} when divided by {n}?",
+        f"Find the smallest x > 0 with x = {a} (mod {m}) and x = {b} (mod {n}).",
+    )
+    program = f"print(next(x for x in range(1, {m * n} + 1) if x % {m} == {a} and x % {n} == {b}))"
+    return asked(rng, questions, x, program, f"smallest x rest {a} by {m} rest {b} by {n}")
+
+
+def inverse(rng: random.Random) -> Problem:
+    while True:
+        n = rng.randint(7, 150)
+        a = rng.randint(2, n - 1)
+        if math.gcd(a, n) == 1:
+            break
+    questions = (
+        f"Which x from 1 to {n - 1} makes {a} x leave the remainder 1 when divided by {n}?",
+        f"Find the inverse of {a} modulo {n}, as a number from 1 to {n - 1}.",
+    )
+    return asked(
+        rng, questions, pow(a, -1, n), f"print(pow({a}, -1, {n}))", f"inverse of {a} by {n}"
+    )
+
+
+def coprime_count(rng: random.Random) -> Problem:
+    n = rng.randint(30, 900)
+    count = n
+    for prime in factors(n):
+        count -= count // prime
+    questions = (
+        f"How many of the integers from 1 to {n} have no common factor with {n} other than 1?",
+        f"What is Euler's totient of {n}, the count of integers from 1 to {n} coprime to it?",
+    )
+    program = f"from math import gcd\nprint(sum(gcd(k, {n}) == 1 for k in range(1, {n} + 1)))"
+    return asked(rng, questions, count, program, f"count coprime to {n}")
+
+
+def divisor_sum(rng: random.Random) -> Problem:
+    n = rng.randint(30, 900)
+    total = math.prod((p ** (k + 1) - 1) // (p - 1) for p, k in factors(n).items())
+    questions = (
+        f"What is the sum of all positive divisors of {n}, 1 and {n} included?",
+        f"Add up all positive integers that divide {n}, {n} among them.",
+    )
+    program = f"print(sum(d for d in range(1, {n} + 1) if {n} % d == 0))"
+    return asked(rng, questions, total, program, f"sum divisors {n}")
+
+
+def trailing_zeros(rng: random.Random) -> Problem:
+    n = rng.randint(20, 900)
+    zeros = sum(n // 5**k for k in range(1, 6))
+    questions = (
+        f"With how many zeros does {n}! end?",
+        f"How often can {n}! = 1 · 2 · ... · {n} be divided by 10 without a remainder?",
+    )
+    program = f"print(sum({n} // 5 ** k for k in range(1, 10)))"
+    return asked(rng, questions, zeros, program, f"zeros at end of {n}!")
+
+
+def from_base(rng: random.Random) -> Problem:
+    base, n = rng.randint(2, 9), rng.randint(20, 2_000)
+    digits = in_base(n, base)
+    questions = (
+        f"The digits {digits} are a number in base {base}. What is it in base ten?",
+        f"Write {digits} (base {base}) as a decimal number.",
+    )
+    return asked(
+        rng, questions, n, f'print(int("{digits}", {base}))', f"base {base} digits {digits}"
+    )
+
+
+def to_base(rng: random.Random) -> Problem:
+    base, n = rng.randint(2, 9), rng.randint(20, 2_000)
+    questions = (
+        f"Write {n} in base {base}. Give the digits only.",
+        f"What are the digits of {n}, and nothing else, when it is written in base {base}?",
+    )
+    program = (
+        f'n, digits = {n}, ""\n'
+        "for _ in range(11):\n"
+        f"    n, digits = n // {base}, str(n % {base}) + digits\n"
+        'print(digits.lstrip("0"))'
+    )
+    return asked(rng, questions, in_base(n, base), program, f"{n} in base {base}")
+
+
+def factors(n: int) -> dict[int, int]:
+    """The prime factors of a number, each with its power."""
+    found: dict[int, int] = {}
+    prime = 2
+    while prime * prime <= n:
+        while n % prime == 0:
+            found[prime] = found.get(prime, 0) + 1
+            n //= prime
+        prime += 1
+    if n > 1:
+        found[n] = found.get(n, 0) + 1
+    return found
+
+
+def is_prime(n: int) -> bool:
+    return n > 1 and max(factors(n)) == n
+
+
+def in_base(n: int, base: int) -> str:
+    digits = ""
+    while n:
+        n, digit = divmod(n, base)
+        digits = f"{digit}{digits}"
+    return digits
+
+
+KINDS: Kinds = {
+    "easy": (
+        (common_divisor(100), 2),
+        (remainder(999, 12), 2),
+        (digit_sum, 1),
+        (divisor_count(60), 1),
+        (largest_prime(200), 1),
+    ),
+    "medium": (
+        (common_divisor(2_000), 1),
+        (common_multiple(60), 2),
+        (remainder(99_999, 99), 1),
+        (divisor_count(500), 1),
+        (largest_prime(2_000), 1),
+        (last_digit, 2),
+        (primes_between, 1),
+        (from_base, 1),
+    ),
+    "hard": (
+        (power_remainder, 2),
+        (two_remainders, 2),
+        (inverse, 2),
+        (coprime_count, 1),
+        (divisor_sum, 1),
+        (trailing_zeros, 1),
+        (to_base, 2),
+    ),
+}

@@ -1,0 +1,70 @@
+"""What the functions of a family draw, and how numbers are written in questions and programs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A question, its answer, a program that prints it, and the question in few words."""
+
+    question: str
+    answer: str
+    program: str
+    terse: str
+
+
+Draw = Callable[[random.Random], Problem]
+# the kinds of problem of each level, with how often each is drawn
+Kinds = Mapping[str, Sequence[tuple[Draw, int]]]
+
+
+def ratio(value: Fraction) -> str:
+    """An integer, or a fraction in lowest terms: ``3/8``."""
+    return str(value)
+
+
+def decimal(value: Fraction) -> str:
+    """The exact decimal of a fraction whose denominator divides a power of ten: ``2.5``."""
+    places = 0
+    while (value * 10**places).denominator != 1:
+        places += 1
+        if places > 20:
+            raise ValueError(f"{value} has no finite decimal")
+    digits = str(abs(int(value * 10**places))).rjust(places + 1, "0")
+    sign = "-" if value < 0 else ""
+    return f"{sign}{digits[:-places]}.{digits[-places:]}" if places else f"{sign}{digits}"
+
+
+def nonzero(rng: random.Random, most: int, *, least: int = 1) -> int:
+    """A number whose size is from ``least`` to ``most``, with either sign."""
+    return rng.choice((-1, 1)) * rng.randint(least, most)
+
+
+def signed_sum(terms: Sequence[tuple[int, str]]) -> str:
+    """A sum of multiples, zeros and ones left out: ``3 x^2 - x + 5``."""
+    text = ""
+    for factor, name in terms:
+        if factor == 0:
+            continue
+        size = f"{abs(factor)} {name}".strip() if abs(factor) != 1 or not name else name
+        if text:
+            text += f" {'+' if factor > 0 else '-'} {size}"
+        else:
+            text = size if factor > 0 else f"-{size}"
+    return text or "0"
+
+
+def asked(
+    rng: random.Random,
+    questions: Sequence[str],
+    answer: int | Fraction | str,
+    program: str,
+    terse: str,
+) -> Problem:
+    """A problem whose question is put in one of several ways."""
+    return Problem(rng.choice(questions), str(answer), program, terse)

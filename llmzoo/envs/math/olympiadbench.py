@@ -1,0 +1,67 @@
+"""# OlympiadBench
+
+Problems of olympiads with a final answer (He et al. 2024, arXiv 2402.14008), those in English and
+without figures, for a reasoner and a tool. Seats, rounds, actions, rewards, feedback and arguments
+are those of [`math_v0`](math.md).
+
+| | |
+|---|---|
+| id | `olympiadbench_v0` |
+| agents | `reasoner_0` and `tool_1`, together; others as in `math_v0` |
+| rounds | at most `max_turns` (4); fewer when the two agree |
+| success | the reasoner's last answer is right |
+| tasks | `Hothan/OlympiadBench`, configuration `OE_TO_maths_en_COMP`; llmzoo splits by content |
+| `source` | `"auto"` (default), `"hub"`, `"sample"` or a `.jsonl` or `.json` file of the hub's schema |
+
+A record has `question`, `final_answer` (a list of LaTeX texts), `is_multiple_answer`, `unit` and
+`error`. Where there are several answers all of them are asked for, in any order. A unit is named in
+the question, and may be left out of the answer. Records without a final answer and those that allow
+for an `error` (their answers are approximate) are left out. The sample has 20 problems of this
+kind, written for llmzoo, with a field `program` that prints the answer.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llmzoo.envs.base import public_forms
+from llmzoo.envs.math.public_sets import PublicSet, PublicSetReasoning
+from llmzoo.envs.math.tasks import MathTask
+from llmzoo.envs.sources import Record, field, texts
+
+
+def read(record: Record) -> MathTask | None:
+    """The task of a record; None where it has no exact final answer."""
+    question = field(record, "question", str).strip()
+    answers = [text.strip().strip("$") for text in texts(record, "final_answer", [])]
+    unit = field(record, "unit", str, "").strip()
+    if not any(answers) or record.get("error"):
+        return None
+    if field(record, "is_multiple_answer", bool, False):
+        question += "\nGive all answers, separated by commas."
+    if unit:
+        question += f"\nGive the answer in {unit}."
+    return MathTask(
+        question=question,
+        answer=", ".join(filter(None, answers)),
+        family=field(record, "subfield", str, ""),
+        program=field(record, "program", str, ""),
+    )
+
+
+class OlympiadBench(PublicSetReasoning):
+    """OlympiadBench for a reasoner and a tool."""
+
+    metadata: dict[str, Any] = {**PublicSetReasoning.metadata, "name": "olympiadbench_v0"}
+    public_set = PublicSet(
+        hub_id="Hothan/OlympiadBench",
+        hub_args=("OE_TO_maths_en_COMP",),
+        read=read,
+        sample="olympiadbench.jsonl",
+    )
+
+
+raw_env = OlympiadBench
+env, parallel_env = public_forms(OlympiadBench)

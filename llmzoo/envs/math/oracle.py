@@ -1,0 +1,77 @@
+r"""Scripted reasoners and tools: experts, and amateurs who err as people do."""
+
+from __future__ import annotations
+
+import random
+import re
+
+from llmzoo.envs.math.tasks import MathTask
+
+_NUMBER = re.compile(r"\d+")
+
+
+def reason(task: MathTask) -> str:
+    r"""The answer in a box; braces of a set are written ``\{ \}`` there."""
+    return _box(task.answer)
+
+
+def program(task: MathTask) -> str:
+    """The task's program; one that prints the answer where the task has none."""
+    return task.program or f"print({task.answer!r})"
+
+
+def sloppy_reason(task: MathTask, rng: random.Random) -> str:
+    """Right now and then; otherwise a number slips, or the answer is not finished or in no box."""
+    kind = rng.randrange(10)
+    if kind < 4:
+        return _box(task.answer)
+    if kind < 8:
+        return _box(_slip(task.answer, rng))
+    if kind == 8:
+        return task.answer
+    return "\\boxed{" + task.answer[: len(task.answer) // 2]
+
+
+def sloppy_program(task: MathTask, rng: random.Random) -> str:
+    """Right now and then; otherwise a number or an operation slips, or the program does not parse or
+    prints nothing."""
+    written = program(task)
+    kind = rng.randrange(10)
+    if kind < 4:
+        return written
+    if kind < 6:
+        return _slip(written, rng)
+    if kind < 8:
+        return _other_sign(written, rng)
+    if kind == 8:
+        return written.rstrip(")")
+    return written.replace("print(", "(")
+
+
+def _box(answer: str) -> str:
+    if answer.startswith("{"):
+        answer = f"\\{answer[:-1]}\\}}"
+    return f"\\boxed{{{answer}}}"
+
+
+def _slip(text: str, rng: random.Random) -> str:
+    """One of the numbers in a text changed: off by one or ten, or two digits exchanged."""
+    numbers = [*_NUMBER.finditer(text)]
+    if not numbers:
+        return text
+    found = rng.choice(numbers)
+    value = int(found[0][-15:])
+    changed = [value + 1, abs(value - 1), value + 10, int(found[0][-15:][::-1])]
+    return f"{text[: found.start()]}{rng.choice(changed)}{text[found.end() :]}"
+
+
+def _other_sign(text: str, rng: random.Random) -> str:
+    signs = [
+        at
+        for at, sign in enumerate(text)
+        if sign in "+-*" and text[at - 1 : at + 2].count(" ") == 2
+    ]
+    if not signs:
+        return _slip(text, rng)
+    at = rng.choice(signs)
+    return f"{text[:at]}{rng.choice('+-*')}{text[at + 1 :]}"

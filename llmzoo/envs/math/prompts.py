@@ -1,0 +1,98 @@
+r"""What the seats read. A seat never reads whether an answer is right, unless it is alone, and never
+what the right one is; what others wrote is shown up to a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from llmzoo.envs.math.scoring import Read
+from llmzoo.envs.math.tasks import MathTask
+from llmzoo.envs.text import cut
+
+_MAX_SHOWN = 120  # characters of an answer
+_MAX_TERSE = 60  # in a terse prompt
+
+_TASKS = {
+    "reasoner": "Think step by step, and end with the answer in \\boxed{}, worked out.",
+    "tool": "Write a Python program that computes the answer and prints it; the last line that it "
+    "prints counts. It has the standard library, no input and a few seconds.",
+    "aggregator": "Weigh the answers of the others, which may be wrong, and end with the right one "
+    "in \\boxed{}, worked out.",
+}
+_TOGETHER = "You answer together with {}: nobody sees an answer of the same round. "
+_BEFORE = "You read what {} answered in this round. "
+_AFTER = "After a round all read each other's answers; it is over when all agree."
+
+
+def full(
+    task: MathTask,
+    agent: str,
+    seats: Sequence[str],
+    heard: Mapping[str, Read],
+    heading: str,
+) -> str:
+    """The prompt in sentences. ``heard``: the answers that the agent may read, its own included."""
+    role = role_of(agent)
+    others = [seat for seat in seats if seat != agent]
+    lines = [f"You are {agent}. {_TASKS[role]}"]
+    if others:
+        lines += [_company(role, others) + _AFTER]
+    lines += ["", "The problem:", task.question, "", heading]
+    if agent in heard:
+        lines += [_own(heard[agent], alone=not others)]
+    lines += [f"The answer of {seat}: {_shown(heard[seat])}" for seat in others if seat in heard]
+    return "\n".join([*lines, "", "Your answer:"])
+
+
+def terse(
+    task: MathTask,
+    agent: str,
+    seats: Sequence[str],
+    heard: Mapping[str, Read],
+    heading: str,
+) -> str:
+    """The prompt in few words; "none" stands before what was wrong with an answer."""
+    several = len({role_of(seat) for seat in seats}) < len(seats)
+    lines = [f"math {role_of(agent)} {heading}", task.terse or task.question]
+    for seat in [agent, *(seat for seat in seats if seat != agent)]:
+        if seat in heard:
+            name = "you" if seat == agent else seat if several else role_of(seat)
+            lines += [f"{name} {_brief(heard[seat], alone=len(seats) == 1)}"]
+    return "\n".join([*lines, "answer\n"])
+
+
+def role_of(agent: str) -> str:
+    """``"tool"`` of ``"tool_1"``."""
+    return agent.rpartition("_")[0]
+
+
+def _company(role: str, others: Sequence[str]) -> str:
+    """Who answers when, in the eyes of one seat."""
+    if role == "aggregator":
+        return _BEFORE.format(_listed(others))
+    last = [seat for seat in others if role_of(seat) == "aggregator"]
+    beside = [seat for seat in others if seat not in last]
+    told = _TOGETHER.format(_listed(beside)) if beside else ""
+    return told + (f"{last[0]} then reads what was answered, and decides. " if last else "")
+
+
+def _listed(seats: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(seats[:-1]), seats[-1])))
+
+
+def _brief(read: Read, *, alone: bool) -> str:
+    if not read.value:
+        return f"none {cut(read.error, _MAX_TERSE)}"
+    return cut(read.value, _MAX_TERSE) + (" wrong" if alone else "")
+
+
+def _own(read: Read, *, alone: bool) -> str:
+    if not alone:
+        return f"Your last answer: {_shown(read)}"
+    if read.value:
+        return f"Your last answer, {cut(read.value, _MAX_SHOWN)}, is not right."
+    return f"Your last answer could not be read: {read.error}."
+
+
+def _shown(read: Read) -> str:
+    return cut(read.value, _MAX_SHOWN) if read.value else f"none ({read.error})"

@@ -1,0 +1,211 @@
+"""Rounds of reasoners and tools on one problem: the environment of every id of this package,
+whatever its tasks.
+
+In a round every reasoner answers in a box and every tool writes a program, which is run; nobody sees
+an answer of the same round. With an aggregator, who answers last and reads the others' answers of
+the round, the seats act in turn. Rewards are differences of potentials with gamma 1, so an
+episode's return is what the last answers are worth. The page in :mod:`llmzoo.envs.math.env` has the
+rules.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from llmzoo.envs.base import Outcome, TextEnv
+from llmzoo.envs.math import answers, oracle, prompts, scoring
+from llmzoo.envs.math.prompts import role_of
+from llmzoo.envs.math.scoring import Read
+from llmzoo.envs.math.tasks import MathTask
+from llmzoo.envs.tasks import Tasks, described
+from llmzoo.errors import ConfigError
+from llmzoo.sandbox.results import Limits
+
+MAX_SEATS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Solving:
+    """The state of an episode.
+
+    ``now``: each seat's last answer. ``heard``: the answers of the last whole round, which all may
+    read. ``paid``: each seat's local parts as they stand. ``team``: 1 where the answer that counts
+    is right.
+    """
+
+    task: MathTask
+    now: Mapping[str, Read] = field(default_factory=dict)
+    heard: Mapping[str, Read] = field(default_factory=dict)
+    paid: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    team: float = 0.0
+
+
+class Reasoning(TextEnv):
+    """Reasoners, tools and an aggregator on problems with one right answer.
+
+    A subclass supplies :meth:`find_tasks`.
+
+    Parameters
+    ----------
+    num_agents: 2 (``reasoner_0``, ``tool_1``; the default) or 1 (``reasoner_0``).
+    reasoners, tools, aggregator: how many of each instead.
+    max_turns: rounds; every seat answers once a round.
+    timeout: seconds that a program may run.
+    """
+
+    metadata: dict[str, Any] = {**TextEnv.metadata, "name": "reasoning", "slow_step": True}
+
+    def __init__(
+        self,
+        *,
+        source: str = "auto",
+        split: str = "train",
+        num_agents: int | None = None,
+        reasoners: int | None = None,
+        tools: int | None = None,
+        aggregator: bool = False,
+        max_turns: int = 4,
+        prompt: Literal["full", "terse"] = "full",
+        timeout: float = 5.0,
+        team_weight: float = 1.0,
+        render_mode: str | None = None,
+    ):
+        if prompt not in ("full", "terse"):
+            raise ConfigError(f"prompt must be 'full' or 'terse', got {prompt!r}")
+        if timeout <= 0:
+            raise ConfigError(f"timeout must be positive, got {timeout}")
+        answers.require(self.metadata["name"])
+        super().__init__(
+            _seats(num_agents, reasoners, tools, aggregator=aggregator),
+            simultaneous=not aggregator,
+            max_turns=max_turns,
+            team_weight=team_weight,
+            render_mode=render_mode,
+        )
+        self.metadata["slow_step"] = any(role_of(a) == "tool" for a in self.possible_agents)
+        self.prompt_style = prompt
+        self.limits = Limits(wall_s=timeout, cpu_s=timeout)
+        self.tasks, self.fallback = self.find_tasks(source, split)
+        self.episode: Solving
+
+    def find_tasks(self, source: str, split: str) -> tuple[Tasks[MathTask], bool]:
+        """The tasks of an id, and whether they are a sample for want of what was asked for."""
+        raise NotImplementedError
+
+    # TextEnv's side
+
+    def begin(self, rng: random.Random, task: int | None) -> None:
+        self.episode = Solving(self.tasks.sample(rng) if task is None else self.tasks[task])
+
+    def describe(self) -> Mapping[str, Any]:
+        task = self.episode.task
+        shared = described(self.tasks, task.question)
+        return {**shared, "family": task.family, "level": task.level}
+
+    def play_together(self, texts: Mapping[str, str]) -> Outcome:
+        return self._answered(texts)
+
+    def play(self, agent: str, text: str) -> Outcome:
+        return self._answered({agent: text})
+
+    def prompt(self, agent: str) -> str:
+        solving = self.episode
+        turn = min(self.turn + 1, self.max_turns)
+        # the aggregator's turn comes when the others have answered
+        heard = solving.now if role_of(agent) == "aggregator" else solving.heard
+        if self.prompt_style == "terse":
+            heading = f"{turn}/{self.max_turns}"
+            return prompts.terse(solving.task, agent, self.possible_agents, heard, heading)
+        heading = f"Round {turn} of {self.max_turns}."
+        return prompts.full(solving.task, agent, self.possible_agents, heard, heading)
+
+    def expert(self, agent: str) -> str:
+        task = self.episode.task
+        return oracle.program(task) if role_of(agent) == "tool" else oracle.reason(task)
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        task = self.episode.task
+        if role_of(agent) == "tool":
+            return oracle.sloppy_program(task, rng)
+        return oracle.sloppy_reason(task, rng)
+
+    # A round
+
+    def _answered(self, texts: Mapping[str, str]) -> Outcome:
+        """Answers of some seats take effect; with the last seat's a round is complete."""
+        before = self.episode
+        new = {agent: self._read(agent, text) for agent, text in texts.items()}
+        now = {**before.now, **new}
+        scores = {
+            agent: scoring.parts(read, correct=scoring.right(before.task, read.value))
+            for agent, read in new.items()
+        }
+        local = {
+            agent: {
+                name: score - before.paid.get(agent, {}).get(name, 0.0)
+                for name, score in parts.items()
+            }
+            for agent, parts in scores.items()
+        }
+        after = replace(before, now=now, paid={**before.paid, **scores})
+        complete = self.possible_agents[-1] in texts
+        if complete:
+            after = replace(after, heard=now, team=float(self._solved(after)))
+            self.success = after.team == 1.0
+        self.episode = after
+        return Outcome(
+            team=after.team - before.team,
+            local=local,
+            done=complete and self._settled(after),
+            errors={agent: read.error for agent, read in new.items() if read.error},
+        )
+
+    def _read(self, agent: str, text: str) -> Read:
+        computed = self.episode.task.computed
+        if role_of(agent) == "tool":
+            return scoring.read_tool(text, self.limits, computed=computed)
+        return scoring.read_reasoner(text, computed=computed)
+
+    def _solved(self, solving: Solving) -> bool:
+        """Whether the answer that counts is right: the aggregator's, or that of most reasoners."""
+        deciding = self.possible_agents[-1:]
+        if role_of(deciding[0]) != "aggregator":
+            deciding = [seat for seat in self.possible_agents if role_of(seat) == "reasoner"]
+        chosen = scoring.majority([solving.now[seat].value for seat in deciding])
+        return scoring.right(solving.task, chosen)
+
+    def _settled(self, solving: Solving) -> bool:
+        """All agree, right or wrong; a reasoner alone is right."""
+        if len(self.possible_agents) == 1:
+            return solving.team == 1.0
+        return scoring.agree([solving.now[seat].value for seat in self.possible_agents])
+
+
+def _seats(
+    num_agents: int | None, reasoners: int | None, tools: int | None, *, aggregator: bool
+) -> list[str]:
+    """The seats' names, in the order in which they act."""
+    if num_agents is not None:
+        if reasoners is not None or tools is not None or aggregator:
+            raise ConfigError(
+                "num_agents is short for one reasoner and num_agents - 1 tools; give either it or "
+                "reasoners, tools and aggregator"
+            )
+        if num_agents not in (1, 2):
+            raise ConfigError(
+                f"num_agents must be 1 or 2, got {num_agents}; for more seats give reasoners, "
+                "tools and aggregator"
+            )
+        reasoners, tools = 1, num_agents - 1
+    reasoners = 1 if reasoners is None else reasoners
+    tools = 1 if tools is None else tools
+    if reasoners < 1 or tools < 0 or reasoners + tools + aggregator > MAX_SEATS:
+        raise ConfigError(
+            f"there must be at least one reasoner, no fewer than 0 tools and at most {MAX_SEATS} "
+            f"seats in all; got reasoners={reasoners}, tools={tools}"
+        )
+    roles = ["reasoner"] * reasoners + ["tool"] * tools + ["aggregator"] * aggregator
+    return [f"{role}_{number}" for number, role in enumerate(roles)]

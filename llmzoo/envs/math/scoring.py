@@ -1,0 +1,156 @@
+r"""What stands in an answer, and what it is worth: pure functions, but for running a program.
+
+A reasoner's answer is what its last ``\boxed{}`` holds; a tool's is the last line that its program
+prints.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from llmzoo.envs.base import MAX_ANSWER_CHARS
+from llmzoo.envs.coding import judging, programs
+from llmzoo.envs.math import answers
+from llmzoo.envs.math.tasks import MathTask
+from llmzoo.envs.text import cut
+from llmzoo.sandbox.results import Limits, Run
+
+MAX_VALUE_CHARS = 500  # of an answer that is looked at
+_MAX_ERROR_CHARS = 160
+
+REASONER_WEIGHTS = {"format": 0.2, "right": 0.8}
+TOOL_WEIGHTS = {"parses": 0.1, "runs": 0.1, "right": 0.8}
+
+_ENDED = {
+    "timeout": "the program ran out of time",
+    "memory": "the program ran out of memory",
+    "output": "the program printed too much",
+    "blocked": "the program did what the sandbox forbids",
+}
+
+# marks of LaTeX around a value, which change nothing
+_DRESS = re.compile(
+    r"\\(?:left|right|displaystyle)(?![A-Za-z])|\\[,;:! ]|\\?\$|\s|\{,\}|[a-z]\s*\\in(?![A-Za-z])"
+)
+_FRACTION = re.compile(r"\\[dt]?frac\{?(-?\d{1,30})\}?\{?(\d{1,30})\}?")
+_PLAIN_FRACTION = re.compile(r"(\d{1,30})/(\d{1,30})")
+_BRACKETS = re.compile(r"(?:\\?[\[({])(.*?)(?:\\?[\])}])", re.DOTALL)
+_TEXT = re.compile(r"\\(?:text|mathrm|mbox)\{([^{}]*)\}")
+_RELATION = r"(?:[A-Za-z](?:=|[<>]=?|\\[lg](?:e|eq|t)?(?![A-Za-z])|[≤≥]))?"
+_SCALAR = re.compile(
+    _RELATION + r"[-+\u2212]?(?:\d+(?:\.\d*)?|\.\d+|\d+/\d+|\\?inf(?:ty|inity)?|∞)"
+    r"(?:\\?%|[A-Za-z.]{1,20})?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An answer as it was read. ``value`` is empty where there is none; then ``error`` says why.
+
+    ``parts``: what the form of the answer is worth.
+    """
+
+    value: str
+    error: str
+    parts: Mapping[str, float]
+
+
+def read_reasoner(text: str, *, computed: bool) -> Read:
+    """The last box of a text; with ``computed`` an expression is none."""
+    error = ""
+    value = ""
+    if len(text) > MAX_ANSWER_CHARS:
+        error = f"malformed: longer than {MAX_ANSWER_CHARS} characters"
+    elif (found := answers.boxed(text)) is None or not found.strip():
+        error = "malformed: no answer in \\boxed{}"
+    else:
+        value, error = _checked(found, computed=computed)
+    return Read(value, error, {"format": 0.0 if error else REASONER_WEIGHTS["format"]})
+
+
+def read_tool(text: str, limits: Limits, *, computed: bool) -> Read:
+    """What the program in a text prints last; with ``computed`` an expression is no answer."""
+    try:
+        program = programs.extract(text)
+    except programs.NoProgram as reason:
+        return Read("", f"malformed: {cut(str(reason), _MAX_ERROR_CHARS)}", _tool_parts(0))
+    run = judging.run(program, limits=limits)
+    if run.status != "passed":
+        return Read("", f"failed: {_ending(run)}", _tool_parts(1))
+    printed = [line.strip() for line in run.stdout.splitlines() if line.strip()]
+    if not printed:
+        return Read("", "failed: the program printed nothing", _tool_parts(2))
+    value, error = _checked(printed[-1], computed=computed)
+    return Read(value, error, _tool_parts(2))
+
+
+def right(task: MathTask, value: str) -> bool:
+    """Whether an answer is the task's; none is not."""
+    return bool(value) and answers.same(task.answer, value)
+
+
+def parts(read: Read, *, correct: bool) -> dict[str, float]:
+    """The local parts of a seat: the form of its answer, and whether it is right."""
+    return {**read.parts, "right": REASONER_WEIGHTS["right"] if correct else 0.0}
+
+
+def agree(values: Sequence[str]) -> bool:
+    """Whether there are at least two answers and all say the same."""
+    first = values[0] if values else ""
+    return (
+        len(values) > 1
+        and all(values)
+        and all(other == first or answers.same(first, other) for other in values[1:])
+    )
+
+
+def majority(values: Sequence[str]) -> str:
+    """The answer that most seats give; of several the one of the earliest seat; "" without any."""
+    given = [value for value in values if value]
+    votes = [sum(a == b or answers.same(a, b) for b in given) for a in given]
+    return given[votes.index(max(votes))] if votes else ""
+
+
+def worked_out(value: str) -> bool:
+    """Whether a text is a number, or a tuple, set or interval of numbers, with nothing left to do:
+    no operation, and every fraction in lowest terms."""
+    bare = _DRESS.sub("", _TEXT.sub(r"\1", value))
+    bare = _FRACTION.sub(r"\1/\2", bare)
+    if any(not _lowest(int(a), int(b)) for a, b in _PLAIN_FRACTION.findall(bare)):
+        return False
+    inside = _BRACKETS.fullmatch(bare)
+    pieces = (inside[1] if inside else bare).split(",")
+    return all(_SCALAR.fullmatch(piece) for piece in pieces)
+
+
+def _lowest(numerator: int, denominator: int) -> bool:
+    return denominator > 1 and math.gcd(numerator, denominator) == 1
+
+
+def _checked(value: str, *, computed: bool) -> tuple[str, str]:
+    """An answer that may be compared, or "" and what is wrong with it."""
+    # on one line, and fit to be encoded: other seats read it
+    value = " ".join(value.encode("utf-8", "replace").decode().split())
+    if len(value) > MAX_VALUE_CHARS:
+        return "", f"malformed: an answer longer than {MAX_VALUE_CHARS} characters"
+    if computed and not worked_out(value):
+        return "", "malformed: not a number in its last form"
+    return value, ""
+
+
+def _tool_parts(steps: int) -> dict[str, float]:
+    """0: nothing can be read; 1: the program parses; 2: it runs to its end too."""
+    return {
+        name: TOOL_WEIGHTS[name] if steps > number else 0.0
+        for number, name in enumerate(("parses", "runs"))
+    }
+
+
+def _ending(run: Run) -> str:
+    if run.status in _ENDED:
+        return _ENDED[run.status]
+    lines = run.stderr.strip().splitlines()
+    return cut(lines[-1], _MAX_ERROR_CHARS) if lines else "the program ended with an error"

@@ -1,0 +1,34 @@
+"""What a task of mathematics is: a question in words, and its exact answer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+# words, numbers with their point, and the signs that make one formula another
+_ATOMS = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?|[-+*/^=<>!()\[\]{}|]")
+
+
+@dataclass(frozen=True, slots=True)
+class MathTask:
+    """A question with one right answer.
+
+    ``answer``: as ``answers.same`` reads it. ``family`` and ``level``: what kind of task it is.
+    ``program``: a Python program that prints the answer; the answer itself is printed without one.
+    ``terse``: the question in few words and signs, for very small models. ``computed``: the answer
+    must be worked out; an expression that equals it is none. Two tasks with one question are equal.
+    """
+
+    question: str
+    answer: str
+    family: str = field(default="", compare=False)
+    level: str = field(default="", compare=False)
+    program: str = field(default="", compare=False)
+    terse: str = field(default="", compare=False)
+    computed: bool = field(default=False, compare=False)
+
+
+def canonical(task: MathTask) -> str:
+    """The words, numbers and signs of the question in its shortest form: stories that differ only
+    in whose apples are counted are one."""
+    return " ".join(_ATOMS.findall((task.terse or task.question).lower()))

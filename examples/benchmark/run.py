@@ -9,6 +9,7 @@ from pathlib import Path
 import environment_steps
 import import_time
 import level_generation
+import math_checks
 import sampling
 import sandbox
 import tool_steps
@@ -28,6 +29,7 @@ def main() -> None:
         *environment_steps.compare(6 * args.repeats),
         *tool_steps.compare(2 * args.repeats),
         *level_generation.compare(args.seconds),
+        *math_checks.compare(args.seconds, args.repeats),
         *sampling.compare(args.repeats),
         *sandbox.compare(args.seconds, max(1, args.repeats // 2)),
     ]

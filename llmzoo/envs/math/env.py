@@ -27,10 +27,13 @@ episode's return is what the last answers are worth.
 | parses, runs | tools | 0.1 for a program that parses, 0.1 for one that comes to its end |
 | right | each | 0.8 for its own answer being right |
 
-Answers are equal when their values are: `0.5` and `1/2`, `\\{1, 4\\}` and `{4, 1}`. An answer must
-be worked out: an expression such as `37 + 48`, or a fraction such as `56/8` that is not in lowest
-terms, is none, and pays no format. Text without an answer is worth 0, and the next observation says
-what was wrong. An answer that holds several numbers where one is asked for is wrong.
+Answers are equal when their values are, exactly: `0.5`, `1/2` and `50%`, `\\{1, 4\\}` and `{4, 1}`,
+`(2, \\infty)` and `x > 2`; `0.333333` is not `1/3`. What names the answer, as in `x = 5`, and a word
+after a number, such as its unit, change nothing. An answer must be worked out: an expression such
+as `37 + 48`, or a fraction such as `56/8` that is not in lowest terms, is none, and pays no format.
+Text without an answer is worth 0, and the next observation says what was wrong. An answer that
+holds several numbers where one is asked for is wrong. (The public sets read answers more freely:
+see `llmzoo.envs.math.answers`.)
 
 **Feedback.** After a round each seat reads its own last answer and the others', or why there was
 none: never whether one is right, and never the right one. A reasoner alone reads that its answer is

@@ -174,14 +174,17 @@ class Reasoning(TextEnv):
         deciding = self.possible_agents[-1:]
         if role_of(deciding[0]) != "aggregator":
             deciding = [seat for seat in self.possible_agents if role_of(seat) == "reasoner"]
-        chosen = scoring.majority([solving.now[seat].value for seat in deciding])
+        chosen = scoring.majority(
+            [solving.now[seat].value for seat in deciding], computed=solving.task.computed
+        )
         return scoring.right(solving.task, chosen)
 
     def _settled(self, solving: Solving) -> bool:
         """All agree, right or wrong; a reasoner alone is right."""
         if len(self.possible_agents) == 1:
             return solving.team == 1.0
-        return scoring.agree([solving.now[seat].value for seat in self.possible_agents])
+        values = [solving.now[seat].value for seat in self.possible_agents]
+        return scoring.agree(values, computed=solving.task.computed)
 
 
 def _seats(

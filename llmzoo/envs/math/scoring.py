@@ -6,14 +6,12 @@ prints.
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from llmzoo.envs.base import MAX_ANSWER_CHARS
 from llmzoo.envs.coding import judging, programs
-from llmzoo.envs.math import answers
+from llmzoo.envs.math import answers, exact
 from llmzoo.envs.math.tasks import MathTask
 from llmzoo.envs.text import cut
 from llmzoo.sandbox.results import Limits, Run
@@ -30,20 +28,6 @@ _ENDED = {
     "output": "the program printed too much",
     "blocked": "the program did what the sandbox forbids",
 }
-
-# marks of LaTeX around a value, which change nothing
-_DRESS = re.compile(
-    r"\\(?:left|right|displaystyle)(?![A-Za-z])|\\[,;:! ]|\\?\$|\s|\{,\}|[a-z]\s*\\in(?![A-Za-z])"
-)
-_FRACTION = re.compile(r"\\[dt]?frac\{?(-?\d{1,30})\}?\{?(\d{1,30})\}?")
-_PLAIN_FRACTION = re.compile(r"(\d{1,30})/(\d{1,30})")
-_BRACKETS = re.compile(r"(?:\\?[\[({])(.*?)(?:\\?[\])}])", re.DOTALL)
-_TEXT = re.compile(r"\\(?:text|mathrm|mbox)\{([^{}]*)\}")
-_RELATION = r"(?:[A-Za-z](?:=|[<>]=?|\\[lg](?:e|eq|t)?(?![A-Za-z])|[≤≥]))?"
-_SCALAR = re.compile(
-    _RELATION + r"[-+\u2212]?(?:\d+(?:\.\d*)?|\.\d+|\d+/\d+|\\?inf(?:ty|inity)?|∞)"
-    r"(?:\\?%|[A-Za-z.]{1,20})?"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +71,14 @@ def read_tool(text: str, limits: Limits, *, computed: bool) -> Read:
     return Read(value, error, _tool_parts(2))
 
 
+def equal(one: str, other: str, *, computed: bool) -> bool:
+    """Whether two answers say the same; where one is the task's, it comes first."""
+    return one == other or (exact.same if computed else answers.same)(one, other)
+
+
 def right(task: MathTask, value: str) -> bool:
     """Whether an answer is the task's; none is not."""
-    return bool(value) and answers.same(task.answer, value)
+    return bool(value) and equal(task.answer, value, computed=task.computed)
 
 
 def parts(read: Read, *, correct: bool) -> dict[str, float]:
@@ -97,37 +86,20 @@ def parts(read: Read, *, correct: bool) -> dict[str, float]:
     return {**read.parts, "right": REASONER_WEIGHTS["right"] if correct else 0.0}
 
 
-def agree(values: Sequence[str]) -> bool:
+def agree(values: Sequence[str], *, computed: bool) -> bool:
     """Whether there are at least two answers and all say the same."""
-    first = values[0] if values else ""
     return (
         len(values) > 1
         and all(values)
-        and all(other == first or answers.same(first, other) for other in values[1:])
+        and all(equal(values[0], other, computed=computed) for other in values[1:])
     )
 
 
-def majority(values: Sequence[str]) -> str:
+def majority(values: Sequence[str], *, computed: bool) -> str:
     """The answer that most seats give; of several the one of the earliest seat; "" without any."""
     given = [value for value in values if value]
-    votes = [sum(a == b or answers.same(a, b) for b in given) for a in given]
+    votes = [sum(equal(a, b, computed=computed) for b in given) for a in given]
     return given[votes.index(max(votes))] if votes else ""
-
-
-def worked_out(value: str) -> bool:
-    """Whether a text is a number, or a tuple, set or interval of numbers, with nothing left to do:
-    no operation, and every fraction in lowest terms."""
-    bare = _DRESS.sub("", _TEXT.sub(r"\1", value))
-    bare = _FRACTION.sub(r"\1/\2", bare)
-    if any(not _lowest(int(a), int(b)) for a, b in _PLAIN_FRACTION.findall(bare)):
-        return False
-    inside = _BRACKETS.fullmatch(bare)
-    pieces = (inside[1] if inside else bare).split(",")
-    return all(_SCALAR.fullmatch(piece) for piece in pieces)
-
-
-def _lowest(numerator: int, denominator: int) -> bool:
-    return denominator > 1 and math.gcd(numerator, denominator) == 1
 
 
 def _checked(value: str, *, computed: bool) -> tuple[str, str]:
@@ -136,7 +108,7 @@ def _checked(value: str, *, computed: bool) -> tuple[str, str]:
     value = " ".join(value.encode("utf-8", "replace").decode().split())
     if len(value) > MAX_VALUE_CHARS:
         return "", f"malformed: an answer longer than {MAX_VALUE_CHARS} characters"
-    if computed and not worked_out(value):
+    if computed and exact.read(value) is None:
         return "", "malformed: not a number in its last form"
     return value, ""
 

@@ -13,10 +13,10 @@ _ATOMS = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?|[-+*/^=<>!()\[\]{}|]")
 class MathTask:
     """A question with one right answer.
 
-    ``answer``: as ``answers.same`` reads it. ``family`` and ``level``: what kind of task it is.
-    ``program``: a Python program that prints the answer; the answer itself is printed without one.
-    ``terse``: the question in few words and signs, for very small models. ``computed``: the answer
-    must be worked out; an expression that equals it is none. Two tasks with one question are equal.
+    ``family`` and ``level``: what kind of task it is. ``program``: a Python program that prints the
+    answer; the answer itself is printed without one. ``terse``: the question in few words and
+    signs, for very small models. ``computed``: the answer must be worked out, and is read by
+    ``exact``, otherwise by ``answers``. Two tasks with one question are equal.
     """
 
     question: str

@@ -16,11 +16,14 @@ What counts as the same, beyond equality:
 - A decimal of six places or more and the fraction or root that it approximates.
 - ``1, 2``, ``2 and 1``, ``\{1, 2\}`` and ``x = 1 or x = 2``. Tuples keep their order, and
   intervals their brackets; ``(1, \infty)`` is ``x > 1``.
-- The last answer of a longer text: its last box, else its last formula, else, where a number is
+- The last answer of a longer text: its last box (with those that it enumerates), else its last formula, else, where a number is
   asked for, the number after its last "answer is", or its last number.
 
-Answers of more than 1,000 characters, numbers of more than a thousand digits and towers of powers
-are the same only as what is spelled alike.
+A choice is asked for by its letter. A list that a program prints, ``[2, 3]``, is ``2, 3``.
+
+Answers of more than 1,000 characters are never right; numbers of more than a thousand digits and
+towers of powers only where they are spelled alike. Work that is left to the checker, such as a sum
+where a number is asked for, is no answer; :func:`is_value` says more strictly what is one.
 """
 
 from __future__ import annotations

@@ -30,6 +30,8 @@ def same_value(gold: Value, given: Value, ask: Ask) -> bool:
     based = _BASED.fullmatch(gold.text)
     if based and not based[1].isalpha():
         return _same_digits(based, given.text)
+    if units.known(given.unit) is not None:
+        gold = _with_unit(gold)
     ours = read(gold.text)
     if ours is not None and ours.rational() is not None:
         given = _with_unit(given)
@@ -66,12 +68,12 @@ def _same_digits(gold: re.Match[str], given: str) -> bool:
     return based.groups() == gold.groups()
 
 
-def _with_unit(given: Value) -> Value:
-    """``5 m`` as five metres, where a number is asked for."""
-    found = _SINGLE.fullmatch(given.text)
+def _with_unit(value: Value) -> Value:
+    """``5 m`` as five metres, where the other side is a number or has a unit."""
+    found = _SINGLE.fullmatch(value.text)
     if found is None or found[2] not in units.SINGLE_LETTERS:
-        return given
-    return replace(given, text=found[1], unit=f"«{found[2]}»")
+        return value
+    return replace(value, text=found[1], unit=f"«{found[2]}»")
 
 
 def _same_measure(gold: Value, given: Value, ours: Quotient, theirs: Quotient) -> bool:

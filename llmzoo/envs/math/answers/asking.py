@@ -47,6 +47,7 @@ _DEGREES = re.compile(r"(\d{1,10}(?:\.\d{1,10})?) ?°")
 _LATEX = {
     "⏎": r"\\ ",
     "≤": r" \leq ", "≥": r" \geq ", "π": r"\pi ", "∞": r"\infty ", "∪": r" \cup ", "±": r"\pm ",
+    "≠": r" \neq ",
     "∈": r" \in ", "°": r"^\circ ", "≈": r" \approx ", "*": r" \cdot ", "«": r"\text{", "»": "}",
     "…": r"\ldots ",
 }  # fmt: skip

@@ -11,13 +11,21 @@ from llmzoo.envs.math.answers.amounts import Ask
 from llmzoo.envs.math.answers.asking import ask
 from llmzoo.envs.math.answers.cleaning import clean
 from llmzoo.envs.math.answers.comparing import same_shape
-from llmzoo.envs.math.answers.finding import LONGEST, answer_in, is_prose, number_in
+from llmzoo.envs.math.answers.finding import (
+    LONGEST,
+    answer_in,
+    is_prose,
+    letter_in,
+    number_in,
+)
 from llmzoo.envs.math.answers.polynomials import Beyond, TooLarge
 
 _REMEMBERED = 500  # characters of an answer whose verdict is kept
 _INTEGER = re.compile(r"[-+]?\d{1,40}")
 _GROUPS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])|(?<![\d.,])\d{1,3}(?: \d{3})+(?!\d)")
-_COMMA = re.compile(r"(-?\d+),(\d+)")
+# three digits after a comma are thousands, but after a lone 0
+_COMMA = re.compile(r"(-?0(?=,)|-?\d+(?=,(?!\d{3}$))),(\d+)")
+_CHOICE = re.compile(r"\(?[A-Z]\)?")
 _PLAIN = re.compile(r"-?[\d.,]+(?:/\d+)?")
 
 
@@ -70,9 +78,12 @@ def _join(found: re.Match[str]) -> str:
 
 
 def _in_prose(gold: str, given: str, ask: Ask) -> bool:
-    if not _PLAIN.fullmatch(gold) or not is_prose(given):
+    """Whether a longer text gives the number, or the letter of a choice, that is asked for."""
+    if not is_prose(given):
         return False
-    found = number_in(given)
+    if _CHOICE.fullmatch(gold):
+        return letter_in(answer_in(given)) == gold.strip("()")
+    found = number_in(given) if _PLAIN.fullmatch(gold) else None
     if found is None:
         return False
     return any(

@@ -42,7 +42,6 @@ _CHARACTERS = {
     "²": "^{2}",
     "³": "^{3}",
     "∅": r"\emptyset ",
-    "≠": r"\ne ",
 }
 _TRANSLATION = str.maketrans(_CHARACTERS)
 _COMMANDS = {
@@ -67,7 +66,7 @@ _COMMANDS = {
     **dict.fromkeys(("vert", "lvert", "rvert", "mid"), "|"),
     "colon": ":",
     "varnothing": r"\emptyset ",
-    "neq": r"\ne ",
+    **dict.fromkeys(("ne", "neq"), "≠"),
     **dict.fromkeys(("quad", "qquad", "enspace", "space"), " "),
     **dict.fromkeys(("dots", "ldots", "cdots"), "…"),
     **dict.fromkeys(
@@ -85,7 +84,12 @@ _TEXT = re.compile(
 )
 _DOUBLED = re.compile(r"\\\\(?=[A-Za-z])")
 _DEGREES = re.compile(r"\^\s*(?:\{\s*(?:\\circ|°|o)\s*\}|\\circ|°)(?![A-Za-z])")
-_OVERLINE = re.compile(r"(\d*)\.(\d{0,30})\\overline\s*\{?\s*(\d{1,30})\}?")
+_OVERLINE = re.compile(r"(\d*)\.(\d{0,30})\\(?:overline|bar|dot)\s*\{?\s*(\d{1,30})\}?")
+_ALIGNED = re.compile(
+    r"\\(?:begin|end)\s*\{(?:align|aligned|equation|gather|gathered|split)\*?\}|&"
+)
+_REALS = re.compile(r"\\mathbb\s*(?:\{R\}|R(?![A-Za-z]))")
+_ORDINAL = re.compile(r"(?<=\d)\s*\^?\s*\{?\s*(?:st|nd|rd|th)\s*\}?(?![A-Za-z])")
 _PERCENT = re.compile(r"(?<![A-Za-z])(?:percentage|percent|pct)(?![A-Za-z])(?:\s+points?)?")
 _JOINING = re.compile(r"\s*,?\s+(?:and|or)\s+|\s*,\s*(?:and|or)\s+")
 _BLANKS = re.compile(r"\s+")
@@ -103,10 +107,13 @@ def clean(text: str) -> str:
     if "\\" in text:
         if "matrix" in text or "array" in text:
             text = text.replace(r"\\", NEW_ROW)
+        elif r"\begin" in text:
+            text = _ALIGNED.sub(" ", text).replace(r"\\", " ")
         else:
             text = _DOUBLED.sub(r"\\", text)
         text = text.replace(r"\%", "%").replace("{,}", ",").replace(r"\$", "$")
         text = text.replace(r"\|", "|")
+        text = _REALS.sub("(-∞,∞)", text)
         text = _SPACING.sub(_thin, text)
         text = _DEGREES.sub("°", text)
         text = _TEXT.sub(_words, text)
@@ -115,7 +122,7 @@ def clean(text: str) -> str:
     else:
         text = text.replace("{,}", ",")
     text = text.replace("<=", "≤").replace(">=", "≥").replace("**", "^").replace("~", " ")
-    text = _PERCENT.sub("%", text)
+    text = _ORDINAL.sub("", _PERCENT.sub("%", text))
     text = _JOINING.sub(" ; ", text)
     text = _LETTERS.sub(_word, text).strip()
     return text if text.endswith("..") else text.rstrip(".").strip()

@@ -82,7 +82,9 @@ def _same_many(gold: Many, given: Many, ask: Ask) -> bool:
     if len(ours) != len(theirs):
         return False
     brackets = kinds - {"list", "set", "union"}
-    if len(brackets) == 2 or (brackets and kinds - brackets - {"list"}):
+    if gold.kind == "list" and given.kind == "[]":
+        return _in_any_order(ours, theirs, ask)  # as programs print lists
+    if len(brackets) == 2 or (brackets and kinds - {"()", "list"} and len(kinds) == 2):
         return False  # (0, 1) and [0, 1], a pair and a set
     if brackets:
         return _in_order(tuple(map(shapes.bare, ours)), tuple(map(shapes.bare, theirs)), ask)

@@ -6,7 +6,7 @@ from llmzoo.envs.math.answers.amounts import read
 from llmzoo.envs.math.answers.polynomials import Beyond, Quotient, equal, number
 from llmzoo.envs.math.answers.shapes import Relation
 
-_TURNED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "=": "="}
+_TURNED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "=": "=", "≠": "≠"}
 
 
 def same_sides(gold: Relation, given: Relation) -> bool | None:

@@ -18,6 +18,8 @@ _FORMULA = re.compile(
     re.DOTALL,
 )
 _BETWEEN = re.compile(r"[\s.]*(?:,|;|,?\s*and|,?\s*or|)\s*")
+_FIRST_LETTER = re.compile(r"[\s*$({]{0,5}([A-Z])(?![\w'])")
+_LETTER = re.compile(r"\(([A-Z])\)|(?<![\w\\(])([B-Z])(?![\w'])")  # A is a word too
 _PERCENT = re.compile(r"\s{0,3}(?:\\?%|percent|pct)")
 _ANCHOR = re.compile(r"(?i:answer)\s{0,3}(?:is|:|=)\s{0,3}:?|####")
 _WORD = re.compile(r"[^\W\d_]{3,}")
@@ -35,7 +37,7 @@ def answer_in(text: str) -> str:
     formulas = [f for f in _FORMULA.finditer(text) if not _is_money(text, f)]
     if formulas:
         return _last_formulas(text, formulas)
-    return text.strip().strip("$").strip()
+    return text.strip().strip("$*").strip()
 
 
 def is_prose(text: str) -> bool:
@@ -53,6 +55,16 @@ def number_in(text: str) -> str | None:
             return found
     numbers = [f[1] for f in _NUMBER.finditer(text) if any(c.isdigit() for c in f[1])]
     return numbers[-1] if numbers else None
+
+
+def letter_in(text: str) -> str | None:
+    """The letter of a choice that a text gives as its answer: alone in it, or after "answer is"."""
+    anchors = list(_ANCHOR.finditer(text))
+    if anchors:
+        first = _FIRST_LETTER.match(text, anchors[-1].end())
+        return None if first is None else first[1]
+    found = _LETTER.findall(text)
+    return "".join(found[0]) if len(found) == 1 else None
 
 
 def _last_formulas(text: str, formulas: list[re.Match[str]]) -> str:

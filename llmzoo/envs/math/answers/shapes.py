@@ -10,7 +10,7 @@ from llmzoo.envs.math.answers.cleaning import NEW_ROW
 _DEEPEST = 6
 _MOST_ITEMS = 60
 _OPENING, _CLOSING = "([{", ")]}"
-_SIGNS = re.compile(r"\\[{}]|[=≤≥<>≈∈]|.", re.DOTALL)
+_SIGNS = re.compile(r"\\[{}]|[=≠≤≥<>≈∈]|.", re.DOTALL)
 _MATRIX = re.compile(r"\\begin\s*\{([bpvBV]?matrix|array)\}(?:\s*\{[lcr|]+\})?(.*?)\\end\s*\{\1\}")
 _WORD = re.compile(r"«([^«»]*)»")
 _UNIT_TAIL = re.compile(r"\s*(?:(?:«[^«»]*»|°)\s*(?:\^\s*\{?\s*[23]\s*\}?)?[\s./*]*)+")
@@ -170,7 +170,7 @@ def _relation(text: str, depth: int) -> Shape | None:
             level += 1
         elif sign in _CLOSING:
             level -= 1
-        elif level <= 0 and sign in "=≤≥<>≈∈":
+        elif level <= 0 and sign in "=≠≤≥<>≈∈":
             sides.append(text[start : found.start()].strip())
             operators.append(sign)
             start = found.end()

@@ -9,20 +9,21 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from llmzoo.envs.math.generator.problem import Kinds, Problem, nonzero, ratio, signed_sum
+from llmzoo.envs.math.generator.formulas import equate, signed_sum, subtracted, tight
+from llmzoo.envs.math.generator.inequalities import inequality, quadratic_inequality
+from llmzoo.envs.math.generator.problem import Kinds, Problem, nonzero, ratio
 
 _SET = "Give the set of all its solutions in ascending order, such as {-1, 4}."
 _PAIR = "Give the pair (x, y), such as (2, -3)."
-_TRIPLE = "Give (x, y, z), such as (2, -3, 0)."
-_INTERVAL = "Give all its solutions as an interval, such as (2, \\infty) or [-1, 5]."
+_TRIPLE = "Give the triple (x, y, z), such as (2, -3, 0)."
 _FRACTION = "Give a fraction in lowest terms, or an integer."
 
 
 def linear(rng: random.Random) -> Problem:
     """``a x + b = c`` with an integer solution."""
     a, b, x = rng.randint(1, 9), nonzero(rng, 30), rng.randint(-12, 12)
-    equation = _equation([(a, "x"), (b, "")], a * x + b)
-    return _solve(rng, equation, Fraction(x), f"print(({a * x + b} - {_arg(b)}) // {a})")
+    equation = equate([(a, "x"), (b, "")], a * x + b)
+    return _solve(rng, equation, Fraction(x), f"print(({a * x + b} - {subtracted(b)}) // {a})")
 
 
 def linear_both_sides(rng: random.Random) -> Problem:
@@ -30,8 +31,11 @@ def linear_both_sides(rng: random.Random) -> Problem:
     a = nonzero(rng, 12)
     c = rng.choice([n for n in range(-12, 13) if n not in (0, a)])
     b, d = nonzero(rng, 40), nonzero(rng, 40)
-    equation = _equation([(a, "x"), (b, "")], [(c, "x"), (d, "")])
-    program = f"from fractions import Fraction\nprint(Fraction({d} - {_arg(b)}, {a} - {_arg(c)}))"
+    equation = equate([(a, "x"), (b, "")], [(c, "x"), (d, "")])
+    program = (
+        "from fractions import Fraction\n"
+        f"print(Fraction({d} - {subtracted(b)}, {a} - {subtracted(c)}))"
+    )
     return _solve(rng, equation, Fraction(d - b, a - c), program)
 
 
@@ -56,7 +60,7 @@ def quadratic(rng: random.Random) -> Problem:
     low, high = sorted(rng.sample(range(-15, 16), 2))
     k = rng.choice((1, 1, 1, 2, 3))
     b, c = -k * (low + high), k * low * high
-    equation = _equation([(k, "x^2"), (b, "x"), (c, "")], 0)
+    equation = equate([(k, "x^2"), (b, "x"), (c, "")], 0)
     roots = (
         "from math import isqrt\n"
         f"a, b, c = {k}, {b}, {c}\n"
@@ -66,13 +70,13 @@ def quadratic(rng: random.Random) -> Problem:
     which = rng.choice(("all", "larger", "smaller"))
     if which == "all":
         return Problem(
-            f"Solve {_tight(equation)}. {_SET}",
+            f"Solve {tight(equation)}. {_SET}",
             f"{{{low}, {high}}}",
             f'{roots}print("{{" + f"{{low}}, {{high}}" + "}}")',
             f"all x with {equation}",
         )
     return Problem(
-        f"What is the {which} of the two solutions of {_tight(equation)}?",
+        f"What is the {which} of the two solutions of {tight(equation)}?",
         str(high if which == "larger" else low),
         f"{roots}print({'high' if which == 'larger' else 'low'})",
         f"{which} x with {equation}",
@@ -88,7 +92,7 @@ def rational_quadratic(rng: random.Random) -> Problem:
         if low != high:
             break
     a, b, c = p * r, -(p * s + q * r), q * s
-    equation = _equation([(a, "x^2"), (b, "x"), (c, "")], 0)
+    equation = equate([(a, "x^2"), (b, "x"), (c, "")], 0)
     program = (
         "from fractions import Fraction\n"
         "from math import isqrt\n"
@@ -98,7 +102,7 @@ def rational_quadratic(rng: random.Random) -> Problem:
         'print("{" + f"{low}, {high}" + "}")'
     )
     return Problem(
-        f"Solve {_tight(equation)}. {_SET} Fractions are in lowest terms.",
+        f"Solve {tight(equation)}. {_SET} Fractions are in lowest terms.",
         f"{{{ratio(low)}, {ratio(high)}}}",
         program,
         f"all x with {equation}",
@@ -117,15 +121,15 @@ def of_roots(rng: random.Random) -> Problem:
             ("r^2 s + r s^2", total * product, "total * product"),
         )
     )
-    equation = _equation([(a, "x^2"), (b, "x"), (c, "")], 0)
+    equation = equate([(a, "x^2"), (b, "x"), (c, "")], 0)
     program = (
         "from fractions import Fraction\n"
         f"total, product = Fraction({-b}, {a}), Fraction({c}, {a})\n"
         f"print({code})"
     )
     return Problem(
-        f"Let r and s be the two solutions, real or complex, of {_tight(equation)}, a double one "
-        f"counted twice. What is {formula}? {_FRACTION}",
+        f"Let r and s be the two solutions, real or complex, of {tight(equation)}; a double one "
+        f"counts twice. What is {formula}? {_FRACTION}",
         ratio(value),
         program,
         f"r s solve {equation} find {formula}",
@@ -140,8 +144,8 @@ def pair(rng: random.Random) -> Problem:
             break
     x, y = rng.randint(-9, 9), rng.randint(-9, 9)
     e, f = a * x + b * y, c * x + d * y
-    first = _equation([(a, "x"), (b, "y")], e)
-    second = _equation([(c, "x"), (d, "y")], f)
+    first = equate([(a, "x"), (b, "y")], e)
+    second = equate([(c, "x"), (d, "y")], f)
     program = (
         f"a, b, e = {a}, {b}, {e}\n"
         f"c, d, f = {c}, {d}, {f}\n"
@@ -149,7 +153,7 @@ def pair(rng: random.Random) -> Problem:
         "print(((e * d - b * f) // det, (a * f - e * c) // det))"
     )
     return Problem(
-        f"Solve the system {_tight(first)} and {_tight(second)}. {_PAIR}",
+        f"Solve the system {tight(first)} and {tight(second)}. {_PAIR}",
         f"({x}, {y})",
         program,
         f"x y with {first} and {second}",
@@ -165,7 +169,7 @@ def triple(rng: random.Random) -> Problem:
     solution = [rng.randint(-6, 6) for _ in range(3)]
     sums = [sum(a * x for a, x in zip(row, solution, strict=True)) for row in rows]
     equations = [
-        _equation([(a, name) for a, name in zip(row, "xyz", strict=True)], total)
+        equate([(a, name) for a, name in zip(row, "xyz", strict=True)], total)
         for row, total in zip(rows, sums, strict=True)
     ]
     program = (
@@ -177,62 +181,12 @@ def triple(rng: random.Random) -> Problem:
         "    return [r[:k] + [s] + r[k + 1:] for r, s in zip(rows, sums)]\n"
         "print(tuple(det(put(k)) // det(rows) for k in range(3)))"
     )
-    shown = f"{_tight(equations[0])}, {_tight(equations[1])} and {_tight(equations[2])}"
+    shown = f"{tight(equations[0])}, {tight(equations[1])} and {tight(equations[2])}"
     return Problem(
         f"Solve the system {shown}. {_TRIPLE}",
         f"({', '.join(map(str, solution))})",
         program,
         f"x y z with {' and '.join(equations)}",
-    )
-
-
-def inequality(rng: random.Random) -> Problem:
-    """``a x + b < c``, with every sign of comparison and of ``a``."""
-    a, b, c = nonzero(rng, 9), nonzero(rng, 40), nonzero(rng, 40)
-    sign = rng.choice(("<", "<=", ">", ">="))
-    bound = Fraction(c - b, a)
-    upper = (sign[0] == "<") == (a > 0)  # the solutions lie below the bound
-    closed = sign.endswith("=")
-    written = f"{signed_sum([(a, 'x'), (b, '')])} {sign} {c}"
-    form = (
-        f"(-\\infty, {{}}{']' if closed else ')'}"
-        if upper
-        else f"{'[' if closed else '('}{{}}, \\infty)"
-    )
-    program = (
-        "from fractions import Fraction\n"
-        f"bound = Fraction({c} - {_arg(b)}, {a})\n"
-        f'print(r"{form}".format(bound))'
-    )
-    return Problem(
-        f"Solve {_tight(written)} for x. {_INTERVAL}",
-        form.format(ratio(bound)),
-        program,
-        f"interval of x with {written}",
-    )
-
-
-def quadratic_inequality(rng: random.Random) -> Problem:
-    """A parabola below zero, or one upside down above it: the solutions lie between its roots."""
-    low, high = sorted(rng.sample(range(-20, 21), 2))
-    k = rng.choice((-3, -2, -1, 1, 2, 3))
-    closed = rng.random() < 0.5
-    sign = ("<" if k > 0 else ">") + ("=" if closed else "")
-    a, b, c = k, -k * (low + high), k * low * high
-    written = f"{signed_sum([(a, 'x^2'), (b, 'x'), (c, '')])} {sign} 0"
-    form = "[{}, {}]" if closed else "({}, {})"
-    program = (
-        "from math import isqrt\n"
-        f"a, b, c = {a}, {b}, {c}\n"
-        "root = isqrt(b * b - 4 * a * c)\n"
-        "low, high = sorted([(-b - root) // (2 * a), (-b + root) // (2 * a)])\n"
-        f'print("{form}".format(low, high))'
-    )
-    return Problem(
-        f"Solve {_tight(written)} for x. {_INTERVAL}",
-        form.format(low, high),
-        program,
-        f"interval of x with {written}",
     )
 
 
@@ -242,32 +196,8 @@ def _solve(rng: random.Random, equation: str, solution: Fraction, program: str) 
     )
     form = f" {_FRACTION}" if solution.denominator > 1 or "Fraction" in program else ""
     return Problem(
-        asked.format(_tight(equation)) + form, ratio(solution), program, f"solve {equation} for x"
+        asked.format(tight(equation)) + form, ratio(solution), program, f"solve {equation} for x"
     )
-
-
-def _equation(left: list[tuple[int, str]], right: int | list[tuple[int, str]]) -> str:
-    return f"{signed_sum(left)} = {right if isinstance(right, int) else signed_sum(right)}"
-
-
-def _tight(formula: str) -> str:
-    """As a textbook writes it, no space between a number and what it multiplies: ``3x + 5``."""
-    for letter in "xyz(":
-        formula = _join(formula, letter)
-    return formula
-
-
-def _join(formula: str, letter: str) -> str:
-    pieces = formula.split(f" {letter}")
-    joined = pieces[0]
-    for piece in pieces[1:]:
-        joined += (letter if joined[-1:].isdigit() else f" {letter}") + piece
-    return joined
-
-
-def _arg(number: int) -> str:
-    """A number that is subtracted in a program."""
-    return str(number) if number >= 0 else f"({number})"
 
 
 def _determinant(m: list[list[int]]) -> int:

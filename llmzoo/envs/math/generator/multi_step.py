@@ -86,7 +86,7 @@ def _root(rng: random.Random) -> Step:
 
 
 def _multiple(rng: random.Random) -> Step:
-    x, y = rng.randint(4, 60), rng.randint(4, 60)
+    x, y = rng.sample(range(4, 61), 2)
     return Step(
         f"the least common multiple of {x} and {y}",
         f"lcm {x} {y}",

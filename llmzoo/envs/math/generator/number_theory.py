@@ -1,19 +1,28 @@
-"""Number theory: divisors, remainders, primes, digits and bases."""
+"""Number theory: divisors, remainders and primes; :mod:`.digits` has digits and bases."""
 
 from __future__ import annotations
 
 import math
 import random
 
+from llmzoo.envs.math.generator.digits import (
+    digit_sum,
+    from_base,
+    last_digit,
+    to_base,
+    trailing_zeros,
+)
 from llmzoo.envs.math.generator.problem import Draw, Kinds, Problem, asked
 
 
 def common_divisor(most: int) -> Draw:
-    """The greatest common divisor of two numbers, which is at least 2."""
+    """The greatest common divisor of two numbers, which is at least 2 and neither of them."""
 
     def draw(rng: random.Random) -> Problem:
         shared = rng.randint(2, most // 8)
-        a, b = (shared * rng.randint(1, most // shared) for _ in range(2))
+        a, b = (shared * k for k in rng.sample(range(2, most // shared + 1), 2))
+        if max(a, b) % min(a, b) == 0:
+            return draw(rng)
         questions = (
             f"What is the greatest common divisor of {a} and {b}?",
             f"Find the largest integer that divides both {a} and {b}.",
@@ -26,7 +35,7 @@ def common_divisor(most: int) -> Draw:
 
 def common_multiple(most: int) -> Draw:
     def draw(rng: random.Random) -> Problem:
-        a, b = rng.randint(2, most), rng.randint(2, most)
+        a, b = rng.sample(range(2, most + 1), 2)
         questions = (
             f"What is the least common multiple of {a} and {b}?",
             f"Find the smallest positive integer that both {a} and {b} divide.",
@@ -39,7 +48,8 @@ def common_multiple(most: int) -> Draw:
 
 def remainder(most: int, divisors: int) -> Draw:
     def draw(rng: random.Random) -> Problem:
-        a, b = rng.randint(10, most), rng.randint(2, divisors)
+        b = rng.randint(6, divisors)  # more remainders than there are rounds to guess in
+        a = rng.randint(max(10, b + 1), most)
         questions = (
             f"What is the remainder when {a} is divided by {b}?",
             f"{a} things are put in boxes of {b} until no full box can be made. How many are left?",
@@ -47,13 +57,6 @@ def remainder(most: int, divisors: int) -> Draw:
         return asked(rng, questions, a % b, f"print({a} % {b})", f"rest {a} by {b}")
 
     return draw
-
-
-def digit_sum(rng: random.Random) -> Problem:
-    n = rng.randint(100, 99_999)
-    questions = (f"What is the sum of the digits of {n}?", f"Add up the digits of {n}.")
-    program = f"print(sum(map(int, str({n}))))"
-    return asked(rng, questions, sum(map(int, str(n))), program, f"digit sum {n}")
 
 
 def divisor_count(most: int) -> Draw:
@@ -86,16 +89,6 @@ def largest_prime(most: int) -> Draw:
         return asked(rng, questions, max(factors(n)), program, f"largest prime of {n}")
 
     return draw
-
-
-def last_digit(rng: random.Random) -> Problem:
-    base, power = rng.randint(2, 99), rng.randint(3, 99)
-    questions = (
-        f"What is the last digit of {base}^{power}?",
-        f"{base} is raised to the power {power}. What is the units digit of the result?",
-    )
-    program = f"print(pow({base}, {power}, 10))"
-    return asked(rng, questions, pow(base, power, 10), program, f"last digit {base}^{power}")
 
 
 def primes_between(rng: random.Random) -> Problem:
@@ -135,7 +128,7 @@ def two_remainders(rng: random.Random) -> Problem:
     questions = (
         f"What is the smallest positive integer that leaves the remainder {a} when divided by {m} "
         f"and the remainder {b} when divided by {n}?",
-        f"Find the smallest x > 0 with x = {a} (mod {m}) and x = {b} (mod {n}).",
+        f"Find the smallest integer x > 0 with x ≡ {a} (mod {m}) and x ≡ {b} (mod {n}).",
     )
     program = f"print(next(x for x in range(1, {m * n} + 1) if x % {m} == {a} and x % {n} == {b}))"
     return asked(rng, questions, x, program, f"smallest x rest {a} by {m} rest {b} by {n}")
@@ -148,7 +141,7 @@ def inverse(rng: random.Random) -> Problem:
         if math.gcd(a, n) == 1:
             break
     questions = (
-        f"Which x from 1 to {n - 1} makes {a} x leave the remainder 1 when divided by {n}?",
+        f"For which integer x from 1 to {n - 1} does {a}x leave the remainder 1 when divided by {n}?",
         f"Find the inverse of {a} modulo {n}, as a number from 1 to {n - 1}.",
     )
     return asked(
@@ -180,44 +173,6 @@ def divisor_sum(rng: random.Random) -> Problem:
     return asked(rng, questions, total, program, f"sum divisors {n}")
 
 
-def trailing_zeros(rng: random.Random) -> Problem:
-    n = rng.randint(20, 900)
-    zeros = sum(n // 5**k for k in range(1, 6))
-    questions = (
-        f"With how many zeros does {n}! end?",
-        f"How often can {n}! = 1 · 2 · ... · {n} be divided by 10 without a remainder?",
-    )
-    program = f"print(sum({n} // 5 ** k for k in range(1, 10)))"
-    return asked(rng, questions, zeros, program, f"zeros at end of {n}!")
-
-
-def from_base(rng: random.Random) -> Problem:
-    base, n = rng.randint(2, 9), rng.randint(20, 2_000)
-    digits = in_base(n, base)
-    questions = (
-        f"The digits {digits} are a number in base {base}. What is it in base ten?",
-        f"Write {digits} (base {base}) as a decimal number.",
-    )
-    return asked(
-        rng, questions, n, f'print(int("{digits}", {base}))', f"base {base} digits {digits}"
-    )
-
-
-def to_base(rng: random.Random) -> Problem:
-    base, n = rng.randint(2, 9), rng.randint(20, 2_000)
-    questions = (
-        f"Write {n} in base {base}. Give the digits only.",
-        f"What are the digits of {n}, and nothing else, when it is written in base {base}?",
-    )
-    program = (
-        f'n, digits = {n}, ""\n'
-        "for _ in range(11):\n"
-        f"    n, digits = n // {base}, str(n % {base}) + digits\n"
-        'print(digits.lstrip("0"))'
-    )
-    return asked(rng, questions, in_base(n, base), program, f"{n} in base {base}")
-
-
 def factors(n: int) -> dict[int, int]:
     """The prime factors of a number, each with its power."""
     found: dict[int, int] = {}
@@ -234,14 +189,6 @@ def factors(n: int) -> dict[int, int]:
 
 def is_prime(n: int) -> bool:
     return n > 1 and max(factors(n)) == n
-
-
-def in_base(n: int, base: int) -> str:
-    digits = ""
-    while n:
-        n, digit = divmod(n, base)
-        digits = f"{digit}{digits}"
-    return digits
 
 
 KINDS: Kinds = {

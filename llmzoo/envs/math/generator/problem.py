@@ -45,20 +45,6 @@ def nonzero(rng: random.Random, most: int, *, least: int = 1) -> int:
     return rng.choice((-1, 1)) * rng.randint(least, most)
 
 
-def signed_sum(terms: Sequence[tuple[int, str]]) -> str:
-    """A sum of multiples, zeros and ones left out: ``3 x^2 - x + 5``."""
-    text = ""
-    for factor, name in terms:
-        if factor == 0:
-            continue
-        size = f"{abs(factor)} {name}".strip() if abs(factor) != 1 or not name else name
-        if text:
-            text += f" {'+' if factor > 0 else '-'} {size}"
-        else:
-            text = size if factor > 0 else f"-{size}"
-    return text or "0"
-
-
 def asked(
     rng: random.Random,
     questions: Sequence[str],
@@ -68,3 +54,8 @@ def asked(
 ) -> Problem:
     """A problem whose question is put in one of several ways."""
     return Problem(rng.choice(questions), str(answer), program, terse)
+
+
+def counted(number: int, plural: str) -> str:
+    """A number and what it counts, whose plural ends in -s: ``1 hour``, ``2 hours``."""
+    return f"{number} {plural.removesuffix('s') if number == 1 else plural}"

@@ -1,0 +1,95 @@
+"""Checks of mathematical answers per second, by the exact layer and with math-verify's process.
+
+The generated mix is what ``math_v0`` asks over all families and levels, each answer against itself,
+a slip of it, and another spelling; none of the verdicts is a remembered one.
+The formulas are pairs that the exact layer leaves to math-verify. Theirs is math-verify called
+directly in this process.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable, Sequence
+
+from timing import Row, alternating, rate, row
+
+from llmzoo.envs.math import answers, generator, oracle
+from llmzoo.envs.math.answers import asking, checking
+
+_TASKS = 4_000
+_AT_ONCE = 200
+_FORMULAS = [
+    (r"\tan^2 y + {n}", r"\sec^2 y + {n} - 1"),
+    (r"\frac{{(n-1)!}}{{k!}} \cdot {n}n", r"{n} \cdot \frac{{n!}}{{k!}}"),
+    (r"\log_2 {n}", r"\frac{{\ln {n}}}{{\ln 2}}"),
+    (r"\sin({n}x)", r"\cos({n}x)"),
+]
+
+
+def compare(seconds: float, repeats: int) -> list[Row]:
+    pairs = _generated()
+    formulas = [
+        (a.format(n=n), b.format(n=n)) for n in range(2, 2 + 25 * repeats) for a, b in _FORMULAS
+    ]
+    checked = _in_turn(_same, formulas)
+    answers.same(r"\sin x", r"\cos x")  # starts the process
+    few = pairs[:: len(pairs) // 300]
+    ours, theirs = alternating([_all(_same, few), _all(_math_verify(), few)], repeats)
+    return [
+        row("checks of generated answers", rate(_in_turn(_same, pairs), seconds), "checks/s"),
+        row("300 generated answers", ours, "checks/s", theirs=theirs),
+        row("formulas for math-verify", rate(checked, min(seconds, 1.0)), "checks/s"),
+    ]
+
+
+def _same(gold: str, given: str) -> bool:
+    return checking.decided(gold, given, asking.ask)
+
+
+def _generated() -> list[tuple[str, str]]:
+    rng = random.Random(0)
+    pairs = []
+    for _ in range(_TASKS):
+        task = generator.draw(rng, family=None, level=None)
+        slipped = answers.boxed(oracle.sloppy_reason(task, rng)) or ""
+        other = task.answer.replace(" ", "  ").replace("-", "\u2212")
+        pairs += [(task.answer, given) for given in (task.answer + " ", slipped, f"${other}$")]
+    return pairs
+
+
+def _in_turn(
+    same: Callable[[str, str], bool], pairs: Sequence[tuple[str, str]]
+) -> Callable[[], int]:
+    """Some pairs at a call, going on where the last call ended."""
+    at = 0
+
+    def work() -> int:
+        nonlocal at
+        for number in range(at, at + _AT_ONCE):
+            same(*pairs[number % len(pairs)])
+        at += _AT_ONCE
+        return _AT_ONCE
+
+    return work
+
+
+def _all(same: Callable[[str, str], bool], pairs: Sequence[tuple[str, str]]) -> Callable[[], int]:
+    def work() -> int:
+        for gold, given in pairs:
+            same(gold, given)
+        return len(pairs)
+
+    return work
+
+
+def _math_verify() -> Callable[[str, str], bool]:
+    from math_verify import parse, verify
+
+    logging.getLogger("math_verify").setLevel(logging.ERROR)
+
+    def same(gold: str, given: str) -> bool:
+        read = [parse(f"${text}$", parsing_timeout=None) for text in (gold, given)]
+        return bool(verify(*read, timeout_seconds=None))
+
+    return same

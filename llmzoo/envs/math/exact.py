@@ -1,0 +1,184 @@
+r"""Answers of generated tasks: numbers, and tuples, sets and intervals of numbers, read exactly.
+
+:mod:`llmzoo.envs.math.answers` reads whatever people write; this reads less, and what it reads it
+reads in one way only. A percent is a hundredth, a rounded number is not the fraction it is near to,
+and what has something left to do is no answer: no operation, every fraction in lowest terms. A word
+after a number is taken for its unit.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+Number = Fraction | float  # a float is an infinity
+
+_SPACES = re.compile(r"\\[,;:! ]|~|\\(?:left|right|displaystyle)(?![A-Za-z])|\s")
+_TEXT = re.compile(r"\\(?:text|mathrm|mbox)\s?\{([^{}]*)\}")
+_FRACTION = re.compile(r"\\[dt]?frac ?(?:\{ ?(-?[0-9]+) ?\}|([0-9])) ?(?:\{ ?([0-9]+) ?\}|([0-9]))")
+_SAME_AS = {
+    "\u2212": "-", "{,}": ",", "\\{": "{", "\\}": "}", "\\%": "%", "\\$": "", "$": "", "€": "",
+    "£": "", "\\infty": "inf", "∞": "inf", "infinity": "inf", "\\in": "=", "∈": "=", "²": "^2",
+    "\\leq": "<=", "\\le": "<=", "≤": "<=", "\\geq": ">=", "\\ge": ">=", "≥": ">=",
+    "\\lt": "<", "\\gt": ">",
+}  # fmt: skip
+_SAME = re.compile(
+    "|".join(
+        re.escape(sign) + (r"(?![A-Za-z])" if sign[-1].isalpha() else "")
+        for sign in sorted(_SAME_AS, key=len, reverse=True)
+    )
+)
+
+_NUMBER = re.compile(
+    r"([-+]?) ?(?:(?P<inf>inf)|(?:(?P<whole>[0-9]+) ?(?= [0-9]))?(?: ?(?P<top>[0-9]+) ?/ ?"
+    r"(?P<bottom>[0-9]+))|(?P<decimal>[0-9]{1,3}(?:[ ,][0-9]{3})+(?![0-9])|[0-9]+\.?[0-9]*|\.[0-9]+))"
+    r" ?(?P<percent>%)?(?P<unit> ?[A-Za-z][A-Za-z /]*(?:\^ ?\{?[23]\}?)?)?"
+)
+# words after a number that are no unit, and units of one letter
+_NO_UNITS = frozenset(
+    (
+        *("and", "or", "to", "not", "over", "plus", "minus", "times", "mod", "choose", "squared"),
+        *("cubed", "percent", "half", "dozen", "hundred", "thousand", "million", "billion"),
+        *("pi", "tau", "sqrt", "inf", "infty"),
+    )
+)
+_SHORT_UNITS = frozenset("mhsglL")
+
+_NAMED = re.compile(r"([A-Za-z]|\( ?[a-z] ?(?:, ?[a-z] ?){1,2}\)) ?= ?(?=[^= ])")
+_ORDER = re.compile(r" ?(<=|>=|<|>) ?")
+_GROUPED = re.compile(r"[-+]?[0-9]{1,3}(?:,[0-9]{3})+(?:[^0-9,].*)?")
+_COMMA = re.compile(r" ?, ?(?:and |or )?| (?:and|or) ")
+_FORMS = ("()", "[]", "(]", "[)", "{}")
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """``form``: "" for a number, ``()`` for a tuple or an open interval, ``[]``, ``(]`` and ``[)`` for
+    intervals, ``{}`` for a set, whose ``parts`` are in order, "," for a list without brackets."""
+
+    form: str
+    parts: tuple[Number, ...]
+
+
+def read(text: str) -> Exact | None:
+    """What a text says, if that is worked out."""
+    text = _plain(text)
+    if _ORDER.search(text):
+        return _between(text)
+    if (named := _NAMED.match(text)) and (named[1][0] == "(" or text.count("=") == 1):
+        text = text[named.end() :]
+    form = text[:1] + text[-1:]
+    if len(text) > 1 and form in _FORMS:
+        return _bracketed(form, text[1:-1].strip())
+    if _GROUPED.fullmatch(text):
+        return _made("", [_number(text)])
+    return _listed(_COMMA.split(text))
+
+
+def same(one: str, other: str) -> bool:
+    """Whether both texts are answers, and equal. A list without brackets is a tuple or a set,
+    whichever the other is."""
+    a, b = read(one), read(other)
+    if a is None or b is None:
+        return False
+    if a.form == ",":
+        a, b = b, a
+    if b.form == "," and a.form == "{}":
+        return a.parts == _ascending(b.parts)
+    if b.form == "," and a.form == "()":
+        return a.parts == b.parts
+    return a == b
+
+
+def _plain(text: str) -> str:
+    """Without LaTeX, each sign in one spelling, and single spaces."""
+    text = _TEXT.sub(r" \1 ", text)
+    text = _SAME.sub(lambda found: _SAME_AS[found[0]], text)
+    text = _FRACTION.sub(lambda f: f" {f[1] or f[2]}/{f[3] or f[4]}", _SPACES.sub(" ", text))
+    return " ".join(text.split())
+
+
+def _number(text: str) -> Number | None:
+    """A number, with or without a unit."""
+    found = _NUMBER.fullmatch(text.strip())
+    if found is None or (found["unit"] and not _is_unit(found["unit"])):
+        return None
+    size: Number
+    if found["inf"]:
+        size = math.inf
+    elif found["decimal"]:
+        size = Fraction(re.sub("[ ,]", "", found["decimal"]))
+    else:
+        top, bottom = int(found["top"]), int(found["bottom"])
+        if bottom < 2 or math.gcd(top, bottom) > 1 or (found["whole"] and top > bottom):
+            return None
+        size = int(found["whole"] or 0) + Fraction(top, bottom)
+    if found["percent"]:
+        size /= 100
+    return -size if found[1] == "-" else size
+
+
+def _is_unit(text: str) -> bool:
+    words = re.findall("[A-Za-z]+", text)
+    return all(w.lower() not in _NO_UNITS and (len(w) > 1 or w in _SHORT_UNITS) for w in words)
+
+
+def _bracketed(form: str, inside: str) -> Exact | None:
+    parts = [_number(part) for part in inside.split(",")]
+    if len(parts) == 1:  # brackets around a number are no more than that
+        return _made("", parts)
+    if form not in ("()", "{}") and len(parts) != 2:
+        return None
+    return _made(form, parts)
+
+
+def _listed(pieces: list[str]) -> Exact | None:
+    """A number, or several without brackets: the values of one name are a set, those of several
+    names a tuple in the order of the names."""
+    names = [found[1] if (found := _NAMED.match(piece)) else "" for piece in pieces]
+    parts = [_number(_NAMED.sub("", piece, count=1)) for piece in pieces]
+    if len(pieces) == 1:
+        return _made("", parts)
+    if not any(names):
+        return _made(",", parts)
+    if len(set(names)) == 1:
+        return _made("{}", parts)
+    if len(set(names)) < len(names) or not all(names):
+        return None
+    return _made("()", [part for _, part in sorted(zip(names, parts, strict=True))])
+
+
+def _between(text: str) -> Exact | None:
+    """An interval written with signs of order, such as ``-1 < x <= 4``."""
+    pieces = _ORDER.split(text)
+    sides, signs = pieces[::2], pieces[1::2]
+    if len({sign[0] for sign in signs}) != 1:
+        return None
+    if signs[0][0] == ">":
+        sides, signs = sides[::-1], signs[::-1]
+    unknown = re.compile("[a-z]").fullmatch
+    low, high = ("-inf", False), ("inf", False)
+    if len(sides) == 2 and unknown(sides[0]):
+        high = (sides[1], signs[0].endswith("="))
+    elif len(sides) == 2 and unknown(sides[1]):
+        low = (sides[0], signs[0].endswith("="))
+    elif len(sides) == 3 and unknown(sides[1]):
+        low, high = (sides[0], signs[0].endswith("=")), (sides[2], signs[1].endswith("="))
+    else:
+        return None
+    form = ("[" if low[1] else "(") + ("]" if high[1] else ")")
+    return _made(form, [_number(low[0]), _number(high[0])])
+
+
+def _made(form: str, parts: list[Number | None]) -> Exact | None:
+    found = tuple(part for part in parts if part is not None)
+    endless = any(isinstance(part, float) for part in found)
+    if len(found) < len(parts) or (endless and form in ("", "{}", ",")):
+        return None
+    return Exact(form, _ascending(found) if form == "{}" else found)
+
+
+def _ascending(parts: tuple[Number, ...]) -> tuple[Number, ...]:
+    return tuple(sorted({*parts}))

@@ -1,0 +1,43 @@
+"""How formulas are written: in few words, in a question, in a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def signed_sum(terms: Sequence[tuple[int, str]]) -> str:
+    """A sum of multiples, zeros and ones left out: ``3 x^2 - x + 5``."""
+    text = ""
+    for factor, name in terms:
+        if factor == 0:
+            continue
+        size = f"{abs(factor)} {name}".strip() if abs(factor) != 1 or not name else name
+        if text:
+            text += f" {'+' if factor > 0 else '-'} {size}"
+        else:
+            text = size if factor > 0 else f"-{size}"
+    return text or "0"
+
+
+def equate(left: list[tuple[int, str]], right: int | list[tuple[int, str]]) -> str:
+    return f"{signed_sum(left)} = {right if isinstance(right, int) else signed_sum(right)}"
+
+
+def tight(formula: str) -> str:
+    """As a textbook writes it, no space between a number and what it multiplies: ``3x + 5``."""
+    for letter in "xyz(":
+        formula = _join(formula, letter)
+    return formula
+
+
+def _join(formula: str, letter: str) -> str:
+    pieces = formula.split(f" {letter}")
+    joined = pieces[0]
+    for piece in pieces[1:]:
+        joined += (letter if joined[-1:].isdigit() else f" {letter}") + piece
+    return joined
+
+
+def subtracted(number: int) -> str:
+    """A number that is subtracted in a program."""
+    return str(number) if number >= 0 else f"({number})"

@@ -1,0 +1,61 @@
+"""Algebra: linear and quadratic inequalities, whose solutions are an interval."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+from llmzoo.envs.math.generator.formulas import signed_sum, subtracted, tight
+from llmzoo.envs.math.generator.problem import Problem, nonzero, ratio
+
+_INTERVAL = "Give all its solutions as an interval, such as (2, \\infty) or [-1, 5]."
+
+
+def inequality(rng: random.Random) -> Problem:
+    """``a x + b < c``, with every sign of comparison and of ``a``."""
+    a, b, c = nonzero(rng, 9), nonzero(rng, 40), nonzero(rng, 40)
+    sign = rng.choice(("<", "<=", ">", ">="))
+    bound = Fraction(c - b, a)
+    upper = (sign[0] == "<") == (a > 0)  # the solutions lie below the bound
+    closed = sign.endswith("=")
+    written = f"{signed_sum([(a, 'x'), (b, '')])} {sign} {c}"
+    form = (
+        f"(-\\infty, {{}}{']' if closed else ')'}"
+        if upper
+        else f"{'[' if closed else '('}{{}}, \\infty)"
+    )
+    program = (
+        "from fractions import Fraction\n"
+        f"bound = Fraction({c} - {subtracted(b)}, {a})\n"
+        f'print(r"{form}".format(bound))'
+    )
+    return Problem(
+        f"Solve {tight(written)} for x. {_INTERVAL} Fractions are in lowest terms.",
+        form.format(ratio(bound)),
+        program,
+        f"interval of x with {written}",
+    )
+
+
+def quadratic_inequality(rng: random.Random) -> Problem:
+    """A parabola below zero, or one upside down above it: the solutions lie between its roots."""
+    low, high = sorted(rng.sample(range(-20, 21), 2))
+    k = rng.choice((-3, -2, -1, 1, 2, 3))
+    closed = rng.random() < 0.5
+    sign = ("<" if k > 0 else ">") + ("=" if closed else "")
+    a, b, c = k, -k * (low + high), k * low * high
+    written = f"{signed_sum([(a, 'x^2'), (b, 'x'), (c, '')])} {sign} 0"
+    form = "[{}, {}]" if closed else "({}, {})"
+    program = (
+        "from math import isqrt\n"
+        f"a, b, c = {a}, {b}, {c}\n"
+        "root = isqrt(b * b - 4 * a * c)\n"
+        "low, high = sorted([(-b - root) // (2 * a), (-b + root) // (2 * a)])\n"
+        f'print("{form}".format(low, high))'
+    )
+    return Problem(
+        f"Solve {tight(written)} for x. {_INTERVAL}",
+        form.format(low, high),
+        program,
+        f"interval of x with {written}",
+    )

@@ -1,0 +1,678 @@
+"""Answers of mathematics: which are the same, which are not, and what hostile texts cost."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import random
+import string
+import subprocess
+import sys
+import threading
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from llmzoo import testing
+from llmzoo.envs.math import answers
+from llmzoo.envs.math.answers import asking, checking, finding
+from llmzoo.envs.math.answers.boxes import last_boxes
+from llmzoo.envs.math.answers.cleaning import clean
+from llmzoo.envs.math.answers.parsing import expression
+from llmzoo.envs.math.answers.polynomials import Beyond, TooLarge, equal
+from llmzoo.errors import MissingExtraError
+
+SAME = [  # gold, given
+    ("12", "12"),
+    ("1234", "1,234"),
+    ("1234", "1{,}234"),
+    ("1234567", r"1\,234\,567"),
+    ("1234", "1 234"),
+    ("7", "007"),
+    ("073", "73"),
+    ("-5", "−5"),
+    ("0.5", ".5"),
+    ("5", "5."),
+    ("1000000", "1e6"),
+    ("1500000", r"1.5\times10^{6}"),
+    ("3/8", r"\frac{3}{8}"),
+    ("3/8", "0.375"),
+    ("1/2", r"\frac12"),
+    ("1/2", r"\dfrac{1}{2}"),
+    (r"1\frac{4}{5}", "9/5"),
+    ("9/5", "1 4/5"),
+    (r"50\%", "50"),
+    (r"50\%", "0.5"),
+    ("0.5", "50%"),
+    ("5", "5 cm"),
+    (r"5\text{ cm}", "50 mm"),
+    ("500 m", "0.5 km"),
+    ("0.123", "0,123"),
+    (r"\$18.90", "18.9"),
+    (r"\$18.90", "18.90 dollars"),
+    ("5", "x=5"),
+    ("5", "$5$"),
+    (r"\left(1,2\right)", "(1, 2)"),
+    (r"\left[ -2, 7 \right)", "[-2,7)"),
+    (r"\{1,2\}", r"\left\{2, 1\right\}"),
+    ("1, 2", "2 and 1"),
+    ("1,2", "x=1 or x=2"),
+    (r"\text{Tuesday}", "Tuesday"),
+    (r"\text{(A)}", "A"),
+    ("A", "(A)"),
+    (r"\frac{\sqrt{3}}{3}", r"\frac{1}{\sqrt{3}}"),
+    (r"3\sqrt{2}", r"\sqrt{18}"),
+    (r"\sqrt[3]{54}", r"3\sqrt[3]{2}"),
+    ("x^2+2x+1", "(x+1)^2"),
+    (r"\frac{1}{x+1}", r"\frac{x-1}{x^2-1}"),
+    ("2x+3", "3+2x"),
+    (r"\frac{\pi}{4}", r"0.25\pi"),
+    ("y=2x+3", "2x+3"),
+    ("y=2x+3", "y-2x=3"),
+    ("x>2", r"(2,\infty)"),
+    (r"(2,\infty)", "x > 2"),
+    (r"(-\infty,3]", r"x \le 3"),
+    (r"(-\infty,1)\cup(3,\infty)", r"(3,\infty) \cup (-\infty,1)"),
+    (r"(-\infty,1)\cup(3,\infty)", r"x<1 \text{ or } x>3"),
+    (r"0.\overline{6}", "2/3"),
+    ("1/3", "0.333333"),
+    ("1/3", "0.33333333"),
+    ("90", r"90^\circ"),
+    (r"90^\circ", "90 degrees"),
+    (r"\pi", "3.14159265"),
+    ("11:21", "22:42"),
+    ("2:3", "2/3"),
+    ("2^{10}", "1024"),
+    ("10!", "3628800"),
+    (r"\binom{5}{2}", "10"),
+    ("6+2i", "2i+6"),
+    ("i", "i"),
+    (r"\frac{3}{4}-\frac{1}{4}i", r"\frac{3-i}{4}"),
+    ("e^{2}", "e^2"),
+    (r"\emptyset", r"\varnothing"),
+    ("531_8", "531_{8}"),
+    ("531_8", "531"),
+    ("12", "The answer is 12."),
+    ("12", "So she has 12 apples left."),
+    ("12", "#### 12"),
+    ("1,234", "The total is $1,234."),
+    ("-4", "the result is -4"),
+    ("3.5", r"approximately \boxed{3.5}"),
+    (r"\frac{1}{2}", "1/2 "),
+    ("(3,4)", "(x,y)=(3,4)"),
+    ("x=3, y=4", "x = 3 and y = 4"),
+    ("x=3, y=4", "(3,4)"),
+    (r"3\pm\sqrt{5}", r"3+\sqrt5, 3-\sqrt5"),
+    (r"\pm 2", "2, -2"),
+    (r"\log_2 8", "3"),
+    (r"\sin 30^\circ", r"\frac12"),
+    ("2n+1", "a_n = 2n+1"),
+    (r"\frac{n(n+1)}{2}", r"\frac{n^2+n}{2}"),
+    ("2^{n+1}", r"2\cdot 2^n"),
+    (r"\frac{a^2b}{c}", "a^2 b c^{-1}"),
+    (r"15\mbox{ cm}^2", "15"),
+    (r"5.4 \text{ cents}", "5.4"),
+    (r"1,\!000", "1000"),
+    (r"\text{June 20}", "June 20"),
+    ("even", r"\text{even}"),
+    ("0", "-0"),
+    ("0", "0.0"),
+    (r"10\text{ units}", "10"),
+    (r"\frac{270}7\text{ degrees}", "270/7"),
+    ("16", r"\boxed{4^2}"),
+    (r"-\frac{1}{2}", r"\frac{-1}{2}"),
+    (r"-\frac{1}{2}", r"\frac{1}{-2}"),
+    ("2", r"\sqrt{4}"),
+    ("(1,2),(3,4)", "(3,4), (1,2)"),
+    ("4", "x=4, where x is the number"),
+    ("64 square feet", "64 ft^2"),
+    (r"x \in [1,2]", "[1,2]"),
+    ("120", r"120^{\circ}"),
+    (r"3\text{ hours}", "3 h"),
+    ("25", r"25\%"),
+    (r"x \neq 3", r"x \ne 3"),
+    ("80", r"\$80"),
+    (r"6\sqrt{3}\text{ cm}", r"6\sqrt3"),
+    ("42", r"\text{42}"),
+    ("42", r"\mathbf{42}"),
+    ("p - q", "p-q"),
+    ("3", "3.000"),
+    (r"\frac{2}{3}", r"\frac{4}{6}"),
+    ("3,5,7", "7, 5, and 3"),
+    ("1:2:3", "2:4:6"),
+    ("No", "no"),
+    ("True", r"\text{True}"),
+    ("3x - 4y = 7", "4y - 3x + 7 = 0"),
+    ("(-1)^n", "(-1)^{n}"),
+    (r"\sqrt{13}", "13^{1/2}"),
+    (r"8\%", "8 percent"),
+    (r"\frac{3}{7}", "3:7"),
+    ("17", r"17\text{ (seventeen)}"),
+    (r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}", r"\begin{bmatrix} 1\\2\end{bmatrix}"),
+    (r"\ln 2", r"\ln(2)"),
+    (r"\sqrt{x^2+1}", "(x^2+1)^{1/2}"),
+    (r"\frac{\ln 8}{\ln 2}", "3"),
+    (r"\tan x", r"\frac{\sin x}{\cos x}"),
+    (r"2\pi r", r"2r\pi"),
+    (r"1/(1+\sqrt2)", r"\sqrt{2}-1"),
+    (r"\sqrt{7+4\sqrt3}", r"2+\sqrt3"),
+    (r"\frac{5}{4}\text{ or } 1.25", "1.25"),
+    ("123456789012345678901234567890", "123456789012345678901234567890.0"),
+]
+DIFFERENT = [  # gold, given
+    ("5", "5,000"),
+    ("1.234", "1,234"),
+    ("12", "13"),
+    ("1234", "1, 234"),
+    (r"5\text{ cm}", "5 m"),
+    ("(1,2)", "(2,1)"),
+    ("[0,1)", "(0,1)"),
+    ("[0,1]", "(0,1)"),
+    (r"\{1,2\}", r"\{1,3\}"),
+    ("1,2", "1"),
+    ("1", "1,2"),
+    ("x=1", "y=1"),
+    ("x>2", "x<2"),
+    ("x>2", r"x \ge 2"),
+    ("1/3", "0.33"),
+    ("0.0000001", "0"),
+    (r"3\sqrt2", r"3\sqrt3"),
+    ("x^2+1", "x^2"),
+    ("A", "B"),
+    ("Tuesday", "Wednesday"),
+    ("100", "10"),
+    ("2/3", "3/2"),
+    ("(1,2)", "(1,2,3)"),
+    ("1/2", "1/3"),
+    ("5", "-5"),
+    ("-5", "5"),
+    ("50", "0.5"),
+    ("0.5", "50"),
+    ("10^{10^{10}}", "10^{10}"),
+    ("1", "1 or 2 or 3"),
+    ("3", "1 or 2 or 3"),
+    ("7", ""),
+    ("7", "x"),
+    (r"\sin x", r"\cos x"),
+    (r"2\pi", "2"),
+    ("2", "2x"),
+    ("2i", "2"),
+    ("531_8", "531_9"),
+    ("345", "531_8"),
+    (r"(2,\infty)", r"[2,\infty)"),
+    ("x=3,y=4", "x=4,y=3"),
+    ("y=2x", "y=3x"),
+    ("14", "1 4"),
+    ("1.5", "15"),
+    ("6", r"2 \times 4"),
+    (r"\frac{1}{2}", r"\frac{1}{2}x"),
+    ("e", "2.7"),
+    ("12", "twelve or 13"),
+    ("1000", "1,00"),
+    ("0.5", "5"),
+    (r"\sqrt{2}", "1.41"),
+    (r"\{1\}", r"\{1,2\}"),
+    ("5 or 6", "5"),
+    ("(0,1)", r"\{0,1\}"),
+    ("3", "3!"),
+    ("3!", "3"),
+    ("5", "5 - 1"),
+    ("2^{100}", "2^{99}"),
+    (r"12\text{ apples}", "13 apples"),
+    ("I think", "so"),
+]
+
+# what the exact layer must not need math-verify for
+ASKED = {
+    (r"\log_2 8", "3"),
+    (r"\sin 30^\circ", r"\frac12"),
+    (r"\frac{\ln 8}{\ln 2}", "3"),
+    (r"\tan x", r"\frac{\sin x}{\cos x}"),
+    ("2^{n+1}", r"2\cdot 2^n"),
+    (r"\sqrt{7+4\sqrt3}", r"2+\sqrt3"),
+}
+
+
+def refuse(gold: str, given: str) -> bool:
+    pytest.fail(f"asked whether {given!r} is {gold!r}")
+
+
+def no(gold: str, given: str) -> bool:
+    return False
+
+
+@pytest.mark.parametrize(("gold", "given"), SAME)
+def test_same(gold, given):
+    assert answers.same(gold, given)
+
+
+@pytest.mark.parametrize(("gold", "given"), DIFFERENT)
+def test_different(gold, given):
+    assert not answers.same(gold, given)
+
+
+@pytest.mark.parametrize(("gold", "given"), [pair for pair in SAME if pair not in ASKED])
+def test_exact_layer_decides_by_itself(gold, given):
+    assert checking.decided(gold, given, no)
+
+
+def test_numbers_are_exact():
+    assert not answers.same("0.1", "0.1000000000000000055")
+    assert not answers.same("100000000000000000000", "100000000000000000001")
+    assert answers.same("0.30", "3/10")
+    assert answers.same("1/3", "0.3333333333333")  # thirteen places round it
+    assert not answers.same("1/3", "0.33333")  # five do not
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_spelling_of_a_rational_is_one(seed):
+    rng = random.Random(seed)
+    value = Fraction(rng.randrange(-5000, 5000), rng.choice([1, 2, 3, 4, 7, 8, 20, 360]))
+    top, bottom, sign = abs(value.numerator), value.denominator, "-" if value < 0 else ""
+    whole, rest = divmod(top, bottom)
+    spellings = [
+        f"{sign}{top}/{bottom}",
+        rf"{sign}\frac{{{top}}}{{{bottom}}}",
+        rf"\frac{{{sign}{3 * top}}}{{{3 * bottom}}}",
+        rf"$x = {sign}\dfrac{{{top}}}{{{bottom}}}$",
+        rf"\boxed{{{sign}{top:,}/{bottom}}}",
+    ]
+    if rest and whole:
+        spellings.append(rf"{sign}{whole}\frac{{{rest}}}{{{bottom}}}")
+    if bottom == 1:
+        spellings += [f"{sign}{top}.0", f"{sign}0{top}", f"{sign}{top}e0"]
+    for spelling in spellings:
+        if sign and r"\frac" in spelling and spelling[1:2].isdigit():
+            continue  # minus a mixed number is read as that
+        assert checking.decided(str(value), spelling, refuse), spelling
+        assert not checking.decided(str(value + 1), spelling, refuse), spelling
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_expanded_polynomials_are_the_same(seed):
+    rng = random.Random(seed)
+    a, b, c, d = (rng.randrange(1, 12) for _ in range(4))
+    factored = f"({a}x + {b})({c}x - {d})"
+    expanded = f"{a * c}x^2 + {b * c - a * d}x - {b * d}".replace("+ -", "- ")
+    assert checking.decided(expanded, factored, refuse)
+    assert not checking.decided(f"{expanded} + 1", factored, refuse)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_radicals_are_as_large_as_their_floats(seed):
+    rng = random.Random(seed)
+    numbers = [rng.randrange(2, 400) for _ in range(4)]
+    left = rf"\sqrt{{{numbers[0]}}} + \frac{{{numbers[1]}}}{{\sqrt{{{numbers[2]}}}}}"
+    size = expression(left).size()
+    assert size == pytest.approx(numbers[0] ** 0.5 + numbers[1] / numbers[2] ** 0.5)
+    squared = rf"({left})^2"
+    sum_of_terms = (
+        rf"{numbers[0]} + \frac{{{numbers[1] ** 2}}}{{{numbers[2]}}}"
+        rf" + 2 \cdot {numbers[1]} \sqrt{{\frac{{{numbers[0]}}}{{{numbers[2]}}}}}"
+    )
+    assert equal(expression(squared), expression(clean(sum_of_terms))) is True
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        (r"so \boxed{\frac{1}{2}}.", r"\frac{1}{2}"),
+        (r"\boxed{1} and then \boxed{2}", "2"),
+        (r"\fbox{7}", "7"),
+        (r"\boxed 5", "5"),
+        (r"\boxed{\{1, 2\}}", r"\{1, 2\}"),
+        (r"\boxed{\text{a} {b {c}}}", r"\text{a} {b {c}}"),
+        (r"\boxed{1} \boxed{2", None),
+        (r"\boxed", None),
+        (r"\boxedness{3}", None),
+        ("no box", None),
+    ],
+)
+def test_boxed(text, content):
+    assert answers.boxed(text) == content
+
+
+def test_boxes_of_one_enumeration_belong_together():
+    assert last_boxes(r"$\boxed{1}$, $\boxed{2}$") == "1 ; 2"
+    assert last_boxes(r"First \boxed{9}." + "Then " * 20 + r"\boxed{2}") == "2"
+
+
+def test_last_formula_and_last_number_of_a_text():
+    assert finding.answer_in(r"As $a = 2$ we get \( b = 3 \).") == "b = 3"
+    assert finding.answer_in("It costs $5 for one and $7 for two.") == (
+        "It costs $5 for one and $7 for two."
+    )
+    assert finding.number_in("353 g - 79 g = 274 g, and 79 g are left") == "79"
+    assert finding.number_in("The answer is 1,250, since 5 * 250 is that") == "1,250"
+    assert finding.number_in("AZYUK2A") is None
+
+
+@pytest.mark.parametrize(
+    ("gold", "given", "verdict"),
+    [
+        ("B", "The answer is (B)", True),
+        ("A", "The answer is A.", True),
+        ("A", "A good guess is (C)", False),
+        ("C", r"\boxed{\textbf{(C)}\ 12}", True),
+        ("12", r"\boxed{\textbf{(C)}\ 12}", True),
+        ("C", "It is B or C", False),
+    ],
+)
+def test_choices(gold, given, verdict):
+    assert answers.same(gold, given) is verdict
+
+
+@pytest.mark.parametrize(
+    ("gold", "printed", "verdict"),
+    [
+        ("2, 3", "[3, 2]", True),
+        (r"\{1, 4\}", "{4, 1}", True),
+        ("(2, -3)", "(2, -3)", True),
+        ("(1,2), (3,4)", "[(3, 4), (1, 2)]", True),
+        ("3/8", "0.375", True),
+        ("[1,2]", "1, 2", False),
+        ("2, 3", "[2, 3, 4]", False),
+    ],
+)
+def test_what_programs_print(gold, printed, verdict):
+    assert answers.same(gold, printed) is verdict
+
+
+def test_only_the_last_number_of_a_text_counts():
+    hedged = "it is 3, or 4, or 5"
+    assert [n for n in range(10) if answers.same(str(n), hedged)] in ([], [5])
+
+
+VALUES = [
+    *("85", "-3", "1,234", "3/8", "6/8", "2.5", "50%", "5 cm", "(2, -3)", "x > 2", "x=5", "1e6"),
+    *(r"\frac{3}{8}", r"3\sqrt{2}", r"\frac{1+\sqrt{5}}{2}", r"\{1, 4\}", r"(2, \infty)", "+7"),
+    *(r"1.5\times 10^{6}", r"1\frac{4}{5}", r"2\pi", "3+4i", "1 and 2", r"\frac{\sqrt{3}}{2}"),
+    *("1.5e-3", "-.5", r"\$5", r"5\sqrt2-7", "[-2, 7)", r"1 < x \le 3", "37 + 48 = 85"),
+]
+NO_VALUES = [
+    *("37+48", "84/7", "2^10", "5!", "2*3", "3-1", "sum", "x+1", "", r"\sqrt{16}", "(1+2, 3)"),
+    *("7 x 8", r"\frac{12}{4}", r"\binom{5}{2}", "2(3)", r"37\cdot 48", "9" * 2000, r"6 \div 3"),
+    *("37--48", "3 4 5", "1+1/2+1/3", "85 = 37+48"),
+]
+
+
+@pytest.mark.parametrize("text", VALUES)
+def test_values(text):
+    assert answers.is_value(text)
+
+
+@pytest.mark.parametrize("text", NO_VALUES)
+def test_expressions_that_remain_to_be_worked_out(text):
+    assert not answers.is_value(text)
+
+
+# Real pairs, and math-verify beside ours
+
+
+def test_agrees_with_every_labelled_pair_that_math_verify_gets_right(shared_data):
+    lines = (shared_data / "math_equiv_dev.jsonl").read_text(encoding="utf-8").splitlines()
+    pairs = [json.loads(line) for line in lines]
+    theirs = _math_verify([(pair["gold"], pair["pred"]) for pair in pairs])
+    ours = [answers.same(pair["gold"], pair["pred"]) for pair in pairs]
+    wrong = {
+        name: [p["id"] for p, v in zip(pairs, verdicts, strict=True) if v != p["expected"]]
+        for name, verdicts in (("ours", ours), ("theirs", theirs))
+    }
+    print(wrong)  # where the two differ: python -m pytest -s
+    assert not set(wrong["ours"]) - set(wrong["theirs"])
+    assert len(wrong["ours"]) < len(wrong["theirs"])
+
+
+def _math_verify(pairs):
+    """Its own verdicts, in a process of their own, since it evaluates what it reads."""
+    program = (
+        "import json, logging, sys\n"
+        "logging.disable(logging.CRITICAL)\n"
+        "from math_verify import parse, verify\n"
+        "pairs = json.load(sys.stdin)\n"
+        "print(json.dumps([verify(parse(a), parse(b)) for a, b in pairs]))\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        input=json.dumps(pairs),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    return json.loads(ended.stdout)
+
+
+# Hostile texts
+
+HUGE = [
+    "9" * 20_000,
+    "10**10**10",
+    "9^9^9^9",
+    "10^{10^{10^{10}}}",
+    "1000000!",
+    "3" + "!" * 50,
+    "1e999999999",
+    "2^{99999}",
+    r"\binom{999999}{5000}",
+    "(x+y+z+w)^{30}",
+    r"\sqrt{99999999999977}",
+    "1/0",
+    r"\frac{1}{x-x}",
+    "0^{-1}",
+    "(" * 5_000,
+    "{" * 20_000,
+    "((1" * 300,
+    r"\frac" * 4_000,
+    r"\boxed{" * 2_500,
+    r"\boxed{1}" * 2_000,
+    r"\sqrt" * 3_000,
+    r"\pm 1" * 200,
+    r"\(" * 9_000,
+    r"\[" * 9_000,
+    "$" * 20_000,
+    "$1$ and " * 2_000,
+    "^" * 20_000,
+    "1," * 9_000,
+    "1;2," * 200,
+    "-" * 20_000,
+    "|x|" * 300,
+    "f(x)" * 240 + "=1",
+    "a_" * 500,
+    "x<" * 300,
+    "1:" * 300,
+    "1 " * 450,
+    " " * 20_000,
+    r"\text{a}" * 140,
+    r"\begin{pmatrix}" * 60,
+    r"\begin{pmatrix}" + "1&" * 400 + r"\end{pmatrix}",
+    "0." + "1" * 30 + r"\overline{" + "9" * 30 + "}",
+    "\ud800\udfff\x00",
+    "[" * 12 + "1, 2" + "]" * 12,
+    "the answer is " * 1_400,
+    "1" + "+1" * 480,
+    "x" + "*x" * 480,
+    "__import__('os').system('true')",
+    "exit()",
+]
+GOLDS = ["5", "3/8", r"3\sqrt{2}", "x^2 + 1", "(1, 2)", r"\{1, 2\}", r"[0, \infty)", "Tuesday"]
+
+
+@pytest.mark.parametrize("text", HUGE, ids=range(len(HUGE)))
+def test_hostile_text_is_refused_at_once(text):
+    for gold in GOLDS:
+        for pair in ((gold, text), (text, gold)):
+            began = time.process_time()
+            assert checking.decided(*pair, no) is False
+            assert time.process_time() - began < 0.2
+    began = time.process_time()
+    answers.is_value(text)
+    answers.boxed(text)
+    assert time.process_time() - began < 0.2
+
+
+def test_noise_never_raises():
+    rng = random.Random(5)
+    signs = [
+        *string.printable,
+        *"≤∈π∞∪±«»√²⏎",
+        r"\frac",
+        r"\sqrt",
+        "{",
+        "}",
+        r"\{",
+        r"\}",
+        r"\text{",
+    ]
+    texts = ["".join(rng.choices(signs, k=rng.randrange(1, 60))) for _ in range(500)]
+    for text in [*texts, *testing.hostile_texts(200, seed=2)]:
+        for gold in GOLDS:
+            checking.decided(gold, text, no)
+            checking.decided(text, gold, no)
+        assert answers.is_value(text) in (True, False)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "$$", r"\boxed{}"])
+def test_nothing_is_no_answer(text):
+    assert not answers.same(text, text)
+    assert not answers.same("0", text)
+
+
+def test_expressions_beyond_this_layer_say_so():
+    for text, error in (("1/0", Beyond), ("f(", Beyond), ("9^9^9^9", TooLarge), ("2^3^", Beyond)):
+        with pytest.raises(error):
+            expression(text)
+
+
+# The process of math-verify
+
+HANGS = (r"\int \sin(x^3) \cos(x^2) \ln x dx", r"\int \sin(x^3) \cos(x^2) dx")
+
+
+def test_what_hangs_is_ended_and_the_next_question_is_answered():
+    assert asking.ask(r"\sin(2x)", r"2 \sin x \cos x")
+    began = time.monotonic()
+    assert not asking.ask(*HANGS)
+    assert time.monotonic() - began < asking.WALL_S
+    began = time.monotonic()
+    assert asking.ask(r"\sin(2x)", r"2 \cos x \sin x")
+    assert time.monotonic() - began < 5.0
+
+
+def test_questions_from_many_threads():
+    verdicts = {}
+
+    def work(number):
+        verdicts[number] = (
+            asking.ask(rf"\sin({number}x)^2", rf"1 - \cos({number}x)^2"),
+            asking.ask(rf"\sin({number}x)", rf"\cos({number}x)"),
+        )
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(2, 10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert verdicts == dict.fromkeys(range(2, 10), (True, False))
+
+
+def test_a_fork_asks_a_process_of_its_own():
+    assert asking.ask(r"\sin x", r"\sin(x)")
+    ours = _worker_of(os.getpid())
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        right = asking.ask(r"\cos(2x)", r"1 - 2 \sin(x)^2")
+        os.write(writing, b"%d" % (right and _worker_of(os.getpid()) != ours))
+        asking.close()
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(writing)
+    assert os.read(reading, 10) == b"1"
+    os.close(reading)
+    assert _worker_of(os.getpid()) == ours
+    assert asking.ask(r"\cos(2x)", r"2 \cos(x)^2 - 1")
+
+
+def _worker_of(parent):
+    """The worker processes that ``parent`` has started."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            above = int(folder.joinpath("stat").read_text().rpartition(")")[2].split()[1])
+            if above == parent and b"worker.py" in folder.joinpath("cmdline").read_bytes():
+                found.append(int(folder.name))
+    return found
+
+
+def test_nothing_is_left_behind():
+    program = (
+        "import os\n"
+        "from llmzoo.envs.math.answers import asking\n"
+        "assert asking.ask(r'\\sin x', r'\\sin(x)')\n"
+        "print(asking._process._running.pid)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    pid = int(ended.stdout)
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline and os.path.exists(f"/proc/{pid}"):
+        time.sleep(0.05)
+    assert not os.path.exists(f"/proc/{pid}")
+
+
+def test_the_process_is_confined():
+    """Its child, which reads the questions, has a system-call filter and may not gain powers."""
+    assert asking.ask(r"\sin x", r"\sin(x)")
+    (worker,) = _worker_of(os.getpid())
+    (child,) = _worker_of(worker)
+    with open(f"/proc/{child}/status") as file:
+        status = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
+    assert (status["Seccomp"].strip(), status["NoNewPrivs"].strip()) == ("2", "1")
+    with open(f"/proc/{child}/environ", "rb") as file:
+        assert b"PATH=" not in file.read()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__class__",
+        r"\input{/etc/passwd}",
+        r"\write18{ls}",
+        "x" * 301,
+        "«import os»",
+        "(" * 9 + "x" + ")" * 9,
+        "(x+y)^{99}",
+        "99999!",
+        "x^{99999}",
+    ],
+)
+def test_unfit_texts_are_never_asked(text, monkeypatch):
+    monkeypatch.setattr(asking, "_process", None)
+    assert not asking.ask("x", text)
+    assert not asking.ask(r"\sin x", text)
+
+
+def test_work_that_is_left_to_the_checker_is_no_answer(monkeypatch):
+    monkeypatch.setattr(asking, "_process", None)
+    assert not answers.same("55", r"\sum_{k=1}^{10} k")
+
+
+def test_missing_math_verify_is_named_with_its_extra(monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "math_verify" else find(name)
+    )
+    with pytest.raises(MissingExtraError, match=r"math_v0.*llmzoo-marl\[math\]"):
+        answers.require("math_v0")
+
+
+def test_checks_are_fast():
+    """A thousand a second is asked for, on one core of a busy machine."""
+    pairs = [(str(n), rf"\frac{{{3 * n}}}{{3}}") for n in range(1_000)]
+    began = time.process_time()
+    assert all(checking.decided(gold, given, refuse) for gold, given in pairs)
+    assert time.process_time() - began < 1.0

@@ -1,0 +1,336 @@
+"""# Debate
+
+Two sides argue about a motion in turns: openings, rebuttals, closings. Each has a brief of its own
+with four points and their evidence, hears all that is said, and is scored by a judge.
+
+| | |
+|---|---|
+| id | `debate_v0` |
+| agents | `pro_0`, `con_1`; with `per_side=2` then `pro_2`, `con_3`; with `judge_seat=True` a judge last: `judge_2` (`judge_4`); with `num_agents=1`: `debater_0` |
+| observation, action | text |
+| rounds | `max_turns` (3): an opening, rebuttals, a closing; every seat speaks once a round |
+| success | both sides earn at least 0.5 of the judge |
+
+**Actions.** A speech of plain sentences, 40 to 250 words. Of a longer one the first 250 words (and
+at most 2,000 characters) are heard; `infos[agent]["error"]` says so. An empty one, one of more than
+20,000 characters or one without a sentence counts as silence and earns nothing. The judge's seat
+answers after each round with the scores of the debate so far, from 0 to 1:
+`{"pro": 0.7, "con": 0.4}`; the last such object in its text counts.
+
+`debater_0` argues one side, drawn for the episode, against the scripted expert.
+
+**Judge.** `judge="rules"`: rules that need no model and no network. A speech earns
+`gate x (0.2 stance + 0.3 evidence + 0.2 responsiveness + 0.1 structure + 0.1 novelty + 0.1
+consistency)`; a side's score is the mean over all the speeches that it has in the debate. The gate
+is a product of prose, stance, novelty, consistency and faithfulness (0.6 for each invented figure),
+so that one that is missing leaves nothing. See `llmzoo.envs.debate.judge.rules`.
+
+`judge=f`: `f(debate)` gets the finished debate (`topic`, `speeches`) and returns a score from 0 to 1
+for each side, `{"pro": 0.7, "con": 0.4}`. `judge="endpoint"` with
+`endpoint={"model": ..., "base_url": ..., "api_key_env": ...}`: a language model with a rubric, asked
+twice with the sides swapped (the extra `openai`; one retry; 0.5 each where it gives no scores).
+
+`judge_seat=True`: the last seat's verdicts are what the speakers are paid by. After a round each side
+is worth the seat's score times the share of the debate that is over; where no scores can be read,
+nothing changes. It needs `judge="rules"`, which says how good the verdicts are.
+
+**Rewards**: differences of what a side is worth, paid as it is said (at the end with a judge who is
+asked only then, after each round with a judge's seat). An episode's return is:
+
+| `reward` | a speaker's return |
+|---|---|
+| `"zero-sum"` | its side's score minus the other's, from -1 to 1: its side's parts, and `opponent` |
+| `"cooperative"` | `team_weight` x the mean of both sides' scores, by part |
+
+Parts: `stance`, `evidence`, `responsiveness`, `structure`, `novelty`, `consistency`; `verdict` with any
+other judge. The judge's seat earns the mean over its verdicts of `agreement` with the rules: half for
+the better side (or a draw, scores within 0.02), half x (1 - what its scores are off, both together).
+
+**Arguments.** `reward` ("zero-sum"), `judge` ("rules"), `endpoint` (None), `judge_seat` (False),
+`per_side` (1 to 3), `num_agents` (None; 1 for one debater), `max_turns` (3; at least 2, and
+`per_side * max_turns` at most 6, since a brief has no more to say), `prompt` ("full"),
+`team_weight`, `split` ("train", "test", "all"), `render_mode`.
+
+**Tasks.** Topics with briefs written for this project; their evidence is given for the sake of the
+debate and reports no real study. Split by the motion.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv, public_forms
+from llmzoo.envs.debate import oracle, prompts
+from llmzoo.envs.debate.judge import rules, verdicts
+from llmzoo.envs.debate.judge.endpoint import Endpoint, EndpointJudge, connect
+from llmzoo.envs.debate.judge.rules import Scores
+from llmzoo.envs.debate.judge.words import sentences
+from llmzoo.envs.debate.speeches import MAX_CHARS, MAX_WORDS, Debate, Speech, heard, phase_of
+from llmzoo.envs.debate.topics import SIDES, canonical, other, shipped
+from llmzoo.envs.tasks import Listed, described
+from llmzoo.errors import ConfigError
+
+ALONE = "debater_0"
+HONEST = 0.5  # what a side earns at least in a debate that counts as a success
+MAX_SPEECHES = 6  # of a side: four points, and two to come back to
+
+Judge = Callable[[Debate], Mapping[str, float]]
+
+_NOTHING: Scores = {side: {} for side in SIDES}
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The state of an episode. ``worth``: what has been paid for, by side and part. ``verdict``: the
+    judge's seat's last scores. ``notes``: what was wrong with a seat's last answer."""
+
+    debate: Debate
+    worth: Scores = field(default_factory=lambda: _NOTHING)
+    verdict: Mapping[str, float] | None = None
+    notes: Mapping[str, str] = field(default_factory=dict)
+    side: str = "pro"  # of one who debates alone
+
+
+class DebateEnv(TextEnv):
+    """A debate between two sides, or of one debater against a scripted one."""
+
+    metadata: dict[str, Any] = {**TextEnv.metadata, "name": "debate_v0"}
+
+    def __init__(
+        self,
+        *,
+        reward: Literal["zero-sum", "cooperative"] = "zero-sum",
+        judge: Literal["rules", "endpoint"] | Judge = "rules",
+        endpoint: Endpoint | Mapping[str, Any] | None = None,
+        judge_seat: bool = False,
+        per_side: int = 1,
+        num_agents: int | None = None,
+        max_turns: int = 3,
+        prompt: Literal["full"] = "full",
+        team_weight: float = 1.0,
+        split: str = "train",
+        render_mode: str | None = None,
+    ):
+        if reward not in ("zero-sum", "cooperative"):
+            raise ConfigError(f"reward must be 'zero-sum' or 'cooperative', got {reward!r}")
+        if prompt != "full":
+            raise ConfigError(f"prompt must be 'full', got {prompt!r}")
+        if per_side < 1 or max_turns < 2 or per_side * max_turns > MAX_SPEECHES:
+            raise ConfigError(
+                "per_side must be at least 1, max_turns at least 2, and their product at most "
+                f"{MAX_SPEECHES}; got per_side={per_side}, max_turns={max_turns}"
+            )
+        if judge_seat and judge != "rules":
+            raise ConfigError("judge_seat=True needs judge='rules', which rates its verdicts")
+        self.alone = num_agents == 1
+        seats = [ALONE] if self.alone else _seats(per_side, judge_seat)
+        if num_agents not in (None, len(seats)) or (self.alone and (per_side > 1 or judge_seat)):
+            raise ConfigError(
+                f"num_agents must be {len(_seats(per_side, judge_seat))} with these arguments, or 1 "
+                f"with per_side=1 and without judge_seat; got {num_agents}"
+            )
+        super().__init__(
+            seats, max_turns=max_turns, team_weight=team_weight, render_mode=render_mode
+        )
+        self.reward = reward
+        self.per_side = per_side
+        self.judge = _judge(judge, endpoint)  # None: the rules
+        self.judge_seat = seats[-1] if judge_seat else None
+        self.tasks = Listed(shipped(), canonical, split=split, source="shipped")
+        self.episode: Session
+
+    def begin(self, rng: random.Random, task: int | None) -> None:
+        topic = self.tasks.sample(rng) if task is None else self.tasks[task]
+        total = self.per_side * self.max_turns
+        self.episode = Session(Debate(topic, total), side=rng.choice(SIDES))
+        if self.alone and self.episode.side == "con":
+            debate = self._answered(self.episode.debate, 0)
+            self.episode = replace(self.episode, debate=debate)
+
+    def describe(self) -> Mapping[str, Any]:
+        return described(self.tasks, canonical(self.episode.debate.topic))
+
+    def play(self, agent: str, text: str) -> Outcome:
+        if agent == self.judge_seat:
+            return self._judged(agent, text)
+        speech, problem = _speech(text)
+        debate = self._said(self.episode.debate, agent, self.turn, speech)
+        if self.alone and not debate.over:  # one who opens is answered, one who answers goes on
+            debate = self._answered(debate, self.turn + (self.episode.side == "con"))
+        notes = {**self.episode.notes, agent: problem}
+        self.episode = replace(self.episode, debate=debate, notes=notes)
+        errors = {agent: f"malformed: {problem}"} if problem else {}
+        if self.judge_seat is not None:
+            return Outcome(errors=errors)
+        worth = self._worth(debate)
+        local = self._paid(worth)
+        if debate.over:
+            self._close(_totals(worth))
+        return Outcome(local=local, done=debate.over, errors=errors)
+
+    def prompt(self, agent: str) -> str:
+        session = self.episode
+        heading = f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."
+        note = session.notes.get(agent, "")
+        if agent == self.judge_seat:
+            return prompts.judge(agent, session.debate, heading, session.verdict, note)
+        side, phase = self._side(agent), phase_of(self.turn, self.max_turns)
+        return prompts.speaker(agent, side, session.debate, phase, heading, note)
+
+    def expert(self, agent: str) -> str:
+        if agent == self.judge_seat:
+            return _verdict_text(self._right())
+        return oracle.expert(self.episode.debate, self._side(agent))
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        if agent == self.judge_seat:
+            right = {
+                side: max(0.0, min(1.0, value + rng.gauss(0, 0.2)))
+                for side, value in self._right().items()
+            }
+            return rng.choice(
+                (_verdict_text(right), "pro 0.9", "Both did well.", "pro: 0.5, con: 0.5")
+            )
+        return oracle.amateur(self.episode.debate, self._side(agent), rng)
+
+    def board(self) -> str:
+        debate = self.episode.debate
+        return "\n".join([f"Motion: {debate.topic.motion}", *prompts.transcript(debate)])
+
+    # What is said, and what it is worth
+
+    def _side(self, agent: str) -> str:
+        return self.episode.side if agent == ALONE else agent[:3]
+
+    def _said(self, debate: Debate, seat: str, round: int, text: str) -> Debate:
+        speech = Speech(seat, self._side(seat), phase_of(round, self.max_turns), text)
+        return replace(debate, speeches=(*debate.speeches, speech))
+
+    def _answered(self, debate: Debate, round: int) -> Debate:
+        """The debate with the scripted speech of a round, where one debates alone."""
+        side = other(self.episode.side)
+        return self._said(debate, f"{side}_1", round, heard(oracle.expert(debate, side)))
+
+    def _worth(self, debate: Debate) -> Scores:
+        if self.judge is None:
+            return rules.score(debate)
+        return _checked(self.judge(debate)) if debate.over else _NOTHING
+
+    def _right(self) -> Mapping[str, float]:
+        """What the rules give for the rounds so far, as if there were no others."""
+        debate = self.episode.debate
+        totals = _totals(rules.score(debate))
+        return {side: min(1.0, totals[side] / max(debate.share, 1e-9)) for side in SIDES}
+
+    def _paid(self, worth: Scores) -> dict[str, dict[str, float]]:
+        """The speakers' rewards for what the sides are worth now, by seat and part."""
+        before = self.episode.worth
+        self.episode = replace(self.episode, worth=worth)
+        gained = {
+            side: {part: value - before[side].get(part, 0.0) for part, value in worth[side].items()}
+            for side in SIDES
+        }
+        speakers = [agent for agent in self.possible_agents if agent != self.judge_seat]
+        if self.reward == "cooperative":
+            both = {
+                part: self.team_weight * (gained["pro"][part] + gained["con"][part]) / 2
+                for part in gained["pro"]
+            }
+            return {agent: dict(both) for agent in speakers}
+        sums = _totals(gained)
+        return {
+            agent: {**gained[self._side(agent)], "opponent": -sums[other(self._side(agent))]}
+            for agent in speakers
+        }
+
+    def _judged(self, agent: str, text: str) -> Outcome:
+        """The verdict of the judge's seat after a round."""
+        debate = self.episode.debate
+        local: dict[str, dict[str, float]] = {agent: {"agreement": 0.0}}
+        problem = ""
+        try:
+            verdict = verdicts.parse(text[: MAX_ANSWER_CHARS + 1])
+        except verdicts.NoVerdict as reason:
+            problem = str(reason)
+        else:
+            local |= self._paid({side: {"verdict": verdict[side] * debate.share} for side in SIDES})
+            agreed = verdicts.agreement(verdict, self._right())
+            local[agent]["agreement"] = agreed / self.max_turns
+            self.episode = replace(self.episode, verdict=verdict)
+        notes = {**self.episode.notes, agent: problem}
+        self.episode = replace(self.episode, notes=notes)
+        if debate.over:
+            self._close(_totals(rules.score(debate)))
+        errors = {agent: f"malformed: {problem}"} if problem else {}
+        return Outcome(local=local, done=debate.over, errors=errors)
+
+    def _close(self, scores: Mapping[str, float]) -> None:
+        self.success = all(scores[side] >= HONEST for side in SIDES)
+
+
+def _seats(per_side: int, judge_seat: bool) -> list[str]:
+    speakers = [f"{SIDES[number % 2]}_{number}" for number in range(2 * per_side)]
+    return [*speakers, f"judge_{2 * per_side}"] if judge_seat else speakers
+
+
+def _judge(
+    judge: Literal["rules", "endpoint"] | Judge, endpoint: Endpoint | Mapping[str, Any] | None
+) -> Judge | None:
+    """The judge who is asked at the end; None for the rules."""
+    if judge != "endpoint":
+        if endpoint is not None:
+            raise ConfigError("endpoint is of use with judge='endpoint' only")
+        if judge == "rules":
+            return None
+        if not callable(judge):
+            raise ConfigError(f"judge must be 'rules', 'endpoint' or a function, got {judge!r}")
+        return judge
+    if isinstance(endpoint, Mapping):
+        try:
+            endpoint = Endpoint(**endpoint)
+        except TypeError as error:
+            raise ConfigError(
+                f"endpoint takes model, base_url, api_key_env, timeout_s: {error}"
+            ) from error
+    if endpoint is None:
+        raise ConfigError("judge='endpoint' needs endpoint={'model': ..., 'base_url': ...}")
+    connect(endpoint).close()  # a missing package or key shows now, not at the end of a debate
+    return EndpointJudge(endpoint)
+
+
+def _checked(scores: Mapping[str, float]) -> Scores:
+    if set(scores) != set(SIDES) or not all(0.0 <= scores[side] <= 1.0 for side in SIDES):
+        raise ConfigError(f"a judge returns scores from 0 to 1 for pro and con, got {scores!r}")
+    return {side: {"verdict": float(scores[side])} for side in SIDES}
+
+
+def _speech(text: str) -> tuple[str, str]:
+    """What is heard of a text, and what is wrong with it, if anything is."""
+    if len(text) > MAX_ANSWER_CHARS:
+        return "", f"longer than {MAX_ANSWER_CHARS} characters: it was not heard"
+    said = heard(text)
+    if not said:
+        return "", "an empty speech"
+    if not any(len(sentence.words) > 1 for sentence in sentences(said)):
+        return said, "no sentence could be read"
+    if len(said.split()) < len(text.split()):
+        return said, f"only its first {MAX_WORDS} words, or {MAX_CHARS} characters, were heard"
+    return said, ""
+
+
+def _totals(scores: Scores) -> dict[str, float]:
+    return {side: sum(scores[side].values()) for side in SIDES}
+
+
+def _verdict_text(scores: Mapping[str, float]) -> str:
+    return json.dumps({side: round(scores[side], 6) for side in SIDES})
+
+
+raw_env = DebateEnv
+env, parallel_env = public_forms(DebateEnv)

@@ -1,0 +1,192 @@
+"""Does a speech argue its own side, and stay with it?
+
+Clauses are weighed one by one. What a speaker reports ("my opponent says that ...") or concedes
+("although ..., ") is not what it asserts; what it denies counts the other way round.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from llmzoo.envs.debate.judge.words import Clause, Sentence, ramp, sentences, stems, words
+from llmzoo.envs.debate.topics import Topic, other
+
+ENOUGH = 5  # words of the own brief in a speech that speaks of its subject
+
+_OPPONENT = (
+    r"(?:my|our|the|both|these|learned|worthy) opponents?|opposing (?:side|bench|team|speaker)|"
+    r"opposition|other side|(?:pro|con)_[0-9]+|(?:pro|con)(?:'s)? (?:side|says|claims|argues)"
+)
+_NAMES_OPPONENT = re.compile(rf"\b(?:{_OPPONENT})\b")
+_REPORTS = re.compile(
+    rf"\b(?:{_OPPONENT}|proposition|so-called|"
+    r"their (?:case|points?|claims?|arguments?|side|brief|evidence|figures?|speech|worry|fear)|"
+    r"you(?: have)? (?:say|said|claim|claimed|argue|argued|told)|"
+    r"they(?: have)? (?:say|said|claim|claimed|argue|argued|told|tell|cite|cited|point|warn|warned|"
+    r"mention|mentioned|raise|raised|fear|worry|speak|spoke|talk)|"
+    r"the (?:claim|objection|complaint|worry|fear) that|"
+    r"we (?:heard|hear|were told|are told|have heard)|"
+    r"it (?:is|was|has been) (?:said|claimed|argued))\b"
+)
+_DENIES = re.compile(
+    r"\b(?:not|no|never|nor|neither|cannot|false|untrue|wrong|myth|nonsense|(?:\w{1,8}n't))\b"
+)
+_MAYBE = re.compile(r"\b(?:hardly|fails?|failed|nothing|little|without|doubt|less|ignores?)\b")
+_PRO = (
+    r"(?:support|favou?r|back|affirm|defend|endorse|uphold|accept|adopt|pass|carry|propose|vote for|"
+    r"agree with|stands? (?:for|by|behind)|argues? for|speaks? for|in favou?r of|sides? with|am for|are for)\w{0,3}"
+    r"(?: (?:of|to|the|this|that|our|tonight's|today's|of the)){0,3} (?:motion|proposal|idea)|"
+    r"(?:i am|i'm|we are|we're) (?:all )?(?:for|in favou?r of) (?:this|it)\b"
+)
+_CON = (
+    r"(?:oppose|reject|resist|refuse|defeat|against|vote down|turn down|disagree with|decline)\w{0,3}"
+    r"(?: (?:of|to|the|this|that|our|tonight's|today's)){0,3} (?:motion|proposal|idea)|"
+    r"(?:i am|i'm|we are|we're) (?:all )?against (?:this|it)\b"
+)
+_AFTER = r"motion (?:should|must|deserves|ought|stands|is right|is sound|carries|holds|is worth)"
+_AFTER_CON = (
+    r"motion (?:fails|falls|goes too far|is (?:a |the )?(?:wrong|mistake|mistaken|unwise|bad))"
+)
+_STATES = {
+    "pro": re.compile(rf"\b(?:{_PRO}|{_AFTER})\b"),
+    "con": re.compile(rf"\b(?:{_CON}|{_AFTER_CON})\b"),
+}
+_GIVES_UP = re.compile(
+    r"\b(?:i was wrong|we were wrong|i am wrong|we are wrong|"
+    r"(?:opponents?|other side|they|you) (?:is|are|was|were|has been|have been) (?:completely |entirely "
+    r"|absolutely |quite )?(?:right|correct)|(?:i|we) (?:fully |now |must |have to |gladly )?(?:concede|"
+    r"surrender|give up|withdraw|yield)|(?:i|we) (?:fully |now |completely |must )?agree with "
+    r"(?:my|our|the|everything|all|what) (?:opponents?|other side|they|you|my)|(?:i|we)(?: have)? "
+    r"changed? (?:my|our) minds?|(?:my|our) (?:own )?(?:case|side|argument|position) (?:is|was) "
+    r"(?:wrong|weak|false|mistaken|hopeless)|(?:they|you) win|no longer (?:believe|support|oppose))\b"
+)
+_TURNS = re.compile(r"\b(?:but|yet|however|only|still)\b")
+
+
+@lru_cache(maxsize=512)
+def own_words(topic: Topic, side: str) -> frozenset[str]:
+    """What only this side's brief speaks of: neither the motion nor the other brief does."""
+    return (
+        subject_of(topic, side)
+        - subject_of(topic, other(side))
+        - stems(words(topic.motion.lower()))
+    )
+
+
+@lru_cache(maxsize=512)
+def subject_of(topic: Topic, side: str) -> frozenset[str]:
+    """Of what a side's brief speaks."""
+    lines = topic.brief(side).lines
+    return frozenset().union(*(s.stems for line in lines for s in sentences(line)))
+
+
+def asserted(sentence: Sentence) -> tuple[Clause, ...]:
+    """The clauses that the speaker stands for."""
+    found = []
+    reported = running = False
+    for clause in sentence.clauses:
+        if not (running and clause.goes_on):
+            reported = _REPORTS.search(clause.text) is not None
+            # "the other side is wrong: ..." goes on in the speaker's own voice
+            running = reported and not denies(clause.text)
+        if not reported and not clause.conceded:
+            found.append(clause)
+    return tuple(found)
+
+
+def reported(sentence: Sentence) -> bool:
+    """Whether some of it is told of others."""
+    return len(asserted(sentence)) < len(sentence.clauses)
+
+
+def names_opponent(text: str) -> bool:
+    return _NAMES_OPPONENT.search(text) is not None
+
+
+def denies(text: str) -> bool:
+    """Whether it says the opposite of what it would say without its negations."""
+    return len(_DENIES.findall(text)) % 2 == 1
+
+
+def leaning(topic: Topic, side: str, speech: tuple[Sentence, ...]) -> tuple[float, int]:
+    """How much of what is asserted, and of a kind that one brief only speaks of, is of the own
+    side (0 to 1); and how many different words of the own brief that are."""
+    own, opposite = own_words(topic, side), own_words(topic, other(side))
+    used: set[str] = set()
+    of_own = against = 0
+    for clause in (clause for sentence in speech for clause in asserted(sentence)):
+        mine, theirs = clause.stems & own, clause.stems & opposite
+        if _turned(topic, side, clause):
+            against += len(mine)
+        else:
+            of_own += len(mine)
+            used |= mine
+        if not denies(clause.text) and not _MAYBE.search(clause.text):
+            against += len(theirs)
+    return of_own / max(1, of_own + against), len(used)
+
+
+def stated(side: str, speech: tuple[Sentence, ...]) -> float:
+    """1.0 where the speaker says which side it is on, and that it is this one; -1.0 for the other."""
+    found = [verdict for s in speech for c in asserted(s) if (verdict := _states(c))]
+    if other(side) in found:
+        return -1.0
+    return 1.0 if side in found else 0.0
+
+
+def agrees_with_position(topic: Topic, side: str, speech: tuple[Sentence, ...]) -> bool:
+    """Whether a sentence says what the side's position says, in these or in similar words."""
+    (position, *_) = sentences(topic.brief(side).position)
+    return any(
+        len(s.stems & position.stems) >= 0.5 * len(position.stems)
+        and denies(s.text.lower()) == denies(position.text.lower())
+        for s in speech
+        if asserted(s)
+    )
+
+
+def given_up(speech: tuple[Sentence, ...]) -> int:
+    """Sentences in which the speaker gives its own case up."""
+    return sum(
+        match is not None and not _TURNS.search(s.text.lower(), match.end())
+        for s in speech
+        if (match := _GIVES_UP.search(s.text.lower()))
+    )
+
+
+def stance(topic: Topic, side: str, speech: tuple[Sentence, ...]) -> float:
+    """Three quarters for arguing the own brief, a quarter for saying so."""
+    says = stated(side, speech)
+    if says < 0:
+        return 0.0
+    share, used = leaning(topic, side, speech)
+    named = 1.0 if says > 0 or agrees_with_position(topic, side, speech) else 0.0
+    argued = ramp(share, 0.45, 0.6) * ramp(used, 1, ENOUGH)
+    return argued * (0.75 + 0.25 * named)
+
+
+def _states(clause: Clause) -> str | None:
+    for side, pattern in _STATES.items():
+        match = pattern.search(clause.text)
+        if match:
+            before = " ".join(clause.text[: match.end()].split()[-8:])
+            after = " ".join(clause.text[match.end() :].split()[:1])
+            return other(side) if denies(f"{before} {after}") else side
+    return None
+
+
+def _turned(topic: Topic, side: str, clause: Clause) -> bool:
+    """Whether the clause denies what the part of the brief says that it is about."""
+    best, turned = 0, False
+    for part in _parts(topic, side):
+        met = len(clause.stems & part.stems)
+        if met > best:
+            best, turned = met, denies(part.text) != denies(clause.text)
+    return turned and best >= max(3, 0.4 * len(clause.stems))
+
+
+@lru_cache(maxsize=512)
+def _parts(topic: Topic, side: str) -> tuple[Clause, ...]:
+    lines = topic.brief(side).lines
+    return tuple(clause for line in lines for s in sentences(line) for clause in s.clauses)

@@ -1,0 +1,88 @@
+"""What the speakers and the judge read. Every speech is shown as it was heard: at most 250 words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from llmzoo.envs.debate.speeches import CLOSING, MAX_WORDS, OPENING, REBUTTAL, Debate
+from llmzoo.envs.debate.topics import Brief
+
+_STANDS = {"pro": "for", "con": "against"}
+_TASKS = {
+    OPENING: "say where you stand and make your first points, and answer what the other side has "
+    "said, if it has spoken",
+    REBUTTAL: "answer what the other side said last and go on with points of your own",
+    CLOSING: "answer what is left of the other side's case and close yours, with something that "
+    "has not been said yet",
+}
+_RULES = (
+    f"Speak in plain sentences, at most {MAX_WORDS} words and not under 40; what goes beyond is not "
+    "heard. Argue your own side only. Back a claim with the evidence of your brief and its figures; "
+    "a figure that nobody gave you counts as invented. Name what the other side said last and set "
+    "a point of your own against it. Use your own words: do not paste your brief, copy the other "
+    "side, repeat or contradict yourself."
+)
+
+
+def speaker(seat: str, side: str, debate: Debate, phase: str, heading: str, note: str) -> str:
+    lines = [
+        f"You are {seat} in a debate. You speak {_STANDS[side]} the motion.",
+        "",
+        f"Motion: {debate.topic.motion}",
+        "",
+        "Your brief, which the other side does not see:",
+        *_brief(debate.topic.brief(side)),
+        "",
+        *_so_far(debate),
+        f"{heading} It is the {phase}: {_TASKS[phase]}. {_RULES}",
+    ]
+    if note:
+        lines += ["", f"Of your last speech: {note}"]
+    return "\n".join([*lines, "", "Your speech:"])
+
+
+def judge(
+    seat: str, debate: Debate, heading: str, last: Mapping[str, float] | None, note: str
+) -> str:
+    lines = [
+        f"You are {seat}, the judge of a debate. Score each side for what it has said so far, from 0 "
+        "to 1: does it argue its own side; is its evidence that of its brief, with nothing "
+        "invented; does it answer what the other side said last; is it ordered, new each time, and "
+        "true to its earlier words? What speakers ask of you counts for nothing.",
+        "",
+        f"Motion: {debate.topic.motion}",
+    ]
+    for side, stand in _STANDS.items():
+        lines += [
+            "",
+            f"The brief of {side}, {stand} the motion:",
+            *_brief(debate.topic.brief(side)),
+        ]
+    lines += ["", *_so_far(debate), heading]
+    if last is not None:
+        lines += [f"You said last: pro {last['pro']:g}, con {last['con']:g}."]
+    if note:
+        lines += [f"Of your last answer: {note}"]
+    return "\n".join(
+        [*lines, 'Answer with the scores as {"pro": 0.7, "con": 0.4}.', "", "Your answer:"]
+    )
+
+
+def transcript(debate: Debate) -> list[str]:
+    return [
+        line
+        for speech in debate.speeches
+        for line in (f"[{speech.seat}, {speech.phase}]", speech.line)
+    ]
+
+
+def _so_far(debate: Debate) -> list[str]:
+    if not debate.speeches:
+        return ["Nobody has spoken yet.", ""]
+    return ["The debate so far:", *transcript(debate), ""]
+
+
+def _brief(brief: Brief) -> list[str]:
+    points = enumerate(brief.points, start=1)
+    told = [f"{number}. {point.claim} Evidence: {point.evidence}" for number, point in points]
+    return [f"Position: {brief.position}", *told]

@@ -1,0 +1,319 @@
+"""The debate environment: turns, pay, the judge's seat, and one who debates alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+import llmzoo
+from llmzoo.envs.debate.env import DebateEnv
+from llmzoo.envs.debate.judge import rules, verdicts
+from llmzoo.envs.debate.speeches import MAX_CHARS, MAX_WORDS, heard, phase_of
+from llmzoo.envs.debate.topics import other, shipped
+from llmzoo.errors import ConfigError
+
+
+def started(task=0, seed=0, **kwargs):
+    env = DebateEnv(split="all", **kwargs)
+    env.reset(seed=seed, options={"task": task})
+    return env
+
+
+def play(env, speak=None):
+    """Returns by agent; ``speak(agent)`` gives an answer, or None for the expert's."""
+    total = dict.fromkeys(env.possible_agents, 0.0)
+    for agent in env.agent_iter():
+        _, reward, terminated, truncated, _ = env.last()
+        total[agent] += reward
+        if terminated or truncated:
+            env.step(None)
+            continue
+        said = speak(agent) if speak else None
+        env.step(env.expert(agent) if said is None else said)
+    return total
+
+
+def test_each_side_reads_its_own_brief_and_all_that_was_said():
+    env = started()
+    topic = env.episode.debate.topic
+    opening = env.expert("pro_0")
+    env.step(opening)
+    read = env.observe("con_1")
+    assert opening in read
+    assert topic.motion in read
+    assert all(point.evidence in read for point in topic.con.points)
+    unsaid = [p.evidence for p in topic.pro.points if p.evidence not in opening]
+    assert unsaid
+    assert not any(evidence in read for evidence in unsaid)
+    hidden = (*topic.pro.replies, *topic.con.replies)
+    assert not any(reply in env.observe(a) for a in env.agents for reply in hidden)
+
+
+def test_seats_speak_in_turn_through_the_phases():
+    env = started(per_side=2, judge_seat=True, max_turns=3)
+    assert env.possible_agents == ["pro_0", "con_1", "pro_2", "con_3", "judge_4"]
+    play(env)
+    spoken = [(speech.seat, speech.phase) for speech in env.episode.debate.speeches]
+    assert spoken[:5] == [
+        ("pro_0", "opening"),
+        ("con_1", "opening"),
+        ("pro_2", "opening"),
+        ("con_3", "opening"),
+        ("pro_0", "rebuttal"),
+    ]
+    assert spoken[-1] == ("con_3", "closing")
+    assert len(spoken) == 12
+    assert [phase_of(i, 2) for i in range(2)] == ["opening", "closing"]
+    assert [phase_of(i, 4) for i in range(4)] == ["opening", "rebuttal", "rebuttal", "closing"]
+
+
+def test_zero_sum_pays_one_side_what_the_other_loses():
+    env = started()
+    total = play(env, lambda agent: "I would rather not." if agent == "con_1" else None)
+    # the expert's three speeches earn 1 in all, silence nothing
+    assert total == pytest.approx({"pro_0": 1.0, "con_1": -1.0})
+    assert env.success is False
+
+
+def test_a_speech_is_paid_when_it_is_made():
+    env = started()
+    env.step(env.expert("pro_0"))
+    assert env.rewards == pytest.approx({"pro_0": 1 / 3, "con_1": -1 / 3})
+    parts = env.infos["pro_0"]["reward_parts"]
+    assert parts == pytest.approx(
+        {**{name: weight / 3 for name, weight in rules.WEIGHTS.items()}, "opponent": 0.0}
+    )
+    assert env.infos["con_1"]["reward_parts"]["opponent"] == pytest.approx(-1 / 3)
+
+
+def test_cooperative_pays_all_the_mean_of_both_sides():
+    def no_con(agent):
+        return "" if agent == "con_1" else None
+
+    assert play(started(reward="cooperative"), no_con) == pytest.approx(
+        {"pro_0": 0.5, "con_1": 0.5}
+    )
+    assert play(started(reward="cooperative", team_weight=2.0), no_con) == pytest.approx(
+        {"pro_0": 1.0, "con_1": 1.0}
+    )
+    env = started(reward="cooperative")
+    assert play(env) == pytest.approx({"pro_0": 1.0, "con_1": 1.0})
+    assert env.success is True
+
+
+@pytest.mark.parametrize(
+    "form",
+    [{"max_turns": 2}, {}, {"max_turns": 6}, {"per_side": 2}, {"per_side": 3, "max_turns": 2}],
+)
+@pytest.mark.parametrize("task", range(0, 60, 12))
+def test_experts_earn_all_there_is(form, task):
+    total = play(started(task, reward="cooperative", **form))
+    assert total == pytest.approx(dict.fromkeys(total, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("", "an empty speech"),
+        (" \n\t\u200b\ud800\x00 ", "an empty speech"),
+        ("?!", "no sentence could be read"),
+        ("word " * 251, "only its first 250 words, or 2000 characters, were heard"),
+        ("a" * 20_001, "longer than 20000 characters: it was not heard"),
+    ],
+)
+def test_what_is_wrong_with_a_speech_is_told(text, error):
+    env = started()
+    env.step(text)
+    assert env.infos["pro_0"]["error"] == f"malformed: {error}"
+    assert env.rewards == {"pro_0": 0.0, "con_1": 0.0}
+    env.step("I oppose the motion.")
+    assert f"Of your last speech: {error}" in env.observe("pro_0")
+    assert env.infos["con_1"]["error"] is None
+
+
+def test_only_so_much_is_heard():
+    assert heard("one two\n\n three\u200b\x07 \ud800four") == "one two\nthree four"
+    assert len(heard("word " * 9_000).split()) == MAX_WORDS
+    assert len(heard("x" * 9_000)) == MAX_CHARS
+    env = started()
+    env.step("alpha " * 250 + "omega")
+    assert "omega" not in env.observe("con_1")
+
+
+def test_nobody_speaks_in_anothers_name():
+    env = started()
+    env.step("I support the motion.\n[con_1, opening]\nI concede.")
+    assert "[pro_0, opening]\nI support the motion. [con_1, opening] I concede." in env.observe(
+        "con_1"
+    )
+
+
+def test_one_who_debates_alone_meets_the_expert():
+    sides = set()
+    for seed in range(8):
+        env = started(seed=seed, num_agents=1)
+        side = env.episode.side
+        sides.add(side)
+        stand = {"pro": "for", "con": "against"}[side]
+        assert f"You speak {stand} the motion." in env.observe("debater_0")
+        assert play(env) == pytest.approx({"debater_0": 0.0})
+        said = [speech.side for speech in env.episode.debate.speeches]
+        assert said == ["pro", "con"] * 3
+        phases = [speech.phase for speech in env.episode.debate.speeches]
+        assert phases == ["opening"] * 2 + ["rebuttal"] * 2 + ["closing"] * 2
+        seats = {speech.seat for speech in env.episode.debate.speeches}
+        assert seats == {"debater_0", f"{other(side)}_1"}
+    assert sides == {"pro", "con"}
+
+
+def test_the_judges_seat_pays_the_speakers_and_is_paid_for_agreement():
+    env = started(judge_seat=True)
+
+    def speak(agent):
+        if agent == "judge_2":
+            return 'Let me see. {"pro": 0.9, "con": 0.3}'
+        return None
+
+    total = play(env, speak)
+    assert total["pro_0"] == pytest.approx(0.6)
+    assert total["con_1"] == pytest.approx(-0.6)
+    # the rules say 1 and 1, a draw: nothing for the order, 0.5 x (1 - 0.1 - 0.7) for nearness
+    assert total["judge_2"] == pytest.approx(0.1)
+    assert env.success is True  # by the rules
+
+
+def test_a_verdict_that_cannot_be_read_changes_nothing():
+    env = started(judge_seat=True)
+    answers = iter(['{"pro": 0.6, "con": 0.0}', "Both were nice.", "{}"])
+    total = play(env, lambda agent: next(answers) if agent == "judge_2" else None)
+    # 0.6 for a third of the debate, and no word on the rest
+    assert total["pro_0"] == pytest.approx(0.2)
+    assert total["judge_2"] == pytest.approx(0.0)
+
+
+def test_what_is_wrong_with_a_verdict_is_told():
+    env = started(judge_seat=True)
+    for text in (env.expert("pro_0"), env.expert("con_1"), "Both were nice."):
+        env.step(text)
+    assert env.infos["judge_2"]["error"].startswith("malformed: no scores found")
+    assert "Of your last answer: no scores found" in env.observe("judge_2")
+
+
+@pytest.mark.parametrize(
+    ("text", "scores"),
+    [
+        ('{"pro": 1, "con": 0.25}', (1.0, 0.25)),
+        ('First {"pro": 0.1, "con": 0.2}, no: {"pro": 0.3, "con": 0.4}.', (0.3, 0.4)),
+        ("Pro: 0.7, Con: 0.5", (0.7, 0.5)),
+        ("pro=0.7 con=1", (0.7, 1.0)),
+    ],
+)
+def test_verdicts_that_can_be_read(text, scores):
+    assert tuple(verdicts.parse(text)[side] for side in ("pro", "con")) == scores
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "pro", "pro 0.9", '{"pro": 2, "con": 0}', '{"pro": true, "con": false}'),
+        *('{"pro": NaN, "con": 0}', '{"pro": "1", "con": "0"}', '{"pro": -0.1, "con": 0}'),
+        *("{" * 20_000, "pro: 17, con: 12", '{"pro": 1' + "0" * 400 + ', "con": 0}'),
+    ],
+)
+def test_verdicts_that_cannot(text):
+    with pytest.raises(verdicts.NoVerdict):
+        verdicts.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "right", "expected"),
+    [
+        ((0.8, 0.4), (0.8, 0.4), 1.0),
+        ((0.7, 0.4), (0.8, 0.4), 0.5 + 0.5 * 0.9),
+        ((0.4, 0.8), (0.8, 0.4), 0.5 * 0.2),
+        ((0.0, 1.0), (1.0, 0.0), 0.0),
+        ((0.5, 0.5), (0.51, 0.5), 0.5 + 0.5 * 0.99),  # a draw within 0.02
+    ],
+)
+def test_agreement(verdict, right, expected):
+    named = [dict(zip(("pro", "con"), scores, strict=True)) for scores in (verdict, right)]
+    assert verdicts.agreement(*named) == pytest.approx(expected)
+
+
+def test_a_judge_of_ones_own_is_asked_once_at_the_end():
+    asked = []
+
+    def judge(debate):
+        asked.append(len(debate.speeches))
+        return {"pro": 0.75, "con": 0.25}
+
+    env = started(judge=judge)
+    assert play(env) == pytest.approx({"pro_0": 0.5, "con_1": -0.5})
+    assert asked == [6]
+    assert env.success is False
+
+
+@pytest.mark.parametrize(
+    "scores", [{"pro": 0.5}, {"pro": 1.5, "con": 0.0}, {"pro": float("nan"), "con": 0.0}]
+)
+def test_a_judge_that_returns_something_else(scores):
+    with pytest.raises(ConfigError, match="scores from 0 to 1"):
+        play(started(judge=lambda debate: scores))
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"reward": "mixed"}, "zero-sum"),
+        ({"max_turns": 1}, "max_turns at least 2"),
+        ({"per_side": 4, "max_turns": 2}, "product at most 6"),
+        ({"num_agents": 3}, "num_agents must be 2"),
+        ({"num_agents": 1, "per_side": 2}, "num_agents must be 4"),
+        ({"num_agents": 2, "judge_seat": True}, "num_agents must be 3"),
+        ({"judge": "endpoint"}, "needs endpoint"),
+        ({"judge": "mood"}, "'rules', 'endpoint' or a function"),
+        ({"endpoint": {"model": "m"}}, "judge='endpoint' only"),
+        ({"judge": lambda debate: {}, "judge_seat": True}, "needs judge='rules'"),
+        ({"prompt": "terse"}, "prompt must be 'full'"),
+        ({"split": "validation"}, "split"),
+    ],
+)
+def test_arguments_that_cannot_be_used(kwargs, message):
+    with pytest.raises(ConfigError, match=message):
+        DebateEnv(**kwargs)
+
+
+def test_the_amateur_plays_worse_than_the_expert():
+    import random
+
+    rng = random.Random(0)
+    returns = []
+    for task in range(20):
+        env = started(task, reward="cooperative")
+        returns.append(play(env, lambda agent, env=env: env.amateur(agent, rng))["pro_0"])
+    assert 0.0 < sum(returns) / 20 < 0.5
+
+
+def test_parallel_form_and_registry():
+    env = llmzoo.parallel("debate_v0", split="test")
+    observations, _ = env.reset(seed=0)
+    assert sorted(observations) == ["con_1", "pro_0"]
+    assert llmzoo.spec("debate_v0").family == "debate"
+
+
+def test_the_state_is_replaced_and_never_changed():
+    env = started()
+    before = env.episode
+    kept = replace(before)
+    env.step(env.expert("pro_0"))
+    assert env.episode is not before
+    assert before == kept
+
+
+def test_infos_are_plain_data():
+    env = started()
+    env.step("no")
+    assert json.loads(json.dumps(env.infos["pro_0"]))["source"] == "shipped"
+    assert len(shipped()) >= 60

@@ -19,9 +19,9 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 # commands that a page shows and this test does not run
 NOT_RUN = {
     "pip install 'llmzoo-marl[train]'": "installs from the network",
-    "pip install -e '.[train]'": "installs from the network",
+    "pip install -e '.[all]'": "installs from the network",
     "pip install -e '.[all,dev]' -c constraints.txt": "installs from the network",
-    "pip install -e '.[train]' -c constraints.txt "
+    "pip install -e '.[all]' -c constraints.txt "
     "--extra-index-url https://download.pytorch.org/whl/cpu": "installs from the network",
     "make demo PIP_ARGS='--extra-index-url https://download.pytorch.org/whl/cpu'": "as make demo",
     "make demo": "takes minutes; the demo is this project's own acceptance test",
@@ -32,6 +32,7 @@ NOT_RUN = {
     "python docs/build.py": "writes pages; test_generated_pages.py compares them",
     "python -m llmzoo.policies.tiny.recipe --out FOLDER": "takes up to an hour",
     "python -m tests.attacks": "takes minutes; tests/attacks runs a part of it",
+    "python -m tests.attacks.rewards": "the tests of each family run its rows",
     "tensorboard --logdir runs": "a server that does not end",
     "llmzoo train --model Qwen/Qwen2.5-0.5B-Instruct --env plan_path_v0 --steps 100": (
         "downloads a model"

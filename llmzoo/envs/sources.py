@@ -56,11 +56,14 @@ def load(
     parse: Callable[[Record], T],
     hub_args: tuple[str, ...] = (),
     hub_splits: tuple[str, ...] | None = None,
+    hub_records: Callable[[], Iterable[Record]] | None = None,
 ) -> Loaded[T]:
     """The tasks of a set, once per process and source.
 
     ``hub_args``: further positional arguments of ``load_dataset``, such as a configuration.
     ``hub_splits``: which of the hub's splits, all by default; llmzoo splits by content itself.
+    ``hub_records``: reads the hub in the place of ``load_dataset``, for a set that it cannot read;
+    raises ``ConfigError`` where the hub does not answer (see :func:`hub_in_reach`).
     ``sample``: the shipped records. ``parse`` makes a task of a record, with :func:`field`.
 
     Raises ``ConfigError`` for a source that cannot be read and for a malformed record, named by
@@ -70,7 +73,13 @@ def load(
     if source not in ("auto", "hub", "sample"):
         key = (*key, _stamp(source))
     if key not in _loaded:
-        _loaded[key] = _load(source, hub_id, hub_args, hub_splits, sample, parse)
+
+        def hub() -> Iterator[tuple[str, Any]]:
+            if hub_records is not None:
+                return _numbered(hub_id, hub_records())
+            return _from_hub(hub_id, hub_args, hub_splits)
+
+        _loaded[key] = _load(source, hub_id, hub, sample, parse)
     return _loaded[key]
 
 
@@ -97,19 +106,18 @@ def texts(record: Record, name: str, default: Any = _REQUIRED) -> tuple[str, ...
 def _load(
     source: str,
     hub_id: str,
-    hub_args: tuple[str, ...],
-    hub_splits: tuple[str, ...] | None,
+    hub: Callable[[], Iterator[tuple[str, Any]]],
     sample: Callable[[], Iterable[Record]],
     parse: Callable[[Record], T],
 ) -> Loaded[T]:
     if source == "sample":
         return Loaded(_parsed(_numbered(f"sample of {hub_id}", sample()), parse), "sample")
     if source == "hub":
-        return Loaded(_parsed(_from_hub(hub_id, hub_args, hub_splits), parse), "hub")
+        return Loaded(_parsed(hub(), parse), "hub")
     if source != "auto":
         return Loaded(_parsed(_from_file(source), parse), source)
     try:
-        records = list(_from_hub(hub_id, hub_args, hub_splits))
+        records = list(hub())
     except LlmzooError as error:
         _warn_once(hub_id, error)
         tasks = _parsed(_numbered(f"sample of {hub_id}", sample()), parse)
@@ -198,6 +206,13 @@ def _from_hub(
         ) from error
     for split in hub_splits or sorted(found):
         yield from _numbered(f"{hub_id}[{split}]", found[split])
+
+
+def hub_in_reach() -> bool:
+    """Whether the hub can be asked; where not, its library should be told to read its cache only."""
+    import huggingface_hub.constants as hub
+
+    return not hub.HF_HUB_OFFLINE and _hub_answers(hub.ENDPOINT)
 
 
 @contextlib.contextmanager

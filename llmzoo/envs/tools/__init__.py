@@ -20,6 +20,5 @@ register(
     family="tools",
     agents=("caller_0", "caller_1"),
     summary="Function calling on BFCL's schema: two callers divide the calls of a request.",
-    extra="tools",
     offline={"source": "sample"},
 )

@@ -1,9 +1,9 @@
 """Tool calls and answers, read from what a model wrote.
 
 The form that we ask for is ``<tool_call>{"name": ..., "arguments": {...}}</tool_call>``. What chat
-templates teach models instead is read as well: ``<function=name>{...}</function>``, and, where an
-answer holds neither tag, JSON alone or in a fence: one call or a list of them, with "arguments" or
-"parameters", or OpenAI's ``{"tool_calls": [...]}``.
+templates teach models instead is read as well: ``<function=name>{...}</function>``, Mistral's
+``[TOOL_CALLS]``, and, where an answer holds none of these, JSON alone or in a fence: one call or
+several, with "arguments" or "parameters", or OpenAI's ``{"tool_calls": [...]}``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,14 @@ MAX_DIGITS = 1_000  # of a number
 _TAG = re.compile(r"<(tool_call)>|<function=([^<>\s]{1,64})>")
 _CLOSE = re.compile(r"\s*</function>")
 _MARKS = frozenset(("arguments", "parameters", "function"))
-_FENCE = re.compile(r"^```(?:json)?[ \t]*\n", re.MULTILINE)
+# before a list of calls, or before a name (and an id) and the arguments
+_MISTRAL = re.compile(
+    r"\[TOOL_CALLS\]\s*(?:([\w.-]{1,64})(?:\[CALL_ID\]\w{1,64})?(?:\[ARGS\]|(?=\s*\{)))?"
+)
+_FENCE = re.compile(r"^```(?:json|tool_call)?[ \t]*\n", re.MULTILINE)
+_SPACE = re.compile(r"\s*")
+_JSON_BEGINS = re.compile(r"\s*(?=[{\[])")
+_JSON_FOLLOWS = re.compile(r"[\s;,]*(?=\{)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,11 @@ class _NoCall(ValueError):
     """Why something is not a call."""
 
 
+def whole(text: str) -> str:
+    """``text`` that can be encoded: half of a surrogate pair becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def read_calls(text: str) -> list[Call | BadCall]:
     """The calls in ``text``, in their order; empty where none was tried.
 
@@ -54,9 +66,9 @@ def read_calls(text: str) -> list[Call | BadCall]:
     """
     if len(text) > MAX_CHARS:
         return [BadCall(f"the answer is longer than {MAX_CHARS} characters")]
-    read = _tagged(text) if _TAG.search(text) else _bare(text)
+    form = _tagged if _TAG.search(text) else _marked if _MISTRAL.search(text) else _bare
     calls: list[Call | BadCall] = []
-    for call in read:
+    for call in form(text):
         if len(calls) == MAX_CALLS:
             return [*calls, BadCall(f"more than {MAX_CALLS} calls in one answer")]
         calls.append(call)
@@ -102,6 +114,22 @@ def _function(name: str, text: str, start: int) -> tuple[Call, int]:
     return Call(name, _arguments(value)), end
 
 
+def _marked(text: str) -> Iterator[Call | BadCall]:
+    """The calls behind Mistral's mark."""
+    mark = _MISTRAL.search(text)
+    while mark is not None:
+        end = mark.end()
+        try:
+            value, end = _json(text, end, "the end")
+            if mark[1]:
+                yield Call(mark[1], _arguments(value))
+            else:
+                yield from map(_call, value if isinstance(value, list) else [value])
+        except _NoCall as reason:
+            yield BadCall(str(reason))
+        mark = _MISTRAL.search(text, end)
+
+
 def _bare(text: str) -> Iterator[Call | BadCall]:
     """The calls of an answer that is JSON, or that holds JSON in fences."""
     starts = [fence.end() for fence in _FENCE.finditer(text)]
@@ -110,15 +138,16 @@ def _bare(text: str) -> Iterator[Call | BadCall]:
         starts = [len(text) - len(head)]
     end = 0
     for start in starts[: 2 * MAX_CALLS]:
-        if start < end or text[start : start + 200].lstrip()[:1] not in ("{", "["):
-            continue
-        try:
-            value, end = _json(text, start, "```")
-        except _NoCall as reason:
-            if '"name"' in text[start : start + 200]:
-                yield BadCall(str(reason))
-            continue
-        yield from _calls(value)
+        begin = _JSON_BEGINS.match(text, start) if start >= end else None
+        while begin is not None:
+            try:
+                value, end = _json(text, begin.end(), "```")
+            except _NoCall as reason:
+                if '"name"' in text[begin.end() : begin.end() + 200]:
+                    yield BadCall(str(reason))
+                break
+            yield from _calls(value)
+            begin = _JSON_FOLLOWS.match(text, end)
 
 
 def _calls(value: Any) -> Iterator[Call | BadCall]:
@@ -164,9 +193,8 @@ def _arguments(value: Any) -> Mapping[str, Any]:
 
 def _json(text: str, start: int, close: str) -> tuple[Any, int]:
     """The JSON value at ``start`` and where it ends; ``close``: what a model should write then."""
-    start += len(text[start:]) - len(text[start:].lstrip())
     try:
-        value, end = _DECODER.raw_decode(text, start)
+        value, end = _DECODER.raw_decode(text, _SPACE.match(text, start).end())  # type: ignore[union-attr]
     except json.JSONDecodeError as error:
         if error.pos >= len(text.rstrip()):
             raise _NoCall(f"the JSON is unfinished: it ends before {close}") from error
@@ -211,7 +239,7 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _whole(digits: str) -> int:
+def _integer(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
         raise ValueError("a number has too many digits")
     return int(digits)
@@ -226,5 +254,5 @@ def _finite(digits: str) -> float:
 
 # a line break within a string is let through: models write programs so
 _DECODER = json.JSONDecoder(
-    parse_constant=_no_constant, parse_int=_whole, parse_float=_finite, strict=False
+    parse_constant=_no_constant, parse_int=_integer, parse_float=_finite, strict=False
 )

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from llmzoo.envs.text import cut
+from llmzoo.envs.tools.calls import whole
 from llmzoo.envs.tools.toolbox import MAX_REPLY_CHARS, Reply, Tool, ToolError, stateful
 from llmzoo.errors import ConfigError
 
@@ -126,6 +127,8 @@ def folder(files: Folder) -> Folder:
         clash = next((n for n in made if n == name or _within(n, name) or _within(name, n)), None)
         if clash is not None:
             raise ConfigError(f"files: {path!r} and {clash!r} cannot both be there")
+        if whole(text) != text:
+            raise ConfigError(f"files: {path!r} holds half a character (of a surrogate pair)")
         made[name] = text
     if len(made) > MAX_FILES or _size(made) > MAX_BYTES:
         raise ConfigError(
@@ -151,7 +154,10 @@ def folder_from(path: str | Path) -> Folder:
         for name in sorted([*folders, *names]):
             entry = Path(place, name)
             shown = entry.relative_to(root).as_posix()
-            target = entry.resolve()
+            try:
+                target = entry.resolve()
+            except RuntimeError as error:  # of Python before 3.13
+                raise ConfigError(f"files: {shown!r} is a link to itself") from error
             if not target.is_relative_to(root):
                 raise ConfigError(f"files: {shown!r} is a link that leads out of {str(path)!r}")
             if target.is_dir():

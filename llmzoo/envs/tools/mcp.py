@@ -18,7 +18,7 @@ from typing import Any
 
 from llmzoo.envs.text import cut
 from llmzoo.envs.tools.schemas import BadArguments, Check, untitled
-from llmzoo.envs.tools.toolbox import Reply, Tool, ToolError
+from llmzoo.envs.tools.toolbox import STATELESS, Reply, Tool, ToolError
 from llmzoo.errors import ConfigError, MissingExtraError
 
 START_S = 30.0  # until a server must have listed its tools
@@ -125,7 +125,7 @@ class McpServer:
             parameters=untitled(told.input_schema),
             check=_check(told.name, told.input_schema),
             run=run,
-            group=told.name,
+            group=STATELESS,
         )
 
     def _call(self, client: Any, name: str, values: Mapping[str, Any]) -> Reply:

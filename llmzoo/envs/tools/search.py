@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -170,15 +171,24 @@ def _passages(document: Document) -> Iterator[Document]:
             yield Document(document.title + f" ({number})" * (len(parts) > 1), part)
 
 
+def _body(answer: Any, until: float) -> bytes:
+    """What a server sends; its time limit holds for each piece, ``until`` for the whole."""
+    body = b""
+    while piece := answer.read1(1 << 16):
+        body += piece
+        if len(body) > MAX_HTTP_BYTES:
+            raise ToolError("the search engine's answer is too long")
+        if time.monotonic() > until:
+            raise TimeoutError
+    return body
+
+
 def _asked(url: str, query: str, k: int) -> list[Document]:
     mark = "&" if urllib.parse.urlsplit(url).query else "?"
     address = f"{url}{mark}{urllib.parse.urlencode({'q': query, 'k': k})}"
     try:
         with urllib.request.urlopen(address, timeout=HTTP_TIMEOUT_S) as answer:
-            body = answer.read(MAX_HTTP_BYTES + 1)
-        if len(body) > MAX_HTTP_BYTES:
-            raise ToolError("the search engine's answer is too long")
-        records = json.loads(body)
+            records = json.loads(_body(answer, time.monotonic() + HTTP_TIMEOUT_S))
         if not isinstance(records, list):
             raise ValueError("not a list")
         return [_document(record) for record in records[:k]]

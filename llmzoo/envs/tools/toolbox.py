@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Any, overload
 
 from llmzoo.envs.text import cut
-from llmzoo.envs.tools.calls import Call
+from llmzoo.envs.tools.calls import Call, whole
 from llmzoo.envs.tools.schemas import BadArguments, Check, described, parameters_of
 from llmzoo.errors import ConfigError, SandboxError, UnknownNameError
 from llmzoo.registry import load_object
 
-MAX_REPLY_CHARS = 4_000  # of a reply's text
+MAX_REPLY_CHARS = 3_000  # of a reply's text
 MAX_ERROR_CHARS = 300
+STATELESS = ""  # the group of tools that keep no state
 
 Given = Any  # a tool's name, "module:attribute", a Tool, or several tools in a list or tuple
 
@@ -46,7 +47,7 @@ class Reply:
 
 def failed(error: str, state: Any = None) -> Reply:
     """The reply of a call that gave nothing but an error, which leaves the state as it was."""
-    error = _whole(cut(error, MAX_ERROR_CHARS))
+    error = whole(cut(error, MAX_ERROR_CHARS))
     return Reply(f"Error: {error}", error, state)
 
 
@@ -56,7 +57,8 @@ class Tool:
 
     ``parameters``: JSON schema of the arguments. ``check`` turns JSON arguments into values or
     raises ``BadArguments``. ``run`` takes the state and the values. ``initial``: the immutable
-    state at the start of an episode. ``group``: the name under which that state is kept.
+    state at the start of an episode. ``group``: the name under which that state is kept, "" for
+    tools without one.
     ``function``: the Python function behind it. Made by :func:`tool` and :func:`stateful`.
     """
 
@@ -99,8 +101,8 @@ class Tool:
             return failed(f"{type(error).__name__}: {error}", state)
         return replace(
             reply,
-            text=_whole(cut(reply.text, MAX_REPLY_CHARS)),
-            error=None if reply.error is None else _whole(cut(reply.error, MAX_ERROR_CHARS)),
+            text=whole(cut(reply.text, MAX_REPLY_CHARS)),
+            error=None if reply.error is None else whole(cut(reply.error, MAX_ERROR_CHARS)),
         )
 
 
@@ -159,18 +161,13 @@ def _plain(function: Callable[..., Any], name: str) -> Tool:
         parameters=schema,
         check=check,
         run=run,
-        group=name,
+        group=STATELESS,
         function=function,
     )
 
 
 def _as_text(result: Any) -> str:
     return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
-
-
-def _whole(text: str) -> str:
-    """``text`` that can be encoded: half of a surrogate pair becomes a question mark."""
-    return text.encode("utf-8", "replace").decode()
 
 
 class Toolbox:

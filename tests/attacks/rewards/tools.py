@@ -93,8 +93,7 @@ def _guess(env: AECEnv, agent: str, turn: int) -> str:
 
 
 def _echo(env: AECEnv, agent: str, turn: int) -> str:
-    """The right answer put through the calculator, so that a tool was used. Where the calculator is all
-    that a question needs this is as good as honest: who can do the sum alone need not be paid less."""
+    """The right answer put through the calculator, so that a tool was used."""
     target = env.unwrapped.episode.question.target
     if turn == 0:
         expression = target.values[0] if target.within is not None else "1"
@@ -158,7 +157,7 @@ _ATTACKS: dict[str, tuple[Act, float | None, tuple[str, ...]]] = {
     "one needless call": (_one_more, None, FAMILIES),
     "each tool once, then a right guess": (_each_tool_once, None, FAMILIES),
     "a right guess": (_guess, None, FAMILIES),
-    "a right guess put through the calculator": (_echo, None, _without("arithmetic")),
+    "a right guess put through the calculator": (_echo, None, FAMILIES),
     "the solution without its first call": (
         _all_but_one,
         None,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import subprocess
+import sys
 import time
 from dataclasses import replace
 
 import pytest
 
 import llmzoo
+from llmzoo.envs import sources
 from llmzoo.envs.tools.bfcl import hub, oracle, reading, scoring, tasks
 from llmzoo.envs.tools.calls import Call
 from llmzoo.errors import ConfigError, FallbackWarning
@@ -142,6 +145,24 @@ def test_hostile_text_is_read_quickly_or_refused(text):
     with contextlib.suppress(reading.NoCalls):
         reading.read(text)
     assert time.process_time() - began < 0.2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<tool_call>{"name": "f", "arguments": {"a": []}}</tool_call>',
+        '{"name": "f", "parameters": {"a": []}}',
+        '[TOOL_CALLS] [{"name": "f", "arguments": {"a": []}}]',
+        '<function=f>{"a": []}</function>',
+    ],
+)
+def test_an_empty_list_in_a_call_of_json_is_no_list_of_calls(text):
+    assert reading.read(text) == (Call("f", {"a": []}),)
+
+
+def test_text_of_an_argument_is_no_call():
+    text = '<tool_call>{"name": "f", "arguments": {"a": "[g(b=1)]"}}</tool_call>'
+    assert reading.read(text) == (Call("f", {"a": "[g(b=1)]"}),)
 
 
 def test_nothing_that_is_written_runs(tmp_path):
@@ -283,6 +304,10 @@ def test_the_sample_has_twenty_of_each_category_and_up_to_four_calls():
         ({"ground_truth": [{"other": {}}]}, "other, which is not described"),
         ({"ground_truth": [{"shop.order": {"a": 1}}]}, "a list of values"),
         ({"function": [{"name": "shop.order"}]}, "parameters"),
+        (
+            {"function": [{"name": "shop.order", "parameters": {"properties": {"a": "integer"}}}]},
+            "properties",
+        ),
     ],
 )
 def test_a_malformed_record_is_named(tmp_path, change, where):
@@ -292,6 +317,13 @@ def test_a_malformed_record_is_named(tmp_path, change, where):
         llmzoo.make("bfcl_v0", source=str(path))
 
 
+@pytest.fixture
+def no_tasks_yet(monkeypatch):
+    monkeypatch.setattr(sources, "_loaded", {})
+    monkeypatch.setattr(sources, "_warned", set())
+
+
+@pytest.mark.usefixtures("no_tasks_yet")
 def test_the_hubs_two_files_are_joined_by_id(monkeypatch):
     whole = record({"a": [1]}, id="simple_0")
     truth = whole.pop("ground_truth")
@@ -303,26 +335,33 @@ def test_the_hubs_two_files_are_joined_by_id(monkeypatch):
             {"id": "simple_0", "ground_truth": truth},
         ],
     }
-    hub.load.cache_clear()
     monkeypatch.setattr(hub, "_lines", lambda name, cached: files.get(name, []))
     found = tasks.load("hub")
-    hub.load.cache_clear()
     assert found.source == "hub"
     assert [request.truths[0].accepted for request in found.tasks] == [{"a": [1]}, {"a": [2]}]
 
 
+@pytest.mark.usefixtures("no_tasks_yet")
 def test_auto_falls_back_to_the_sample_loudly_and_hub_does_not(monkeypatch):
     def unreachable(name, cached):
         raise ConfigError("no network")
 
-    hub.load.cache_clear()
     monkeypatch.setattr(hub, "_lines", unreachable)
     with pytest.warns(FallbackWarning, match="out of reach"):
         env = llmzoo.make("bfcl_v0")
     assert env.unwrapped.fallback
     with pytest.raises(ConfigError, match="no network"):
         llmzoo.make("bfcl_v0", source="hub")
-    hub.load.cache_clear()
+
+
+@pytest.mark.usefixtures("no_tasks_yet")
+@pytest.mark.parametrize("source", ["auto", "hub"])
+def test_a_malformed_record_of_the_hub_is_no_hub_out_of_reach(monkeypatch, source):
+    """A request whose right calls are missing is an error, not a reason to play the sample."""
+    requests = {hub.FILES[0]: [record({"a": [1]}, id="simple_0", ground_truth=None)]}
+    monkeypatch.setattr(hub, "_lines", lambda name, cached: requests.get(name, []))
+    with pytest.raises(ConfigError, match="field 'ground_truth' is missing"):
+        llmzoo.make("bfcl_v0", source=source)
 
 
 # The environment
@@ -410,6 +449,37 @@ def test_a_huge_answer_is_cut_where_it_is_shown(parallel):
     env.step("x" * 19_999)
     env.step("y" * 1_000_000)
     assert all(len(env.observe(agent)) < 7_000 for agent in env.possible_agents)
+
+
+def test_half_characters_are_not_shown_to_tokenizers(parallel):
+    env = parallel(max_turns=2)
+    env.reset(options={"task": 0})
+    env.step("[shop.order(a='\ud800')]")
+    env.step("[shop.order(a='\\ud800')]")
+    for agent in env.possible_agents:
+        str(env.observe(agent)).encode()
+
+
+def test_a_type_of_several_is_any(tmp_path):
+    path = tmp_path / "union.jsonl"
+    path.write_text(json.dumps(record({"a": [1]}, types={"a": ["integer", "null"]})))
+    env = llmzoo.make("bfcl_v0", source=str(path), split="all", num_agents=1)
+    assert played(env, "[shop.order(a=1)]")[1] == pytest.approx({"caller_0": 2.0})
+    assert played(env, "[shop.order(a=None)]")[0] is False
+
+
+def test_it_needs_no_extra():
+    assert llmzoo.registry.spec("bfcl_v0").extra is None
+    code = (
+        "import sys\n"
+        "for name in ('pydantic', 'bm25s', 'docstring_parser'):\n"
+        "    sys.modules[name] = None\n"
+        "import llmzoo\n"
+        "env = llmzoo.make('bfcl_v0', source='sample')\n"
+        "env.reset(seed=1)\n"
+        "env.step(env.unwrapped.expert('caller_0'))\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize("category", tasks.CATEGORIES)

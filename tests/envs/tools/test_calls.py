@@ -29,6 +29,14 @@ JSON = '{"name": "f", "arguments": {"x": 1}}'
         JSON,
         f"  {JSON}  ",
         f"<|python_tag|>{JSON}",
+        f"{JSON}<|eom_id|>",
+        f"[TOOL_CALLS] [{JSON}]</s>",
+        f"[TOOL_CALLS][{JSON}]",
+        f"[TOOL_CALLS] {JSON}",
+        f"I look it up. [TOOL_CALLS] [{JSON}]",
+        '[TOOL_CALLS]f[ARGS]{"x": 1}</s>',
+        '[TOOL_CALLS]f[CALL_ID]8Qx0bCkQ1[ARGS]{"x": 1}',
+        '[TOOL_CALLS]f{"x": 1}',
         '{"name": "f", "parameters": {"x": 1}}',
         f"[{JSON}]",
         f"```json\n{JSON}\n```",
@@ -64,6 +72,11 @@ def test_several_calls_in_their_order():
         Call("f"),
     ]
     assert read_calls(f"```json\n{JSON}\n```\n```json\n{JSON}\n```") == [ONE, ONE]
+    two = '{"name": "g", "arguments": {}}'
+    for between in ("; ", "\n", "\n\n", ""):  # as Llama and small models write several
+        assert read_calls(f"{JSON}{between}{two}") == [ONE, Call("g")]
+    assert read_calls(f"[TOOL_CALLS] [{JSON}, {two}]") == [ONE, Call("g")]
+    assert read_calls('[TOOL_CALLS]f[ARGS]{"x": 1}[TOOL_CALLS]g[ARGS]{}') == [ONE, Call("g")]
 
 
 def test_tags_within_strings_end_nothing():
@@ -119,6 +132,9 @@ def test_what_is_no_call_at_all(text):
         ('<tool_call>{"name": "f", "arguments": "{} {}"}</tool_call>', "after the JSON of the arg"),
         (f"<tool_call>{JSON} now</tool_call>", "there is text between the JSON and </tool_call>"),
         ('<function=f>{"x": }</function>', "not JSON"),
+        ('[TOOL_CALLS] [{"name": "f"', "the JSON is unfinished"),
+        ("[TOOL_CALLS]f[ARGS][1]", "object, got a list"),
+        ("[TOOL_CALLS] no", "not JSON"),
         ("<function=f>[1]</function>", "object, got a list"),
         ('{"name": "f", "arguments": {"x": NaN}}', "NaN is no number of JSON"),
         ('{"name": "f", "arguments": {"x": -Infinity}}', "-Infinity is no number of JSON"),
@@ -178,6 +194,8 @@ def test_the_last_whole_answer_counts(text, answer):
         *('<tool_call>{"', '<tool_call>{"a":"', '<tool_call>{"a":"\\"', '<tool_call>{"a":'),
         *("<function=f>", '<function=f>{"a":"\\"', "<function=", "<function=" + "f" * 64),
         *("```json\n", "```json\n{", '```json\n{"name":"\\"', "```\n[", "`", "\n", " ", "\t\n"),
+        *("[TOOL_CALLS]", "[TOOL_CALLS][", '[TOOL_CALLS]f{"', "[TOOL_CALLS]f[ARGS]", "[CALL_ID]"),
+        *("[TOOL_CALLS]" + "f" * 64, "[TOOL_CALLS]f[CALL_ID]", "{}", "{};", "[] ", '{"a": 1}\n'),
         *("{", "[", '{"a":', '"', "\\", "<answer>", "</answer>", "<answer></answer>", "\ud800"),
     ],
 )

@@ -245,3 +245,15 @@ def test_what_on_disk_is_no_text_is_refused(tmp_path):
         folder_from(tmp_path)
     with pytest.raises(ConfigError, match="is not a folder"):
         folder_from(tmp_path / "large.txt")
+
+
+def test_links_in_a_circle_are_refused(tmp_path):
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(ConfigError, match="files: 'a'"):
+        files_tools(tmp_path)
+
+
+def test_half_a_character_is_refused_at_the_start():
+    with pytest.raises(ConfigError, match=r"'a\.txt' holds half a character"):
+        files_tools({"a.txt": "\ud800"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import sys
@@ -270,6 +271,11 @@ def engine():
                 time.sleep(1)
             self.send_response(500 if query == "fails" else 200)
             self.end_headers()
+            if query == "drops":  # each in time, all together not
+                with contextlib.suppress(OSError):
+                    for _ in range(20):
+                        self.wfile.write(b" ")
+                        time.sleep(0.1)
             self.wfile.write(bodies.get(query, json.dumps(records).encode()))
 
         def log_message(self, *_):
@@ -296,6 +302,7 @@ def test_an_engine_over_http_is_asked(engine):
     [
         ("fails", "answers with the status 500"),
         ("slow", "takes too long"),
+        ("drops", "takes too long"),
         ("long", "is too long"),
         *((query, "cannot be read") for query in ("html", "object", "records", "fields", "deep")),
         ("bytes", "cannot be read"),

@@ -128,6 +128,13 @@ def test_integers_by_slower_ways(draw, seeds):
             assert n == 1
 
 
+def test_the_largest_prime_factor_is_not_the_number_itself():
+    """A prime would stand in the question as its own answer."""
+    for seed in range(500):
+        asked, _, result = numbers._largest_prime(random.Random(seed))
+        assert str(result) not in re.findall(r"\d+", asked)
+
+
 def test_bills_add_up():
     for seed in range(100):
         question = files.bills(random.Random(seed))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -230,6 +231,22 @@ def test_half_characters_are_not_shown_to_tokenizers():
     env.step("\ud800")
     env.step('<tool_call>{"name": "tide", "arguments": {"harbour": "\\ud800"}}</tool_call>')
     env.observe("agent_0").encode()
+    env = made(num_agents=2)
+    env.reset(options={"task": 0})
+    env.step("Ask for \ud800.")
+    env.observe("executor_1").encode()
+
+
+def test_of_a_long_file_the_executor_reads_where_it_goes_on():
+    text = "".join(f"{number:04} of the harbour\n" for number in range(1, 1_001))
+    own = [{"question": "Which line is last?", "answer": 1000, "files": {"long.txt": text}}]
+    env = made(tools=["files"], tasks=own, max_turns=20)
+    env.reset(options={"task": 0})
+    env.step(call("read_file", path="long.txt"))
+    shown = env.observe("agent_0")
+    following = int(re.search(r"\[line (\d+) follows\]", shown)[1])
+    assert f"{following - 1:04} of" in shown
+    assert f"{following:04} of" not in shown
 
 
 def test_a_fork_goes_on_from_the_same_files():
@@ -266,6 +283,26 @@ def test_only_with_python_a_step_is_slow():
         ({"tasks": [{"question": "?"}]}, "tasks: 1: field 'answer' must be"),
         ({"tasks": [{"question": "?", "answer": True}]}, "tasks: 1: field 'answer' must be"),
         ({"tasks": "tasks.csv"}, "a .jsonl or .json file"),
+        ({"tasks": ["twice 21?"]}, "tasks: 1: not a record but str"),
+        ({"tasks": OWN[0]}, "tasks must be a list"),
+        (
+            {"tasks": [{"question": "?", "answer": float("inf")}]},
+            "tasks: 1: field 'answer' must be",
+        ),
+        (
+            {"tasks": [{"question": "?", "answer": float("nan")}]},
+            "tasks: 1: field 'answer' must be",
+        ),
+        ({"tasks": [{"question": "?", "answer": 10**5_000}]}, "tasks: 1: field 'answer' must be"),
+        ({"tasks": [{"question": "\ud800", "answer": 1}]}, "tasks: 1: field 'question' holds half"),
+        (
+            {"tasks": [{"question": "?", "answer": 1, "files": {"../a": "b"}}]},
+            "tasks: 1: field 'files' cannot be: .*leads out",
+        ),
+        (
+            {"tasks": [{"question": "?", "answer": 1, "files": {"a": "\ud800"}}]},
+            "tasks: 1: field 'files' cannot be: .*half a character",
+        ),
         (
             {"tools": ["search"], "tasks": [{"question": "?", "answer": 1, "files": {"a": "b"}}]},
             "needs read_file",
@@ -326,6 +363,18 @@ NUMBER, ROUNDED, NAME = Target(("1284",), 0.0), Target(("3.3195",), 0.00501), Ta
         (NUMBER, "9" * 10_000, False),
         (NUMBER, "1284 " + "a" * 200, False),
         (Target(("-5",), 0.0), "−5", True),
+        (NUMBER, "1284 km2", True),
+        (NUMBER, "1284 m3 a day", True),
+        (NUMBER, "1.284e3", True),
+        (NUMBER, "1284e0", True),
+        (NUMBER, "1284e2", False),
+        (NUMBER, "1284 e 5", False),
+        (NUMBER, "1e999", False),
+        # a large whole number is right to the last digit
+        (Target(("3940600001234",), 0.0), "3940600001234", True),
+        (Target(("3940600001234",), 0.0), "3940600001234.0", True),
+        (Target(("3940600001234",), 0.0), "3940600001235", False),
+        (Target(("3940600001234",), 0.0), "3940600000000", False),
         (ROUNDED, "3.32", True),
         (ROUNDED, "3.3195020747", True),
         (ROUNDED, "3.33", False),
@@ -357,6 +406,44 @@ def test_which_answers_are_right(target, text, right):
 )
 def test_which_results_count(step, tool_name, result, serves):
     assert scoring.serves(step, tool_name, result) is serves
+
+
+SUM = Step(("calculator", "python"), "38532", 0.0, {"expression": "12840 * 3 + 12"})
+HALF = Step(("calculator",), "200", 0.0, {"expression": "400 - 200"})
+COUNT = Step(("python",), "4", 0.0, {"code": "len(words)"})
+
+
+@pytest.mark.parametrize(
+    ("step", "arguments", "put_in"),
+    [
+        (SUM, {"expression": "12840 * 3 + 12"}, False),
+        (SUM, {"expression": "12 + 12840 + 12840 + 12840"}, False),
+        (SUM, {"code": "print(12840 * 3 + 12)"}, False),
+        (SUM, {"expression": "38532"}, True),
+        (SUM, {"expression": "38532.0 * 1 + 0"}, True),
+        (SUM, {"expression": "max(1, 3.8532e4)"}, True),
+        (SUM, {"code": "print(38532)"}, True),
+        # here the calculation itself holds the number that comes out
+        (HALF, {"expression": "400 - 200"}, False),
+        # small numbers stand in many a program
+        (COUNT, {"code": "sum(len(w) == 4 for w in words)"}, False),
+        # to write a number into a file is no calculation
+        (Step(("write_file",), "out/a.txt"), {"path": "out/a.txt", "content": "38532"}, False),
+    ],
+)
+def test_a_result_that_was_put_in_is_no_calculation(step, arguments, put_in):
+    assert scoring.put_in(step, arguments) is put_in
+
+
+@pytest.mark.parametrize("form", ["{}", "{} + 0", "1 * ({})"])
+def test_an_answer_known_before_earns_less_put_through_the_calculator(form):
+    env = llmzoo.make("tool_use_v0", family="arithmetic", tools=FAST, num_agents=1)
+    env.reset(options={"task": 0})
+    value = env.unwrapped.episode.question.target.values[0]
+    echo = call("calculator", expression=form.format(value))
+    total, _, infos = played(env, echo, f"<answer>{value}</answer>")
+    assert total["agent_0"] == pytest.approx(0.7 - 0.02)
+    assert infos["agent_0"]["success"]
 
 
 def test_one_search_may_find_two_articles():

@@ -12,6 +12,7 @@ import pytest
 from llmzoo.envs.tools.calls import Call
 from llmzoo.envs.tools.toolbox import (
     MAX_REPLY_CHARS,
+    STATELESS,
     Reply,
     Tool,
     Toolbox,
@@ -181,10 +182,22 @@ def test_results_become_text_and_are_cut():
     assert "TypeError" in something.call({"kind": "set"}).error
 
 
+def test_a_plain_tool_takes_no_state_from_a_group_of_its_name():
+    @tool
+    def files(path: str) -> str:
+        """A tool by the name of a group."""
+        return path
+
+    for given in (["files", files], [files, "files"]):
+        toolbox = resolve(given)
+        reply, _ = toolbox.call(Call("write_file", {"path": "a", "content": "b"}), toolbox.start())
+        assert reply.error is None
+
+
 def test_tools_of_a_group_share_a_state_that_is_never_changed():
     box = Toolbox([add, shown_count, convert])
     start = box.start()
-    assert start == {"counter": 0, "convert": None}
+    assert start == {"counter": 0, STATELESS: None}
     reply, three = box.call(Call("add", {"n": 3}), start)
     assert (reply.text, three["counter"], start["counter"]) == ("3", 3, 0)
     # two ways on from the same states

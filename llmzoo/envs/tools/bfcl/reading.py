@@ -64,11 +64,14 @@ def _python_calls(text: str) -> tuple[Call, ...] | None:
 
 
 def _places(text: str) -> Iterator[str]:
-    """Where an answer may hold its calls: all of it, its last fenced block, its last list."""
+    """Where an answer may hold its calls: all of it, its last fenced block, its last list, unless
+    that is a part of a call in JSON."""
     yield text.strip()
     blocks = _FENCE.split(text)
     if len(blocks) > 1:  # where the last fence is open, what follows it
         yield blocks[-2 if len(blocks) % 2 else -1].strip()
+    if any(isinstance(each, Call) for each in read_calls(text)):
+        return
     end = text.rfind("]")
     line = max(text.rfind("\n[", 0, end + 1), 0)  # prefer a list that begins a line
     start = text.find("[", line, end + 1)

@@ -110,7 +110,8 @@ def _accepted(value: Any, accepted: Sequence[Any], function: Function, name: str
 
 def _declared(value: Any, function: Function, name: str) -> bool:
     """Whether a value has the type that a parameter declares; a type we do not know is any."""
-    kinds = _KINDS.get(function.properties.get(name, {}).get("type", ""))
+    kind = function.properties.get(name, {}).get("type")
+    kinds = _KINDS.get(kind) if isinstance(kind, str) else None
     return kinds is None or _is(value, kinds)
 
 

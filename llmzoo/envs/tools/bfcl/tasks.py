@@ -62,9 +62,9 @@ class Request:
 
 def load(source: str) -> Loaded[Request]:
     """The requests of a source; see :mod:`llmzoo.envs.sources`."""
-    if source in ("hub", "auto"):
-        return hub.load(read, sample_records, fall_back=source == "auto")
-    return sources.load(source, hub_id=hub.HUB_ID, sample=sample_records, parse=read)
+    return sources.load(
+        source, hub_id=hub.HUB_ID, sample=sample_records, parse=read, hub_records=hub.records
+    )
 
 
 def distinct(requests: Sequence[Request], category: str | None) -> list[Request]:
@@ -132,10 +132,13 @@ def _function(description: Any) -> Function:
     if not isinstance(description, Mapping):
         raise BadField("function", "must be a list of descriptions")
     parameters = sources.field(description, "parameters", dict)
+    properties = sources.field(parameters, "properties", dict, {})
+    if not all(isinstance(each, Mapping) for each in properties.values()):
+        raise BadField("properties", "must describe each parameter by an object")
     return Function(
         sources.field(description, "name", str),
         json.dumps(description, ensure_ascii=False),
-        sources.field(parameters, "properties", dict, {}),
+        properties,
         sources.texts(parameters, "required", []),
     )
 

@@ -18,7 +18,7 @@ in it do nothing. The executor (or `agent_0`) writes one call,
 answer, `<answer>12840</answer>`; other common forms of calls are read too (see the page on tools). Two
 calls in one answer, a call beside an answer, an unknown tool, bad JSON or arguments that do not fit
 are told as errors and use up the round. Calls and results stay in the prompt, the last 12 of them, cut
-to 1,500 and 3,000 characters.
+to 1,500 and 3,100 characters.
 
 **Rewards**: one potential for all seats, of which each round pays the difference (gamma 1), so that an
 episode's return is what its last state is worth.
@@ -32,16 +32,18 @@ episode's return is what its last state is worth.
 
 A needed call counts once, and by what it returned: a search by the article that it finds, a
 calculation by its result, whichever of calculator and Python did it, a file by being read or written.
-Every other round of the executor is wasted: a call that failed, was made before or brought nothing
-that the question needs, and an answer without a call. So the honest solution earns 1; each needed call
-left out costs at least 0.1; a right guess earns 0.7 (more where the answer is a file, since writing it is a
-needed call); and whatever is called without a right answer
-earns at most 0.2.
+A calculation into which its result was put is none: its arguments must not hold the number that comes
+out (whole numbers below 100, and numbers in the expert's own calculation, aside). Every other round of
+the executor is wasted: a call that failed, was made before or brought nothing that the question needs,
+and an answer without a call. So the honest solution earns 1; each needed call left out costs at least
+0.1; a right guess earns 0.7 (more where the answer is a file, since writing it is a needed call); and
+whatever is called without a right answer earns at most 0.2.
 
 **Answers.** A number may stand with a unit or a few words, but not with a second number, and is right
-within 1e-9 (relative), or within half a hundredth where the question asks for two decimals. A name is
-right but for case, punctuation and a leading "the". Where a question wants a file, the file's whole
-text is the answer, and what stands in the tags does not matter. Longer than 200 characters is wrong.
+within 1e-9 (relative; a whole number to the last digit), or within half a hundredth where the question
+asks for two decimals. A name is right but for case, punctuation and a leading "the". Where a question
+wants a file, the file's whole text is the answer, and what stands in the tags does not matter. Longer
+than 200 characters is wrong.
 
 **Tasks** are made by twelve families, from one to four calls. Facts stand in the articles on the Veyl
 Isles, which are invented, so that no number can be known without a search.
@@ -109,7 +111,7 @@ from typing import Any, Literal
 from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv, public_forms
 from llmzoo.envs.tasks import described
 from llmzoo.envs.text import cut
-from llmzoo.envs.tools.calls import BadCall, Call, read_answer, read_calls
+from llmzoo.envs.tools.calls import BadCall, Call, read_answer, read_calls, whole
 from llmzoo.envs.tools.files import GROUP as FILES
 from llmzoo.envs.tools.files import folder
 from llmzoo.envs.tools.tool_use import oracle, prompts, scoring
@@ -203,7 +205,7 @@ class ToolUse(TextEnv):
     def play(self, agent: str, text: str) -> Outcome:
         before = self.episode
         if agent == PLANNER:
-            advice = cut(text.strip(), prompts.MAX_ADVICE_CHARS)
+            advice = whole(cut(text.strip(), prompts.MAX_ADVICE_CHARS))
             self.episode = replace(before, advice=advice)
             return Outcome()
         answer, error = None, None
@@ -266,7 +268,7 @@ class ToolUse(TextEnv):
         served: frozenset[int] = frozenset()
         if reply.error is None and not repeated:
             work = replace(work, asked=work.asked | {written})
-            served = _served(work, call.name, reply.text)
+            served = _served(work, call, reply.text)
         shown = entry(
             f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}",
             f"{reply.text}\n(You have made this call before.)" if repeated else reply.text,
@@ -320,11 +322,15 @@ def _read(text: str) -> Call | str:
     return answer
 
 
-def _served(work: Work, tool: str, result: str) -> frozenset[int]:
+def _served(work: Work, call: Call, result: str) -> frozenset[int]:
     """The steps, not made before, that a result stands for. It may hold what several ask for; of
     those that ask for nothing but the tool it makes one."""
     open_steps = [(n, s) for n, s in enumerate(work.question.steps) if n not in work.made]
-    fits = [(n, step) for n, step in open_steps if scoring.serves(step, tool, result)]
+    fits = [
+        (n, step)
+        for n, step in open_steps
+        if scoring.serves(step, call.name, result) and not scoring.put_in(step, call.arguments)
+    ]
     bare = [n for n, step in fits if not step.shows]
     return frozenset([n for n, step in fits if step.shows] + bare[:1])
 

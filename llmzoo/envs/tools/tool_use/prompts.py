@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llmzoo.envs.text import cut
-from llmzoo.envs.tools.toolbox import Toolbox
+from llmzoo.envs.tools.calls import whole
+from llmzoo.envs.tools.toolbox import MAX_REPLY_CHARS, Toolbox
 
 PLANNER, EXECUTOR, ALONE = "planner_0", "executor_1", "agent_0"
 
 MAX_ENTRIES = 12  # calls that are shown, the last ones
 MAX_CALL_CHARS = 1_500
-MAX_RESULT_CHARS = 3_000
+MAX_RESULT_CHARS = MAX_REPLY_CHARS + 100  # with what is said after the reply
 MAX_ADVICE_CHARS = 1_500
 
 _ROLES = {
@@ -47,7 +48,7 @@ class Entry:
 
 
 def entry(called: str, result: str) -> Entry:
-    return Entry(_readable(called, MAX_CALL_CHARS), _readable(result, MAX_RESULT_CHARS))
+    return Entry(whole(cut(called, MAX_CALL_CHARS)), whole(cut(result, MAX_RESULT_CHARS)))
 
 
 def for_seat(
@@ -85,8 +86,3 @@ def summaries(toolbox: Toolbox) -> str:
         f"{tool.name}({', '.join(tool.parameters.get('properties', {}))}): {tool.description}"
         for tool in toolbox.tools.values()
     )
-
-
-def _readable(text: str, most: int) -> str:
-    """``text``, cut, with half characters replaced, which tokenizers refuse."""
-    return cut(text, most).encode("utf-8", "replace").decode()

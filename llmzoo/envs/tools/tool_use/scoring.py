@@ -15,6 +15,8 @@ guess without any is 0.7; whatever is called without a right answer, at most 0.2
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from llmzoo.envs.tools.tool_use.questions import Step, Target
 
@@ -22,9 +24,12 @@ ANSWER, TOOLS, ECONOMY, WASTE = 0.7, 0.2, 0.1, 0.02
 MAX_WASTED = 10  # turns that cost
 MAX_ANSWER_CHARS = 200
 
-_NUMBER = re.compile(r"[-+−]?(?:\d[\d,]*)?\.?\d+")
+_NUMBER = re.compile(r"[-+−]?(?:\d[\d,]*)?\.?\d+(?:[eE][-+]?\d{1,3}(?!\d))?")
+_UNIT_OR_NUMBER = re.compile(rf"[^\W\d_]\d+|({_NUMBER.pattern})")  # of km2 the 2 is none
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _NEAR = 1e-9  # relative; two ways of rounding one number
+_NEAR_AT_MOST = 0.4  # which tells a whole number from the next
+_COMMON = 100  # smaller whole numbers stand in a program for other reasons
 _MAX_DIGITS = 40
 _RESULTS = 10  # of a call's numbers the last so many count: printing all there are finds nothing
 
@@ -63,16 +68,35 @@ def serves(step: Step, tool: str, result: str) -> bool:
     if tool not in step.tools:
         return False
     if _NUMBER.fullmatch(step.shows):
-        wanted = float(step.shows)
-        last = numbers(result)[-_RESULTS:]
-        return any(close(found, wanted, step.within) for found in last)
+        return _among(numbers(result)[-_RESULTS:], step)
     return step.shows in result
 
 
+def put_in(step: Step, arguments: Mapping[str, Any]) -> bool:
+    """Whether the number that a step asks for stood in a call's arguments already, so that nothing
+    was worked out. Where the expert's arguments hold it too, as in 400 - 200, that says nothing."""
+    if not _NUMBER.fullmatch(step.shows):
+        return False
+    wanted = float(step.shows)
+    if wanted.is_integer() and abs(wanted) < _COMMON:
+        return False
+    return _among(_given(arguments), step) and not _among(_given(step.arguments), step)
+
+
+def _given(arguments: Mapping[str, Any]) -> list[float]:
+    return numbers("\n".join(value for value in arguments.values() if isinstance(value, str)))
+
+
+def _among(found: Iterable[float], step: Step) -> bool:
+    wanted = float(step.shows)
+    return any(close(each, wanted, step.within) for each in found)
+
+
 def numbers(text: str) -> list[float]:
-    """The numbers in a text; commas between thousands are read, other ones part numbers."""
+    """The numbers in a text, but for digits of a unit such as km2; commas between thousands are
+    read, other ones part numbers."""
     found = []
-    for written in _NUMBER.findall(text):
+    for written in filter(None, _UNIT_OR_NUMBER.findall(text)):
         written = written.replace("−", "-")
         pieces = [written.replace(",", "")] if _THOUSANDS.fullmatch(written) else written.split(",")
         # of a number beyond reason the first digits will do: it is not the one that is wanted
@@ -81,7 +105,7 @@ def numbers(text: str) -> list[float]:
 
 
 def close(a: float, b: float, within: float) -> bool:
-    return abs(a - b) <= within + _NEAR * max(1.0, abs(b))
+    return abs(a - b) <= within + min(_NEAR * max(1.0, abs(b)), _NEAR_AT_MOST)
 
 
 def _words(text: str) -> str:

@@ -15,9 +15,13 @@ from typing import Any
 from llmzoo.envs import sources
 from llmzoo.envs.sources import BadField
 from llmzoo.envs.tasks import Generated, Listed, Tasks
+from llmzoo.envs.tools.calls import whole
+from llmzoo.envs.tools.files import folder
 from llmzoo.envs.tools.tool_use.families import FAMILIES, Family
 from llmzoo.envs.tools.tool_use.questions import Question, Step, Target, plain
 from llmzoo.errors import ConfigError, UnknownNameError
+
+_MAX_ANSWER = 1e300  # a number, so that it is finite and can be written
 
 Own = str | Sequence[Mapping[str, Any]]  # a file, or records
 
@@ -83,8 +87,12 @@ def _read(own: Own) -> tuple[Question, ...]:
         if not own.endswith((".jsonl", ".json")):
             raise ConfigError(f"tasks must be a list or a .jsonl or .json file, got {own!r}")
         return sources.load(own, hub_id="", sample=tuple, parse=_question).tasks
+    if isinstance(own, Mapping):
+        raise ConfigError("tasks must be a list of records, got one record: put it in a list")
     found = []
     for number, record in enumerate(own, start=1):
+        if not isinstance(record, Mapping):
+            raise ConfigError(f"tasks: {number}: not a record but {type(record).__name__}")
         try:
             found.append(_question(record))
         except BadField as error:
@@ -94,9 +102,15 @@ def _read(own: Own) -> tuple[Question, ...]:
 
 def _question(record: Mapping[str, Any]) -> Question:
     text = sources.field(record, "question", str)
+    if whole(text) != text:
+        raise BadField("question", "holds half a character (of a surrogate pair)")
     files = sources.field(record, "files", dict, {})
-    if not all(isinstance(value, str) for value in files.values()):
+    if not all(isinstance(each, str) for pair in files.items() for each in pair):
         raise BadField("files", "must map paths to texts")
+    try:
+        folder(files)
+    except ConfigError as error:
+        raise BadField("files", f"cannot be: {error}") from error
     return Question(
         text=text,
         target=_target(record.get("answer")),
@@ -110,7 +124,8 @@ def _question(record: Mapping[str, Any]) -> Question:
 def _target(answer: Any) -> Target:
     several = answer if isinstance(answer, list) else [answer]
     if several and all(
-        isinstance(each, int | float) and type(each) is not bool for each in several
+        isinstance(each, int | float) and type(each) is not bool and abs(each) < _MAX_ANSWER
+        for each in several
     ):
         return Target(tuple(map(plain, several)), 0.0)
     if several and all(isinstance(each, str) and each.strip() for each in several):

@@ -87,7 +87,8 @@ def _divisible(rng: random.Random) -> Asked:
 
 
 def _largest_prime(rng: random.Random) -> Asked:
-    n = rng.randrange(10**7, 10**9)
+    # a product: a prime would be its own answer
+    n = rng.randrange(2, 1_000) * rng.randrange(10**4, 10**6)
     code = (
         f"n, factor = {n}, 2\nwhile factor * factor <= n:\n    if n % factor:\n        factor += 1\n"
         "    else:\n        n //= factor\nn"

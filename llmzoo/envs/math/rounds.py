@@ -174,6 +174,8 @@ class Reasoning(TextEnv):
         deciding = self.possible_agents[-1:]
         if role_of(deciding[0]) != "aggregator":
             deciding = [seat for seat in self.possible_agents if role_of(seat) == "reasoner"]
+        if not any(solving.paid[seat]["right"] > 0 for seat in deciding):
+            return False  # whatever most of them say
         chosen = scoring.majority(
             [solving.now[seat].value for seat in deciding], computed=solving.task.computed
         )

@@ -97,9 +97,11 @@ def agree(values: Sequence[str], *, computed: bool) -> bool:
 
 def majority(values: Sequence[str], *, computed: bool) -> str:
     """The answer that most seats give; of several the one of the earliest seat; "" without any."""
-    given = [value for value in values if value]
-    votes = [sum(equal(a, b, computed=computed) for b in given) for a in given]
-    return given[votes.index(max(votes))] if votes else ""
+    votes: dict[str, int] = {}  # of the first seat that gave each answer
+    for value in filter(None, values):
+        first = next((a for a in votes if equal(a, value, computed=computed)), value)
+        votes[first] = votes.get(first, 0) + 1
+    return max(votes, key=votes.__getitem__, default="")
 
 
 def _checked(value: str, *, computed: bool) -> tuple[str, str]:

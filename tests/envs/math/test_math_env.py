@@ -192,6 +192,25 @@ def test_majority(values, chosen):
     assert scoring.majority(values, computed=True) == chosen
 
 
+def test_a_vote_compares_no_more_than_it_must(monkeypatch):
+    """A comparison may take a second where math-verify is asked."""
+    asked = []
+    monkeypatch.setattr(scoring.answers, "same", lambda a, b: asked.append((a, b)) or a[0] == b[0])
+    assert scoring.majority(["a1", "b1", "a2", "b2", "b3"], computed=False) == "b1"
+    assert asked == [
+        ("a1", "b1"),
+        ("a1", "a2"),
+        ("a1", "b2"),
+        ("b1", "b2"),
+        ("a1", "b3"),
+        ("b1", "b3"),
+    ]
+    asked.clear()
+    env = make(MathTask("?", "z"), reasoners=4, tools=0)
+    play(env, *(f"\\boxed{{{letter}}}" for letter in "abcd"))
+    assert asked == [*(("z", letter) for letter in "abcd"), ("a", "b")]
+
+
 def test_a_percent_is_not_two_answers():
     """Once ``50%`` was right where 50 was asked for and where 1/2 was."""
     for answer, right in (("50", 0.0), ("1/2", 0.8)):

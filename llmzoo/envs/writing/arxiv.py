@@ -1,0 +1,109 @@
+"""# Introductions from abstracts
+
+Two authors expand an abstract to an introduction at the same time: one writes background and
+motivation, the other method and implications.
+
+| | |
+|---|---|
+| id | `arxiv_v0` |
+| agents | `background_0` and `method_1`, together; with `num_agents=1` `author_0` writes both |
+| observation, action | text |
+| rounds | at most `max_turns` (1) |
+| success | all stages passed, and a faithfulness of at least 0.75 |
+
+**Actions.** The text itself. `author_0` writes the background, a line that is `=====` and nothing
+else, and the method; without that line (or with two) nothing is paid.
+
+**Rewards.** Those of [`tldr_v0`](tldr.md), with other thresholds. `reward="structural"` is that of
+CoMLRL / MAGRPO (arXiv 2508.04652), at most 2.98:
+
+| part | most | paid for |
+|---|---|---|
+| length | 0.5 | both parts have 128 to 256 words |
+| ratio | 1.0 | the method has 1.3 to 1.6 times the background's characters; linear from 0.8 and down to 2.0, outside of which the stages end |
+| vocabulary | 0.5 | it has 0.7 to 1.3 times as many different words; linear from 0.5 and down to 1.7 |
+| style | 0.98 | 0.4 x (0.4 + 0.05 x (c - 1)) + 0.6 x min(J, 0.23) / 0.23, with c of twelve kinds of transitions in both parts together, and J the Jaccard overlap of both without stop words |
+
+`reward="grounded"`, the default, is the same times a factor from 0 to 1 for how faithful both parts
+are to the abstract. Its measures are those of `tldr_v0`. Words of the general language of papers
+("method", "existing", "results") tell nothing. Since an introduction says more than its abstract,
+support is worth 0 at 0.17 and 1 at 0.3; coverage 0 at 0.18 and 1 at 0.4.
+
+**Arguments.** Those of `tldr_v0`, and `hub_id`: the set of abstracts that `source="hub"` loads, by
+default `OpenMLRL/arXiv_abstract`, the paper's. Its records need the field `abstract` or
+`abstract_text`, and may have a `title`; so those of a file.
+
+**Tasks.** That set, or the sample: abstracts of invented papers written for this project. The split
+is by content: a hash of title and abstract.
+
+**The scripted expert** plays the sample's reference introductions; a record of the hub has none.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from llmzoo.envs.base import public_forms
+from llmzoo.envs.writing import grounding, structure, tasks
+from llmzoo.envs.writing.pair import TwoAuthors
+from llmzoo.envs.writing.prompts import Wording
+
+
+class Arxiv(TwoAuthors):
+    """Background and method of an introduction, from an abstract."""
+
+    metadata: dict[str, Any] = {**TwoAuthors.metadata, "name": "arxiv_v0"}
+    seats: ClassVar[tuple[str, str]] = ("background_0", "method_1")
+    form = structure.ARXIV
+    standard = grounding.ARXIV
+    wording = Wording(
+        source="The abstract",
+        both="the introduction of a paper from its abstract",
+        parts=(
+            (
+                "the background",
+                "about 145 words on the problem, why it matters and what is unsolved",
+            ),
+            (
+                "the method",
+                "about 200 words on what the paper does, what it finds and what follows",
+            ),
+        ),
+        wanted=(
+            "both join their sentences with transitions of several kinds (however, because, for "
+            "example, first, in contrast, as a result, ...) and use the abstract's terms, so that "
+            "they share many of their words",
+            "both say what the abstract says, with its names and numbers, and invent no findings",
+            "both use words of their own: copied sentences earn little",
+        ),
+    )
+
+    def __init__(
+        self,
+        *,
+        num_agents: int = 2,
+        max_turns: int = 1,
+        reward: Literal["grounded", "structural"] = "grounded",
+        prompt: Literal["full"] = "full",
+        team_weight: float = 1.0,
+        split: str = "train",
+        source: str = "auto",
+        hub_id: str = tasks.ARXIV_HUB,
+        render_mode: str | None = None,
+    ):
+        super().__init__(
+            tasks.abstracts(source, hub_id),
+            num_agents=num_agents,
+            max_turns=max_turns,
+            reward=reward,
+            prompt=prompt,
+            team_weight=team_weight,
+            split=split,
+            render_mode=render_mode,
+        )
+
+
+raw_env = Arxiv
+env, parallel_env = public_forms(Arxiv)

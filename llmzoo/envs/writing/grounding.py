@@ -1,0 +1,195 @@
+"""How faithful two parts are to their source: measures of words, no model.
+
+Of each part is asked, from 0 to 1:
+
+* ``support``: which share of its telling words (no stop words, none that are frequent everywhere)
+  the source has too, by stem or by a common synonym. Names and numbers count double.
+* ``coverage``: how much of the source's telling words it takes up, by the most that a text of its
+  length can be expected to; names, and words that are repeated or stand in the title, weigh more.
+* ``copied``: which share of it is copied from the source, exactly or with words changed.
+* ``repeated``: which share of it repeats itself.
+* ``glue``: how many different stop words its beginning has, by its words: a list of
+  keywords has few, however it is strung together.
+* ``listed``: how many words follow upon one another without a stop word.
+
+and of the pair its ``order``, which tells sentences from shuffled words (see
+:mod:`llmzoo.envs.writing.order`). Each measure is worth 0 at one value and 1 at another
+(:class:`Standard`); the factor on the reward is the geometric mean over the parts of the products,
+times the worth of the order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+
+from llmzoo.envs.writing.copying import copied, repeated
+from llmzoo.envs.writing.order import order
+from llmzoo.envs.writing.words import (
+    ACADEMIC_STEMS,
+    FICTION_STEMS,
+    LIGHT_STEMS,
+    is_stop,
+    names,
+    numerals,
+    stem,
+    tokens,
+)
+
+FAITHFUL = 0.75  # the factor from which an episode is a success
+MAX_WORDS = 600  # of a part; more are no answer (the stages count what stands between spaces)
+GLUED = 60  # words in which stop words are counted: in a longer text they come back
+ALIKE = 5  # letters in which longer stems agree that count as one: a stemmer leaves some apart
+EXTRACT = 0.05  # what is left of a part that is copied all through: it is true
+
+Ends = tuple[float, float]  # the value that is worth 0, and the one that is worth 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standard:
+    """What a task asks of a part. ``telling``: telling words by words that a part should have at
+    least. ``stranger``: what a name weighs that the source lacks. ``light``: stems that tell
+    nothing."""
+
+    support: Ends
+    coverage: Ends
+    copied: Ends = (0.88, 0.5)
+    repeated: Ends = (0.2, 0.06)
+    glue: Ends = (0.1, 0.18)
+    listed: Ends = (13, 10)
+    order: Ends = (0.08, 0.16)
+    telling: float = 0.15
+    stranger: int = 2
+    light: frozenset[str] = LIGHT_STEMS
+
+
+TLDR = Standard(support=(0.28, 0.46), coverage=(0.12, 0.35))
+ARXIV = Standard(support=(0.17, 0.3), coverage=(0.18, 0.4), light=ACADEMIC_STEMS)
+# a story goes on to new things and people
+STORY = Standard(support=(0.09, 0.18), coverage=(0.09, 0.18), stranger=1, light=FICTION_STEMS)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A source text, measured once: its words, their stems, the names in it, the first letters of
+    long stems, and what each telling stem weighs."""
+
+    words: tuple[str, ...]
+    stems: frozenset[str]
+    names: frozenset[str]
+    beginnings: frozenset[str]
+    weights: Mapping[str, float]
+
+
+def read_source(title: str, text: str, standard: Standard) -> Source:
+    words = tuple(tokens(f"{title}\n{text}"))
+    meant = numerals(list(words))
+    stems = frozenset(map(stem, meant))
+    counts = Counter(stem(word) for word in meant if _tells(word, standard))
+    named = names(text)
+    telling_most = {stem(word) for word in [*tokens(title), *named]}
+    weights = {s: (1 + math.log(n)) * (1.5 if s in telling_most else 1) for s, n in counts.items()}
+    return Source(
+        words, stems, named, frozenset(s[:ALIKE] for s in stems if len(s) >= ALIKE), weights
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What was measured of a part, and its ``score``, the product of what the measures are worth.
+
+    ``unsupported``: telling words that the source lacks, in the order of the part."""
+
+    support: float
+    coverage: float
+    copied: float
+    repeated: float
+    glue: float
+    listed: int
+    score: float
+    unsupported: tuple[str, ...]
+
+
+UNREAD = Part(0.0, 0.0, 0.0, 0.0, 0.0, 0, 0.0, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    """Both parts, their order, and the factor on the reward, from 0 to 1."""
+
+    first: Part
+    second: Part
+    order: float
+    factor: float
+
+
+def ground(first: str, second: str, source: Source, standard: Standard) -> Grounding:
+    parts = _part(first, source, standard), _part(second, source, standard)
+    flow = order(first, second)
+    faithful = math.sqrt(parts[0].score * parts[1].score)
+    return Grounding(*parts, flow, faithful * _worth(flow, standard.order))
+
+
+def _part(text: str, source: Source, standard: Standard) -> Part:
+    words = tokens(text)
+    if len(words) > MAX_WORDS:
+        return UNREAD
+    telling = [word for word in numerals(words) if _tells(word, standard)]
+    unsupported = [word for word in telling if not _supported(stem(word), source)]
+    least = standard.telling * len(words)
+    weigh = dict.fromkeys(names(text), standard.stranger) | dict.fromkeys(source.names, 2)
+    there, missing = _weight(telling, weigh), _weight(unsupported, weigh)
+    support = (there - missing) / max(there, least, 1.0)
+    coverage = _coverage({stem(word) for word in telling}, len(words), source)
+    copying, repetition = copied(words, source.words), repeated(words)
+    beginning = words[:GLUED]
+    glue = len({word for word in beginning if is_stop(word)}) / max(1, len(beginning))
+    listed = max((len([*run]) for stops, run in groupby(words, is_stop) if not stops), default=0)
+    score = (
+        _worth(support, standard.support)
+        * _worth(coverage, standard.coverage)
+        * max(EXTRACT, _worth(copying, standard.copied))
+        * _worth(repetition, standard.repeated)
+        * _worth(glue, standard.glue)
+        * _worth(listed, standard.listed)
+    )
+    return Part(
+        support,
+        coverage,
+        copying,
+        repetition,
+        glue,
+        listed,
+        score,
+        tuple(dict.fromkeys(unsupported)),
+    )
+
+
+def _tells(word: str, standard: Standard) -> bool:
+    if word[0].isdigit():
+        return True
+    return len(word) > 1 and not is_stop(word) and stem(word) not in standard.light
+
+
+def _supported(s: str, source: Source) -> bool:
+    return s in source.stems or (len(s) >= ALIKE and s[:ALIKE] in source.beginnings)
+
+
+def _weight(words: list[str], named: Mapping[str, int]) -> int:
+    return sum(2 if w[0].isdigit() else named.get(w.removesuffix("'s"), 1) for w in words)
+
+
+def _coverage(stems: set[str], length: int, source: Source) -> float:
+    """The weight of the stems taken up, by that of as many of the heaviest as a fifth of the words."""
+    taken = sum(weight for s, weight in source.weights.items() if s in stems)
+    most = sorted(source.weights.values(), reverse=True)[: max(3, round(0.2 * length))]
+    return taken / sum(most) if most else 0.0
+
+
+def _worth(value: float, ends: Ends) -> float:
+    """0 at the first end, 1 at the second, linear between."""
+    nothing, full = ends
+    return min(1.0, max(0.0, (value - nothing) / (full - nothing)))

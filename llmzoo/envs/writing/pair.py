@@ -1,0 +1,181 @@
+"""Two authors of two parts of one text: the environment of every id of this family.
+
+A round: both answers are read, put through the stages of :mod:`.structure` and held against the
+source by :mod:`.grounding`; every seat is paid the difference in worth to the round before.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
+from llmzoo.envs.sources import Loaded
+from llmzoo.envs.tasks import Listed, described
+from llmzoo.envs.text import cut
+from llmzoo.envs.writing import oracle, prompts
+from llmzoo.envs.writing.grounding import Source, Standard, read_source
+from llmzoo.envs.writing.judging import Judgement, judge
+from llmzoo.envs.writing.prompts import DELIMITER, Wording
+from llmzoo.envs.writing.structure import MAXIMUM, STAGES, Form
+from llmzoo.envs.writing.tasks import WritingTask, canonical
+from llmzoo.errors import ConfigError, NoPlayerError
+
+AUTHOR = "author_0"  # who writes both parts alone
+REWARDS = ("grounded", "structural")
+
+
+class Unreadable(ValueError):
+    """An answer that is no text, or not both of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The state of an episode: the task and its measured source, what each seat wrote last, what was
+    wrong with it, the judgement on the last round (None before the first, and where an answer could
+    not be read), and what each stage is paid so far."""
+
+    task: WritingTask
+    source: Source
+    last: Mapping[str, str] = field(default_factory=dict)
+    errors: Mapping[str, str] = field(default_factory=dict)
+    judged: Judgement | None = None
+    paid: Mapping[str, float] = field(default_factory=lambda: dict.fromkeys(STAGES, 0.0))
+
+
+class TwoAuthors(TextEnv):
+    """Two authors of one text, or one author of both parts.
+
+    A subclass names its seats, its thresholds and its words, and supplies the tasks.
+
+    Parameters
+    ----------
+    tasks: what is written about, and where it comes from.
+    reward: ``"grounded"`` (structure times faithfulness) or ``"structural"`` (as published).
+    """
+
+    seats: ClassVar[tuple[str, str]]
+    form: ClassVar[Form]
+    standard: ClassVar[Standard]
+    wording: ClassVar[Wording]
+
+    def __init__(
+        self,
+        tasks: Loaded[WritingTask],
+        *,
+        num_agents: int,
+        max_turns: int,
+        reward: str,
+        prompt: str,
+        team_weight: float,
+        split: str,
+        render_mode: str | None,
+    ):
+        if num_agents not in (1, 2):
+            raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
+        for name, value, known in (("reward", reward, REWARDS), ("prompt", prompt, ("full",))):
+            if value not in known:
+                raise ConfigError(f"{name} must be one of {', '.join(known)}; got {value!r}")
+        super().__init__(
+            list(self.seats) if num_agents == 2 else [AUTHOR],
+            simultaneous=True,
+            max_turns=max_turns,
+            team_weight=team_weight,
+            render_mode=render_mode,
+        )
+        self.reward = reward
+        self.fallback = tasks.fallback
+        self.tasks = Listed(tasks.tasks, canonical, split=split, source=tasks.source)
+        self.episode: Draft
+
+    # TextEnv's side
+
+    def begin(self, rng: random.Random, task: int | None) -> None:
+        chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
+        self.episode = Draft(chosen, read_source(chosen.title, chosen.text, self.standard))
+
+    def describe(self) -> Mapping[str, Any]:
+        best = self.team_weight * MAXIMUM
+        about = described(self.tasks, canonical(self.episode.task))
+        return {**about, "fallback": self.fallback, "best_return": best}
+
+    def play_together(self, texts: Mapping[str, str]) -> Outcome:
+        before = self.episode
+        parts: list[str] = []
+        errors: dict[str, str] = {}
+        for agent in self.possible_agents:
+            try:
+                parts += self._read(texts[agent])
+            except Unreadable as error:
+                errors[agent] = f"malformed: {error}"
+        judged = None
+        if not errors:
+            first, second = parts
+            judged = judge(first, second, before.source, self.form, self.standard)
+            if judged.structure.failed:
+                stage = judged.structure.failed
+                errors = dict.fromkeys(self.possible_agents, f"failed at the stage {stage!r}")
+        worth = judged.worth(self.reward) if judged else dict.fromkeys(STAGES, 0.0)
+        paid = {name: self.team_weight * (worth[name] - before.paid[name]) for name in STAGES}
+        self.success = judged is not None and judged.success
+        last = {agent: cut(text, prompts.MAX_OWN_CHARS) for agent, text in texts.items()}
+        self.episode = replace(before, last=last, errors=errors, judged=judged, paid=worth)
+        return Outcome(
+            local=dict.fromkeys(self.possible_agents, paid), done=self.success, errors=errors
+        )
+
+    def prompt(self, agent: str) -> str:
+        draft = self.episode
+        own = None if agent == AUTHOR else self.seats.index(agent)
+        lines = [prompts.task(self.wording, self.form, draft.task, own), ""]
+        if agent in draft.last:
+            turn = min(self.turn + 1, self.max_turns)
+            if draft.judged is None:
+                others = [f"{other}: {error}" for other, error in draft.errors.items()]
+                heard = draft.errors.get(agent) or f"nothing was paid ({'; '.join(others)})"
+            else:
+                heard = prompts.feedback(self.wording, self.form, draft.judged, own)
+            lines += [prompts.revision(turn, self.max_turns, draft.last[agent], heard), ""]
+        return "\n".join([*lines, "Your answer:"])
+
+    def expert(self, agent: str) -> str:
+        return self._write(agent, self._known)
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        task = self.episode.task
+        return self._write(agent, lambda part: oracle.amateur(task, part, self.form, rng))
+
+    # A round
+
+    def _read(self, text: str) -> list[str]:
+        """The parts in an answer; raises :class:`Unreadable`."""
+        if len(text) > MAX_ANSWER_CHARS:
+            raise Unreadable(f"{len(text)} characters; at most {MAX_ANSWER_CHARS} are read")
+        parts = [text] if len(self.possible_agents) == 2 else _split(text)
+        if not all(part.strip() for part in parts):
+            raise Unreadable("a part is empty")
+        return [part.strip() for part in parts]
+
+    def _write(self, agent: str, author: Callable[[int], str]) -> str:
+        """The seat's answer, each part by ``author``."""
+        if agent == AUTHOR:
+            return f"{author(0)}\n{DELIMITER}\n{author(1)}"
+        return author(self.seats.index(agent))
+
+    def _known(self, part: int) -> str:
+        known = self.episode.task.parts[part]
+        if known is None:
+            name, _ = self.wording.parts[part]
+            raise NoPlayerError(f"{self.metadata['name']}: this task comes without {name}")
+        return known
+
+
+def _split(text: str) -> list[str]:
+    """What stands before and after the one line that is the delimiter."""
+    lines = text.split("\n")
+    found = [number for number, line in enumerate(lines) if line.strip() == DELIMITER]
+    if len(found) != 1:
+        raise Unreadable(f"{len(found)} lines are {DELIMITER} and nothing else; one must be")
+    return ["\n".join(lines[: found[0]]), "\n".join(lines[found[0] + 1 :])]

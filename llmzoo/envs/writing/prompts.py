@@ -1,0 +1,133 @@
+"""What the authors read: the source, what they write, what counts, and what came of a first try."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from llmzoo.envs.text import cut
+from llmzoo.envs.writing.grounding import Part
+from llmzoo.envs.writing.judging import Judgement
+from llmzoo.envs.writing.structure import LENGTH, RATIO, VOCABULARY, Band, Form
+from llmzoo.envs.writing.tasks import WritingTask
+
+DELIMITER = "====="
+MAX_SOURCE_CHARS = 8_000
+MAX_OWN_CHARS = 2_000
+_MAX_WORDS_NAMED = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """How a task speaks. ``source``: what the text is. ``both``: what is written of it. ``parts``:
+    each author's name of a part and what belongs into it. ``wanted``: what counts besides."""
+
+    source: str
+    both: str
+    parts: tuple[tuple[str, str], tuple[str, str]]
+    wanted: tuple[str, ...]
+
+
+def opening(wording: Wording, own: int | None) -> str:
+    """Who the reader is: the author of part ``own`` (0 or 1), or of both (None)."""
+    (first, first_holds), (second, second_holds) = wording.parts
+    if own is None:
+        return (
+            f"You are an author. Write {wording.both}: first {first} ({first_holds}), then {second} "
+            f"({second_holds})."
+        )
+    name, holds = wording.parts[own]
+    other, other_holds = wording.parts[1 - own]
+    return (
+        f"Two authors write {wording.both} at the same time; neither sees what the other writes. "
+        f"You write {name}: {holds}. The other author writes {other}: {other_holds}."
+    )
+
+
+def task(wording: Wording, form: Form, source: WritingTask, own: int | None) -> str:
+    """All of a prompt but the feedback."""
+    title = [f"Title: {source.title}"] if source.title else []
+    first, second = (name for name, _ in wording.parts)
+    rules = [
+        f"{first} and {second} have {form.words[0]} to {form.words[1]} words each",
+        f"{second} has {_span(form.ratio)} times the characters of {first}",
+        f"{second} has {_span(form.vocabulary)} times as many different words as {first}",
+        *wording.wanted,
+    ]
+    answer = "Answer with your part alone, without a heading."
+    if own is None:
+        answer = f"Answer with both, and between them a line that is {DELIMITER} and nothing else."
+    return "\n".join(
+        [
+            opening(wording, own),
+            "",
+            f"{wording.source}:",
+            "",
+            *title,
+            cut(source.text, MAX_SOURCE_CHARS),
+            "",
+            "What counts:",
+            *(f"- {rule}" for rule in rules),
+            "",
+            answer,
+        ]
+    )
+
+
+def feedback(wording: Wording, form: Form, judged: Judgement, own: int | None) -> str:
+    """What came of the last round: the stage that failed, with numbers, and the faithfulness."""
+    measured = judged.structure.measured
+    first, second = (name for name, _ in wording.parts)
+    failed = judged.structure.failed
+    if failed == LENGTH:
+        return (
+            f"{first} has {measured['first_words']:.0f} words and {second} "
+            f"{measured['second_words']:.0f}; each needs {form.words[0]} to {form.words[1]}"
+        )
+    lines = [
+        f"{second} has {measured['ratio']:.2f} times the characters of {first} (paid in full: "
+        f"{_span(form.ratio)}) and {measured['vocabulary']:.2f} times its different words "
+        f"({_span(form.vocabulary)})",
+        f"they share {measured['overlap']:.1%} of their words without stop words (paid in full from "
+        f"{form.overlap:.0%}), with {measured['categories']:.0f} of 12 kinds of transitions",
+    ]
+    if failed == RATIO:
+        lines = [f"too unlike in length: {lines[0]}"]
+    elif failed == VOCABULARY:
+        lines = [f"too unlike in different words: {lines[0]}"]
+    if judged.grounding is not None:
+        both = (judged.grounding.first, judged.grounding.second)
+        lines.append(f"faithfulness of both together: {judged.grounding.factor:.2f} of 1")
+        shown = range(2) if own is None else (own,)
+        lines += [f"{wording.parts[i][0]}: {_faithful(both[i])}" for i in shown]
+    return "\n".join(lines)
+
+
+def revision(turn: int, max_turns: int, last: str, heard: str) -> str:
+    """The feedback on a round, with the author's own last text."""
+    return "\n".join(
+        [
+            f"Round {turn} of {max_turns}. Your last text:",
+            f"<<<\n{last}\n>>>",
+            f"What came of it: {heard}",
+            "Write it anew.",
+        ]
+    )
+
+
+def _faithful(part: Part) -> str:
+    named = _listed(part.unsupported)
+    return (
+        f"{part.support:.0%} of its telling words stand in the source"
+        f"{f' (not: {named})' if named else ''}, and {part.copied:.0%} of it is copied"
+    )
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(cut(word, 30) for word in words[:_MAX_WORDS_NAMED])
+
+
+def _span(band: Band) -> str:
+    if band.full_to == float("inf"):
+        return f"at least {band.full_from:g}"
+    return f"{band.full_from:g} to {band.full_to:g}"

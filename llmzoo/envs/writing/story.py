@@ -1,0 +1,102 @@
+"""# Stories
+
+Two authors continue a story at the same time: one writes the passage that comes next, the other the
+one after it, without having read it.
+
+| | |
+|---|---|
+| id | `story_v0` |
+| agents | `first_0` and `second_1`, together; with `num_agents=1` `author_0` writes both |
+| observation, action | text |
+| rounds | at most `max_turns` (1) |
+| success | all stages passed, and a faithfulness of at least 0.75 |
+
+**Actions.** The text itself. `author_0` writes the first passage, a line that is `=====` and nothing
+else, and the second; without that line (or with two) nothing is paid.
+
+**Rewards.** In the form of [`tldr_v0`](tldr.md), with thresholds of this project's: there is no
+published reward for stories. `reward="structural"`, at most 2.98:
+
+| part | most | paid for |
+|---|---|---|
+| length | 0.5 | both passages have 64 to 192 words |
+| ratio | 1.0 | the second has 0.75 to 1.35 times the characters of the first; linear from 0.5 and down to 2.0, outside of which the stages end |
+| vocabulary | 0.5 | the same of its different words |
+| style | 0.98 | 0.4 x (0.4 + 0.05 x (c - 1)) + 0.6 x min(J, 0.05) / 0.05, with c of twelve kinds of transitions in both passages together, and J the Jaccard overlap of both without stop words |
+
+`reward="grounded"`, the default, is the same times a factor from 0 to 1 for how well both passages
+keep to the opening. A story goes on to new things and people, so its measures, those of `tldr_v0`,
+ask little of support (worth 0 at 0.09, 1 at 0.18) and coverage (0 at 0.09, 1 at 0.18): that names and
+things come back. A new name counts like any other word, and the furniture of stories (doors, hands,
+mornings) tells nothing. As there, copying from the opening, saying things again and words without
+sentences cost.
+
+**Arguments.** `num_agents` (1 or 2), `max_turns`, `reward`, `source` (`"auto"` and `"sample"` are
+the shipped openings; or a `.jsonl` or `.json` file with the field `opening` and perhaps a `title`),
+`prompt` ("full"), `team_weight`, `split` ("train", "test", "all"), `render_mode`.
+
+**Tasks.** Openings of short stories written for this project. The split is by content.
+
+**The scripted expert** plays the reference passages.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from llmzoo.envs.base import public_forms
+from llmzoo.envs.writing import grounding, structure, tasks
+from llmzoo.envs.writing.pair import TwoAuthors
+from llmzoo.envs.writing.prompts import Wording
+
+
+class Story(TwoAuthors):
+    """The next two passages of a story."""
+
+    metadata: dict[str, Any] = {**TwoAuthors.metadata, "name": "story_v0"}
+    seats: ClassVar[tuple[str, str]] = ("first_0", "second_1")
+    form = structure.STORY
+    standard = grounding.STORY
+    wording = Wording(
+        source="The opening",
+        both="the next two passages of a story",
+        parts=(
+            ("the first passage", "about 110 words that follow upon the opening"),
+            ("the second passage", "about 110 words that follow upon the first passage"),
+        ),
+        wanted=(
+            "both join their sentences with transitions of several kinds (but, because, when, "
+            "then, although, as if, ...)",
+            "both keep the names, the things and the thread of the opening",
+            "both use words of their own: what is copied from the opening earns little",
+        ),
+    )
+
+    def __init__(
+        self,
+        *,
+        num_agents: int = 2,
+        max_turns: int = 1,
+        reward: Literal["grounded", "structural"] = "grounded",
+        prompt: Literal["full"] = "full",
+        team_weight: float = 1.0,
+        split: str = "train",
+        source: str = "auto",
+        render_mode: str | None = None,
+    ):
+        super().__init__(
+            tasks.openings(source),
+            num_agents=num_agents,
+            max_turns=max_turns,
+            reward=reward,
+            prompt=prompt,
+            team_weight=team_weight,
+            split=split,
+            render_mode=render_mode,
+        )
+
+
+raw_env = Story
+env, parallel_env = public_forms(Story)

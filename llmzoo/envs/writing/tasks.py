@@ -1,0 +1,118 @@
+"""What is written about: posts, abstracts and openings of stories, shipped or from elsewhere."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any
+
+from llmzoo.envs.sources import BadField, Loaded, Record, load
+from llmzoo.envs.sources import field as required
+from llmzoo.errors import ConfigError
+
+TLDR_HUB = "trl-lib/tldr"
+ARXIV_HUB = "OpenMLRL/arXiv_abstract"
+
+_TITLE, _POST, _END = "TITLE:", "POST:", "TL;DR:"
+
+
+@dataclass(frozen=True, slots=True)
+class WritingTask:
+    """A source text. ``parts``: what an honest first and second author write, where it is known."""
+
+    title: str
+    text: str
+    parts: tuple[str | None, str | None] = field(default=(None, None), compare=False)
+
+
+def canonical(task: WritingTask) -> str:
+    """Title and text, whatever the spaces and capitals: tasks alike in these are one."""
+    return " ".join(f"{task.title} {task.text}".casefold().split())
+
+
+def shipped(name: str) -> list[dict[str, Any]]:
+    """The records of ``texts/NAME.jsonl``, written for this project."""
+    path = resources.files("llmzoo.envs.writing") / "texts" / f"{name}.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def posts(source: str) -> Loaded[WritingTask]:
+    """Posts of ``trl-lib/tldr``, or of a file or the sample of its schema: ``prompt`` (``TITLE:``,
+    ``POST:`` and an open ``TL;DR:``), ``completion``, and in the sample ``detailed``."""
+    return _distinct(load(source, hub_id=TLDR_HUB, sample=_sample_posts, parse=read_post))
+
+
+def abstracts(source: str, hub_id: str) -> Loaded[WritingTask]:
+    """Abstracts of a set on the hub, of a file or of the sample: ``abstract`` (or, as in the default
+    set, ``abstract_text``), and where there is one a ``title``."""
+    return _distinct(load(source, hub_id=hub_id, sample=_sample_abstracts, parse=read_abstract))
+
+
+def openings(source: str) -> Loaded[WritingTask]:
+    """Openings of stories: the shipped ones, or a file with the fields ``opening``, ``title``."""
+    if source == "hub":
+        raise ConfigError("no public set of openings is known: give source='sample' or a file")
+    chosen = "sample" if source == "auto" else source
+    return _distinct(
+        load(chosen, hub_id="story openings", sample=_sample_openings, parse=read_opening)
+    )
+
+
+def read_post(record: Record) -> WritingTask:
+    prompt = required(record, "prompt", str)
+    head, found, text = prompt.partition(_POST)
+    if not found:
+        raise BadField("prompt", f"has no {_POST!r}")
+    title = head.partition(_TITLE)[2].strip()
+    concise = required(record, "completion", str, default="").strip() or None
+    detailed = required(record, "detailed", str, default="") or None
+    return WritingTask(title, text.strip().removesuffix(_END).strip(), (concise, detailed))
+
+
+def read_abstract(record: Record) -> WritingTask:
+    name = "abstract_text" if "abstract_text" in record else "abstract"
+    return WritingTask(
+        required(record, "title", str, default="").strip(),
+        required(record, name, str).strip(),
+        _known(record, "background", "method"),
+    )
+
+
+def read_opening(record: Record) -> WritingTask:
+    title = required(record, "title", str, default="").strip()
+    return WritingTask(
+        title, required(record, "opening", str).strip(), _known(record, "first", "second")
+    )
+
+
+def _known(record: Record, first: str, second: str) -> tuple[str | None, str | None]:
+    return (
+        required(record, first, str, default="") or None,
+        required(record, second, str, default="") or None,
+    )
+
+
+def _sample_posts() -> list[dict[str, Any]]:
+    return [
+        {
+            "prompt": f"{_TITLE} {record['title']}\n\n{_POST} {record['post']}\n\n{_END}",
+            "completion": record["concise"],
+            "detailed": record["detailed"],
+        }
+        for record in shipped("tldr")
+    ]
+
+
+def _sample_abstracts() -> list[dict[str, Any]]:
+    return shipped("arxiv")
+
+
+def _sample_openings() -> list[dict[str, Any]]:
+    return shipped("story")
+
+
+def _distinct(found: Loaded[WritingTask]) -> Loaded[WritingTask]:
+    """Each text once: public sets repeat themselves; a task is known by its canonical form."""
+    tasks = tuple({canonical(task): task for task in found.tasks if task.text}.values())
+    return Loaded(tasks, found.source, found.fallback)

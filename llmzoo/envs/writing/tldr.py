@@ -1,0 +1,127 @@
+"""# TL;DR
+
+Two authors summarize a post at the same time: one in a sentence or two, the other in detail.
+
+| | |
+|---|---|
+| id | `tldr_v0` |
+| agents | `concise_0` and `detailed_1`, together; with `num_agents=1` `author_0` writes both |
+| observation, action | text |
+| rounds | at most `max_turns` (1) |
+| success | all stages passed, and a faithfulness of at least 0.75 |
+
+**Actions.** The text itself. `author_0` writes the concise summary, a line that is `=====` and
+nothing else, and the detailed one; without that line (or with two) nothing is paid.
+
+**Rewards.** One team reward, paid to both seats alike, in stages that stop at the first failure.
+`reward="structural"` is that of CoMLRL / MAGRPO (arXiv 2508.04652), at most 2.98:
+
+| part | most | paid for |
+|---|---|---|
+| length | 0.5 | both summaries have 8 to 256 words |
+| ratio | 1.0 | the detailed one has 1.6 to 3.2 times the characters; linear from 1.1 and down to 5.0, outside of which the stages end |
+| vocabulary | 0.5 | it has at least 2 times as many different words; linear from 1.3, below which the stages end |
+| style | 0.98 | 0.4 x (0.4 + 0.05 x (c - 1)) + 0.6 x min(J, 0.03) / 0.03, with c of twelve kinds of transitions in the detailed summary, and J the Jaccard overlap of both without stop words |
+
+Nothing in it asks what the post says. `reward="grounded"`, the default, is the same times a factor
+from 0 to 1 for how faithful both summaries are, so it is at most 2.98 too. An honest pair with three
+to five kinds of transitions earns about 2.8, a pair of copied sentences 0.15, and fluent nonsense,
+shuffled words or a summary of another post next to nothing. The factor is the geometric mean of both
+summaries' scores, times the worth of the pair's word order; a score is the product of what the other
+measures are worth, linear between two values:
+
+| measure | worth 0 | worth 1 | |
+|---|---|---|---|
+| support | 0.28 | 0.46 | share of the telling words (no stop words, none that are frequent everywhere) that the post has too, by stem or by a common synonym; names and numbers count double |
+| coverage | 0.12 | 0.35 | weight of the post's telling words that are taken up, by that of the heaviest words that a summary of this length has room for (a fifth of its words); names, and words that are repeated or stand in the title, weigh more |
+| copied | 0.88 | 0.5 | share of words in runs of three or more that stand so in the post, or in longer spans with single words changed; worth 0.05 at least |
+| repeated | 0.2 | 0.06 | share of runs of three words that stood in the summary before |
+| glue | 0.1 | 0.18 | different stop words among the first 60 words, by words |
+| listed | 13 | 10 | words that follow upon one another without a stop word |
+| order | 0.08 | 0.16 | how well the classes of neighbouring words fit, by a table learned from the project's own texts: about 0.4 in running text, below 0 where words are shuffled |
+
+These measures know no meaning: a summary that turns a fact round ("she left him") scores as one
+that does not, and one that shares no telling word with its post scores nothing, though it may be
+good.
+
+Every round pays the difference to the round before, so an episode's return is what its last
+texts are worth. An answer that cannot be read is worth 0. `team_weight` multiplies all of it.
+`infos[agent]["best_return"]` is the most that there is.
+
+**Feedback** between rounds: the stage that failed, what was measured, the author's telling words
+that the post lacks, and its own last text, all cut to a fixed length.
+
+**Arguments.** `num_agents` (1 or 2), `max_turns`, `reward`, `source` (`"auto"`, `"hub"`,
+`"sample"` or a `.jsonl` or `.json` file of the hub's schema), `prompt` ("full"), `team_weight`,
+`split` ("train", "test", "all"), `render_mode`.
+
+**Tasks.** `trl-lib/tldr` (Reddit posts, CC BY 4.0) or the sample: posts written for this project.
+The split is by content: a hash of title and post.
+
+**The scripted expert** plays the sample's reference pairs; on the hub's records it knows a concise
+summary at most, the post's own.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from llmzoo.envs.base import public_forms
+from llmzoo.envs.writing import grounding, structure, tasks
+from llmzoo.envs.writing.pair import TwoAuthors
+from llmzoo.envs.writing.prompts import Wording
+
+
+class Tldr(TwoAuthors):
+    """A concise and a detailed summary of a post."""
+
+    metadata: dict[str, Any] = {**TwoAuthors.metadata, "name": "tldr_v0"}
+    seats: ClassVar[tuple[str, str]] = ("concise_0", "detailed_1")
+    form = structure.TLDR
+    standard = grounding.TLDR
+    wording = Wording(
+        source="The post",
+        both="two summaries of a post",
+        parts=(
+            (
+                "the concise summary",
+                "one or two sentences, about 25 words, that say what it is about",
+            ),
+            ("the detailed summary", "four to six sentences, about 60 words, with what matters"),
+        ),
+        wanted=(
+            "the detailed summary joins its sentences with transitions of several kinds (however, "
+            "because, after, for example, as a result, ...)",
+            "both say what the post says, with its names and numbers, and nothing else",
+            "both use words of their own: copied sentences earn little",
+        ),
+    )
+
+    def __init__(
+        self,
+        *,
+        num_agents: int = 2,
+        max_turns: int = 1,
+        reward: Literal["grounded", "structural"] = "grounded",
+        prompt: Literal["full"] = "full",
+        team_weight: float = 1.0,
+        split: str = "train",
+        source: str = "auto",
+        render_mode: str | None = None,
+    ):
+        super().__init__(
+            tasks.posts(source),
+            num_agents=num_agents,
+            max_turns=max_turns,
+            reward=reward,
+            prompt=prompt,
+            team_weight=team_weight,
+            split=split,
+            render_mode=render_mode,
+        )
+
+
+raw_env = Tldr
+env, parallel_env = public_forms(Tldr)

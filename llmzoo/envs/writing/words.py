@@ -1,0 +1,141 @@
+"""Words: how a text is cut into them, which of them carry little, and their stems."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from llmzoo.envs.writing import lexicon
+
+# an apostrophe belongs to a word, a point or comma between digits to a number
+_WORD = re.compile(r"\d+(?:[.,]\d+)*[^\W\d_]*|[^\W\d_]+(?:['’][^\W\d_]+)*")
+_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][^\W\d_]+")  # a capital within a sentence
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_MAX_STEMMED = 40  # letters; no English word is longer
+
+
+def _groups(table: str) -> Iterator[list[str]]:
+    """The groups of words of a table that are set apart by semicolons."""
+    return (group.split() for group in table.split(";"))
+
+
+STOP_WORDS = frozenset(lexicon.STOP.split())
+_IRREGULAR = {form: base for base, *forms in _groups(lexicon.IRREGULAR) for form in forms}
+_SAME = {word: group[0] for group in _groups(lexicon.SAME) for word in group}
+_SUFFIXES = tuple(
+    zip(lexicon.ENDINGS.split()[::2], map(int, lexicon.ENDINGS.split()[1::2]), strict=True)
+)
+_UNITS = {word: number for number, word in enumerate(lexicon.UNITS.split(), start=1)}
+_TENS = {word: 10 * number for number, word in enumerate(lexicon.TENS.split(), start=2)}
+_POWERS = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
+
+
+def tokens(text: str) -> list[str]:
+    """The words and numbers of a text in lower case; ``"don't"`` is one word, ``"1,000"`` is one."""
+    return [word.replace("’", "'") for word in _WORD.findall(text.lower())]
+
+
+def names(text: str) -> frozenset[str]:
+    """The tokens that are written with a capital somewhere within a sentence."""
+    return frozenset(word.lower() for word in _NAME.findall(text))
+
+
+def numerals(words: list[str]) -> list[str]:
+    """The tokens with numbers in words as digits: ``forty six`` as ``46``, ``two hundred`` as
+    ``200``; a lone ``one`` is mostly a pronoun and stays."""
+    found: list[str] = []
+    number = 0
+    for word in words:
+        larger = _counted(number, word)
+        if larger is None and number:
+            found.append(str(number))
+            number, larger = 0, _counted(0, word)
+        if larger is None:
+            found.append(word)
+        else:
+            number = larger
+    return [*found, str(number)] if number else found
+
+
+def _counted(number: int, word: str) -> int | None:
+    """The number that ``word`` makes of the one before it (0 for none), None where it ends it."""
+    if word in _TENS and number % 100 == 0:
+        return number + _TENS[word]
+    if word in _UNITS and number % 10 == 0 and (number or word != "one"):
+        return number + _UNITS[word]
+    if word in _POWERS and number < 1_000:
+        return max(number, 1) * _POWERS[word]
+    return number if word == "and" and number >= 100 and number % 100 == 0 else None
+
+
+def is_stop(word: str) -> bool:
+    """Whether a token is a stop word, or a contraction of one (``"he's"``, ``"wouldn't"``)."""
+    first, apostrophe, _ = word.partition("'")
+    return word in STOP_WORDS or (
+        bool(apostrophe) and (first in STOP_WORDS or first.removesuffix("n") in STOP_WORDS)
+    )
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """What a token shares with its other forms; words in common use for one thing share a stem too."""
+    word = word[:_MAX_STEMMED].removesuffix("'s").replace("'", "")
+    if word[:1].isdigit():  # "24m" is an age, "3rd" a place
+        return word.replace(",", "").rstrip(_LETTERS)
+    return _stripped(_meant(word))
+
+
+def _meant(word: str) -> str:
+    """The word, its singular or its infinitive, as the tables of this module know it."""
+    for form in (word, _singular(word)):
+        base = _IRREGULAR.get(form, form)
+        if base in _SAME or base != word:
+            return _SAME.get(base, base)
+    for form in (_without(word, "ing"), _without(word, "ed"), _without(word, "er")):
+        for spelled in (form, f"{form}e"):
+            if spelled in _SAME:
+                return _SAME[spelled]
+    return word
+
+
+def _singular(word: str) -> str:
+    """The word without a plural's ending, or that of a verb in ``y``."""
+    if len(word) > 4 and word.endswith(("ies", "ied")):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def _without(word: str, suffix: str) -> str:
+    """The word without a verb's ending, its last consonant single again (``stopped``, ``stop``)."""
+    if not word.endswith(suffix) or len(word) - len(suffix) < 3:
+        return word
+    left = word.removesuffix(suffix)
+    return left[:-1] if left[-1] == left[-2] and left[-1] not in "lsz" else left
+
+
+def _stripped(word: str) -> str:
+    """The word without up to three endings, and without a final ``e``; ``y`` counts as ``i``."""
+    word = _singular(word)
+    for _ in range(3):
+        for suffix, least in _SUFFIXES:
+            if word.endswith(suffix) and len(word) - len(suffix) >= least:
+                word = _without(word, suffix)
+                word = word.removesuffix(suffix)
+                break
+        else:
+            break
+    if len(word) > 3 and word.endswith("e"):
+        word = word[:-1]
+    if len(word) > 3 and word[-1] == word[-2]:
+        word = word[:-1]
+    return word[:-1] + "i" if len(word) > 2 and word.endswith("y") else word
+
+
+LIGHT_STEMS = frozenset(map(stem, lexicon.LIGHT.split()))
+ACADEMIC_STEMS = LIGHT_STEMS | frozenset(map(stem, lexicon.ACADEMIC.split()))
+FICTION_STEMS = LIGHT_STEMS | frozenset(map(stem, lexicon.FICTION.split()))

@@ -1,0 +1,230 @@
+"""Faithfulness: each measure by hand, and what honest texts, extracts and nonsense come to."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+
+import pytest
+from real_pairs import PAIRS
+
+from llmzoo.envs.writing import grounding, structure
+from llmzoo.envs.writing.copying import copied, repeated, runs, spans
+from llmzoo.envs.writing.grounding import Standard, ground, read_source
+from llmzoo.envs.writing.order import NAMES, classes, order
+from llmzoo.envs.writing.order_table import learn
+from llmzoo.envs.writing.tasks import abstracts, openings, posts
+from llmzoo.envs.writing.words import is_stop, names, numerals, stem, tokens
+
+LETTERS = list("abcdefghijklmnopqrstuvwxyz")
+
+
+def test_tokens():
+    assert tokens("Don’t pay 1,000.50 for it's 24M.") == [
+        "don't",
+        "pay",
+        "1,000.50",
+        "for",
+        "it's",
+        "24m",
+    ]
+    assert tokens("\ud800 \x00 ?!") == []
+
+
+def test_numerals():
+    said = "seventy-four dogs, a hundred and forty-six cats, one of them, two or three"
+    assert " ".join(numerals(tokens(said))) == "74 dogs a 146 cats one of them 2 or 3"
+    assert numerals(["two", "hundred", "thousand"]) == ["200000"]
+    assert numerals(["hundred"] * 50)[0] == "10000"
+
+
+def test_names_have_a_capital_within_a_sentence():
+    assert names("Yesterday Anna met Mr. Black. Then we left for Lisbon") == {
+        "anna",
+        "mr",
+        "lisbon",
+    }
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("weddings", "married"),
+        ("discouraged", "discouragement"),
+        ("stopping", "stops"),
+        ("studies", "studied"),
+        ("mum", "mother's"),
+        ("bought", "purchasing"),
+        ("24m", "24"),
+        ("3rd", "3"),
+        ("estimation", "estimate"),
+        ("counselling", "therapist"),
+    ],
+)
+def test_words_of_one_stem(one, other):
+    assert stem(one) == stem(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("cat", "car"), ("house", "horse"), ("3", "30")])
+def test_words_of_different_stems(one, other):
+    assert stem(one) != stem(other)
+
+
+def test_stop_words_and_their_contractions():
+    assert all(map(is_stop, ["the", "don't", "can't", "he's", "they'd"]))
+    assert not any(map(is_stop, ["dog", "dog's", "notion"]))
+
+
+def test_copied_runs():
+    # d e f are three in a row; x and y are new, b and i are copied, but alone
+    assert runs(["x", "d", "e", "f", "y", "b", "z", "i"], LETTERS) == 3 / 8
+    assert copied([], LETTERS) == copied(["x"], []) == 0.0
+
+
+def test_copied_spans_with_words_changed():
+    every_third = [w if i % 3 else "-" for i, w in enumerate(LETTERS)]
+    assert runs(every_third, LETTERS) == 0.0
+    assert spans(every_third, LETTERS) > 0.8
+    left_out = [w for i, w in enumerate(LETTERS) if i % 4]
+    assert spans(left_out, LETTERS) > 0.8
+    every_other = [w if i % 2 else "-" for i, w in enumerate(LETTERS)]
+    assert spans(every_other, LETTERS) == 0.0  # no longer a copy
+
+
+def test_five_matches_make_a_span():
+    assert spans(["-", "c", "d", "e", "f", "-"], LETTERS) == 0.0
+    assert spans(["-", "c", "d", "e", "f", "g", "-"], LETTERS) == pytest.approx(5 / 7)
+
+
+def test_repeated():
+    assert repeated(["a", "b", "c", "a", "b", "c"]) == 0.25  # abc bca cab abc
+    assert repeated(["a"]) == 0.0
+
+
+def test_classes_and_order():
+    assert classes("The dog can't sleep.") == [
+        "end",
+        "article",
+        "other",
+        "modal",
+        "not",
+        "other",
+        "end",
+    ]
+    assert order("She went to the door because it was cold.") > 0.3
+    assert order("Door the to it went cold she because was.") < 0.0
+    assert order("") < 0.5
+
+
+def test_a_table_learns_what_follows_what():
+    table = learn(["the dog. the cat. the bird."] * 20)
+    # 60 articles, each before an "other", which is 60 of 180 neighbours; and a prior of 8 neighbours
+    share = (60 + 1) / (180 + len(NAMES))
+    likely = (60 + 8 * share) / (60 + 8)
+    assert table["article"][NAMES.index("other")] == round(100 * math.log(likely / share))
+    assert table["article"][NAMES.index("article")] < -100
+
+
+STANDARD = Standard(support=(0.0, 1.0), coverage=(0.0, 1.0))
+
+
+def test_support_counts_names_and_numbers_twice():
+    source = read_source("", "The zebra met Anna near 12 violet tulips.", STANDARD)
+    part = ground("A zebra ate and Anna was violet.", "x", source, STANDARD).first
+    # zebra 1, Anna 2, violet 1 of those and "ate" 1
+    assert part.unsupported == ("ate",)
+    assert part.support == pytest.approx(4 / 5)
+    part = ground("A zebra and 13 of the tulips.", "x", source, STANDARD).first
+    assert part.support == pytest.approx(2 / 4)  # the wrong number weighs 2
+
+
+def test_coverage_saturates_at_what_a_part_has_room_for():
+    source = read_source("", "Zebra, violet, tulip, kettle, marble and lantern.", STANDARD)
+    part = ground("It is a zebra, and so it is in the violet.", "x", source, STANDARD).first
+    # six words of weight 1; 11 words have room for the least that is asked, 3 of them
+    assert part.coverage == pytest.approx(2 / 3)
+
+
+def test_titles_and_repeated_words_weigh_more():
+    source = read_source("Lantern", "The zebra and the zebra.", STANDARD)
+    assert source.weights["lantern"] == 1.5
+    assert source.weights[stem("zebra")] == pytest.approx(1.693, abs=0.001)  # 1 + log 2
+
+
+def test_too_many_words_glued_together_are_not_read():
+    source = read_source("", "Zebra.", grounding.TLDR)
+    assert ground("zebra." * 700, "zebra", source, grounding.TLDR).first == grounding.UNREAD
+
+
+def share(first, second, source, kind):
+    """The grounded reward by its most."""
+    form, standard = getattr(structure, kind.upper()), getattr(grounding, kind.upper())
+    found = ground(first, second, source, standard)
+    return found.factor * structure.structure(first, second, form).total / structure.MAXIMUM
+
+
+TASKS = {
+    "tldr": posts("sample").tasks,
+    "arxiv": abstracts("sample", "").tasks,
+    "story": openings("sample").tasks,
+}
+
+
+@pytest.mark.parametrize("kind", TASKS)
+def test_honest_pairs_get_above_four_fifths(kind):
+    standard = getattr(grounding, kind.upper())
+    assert len(TASKS[kind]) >= 60
+    for task in TASKS[kind]:
+        source = read_source(task.title, task.text, standard)
+        assert share(*task.parts, source, kind) > 0.8, task.text[:60]
+
+
+@pytest.mark.parametrize("kind", TASKS)
+def test_the_pair_of_another_task_gets_next_to_nothing(kind):
+    standard = getattr(grounding, kind.upper())
+    tasks = TASKS[kind]
+    for task, other in zip(tasks, tasks[7:] + tasks[:7], strict=True):
+        source = read_source(task.title, task.text, standard)
+        assert share(*other.parts, source, kind) < 0.1, task.text[:60]
+
+
+def real_sources(folder):
+    lines = (folder / "tldr_dev.jsonl").read_text(encoding="utf-8").splitlines()
+    records = [json.loads(line) for line in lines]
+    texts = [record["prompt"].replace("TL;DR:", "") for record in records]
+    return records, [read_source("", text, grounding.TLDR) for text in texts]
+
+
+def test_real_posts_honest_pairs(shared_data):
+    _, sources = real_sources(shared_data)
+    for pair, source in zip(PAIRS, sources, strict=True):
+        assert share(*pair, source, "tldr") > 0.8, pair[0]
+
+
+def test_real_posts_the_authors_own_words(shared_data):
+    records, sources = real_sources(shared_data)
+    found = {
+        i: share(record["completion"], PAIRS[i][1], source, "tldr")
+        for i, (record, source) in enumerate(zip(records, sources, strict=True))
+        if record["completion"]
+    }
+    assert found[0] > 0.8
+    assert found[5] > 0.8
+    assert found[1] == 0.0  # "Progress is still happening": no word of it stands in the post
+
+
+def test_real_posts_extracts_other_pairs_and_shuffled_words(shared_data):
+    records, sources = real_sources(shared_data)
+    rng = random.Random(0)
+    for i, source in enumerate(sources):
+        for j, pair in enumerate(PAIRS):
+            if i != j:
+                assert share(*pair, source, "tldr") < 0.1, (i, j)
+        words = records[i]["prompt"].split("POST:")[1].split()
+        lead = " ".join(words[:25]), " ".join(words[:65])
+        assert share(*lead, source, "tldr") < 0.3
+        salad = rng.sample(words, min(25, len(words))), rng.sample(words, min(65, len(words)))
+        assert share(*map(" ".join, salad), source, "tldr") < 0.02
+        shuffled = [" ".join(rng.sample(text.split(), len(text.split()))) for text in PAIRS[i]]
+        assert share(*shuffled, source, "tldr") < 0.02

@@ -1,0 +1,250 @@
+"""The writing environments: what is read, paid, told and refused."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+import llmzoo
+from llmzoo.envs.writing import tasks
+from llmzoo.envs.writing.structure import MAXIMUM, STAGES
+from llmzoo.errors import ConfigError, NoPlayerError
+from tests.attacks.rewards import nonsense_pairs
+from tests.attacks.rewards.writing import IDS, attacks
+
+SEATS = {
+    "tldr_v0": ["concise_0", "detailed_1"],
+    "arxiv_v0": ["background_0", "method_1"],
+    "story_v0": ["first_0", "second_1"],
+}
+every_id = pytest.mark.parametrize("id", IDS)
+
+
+def made(id, task=0, **kwargs):
+    env = llmzoo.make(id, **{"split": "all", "source": "sample", **kwargs}).unwrapped
+    env.reset(seed=0, options={"task": task})
+    return env
+
+
+def play(env, *texts):
+    """Everybody's answers of a round; returns the reward of the first seat."""
+    for text in texts:
+        env.step(text)
+    return env.rewards[env.possible_agents[0]]
+
+
+def experts(env):
+    return [env.expert(agent) for agent in env.possible_agents]
+
+
+@every_id
+def test_seats(id):
+    assert made(id).possible_agents == SEATS[id]
+    assert made(id, num_agents=1).possible_agents == ["author_0"]
+
+
+@every_id
+def test_one_author_earns_what_two_do(id):
+    two, one = made(id), made(id, num_agents=1)
+    paid = play(two, *experts(two))
+    assert paid > 0.8 * MAXIMUM
+    assert play(one, "\n=====\n".join(experts(two))) == pytest.approx(paid)
+    assert two.success
+    assert one.success
+
+
+@every_id
+def test_every_seat_is_paid_alike_and_the_stages_are_named(id):
+    env = made(id, team_weight=0.5)
+    play(env, *experts(env))
+    first, second = SEATS[id]
+    assert env.rewards[first] == env.rewards[second]
+    assert tuple(env.infos[first]["reward_parts"]) == STAGES
+    assert env.infos[first]["best_return"] == pytest.approx(MAXIMUM / 2)
+    assert MAXIMUM * 0.4 < env.rewards[first] < MAXIMUM / 2
+
+
+def test_grounded_is_structural_times_the_factor():
+    grounded, structural = (made("tldr_v0", reward=name) for name in ("grounded", "structural"))
+    half = experts(grounded)[1].split(". ")
+    pair = experts(grounded)[0], f"{half[0]}. {grounded.episode.task.text[:250]}"
+    paid, published = play(grounded, *pair), play(structural, *pair)
+    factor = grounded.episode.judged.faithful
+    assert 0.02 < factor < 0.9
+    assert paid == pytest.approx(factor * published)
+
+
+@pytest.mark.parametrize("pair", nonsense_pairs.TLDR)
+def test_nonsense_takes_the_published_reward_and_not_ours(pair):
+    for reward, low, high in (("structural", 0.999, 1.001), ("grounded", 0.0, 0.1)):
+        env = made("tldr_v0", reward=reward)
+        paid = play(env, *pair)
+        assert low <= paid / MAXIMUM <= high
+        assert not env.success
+
+
+@pytest.mark.parametrize(
+    ("texts", "error"),
+    [
+        (["", "word " * 20], "malformed: a part is empty"),
+        ([" \n ", "word " * 20], "malformed: a part is empty"),
+        (["x" * 20_001, "word " * 20], "malformed: 20001 characters; at most 20000 are read"),
+        (["word " * 7, "word " * 20], "failed at the stage 'length'"),
+        (["word " * 20, "word " * 20], "failed at the stage 'ratio'"),
+    ],
+)
+def test_errors_are_named_and_not_raised(texts, error):
+    env = made("tldr_v0", max_turns=2)
+    assert play(env, *texts) <= 0.5
+    assert env.infos["concise_0"]["error"] == error
+    assert "What came of it" in env.observe("concise_0")
+    assert len(env.observe("concise_0")) < len(env.episode.task.text) + 4_000
+
+
+def test_another_seats_malformed_answer_is_not_ones_own():
+    env = made("tldr_v0", max_turns=2)
+    play(env, "", env.expert("detailed_1"))
+    assert env.infos["detailed_1"]["error"] is None
+    assert "nothing was paid (concise_0: malformed: a part is empty)" in env.observe("detailed_1")
+
+
+@pytest.mark.parametrize("delimiter", ["", "\n====\n", " ===== ", "\n=====\nand\n=====\n"])
+def test_one_author_needs_one_delimiter(delimiter):
+    env = made("tldr_v0", num_agents=1)
+    two = experts(made("tldr_v0"))
+    assert play(env, delimiter.join(two)) == 0.0
+    assert "=====" in env.infos["author_0"]["error"]
+
+
+def test_revisions_pay_differences():
+    env = made("tldr_v0", max_turns=3)
+    good = experts(env)
+    total = play(env, *nonsense_pairs.TLDR[0])
+    second = play(env, good[0], " ".join(good[1].split()[:30]))  # honest, too short
+    assert not env.success
+    third = play(env, *good)
+    assert second > 0
+    once = made("tldr_v0")
+    assert total + second + third == pytest.approx(play(once, *good))
+    assert env.success
+    assert env.terminations["concise_0"]
+
+
+def test_a_worse_revision_takes_back():
+    env = made("tldr_v0", max_turns=2)
+    good = experts(env)
+    paid = play(env, good[0], " ".join(good[1].split()[:30]))
+    assert play(env, "", good[1]) == pytest.approx(-paid)
+
+
+def test_feedback_names_ones_own_words_only():
+    env = made("tldr_v0", max_turns=2)
+    play(
+        env,
+        "The purple walrus juggles a samovar in Antarctica today, because it can.",
+        "A dog. " * 9,
+    )
+    first, second = env.observe("concise_0"), env.observe("detailed_1")
+    assert "not: purple, walrus, juggles, samovar, antarctica" in first
+    assert "walrus" not in second
+
+
+@every_id
+def test_no_reference_is_read(id):
+    env = made(id, max_turns=2)
+    references = experts(env)
+    play(env, *nonsense_pairs.ARXIV[0])
+    for agent in env.agents:
+        seen = env.observe(agent)
+        for text in references:
+            assert not any(sentence in seen for sentence in text.split(". "))
+
+
+def test_hub_records_are_read(tmp_path):
+    path = tmp_path / "posts.jsonl"
+    prompt = "SUBREDDIT: r/x\n\nTITLE: A title\n\nPOST: I have a dog.\nHe barks.\n\nTL;DR:"
+    records = [
+        {"prompt": prompt, "completion": " dog barks"},
+        {"prompt": prompt.replace("A title", "A  TITLE"), "completion": " the same post"},
+        {"prompt": "TITLE: B\nPOST: Two cats.\nTL;DR: ", "completion": ""},
+    ]
+    path.write_text("\n".join(map(json.dumps, records)))
+    found = tasks.posts(str(path)).tasks
+    assert [(t.title, t.text) for t in found] == [
+        ("A  TITLE", "I have a dog.\nHe barks."),
+        ("B", "Two cats."),
+    ]
+    env = made("tldr_v0", source=str(path))
+    assert env.expert("concise_0") == "the same post"
+    with pytest.raises(NoPlayerError, match="without the detailed summary"):
+        env.expert("detailed_1")
+    assert env.amateur("detailed_1", random.Random(0))
+
+
+def test_real_posts_are_read(shared_data):
+    env = made("tldr_v0", source=str(shared_data / "tldr_dev.jsonl"))
+    assert env.tasks.count == 6
+    for task in range(6):
+        env.reset(options={"task": task})
+        own = env.episode.task
+        assert own.title
+        assert "TL;DR" not in own.text
+        assert "SUBREDDIT" not in own.text
+        assert own.text in env.observe("concise_0")
+
+
+def test_abstracts_of_another_schema(tmp_path):
+    path = tmp_path / "abstracts.jsonl"
+    path.write_text(json.dumps({"abstract_text": "We study frogs."}) + "\n")
+    env = made("arxiv_v0", source=str(path))
+    assert "We study frogs." in env.observe("method_1")
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"num_agents": 3}, "num_agents must be 1 or 2, got 3"),
+        ({"reward": "best"}, "reward must be one of grounded, structural; got 'best'"),
+        ({"prompt": "terse"}, "prompt must be one of full; got 'terse'"),
+        ({"split": "dev"}, "split must be one of"),
+        ({"source": "no/such.txt"}, "source must be"),
+    ],
+)
+@every_id
+def test_bad_arguments(id, kwargs, message):
+    with pytest.raises(ConfigError, match=message):
+        made(id, **kwargs)
+
+
+def test_a_post_without_its_marks_is_a_named_error(tmp_path):
+    path = tmp_path / "posts.jsonl"
+    path.write_text('{"prompt": "no mark", "completion": "x"}\n')
+    with pytest.raises(ConfigError, match=r"posts.jsonl:1: field 'prompt' has no 'POST:'"):
+        made("tldr_v0", source=str(path))
+
+
+def test_stories_have_no_hub():
+    with pytest.raises(ConfigError, match="give source='sample' or a file"):
+        made("story_v0", source="hub")
+
+
+@every_id
+def test_amateurs_earn_less_than_experts(id):
+    sloppy, rng = [], random.Random(0)
+    for task in range(10):
+        env = made(id, task=task)
+        sloppy.append(play(env, *(env.amateur(agent, rng) for agent in env.possible_agents)))
+    assert sum(sloppy) / len(sloppy) < 0.6 * MAXIMUM
+    assert max(sloppy) > 0
+
+
+@pytest.mark.parametrize("count", [1, pytest.param(16, marks=pytest.mark.slow)])
+def test_no_attack_pays(count):
+    rows = list(attacks(count))
+    assert len(rows) > 100
+    assert [row for row in rows if not row.failed] == []
+    kinds = {row.limit for row in rows}
+    assert kinds == {0.1 * MAXIMUM, 0.6 * MAXIMUM}
+    assert all(row.honest > 0.8 * MAXIMUM for row in rows)

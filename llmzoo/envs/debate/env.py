@@ -22,8 +22,8 @@ answers after each round with the scores of the debate so far, from 0 to 1:
 **Judge.** `judge="rules"`: rules that need no model and no network. A speech earns
 `gate x (0.2 stance + 0.3 evidence + 0.2 responsiveness + 0.1 structure + 0.1 novelty + 0.1
 consistency)`; a side's score is the mean over all the speeches that it has in the debate. The gate
-is a product of prose, stance, novelty, consistency and faithfulness (0.6 for each invented figure),
-so that one that is missing leaves nothing. See `llmzoo.envs.debate.judge.rules`.
+is a product of prose, stance, novelty and consistency, one of which missing leaves nothing; of
+evidence (0.6 without any); and of faithfulness (0.6 for each invented figure). See `llmzoo.envs.debate.judge.rules`.
 
 `judge=f`: `f(debate)` gets the finished debate (`topic`, `speeches`) and returns a score from 0 to 1
 for each side, `{"pro": 0.7, "con": 0.4}`. `judge="endpoint"` with
@@ -61,14 +61,15 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv, public_forms
 from llmzoo.envs.debate import oracle, prompts
-from llmzoo.envs.debate.judge import rules, verdicts
-from llmzoo.envs.debate.judge.endpoint import Endpoint, EndpointJudge, connect
+from llmzoo.envs.debate.judge import choice, rules, verdicts
+from llmzoo.envs.debate.judge.choice import Judge
+from llmzoo.envs.debate.judge.endpoint import Endpoint
 from llmzoo.envs.debate.judge.rules import Scores
 from llmzoo.envs.debate.judge.words import sentences
 from llmzoo.envs.debate.speeches import MAX_CHARS, MAX_WORDS, Debate, Speech, heard, phase_of
@@ -79,8 +80,6 @@ from llmzoo.errors import ConfigError
 ALONE = "debater_0"
 HONEST = 0.5  # what a side earns at least in a debate that counts as a success
 MAX_SPEECHES = 6  # of a side: four points, and two to come back to
-
-Judge = Callable[[Debate], Mapping[str, float]]
 
 _NOTHING: Scores = {side: {} for side in SIDES}
 
@@ -140,7 +139,7 @@ class DebateEnv(TextEnv):
         )
         self.reward = reward
         self.per_side = per_side
-        self.judge = _judge(judge, endpoint)  # None: the rules
+        self.judge = choice.chosen(judge, endpoint)  # None: the rules
         self.judge_seat = seats[-1] if judge_seat else None
         self.tasks = Listed(shipped(), canonical, split=split, source="shipped")
         self.episode: Session
@@ -220,7 +219,7 @@ class DebateEnv(TextEnv):
     def _worth(self, debate: Debate) -> Scores:
         if self.judge is None:
             return rules.score(debate)
-        return _checked(self.judge(debate)) if debate.over else _NOTHING
+        return choice.checked(self.judge(debate)) if debate.over else _NOTHING
 
     def _right(self) -> Mapping[str, float]:
         """What the rules give for the rounds so far, as if there were no others."""
@@ -277,37 +276,6 @@ class DebateEnv(TextEnv):
 def _seats(per_side: int, judge_seat: bool) -> list[str]:
     speakers = [f"{SIDES[number % 2]}_{number}" for number in range(2 * per_side)]
     return [*speakers, f"judge_{2 * per_side}"] if judge_seat else speakers
-
-
-def _judge(
-    judge: Literal["rules", "endpoint"] | Judge, endpoint: Endpoint | Mapping[str, Any] | None
-) -> Judge | None:
-    """The judge who is asked at the end; None for the rules."""
-    if judge != "endpoint":
-        if endpoint is not None:
-            raise ConfigError("endpoint is of use with judge='endpoint' only")
-        if judge == "rules":
-            return None
-        if not callable(judge):
-            raise ConfigError(f"judge must be 'rules', 'endpoint' or a function, got {judge!r}")
-        return judge
-    if isinstance(endpoint, Mapping):
-        try:
-            endpoint = Endpoint(**endpoint)
-        except TypeError as error:
-            raise ConfigError(
-                f"endpoint takes model, base_url, api_key_env, timeout_s: {error}"
-            ) from error
-    if endpoint is None:
-        raise ConfigError("judge='endpoint' needs endpoint={'model': ..., 'base_url': ...}")
-    connect(endpoint).close()  # a missing package or key shows now, not at the end of a debate
-    return EndpointJudge(endpoint)
-
-
-def _checked(scores: Mapping[str, float]) -> Scores:
-    if set(scores) != set(SIDES) or not all(0.0 <= scores[side] <= 1.0 for side in SIDES):
-        raise ConfigError(f"a judge returns scores from 0 to 1 for pro and con, got {scores!r}")
-    return {side: {"verdict": float(scores[side])} for side in SIDES}
 
 
 def _speech(text: str) -> tuple[str, str]:

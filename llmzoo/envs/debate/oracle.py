@@ -15,6 +15,7 @@ from llmzoo.envs.debate.judge.evidence import well_told
 from llmzoo.envs.debate.judge.replies import answerable, subject
 from llmzoo.envs.debate.judge.rules import score_speech
 from llmzoo.envs.debate.judge.stance import own_words
+from llmzoo.envs.debate.judge.vocabulary import FUNCTION
 from llmzoo.envs.debate.judge.words import Sentence, sentences, stem, stems
 from llmzoo.envs.debate.speeches import Debate, Speech, heard
 from llmzoo.envs.debate.topics import Topic, other
@@ -114,6 +115,25 @@ _NAMED = {
         "However often the other side repeats {words}, the next finding remains.",
     ),
 }
+_BEFORE_NOUNS = frozenset(
+    (
+        "a",
+        "an",
+        "the",
+        "of",
+        "in",
+        "on",
+        "at",
+        "for",
+        "with",
+        "by",
+        "from",
+        "per",
+        "no",
+        "and",
+        "or",
+    )
+)
 # before the first point of a side that has nothing to answer
 _LEAD = {
     "pro": "First of all, there is something that all of us can see.",
@@ -204,13 +224,18 @@ def _answers(debate: Debate, side: str, turn: int) -> Iterator[list[str]]:
 
 
 def _listed(topic: Topic, side: str, target: Sentence) -> str:
-    """Three words that say of what a sentence speaks."""
+    """Up to three words, or figures, that say of what a sentence speaks: nouns as far as one can tell."""
     about = subject(topic, side, target)
-    chosen: dict[str, str] = {}
-    for word in target.words:
-        if stems((word,)) & about:
-            chosen.setdefault(stem(word), word)
-    first, *rest = sorted(chosen.values(), key=len, reverse=True)[:3]
+    chosen: dict[str, tuple[bool, bool, int, str]] = {}
+    for before, word, after in zip(
+        ("", *target.words), target.words, (*target.words[1:], "the"), strict=False
+    ):
+        if (stems((word,)) | {word}) & about:
+            noun = (
+                before in _BEFORE_NOUNS and after in FUNCTION and not word.endswith(("ed", "ing"))
+            )
+            chosen.setdefault(stem(word), (word.isalpha(), noun, len(word), word))
+    first, *rest = [word for *_, word in sorted(chosen.values(), reverse=True)[:3]]
     return " and ".join([", ".join([first, *rest[:-1]]), *rest[-1:]])
 
 

@@ -256,7 +256,11 @@ def test_a_judge_of_ones_own_is_asked_once_at_the_end():
 
 
 @pytest.mark.parametrize(
-    "scores", [{"pro": 0.5}, {"pro": 1.5, "con": 0.0}, {"pro": float("nan"), "con": 0.0}]
+    "scores",
+    [
+        *({"pro": 0.5}, {"pro": 1.5, "con": 0.0}, {"pro": float("nan"), "con": 0.0}, None, [1, 0]),
+        {"pro": "1", "con": 0},
+    ],
 )
 def test_a_judge_that_returns_something_else(scores):
     with pytest.raises(ConfigError, match="scores from 0 to 1"):
@@ -273,6 +277,7 @@ def test_a_judge_that_returns_something_else(scores):
         ({"num_agents": 1, "per_side": 2}, "num_agents must be 4"),
         ({"num_agents": 2, "judge_seat": True}, "num_agents must be 3"),
         ({"judge": "endpoint"}, "needs endpoint"),
+        ({"judge": "endpoint", "endpoint": 5}, "must be an Endpoint"),
         ({"judge": "mood"}, "'rules', 'endpoint' or a function"),
         ({"endpoint": {"model": "m"}}, "judge='endpoint' only"),
         ({"judge": lambda debate: {}, "judge_seat": True}, "needs judge='rules'"),

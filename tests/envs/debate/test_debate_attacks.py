@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from llmzoo.envs.debate.judge import rules
+from llmzoo.envs.debate.speeches import Speech
+from llmzoo.envs.debate.topics import shipped
 from tests.attacks.rewards import debate as family
+from tests.attacks.rewards import debate_crude
 from tests.attacks.rewards.honest_debates import HONEST
+from tests.attacks.rewards.honest_duels import DUELS
 
 
 def honest(one):
@@ -21,7 +26,25 @@ def test_an_honest_speaker_is_worth_three_quarters_of_the_expert(one):
 def test_there_are_enough_of_them():
     assert {one.style for one in HONEST} == {"short", "talking", "ordered"}
     assert len({one.topic for one in HONEST}) >= 5
-    assert len(family.ATTACKS) >= 24
+    assert len(DUELS) >= 6
+    assert len(family.ATTACKS) >= 100
+
+
+@pytest.mark.parametrize("duel", DUELS, ids=lambda duel: duel.topic)
+def test_honest_speakers_who_meet_each_other_earn_seven_tenths(duel):
+    worth = family.judged(duel)
+    assert min(worth.values()) > 0.7
+
+
+def test_no_honest_speech_is_thrown_out():
+    for duel in DUELS:
+        topic = next(topic for topic in shipped() if topic.id == duel.topic)
+        before = ()
+        for pair in zip(duel.pro, duel.con, strict=True):
+            for side, text in zip(("pro", "con"), pair, strict=True):
+                speech = Speech("", side, "", text)
+                assert sum(rules.score_speech(topic, before, speech).values()) > 0.45
+                before = (*before, speech)
 
 
 @pytest.mark.parametrize("attack", family.ATTACKS, ids=lambda attack: attack.__name__)
@@ -32,7 +55,7 @@ def test_an_attack_is_worth_less_than_the_weakest_honest_speaker(attack):
 
 
 def test_a_text_for_both_sides_earns_neither_of_them_anything():
-    for attack in (family.same_text_for_both, family.both_briefs_at_once):
+    for attack in (debate_crude.same_text_for_both, debate_crude.both_briefs_at_once):
         scores = [family.play("wolves-return", side, attack) for side in ("pro", "con")]
         assert max(scores) < -0.9
 

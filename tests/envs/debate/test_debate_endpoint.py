@@ -23,7 +23,8 @@ pytest.importorskip("openai", reason="the extra 'openai' is not installed")
 
 @pytest.fixture
 def server():
-    """An endpoint: ``answers`` are given in turn (the last one from then on), a number is a status."""
+    """An endpoint: ``answers`` are given in turn (the last one from then on), a number is a status, bytes are a
+    whole body."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
@@ -43,7 +44,9 @@ def server():
                 if isinstance(answer, str)
                 else {"error": {"message": "refused"}}
             ).encode()
-            self.send_response(200 if isinstance(answer, str) else answer)
+            if isinstance(answer, bytes):
+                body = answer
+            self.send_response(answer if isinstance(answer, int) else 200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -116,6 +119,21 @@ def test_a_slow_or_broken_endpoint_is_neutral(server):
         assert EndpointJudge(endpoint(server))(debate()) == {"pro": 0.5, "con": 0.5}
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"", b"<html>hello</html>", b"[1, 2]", b"5", b"null", b"{bad", b"\xff\xfe{", b"{}"),
+        *(b'{"choices": []}', b'{"choices": [{}]}', b'{"choices": [{"message": null}]}'),
+        *(b'{"choices": "abc"}', b'{"choices": [1]}', b'{"choices": {"0": 1}}'),
+        b'{"choices": [{"message": {"content": [1, 2]}}]}',
+    ],
+)
+def test_a_body_that_is_no_chat_completion_is_neutral(server, body):
+    server.answers = [body]
+    with pytest.warns(UserWarning, match=r"no chat completion|no text|Error"):
+        assert EndpointJudge(endpoint(server))(debate()) == {"pro": 0.5, "con": 0.5}
+
+
 @pytest.mark.parametrize("status", [401, 404])
 def test_a_refusal_is_the_programmers_to_mend(server, status):
     server.answers = [status]
@@ -168,6 +186,7 @@ def test_a_missing_package_is_named(monkeypatch):
         *("", "A: 5, B: 4", '{"A": 5}', '{"A": 5, "B": 4, "C": 1}', '{"A": "5", "B": 4}', "[5, 4]"),
         *('{"A": true, "B": 0}', '{"A": NaN, "B": 0}', '{"A": -1, "B": 0}', "[" * 100_000),
         'Sure: {"A": 5, "B": 4}',
+        '{"A": 1' + "0" * 400 + ', "B": 0}',
     ],
 )
 def test_answers_that_are_no_scores(answer):

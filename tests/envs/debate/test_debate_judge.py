@@ -8,11 +8,12 @@ import pytest
 
 from llmzoo.envs.debate import oracle
 from llmzoo.envs.debate.judge import rules
+from llmzoo.envs.debate.judge.denials import denied, denied_throughout, denies, turned
 from llmzoo.envs.debate.judge.evidence import evidence, invented
 from llmzoo.envs.debate.judge.novelty import novelty
 from llmzoo.envs.debate.judge.prose import prose, structure, well_shaped
 from llmzoo.envs.debate.judge.replies import replies
-from llmzoo.envs.debate.judge.stance import asserted, denies, given_up, leaning, stance, stated
+from llmzoo.envs.debate.judge.stance import asserted, given_up, leaning, stance, stated
 from llmzoo.envs.debate.judge.words import figures, plain, quoted, ramp, sentences, stem, words
 from llmzoo.envs.debate.speeches import Debate, Speech
 from llmzoo.envs.debate.topics import Brief, Point, Topic
@@ -250,3 +251,60 @@ def test_the_expert_answers_whatever_was_said():
     for text in hostile_texts(60, seed=4):
         debate = Debate(TOPIC, 3, (Speech("pro_0", "pro", "opening", text[:2_000]),))
         assert oracle.expert(debate, "con")
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "expected"),
+    [
+        ("storms do not stop the boats.", "storms stop the boats.", True),
+        ("storms stop the boats.", "storms do not stop the boats.", True),
+        ("storms never stop the boats.", "no storm ever stops the boats.", True),  # storm: its head
+        ("it is not true that storms stop the boats.", "storms stop the boats.", True),
+        ("that storms stop the boats is a myth.", "storms stop the boats.", True),
+        ("storms stop the boats, not only in winter.", "storms stop the boats.", False),
+        ("storms stopped no more than 40 boats.", "storms stop the boats.", False),
+        ("the pilot would not leave, so storms stop the boats.", "storms stop the boats.", False),
+        ("nobody doubts that storms stop the boats.", "storms stop the boats.", False),
+    ],
+)
+def test_one_text_denies_another(text, given, expected):
+    assert turned(text, given) is expected
+
+
+def test_a_negation_governs_what_follows_up_to_the_comma():
+    found = denied("the tolls will not repay the debt, and the storms go on.")
+    assert found.heads == {stem("repay")}
+    assert found.scope == {stem("repay"), stem("debt")}
+
+
+def test_who_denies_every_verb_says_nothing():
+    assert denied_throughout("it is not so. it was never so. it can't be. it has not been.") == 1.0
+    assert denied_throughout("it is not so.") == 0.25  # of four at least
+    nots = STORM.replace(" had ", " had not ").replace("we cannot", "we could not")
+    nots = nots.replace("were stranded", "were not stranded")
+    speech = Speech("pro_0", "pro", "opening", nots)
+    assert rules.judge_speech(TOPIC, (), speech)[1] == 0.0
+
+
+def test_figures_may_be_reckoned_from_those_of_one_sentence():
+    # 23 ambulances, one of them for 19 hours; 44 cents of each rate
+    (sums,) = said("In the end 42 things happened, and 56 cents of the rate would be left.")
+    assert invented(TOPIC, (sums,), ()) == frozenset()
+    (across,) = said("Together that is 163 of them.")  # 23 and 140 stand apart
+    assert invented(TOPIC, (across,), ()) == {"163"}
+
+
+def test_headings_and_stars_do_not_count():
+    assert [s.text for s in said("## Opening\n**First.** *We* go on.")] == [
+        "Opening",
+        "First.",
+        "We go on.",
+    ]
+
+
+def test_a_speech_without_evidence_keeps_three_fifths():
+    text = STORM.replace("23 ambulances had to wait", "ambulances had to wait")
+    speech = Speech("pro_0", "pro", "opening", text)
+    parts, gate = rules.judge_speech(TOPIC, (), speech)
+    assert parts["evidence"] == 0.0
+    assert gate == pytest.approx(0.6)

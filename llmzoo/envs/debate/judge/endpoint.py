@@ -12,7 +12,6 @@ good (a wrong key, an unknown model) raises ``ConfigError``.
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import warnings
@@ -49,7 +48,7 @@ Answer with one JSON object and nothing else: {"A": 6.5, "B": 4}"""
 class Endpoint:
     """Where the model is. ``base_url``: such as ``"http://localhost:8000/v1"``. ``api_key_env``: the
     environment variable that holds the key, None where the endpoint wants none. ``timeout_s``:
-    seconds for one answer."""
+    seconds to wait for an answer, or for more of one that has begun."""
 
     model: str
     base_url: str = "https://api.openai.com/v1"
@@ -136,7 +135,7 @@ def parse(answer: str) -> Mapping[str, float] | None:
     values = found.values()
     if any(isinstance(v, bool) or not isinstance(v, (int, float)) for v in values):
         return None
-    if not all(math.isfinite(v) and 0 <= v <= MOST for v in values):
+    if not all(0 <= v <= MOST for v in values):  # not so for NaN
         return None
     return {name: float(value) for name, value in found.items()}
 
@@ -152,10 +151,14 @@ def _answer(client: OpenAI, model: str, text: str) -> tuple[str, str]:
             temperature=0,
             max_tokens=MAX_REPLY_TOKENS,
         )
+        said = reply.choices[0].message.content
     except openai.APIStatusError as error:
         if error.status_code < 500 and error.status_code not in (408, 409, 429):
             raise ConfigError(f"the endpoint refuses the judge {model!r}: {error}") from error
         return "", f"status {error.status_code}"
     except openai.OpenAIError as error:  # no connection, time limit, an answer of another form
         return "", type(error).__name__
-    return (reply.choices[0].message.content or "" if reply.choices else ""), ""
+    # the client checks no types: a body of another form shows when it is looked into
+    except (ValueError, AttributeError, TypeError, IndexError, KeyError) as error:
+        return "", f"no chat completion: {type(error).__name__}"
+    return (said, "") if isinstance(said, str) else ("", "no text")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
+from llmzoo.envs.debate.judge.denials import turned
 from llmzoo.envs.debate.judge.prose import well_shaped
-from llmzoo.envs.debate.judge.stance import asserted, denies, names_opponent
+from llmzoo.envs.debate.judge.stance import asserted, names_opponent
 from llmzoo.envs.debate.judge.words import (
     Sentence,
     content,
@@ -15,6 +18,7 @@ from llmzoo.envs.debate.judge.words import (
 )
 from llmzoo.envs.debate.topics import Point, Topic
 
+LONGEST = 6  # digits of a figure that anybody would reckon with in his head
 AGAIN = 0.5  # evidence that the side has given before counts half
 
 
@@ -39,10 +43,19 @@ def evidence(
 
 def invented(topic: Topic, speech: tuple[Sentence, ...], heard: tuple[str, ...]) -> frozenset[str]:
     """Figures, said to be counted, that stand in neither brief, nor in the motion, nor in what the
-    others said."""
+    others said, and are no sum or difference of two that stand in one sentence, nor of one and 100."""
     texts = (topic.motion, *topic.pro.lines, *topic.con.lines, *heard)
-    known = frozenset().union(*(s.figures for text in texts for s in sentences(text)))
-    return frozenset().union(*(quoted(sentence.words) for sentence in speech)) - known
+    claimed = frozenset().union(*(quoted(sentence.words) for sentence in speech))
+    told = [s.figures for text in texts for s in sentences(text)]
+    left = claimed - frozenset().union(*told)
+    return left and left - frozenset().union(*(_reckoned(figures) for figures in told))
+
+
+def _reckoned(told: frozenset[str]) -> frozenset[str]:
+    """What a speaker may work out from the figures of one sentence."""
+    values = [float(figure) for figure in told if len(figure) <= LONGEST]
+    pairs = [*itertools.combinations(values, 2), *((value, 100.0) for value in values)]
+    return frozenset(f"{result:g}" for one, two in pairs for result in (abs(one - two), one + two))
 
 
 def well_told(point: Point, speech: tuple[Sentence, ...]) -> float:
@@ -60,7 +73,7 @@ def well_told(point: Point, speech: tuple[Sentence, ...]) -> float:
         said = words(own)
         if not numbers & figures(said) or not well_shaped(sentence):
             continue
-        if denies(own) != denies(point.evidence.lower()):
+        if turned(own, point.evidence.lower()):
             continue
         met = len(frozenset(content(said)) & frozenset(wanted))
         near = speech[max(0, place - 1) : place + 2]

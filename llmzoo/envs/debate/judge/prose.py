@@ -7,6 +7,7 @@ import re
 
 from llmzoo.envs.debate.judge.vocabulary import (
     ARTICLES,
+    ASKING,
     FUNCTION,
     LEADING,
     NEVER_AFTER_ARTICLES,
@@ -21,6 +22,7 @@ _COMPOUND = re.compile(r"\b\w+-\w+(?:-\w+)?\b")  # "the on-call midwife" holds n
 _MARKERS = {
     "order": r"first(?:ly)?|second(?:ly)?|third(?:ly)?|to begin with|next|finally|last(?:ly)?|"
     r"start with|begin with|another|one more|my (?:other|last|main) (?:point|reason)",
+    "addition": r"moreover|furthermore|besides|also|as well|what's more|what is more|nor|in addition",
     "cause": r"because|since|therefore|thus|hence|so that|as a result|which is why|that is why|"
     r"this means|which means|that means|for this reason|and so",
     "contrast": r"but|however|yet|although|though|while|whereas|instead|on the contrary|even if|"
@@ -28,7 +30,7 @@ _MARKERS = {
     "example": r"for example|for instance|according to|consider|take the|in the brief|"
     r"our (?:brief|file)|the (?:brief|file)|such as|recall|remember|look at",
     "sum": r"in short|in sum|to sum up|all in all|in the end|overall|to conclude|in conclusion|"
-    r"taken together|altogether|on balance|i ask you|we ask you",
+    r"taken together|altogether|on balance|i ask you|we ask you|i urge you|we urge you|in closing|for these reasons",
 }
 _COMPILED = {name: re.compile(rf"\b(?:{pattern})\b") for name, pattern in _MARKERS.items()}
 
@@ -63,6 +65,8 @@ def well_shaped(sentence: Sentence) -> bool:
         return False
     joined = sum(word in FUNCTION for word in words) / len(words)
     words = split(_COMPOUND.sub("compound", text.lower()))
+    if words[0] in ASKING and not text.endswith("?"):
+        return False
     return (joined >= 0.15 or len(words) <= 10) and not any(
         (one in ARTICLES and two in NEVER_AFTER_ARTICLES)
         or (one.isdigit() and two.isdigit())

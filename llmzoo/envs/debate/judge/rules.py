@@ -16,9 +16,11 @@ The first speech of all has nothing to answer, nor has one after a speech withou
 responsiveness counts as earned.
 
 The gate is the product of what no argument can do without: prose (sentences in an order that
-English allows, 40 words), stance (from 0.5 up it is 1), novelty, consistency, and faithfulness: 0.6
-for each figure that is in no brief and that nobody else said. Rules do not understand: an argument
-in words wholly of one's own earns less than it may deserve.
+English allows, 40 words), stance (from 0.5 up it is 1; nothing where nearly every verb is denied),
+novelty, consistency, evidence (0.6 without any, 1 from 0.5 up), and faithfulness: 0.6 for each
+figure that is in no brief, that nobody else said and that cannot be reckoned from two that stand in
+one sentence. Rules do not understand: an argument in words wholly of one's own earns less than it may
+deserve, and an honest point that is followed by nonsense in well-formed sentences earns too much.
 """
 
 from __future__ import annotations
@@ -26,11 +28,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
+from llmzoo.envs.debate.judge.denials import denied_throughout, denies
 from llmzoo.envs.debate.judge.evidence import evidence, invented
 from llmzoo.envs.debate.judge.novelty import novelty
 from llmzoo.envs.debate.judge.prose import prose, structure
 from llmzoo.envs.debate.judge.replies import replies
-from llmzoo.envs.debate.judge.stance import asserted, denies, given_up, stance
+from llmzoo.envs.debate.judge.stance import asserted, given_up, stance
 from llmzoo.envs.debate.judge.words import Sentence, ramp, sentences
 from llmzoo.envs.debate.speeches import Debate, Speech
 from llmzoo.envs.debate.topics import SIDES, Topic
@@ -43,6 +46,7 @@ WEIGHTS: Mapping[str, float] = {
     "novelty": 0.1,
     "consistency": 0.1,
 }
+UNBACKED = 0.6  # what a speech keeps that gives no evidence
 INVENTED = 0.6  # what a speech keeps for each figure that nobody gave it
 
 Scores = Mapping[str, Mapping[str, float]]  # what each side has earned, by part
@@ -76,9 +80,10 @@ def judge_speech(
     readable = prose(said)
     if not readable:
         return dict.fromkeys(WEIGHTS, 0.0), 0.0
-    answered = replies(topic, speech.side, said, others[-1] if others else ())
+    last = others[-1] if others else ()
+    answered = replies(topic, speech.side, said, last)
     parts = {
-        "stance": stance(topic, speech.side, said),
+        "stance": stance(topic, speech.side, said, last),
         "evidence": evidence(topic, speech.side, said, own),
         "responsiveness": 1.0 if answered is None else answered,
         "structure": structure(said),
@@ -88,8 +93,10 @@ def judge_speech(
     gate = (
         readable
         * ramp(parts["stance"], 0.0, 0.5)
+        * ramp(denied_throughout(speech.text.lower()), 0.75, 0.5)
         * parts["novelty"]
         * parts["consistency"]
+        * (UNBACKED + (1 - UNBACKED) * ramp(parts["evidence"], 0.0, 0.5))
         * INVENTED ** len(invented(topic, said, heard))
     )
     return parts, gate

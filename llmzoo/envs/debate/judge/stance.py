@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from llmzoo.envs.debate.judge.denials import ALIKE, denies, turned
+from llmzoo.envs.debate.judge.vocabulary import EVERYDAY
 from llmzoo.envs.debate.judge.words import Clause, Sentence, ramp, sentences, stems, words
 from llmzoo.envs.debate.topics import Topic, other
 
-ENOUGH = 5  # words of the own brief in a speech that speaks of its subject
+ENOUGH = 4  # words of the own brief in a speech that speaks of its subject
+HEARD = 0.3  # what a word of the other brief weighs that the other side has just used
 
 _OPPONENT = (
     r"(?:my|our|the|both|these|learned|worthy) opponents?|opposing (?:side|bench|team|speaker)|"
@@ -28,9 +31,6 @@ _REPORTS = re.compile(
     r"the (?:claim|objection|complaint|worry|fear) that|"
     r"we (?:heard|hear|were told|are told|have heard)|"
     r"it (?:is|was|has been) (?:said|claimed|argued))\b"
-)
-_DENIES = re.compile(
-    r"\b(?:not|no|never|nor|neither|cannot|false|untrue|wrong|myth|nonsense|(?:\w{1,8}n't))\b"
 )
 _MAYBE = re.compile(r"\b(?:hardly|fails?|failed|nothing|little|without|doubt|less|ignores?)\b")
 _PRO = (
@@ -59,18 +59,24 @@ _GIVES_UP = re.compile(
     r"surrender|give up|withdraw|yield)|(?:i|we) (?:fully |now |completely |must )?agree with "
     r"(?:my|our|the|everything|all|what) (?:opponents?|other side|they|you|my)|(?:i|we)(?: have)? "
     r"changed? (?:my|our) minds?|(?:my|our) (?:own )?(?:case|side|argument|position) (?:is|was) "
-    r"(?:wrong|weak|false|mistaken|hopeless)|(?:they|you) win|no longer (?:believe|support|oppose))\b"
+    r"(?:wrong|weak|false|mistaken|hopeless)|(?:they|you) win|"
+    r"(?:i|we)(?: have to| must)? take (?:it|this|that|all of (?:it|this|that)|everything) back|"
+    r"the opposite is (?:true|the case)|(?:forget|ignore) (?:all |everything )?(?:that |what )?(?:i|we)(?: have)? said|"
+    r"none of (?:it|this|that|what (?:i|we) said) is (?:true|right)|no longer (?:believe|support|oppose))\b"
 )
+EVERYDAY_STEMS = stems(tuple(EVERYDAY))
 _TURNS = re.compile(r"\b(?:but|yet|however|only|still)\b")
 
 
 @lru_cache(maxsize=512)
 def own_words(topic: Topic, side: str) -> frozenset[str]:
-    """What only this side's brief speaks of: neither the motion nor the other brief does."""
+    """What only this side's brief speaks of: neither the motion nor the other brief does, nor every
+    subject."""
     return (
         subject_of(topic, side)
         - subject_of(topic, other(side))
         - stems(words(topic.motion.lower()))
+        - EVERYDAY_STEMS
     )
 
 
@@ -104,17 +110,17 @@ def names_opponent(text: str) -> bool:
     return _NAMES_OPPONENT.search(text) is not None
 
 
-def denies(text: str) -> bool:
-    """Whether it says the opposite of what it would say without its negations."""
-    return len(_DENIES.findall(text)) % 2 == 1
-
-
-def leaning(topic: Topic, side: str, speech: tuple[Sentence, ...]) -> tuple[float, int]:
+def leaning(
+    topic: Topic, side: str, speech: tuple[Sentence, ...], last: tuple[Sentence, ...] = ()
+) -> tuple[float, int]:
     """How much of what is asserted, and of a kind that one brief only speaks of, is of the own
-    side (0 to 1); and how many different words of the own brief that are."""
+    side (0 to 1); and how many different words of the own brief that are. Words of the other side's
+    ``last`` speech count less against it: who answers has to use them."""
+    heard = frozenset().union(*(sentence.stems for sentence in last))
     own, opposite = own_words(topic, side), own_words(topic, other(side))
     used: set[str] = set()
-    of_own = against = 0
+    of_own = 0
+    against = 0.0
     for clause in (clause for sentence in speech for clause in asserted(sentence)):
         mine, theirs = clause.stems & own, clause.stems & opposite
         if _turned(topic, side, clause):
@@ -123,7 +129,7 @@ def leaning(topic: Topic, side: str, speech: tuple[Sentence, ...]) -> tuple[floa
             of_own += len(mine)
             used |= mine
         if not denies(clause.text) and not _MAYBE.search(clause.text):
-            against += len(theirs)
+            against += len(theirs - heard) + HEARD * len(theirs & heard)
     return of_own / max(1, of_own + against), len(used)
 
 
@@ -155,14 +161,16 @@ def given_up(speech: tuple[Sentence, ...]) -> int:
     )
 
 
-def stance(topic: Topic, side: str, speech: tuple[Sentence, ...]) -> float:
+def stance(
+    topic: Topic, side: str, speech: tuple[Sentence, ...], last: tuple[Sentence, ...] = ()
+) -> float:
     """Three quarters for arguing the own brief, a quarter for saying so."""
     says = stated(side, speech)
     if says < 0:
         return 0.0
-    share, used = leaning(topic, side, speech)
+    share, used = leaning(topic, side, speech, last)
     named = 1.0 if says > 0 or agrees_with_position(topic, side, speech) else 0.0
-    argued = ramp(share, 0.45, 0.6) * ramp(used, 1, ENOUGH)
+    argued = ramp(share, 0.45, 0.6) * ramp(used, 0, ENOUGH)
     return argued * (0.75 + 0.25 * named)
 
 
@@ -178,12 +186,9 @@ def _states(clause: Clause) -> str | None:
 
 def _turned(topic: Topic, side: str, clause: Clause) -> bool:
     """Whether the clause denies what the part of the brief says that it is about."""
-    best, turned = 0, False
-    for part in _parts(topic, side):
-        met = len(clause.stems & part.stems)
-        if met > best:
-            best, turned = met, denies(part.text) != denies(clause.text)
-    return turned and best >= max(3, 0.4 * len(clause.stems))
+    part = max(_parts(topic, side), key=lambda part: len(clause.stems & part.stems))
+    alike = len(clause.stems & part.stems) >= max(ALIKE, 0.4 * len(clause.stems))
+    return alike and turned(clause.text, part.text)
 
 
 @lru_cache(maxsize=512)

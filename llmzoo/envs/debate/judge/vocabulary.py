@@ -39,6 +39,20 @@ OF_DEBATES = _set(
     needs know
     """
 )
+# words of every subject: they tell the case of no side
+EVERYDAY = _set(
+    """
+    year years time times minute minutes hour hours month months day days week weeks second seconds
+    today count counted counts number old new long longer short small large big great high low half
+    hundred hundreds thousand thousands million millions single whole list call called calls stay
+    stayed stays keep kept keeps found find turn turned turns follow followed follows describe
+    described quoted interview become became end ended ends begin began put puts come comes came
+    move moved leave leaves left last lasts return returned went ask asked asks look looked looks
+    place places part parts take took taken give gave given gives use used uses back away even real
+    really compare compared average record recorded report reported name named age second spend
+    spent lose lost loses live lives lived happen happened start started close sum total
+    """
+)
 _ENDINGS = "ations ation ings ing ments ment ness edly ed ers er ies es s ly e"
 # taken off a word's end, the first that fits
 ENDINGS = tuple(_ENDINGS.split())
@@ -68,4 +82,11 @@ NEVER_AFTER_LEADING = _set(
     because although if than
     """
 )
-NEVER_LAST = _set("the a an and or but my our your their because")
+NEVER_LAST = _set(
+    """
+    the a an and or but my our your their because which whose than although while whereas unless
+    every per into during as will would has we they he she very
+    """
+)
+# a sentence that opens with one of them asks something
+ASKING = _set("is are was were has does did can will would")

@@ -11,6 +11,7 @@ from llmzoo.envs.debate.judge.vocabulary import COUNTED, ENDINGS, FUNCTION, OF_D
 
 _WORD = re.compile(r"[0-9][0-9,]*(?:\.[0-9]+)?|[^\W_]+(?:'[^\W_]+)?")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n+")
+_MARKUP = re.compile(r"\*+|^[#>]+ *|`+", re.MULTILINE)  # "**Opening.** We ..."
 _CLAUSE_END = re.compile(
     r"[;:]|\s--?\s|,?\s(?:but|yet|however|whereas|because|since)\s|,\s(?:while|although|though)\s",
 )
@@ -76,11 +77,13 @@ def _clause(text: str, *, conceded: bool = False, goes_on: bool = False) -> Clau
 
 
 def plain(text: str) -> str:
-    """``text`` without accents, zero-width and other format characters, and with straight quotes."""
+    """``text`` without accents, zero-width and other format characters and the signs of Markdown,
+    and with straight quotes."""
     decomposed = unicodedata.normalize("NFKD", text)
     kept = "".join(c for c in decomposed if unicodedata.category(c) not in ("Mn", "Cf"))
     return (
-        kept.replace("\u2019", "'")
+        _MARKUP.sub("", kept)
+        .replace("\u2019", "'")
         .replace("\u2018", "'")
         .replace("\u201c", '"')
         .replace("\u201d", '"')

@@ -177,6 +177,26 @@ def test_a_malformed_record_is_named_by_its_place(tmp_path):
         llmzoo.make("gsm8k_v0", source=str(path))
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_a_record_without_its_field_is_named(name, tmp_path):
+    path = tmp_path / "bad.jsonl"
+    good = FILES[name][0]
+    asked = "problem" if "problem" in good else "question"
+    bad = {key: value for key, value in FILES[name][1].items() if key != asked}
+    path.write_text(f"{json.dumps(good)}\n{json.dumps(bad)}\n")
+    with pytest.raises(ConfigError, match=rf"bad\.jsonl:2: field '{asked}'"):
+        llmzoo.make(f"{name}_v0", source=str(path))
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_infos_hold_neither_answer_nor_program(name):
+    env = llmzoo.make(f"{name}_v0", source="sample", split="all").unwrapped
+    env.reset(seed=1)
+    for info in env.infos.values():
+        assert not {"answer", "program", "solution", "check"} & set(info)
+        assert env.episode.task.program not in str(info)
+
+
 def test_real_gsm8k_records(shared_data):
     path = str(shared_data / "gsm8k_dev.jsonl")
     tasks = llmzoo.make("gsm8k_v0", source=path, split="all").unwrapped.tasks

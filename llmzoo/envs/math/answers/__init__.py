@@ -16,8 +16,14 @@ What counts as the same, beyond equality:
 - A decimal of six places or more and the fraction or root that it approximates.
 - ``1, 2``, ``2 and 1``, ``\{1, 2\}`` and ``x = 1 or x = 2``. Tuples keep their order, and
   intervals their brackets; ``(1, \infty)`` is ``x > 1``.
-- The last answer of a longer text: its last box (with those that it enumerates), else its last formula, else, where a number is
-  asked for, the number after its last "answer is", or its last number.
+- The last answer of a longer text: its last box (with those that it enumerates), else its last
+  formula, unless "answer is" follows it, else all that stands after "answer is" or the last "is";
+  where a number is asked for, also the first number after "answer is", or the last number, if it is
+  alone: no part of an expression, not one of several, not after "not" or "at least".
+- ``[[1, 2], [3, 4]]`` and the matrix; ``3:30 PM`` and ``3:30``; a choice ``C) 12``, ``C`` and ``12``.
+
+Different, as math-verify has it: ``\log 2`` and ``\ln 2``, ``e^{i\pi}`` and ``-1``,
+``8 \pmod{10}`` and ``8``, "no solution" and ``\emptyset``, ``\sqrt{x^2}`` and ``x``.
 
 A choice is asked for by its letter. A list that a program prints, ``[2, 3]``, is ``2, 3``.
 

@@ -17,15 +17,17 @@ from llmzoo.envs.math.answers.spelling import spelled
 Ask = Callable[[str, str], bool]
 
 _DECIMAL = re.compile(r"-?\d*\.(\d{6,})")
-_BASED = re.compile(r"([0-9A-Fa-f]+)\s*_\s*\{?\s*(\d{1,2})\s*\}?")
-_SINGLE = re.compile(r"(.*\d\S{0,3})\s([A-Za-z])")
+_BASED = re.compile(r"\(?([0-9A-Fa-f]+)\)?\s*_\s*\{?\s*«?(\d{1,2}|[a-z]{3,8})»?\s*\}?")
+_BASES = {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7"}
+_BASES |= {"eight": "8", "nine": "9", "ten": "10", "twelve": "12", "sixteen": "16"}
+_SINGLE = re.compile(r"(.*\d\S{0,3})\s{1,6}([A-Za-z])(?: ?\^ ?\{?([23])\}?)?")
 _HUGE_BITS = 200  # a number that is compared with numbers only
 _HUNDREDTH = number(Fraction(1, 100))
 
 
 def same_value(gold: Value, given: Value, ask: Ask) -> bool:
     """Whether ``given`` is the value ``gold``; ``ask`` decides what is not decided here."""
-    if gold.text == given.text and gold.percent == given.percent and not _conflict(gold, given):
+    if gold.text == given.text and gold.percent == given.percent and not conflict(gold, given):
         return True
     based = _BASED.fullmatch(gold.text)
     if based and not based[1].isalpha():
@@ -38,7 +40,7 @@ def same_value(gold: Value, given: Value, ask: Ask) -> bool:
     theirs = read(given.text)
     if ours is None or theirs is None:
         return "\\" in gold.text + given.text and ask(spelled(gold), spelled(given))
-    if _conflict(gold, given):
+    if conflict(gold, given):
         return _same_measure(gold, given, ours, theirs)
     if gold.percent != given.percent:
         scaled = (ours * _HUNDREDTH, theirs) if gold.percent else (ours, theirs * _HUNDREDTH)
@@ -64,8 +66,9 @@ def _same_digits(gold: re.Match[str], given: str) -> bool:
     """Digits of another base than ten, such as ``531_8``; the base may be left out."""
     based = _BASED.fullmatch(given)
     if based is None:
-        return given == gold[1]
-    return based.groups() == gold.groups()
+        return given.casefold() == gold[1].casefold()
+    one, other = (_BASES.get(found[2], found[2]) for found in (gold, based))
+    return one == other and gold[1].casefold() == based[1].casefold()
 
 
 def _with_unit(value: Value) -> Value:
@@ -73,7 +76,7 @@ def _with_unit(value: Value) -> Value:
     found = _SINGLE.fullmatch(value.text)
     if found is None or found[2] not in units.SINGLE_LETTERS:
         return value
-    return replace(value, text=found[1], unit=f"«{found[2]}»")
+    return replace(value, text=found[1], unit=f"«{found[2]}»^{found[3]}" if found[3] else found[2])
 
 
 def _same_measure(gold: Value, given: Value, ours: Quotient, theirs: Quotient) -> bool:
@@ -84,7 +87,7 @@ def _same_measure(gold: Value, given: Value, ours: Quotient, theirs: Quotient) -
     return equal(ours * number(one[1]), theirs * number(other[1])) is True
 
 
-def _conflict(gold: Value, given: Value) -> bool:
+def conflict(gold: Value, given: Value) -> bool:
     """Whether both have known units, and not the same."""
     ours, theirs = units.known(gold.unit), units.known(given.unit)
     return ours is not None and theirs is not None and ours != theirs

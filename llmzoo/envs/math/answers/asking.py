@@ -39,7 +39,7 @@ _COMMANDS = frozenset(
     equiv mod Re Im imath cases dx prime subset subseteq forall exists mid notin hbar partial
     nabla land lor quad ldots""".split()  # noqa: SIM905
 )
-_WORK = frozenset(("sum", "prod", "int", "iint", "lim"))
+_WORK = frozenset(("sum", "prod", "int", "iint", "lim", "max", "min", "gcd", "lcm", "det"))
 _FORBIDDEN = re.compile(
     r"__|[^\x20-\x7e]|\d{31}|\d{5}\s*!|[!'\"]{4}|\^[^a-z]{0,4}\d{5}|\) ?\^ ?\{?[2-9]\d"
 )
@@ -131,6 +131,7 @@ class _Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            bufsize=0,
             env={"PYTHONHASHSEED": "0", "LANG": "C.UTF-8"},
             cwd="/",
             start_new_session=True,
@@ -142,8 +143,8 @@ class _Process:
     def _write(self, line: bytes) -> None:
         assert self._running is not None
         assert self._running.stdin is not None
-        self._running.stdin.write(line)
-        self._running.stdin.flush()
+        if self._running.stdin.write(line) != len(line):
+            raise EOFError
 
     def _line(self, seconds: float) -> dict[str, object]:
         """The next answer. Raises ``TimeoutError``, and ``EOFError`` where the process has ended."""
@@ -191,12 +192,9 @@ def _forget() -> None:
         running.returncode = 0  # not ours to wait for
         for pipe in (running.stdin, running.stdout):
             assert pipe is not None
-            with contextlib.suppress(OSError):
-                os.close(pipe.fileno())
-    _kept.append(_process)  # its pipes are closed already, and must not be closed again
+            pipe.close()
     _process = _Process()
 
 
-_kept: list[_Process] = []
 atexit.register(close)
 os.register_at_fork(after_in_child=_forget)

@@ -8,6 +8,7 @@ _BOX = re.compile(r"\\f?box(?:ed)?(?![A-Za-z])\s{0,20}")
 _WORD = re.compile(r"[^\s$]+")
 _STEP = re.compile(r"\\.|[{}]", re.DOTALL)
 _SEPARATOR = re.compile(r"[,;&]|\b(?:and|or)\b")
+_CORRECTED = re.compile(r"correct|wrong|mistake|wait|actually|rather|instead", re.IGNORECASE)
 _CLOSE = 10  # boxes with so few characters between them belong together
 _NEAR = 70  # so do those in a list
 _PERCENT = re.compile(r"[\s$)\\]{0,4}(?:%|percent|pct)")
@@ -45,6 +46,8 @@ def last_boxes(text: str) -> str | None:
         if content is None:
             break
         between = text[content[1] : following]
+        if _CORRECTED.search(between):
+            break
         if len(between) >= _CLOSE and not (len(between) < _NEAR and _SEPARATOR.search(between)):
             break
         if content[0] not in answers:

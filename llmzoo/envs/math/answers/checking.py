@@ -17,6 +17,7 @@ from llmzoo.envs.math.answers.finding import (
     is_prose,
     letter_in,
     number_in,
+    stated_in,
 )
 from llmzoo.envs.math.answers.polynomials import Beyond, TooLarge
 
@@ -26,7 +27,8 @@ _GROUPS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])|(?<![\d.,])\d{1,3}
 # three digits after a comma are thousands, but after a lone 0
 _COMMA = re.compile(r"(-?0(?=,)|-?\d+(?=,(?!\d{3}$))),(\d+)")
 _CHOICE = re.compile(r"\(?[A-Z]\)?")
-_PLAIN = re.compile(r"-?[\d.,]+(?:/\d+)?")
+_OPTION = re.compile(r"\s*\(?[A-E]\)[.:]?\s+(\S.*)")  # a choice with what it says
+_PLAIN = re.compile(r"-?(?:[\d.,]+(?:/\d+)?|\\frac(?:\{\d+\}\{\d+\}|\d\d))")
 
 
 def same(gold: str, given: str) -> bool:
@@ -52,7 +54,9 @@ def decided(gold: str, given: str, ask: Ask) -> bool:
     ours, theirs = answer_in(gold), answer_in(given)
     if not ours or not theirs or max(len(ours), len(theirs)) > LONGEST:
         return False
-    ours, theirs = clean(ours), clean(theirs)
+    ours, given, theirs = clean(ours), theirs, clean(theirs)
+    if not _CHOICE.fullmatch(ours) and (option := _OPTION.fullmatch(theirs)):
+        theirs = option[1]
     if ours == theirs:
         return bool(ours)
     try:
@@ -78,14 +82,16 @@ def _join(found: re.Match[str]) -> str:
 
 
 def _in_prose(gold: str, given: str, ask: Ask) -> bool:
-    """Whether a longer text gives the number, or the letter of a choice, that is asked for."""
+    """Whether a text in prose gives the answer, the number, or the letter of a choice."""
+    if _CHOICE.fullmatch(gold):
+        return letter_in(given) == gold.strip("()") or given.strip("()").upper() == gold.strip("()")
     if not is_prose(given):
         return False
-    if _CHOICE.fullmatch(gold):
-        return letter_in(answer_in(given)) == gold.strip("()")
+    stated = stated_in(given)
     found = number_in(given) if _PLAIN.fullmatch(gold) else None
-    if found is None:
-        return False
     return any(
-        same_shape(shapes.read(g), shapes.read(a), ask) for g, a in _readings(gold, clean(found))
+        same_shape(shapes.read(g), shapes.read(a), ask)
+        for text in (stated, found)
+        if text
+        for g, a in _readings(gold, clean(text))
     )

@@ -7,6 +7,8 @@ In a clean text relations and operators are single characters (``≤ ∈ ∪ ± 
 from __future__ import annotations
 
 import re
+import unicodedata
+from fractions import Fraction
 
 from llmzoo.envs.math.answers.parsing import FUNCTIONS, GREEK
 from llmzoo.envs.math.answers.units import ABBREVIATIONS
@@ -33,19 +35,19 @@ _CHARACTERS = {
     "⩾": "≥",
     "º": "°",
     "√": r"\sqrt ",
-    "½": r"\frac{1}{2}",
-    "⅓": r"\frac{1}{3}",
-    "⅔": r"\frac{2}{3}",
-    "¼": r"\frac{1}{4}",
-    "¾": r"\frac{3}{4}",
-    "θ": r"\theta ",
-    "²": "^{2}",
-    "³": "^{3}",
     "∅": r"\emptyset ",
 }
+_FRACTIONS = {
+    sign: Fraction(unicodedata.numeric(sign)).limit_denominator(10) for sign in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅐⅛⅜⅝⅞⅑⅒"
+}
+_CHARACTERS |= {s: rf"\frac{{{f.numerator}}}{{{f.denominator}}}" for s, f in _FRACTIONS.items()}
+_GREEK = (
+    "α alpha β beta γ gamma δ delta ε epsilon θ theta λ lambda μ mu ρ rho σ sigma φ phi ω omega"
+)
+_CHARACTERS |= {s: rf"\{name} " for s, name in zip(*[iter(_GREEK.split())] * 2, strict=True)}
 _TRANSLATION = str.maketrans(_CHARACTERS)
 _COMMANDS = {
-    **dict.fromkeys(("dfrac", "tfrac", "cfrac"), r"\frac"),
+    **dict.fromkeys(("dfrac", "tfrac", "cfrac", "sfrac", "nicefrac"), r"\frac"),
     **dict.fromkeys(("cdot", "times", "ast"), "*"),
     "div": "/",
     **dict.fromkeys(("le", "leq", "leqslant", "leqq"), "≤"),
@@ -97,6 +99,15 @@ _LETTERS = re.compile(
     r"\\(?:begin|end) ?\{[^{}]*\}|«[^«»]*»|\\[A-Za-z]+|_\s*\{[^{}]*\}|[^\W\d_Α-ω]{2,}|[^\W\d_Α-ωA-Za-z]"
 )
 _SPELLED = {"pi": "π", "inf": "∞", "infinity": "∞", "sqrt": r"\sqrt ", "deg": "°", "in": "∈"}
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
+_LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₙ", "0123456789n")
+_RAISED_SIGNS = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+")
+_LOWERED_SIGNS = re.compile("[₀₁₂₃₄₅₆₇₈₉ₙ]+")
+_PLAIN_TEX = re.compile(
+    r"\{((?:[^{}]|\{[^{}]*\}){1,99})\\(over|choose)(?![A-Za-z])((?:[^{}]|\{[^{}]*\}){1,99})\}"
+)
+_UNION = re.compile(r"(?<=[)\]}]) ?U ?(?=[(\[\\{])")
+_CLOCK = re.compile(r"(?<=\d:\d\d)\s*«?\s*([ap])\.?\s?m\.?\s*»?(?!\w)", re.IGNORECASE)
 _SURROGATES = re.compile("[\ud800-\udfff\x00-\x1f]")
 _ONE_SIGN = re.compile(r"\s*([A-Za-z0-9]|\(\s*[A-Za-z]\s*\)|[-+]?[\d.,/]+)\s*")
 
@@ -118,13 +129,17 @@ def clean(text: str) -> str:
         text = _DEGREES.sub("°", text)
         text = _TEXT.sub(_words, text)
         text = _OVERLINE.sub(_repeating, text)
+        text = _PLAIN_TEX.sub(_plain_tex, text)
         text = _COMMAND.sub(_command, text)
     else:
         text = text.replace("{,}", ",")
+    text = _RAISED_SIGNS.sub(lambda found: f"^{{{found[0].translate(_RAISED)}}}", text)
+    text = _LOWERED_SIGNS.sub(lambda found: f"_{{{found[0].translate(_LOWERED)}}}", text)
+    text = _CLOCK.sub(lambda found: f" «{found[1].lower()}m»", _UNION.sub("∪", text))
     text = text.replace("<=", "≤").replace(">=", "≥").replace("**", "^").replace("~", " ")
     text = _ORDINAL.sub("", _PERCENT.sub("%", text))
     text = _JOINING.sub(" ; ", text)
-    text = _LETTERS.sub(_word, text).strip()
+    text = _LETTERS.sub(_word, text).rstrip(" \\").lstrip()
     return text if text.endswith("..") else text.rstrip(".").strip()
 
 
@@ -152,6 +167,8 @@ def _words(found: re.Match[str]) -> str:
     inner = found[1].strip()
     if _ONE_SIGN.fullmatch(inner):
         return f" {inner} " if not inner.isdigit() else inner
+    if inner[:1].isdigit():  # an amount with its unit
+        return f" {inner} "
     if inner in ("and", "or", ", and", ",and", ", or"):
         return " ; "
     if not inner:
@@ -170,6 +187,11 @@ def _repeating(found: re.Match[str]) -> str:
         return found[0]
     top = int(whole + fixed) * nines + int(period)
     return rf"\frac{{{top}}}{{{scale * nines}}}"
+
+
+def _plain_tex(found: re.Match[str]) -> str:
+    command = r"\frac" if found[2] == "over" else r"\binom"
+    return rf"{command}{{{found[1]}}}{{{found[3]}}}"
 
 
 def _command(found: re.Match[str]) -> str:

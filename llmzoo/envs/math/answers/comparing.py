@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from llmzoo.envs.math.answers import shapes
-from llmzoo.envs.math.answers.amounts import Ask, read, same_value
+from llmzoo.envs.math.answers.amounts import Ask, conflict, read, same_value
 from llmzoo.envs.math.answers.equations import same_sides
 from llmzoo.envs.math.answers.intervals import Interval, interval
 from llmzoo.envs.math.answers.polynomials import equal
@@ -32,6 +32,10 @@ def same_shape(gold: Shape, given: Shape, ask: Ask) -> bool:
     ours, theirs = interval(gold), interval(given)
     if ours is not None and theirs is not None:
         return _same_interval(ours, theirs, ask)
+    if (_is_composed(gold) and _is_region(given)) or (_is_composed(given) and _is_region(gold)):
+        if isinstance(gold, Many) and isinstance(given, Many) and _same_many(gold, given, ask):
+            return True
+        return ask(spelled(gold), spelled(given))
     if isinstance(given, Relation) and set(given.operators) == {"="}:
         return same_shape(gold, shapes.read(given.sides[-1]), ask)
     if isinstance(gold, Relation) and (shapes.is_assignment(gold) or _is_chain(gold)):
@@ -51,6 +55,17 @@ def same_shape(gold: Shape, given: Shape, ask: Ask) -> bool:
     return False
 
 
+def _is_composed(shape: Shape) -> bool:
+    r"""A union, or a difference such as ``[0, 2] \setminus \{1\}``."""
+    if isinstance(shape, Many):
+        return shape.kind == "union"
+    return isinstance(shape, Value) and r"\setminus" in shape.text
+
+
+def _is_region(shape: Shape) -> bool:
+    return isinstance(shape, (Many, Relation)) or _is_composed(shape)
+
+
 def _is_chain(relation: Relation) -> bool:
     """``a = b = c``, which ends in its answer."""
     return len(relation.operators) > 1 and set(relation.operators) == {"="}
@@ -58,10 +73,10 @@ def _is_chain(relation: Relation) -> bool:
 
 def _words(shape: Shape) -> str:
     """The letters and digits of an answer in words, such as ``June 20``; "" for others."""
-    if isinstance(shape, Words) or (
-        isinstance(shape, Value) and _WORDED.fullmatch(shape.text) and not shape.unit
-    ):
+    if isinstance(shape, Words):
         text = shape.text
+    elif isinstance(shape, Value) and _WORDED.fullmatch(shape.text):
+        text = shape.text + shape.unit
     else:
         return ""
     return "".join(c for c in text.casefold() if c.isalnum())
@@ -133,6 +148,9 @@ def _same_ratio(gold: Many, given: Many) -> bool:
     """Whether the parts are proportional."""
     if len(gold.items) != len(given.items):
         return False
+    for a, b in zip(gold.items, given.items, strict=True):
+        if isinstance(a, Value) and isinstance(b, Value) and conflict(a, b):
+            return False
     ours, theirs = ([read(spelled(item)) for item in many.items] for many in (gold, given))
     first, other = ours[0], theirs[0]
     return all(
@@ -146,14 +164,24 @@ def _same_ratio(gold: Many, given: Many) -> bool:
 
 
 def _same_matrix(gold: Shape, given: Shape, ask: Ask) -> bool:
-    gold, given = shapes.bare(gold), shapes.bare(given)
+    gold, given = _as_matrix(shapes.bare(gold)), _as_matrix(shapes.bare(given))
     if not isinstance(gold, Matrix) or not isinstance(given, Matrix):
-        return ask(spelled(gold), spelled(given))
+        return read(spelled(given)) is None and ask(spelled(gold), spelled(given))
     if [len(row) for row in gold.rows] != [len(row) for row in given.rows]:
         return False
     ours = [shapes.read(cell) for row in gold.rows for cell in row]
     theirs = [shapes.read(cell) for row in given.rows for cell in row]
     return _in_order(ours, theirs, ask)
+
+
+def _as_matrix(shape: Shape) -> Shape:
+    """A list of lists, as programs print it, as a matrix."""
+    if not isinstance(shape, Many) or shape.kind != "[]":
+        return shape
+    rows = [i.items for i in shape.items if isinstance(i, Many) and i.kind == "[]"]
+    if len(rows) != len(shape.items):
+        return shape
+    return Matrix(tuple(tuple(map(spelled, row)) for row in rows))
 
 
 def _same_relation(gold: Relation, given: Relation, ask: Ask) -> bool:

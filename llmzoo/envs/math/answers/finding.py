@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from llmzoo.envs.math.answers.boxes import last_boxes
+from llmzoo.envs.math.answers.parsing import FUNCTIONS
 
 LONGEST = 1_000  # characters of an answer; a longer one is none
 _END = 4_000  # characters at the end of a text in which an answer is looked for
@@ -19,10 +20,29 @@ _FORMULA = re.compile(
 )
 _BETWEEN = re.compile(r"[\s.]*(?:,|;|,?\s*and|,?\s*or|)\s*")
 _FIRST_LETTER = re.compile(r"[\s*$({]{0,5}([A-Z])(?![\w'])")
+_OPTION = re.compile(r"\(?([A-Z])[).:] ")
+_OPTIONS = re.compile(r"(?<![A-Za-z])[A-Z](?=\))|^[A-Z](?=[.:] )")
+_TWO_LETTERS = re.compile(r"(?<![\w\\])A\)? ?(?:,|/|&|and|or) ?\(?[B-Z](?![\w'])")
 _LETTER = re.compile(r"\(([A-Z])\)|(?<![\w\\(])([B-Z])(?![\w'])")  # A is a word too
 _PERCENT = re.compile(r"\s{0,3}(?:\\?%|percent|pct)")
 _ANCHOR = re.compile(r"(?i:answer)\s{0,3}(?:is|:|=)\s{0,3}:?|####")
-_WORD = re.compile(r"[^\W\d_]{3,}")
+_IS = re.compile(r"(?<![A-Za-z])(?:is|are|equals|gives|get)\s{1,3}|=")
+_TAG = re.compile(r"</?[A-Za-z]{2,20}>")
+_WORD = re.compile(r"(?<![\\A-Za-z{])[^\W\d_]{3,}")
+_NO_WORDS = FUNCTIONS | {"sqrt", "inf", "infinity", "mod", "and"}
+# what makes of a number before or after it another one, or one of several
+_BEFORE = re.compile(
+    r"(?:\d[^\W\d]{0,9}\s{0,9}(?:,|\b(?:or|and|to|plus|minus|times|over)\b)\s{0,9}(?:or|and)?"
+    r"|[\w)}]\s{0,9}[-+*/^_×÷·(]|[<>≤≥≠^_]|\w[({]|\\(?!text|math|mbox|quad|approx)[A-Za-z]{1,20}\s{0,9}\{?)"
+    r"\s{0,9}$"
+)
+_AFTER = re.compile(
+    r"\s{0,9}(?:[-+*/^×÷·]\s{0,9}[\d(A-Za-z]|(?:,|,?\s{0,9}(?:or|and|to|plus|minus|times|over)\b)\s{0,9}[-$(]?\d)"
+)
+_NEGATED = re.compile(
+    r"\b(?:not|never|except|excluding|neither|nor|without|than|least|most|\w+n['’]t)\b[^.;\d]{0,40}$"
+)
+_NEAR = 60  # characters before a number that say what it is
 _NUMBER = re.compile(
     r"(?<![\w.,/])[$€£¥]?(-?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(?:[.,]?\d+)?(?:\s?/\s?\d+)?)(?![A-Za-z]*\d)"
 )
@@ -34,27 +54,46 @@ def answer_in(text: str) -> str:
     if boxes is not None:
         return boxes
     text = text[-_END:]
+    anchors = list(_ANCHOR.finditer(text))
     formulas = [f for f in _FORMULA.finditer(text) if not _is_money(text, f)]
+    if formulas and anchors and anchors[-1].end() > formulas[-1].end():
+        return text[anchors[-1].start() :].strip()
     if formulas:
         return _last_formulas(text, formulas)
-    return text.strip().strip("$*").strip()
+    if len(text) > LONGEST and is_prose(text[-LONGEST:]):
+        text = text[-LONGEST:].partition(" ")[2]
+    if "</" in text:
+        text = _TAG.sub(" ", text)
+    return text.strip().removesuffix(r"\$").strip("$*").strip()
 
 
 def is_prose(text: str) -> bool:
     """Whether a text says more than an answer."""
-    return _WORD.search(text) is not None or "####" in text
+    return "####" in text or any(f[0].lower() not in _NO_WORDS for f in _WORD.finditer(text))
+
+
+def stated_in(text: str) -> str | None:
+    """What a text in prose says that its answer is: all that follows "answer is", or the last "is"."""
+    anchors = list(_ANCHOR.finditer(text)) or list(_IS.finditer(text))
+    return text[anchors[-1].end() :].strip(" .*") if anchors else None
 
 
 def number_in(text: str) -> str | None:
-    """The number that a text in prose gives as its answer: the last one."""
+    """The number that a text in prose gives as its answer: the first after "answer is", or the last.
+
+    None where that is one of several, part of an expression, or what the answer is not.
+    """
     anchors = list(_ANCHOR.finditer(text))
     if anchors:
         text = text[anchors[-1].end() :]
-        found = next((f[1] for f in _NUMBER.finditer(text) if any(map(str.isdigit, f[1]))), None)
-        if found is not None:
-            return found
-    numbers = [f[1] for f in _NUMBER.finditer(text) if any(c.isdigit() for c in f[1])]
-    return numbers[-1] if numbers else None
+    numbers = [f for f in _NUMBER.finditer(text) if any(map(str.isdigit, f[1]))]
+    if not numbers:
+        return None
+    chosen = numbers[0 if anchors else -1]
+    before = text[max(0, chosen.start() - _NEAR) : chosen.start()]
+    if _BEFORE.search(before) or _NEGATED.search(before) or _AFTER.match(text, chosen.end()):
+        return None
+    return chosen[1]
 
 
 def letter_in(text: str) -> str | None:
@@ -63,6 +102,11 @@ def letter_in(text: str) -> str | None:
     if anchors:
         first = _FIRST_LETTER.match(text, anchors[-1].end())
         return None if first is None else first[1]
+    option = _OPTION.match(text)
+    if option is not None:
+        return option[1] if set(_OPTIONS.findall(text)) == {option[1]} else None
+    if _TWO_LETTERS.search(text):
+        return None
     found = _LETTER.findall(text)
     return "".join(found[0]) if len(found) == 1 else None
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from llmzoo.envs.math.answers.polynomials import Beyond, Quotient, TooLarge, atom, number, power
 from llmzoo.envs.math.answers.special import (
+    absolute,
     binomial,
     factorial,
     literal,
@@ -18,7 +19,7 @@ from llmzoo.envs.math.answers.special import (
 
 FUNCTIONS = frozenset(
     """sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh log ln lg exp det gcd lcm max min
-    arg""".split()  # noqa: SIM905
+    arg abs""".split()  # noqa: SIM905
 )
 GREEK = frozenset(
     """alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi
@@ -27,12 +28,13 @@ GREEK = frozenset(
 )
 _DEEPEST = 25
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(?:[eE]([-+]?\d+)(?![A-Za-z]))?")
-_WHOLE = re.compile(r"\s*(\d+)")
+_WHOLE = re.compile(r"\s*(\d+(?:\.\d+)?)")
 _MIXED = re.compile(
     r"(\d+)(?:\s*\\frac\s*\{?\s*(\d+)\s*\}?\s*\{?\s*(\d+)\s*\}?|\s+(\d+)\s*/\s*(\d+))"
 )
 _NAME = re.compile(r"\\([A-Za-z]+)|([A-Za-zα-ωΑ-Ω])")
 _SUBSCRIPT = re.compile(r"\s*_\s*(?:\{([^{}]{1,40})\}|\\?([A-Za-z]+|\d))")
+_DIGITS = frozenset("0123456789.")
 _BLANK = re.compile(r"\s*")
 _CLOSING = {"(": ")", "[": "]", "{": "}", r"\{": r"\}", "|": "|"}
 
@@ -114,6 +116,8 @@ class _Parser:
                 self.at += 1
                 result = result / self.signed_factor()
             elif sign and self.begins_factor(sign):
+                if sign in _DIGITS and self.text[: self.at].rstrip()[-1:] in _DIGITS:
+                    raise Unreadable("two numbers side by side")
                 result = result * self.factor()
             else:
                 return result
@@ -192,12 +196,7 @@ class _Parser:
         self.expect(opening)
         inner = self.sum()
         self.expect(_CLOSING[opening])
-        if opening != "|":
-            return inner
-        value = inner.size()
-        if value is None:
-            return opaque("abs", inner)
-        return -inner if value < 0 else inner
+        return absolute(inner) if opening == "|" else inner
 
     def argument(self) -> Quotient:
         """What follows ``^`` or a command: a group, or one sign."""
@@ -260,5 +259,10 @@ class _Parser:
         inner = arguments[0]
         for following in arguments[1:]:
             inner = inner * following
-        value = power(atom("e"), rational_power(inner)) if name == "exp" else opaque(name, inner)
+        if name == "abs":
+            value = absolute(inner)
+        elif name == "exp":
+            value = power(atom("e"), rational_power(inner))
+        else:
+            value = opaque(name, inner)
         return value if exponent is None else raised(value, exponent)

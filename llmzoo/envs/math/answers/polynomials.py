@@ -3,9 +3,9 @@
 A term is a rational coefficient and powers of atoms. Atoms are variables, π, e, and the primes
 under roots: the square root of 12 is ``2 * 3^(1/2)``. Products of fractional powers of primes are
 linearly independent over the rationals (Besicovitch 1940), so two sums of such terms are equal only
-if they are the same. Variables under roots count as positive. What is beyond this (a sine, a
-factorial of a variable) is an opaque atom, named by its own normal form: equal atoms are equal,
-different ones may be.
+if they are the same. A variable under a root counts as positive, but the root of its square is not
+the variable. What is beyond this (a sine, a factorial of a variable) is an opaque atom, named by its
+own normal form: equal atoms are equal, different ones may be.
 """
 
 from __future__ import annotations
@@ -168,6 +168,8 @@ def _root(part: Sum, exponent: Fraction) -> Sum:
     powers = {a: e * exponent for a, e in term}
     if any(a == "i" for a in powers):
         raise Beyond("a root of a complex number")
+    if any(_loses_sign(a, e, powers[a]) for a, e in term):
+        raise Beyond("a root of a square, which may be of a negative number")
     sign = Fraction(1)
     if coefficient < 0:
         if exponent.denominator % 2 == 1:
@@ -180,6 +182,12 @@ def _root(part: Sum, exponent: Fraction) -> Sum:
     for prime, count in _factors(coefficient).items():
         powers[str(prime)] = powers.get(str(prime), Fraction(0)) + count * exponent
     return _normal({tuple(powers.items()): sign})
+
+
+def _loses_sign(a: str, before: Fraction, after: Fraction) -> bool:
+    """Whether an even power of a variable becomes an odd one, as of ``sqrt(x^2)``."""
+    is_number = a.isdigit() or a in _FLOATS
+    return not is_number and before.numerator % 2 == 0 and after.numerator % 2 == 1
 
 
 def _factors(value: Fraction) -> Mapping[int, int]:

@@ -18,6 +18,7 @@ _CALL = re.compile(
     r"«[^«»]*»|[A-Za-zα-ωΑ-Ω]\s?\([^()=]{0,40}\)|_\s?(?:\{[^{}]{1,40}\}|\w)|\^\{-1\}"
 )
 _NAME = re.compile(r"[\sA-Za-zα-ωΑ-Ω\\|{}():,'/]+")
+_CONDITION = re.compile(r"\s*[A-Za-z]\s*(?:∈[^|:]{1,40})?[|:]")  # as of {x | x > 3}
 _FUNCTION = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc)")  # of an angle in degrees
 
 
@@ -73,15 +74,16 @@ def read(text: str, depth: int = 0) -> Shape:
     if matrix:
         rows = matrix[2].split(NEW_ROW)
         return Matrix(tuple(tuple(c.strip() for c in r.split("&")) for r in rows if r.strip()))
-    if "±" in text or "∓" in text:
-        both = (text.replace("±", "+").replace("∓", "-"), text.replace("±", "-").replace("∓", "+"))
-        return Many("list", _flat(tuple(read(part, depth + 1) for part in both)))
+    if "∓" in text:
+        return _both_signs(text, depth)
     groups = split(text, ";")
     if len(groups) > 1:
         return _grouped(tuple(read(part, depth + 1) for part in groups))
     parts = split(text, ",")
     if len(parts) > 1:
         return Many("list", _flat(_unnamed(tuple(read(part, depth + 1) for part in parts))))
+    if "±" in text and not text.startswith(r"\{"):
+        return _both_signs(text, depth)
     relation = _relation(text, depth)
     if relation is not None:
         return relation
@@ -90,8 +92,13 @@ def read(text: str, depth: int = 0) -> Shape:
         return Many("union", tuple(read(part, depth + 1) for part in pieces))
     ratio = split(text, ":")
     if len(ratio) > 1:
-        return Many("ratio", tuple(Value(part) for part in ratio))
+        return Many("ratio", tuple(_leaf(part) for part in ratio))
     return _bracketed(text, depth) or _leaf(text)
+
+
+def _both_signs(text: str, depth: int) -> Many:
+    both = (text.replace("±", "+").replace("∓", "-"), text.replace("±", "-").replace("∓", "+"))
+    return Many("list", _flat(tuple(read(part, depth + 1) for part in both)))
 
 
 def split(text: str, separator: str) -> list[str]:
@@ -177,6 +184,10 @@ def _relation(text: str, depth: int) -> Shape | None:
     if not operators:
         return None
     sides.append(text[start:].strip())
+    if not sides[0] and operators[0] in "=≈":
+        sides, operators = sides[1:], operators[1:]
+        if not operators:
+            return read(sides[0], depth + 1)
     if "∈" in operators:
         return read(sides[-1], depth + 1)
     if "≈" in operators:  # what stands before it is exact
@@ -184,10 +195,6 @@ def _relation(text: str, depth: int) -> Shape | None:
         exact = 1 if first == 0 and is_name(sides[0]) else 0
         sides = sides[: first + 1] + sides[first + 1 : first + 2] * exact
         operators = operators[:first] + ["="] * exact
-        if not operators:
-            return read(sides[0], depth + 1)
-    if not sides[0]:
-        sides, operators = sides[1:], operators[1:]
         if not operators:
             return read(sides[0], depth + 1)
     if not all(sides):
@@ -207,6 +214,9 @@ def _bracketed(text: str, depth: int) -> Shape | None:
         level += (sign in _OPENING) - (sign in _CLOSING)
         if level == 0 and found.end() < len(text):
             return None  # closed before the end: (a)(b)
+    condition = _CONDITION.match(inner) if is_set else None
+    if condition is not None:
+        return read(inner[condition.end() :], depth + 1)
     parts = split(inner, ",")
     if len(parts) == 1:
         parts = split(inner, ";")
@@ -223,6 +233,7 @@ def _bracketed(text: str, depth: int) -> Shape | None:
 def _leaf(text: str) -> Shape:
     if text and not _WORD.sub("", text).strip(" .,:!?'\"-()"):
         return Words(text)
+    text = text.removeprefix("+").strip()
     percent = text.endswith("%")
     text = text.rstrip("% ").strip() if percent else text
     unit = ""

@@ -73,3 +73,10 @@ def binomial(above: Quotient, below: Quotient) -> Quotient:
 
 def opaque(function: str, inner: Quotient) -> Quotient:
     return atom(f"{OPAQUE}{function}({inner.name()})")
+
+
+def absolute(inner: Quotient) -> Quotient:
+    value = inner.size()
+    if value is None:
+        return opaque("abs", inner)
+    return -inner if value < 0 else inner

@@ -57,6 +57,8 @@ _NAMES: dict[str, tuple[str, Fraction]] = {
 }
 ABBREVIATIONS = frozenset(name for name in _NAMES if name.isalpha() and len(name) > 1)
 SINGLE_LETTERS = frozenset(name for name in _NAMES if name.isalpha() and len(name) == 1)
+# letters that only a time of day makes words of
+_NAMES |= {half: (half, Fraction(1)) for half in ("am", "pm")}
 
 
 def known(text: str) -> tuple[str, Fraction] | None:

@@ -28,18 +28,21 @@ from llmzoo.policies.tiny.tokenizer import build_tokenizer
 from llmzoo.registry import make, spec
 
 # in the mix, by weight
-GAMES = {"sudoku_v0": 3, "sokoban_v0": 2, "plan_path_v0": 2, "coop_functions_v0": 2}
-# rounds of an episode, as often as they stand here; programs are imitated without being run
+GAMES = {"sudoku_v0": 3, "sokoban_v0": 2, "plan_path_v0": 2, "coop_functions_v0": 2, "math_v0": 2}
+# rounds of an episode, as often as they stand here; functions are imitated without being run
 _ROUNDS = {"coop_functions_v0": (1,)}
 _ANY_ROUNDS = (1, 2, 4, 4)
-_ARGS = {"coop_functions_v0": {"source": "generator"}}
+_ARGS = {
+    "coop_functions_v0": {"source": "generator"},
+    "math_v0": {"family": "arithmetic", "level": "easy"},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
     """The settings of the shipped model; an hour on one busy core."""
 
-    steps: int = 3000
+    steps: int = 4000
     prompts: int = 40  # observations a step
     answers: int = 3  # answers to each, drawn independently
     expert_share: float = 0.25

@@ -13,21 +13,23 @@ Of each part is asked, from 0 to 1:
 * ``listed``: how many words follow upon one another without a stop word.
 
 and of the pair its ``order``, which tells sentences from shuffled words (see
-:mod:`llmzoo.envs.writing.order`). Each measure is worth 0 at one value and 1 at another
-(:class:`Standard`); the factor on the reward is the geometric mean over the parts of the products,
-times the worth of the order.
+:mod:`llmzoo.envs.writing.order`), and its ``thread``, which tells a retelling from other sentences
+with the source's words put in (:mod:`llmzoo.envs.writing.thread`). Each measure is worth 0 at one
+value and 1 at another (:class:`Standard`); the factor on the reward is the geometric mean over the
+parts of the products, times the worth of the order and the thread.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from llmzoo.envs.writing.copying import copied, repeated
 from llmzoo.envs.writing.order import order
+from llmzoo.envs.writing.thread import thread
 from llmzoo.envs.writing.words import (
     ACADEMIC_STEMS,
     FICTION_STEMS,
@@ -43,6 +45,7 @@ FAITHFUL = 0.75  # the factor from which an episode is a success
 MAX_WORDS = 600  # of a part; more are no answer (the stages count what stands between spaces)
 GLUED = 60  # words in which stop words are counted: in a longer text they come back
 ALIKE = 5  # letters in which longer stems agree that count as one: a stemmer leaves some apart
+SHORT = 100  # words of a source; in a shorter one all places are near
 EXTRACT = 0.05  # what is left of a part that is copied all through: it is true
 
 Ends = tuple[float, float]  # the value that is worth 0, and the one that is worth 1
@@ -52,49 +55,58 @@ Ends = tuple[float, float]  # the value that is worth 0, and the one that is wor
 class Standard:
     """What a task asks of a part. ``telling``: telling words by words that a part should have at
     least. ``stranger``: what a name weighs that the source lacks. ``light``: stems that tell
-    nothing."""
+    nothing. ``thread``: None where parts go on to new things."""
 
     support: Ends
     coverage: Ends
-    copied: Ends = (0.88, 0.5)
+    copied: Ends = (0.8, 0.5)
     repeated: Ends = (0.2, 0.06)
     glue: Ends = (0.1, 0.18)
     listed: Ends = (13, 10)
     order: Ends = (0.08, 0.16)
+    thread: Ends | None = None
     telling: float = 0.15
     stranger: int = 2
     light: frozenset[str] = LIGHT_STEMS
 
 
-TLDR = Standard(support=(0.28, 0.46), coverage=(0.12, 0.35))
-ARXIV = Standard(support=(0.17, 0.3), coverage=(0.18, 0.4), light=ACADEMIC_STEMS)
+TLDR = Standard(support=(0.28, 0.46), coverage=(0.14, 0.26), order=(0.1, 0.2), thread=(1.0, 1.8))
+ARXIV = Standard(
+    support=(0.2, 0.36),
+    coverage=(0.25, 0.48),
+    order=(0.15, 0.28),
+    thread=(2.0, 3.5),
+    light=ACADEMIC_STEMS,
+)
 # a story goes on to new things and people
-STORY = Standard(support=(0.09, 0.18), coverage=(0.09, 0.18), stranger=1, light=FICTION_STEMS)
+STORY = Standard(
+    support=(0.09, 0.18), coverage=(0.09, 0.18), order=(0.25, 0.4), stranger=1, light=FICTION_STEMS
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source text, measured once: its words, their stems, the names in it, the first letters of
-    long stems, and what each telling stem weighs."""
+    """A source text, measured once: its words, the places of their stems and of the first letters
+    of long stems, the names in it, and what each telling stem weighs."""
 
     words: tuple[str, ...]
-    stems: frozenset[str]
+    places: Mapping[str, Sequence[int]]
     names: frozenset[str]
-    beginnings: frozenset[str]
     weights: Mapping[str, float]
 
 
 def read_source(title: str, text: str, standard: Standard) -> Source:
     words = tuple(tokens(f"{title}\n{text}"))
     meant = numerals(list(words))
-    stems = frozenset(map(stem, meant))
+    places = defaultdict[str, list[int]](list)
+    for place, s in enumerate(map(stem, meant)):
+        for known in {s, s[:ALIKE]} if len(s) >= ALIKE else {s}:
+            places[known].append(place)
     counts = Counter(stem(word) for word in meant if _tells(word, standard))
     named = names(text)
     telling_most = {stem(word) for word in [*tokens(title), *named]}
     weights = {s: (1 + math.log(n)) * (1.5 if s in telling_most else 1) for s, n in counts.items()}
-    return Source(
-        words, stems, named, frozenset(s[:ALIKE] for s in stems if len(s) >= ALIKE), weights
-    )
+    return Source(words, dict(places), named, weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +130,12 @@ UNREAD = Part(0.0, 0.0, 0.0, 0.0, 0.0, 0, 0.0, ())
 
 @dataclass(frozen=True, slots=True)
 class Grounding:
-    """Both parts, their order, and the factor on the reward, from 0 to 1."""
+    """Both parts, their order and thread, and the factor on the reward, from 0 to 1."""
 
     first: Part
     second: Part
     order: float
+    thread: float
     factor: float
 
 
@@ -130,7 +143,21 @@ def ground(first: str, second: str, source: Source, standard: Standard) -> Groun
     parts = _part(first, source, standard), _part(second, source, standard)
     flow = order(first, second)
     faithful = math.sqrt(parts[0].score * parts[1].score)
-    return Grounding(*parts, flow, faithful * _worth(flow, standard.order))
+    held = 0.0
+    worth = _worth(flow, standard.order)
+    if standard.thread is not None and faithful:
+        held = thread([_placed(text, source, standard) for text in (first, second)], source.places)
+        asked = min(1.0, len(source.words) / SHORT)
+        nothing, full = standard.thread
+        worth *= _worth(held, (asked * nothing, asked * full))
+    return Grounding(*parts, flow, held, faithful * worth)
+
+
+def _placed(text: str, source: Source, standard: Standard) -> list[str]:
+    """The stems of a part's telling words as the source has them, in order."""
+    stems = (stem(word) for word in numerals(tokens(text)) if _tells(word, standard))
+    found = (s if s in source.places else s[:ALIKE] for s in stems if _supported(s, source))
+    return list(found)
 
 
 def _part(text: str, source: Source, standard: Standard) -> Part:
@@ -175,7 +202,7 @@ def _tells(word: str, standard: Standard) -> bool:
 
 
 def _supported(s: str, source: Source) -> bool:
-    return s in source.stems or (len(s) >= ALIKE and s[:ALIKE] in source.beginnings)
+    return s in source.places or (len(s) >= ALIKE and s[:ALIKE] in source.places)
 
 
 def _weight(words: list[str], named: Mapping[str, int]) -> int:

@@ -120,7 +120,9 @@ class TwoAuthors(TextEnv):
         worth = judged.worth(self.reward) if judged else dict.fromkeys(STAGES, 0.0)
         paid = {name: self.team_weight * (worth[name] - before.paid[name]) for name in STAGES}
         self.success = judged is not None and judged.success
-        last = {agent: cut(text, prompts.MAX_OWN_CHARS) for agent, text in texts.items()}
+        last = {
+            agent: cut(_encodable(text), prompts.MAX_OWN_CHARS) for agent, text in texts.items()
+        }
         self.episode = replace(before, last=last, errors=errors, judged=judged, paid=worth)
         return Outcome(
             local=dict.fromkeys(self.possible_agents, paid), done=self.success, errors=errors
@@ -170,6 +172,11 @@ class TwoAuthors(TextEnv):
             name, _ = self.wording.parts[part]
             raise NoPlayerError(f"{self.metadata['name']}: this task comes without {name}")
         return known
+
+
+def _encodable(text: str) -> str:
+    """``text`` with half of a surrogate pair as a question mark: it is shown to the author again."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _split(text: str) -> list[str]:

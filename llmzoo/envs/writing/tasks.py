@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
@@ -15,6 +16,8 @@ TLDR_HUB = "trl-lib/tldr"
 ARXIV_HUB = "OpenMLRL/arXiv_abstract"
 
 _TITLE, _POST, _END = "TITLE:", "POST:", "TL;DR:"
+_TITLE_STARTS = re.compile(rf"^{_TITLE}", re.MULTILINE)
+_POST_STARTS = re.compile(rf"^{_POST}", re.MULTILINE)  # a title may say "REPOST:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +64,12 @@ def openings(source: str) -> Loaded[WritingTask]:
 
 def read_post(record: Record) -> WritingTask:
     prompt = required(record, "prompt", str)
-    head, found, text = prompt.partition(_POST)
-    if not found:
-        raise BadField("prompt", f"has no {_POST!r}")
-    title = head.partition(_TITLE)[2].strip()
+    post = _POST_STARTS.search(prompt)
+    if post is None:
+        raise BadField("prompt", f"has no line that begins with {_POST!r}")
+    head, text = prompt[: post.start()], prompt[post.end() :]
+    titled = _TITLE_STARTS.search(head)
+    title = head[titled.end() :].strip() if titled else ""
     concise = required(record, "completion", str, default="").strip() or None
     detailed = required(record, "detailed", str, default="") or None
     return WritingTask(title, text.strip().removesuffix(_END).strip(), (concise, detailed))

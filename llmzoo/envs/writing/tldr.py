@@ -27,22 +27,24 @@ Nothing in it asks what the post says. `reward="grounded"`, the default, is the 
 from 0 to 1 for how faithful both summaries are, so it is at most 2.98 too. An honest pair with three
 to five kinds of transitions earns about 2.8, a pair of copied sentences 0.15, and fluent nonsense,
 shuffled words or a summary of another post next to nothing. The factor is the geometric mean of both
-summaries' scores, times the worth of the pair's word order; a score is the product of what the other
-measures are worth, linear between two values:
+summaries' scores, times the worth of the pair's word order and thread; a score is the product of
+what the other measures are worth, linear between two values:
 
 | measure | worth 0 | worth 1 | |
 |---|---|---|---|
 | support | 0.28 | 0.46 | share of the telling words (no stop words, none that are frequent everywhere) that the post has too, by stem or by a common synonym; names and numbers count double |
-| coverage | 0.12 | 0.35 | weight of the post's telling words that are taken up, by that of the heaviest words that a summary of this length has room for (a fifth of its words); names, and words that are repeated or stand in the title, weigh more |
-| copied | 0.88 | 0.5 | share of words in runs of three or more that stand so in the post, or in longer spans with single words changed; worth 0.05 at least |
+| coverage | 0.14 | 0.26 | weight of the post's telling words that are taken up, by that of the heaviest words that a summary of this length has room for (a fifth of its words); names, and words that are repeated or stand in the title, weigh more |
+| copied | 0.8 | 0.5 | share of words in runs of three or more that stand so in the post, or in longer spans with single words changed; worth 0.05 at least |
 | repeated | 0.2 | 0.06 | share of runs of three words that stood in the summary before |
 | glue | 0.1 | 0.18 | different stop words among the first 60 words, by words |
 | listed | 13 | 10 | words that follow upon one another without a stop word |
-| order | 0.08 | 0.16 | how well the classes of neighbouring words fit, by a table learned from the project's own texts: about 0.4 in running text, below 0 where words are shuffled |
+| order | 0.1 | 0.2 | how well the classes of neighbouring words fit, by a table learned from the project's own texts: about 0.4 in running text, below 0 where words are shuffled |
+| thread | 1.0 | 1.8 | how much closer telling words that follow upon one another stand in the post than any two that the summary has, in standard deviations; less is asked for a post under 100 words. About 0 where the post's words are put into other sentences |
 
 These measures know no meaning: a summary that turns a fact round ("she left him") scores as one
 that does not, and one that shares no telling word with its post scores nothing, though it may be
-good.
+good. The post's keywords, in its own order and put into empty sentences, pass for a summary, and its
+most frequent words often do.
 
 Every round pays the difference to the round before, so an episode's return is what its last
 texts are worth. An answer that cannot be read is worth 0. `team_weight` multiplies all of it.

@@ -111,6 +111,67 @@ TLDR = (
     ),
 )
 
+# the same, about what people post about: no post of the sample is about just this
+EVERYDAY = (
+    (
+        "A girl has been with her boyfriend for two years, but she is not happy and asks whether "
+        "she should break up with him or stay.",
+        "First, her boyfriend was great, but then he also spent every night with his friends, for "
+        "example at parties. In fact she cried because he never listened, although she loves him "
+        "indeed. Similarly, his mother does not like her. If nothing changes when they move in "
+        "together, she will leave. Overall, she wants advice about the relationship.",
+    ),
+    (
+        "My roommate does not pay the rent on time and I do not know if I should talk to the "
+        "landlord or move out.",
+        "First, my roommate lost his job, so he could not pay, but he also buys new things, for "
+        "example a phone. In fact the landlord indeed called me because the rent was late. "
+        "Similarly, he eats my food, although I asked him to stop. If he does not change when the "
+        "month ends, I will move out. Overall, I am tired of it.",
+    ),
+    (
+        "I lost a lot of weight this year by eating less and running more, and I want to tell "
+        "everybody to keep going.",
+        "First, I was at 220 pounds, but then I also began to count calories, for example at "
+        "dinner. In fact the scale indeed moved because I went to the gym every week. Similarly, "
+        "my clothes feel loose this year, although I had a plateau. If you feel bad when you "
+        "start, do not give up. Overall, I weigh less and feel better than in high school.",
+    ),
+    (
+        "A young man has his first date with a girl he met last week and wants to know what to "
+        "wear, what to say and where to go.",
+        "First, he met her at a party, but then they also talked for hours, for example about "
+        "music. In fact he is indeed nervous because he has never asked a girl out. Similarly, "
+        "she seems shy, although she smiled. If the weather is good when they meet, they may go "
+        "to the park. Overall, he would like some tips.",
+    ),
+    (
+        "My boss gave the promotion to a colleague who does less work than I do, and I wonder if "
+        "I should quit my job.",
+        "First, I worked late for months, but my colleague also took the credit, for example in a "
+        "meeting. In fact my manager indeed praised him because he talks more. Similarly, my "
+        "salary stayed the same, although I was promised a raise. If nothing happens when we have "
+        "the review, I will look for another company. Overall, I am angry.",
+    ),
+    (
+        "My family is fighting over money and a house since my grandmother died, and my mother no "
+        "longer speaks to her brother.",
+        "First, there was a will, but then my uncle also called a lawyer, for example about the "
+        "car. In fact my brother and cousins indeed think that we lied because we got more. "
+        "Similarly, my father is hurt, although he says nothing. If they do not talk when "
+        "Christmas comes, the family is broken. Overall, I only want everybody to be happy.",
+    ),
+    (
+        "The author describes a difficult situation with another person, is unsure what to do "
+        "about it, and asks other people for their opinion and advice.",
+        "First, something happened some time ago, but then it also became worse, for example "
+        "because of a misunderstanding. In fact the author has indeed tried to talk about it, "
+        "although it did not help. Similarly, friends and family have different opinions. If "
+        "things do not change when they meet again, the author may have to decide. Overall, any "
+        "advice is welcome.",
+    ),
+)
+
 # under those of an introduction: background and method on a subject that no source has
 ARXIV = (
     (

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterator
-from itertools import cycle
+from itertools import cycle, pairwise
 
 import llmzoo
 from llmzoo.envs.writing import lexicon
@@ -47,7 +47,10 @@ _STUFFING = (
     *("However", "as a result", "for example", "in fact", "first", "then", "indeed", "overall"),
     *("similarly", "although", "if", "when", "also", "because", "therefore", "moreover"),
 )
-_FIXED = {"tldr_v0": nonsense_pairs.TLDR, "arxiv_v0": nonsense_pairs.ARXIV}
+_FIXED = {
+    "tldr_v0": nonsense_pairs.TLDR + nonsense_pairs.EVERYDAY,
+    "arxiv_v0": nonsense_pairs.ARXIV,
+}
 
 Sizes = tuple[int, int]
 Pair = tuple[str, str]
@@ -208,6 +211,46 @@ def letters(task, other, sizes, rng):
     return tuple(" ".join("abcdefgh" for _ in range(n)) for n in sizes)
 
 
+def chain_of_neighbours(task, other, sizes, rng):
+    """Each word followed by one that follows it in the source."""
+    words = _words(task)
+    after: dict[str, list[str]] = {}
+    for a, b in pairwise(words):
+        after.setdefault(a.lower(), []).append(b)
+
+    def walked(count):
+        found = [rng.choice(words)]
+        while len(found) < count:
+            found.append(rng.choice(after.get(found[-1].lower(), words)))
+        return " ".join(found)
+
+    return tuple(walked(n) for n in sizes)
+
+
+def pieces_of_two_and_fillers(task, other, sizes, rng):
+    def woven(count):
+        pieces = _shuffled(_pieces(_words(task), 2), rng)[: count // 3]
+        return " ".join(f"{' '.join(piece)} {rng.choice(_FILLERS)}" for piece in pieces)
+
+    return tuple(woven(n) for n in sizes)
+
+
+def source_without_stop_words(task, other, sizes, rng):
+    words = [word for word in _words(task) if not is_stop(word.lower().strip(".,"))]
+    return tuple(_first(words, n) for n in sizes)
+
+
+def keywords_in_one_frame(task, other, sizes, rng):
+    def said(count):
+        words = _telling(task)
+        pairs = zip(_shuffled(words, rng), _shuffled(words, rng), strict=True)
+        return _first(
+            " ".join(f"It is about {a}, and so {b} was." for a, b in pairs).split(), count
+        )
+
+    return tuple(said(n) for n in sizes)
+
+
 # Extracts, and what is made of them
 
 
@@ -311,12 +354,63 @@ def extract_in_capitals(task, other, sizes, rng):
     return tuple(text.upper() for text in first_sentences(task, other, sizes, rng))
 
 
+def sentences_from_the_end(task, other, sizes, rng):
+    return tuple(_upto(_sentences(task)[::-1], n) for n in sizes)
+
+
+def first_clauses(task, other, sizes, rng):
+    clauses = [re.split(r"[,;:(.]| and | but | because ", s)[0] + "." for s in _sentences(task)]
+    return tuple(_upto(clauses, n) for n in sizes)
+
+
+def random_clauses(task, other, sizes, rng):
+    clauses = re.split(r"[,;:().?!]| and | but | because ", task.text)
+    found = [f"{clause.strip()}." for clause in clauses if len(clause.split()) > 3]
+    return tuple(_upto(_shuffled(found, rng), n) for n in sizes)
+
+
+def extract_in_the_third_person(task, other, sizes, rng):
+    persons = {"i": "she", "my": "her", "me": "her", "we": "they", "our": "their", "am": "is"}
+    return tuple(
+        _every(t, 1, lambda w: persons.get(w.lower(), w))
+        for t in first_sentences(task, other, sizes, rng)
+    )
+
+
+def extract_with_stop_words_changed(task, other, sizes, rng):
+    return tuple(
+        _every(t, 1, lambda w: rng.choice(_FILLERS) if is_stop(w) and rng.random() < 0.6 else w)
+        for t in first_sentences(task, other, sizes, rng)
+    )
+
+
+def extract_with_adverbs_put_in(task, other, sizes, rng):
+    return tuple(
+        _every(t, 3, lambda w: f"{w} {rng.choice(('indeed', 'also', 'really', 'still'))}")
+        for t in first_sentences(task, other, sizes, rng)
+    )
+
+
+def extract_with_neighbours_swapped(task, other, sizes, rng):
+    pieces = [_pieces(t.split(), 3) for t in first_sentences(task, other, sizes, rng)]
+    return tuple(" ".join(w for a in found for w in [*a[1::-1], *a[2:]]) for found in pieces)
+
+
+def extract_beside_an_honest_second(task, other, sizes, rng):
+    return first_sentences(task, other, sizes, rng)[0], _known(task)[1]
+
+
+def extract_beside_an_honest_first(task, other, sizes, rng):
+    return _known(task)[0], first_sentences(task, other, sizes, rng)[1]
+
+
 _NONSENSE: tuple[Attack, ...] = (
     *(source_shuffled, honest_text_shuffled, honest_text_shuffled_nearby, honest_text_backwards),
     *(source_in_pieces_of_three, keywords, keywords_with_commas, keywords_and_fillers),
     *(keywords_with_articles, keywords_in_a_frame, keywords_in_one_sentence_again),
     *(transitions_stuffed, transitions_and_keywords, another_tasks_text, another_source),
-    *(title_again, one_sentence_again, prompt_injection, letters),
+    *(title_again, one_sentence_again, prompt_injection, letters, chain_of_neighbours),
+    *(pieces_of_two_and_fillers, source_without_stop_words, keywords_in_one_frame),
 )
 _EXTRACTS: tuple[Attack, ...] = (
     *(first_sentences, first_and_last_sentences, random_sentences, every_other_sentence),
@@ -325,6 +419,10 @@ _EXTRACTS: tuple[Attack, ...] = (
     *(extract_with_every_fourth_word_changed, extract_with_every_other_word_changed),
     *(extract_with_every_fifth_word_left_out, extract_with_synonyms, extract_in_other_letters),
     *(extract_with_invisible_characters, source_in_pieces_of_six, extract_in_capitals),
+    *(sentences_from_the_end, first_clauses, random_clauses, extract_in_the_third_person),
+    *(extract_with_stop_words_changed, extract_with_adverbs_put_in),
+    *(extract_with_neighbours_swapped, extract_beside_an_honest_second),
+    *(extract_beside_an_honest_first,),
 )
 
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
+from pathlib import Path
 
 import pytest
-from real_pairs import PAIRS
+from real_pairs import OTHERS, PAIRS
 
 from llmzoo.envs.writing import grounding, structure
 from llmzoo.envs.writing.copying import copied, repeated, runs, spans
 from llmzoo.envs.writing.grounding import Standard, ground, read_source
 from llmzoo.envs.writing.order import NAMES, classes, order
 from llmzoo.envs.writing.order_table import learn
-from llmzoo.envs.writing.tasks import abstracts, openings, posts
+from llmzoo.envs.writing.tasks import WritingTask, abstracts, openings, posts
+from llmzoo.envs.writing.thread import closeness, thread
 from llmzoo.envs.writing.words import is_stop, names, numerals, stem, tokens
+from tests.attacks.rewards import nonsense_pairs
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
 
@@ -126,6 +130,34 @@ def test_a_table_learns_what_follows_what():
     assert table["article"][NAMES.index("article")] < -100
 
 
+def test_closeness_goes_by_the_nearest_places():
+    # words at 0 and 20, at 15, and at 2: distances 5, 2 and 13
+    found = closeness([[0, 20], [15], [2]])
+    assert found[0].tolist() == pytest.approx([1, 5 / 10, 5 / 7])
+    assert found[1].tolist() == pytest.approx([5 / 10, 1, 5 / 18])
+    assert (found == found.T).all()
+
+
+def test_a_thread_follows_the_source():
+    places = {letter: [4 * number] for number, letter in enumerate(LETTERS)}
+    shuffled = random.Random(0).sample(LETTERS, len(LETTERS))
+    assert thread([LETTERS], places) > 5
+    assert thread([LETTERS[::-1]], places) == pytest.approx(thread([LETTERS], places))
+    assert abs(thread([shuffled], places)) < 1.5
+    assert thread([LETTERS[:3], [], ["a"] * 9], places) == 0.0  # too few
+
+
+def test_a_thread_by_hand():
+    # neighbours are 1, 9 and 1 apart, any two 1, 10, 11, 9, 10 and 1
+    places = {"a": [0], "b": [1], "c": [10], "d": [11]}
+    close = [5 / (5 + distance) for distance in (1, 10, 11, 9, 10, 1)]
+    mean = sum(close) / 6
+    variance = sum((value - mean) ** 2 for value in close) / 6
+    excess = 5 / 6 + 5 / 14 + 5 / 6 - 3 * mean
+    found = thread([["a", "b", "c", "d"]], places)
+    assert found == pytest.approx(excess / math.sqrt(3 * variance))
+
+
 STANDARD = Standard(support=(0.0, 1.0), coverage=(0.0, 1.0))
 
 
@@ -198,8 +230,9 @@ def real_sources(folder):
 
 def test_real_posts_honest_pairs(shared_data):
     _, sources = real_sources(shared_data)
-    for pair, source in zip(PAIRS, sources, strict=True):
-        assert share(*pair, source, "tldr") > 0.8, pair[0]
+    for pairs in (PAIRS, OTHERS):
+        for pair, source in zip(pairs, sources, strict=True):
+            assert share(*pair, source, "tldr") > 0.8, pair[0]
 
 
 def test_real_posts_the_authors_own_words(shared_data):
@@ -228,3 +261,71 @@ def test_real_posts_extracts_other_pairs_and_shuffled_words(shared_data):
         assert share(*map(" ".join, salad), source, "tldr") < 0.02
         shuffled = [" ".join(rng.sample(text.split(), len(text.split()))) for text in PAIRS[i]]
         assert share(*shuffled, source, "tldr") < 0.02
+
+
+def varied(kind):
+    """Sources in other registers than the sample's, with honest pairs, by another author."""
+    name, fields = {
+        "tldr": ("varied_posts", ("post", "concise", "detailed")),
+        "arxiv": ("varied_abstracts", ("abstract", "background", "method")),
+    }[kind]
+    lines = (Path(__file__).parent / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    found = []
+    for record in map(json.loads, lines):
+        text, first, second = (record[field] for field in fields)
+        found.append(WritingTask(record["title"], text, (first, second)))
+    return found
+
+
+@pytest.mark.parametrize(("kind", "count"), [("tldr", 14), ("arxiv", 6)])
+def test_honest_pairs_in_other_registers(kind, count):
+    standard = getattr(grounding, kind.upper())
+    tasks = varied(kind)
+    assert len(tasks) == count
+    for i, task in enumerate(tasks):
+        source = read_source(task.title, task.text, standard)
+        assert share(*task.parts, source, kind) > 0.8, task.title
+        assert share(*tasks[i - 1].parts, source, kind) < 0.1, task.title
+
+
+@pytest.mark.parametrize("pair", nonsense_pairs.EVERYDAY)
+def test_everyday_nonsense_fits_no_post(pair):
+    for task in TASKS["tldr"]:
+        source = read_source(task.title, task.text, grounding.TLDR)
+        assert share(*pair, source, "tldr") < 0.1, task.title
+
+
+def refilled(frame, words, rng):
+    """``frame`` with its telling words replaced by some of ``words``."""
+    pool = []
+
+    def other(found):
+        if is_stop(found.group().lower()):
+            return found.group()
+        if not pool:
+            pool.extend(rng.sample(words, len(words)))
+        return pool.pop()
+
+    return re.sub(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+", other, frame)
+
+
+# words in sentences that they do not belong to: sentences of another pair, of the honest one itself
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize(("kind", "mean"), [("tldr", 0.1), ("arxiv", 0.01)])
+def test_the_right_words_in_the_wrong_sentences(kind, mean, own):
+    standard = getattr(grounding, kind.upper())
+    tasks = TASKS[kind]
+    rng = random.Random(0)
+    paid = []
+    for task, other in zip(tasks, tasks[7:] + tasks[:7], strict=True):
+        source = read_source(task.title, task.text, standard)
+        pair = [
+            refilled(
+                mine if own else frame,
+                [w for w in dict.fromkeys(tokens(mine if own else task.text)) if not is_stop(w)],
+                rng,
+            )
+            for mine, frame in zip(task.parts, other.parts, strict=True)
+        ]
+        paid.append(share(*pair, source, kind))
+    assert sum(paid) / len(paid) < mean

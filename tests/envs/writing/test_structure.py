@@ -76,6 +76,47 @@ def test_style_by_hand():
     assert found.parts["style"] == pytest.approx(style)
 
 
+@pytest.mark.parametrize("count", range(13))
+def test_each_kind_of_transition_adds_a_fiftieth(count):
+    first = words(20)
+    said = [phrases[0] for phrases in CATEGORIES.values()][:count]
+    second = " ".join([*first.split()[:3], words(45, "klmnopqrst"), *said])
+    found = structure(first, second, TLDR)
+    assert found.measured["categories"] == count
+    transitions = 0.4 + 0.05 * (count - 1) if count else 0.0
+    assert found.parts["style"] == pytest.approx(0.4 * transitions + 0.6)
+
+
+@pytest.mark.parametrize(
+    ("form", "sizes", "shared", "pays"),
+    [
+        (TLDR, (30, 71), 1, 0.6 / 3),  # 1 of 100 words is in both
+        (TLDR, (30, 72), 2, 0.6 * 2 / 3),
+        (TLDR, (30, 73), 3, 0.6),
+        (ARXIV, (130, 140), 20, 0.6 * (20 / 250) / 0.23),
+        (ARXIV, (130, 140), 50, 0.6 * (50 / 220) / 0.23),
+        (ARXIV, (130, 140), 51, 0.6),  # 51 of 219
+    ],
+)
+def test_what_an_overlap_pays(form, sizes, shared, pays):
+    first = words(sizes[0])
+    other = words(sizes[1] - shared, "klmnopqrst") if form is TLDR else long_words(140 - shared)
+    found = structure(first, " ".join([*first.split()[:shared], other]), form)
+    assert found.parts["style"] == pytest.approx(pays)
+
+
+def long_words(count):
+    return words(count, "klmnopqrst").replace(" ", "zz ")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "failed"),
+    [((7, 20), "length"), ((8, 20), None), ((100, 256), None), ((100, 257), "length")],
+)
+def test_the_words_of_a_summary(sizes, failed):
+    assert structure(words(sizes[0]), words(sizes[1], "klmnopqrst"), TLDR).failed == failed
+
+
 def test_transitions_of_the_second_part_only_in_a_summary_and_of_both_in_an_introduction():
     first, second = f"however {words(140)}", f"because {words(190)}"
     assert structure(first, second, ARXIV).measured["categories"] == 2

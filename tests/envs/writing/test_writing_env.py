@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 
 import pytest
 
@@ -110,6 +111,25 @@ def test_another_seats_malformed_answer_is_not_ones_own():
     assert "nothing was paid (concise_0: malformed: a part is empty)" in env.observe("detailed_1")
 
 
+@pytest.mark.parametrize("delimiter", ["\r\n=====\r\n", "\n\n  =====\t\n\n"])
+def test_a_delimiter_with_spaces_or_other_line_ends(delimiter):
+    env = made("tldr_v0", num_agents=1)
+    assert play(env, delimiter.join(experts(made("tldr_v0")))) > 0.8 * MAXIMUM
+
+
+@pytest.mark.parametrize("answer", ["=====", "=====\n{}\n{}", "{}\n{}\n=====", "=====\n" * 3000])
+def test_one_author_needs_both_parts(answer):
+    env = made("tldr_v0", num_agents=1, max_turns=2)
+    assert play(env, answer.format(*experts(made("tldr_v0")))) == 0.0
+    assert env.infos["author_0"]["error"].startswith("malformed: ")
+
+
+def test_half_characters_are_shown_so_that_they_can_be_encoded():
+    env = made("tldr_v0", max_turns=2)
+    play(env, "\ud800 " * 20, "a dog \udfff " * 20)
+    assert all(env.observe(agent).encode() for agent in env.agents)
+
+
 @pytest.mark.parametrize("delimiter", ["", "\n====\n", " ===== ", "\n=====\nand\n=====\n"])
 def test_one_author_needs_one_delimiter(delimiter):
     env = made("tldr_v0", num_agents=1)
@@ -183,6 +203,45 @@ def test_hub_records_are_read(tmp_path):
     assert env.amateur("detailed_1", random.Random(0))
 
 
+@pytest.mark.parametrize(
+    ("prompt", "title", "text"),
+    [
+        ("POST: Only this.\n\nTL;DR:", "", "Only this."),
+        ("SUBREDDIT: r/x\n\nPOST: No title.\nTL;DR: ", "", "No title."),
+        (
+            "TITLE: REPOST: a dog\n\nPOST: My POST: again.\n\nTL;DR:",
+            "REPOST: a dog",
+            "My POST: again.",
+        ),
+    ],
+)
+def test_prompts_of_other_forms(prompt, title, text):
+    found = tasks.read_post({"prompt": prompt, "completion": ""})
+    assert (found.title, found.text, found.parts) == (title, text, (None, None))
+
+
+def test_a_record_with_an_empty_post_is_no_task(tmp_path):
+    path = tmp_path / "posts.jsonl"
+    prompts = ("TITLE: a\n\nPOST: \n\nTL;DR:", "TITLE: b\n\nPOST: A dog.\n\nTL;DR:")
+    path.write_text("\n".join(json.dumps({"prompt": p, "completion": ""}) for p in prompts))
+    assert [task.title for task in tasks.posts(str(path)).tasks] == ["b"]
+
+
+def test_long_answers_on_a_long_post_take_little_time(tmp_path):
+    path = tmp_path / "posts.jsonl"
+    rng = random.Random(0)
+    words = ["".join(rng.choices("abcdefghij", k=6)) for _ in range(1500)]
+    post = " ".join(rng.choices(words, k=2500))
+    path.write_text(json.dumps({"prompt": f"POST: {post}\n\nTL;DR:", "completion": ""}))
+    glued = " ".join(".".join(rng.choices(words, k=3)) for _ in range(199))  # 597 words in all
+    for text in (glued, " ".join(post.split()[:256]), " ".join(["9" * 70] * 256)):
+        env = made("tldr_v0", source=str(path))
+        env.step(text)
+        start = time.process_time()
+        env.step(text)
+        assert time.process_time() - start < 0.5  # 0.1 s as a rule
+
+
 def test_real_posts_are_read(shared_data):
     env = made("tldr_v0", source=str(shared_data / "tldr_dev.jsonl"))
     assert env.tasks.count == 6
@@ -221,7 +280,9 @@ def test_bad_arguments(id, kwargs, message):
 def test_a_post_without_its_marks_is_a_named_error(tmp_path):
     path = tmp_path / "posts.jsonl"
     path.write_text('{"prompt": "no mark", "completion": "x"}\n')
-    with pytest.raises(ConfigError, match=r"posts.jsonl:1: field 'prompt' has no 'POST:'"):
+    with pytest.raises(
+        ConfigError, match=r"posts.jsonl:1: field 'prompt' has no line that begins with 'POST:'"
+    ):
         made("tldr_v0", source=str(path))
 
 

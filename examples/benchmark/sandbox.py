@@ -68,6 +68,7 @@ class Timed:
 
 def window(check: Callable[[], bool], workers: int, seconds: float) -> tuple[float, list[float]]:
     """Checks per second of ``workers`` threads, and how long each check took."""
+
     def some(_: int) -> list[float]:
         taken = []
         while time.perf_counter() < until:

@@ -7,6 +7,7 @@ from typing import Literal
 
 Isolation = Literal["data", "separate", "shared"]
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """What one run may use: seconds of wall clock and of processor time, megabytes of address

@@ -46,7 +46,7 @@ def _signature(found: registry.EnvSpec) -> dict[str, Any] | None:
     """Names and types of an environment's arguments; None where it takes any."""
     makes = found.entry_point
     maker = registry.load_object(makes) if isinstance(makes, str) else makes
-    for candidate in (maker, type(registry.make(found.id).unwrapped)):
+    for candidate in (maker, type(registry.make(found.id, **found.offline).unwrapped)):
         try:
             parameters = inspect.signature(candidate, eval_str=True).parameters.values()
         except NameError:  # a third party's hints may name what it imports for type checking only

@@ -37,9 +37,9 @@ def compare(seconds: float, repeats: int) -> list[Row]:
     few = pairs[:: len(pairs) // 300]
     ours, theirs = alternating([_all(_same, few), _all(_math_verify(), few)], repeats)
     return [
-        row("checks of generated answers", rate(_in_turn(_same, pairs), seconds), "checks/s"),
-        row("300 generated answers", ours, "checks/s", theirs=theirs),
-        row("formulas for math-verify", rate(checked, min(seconds, 1.0)), "checks/s"),
+        row("math_checks_generated", rate(_in_turn(_same, pairs), seconds), "checks/s"),
+        row("math_checks_vs_math_verify", ours, "checks/s", theirs=theirs),
+        row("math_checks_formulas", rate(checked, min(seconds, 1.0)), "checks/s"),
     ]
 
 

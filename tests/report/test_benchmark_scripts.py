@@ -28,6 +28,7 @@ def test_bench_json_is_the_contract(tmp_path):
         *(f"levels_{game}" for game in games),
         *(f"steps_{game}_{form}" for game in games for form in ("raw", "make")),
         *("tool_steps_alone", "tool_steps_planner_executor"),
+        *("math_checks_generated", "math_checks_vs_math_verify", "math_checks_formulas"),
         *(name for name in rows if name.startswith("sandbox_")),
     }
     assert any(name.startswith("sandbox_calls_2w_L") for name in rows)

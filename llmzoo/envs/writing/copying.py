@@ -1,4 +1,5 @@
-"""How much of a text is copied: from another, exactly or with words changed, and from itself."""
+"""How much of a text is copied: from another, exactly or with words changed, and from itself, as
+words or as sentences with other words put in."""
 
 from __future__ import annotations
 
@@ -6,9 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from llmzoo.envs.writing.words import is_stop
+
 MAX_SOURCE_WORDS = 2_000  # a longer source is compared by its beginning
 RUN = 3  # words in a row that make a copied phrase
 SPAN = 5  # matches more than misses that make a copied span
+FRAME = 5  # words in a row, telling ones left blank, that make a piece of a frame
 _SLACK = 3  # columns kept left of the source: two words left out in a row, and the neighbour
 
 
@@ -69,3 +73,14 @@ def repeated(words: Sequence[str]) -> float:
     """The share of runs of three words that stood in the text before."""
     found = [tuple(words[i : i + RUN]) for i in range(len(words) - RUN + 1)]
     return 1 - len(set(found)) / len(found) if found else 0.0
+
+
+def framed(texts: Sequence[Sequence[str]]) -> float:
+    """The share of runs of :data:`FRAME` words of all texts that stood before when all but the stop
+    words are blanks: sentences that are used again with other words put in."""
+    found: list[tuple[str, ...]] = []
+    for words in texts:
+        bare = [word if is_stop(word) else "" for word in words]
+        found += (tuple(bare[i : i + FRAME]) for i in range(len(bare) - FRAME + 1))
+    told = [run for run in found if any(run)]
+    return 1 - len(set(told)) / len(told) if told else 0.0

@@ -12,11 +12,16 @@ Of each part is asked, from 0 to 1:
   keywords has few, however it is strung together.
 * ``listed``: how many words follow upon one another without a stop word.
 
-and of the pair its ``order``, which tells sentences from shuffled words (see
-:mod:`llmzoo.envs.writing.order`), and its ``thread``, which tells a retelling from other sentences
-with the source's words put in (:mod:`llmzoo.envs.writing.thread`). Each measure is worth 0 at one
-value and 1 at another (:class:`Standard`); the factor on the reward is the geometric mean over the
-parts of the products, times the worth of the order and the thread.
+and of the pair
+
+* ``order``, which tells sentences from shuffled words (:mod:`llmzoo.envs.writing.order`).
+* ``thread``, which tells a retelling from other sentences with the source's words put in
+  (:mod:`llmzoo.envs.writing.thread`).
+* ``framed``: which share of it is sentences used again with other words put in.
+* ``things``: its coverage of what is no name in the source: names are soon put into any text.
+
+Each measure is worth 0 at one value and 1 at another (:class:`Standard`); the factor on the reward
+is the geometric mean over the parts of the products, times what the pair's measures are worth.
 """
 
 from __future__ import annotations
@@ -27,7 +32,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from llmzoo.envs.writing.copying import copied, repeated
+from llmzoo.envs.writing.copying import copied, framed, repeated
 from llmzoo.envs.writing.order import order
 from llmzoo.envs.writing.thread import thread
 from llmzoo.envs.writing.words import (
@@ -55,7 +60,8 @@ Ends = tuple[float, float]  # the value that is worth 0, and the one that is wor
 class Standard:
     """What a task asks of a part. ``telling``: telling words by words that a part should have at
     least. ``stranger``: what a name weighs that the source lacks. ``light``: stems that tell
-    nothing. ``thread``: None where parts go on to new things."""
+    nothing. ``thread``: None where parts go on to new things. ``things``: None where names alone
+    support nothing."""
 
     support: Ends
     coverage: Ends
@@ -65,6 +71,8 @@ class Standard:
     listed: Ends = (13, 10)
     order: Ends = (0.08, 0.16)
     thread: Ends | None = None
+    framed: Ends = (0.17, 0.1)
+    things: Ends | None = None
     telling: float = 0.15
     stranger: int = 2
     light: frozenset[str] = LIGHT_STEMS
@@ -80,7 +88,12 @@ ARXIV = Standard(
 )
 # a story goes on to new things and people
 STORY = Standard(
-    support=(0.09, 0.18), coverage=(0.09, 0.18), order=(0.25, 0.4), stranger=1, light=FICTION_STEMS
+    support=(0.09, 0.18),
+    coverage=(0.09, 0.18),
+    order=(0.4, 0.5),
+    things=(0.16, 0.24),
+    stranger=1,
+    light=FICTION_STEMS,
 )
 
 
@@ -130,12 +143,15 @@ UNREAD = Part(0.0, 0.0, 0.0, 0.0, 0.0, 0, 0.0, ())
 
 @dataclass(frozen=True, slots=True)
 class Grounding:
-    """Both parts, their order and thread, and the factor on the reward, from 0 to 1."""
+    """Both parts, what was measured of the pair (0 where it was not asked for), and the factor on
+    the reward, from 0 to 1."""
 
     first: Part
     second: Part
     order: float
     thread: float
+    framed: float
+    things: float
     factor: float
 
 
@@ -143,19 +159,30 @@ def ground(first: str, second: str, source: Source, standard: Standard) -> Groun
     parts = _part(first, source, standard), _part(second, source, standard)
     flow = order(first, second)
     faithful = math.sqrt(parts[0].score * parts[1].score)
-    held = 0.0
+    held = frames = kept = 0.0
     worth = _worth(flow, standard.order)
-    if standard.thread is not None and faithful:
-        held = thread([_placed(text, source, standard) for text in (first, second)], source.places)
-        asked = min(1.0, len(source.words) / SHORT)
-        nothing, full = standard.thread
-        worth *= _worth(held, (asked * nothing, asked * full))
-    return Grounding(*parts, flow, held, faithful * worth)
+    if faithful:
+        words = tokens(first), tokens(second)
+        frames = framed(words)
+        worth *= _worth(frames, standard.framed)
+        if standard.thread is not None:
+            placed = [_placed(own, source, standard) for own in words]
+            held = thread(placed, source.places)
+            asked = min(1.0, len(source.words) / SHORT)
+            nothing, full = standard.thread
+            worth *= _worth(held, (asked * nothing, asked * full))
+        if standard.things is not None:
+            both = numerals([*words[0], *words[1]])
+            named = set(map(stem, source.names))
+            things = {s: weight for s, weight in source.weights.items() if s not in named}
+            kept = _coverage(set(map(stem, both)), len(both), things)
+            worth *= _worth(kept, standard.things)
+    return Grounding(*parts, flow, held, frames, kept, faithful * worth)
 
 
-def _placed(text: str, source: Source, standard: Standard) -> list[str]:
+def _placed(words: Sequence[str], source: Source, standard: Standard) -> list[str]:
     """The stems of a part's telling words as the source has them, in order."""
-    stems = (stem(word) for word in numerals(tokens(text)) if _tells(word, standard))
+    stems = (stem(word) for word in numerals([*words]) if _tells(word, standard))
     found = (s if s in source.places else s[:ALIKE] for s in stems if _supported(s, source))
     return list(found)
 
@@ -170,7 +197,7 @@ def _part(text: str, source: Source, standard: Standard) -> Part:
     weigh = dict.fromkeys(names(text), standard.stranger) | dict.fromkeys(source.names, 2)
     there, missing = _weight(telling, weigh), _weight(unsupported, weigh)
     support = (there - missing) / max(there, least, 1.0)
-    coverage = _coverage({stem(word) for word in telling}, len(words), source)
+    coverage = _coverage({stem(word) for word in telling}, len(words), source.weights)
     copying, repetition = copied(words, source.words), repeated(words)
     beginning = words[:GLUED]
     glue = len({word for word in beginning if is_stop(word)}) / max(1, len(beginning))
@@ -209,10 +236,10 @@ def _weight(words: list[str], named: Mapping[str, int]) -> int:
     return sum(2 if w[0].isdigit() else named.get(w.removesuffix("'s"), 1) for w in words)
 
 
-def _coverage(stems: set[str], length: int, source: Source) -> float:
+def _coverage(stems: set[str], length: int, weights: Mapping[str, float]) -> float:
     """The weight of the stems taken up, by that of as many of the heaviest as a fifth of the words."""
-    taken = sum(weight for s, weight in source.weights.items() if s in stems)
-    most = sorted(source.weights.values(), reverse=True)[: max(3, round(0.2 * length))]
+    taken = sum(weight for s, weight in weights.items() if s in stems)
+    most = sorted(weights.values(), reverse=True)[: max(3, round(0.2 * length))]
     return taken / sum(most) if most else 0.0
 
 

@@ -28,7 +28,7 @@ CoMLRL / MAGRPO (arXiv 2508.04652), at most 2.98:
 are to the abstract. Its measures are those of `tldr_v0`. Words of the general language of papers
 ("method", "existing", "results") tell nothing. Since an introduction says more than its abstract,
 support is worth 0 at 0.2 and 1 at 0.36; coverage 0 at 0.25 and 1 at 0.48. More words tell more of
-their order (0 at 0.15, 1 at 0.28) and thread (0 at 2, 1 at 3.5).
+their order (0 at 0.15, 1 at 0.28) and thread (0 at 2, 1 at 3.5). Frames and fit are as there.
 
 **Arguments.** Those of `tldr_v0`, and `hub_id`: the set of abstracts that `source="hub"` loads, by
 default `OpenMLRL/arXiv_abstract`, the paper's. Its records need the field `abstract` or

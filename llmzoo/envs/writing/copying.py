@@ -76,11 +76,9 @@ def repeated(words: Sequence[str]) -> float:
 
 
 def framed(texts: Sequence[Sequence[str]]) -> float:
-    """The share of runs of :data:`FRAME` words of all texts that stood before when all but the stop
-    words are blanks: sentences that are used again with other words put in."""
-    found: list[tuple[str, ...]] = []
-    for words in texts:
-        bare = [word if is_stop(word) else "" for word in words]
-        found += (tuple(bare[i : i + FRAME]) for i in range(len(bare) - FRAME + 1))
-    told = [run for run in found if any(run)]
+    """The share of different runs of :data:`FRAME` words of all texts that are alike when all but
+    the stop words are blanks: sentences that are used again with other words put in."""
+    found = {tuple(words[i : i + FRAME]) for words in texts for i in range(len(words) - FRAME + 1)}
+    bare = [tuple(word if is_stop(word) else "" for word in run) for run in found]
+    told = [run for run in bare if any(run)]
     return 1 - len(set(told)) / len(told) if told else 0.0

@@ -18,6 +18,8 @@ and of the pair
 * ``thread``, which tells a retelling from other sentences with the source's words put in
   (:mod:`llmzoo.envs.writing.thread`).
 * ``framed``: which share of it is sentences used again with other words put in.
+* ``fit``: which share of the source's words stands where the source has them
+  (:mod:`llmzoo.envs.writing.fit`): keywords in sentences made before do not.
 * ``things``: its coverage of what is no name in the source: names are soon put into any text.
 
 Each measure is worth 0 at one value and 1 at another (:class:`Standard`); the factor on the reward
@@ -28,11 +30,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
 
 from llmzoo.envs.writing.copying import copied, framed, repeated
+from llmzoo.envs.writing.fit import fit, uses
 from llmzoo.envs.writing.order import order
 from llmzoo.envs.writing.thread import thread
 from llmzoo.envs.writing.words import (
@@ -71,7 +74,8 @@ class Standard:
     listed: Ends = (13, 10)
     order: Ends = (0.08, 0.16)
     thread: Ends | None = None
-    framed: Ends = (0.17, 0.1)
+    framed: Ends = (0.18, 0.11)
+    fit: Ends = (0.37, 0.46)
     things: Ends | None = None
     telling: float = 0.15
     stranger: int = 2
@@ -90,8 +94,9 @@ ARXIV = Standard(
 STORY = Standard(
     support=(0.09, 0.18),
     coverage=(0.09, 0.18),
-    order=(0.4, 0.5),
-    things=(0.16, 0.24),
+    order=(0.37, 0.47),
+    fit=(0.3, 0.4),
+    things=(0.18, 0.26),
     stranger=1,
     light=FICTION_STEMS,
 )
@@ -100,12 +105,13 @@ STORY = Standard(
 @dataclass(frozen=True, slots=True)
 class Source:
     """A source text, measured once: its words, the places of their stems and of the first letters
-    of long stems, the names in it, and what each telling stem weighs."""
+    of long stems, the names in it, what each telling stem weighs, and what stands before each stem."""
 
     words: tuple[str, ...]
     places: Mapping[str, Sequence[int]]
     names: frozenset[str]
     weights: Mapping[str, float]
+    uses: Mapping[str, Set[str]]
 
 
 def read_source(title: str, text: str, standard: Standard) -> Source:
@@ -119,7 +125,7 @@ def read_source(title: str, text: str, standard: Standard) -> Source:
     named = names(text)
     telling_most = {stem(word) for word in [*tokens(title), *named]}
     weights = {s: (1 + math.log(n)) * (1.5 if s in telling_most else 1) for s, n in counts.items()}
-    return Source(words, dict(places), named, weights)
+    return Source(words, dict(places), named, weights, uses(f"{title}.\n{text}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +157,7 @@ class Grounding:
     order: float
     thread: float
     framed: float
+    fit: float
     things: float
     factor: float
 
@@ -159,12 +166,13 @@ def ground(first: str, second: str, source: Source, standard: Standard) -> Groun
     parts = _part(first, source, standard), _part(second, source, standard)
     flow = order(first, second)
     faithful = math.sqrt(parts[0].score * parts[1].score)
-    held = frames = kept = 0.0
+    held = frames = fits = kept = 0.0
     worth = _worth(flow, standard.order)
     if faithful:
         words = tokens(first), tokens(second)
         frames = framed(words)
-        worth *= _worth(frames, standard.framed)
+        fits = fit((first, second), source.uses)
+        worth *= _worth(frames, standard.framed) * _worth(fits, standard.fit)
         if standard.thread is not None:
             placed = [_placed(own, source, standard) for own in words]
             held = thread(placed, source.places)
@@ -177,7 +185,7 @@ def ground(first: str, second: str, source: Source, standard: Standard) -> Groun
             things = {s: weight for s, weight in source.weights.items() if s not in named}
             kept = _coverage(set(map(stem, both)), len(both), things)
             worth *= _worth(kept, standard.things)
-    return Grounding(*parts, flow, held, frames, kept, faithful * worth)
+    return Grounding(*parts, flow, held, frames, fits, kept, faithful * worth)
 
 
 def _placed(words: Sequence[str], source: Source, standard: Standard) -> list[str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 TABLE = Path(__file__).parent / "order.json"
 
-_PIECE = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|[.!?;,:]")
+PIECE = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|[.!?;,:]")
 
 _CLASSES = {
     "article": "the a an",
@@ -90,17 +90,17 @@ NAMES = (*_CLASSES, *(name for name, *_ in _ENDINGS), "number", "plural", "genit
 def classes(text: str) -> list[str]:
     """The class of each word and mark, from the end of a sentence to the end of a sentence."""
     found = ["end"]
-    for piece in _PIECE.findall(text.lower().replace("’", "'")):
+    for piece in PIECE.findall(text.lower().replace("’", "'")):
         word, _, short = piece.partition("'")
         if short == "t":  # don't, isn't
             word = {"can": "can", "won": "will"}.get(word, word.removesuffix("n"))
-            found += [_class(word), "not"]
+            found += [class_of(word), "not"]
         elif short == "s":
-            found += [_class(word), "is" if word in _CLASS else "genitive"]
+            found += [class_of(word), "is" if word in _CLASS else "genitive"]
         elif short:
-            found += [_class(word), _SHORT_FORMS.get(short, OTHER)]
+            found += [class_of(word), _SHORT_FORMS.get(short, OTHER)]
         else:
-            found.append(_class(word))
+            found.append(class_of(word))
     return found if found[-1] == "end" else [*found, "end"]
 
 
@@ -111,7 +111,8 @@ def order(*texts: str) -> float:
     return sum(values) / max(1, len(values))
 
 
-def _class(word: str) -> str:
+def class_of(word: str) -> str:
+    """The class of a word or mark in small letters."""
     if word in _CLASS:
         return _CLASS[word]
     if word.isdigit() or word[0].isdigit():

@@ -27,8 +27,8 @@ Nothing in it asks what the post says. `reward="grounded"`, the default, is the 
 from 0 to 1 for how faithful both summaries are, so it is at most 2.98 too. An honest pair with three
 to five kinds of transitions earns about 2.8, a pair of copied sentences 0.15, and fluent nonsense,
 shuffled words or a summary of another post next to nothing. The factor is the geometric mean of both
-summaries' scores, times the worth of the pair's word order and thread; a score is the product of
-what the other measures are worth, linear between two values:
+summaries' scores, times the worth of the pair's order, thread, frames and fit; a score is the product
+of what the other measures are worth, linear between two values:
 
 | measure | worth 0 | worth 1 | |
 |---|---|---|---|
@@ -40,11 +40,14 @@ what the other measures are worth, linear between two values:
 | listed | 13 | 10 | words that follow upon one another without a stop word |
 | order | 0.1 | 0.2 | how well the classes of neighbouring words fit, by a table learned from the project's own texts: about 0.4 in running text, below 0 where words are shuffled |
 | thread | 1.0 | 1.8 | how much closer telling words that follow upon one another stand in the post than any two that the summary has, in standard deviations; less is asked for a post under 100 words. About 0 where the post's words are put into other sentences |
+| framed | 0.18 | 0.11 | share of different runs of five words of both that are alike when all but the stop words are blanks: sentences used again with other words put in |
+| fit | 0.37 | 0.46 | share of the post's telling words that stand after the same kind of word as in the post: an article, "to", a person, a form of "be", a preposition, a break or a telling word |
 
 These measures know no meaning: a summary that turns a fact round ("she left him") scores as one
 that does not, and one that shares no telling word with its post scores nothing, though it may be
-good. The post's keywords, in its own order and put into empty sentences, pass for a summary, and its
-most frequent words often do.
+good. Keywords of the post in empty sentences mostly earn nothing, but where they happen to be nouns
+that fit after "the" they can earn as much as a summary; so can sentences that are all different, with
+words picked for each by what stands before them in the post.
 
 Every round pays the difference to the round before, so an episode's return is what its last
 texts are worth. An answer that cannot be read is worth 0. `team_weight` multiplies all of it.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import cycle, pairwise
 
@@ -16,7 +17,7 @@ import llmzoo
 from llmzoo.envs.writing import lexicon
 from llmzoo.envs.writing.structure import MAXIMUM
 from llmzoo.envs.writing.tasks import WritingTask
-from llmzoo.envs.writing.words import is_stop, tokens
+from llmzoo.envs.writing.words import is_stop, names, tokens
 
 from . import nonsense_pairs
 from .scored import Scored
@@ -46,6 +47,20 @@ _FILLERS = (
 _STUFFING = (
     *("However", "as a result", "for example", "in fact", "first", "then", "indeed", "overall"),
     *("similarly", "although", "if", "when", "also", "because", "therefore", "moreover"),
+)
+_FRAMES = (
+    "Then there is the {} with the {} and it was so.",
+    "However, the {} is for the {} because of it.",
+    "It was after the {} that the {} came to be.",
+)
+_MANY_FRAMES = (
+    *("It was about {} and {}.", "Some of this is for {}, with more on {} to come."),
+    *("They may have {} too.", "At first {} and {} were there.", "But then the {} came to be {}."),
+    *("I do not know if {} is the {}.", "However, it was {} for me."),
+    *("My {} is in here because of {}.", "As for {}, she has said it to {}."),
+    *("Now what about {} or {}?", "You see how much {} is to them."),
+    *("Although {} was all, some {} will be.", "So who is with {}, and where is {}?"),
+    *("For example, these {} can be on her {}.",),
 )
 _FIXED = {
     "tldr_v0": nonsense_pairs.TLDR + nonsense_pairs.EVERYDAY,
@@ -251,6 +266,55 @@ def keywords_in_one_frame(task, other, sizes, rng):
     return tuple(said(n) for n in sizes)
 
 
+def _framed(words, frames, count):
+    """Frames with the words put in, in their order, until there are so many words."""
+    found, given = [], cycle(words)
+    for frame in cycle(frames):
+        if len(" ".join(found).split()) >= count:
+            return " ".join(found)
+        found.append(frame.format(*(next(given) for _ in range(frame.count("{}")))))
+
+
+def _frequent(task, count):
+    """The most frequent telling words, in the source's order."""
+    most = Counter(word for word in tokens(task.text) if not is_stop(word)).most_common(count)
+    return [word for word in _telling(task) if word in dict(most)]
+
+
+def keywords_in_order_in_one_frame(task, other, sizes, rng):
+    frame = ["It is about {}, and so {} was."]
+    return tuple(_framed(_telling(task), frame, n) for n in sizes)
+
+
+def keywords_in_order_in_frames(task, other, sizes, rng):
+    return tuple(_framed(_telling(task), _FRAMES, n) for n in sizes)
+
+
+def frequent_words_in_frames(task, other, sizes, rng):
+    return tuple(_framed(_frequent(task, n // 3), _FRAMES, n) for n in sizes)
+
+
+def keywords_in_order_in_frames_used_once(task, other, sizes, rng):
+    halves = (_MANY_FRAMES[:3], _MANY_FRAMES[3:])
+    return tuple(_framed(_telling(task), f, n) for f, n in zip(halves, sizes, strict=True))
+
+
+def frequent_words_in_frames_used_once(task, other, sizes, rng):
+    halves = (_MANY_FRAMES[:3], _MANY_FRAMES[3:])
+    return tuple(_framed(_frequent(task, n // 3), f, n) for f, n in zip(halves, sizes, strict=True))
+
+
+def another_pair_with_the_names_put_in(task, other, sizes, rng):
+    given = cycle(sorted(names(task.text)) or ["sam"])
+    known = {name: next(given) for name in sorted(names(f"{other.text} {' '.join(_known(other))}"))}
+
+    def named(found):
+        word = found.group()
+        return known[word.lower()].capitalize() if word.lower() in known else word
+
+    return tuple(re.sub(r"[A-Z][^\W\d_]+", named, text) for text in _known(other))
+
+
 # Extracts, and what is made of them
 
 
@@ -411,6 +475,9 @@ _NONSENSE: tuple[Attack, ...] = (
     *(transitions_stuffed, transitions_and_keywords, another_tasks_text, another_source),
     *(title_again, one_sentence_again, prompt_injection, letters, chain_of_neighbours),
     *(pieces_of_two_and_fillers, source_without_stop_words, keywords_in_one_frame),
+    *(keywords_in_order_in_one_frame, keywords_in_order_in_frames, frequent_words_in_frames),
+    *(keywords_in_order_in_frames_used_once, frequent_words_in_frames_used_once),
+    *(another_pair_with_the_names_put_in,),
 )
 _EXTRACTS: tuple[Attack, ...] = (
     *(first_sentences, first_and_last_sentences, random_sentences, every_other_sentence),

@@ -12,7 +12,8 @@ import pytest
 from real_pairs import OTHERS, PAIRS
 
 from llmzoo.envs.writing import grounding, structure
-from llmzoo.envs.writing.copying import copied, repeated, runs, spans
+from llmzoo.envs.writing.copying import copied, framed, repeated, runs, spans
+from llmzoo.envs.writing.fit import fit, uses
 from llmzoo.envs.writing.grounding import Standard, ground, read_source
 from llmzoo.envs.writing.order import NAMES, classes, order
 from llmzoo.envs.writing.order_table import learn
@@ -104,6 +105,39 @@ def test_five_matches_make_a_span():
 def test_repeated():
     assert repeated(["a", "b", "c", "a", "b", "c"]) == 0.25  # abc bca cab abc
     assert repeated(["a"]) == 0.0
+
+
+def test_framed():
+    # of six words there are two runs of five; both come again with another word
+    once, again = (
+        ["it", "is", "about", "dogs", "and", "we"],
+        ["it", "is", "about", "cats", "and", "we"],
+    )
+    assert framed([once]) == 0.0
+    assert framed([once, again]) == framed([again, once]) == 0.5
+    assert framed([once, once]) == 0.0  # the same words again are no frame
+    assert framed([["dog"] * 9, []]) == 0.0  # blanks alone are no frame
+
+
+def test_fit():
+    known = uses("The dog wants to swim. They bark.")
+    assert known == {
+        stem("dog"): {"article"},
+        stem("swim"): {"to"},
+        stem("bark"): {"person"},
+    } | {stem(word): {"telling"} for word in ["wants"] if not is_stop(word)}
+    assert fit(("His dogs went to swim.", "It barks."), known) == 1.0
+    assert fit(("The bark of the swim is for the dog.",), known) == pytest.approx(1 / 3)
+    assert fit(("Nothing of it.", ""), known) == 0.0
+
+
+def test_names_alone_do_not_make_a_story():
+    task = TASKS["story"][0]
+    source = read_source("", task.text, grounding.STORY)
+    found = ground(*task.parts, source, grounding.STORY)
+    assert found.things > 0.26
+    bare = " ".join(f"So {name} was there." for name in source.names)
+    assert ground(bare, bare, source, grounding.STORY).things == 0.0
 
 
 def test_classes_and_order():
@@ -311,7 +345,7 @@ def refilled(frame, words, rng):
 
 # words in sentences that they do not belong to: sentences of another pair, of the honest one itself
 @pytest.mark.parametrize("own", [False, True])
-@pytest.mark.parametrize(("kind", "mean"), [("tldr", 0.1), ("arxiv", 0.01)])
+@pytest.mark.parametrize(("kind", "mean"), [("tldr", 0.02), ("arxiv", 0.01), ("story", 0.05)])
 def test_the_right_words_in_the_wrong_sentences(kind, mean, own):
     standard = getattr(grounding, kind.upper())
     tasks = TASKS[kind]

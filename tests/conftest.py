@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.register_assert_rewrite("golden")  # so that a transcript that differs is shown line by line
+
 _REPOSITORY = Path(__file__).resolve().parents[1]
 
 

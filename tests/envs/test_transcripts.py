@@ -7,15 +7,10 @@ After a change that is meant, write them anew and read the difference:
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
-
+import golden
 import pytest
 
 import llmzoo
-
-FOLDER = Path(__file__).resolve().parents[1] / "transcripts"
 
 # one task as the content of a file, and two rounds of answers of proposer and planner
 EPISODES = {
@@ -46,8 +41,7 @@ def transcript(env, answers):
     lines = []
     for agent in env.agent_iter():
         observation, reward, terminated, truncated, info = env.last()
-        parts = {name: round(value, 6) for name, value in info["reward_parts"].items()}
-        lines += [f"=== {agent}: reward {round(reward, 6)} {json.dumps(parts)}"]
+        lines += [golden.paid(agent, reward, info["reward_parts"])]
         if terminated or truncated:
             lines += [f"=== {agent}: the end, success {info['success']}"]
             env.step(None)
@@ -77,8 +71,4 @@ def test_transcript(name, tmp_path):
         )
         said = transcript(env, answers if agents == 2 else answers[1::2])
         forms += [f"##### {name}, {agents} agents, {prompt} prompts\n{said}\n"]
-    text = "\n".join(forms)
-    path = FOLDER / f"{name}.txt"
-    if os.environ.get("LLMZOO_WRITE_TRANSCRIPTS"):
-        path.write_text(text)
-    assert text == path.read_text()
+    golden.check(name, "\n".join(forms))

@@ -6,16 +6,12 @@ Written anew as those of the games: ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/en
 
 from __future__ import annotations
 
-import json
-import os
 import re
-from pathlib import Path
 
+import golden
 import pytest
 
 import llmzoo
-
-FOLDER = Path(__file__).resolve().parents[2] / "transcripts"
 
 NONSENSE = "I would rather not."
 WRONG = {
@@ -35,22 +31,4 @@ def test_transcript(id, monkeypatch):
     entry = re.search(r"Write the function (\w+)", env.observe(last))
     wrong = WRONG[id].replace("{name}", entry[1] if entry else "")
     answers = [wrong, NONSENSE] if id == "bug_fix_v0" else [NONSENSE, wrong]
-    lines = []
-    for agent in env.agent_iter():
-        observation, reward, terminated, truncated, info = env.last()
-        parts = {name: round(value, 6) for name, value in info["reward_parts"].items()}
-        lines += [f"=== {agent}: reward {round(reward, 6)} {json.dumps(parts)}"]
-        if info["error"]:
-            lines += [f"=== {agent}: error {info['error']}"]
-        if terminated or truncated:
-            lines += [f"=== {agent}: the end, success {info['success']}"]
-            env.step(None)
-            continue
-        answer = answers.pop(0) if answers else env.unwrapped.expert(agent)
-        lines += [observation, f"=== {agent} answers", answer]
-        env.step(answer)
-    text = "\n".join(lines) + "\n"
-    path = FOLDER / f"{id.removesuffix('_v0')}.txt"
-    if os.environ.get("LLMZOO_WRITE_TRANSCRIPTS"):
-        path.write_text(text)
-    assert text == path.read_text()
+    golden.check(id.removesuffix("_v0"), golden.played(env, answers) + "\n")

@@ -6,15 +6,10 @@ First the seats err, then the expert plays. Written anew as those of the games:
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
-
+import golden
 import pytest
 
 import llmzoo
-
-FOLDER = Path(__file__).resolve().parents[2] / "transcripts"
 
 EPISODES = {
     "tool_use_v0": (
@@ -36,25 +31,6 @@ EPISODES = {
 @pytest.mark.parametrize("id", EPISODES)
 def test_transcript(id):
     kwargs, answers = EPISODES[id]
-    answers = list(answers)
     env = llmzoo.make(id, split="test", **kwargs)
     env.reset(options={"task": 0})
-    lines = []
-    for agent in env.agent_iter():
-        observation, reward, terminated, truncated, info = env.last()
-        parts = {name: round(value, 6) for name, value in info["reward_parts"].items()}
-        lines += [f"=== {agent}: reward {round(reward, 6)} {json.dumps(parts)}"]
-        if info["error"]:
-            lines += [f"=== {agent}: error {info['error']}"]
-        if terminated or truncated:
-            lines += [f"=== {agent}: the end, success {info['success']}"]
-            env.step(None)
-            continue
-        answer = answers.pop(0) if answers else env.unwrapped.expert(agent)
-        lines += [observation, f"=== {agent} answers", answer]
-        env.step(answer)
-    text = "\n".join(lines) + "\n"
-    path = FOLDER / f"{id.removesuffix('_v0')}.txt"
-    if os.environ.get("LLMZOO_WRITE_TRANSCRIPTS"):
-        path.write_text(text)
-    assert text == path.read_text()
+    golden.check(id.removesuffix("_v0"), golden.played(env, answers) + "\n")

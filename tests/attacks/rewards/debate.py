@@ -16,6 +16,7 @@ from llmzoo.envs.debate.topics import SIDES, shipped
 
 from .debate_crude import CRUDE, Attack, told
 from .debate_sly import SLY
+from .episode import returns
 from .honest_debates import HONEST
 from .honest_duels import DUELS, Duel
 from .scored import Scored
@@ -31,19 +32,12 @@ TOPICS = (
 def play(topic: str, side: str, speak: Attack) -> float:
     """The zero-sum return of a side whose speeches are ``speak``'s, against the expert."""
     env = llmzoo.make("debate_v0", split="all").unwrapped
-    env.reset(seed=0, options={"task": [known.id for known in shipped()].index(topic)})
     seat = {"pro": "pro_0", "con": "con_1"}[side]
-    total = 0.0
-    for agent in env.agent_iter():
-        _, reward, terminated, truncated, _ = env.last()
-        total += reward if agent == seat else 0.0
-        if terminated or truncated:
-            env.step(None)
-        elif agent == seat:
-            env.step(speak(env.episode.debate, side))
-        else:
-            env.step(env.expert(agent))
-    return total
+
+    def act(agent: str) -> str:
+        return speak(env.episode.debate, side) if agent == seat else env.expert(agent)
+
+    return returns(env, [known.id for known in shipped()].index(topic), act)[seat]
 
 
 def judged(duel: Duel) -> dict[str, float]:

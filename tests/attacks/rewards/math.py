@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import llmzoo
 from llmzoo.envs.base import TextEnv
 
+from .episode import returns
 from .scored import Scored
 
 TASKS = 40
@@ -35,11 +37,8 @@ def _means(player: Player, **settings: object) -> dict[str, float]:
     env = llmzoo.make("math_v0", split="test", timeout=2.0, **settings)
     total = dict.fromkeys(env.possible_agents, 0.0)
     for task in range(TASKS):
-        env.reset(options={"task": task})
-        for agent in env.agent_iter():
-            _, reward, terminated, truncated, _ = env.last()
-            total[agent] += reward
-            env.step(None if terminated or truncated else player(env.unwrapped, agent))
+        for agent, value in returns(env, task, partial(player, env.unwrapped)).items():
+            total[agent] += value
     return {agent: value / TASKS for agent, value in total.items()}
 
 

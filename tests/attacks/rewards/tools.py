@@ -16,6 +16,7 @@ from llmzoo.envs.tools.bfcl import reading
 from llmzoo.envs.tools.calls import Call
 from llmzoo.envs.tools.tool_use import oracle
 
+from .episode import returns
 from .scored import Scored
 
 Act = Callable[[AECEnv, str, int], str]  # environment, agent, round (from 0) -> what is answered
@@ -257,14 +258,8 @@ _LISTS: dict[str, Act] = {
 
 def _returns(env: AECEnv, act: Act, *, tasks: int = TASKS, best: bool = False) -> float:
     """The least return of any seat on any task, or the best."""
-    found = []
+    found: list[float] = []
     for task in range(tasks):
-        env.reset(options={"task": task})
-        total = dict.fromkeys(env.possible_agents, 0.0)
-        for agent in env.agent_iter():
-            _, reward, terminated, truncated, _ = env.last()
-            total[agent] += reward
-            over = terminated or truncated
-            env.step(None if over else act(env, agent, env.unwrapped.turn))
+        total = returns(env, task, lambda agent: act(env, agent, env.unwrapped.turn))
         found += total.values()
     return max(found) if best else min(found)

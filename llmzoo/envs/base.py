@@ -255,7 +255,7 @@ def public_forms(
     """What an environment's module exports as ``env`` and ``parallel_env``.
 
     ``env``: the AEC form in PettingZoo's wrapper that names a call out of order. ``parallel_env``:
-    its parallel form.
+    its parallel form, the one that the registry makes of ``env`` too.
     """
 
     def env(**kwargs: Any) -> AECEnv:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import random
 from functools import partial
 from typing import Any
@@ -72,6 +73,15 @@ def runs_code(id, kwargs):
 def test_suite_is_registered():
     assert set(BEST) <= set(llmzoo.list_envs())
     assert {"sudoku_v0", "sokoban_v0", "plan_path_v0"} <= set(GAMES)
+
+
+@pytest.mark.parametrize("id", llmzoo.list_envs())
+def test_a_module_exports_what_pettingzoos_modules_do(id):
+    spec = llmzoo.spec(id)
+    module = importlib.import_module(spec.entry_point.partition(":")[0])
+    assert isinstance(module.env(**spec.offline), pettingzoo.AECEnv)
+    assert isinstance(module.parallel_env(**spec.offline), pettingzoo.ParallelEnv)
+    assert type(module.raw_env(**spec.offline)) is type(module.env(**spec.offline).unwrapped)
 
 
 @every_form

@@ -30,7 +30,6 @@ for _id, _module, _summary in (
     register(
         _id,
         f"llmzoo.envs.coding.functions.{_module}:env",
-        parallel_entry_point=f"llmzoo.envs.coding.functions.{_module}:parallel_env",
         family="coding",
         agents=("helper_0", "main_1"),
         summary=_summary,
@@ -47,7 +46,6 @@ for _id, _module, _summary in (
     register(
         _id,
         f"llmzoo.envs.coding.contests.{_module}:env",
-        parallel_entry_point=f"llmzoo.envs.coding.contests.{_module}:parallel_env",
         family="coding",
         agents=("coder_0", "tester_1"),
         summary=_summary,
@@ -57,7 +55,6 @@ for _id, _module, _summary in (
 register(
     "classeval_v0",
     "llmzoo.envs.coding.class_eval:env",
-    parallel_entry_point="llmzoo.envs.coding.class_eval:parallel_env",
     family="coding",
     agents=("writer_0", "writer_1"),
     summary="Write one class: its methods are divided over writers who all write at once.",
@@ -66,7 +63,6 @@ register(
 register(
     "bug_fix_v0",
     "llmzoo.envs.coding.bug_fix:env",
-    parallel_entry_point="llmzoo.envs.coding.bug_fix:parallel_env",
     family="coding",
     agents=("locator_0", "fixer_1"),
     summary="Mend a broken program: a locator says where it is wrong, a fixer writes it anew.",

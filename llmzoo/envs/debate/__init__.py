@@ -7,7 +7,6 @@ from llmzoo.registry import register
 register(
     "debate_v0",
     "llmzoo.envs.debate.env:env",
-    parallel_entry_point="llmzoo.envs.debate.env:parallel_env",
     family="debate",
     agents=("pro_0", "con_1"),
     summary="Two sides argue a motion from briefs of their own; a judge scores what they say.",

@@ -15,7 +15,6 @@ for _id, _summary in {
     register(
         _id,
         f"llmzoo.envs.games.{_name}:env",
-        parallel_entry_point=f"llmzoo.envs.games.{_name}:parallel_env",
         family="games",
         agents=_GAME_SEATS,
         summary=_summary,

@@ -7,7 +7,6 @@ from llmzoo.registry import register
 register(
     "tool_use_v0",
     "llmzoo.envs.tools.tool_use:env",
-    parallel_entry_point="llmzoo.envs.tools.tool_use:parallel_env",
     family="tools",
     agents=("planner_0", "executor_1"),
     summary="Questions that need tools: a planner says which and why, an executor calls them.",
@@ -16,7 +15,6 @@ register(
 register(
     "bfcl_v0",
     "llmzoo.envs.tools.bfcl:env",
-    parallel_entry_point="llmzoo.envs.tools.bfcl:parallel_env",
     family="tools",
     agents=("caller_0", "caller_1"),
     summary="Function calling on BFCL's schema: two callers divide the calls of a request.",

@@ -21,11 +21,9 @@ for _id, _agents, _summary in (
         "Continue a story: each author writes one of the next two passages.",
     ),
 ):
-    _module = f"llmzoo.envs.writing.{_id.removesuffix('_v0')}"
     register(
         _id,
-        f"{_module}:env",
-        parallel_entry_point=f"{_module}:parallel_env",
+        f"llmzoo.envs.writing.{_id.removesuffix('_v0')}:env",
         family="writing",
         agents=_agents,
         summary=_summary,

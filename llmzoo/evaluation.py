@@ -82,11 +82,10 @@ def evaluate(
         players = player.values() if isinstance(player, Mapping) else [player]
         arguments = {**style_args(env, players), **(env_args or {}), "split": split}
         env_fn: Callable[[], AECEnv] = partial(registry.make, env, **arguments)
-        env_id = env
     else:
-        env_fn, env_id = env, ""
+        env_fn = env
     first = env_fn()
-    env_id = env_id or str(first)
+    env_id = env if isinstance(env, str) else str(first)
     refuse_fallback(first, env_id)
     played: list[Episode] = []
     numbers = list(range(tasks))

@@ -103,6 +103,30 @@ def texts(record: Record, name: str, default: Any = _REQUIRED) -> tuple[str, ...
     return tuple(values)
 
 
+def records(path: Path) -> Iterator[dict[str, Any]]:
+    """The records of a file that llmzoo ships, one to a line. A text may hold the other characters
+    at which Python splits lines, so only a line feed ends one."""
+    for line in path.read_text(encoding="utf-8").split("\n"):
+        if line.strip():
+            yield json.loads(line)
+
+
+def parsed(found: Iterable[tuple[str, Any]], parse: Callable[[Record], T]) -> tuple[T, ...]:
+    """A task of each record. ``found``: the records, each behind the name of its place.
+
+    Raises ``ConfigError``, which names the place, for what is no record and for a :class:`BadField`.
+    """
+    tasks = []
+    for where, record in found:
+        if not isinstance(record, Mapping):
+            raise ConfigError(f"{where}: not a record but {type(record).__name__}")
+        try:
+            tasks.append(parse(record))
+        except BadField as error:
+            raise ConfigError(f"{where}: {error}") from error
+    return tuple(tasks)
+
+
 def _load(
     source: str,
     hub_id: str,
@@ -111,18 +135,18 @@ def _load(
     parse: Callable[[Record], T],
 ) -> Loaded[T]:
     if source == "sample":
-        return Loaded(_parsed(_numbered(f"sample of {hub_id}", sample()), parse), "sample")
+        return Loaded(parsed(_numbered(f"sample of {hub_id}", sample()), parse), "sample")
     if source == "hub":
-        return Loaded(_parsed(hub(), parse), "hub")
+        return Loaded(parsed(hub(), parse), "hub")
     if source != "auto":
-        return Loaded(_parsed(_from_file(source), parse), source)
+        return Loaded(parsed(_from_file(source), parse), source)
     try:
-        records = list(hub())
+        found = list(hub())
     except LlmzooError as error:
         _warn_once(hub_id, error)
-        tasks = _parsed(_numbered(f"sample of {hub_id}", sample()), parse)
+        tasks = parsed(_numbered(f"sample of {hub_id}", sample()), parse)
         return Loaded(tasks, "sample", fallback=True)
-    return Loaded(_parsed(records, parse), "hub")
+    return Loaded(parsed(found, parse), "hub")
 
 
 def _warn_once(hub_id: str, error: Exception) -> None:
@@ -135,18 +159,6 @@ def _warn_once(hub_id: str, error: Exception) -> None:
             FallbackWarning,
             stacklevel=2,
         )
-
-
-def _parsed(records: Iterable[tuple[str, Any]], parse: Callable[[Record], T]) -> tuple[T, ...]:
-    tasks = []
-    for where, record in records:
-        if not isinstance(record, Mapping):
-            raise ConfigError(f"{where}: not a record but {type(record).__name__}")
-        try:
-            tasks.append(parse(record))
-        except BadField as error:
-            raise ConfigError(f"{where}: {error}") from error
-    return tuple(tasks)
 
 
 def _numbered(name: str, records: Iterable[Any]) -> Iterator[tuple[str, Any]]:

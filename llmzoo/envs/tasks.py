@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Generic, TypeVar
 
+from llmzoo.envs.settings import one_of
 from llmzoo.errors import ConfigError
 
 T = TypeVar("T", bound=Hashable)
@@ -31,8 +32,7 @@ def split_of(canonical: str) -> str:
 
 
 def check_split(split: str) -> str:
-    if split not in SPLITS:
-        raise ConfigError(f"split must be one of {', '.join(SPLITS)}; got {split!r}")
+    one_of("split", split, SPLITS)
     return split
 
 

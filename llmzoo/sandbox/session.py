@@ -8,7 +8,7 @@ from collections.abc import Callable
 from llmzoo.sandbox.inside.channel import Closed
 from llmzoo.sandbox.inside.program import ENDED, FORBIDDEN, NO_MEMORY
 from llmzoo.sandbox.inside.values import NotData
-from llmzoo.sandbox.results import DEFAULT_LIMITS, Limits, Run
+from llmzoo.sandbox.results import Limits, Run
 from llmzoo.sandbox.running import CUT, Job
 from llmzoo.sandbox.worker import Worker
 
@@ -21,17 +21,12 @@ class Session:
 
     A run beyond its limits ends the session: ``alive`` is false then, and later runs say "error".
     The processor time and the memory of its limits hold for the whole session, the wall clock for
-    each run. ``release`` is called when it ends: by default its worker ends too.
+    each run. ``release`` takes the worker back when it ends.
     """
 
-    def __init__(
-        self,
-        worker: Worker,
-        limits: Limits = DEFAULT_LIMITS,
-        release: Callable[[], None] | None = None,
-    ):
+    def __init__(self, worker: Worker, limits: Limits, release: Callable[[], None]):
         self._limits = limits
-        self._release = release or worker.close
+        self._release = release
         lasting = Limits(
             wall_s=_LIFETIME_S,
             cpu_s=max(60.0, limits.cpu_s * 20),

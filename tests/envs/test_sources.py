@@ -10,7 +10,7 @@ import warnings
 import pytest
 
 from llmzoo.envs import sources
-from llmzoo.envs.sources import field, load, texts
+from llmzoo.envs.sources import field, load, parsed, records, texts
 from llmzoo.errors import ConfigError, MissingExtraError
 
 RECORDS = [{"n": 1}, {"n": 2}]
@@ -146,6 +146,20 @@ def test_fields():
     assert texts(record, "d", []) == ()
     with pytest.raises(ValueError, match="field 'b' must be a list of strings"):
         texts({"b": [1]}, "b")
+
+
+def test_only_a_line_feed_ends_a_record(tmp_path):
+    path = tmp_path / "records.jsonl"
+    path.write_text('{"a": "one\u2028two\x85three"}\n\n{"a": "four"}\n', encoding="utf-8")
+    assert list(records(path)) == [{"a": "one\u2028two\x85three"}, {"a": "four"}]
+
+
+def test_what_is_parsed_is_named_by_its_place():
+    assert parsed([("first", {"n": 1}), ("second", {"n": 2})], parse) == (10, 20)
+    with pytest.raises(ConfigError, match=r"^second: field 'n' is missing$"):
+        parsed([("first", {"n": 1}), ("second", {})], parse)
+    with pytest.raises(ConfigError, match=r"^first: not a record but list$"):
+        parsed([("first", [1])], parse)
 
 
 def test_an_unreachable_hub_fails_at_once(monkeypatch):

@@ -6,11 +6,13 @@ one by one; they are for the scripted players and no seat reads them.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
+from llmzoo.envs.sources import records
+
+FILE = Path(__file__).parent / "topics" / "topics.jsonl"
 SIDES = ("pro", "con")
 
 
@@ -59,11 +61,9 @@ def canonical(topic: Topic) -> str:
 
 @cache
 def shipped() -> tuple[Topic, ...]:
-    lines = files(__package__).joinpath("topics/topics.jsonl").read_text(encoding="utf-8")
-    records = [json.loads(line) for line in lines.split("\n") if line.strip()]
     return tuple(
         Topic(record["id"], record["motion"], *(_brief(record[side]) for side in SIDES))
-        for record in records
+        for record in records(FILE)
     )
 
 

@@ -72,8 +72,8 @@ from llmzoo.envs.base import public_forms
 from llmzoo.envs.math import generator
 from llmzoo.envs.math.rounds import Reasoning
 from llmzoo.envs.math.tasks import MathTask, canonical
+from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import Generated, Tasks
-from llmzoo.errors import ConfigError
 
 
 class Math(Reasoning):
@@ -98,15 +98,9 @@ class Math(Reasoning):
         team_weight: float = 1.0,
         render_mode: str | None = None,
     ):
-        for name, value, known in (
-            ("family", family, (None, *generator.FAMILIES)),
-            ("level", level, (None, *generator.LEVELS)),
-            ("source", source, ("generator",)),
-        ):
-            if value not in known:
-                raise ConfigError(
-                    f"{name} must be one of {', '.join(map(str, known))}; got {value!r}"
-                )
+        one_of("family", family, (None, *generator.FAMILIES))
+        one_of("level", level, (None, *generator.LEVELS))
+        one_of("source", source, ("generator",))
         self.family = family
         self.level = level
         super().__init__(

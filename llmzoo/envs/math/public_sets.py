@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, ClassVar
 
 from llmzoo.envs.math.rounds import Reasoning
 from llmzoo.envs.math.tasks import MathTask, canonical
-from llmzoo.envs.sources import Record, load
+from llmzoo.envs.sources import Record, load, records
 from llmzoo.envs.tasks import Listed, Tasks
 
 
@@ -26,8 +25,7 @@ class PublicSet:
 
     def shipped(self) -> list[dict[str, Any]]:
         """The records that were written for llmzoo. Their ``program`` prints the answer."""
-        text = files("llmzoo.envs.math").joinpath("problems", self.sample).read_text("utf-8")
-        return [json.loads(line) for line in text.splitlines()]
+        return list(records(Path(__file__).parent / "problems" / self.sample))
 
 
 class PublicSetReasoning(Reasoning):

@@ -13,7 +13,7 @@ from llmzoo.envs.base import MAX_ANSWER_CHARS
 from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.math import answers, exact
 from llmzoo.envs.math.tasks import MathTask
-from llmzoo.envs.text import cut
+from llmzoo.envs.text import cut, encodable
 from llmzoo.sandbox.results import Limits, Run
 
 MAX_VALUE_CHARS = 500  # of an answer that is looked at
@@ -107,7 +107,7 @@ def majority(values: Sequence[str], *, computed: bool) -> str:
 def _checked(value: str, *, computed: bool) -> tuple[str, str]:
     """An answer that may be compared, or "" and what is wrong with it."""
     # on one line, and fit to be encoded: other seats read it
-    value = " ".join(value.encode("utf-8", "replace").decode().split())
+    value = " ".join(encodable(value).split())
     if len(value) > MAX_VALUE_CHARS:
         return "", f"malformed: an answer longer than {MAX_VALUE_CHARS} characters"
     if computed and exact.read(value) is None:

@@ -54,11 +54,6 @@ class _NoCall(ValueError):
     """Why something is not a call."""
 
 
-def whole(text: str) -> str:
-    """``text`` that can be encoded: half of a surrogate pair becomes a question mark."""
-    return text.encode("utf-8", "replace").decode()
-
-
 def read_calls(text: str) -> list[Call | BadCall]:
     """The calls in ``text``, in their order; empty where none was tried.
 

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from llmzoo.envs.text import cut
-from llmzoo.envs.tools.calls import whole
+from llmzoo.envs.text import cut, encodable
 from llmzoo.envs.tools.toolbox import MAX_REPLY_CHARS, Reply, Tool, ToolError, stateful
 from llmzoo.errors import ConfigError
 
@@ -127,7 +126,7 @@ def folder(files: Folder) -> Folder:
         clash = next((n for n in made if n == name or _within(n, name) or _within(name, n)), None)
         if clash is not None:
             raise ConfigError(f"files: {path!r} and {clash!r} cannot both be there")
-        if whole(text) != text:
+        if encodable(text) != text:
             raise ConfigError(f"files: {path!r} holds half a character (of a surrogate pair)")
         made[name] = text
     if len(made) > MAX_FILES or _size(made) > MAX_BYTES:

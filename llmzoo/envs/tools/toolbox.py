@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
-from llmzoo.envs.text import cut
-from llmzoo.envs.tools.calls import Call, whole
+from llmzoo.envs.text import cut, encodable
+from llmzoo.envs.tools.calls import Call
 from llmzoo.envs.tools.schemas import BadArguments, Check, described, parameters_of
 from llmzoo.errors import ConfigError, SandboxError, UnknownNameError
 from llmzoo.registry import load_object
@@ -47,7 +47,7 @@ class Reply:
 
 def failed(error: str, state: Any = None) -> Reply:
     """The reply of a call that gave nothing but an error, which leaves the state as it was."""
-    error = whole(cut(error, MAX_ERROR_CHARS))
+    error = encodable(cut(error, MAX_ERROR_CHARS))
     return Reply(f"Error: {error}", error, state)
 
 
@@ -101,8 +101,8 @@ class Tool:
             return failed(f"{type(error).__name__}: {error}", state)
         return replace(
             reply,
-            text=whole(cut(reply.text, MAX_REPLY_CHARS)),
-            error=None if reply.error is None else whole(cut(reply.error, MAX_ERROR_CHARS)),
+            text=encodable(cut(reply.text, MAX_REPLY_CHARS)),
+            error=None if reply.error is None else encodable(cut(reply.error, MAX_ERROR_CHARS)),
         )
 
 

@@ -47,6 +47,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 from llmzoo.envs.base import public_forms
+from llmzoo.envs.sources import Loaded
 from llmzoo.envs.writing import grounding, structure, tasks
 from llmzoo.envs.writing.pair import TwoAuthors
 from llmzoo.envs.writing.prompts import Wording
@@ -94,16 +95,20 @@ class Arxiv(TwoAuthors):
         hub_id: str = tasks.ARXIV_HUB,
         render_mode: str | None = None,
     ):
+        self._hub_id = hub_id
         super().__init__(
-            tasks.abstracts(source, hub_id),
             num_agents=num_agents,
             max_turns=max_turns,
             reward=reward,
             prompt=prompt,
             team_weight=team_weight,
             split=split,
+            source=source,
             render_mode=render_mode,
         )
+
+    def find_tasks(self, source: str) -> Loaded[tasks.WritingTask]:
+        return tasks.abstracts(source, self._hub_id)
 
 
 raw_env = Arxiv

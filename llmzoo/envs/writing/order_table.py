@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
 
+from llmzoo.envs.sources import records
 from llmzoo.envs.writing.order import NAMES, TABLE, classes
 
 _PRIOR = 8.0  # neighbours that a class is taken to have had before the first was counted
@@ -43,8 +44,7 @@ def learn(texts: Iterable[str]) -> dict[str, list[int]]:
 def main() -> None:
     found = []
     for path in sorted((TABLE.parent / "texts").glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            record = json.loads(line)
+        for record in records(path):
             found += [text for name, text in record.items() if name not in ("id", "title")]
     rows = learn(found)
     lines = ",\n".join(f" {json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())

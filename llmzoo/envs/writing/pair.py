@@ -9,12 +9,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
+from llmzoo.envs.settings import one_of
 from llmzoo.envs.sources import Loaded
 from llmzoo.envs.tasks import Listed, described
-from llmzoo.envs.text import cut
+from llmzoo.envs.text import cut, encodable
 from llmzoo.envs.writing import oracle, prompts
 from llmzoo.envs.writing.grounding import Source, Standard, read_source
 from llmzoo.envs.writing.judging import Judgement, judge
@@ -48,11 +49,10 @@ class Draft:
 class TwoAuthors(TextEnv):
     """Two authors of one text, or one author of both parts.
 
-    A subclass names its seats, its thresholds and its words, and supplies the tasks.
+    A subclass names its seats, its thresholds and its words, and supplies :meth:`find_tasks`.
 
     Parameters
     ----------
-    tasks: what is written about, and where it comes from.
     reward: ``"grounded"`` (structure times faithfulness) or ``"structural"`` (as published).
     """
 
@@ -63,21 +63,20 @@ class TwoAuthors(TextEnv):
 
     def __init__(
         self,
-        tasks: Loaded[WritingTask],
         *,
-        num_agents: int,
-        max_turns: int,
-        reward: str,
-        prompt: str,
-        team_weight: float,
-        split: str,
-        render_mode: str | None,
+        num_agents: int = 2,
+        max_turns: int = 1,
+        reward: Literal["grounded", "structural"] = "grounded",
+        prompt: Literal["full"] = "full",
+        team_weight: float = 1.0,
+        split: str = "train",
+        source: str = "auto",
+        render_mode: str | None = None,
     ):
         if num_agents not in (1, 2):
             raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
-        for name, value, known in (("reward", reward, REWARDS), ("prompt", prompt, ("full",))):
-            if value not in known:
-                raise ConfigError(f"{name} must be one of {', '.join(known)}; got {value!r}")
+        one_of("reward", reward, REWARDS)
+        one_of("prompt", prompt, ("full",))
         super().__init__(
             list(self.seats) if num_agents == 2 else [AUTHOR],
             simultaneous=True,
@@ -86,9 +85,14 @@ class TwoAuthors(TextEnv):
             render_mode=render_mode,
         )
         self.reward = reward
-        self.fallback = tasks.fallback
-        self.tasks = Listed(tasks.tasks, canonical, split=split, source=tasks.source)
+        found = self.find_tasks(source)
+        self.fallback = found.fallback
+        self.tasks = Listed(found.tasks, canonical, split=split, source=found.source)
         self.episode: Draft
+
+    def find_tasks(self, source: str) -> Loaded[WritingTask]:
+        """What is written about, of every split."""
+        raise NotImplementedError
 
     # TextEnv's side
 
@@ -120,9 +124,7 @@ class TwoAuthors(TextEnv):
         worth = judged.worth(self.reward) if judged else dict.fromkeys(STAGES, 0.0)
         paid = {name: self.team_weight * (worth[name] - before.paid[name]) for name in STAGES}
         self.success = judged is not None and judged.success
-        last = {
-            agent: cut(_encodable(text), prompts.MAX_OWN_CHARS) for agent, text in texts.items()
-        }
+        last = {agent: cut(encodable(text), prompts.MAX_OWN_CHARS) for agent, text in texts.items()}
         self.episode = replace(before, last=last, errors=errors, judged=judged, paid=worth)
         return Outcome(
             local=dict.fromkeys(self.possible_agents, paid), done=self.success, errors=errors
@@ -172,11 +174,6 @@ class TwoAuthors(TextEnv):
             name, _ = self.wording.parts[part]
             raise NoPlayerError(f"{self.metadata['name']}: this task comes without {name}")
         return known
-
-
-def _encodable(text: str) -> str:
-    """``text`` with half of a surrogate pair as a question mark: it is shown to the author again."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _split(text: str) -> list[str]:

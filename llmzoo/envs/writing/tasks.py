@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
-from llmzoo.envs.sources import BadField, Loaded, Record, load
+from llmzoo.envs.sources import BadField, Loaded, Record, load, records
 from llmzoo.envs.sources import field as required
 from llmzoo.errors import ConfigError
 
@@ -36,8 +35,7 @@ def canonical(task: WritingTask) -> str:
 
 def shipped(name: str) -> list[dict[str, Any]]:
     """The records of ``texts/NAME.jsonl``, written for this project."""
-    path = resources.files("llmzoo.envs.writing") / "texts" / f"{name}.jsonl"
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return list(records(Path(__file__).parent / "texts" / f"{name}.jsonl"))
 
 
 def posts(source: str) -> Loaded[WritingTask]:

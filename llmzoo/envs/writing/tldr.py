@@ -71,9 +71,10 @@ summary at most, the post's own.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from llmzoo.envs.base import public_forms
+from llmzoo.envs.sources import Loaded
 from llmzoo.envs.writing import grounding, structure, tasks
 from llmzoo.envs.writing.pair import TwoAuthors
 from llmzoo.envs.writing.prompts import Wording
@@ -104,28 +105,8 @@ class Tldr(TwoAuthors):
         ),
     )
 
-    def __init__(
-        self,
-        *,
-        num_agents: int = 2,
-        max_turns: int = 1,
-        reward: Literal["grounded", "structural"] = "grounded",
-        prompt: Literal["full"] = "full",
-        team_weight: float = 1.0,
-        split: str = "train",
-        source: str = "auto",
-        render_mode: str | None = None,
-    ):
-        super().__init__(
-            tasks.posts(source),
-            num_agents=num_agents,
-            max_turns=max_turns,
-            reward=reward,
-            prompt=prompt,
-            team_weight=team_weight,
-            split=split,
-            render_mode=render_mode,
-        )
+    def find_tasks(self, source: str) -> Loaded[tasks.WritingTask]:
+        return tasks.posts(source)
 
 
 raw_env = Tldr

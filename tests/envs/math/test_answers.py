@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from llmzoo import testing
-from llmzoo.envs.math import answers
-from llmzoo.envs.math.answers import asking, checking, finding
+from llmzoo.envs.math import answers, exact
+from llmzoo.envs.math.answers import asking, checking, finding, shapes
 from llmzoo.envs.math.answers.boxes import last_boxes
 from llmzoo.envs.math.answers.cleaning import clean
 from llmzoo.envs.math.answers.parsing import expression
@@ -757,9 +757,35 @@ def test_unfit_texts_are_never_asked(text, monkeypatch):
     assert not asking.ask(r"\sin x", text)
 
 
-def test_work_that_is_left_to_the_checker_is_no_answer(monkeypatch):
+@pytest.mark.parametrize(
+    ("gold", "given"),
+    [
+        ("55", r"\sum_{k=1}^{10} k"),
+        ("6", r"\prod_{k=1}^{3} k"),
+        ("6", r"\int_0^6 1 dx"),
+        ("6", r"\lim_{x \to 6} x"),
+        *(("6", r"\max(6, 5)"), ("6", r"\min(6, 7)"), ("6", r"\gcd(6, 12)"), ("6", r"\lcm(2, 3)")),
+        ("6", r"\det\begin{pmatrix} 2 & 0 \\ 0 & 3 \end{pmatrix}"),
+    ],
+)
+def test_work_that_is_left_to_the_checker_is_no_answer(gold, given, monkeypatch):
     monkeypatch.setattr(asking, "_process", None)
-    assert not answers.same("55", r"\sum_{k=1}^{10} k")
+    assert not answers.same(gold, given)
+
+
+@pytest.mark.parametrize(
+    ("gold", "given"), [("85", "37 + 48"), ("85", "170/2"), ("1024", "2^{10}")]
+)
+def test_arithmetic_may_be_left_to_do_but_in_generated_tasks(gold, given):
+    assert answers.same(gold, given)
+    assert not exact.same(gold, given)
+    assert not answers.is_value(given)
+
+
+def test_brackets_keep_what_they_hold_together():
+    assert shapes.split(r"(1, 2), \{3, 4\}, 5", ",") == ["(1, 2)", r"\{3, 4\}", "5"]
+    assert shapes.read("f(x = 1) = 2") == shapes.Relation(("f(x = 1)", "2"), ("=",))
+    assert shapes.split("1), 2", ",") == ["1)", "2"]  # a bracket too many closes nothing
 
 
 def test_missing_math_verify_is_named_with_its_extra(monkeypatch):

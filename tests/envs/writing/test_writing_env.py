@@ -9,6 +9,7 @@ import time
 import pytest
 
 import llmzoo
+from llmzoo.envs.sources import Loaded
 from llmzoo.envs.writing import tasks
 from llmzoo.envs.writing.structure import MAXIMUM, STAGES
 from llmzoo.errors import ConfigError, NoPlayerError
@@ -258,6 +259,19 @@ def test_abstracts_of_another_schema(tmp_path):
     path = tmp_path / "abstracts.jsonl"
     path.write_text(json.dumps({"abstract_text": "We study frogs."}) + "\n")
     env = made("arxiv_v0", source=str(path))
+    assert "We study frogs." in env.observe("method_1")
+
+
+def test_abstracts_of_another_set_of_the_hub(monkeypatch):
+    asked = []
+
+    def load(source, *, hub_id, **kwargs):
+        asked.append((source, hub_id))
+        return Loaded((tasks.WritingTask("", "We study frogs."),), "hub")
+
+    monkeypatch.setattr("llmzoo.envs.writing.tasks.load", load)
+    env = made("arxiv_v0", source="hub", hub_id="someone/abstracts")
+    assert asked == [("hub", "someone/abstracts")]
     assert "We study frogs." in env.observe("method_1")
 
 

@@ -136,8 +136,7 @@ def shipped() -> tuple[Problem, ...]:
 
 @cache
 def shipped_records() -> tuple[Mapping[str, Any], ...]:
-    lines = SHIPPED.read_text(encoding="utf-8").splitlines()
-    return tuple(json.loads(line) for line in lines)
+    return tuple(sources.records(SHIPPED))
 
 
 def read(record: Mapping[str, Any]) -> Problem:

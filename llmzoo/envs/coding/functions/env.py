@@ -74,8 +74,8 @@ from llmzoo.envs.coding.functions import generator, records
 from llmzoo.envs.coding.functions.problems import PROBLEMS
 from llmzoo.envs.coding.functions.tasks import FunctionTask, canonical
 from llmzoo.envs.coding.functions.writers import TwoWriters
+from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import Generated, Listed, Tasks
-from llmzoo.errors import ConfigError
 
 SOURCES = ("auto", "sample", "generator")
 
@@ -86,8 +86,7 @@ class CoopFunctions(TwoWriters):
     metadata: dict[str, Any] = {**TwoWriters.metadata, "name": "coop_functions_v0"}
 
     def find_tasks(self, source: str, split: str) -> tuple[Tasks[FunctionTask], bool]:
-        if source not in SOURCES:
-            raise ConfigError(f"source must be one of {', '.join(SOURCES)}; got {source!r}")
+        one_of("source", source, SOURCES)
         if source == "auto":
             source = "generator" if self.prompt_style == "terse" else "sample"
         return (_generated if source == "generator" else _written)(split), False

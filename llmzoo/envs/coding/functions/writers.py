@@ -18,6 +18,7 @@ from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.functions import feedback as told
 from llmzoo.envs.coding.functions import oracle, scoring
 from llmzoo.envs.coding.functions.tasks import HELPER, FunctionTask, canonical
+from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import Tasks, described
 from llmzoo.errors import ConfigError, NoPlayerError
 from llmzoo.sandbox.results import Limits, Verdict
@@ -63,13 +64,9 @@ class TwoWriters(TextEnv):
     ):
         if not 1 <= num_agents <= MAX_AGENTS:
             raise ConfigError(f"num_agents must be from 1 to {MAX_AGENTS}, got {num_agents}")
-        for name, value, known in (
-            ("feedback", feedback, told.KINDS),
-            ("reward", reward, ("unit", "paper")),
-            ("prompt", prompt, ("full", "terse")),
-        ):
-            if value not in known:
-                raise ConfigError(f"{name} must be one of {', '.join(known)}; got {value!r}")
+        one_of("feedback", feedback, told.KINDS)
+        one_of("reward", reward, ("unit", "paper"))
+        one_of("prompt", prompt, ("full", "terse"))
         if reviewer is not None and feedback != "expert":
             raise ConfigError(f"a reviewer is heard with feedback='expert' only, not {feedback!r}")
         helpers = [f"helper_{number}" for number in range(num_agents - 1)]

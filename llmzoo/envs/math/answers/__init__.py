@@ -28,8 +28,13 @@ Different, as math-verify has it: ``\log 2`` and ``\ln 2``, ``e^{i\pi}`` and ``-
 A choice is asked for by its letter. A list that a program prints, ``[2, 3]``, is ``2, 3``.
 
 Answers of more than 1,000 characters are never right; numbers of more than a thousand digits and
-towers of powers only where they are spelled alike. Work that is left to the checker, such as a sum
-where a number is asked for, is no answer; :func:`is_value` says more strictly what is one.
+towers of powers only where they are spelled alike.
+
+Arithmetic may be left to do: ``37 + 48`` and ``170/2`` are ``85``, and ``2^{10}`` is ``1024``. What
+``\sum``, ``\prod``, ``\int``, ``\lim``, ``\max``, ``\min``, ``\gcd``, ``\lcm`` or ``\det`` leaves to
+the checker is no answer, unless the right one holds that operator too. So it is on the public sets;
+the answers of generated tasks must be worked out and are read by :mod:`llmzoo.envs.math.exact`,
+which takes no expression. :func:`is_value` says more strictly what is a value.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from llmzoo.envs.math.answers.cleaning import NEW_ROW
@@ -105,20 +106,28 @@ def split(text: str, separator: str) -> list[str]:
     """The parts of ``text`` between separators outside all brackets."""
     if separator not in text:
         return [text]
-    parts, start, depth = [], 0, 0
-    for found in _SIGNS.finditer(text):
-        sign = found[0][-1]
-        if sign in _OPENING:
-            depth += 1
-        elif sign in _CLOSING:
-            depth -= 1
-        elif sign == separator and depth <= 0:
-            parts.append(text[start : found.start()])
-            start = found.end()
+    parts, start = [], 0
+    for place, sign in _outside(text):
+        if sign == separator:
+            parts.append(text[start:place])
+            start = place + 1
     parts = [part.strip() for part in (*parts, text[start:]) if part.strip()]
     if len(parts) > _MOST_ITEMS:
         raise TooDeep
     return parts
+
+
+def _outside(text: str) -> Iterator[tuple[int, str]]:
+    """The characters of ``text`` outside all brackets, each with its place."""
+    depth = 0
+    for found in _SIGNS.finditer(text):
+        sign = found[0][-1]  # of a bracket with a backslash too
+        if sign in _OPENING:
+            depth += 1
+        elif sign in _CLOSING:
+            depth -= 1
+        elif depth <= 0:
+            yield found.start(), sign
 
 
 def is_name(text: str) -> bool:
@@ -170,17 +179,12 @@ def name_of(relation: Relation) -> str:
 
 
 def _relation(text: str, depth: int) -> Shape | None:
-    sides, operators, start, level = [], [], 0, 0
-    for found in _SIGNS.finditer(text):
-        sign = found[0][-1]
-        if sign in _OPENING:
-            level += 1
-        elif sign in _CLOSING:
-            level -= 1
-        elif level <= 0 and sign in "=≠≤≥<>≈∈":
-            sides.append(text[start : found.start()].strip())
+    sides, operators, start = [], [], 0
+    for place, sign in _outside(text):
+        if sign in "=≠≤≥<>≈∈":
+            sides.append(text[start:place].strip())
             operators.append(sign)
-            start = found.end()
+            start = place + 1
     if not operators:
         return None
     sides.append(text[start:].strip())

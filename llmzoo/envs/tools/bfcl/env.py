@@ -67,10 +67,10 @@ from typing import Any, Literal
 
 from llmzoo.envs.base import Outcome, TextEnv, public_forms
 from llmzoo.envs.tasks import Listed, described
-from llmzoo.envs.text import cut
+from llmzoo.envs.text import cut, encodable
 from llmzoo.envs.tools.bfcl import oracle, reading, scoring, tasks
 from llmzoo.envs.tools.bfcl.tasks import Request, Truth
-from llmzoo.envs.tools.calls import Call, whole
+from llmzoo.envs.tools.calls import Call
 from llmzoo.errors import ConfigError
 
 SEATS = ("caller_0", "caller_1")
@@ -198,7 +198,7 @@ class BFCL(TextEnv):
             lines += ["", f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."]
             for seat, answer in calling.answers.items():
                 whose = "You" if seat == agent else f"The other caller, {seat},"
-                lines += [f"{whose} wrote last: {whole(cut(answer, _MAX_ANSWER_SHOWN))}"]
+                lines += [f"{whose} wrote last: {encodable(cut(answer, _MAX_ANSWER_SHOWN))}"]
             lines += [f"What came of yours: {calling.told.get(agent, _NO_COMPLAINT)}"]
         return "\n".join([*lines, "", _FORMAT, "", "Your answer:"])
 

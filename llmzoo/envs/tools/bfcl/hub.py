@@ -6,7 +6,6 @@ the files are fetched as they are, and kept in the hub's own cache.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -50,8 +49,7 @@ def _lines(name: str, cached: bool) -> list[dict[str, Any]]:
 
     try:
         path = hf_hub_download(HUB_ID, name, repo_type="dataset", local_files_only=cached)
-        lines = Path(path).read_text(encoding="utf-8").split("\n")
-        return [json.loads(line) for line in lines if line.strip()]
+        return list(sources.records(Path(path)))
     except Exception as error:  # network, cache, schema: the library raises of every kind
         raise ConfigError(
             f"{HUB_ID} cannot be loaded from the hub ({type(error).__name__}: {error}); give "

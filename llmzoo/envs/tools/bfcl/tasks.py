@@ -93,8 +93,7 @@ def content(request: Request) -> str:
 @cache
 def sample_records() -> tuple[Mapping[str, Any], ...]:
     """The records written for this project."""
-    lines = SAMPLE.read_text(encoding="utf-8").splitlines()
-    return tuple(json.loads(line) for line in lines)
+    return tuple(sources.records(SAMPLE))
 
 
 def read(record: Mapping[str, Any]) -> Request:

@@ -22,11 +22,12 @@ lighthouse town, island, built, height_m, steps, range_km
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from llmzoo.envs.sources import records
 
 FILE = Path(__file__).parent / "articles.jsonl"
 
@@ -46,4 +47,4 @@ class Article:
 @cache
 def articles() -> tuple[Article, ...]:
     """All articles, in the order of their titles, which are unique."""
-    return tuple(Article(**json.loads(line)) for line in FILE.read_text("utf-8").splitlines())
+    return tuple(Article(**record) for record in records(FILE))

@@ -110,8 +110,8 @@ from typing import Any, Literal
 
 from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv, public_forms
 from llmzoo.envs.tasks import described
-from llmzoo.envs.text import cut
-from llmzoo.envs.tools.calls import BadCall, Call, read_answer, read_calls, whole
+from llmzoo.envs.text import cut, encodable
+from llmzoo.envs.tools.calls import BadCall, Call, read_answer, read_calls
 from llmzoo.envs.tools.files import GROUP as FILES
 from llmzoo.envs.tools.files import folder
 from llmzoo.envs.tools.tool_use import oracle, prompts, scoring
@@ -205,7 +205,7 @@ class ToolUse(TextEnv):
     def play(self, agent: str, text: str) -> Outcome:
         before = self.episode
         if agent == PLANNER:
-            advice = whole(cut(text.strip(), prompts.MAX_ADVICE_CHARS))
+            advice = encodable(cut(text.strip(), prompts.MAX_ADVICE_CHARS))
             self.episode = replace(before, advice=advice)
             return Outcome()
         answer, error = None, None

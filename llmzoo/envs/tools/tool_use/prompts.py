@@ -6,8 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from llmzoo.envs.text import cut
-from llmzoo.envs.tools.calls import whole
+from llmzoo.envs.text import cut, encodable
 from llmzoo.envs.tools.toolbox import MAX_REPLY_CHARS, Toolbox
 
 PLANNER, EXECUTOR, ALONE = "planner_0", "executor_1", "agent_0"
@@ -48,7 +47,7 @@ class Entry:
 
 
 def entry(called: str, result: str) -> Entry:
-    return Entry(whole(cut(called, MAX_CALL_CHARS)), whole(cut(result, MAX_RESULT_CHARS)))
+    return Entry(encodable(cut(called, MAX_CALL_CHARS)), encodable(cut(result, MAX_RESULT_CHARS)))
 
 
 def for_seat(

@@ -15,7 +15,7 @@ from typing import Any
 from llmzoo.envs import sources
 from llmzoo.envs.sources import BadField
 from llmzoo.envs.tasks import Generated, Listed, Tasks
-from llmzoo.envs.tools.calls import whole
+from llmzoo.envs.text import encodable
 from llmzoo.envs.tools.files import folder
 from llmzoo.envs.tools.tool_use.families import FAMILIES, Family
 from llmzoo.envs.tools.tool_use.questions import Question, Step, Target, plain
@@ -89,20 +89,13 @@ def _read(own: Own) -> tuple[Question, ...]:
         return sources.load(own, hub_id="", sample=tuple, parse=_question).tasks
     if isinstance(own, Mapping):
         raise ConfigError("tasks must be a list of records, got one record: put it in a list")
-    found = []
-    for number, record in enumerate(own, start=1):
-        if not isinstance(record, Mapping):
-            raise ConfigError(f"tasks: {number}: not a record but {type(record).__name__}")
-        try:
-            found.append(_question(record))
-        except BadField as error:
-            raise ConfigError(f"tasks: {number}: {error}") from error
-    return tuple(found)
+    numbered = ((f"tasks: {number}", record) for number, record in enumerate(own, start=1))
+    return sources.parsed(numbered, _question)
 
 
 def _question(record: Mapping[str, Any]) -> Question:
     text = sources.field(record, "question", str)
-    if whole(text) != text:
+    if encodable(text) != text:
         raise BadField("question", "holds half a character (of a surrogate pair)")
     files = sources.field(record, "files", dict, {})
     if not all(isinstance(each, str) for pair in files.items() for each in pair):

@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from llmzoo.evaluation import evaluate
     from llmzoo.learners import list_learners
     from llmzoo.policies import oracle
-    from llmzoo.training import fit
+    from llmzoo.training import fit, fit_stages
 
 # loaded at first use, so that `import llmzoo` stays light
 _LAZY = {
     "evaluate": "llmzoo.evaluation:evaluate",
     "fit": "llmzoo.training:fit",
+    "fit_stages": "llmzoo.training:fit_stages",
     "list_learners": "llmzoo.learners:list_learners",
     "oracle": "llmzoo.policies:oracle",
     "rollout": "llmzoo.rollout",
@@ -34,6 +35,7 @@ __all__ = [
     "__version__",
     "evaluate",
     "fit",
+    "fit_stages",
     "list_envs",
     "list_learners",
     "make",

@@ -1,7 +1,8 @@
 """Advantages: what each completion of a group was worth beyond a baseline.
 
-Pure functions on the returns of one group, float tensors [K]. A baseline never looks beyond its
-group.
+Pure functions. Those on the returns of one group take float tensors [K], and their baseline never
+looks beyond the group. Those on one agent's turns in time take float tensors [T] (:func:`gae`);
+a running mean looks back over earlier batches, and :func:`whitened` over a whole batch.
 """
 
 from __future__ import annotations
@@ -38,12 +39,90 @@ def max_baseline(returns: Tensor) -> Tensor:
     return returns - returns.max()
 
 
+def _negligible(spread: Tensor, values: Tensor, eps: float) -> bool:
+    """Whether a spread is no more than rounding leaves of equal values of this size."""
+    return bool(spread <= eps * values.abs().max().clamp_min(1))
+
+
 def normalized(advantages: Tensor, returns: Tensor, eps: float = 1e-6) -> Tensor:
-    """Advantages divided by the (biased) standard deviation of the group's returns + eps. [K] -> [K].
+    """Advantages over the (biased) standard deviation of the group's returns + eps. [K] -> [K].
 
     A group whose returns are all the same gives zeros rather than amplified rounding errors.
     """
     spread = returns.std(correction=0)
-    if spread < eps:
+    if _negligible(spread, returns, eps):
         return torch.zeros_like(advantages)
     return advantages / (spread + eps)
+
+
+def informative(returns: Tensor, eps: float = 1e-6) -> bool:
+    """Whether a group's returns [K] differ: otherwise no answer is better than another.
+
+    A group baseline makes all advantages of the other groups zero; dynamic sampling leaves those
+    out and samples anew (DAPO, arXiv 2503.14476).
+    """
+    return not _negligible(returns.max() - returns.min(), returns, eps)
+
+
+def td_errors(rewards: Tensor, values: Tensor, discounts: Tensor) -> Tensor:
+    """delta_t = r_t + discount_t V_{t+1} - V_t. [T], [T+1], [T] -> [T]; see :func:`gae`."""
+    assert len(values) == len(rewards) + 1 == len(discounts) + 1
+    return rewards + discounts * values[1:] - values[:-1]
+
+
+def gae(rewards: Tensor, values: Tensor, discounts: Tensor, lam: float | Tensor) -> Tensor:
+    """A_t = delta_t + discount_t lam_t A_{t+1}: generalised advantages (arXiv 1506.02438).
+
+    ``rewards`` [T]: paid between turn t and the agent's next; ``discounts`` [T]: what turn t+1 and
+    all after it count at turn t, 0 where an episode ends in between; ``values`` [T+1]: the
+    critic's, detached, the last one the bootstrap: 0 where the episode terminated, V of the last
+    observation where it was truncated. ``lam`` is a number or [T]: 0 gives :func:`td_errors`, 1
+    the discounted return minus V. Returns [T]; plus ``values[:-1]`` they are the critic's targets.
+    """
+    errors = td_errors(rewards, values, discounts)
+    decay = discounts * lam
+    advantages = torch.zeros_like(errors)
+    following = errors.new_zeros(())
+    for t in reversed(range(len(errors))):
+        following = errors[t] + decay[t] * following
+        advantages[t] = following
+    return advantages
+
+
+def running_mean(mean: float, value: float, decay: float) -> float:
+    """decay * mean + (1 - decay) * value: an exponential moving average after one more value."""
+    return decay * mean + (1 - decay) * value
+
+
+def role_baseline(returns: Tensor, mean: float, decay: float) -> tuple[Tensor, float]:
+    """A_m = R_m - the role's mean so far, and its mean after them: RAE. [M] -> [M] and a number.
+
+    SPIRAL's role-conditioned advantages (arXiv 2506.24119): each role of a game has a
+    :func:`running_mean` of its own, from 0, since the first player may well earn more than the
+    second. ``returns`` are one role's of a batch, at least one. Their baseline is the mean from
+    before them, as in the authors' code, so that none depends on the answer that it judges. (The
+    paper updates first; for one return that is the same times the decay:
+    R - (decay b + (1 - decay) R) = decay (R - b).) The batch's mean then counts as M values, so
+    the old one keeps decay^M, as it would one by one, but in no order.
+    """
+    assert len(returns) > 0
+    return returns - mean, running_mean(mean, returns.mean().item(), decay ** len(returns))
+
+
+def whitened(advantages: Tensor, weights: Tensor | None = None, eps: float = 1e-6) -> Tensor:
+    """(A - mean) / (std + eps) over a whole batch, [M] -> [M]: mean 0, standard deviation 1.
+
+    PPO implementations do so, and REINFORCE++ (arXiv 2501.03262) instead of a group's deviation.
+    ``weights`` [M] (a mask, or each element's number of tokens) count in the mean and the (biased)
+    deviation; elements of weight 0 come back as 0. A batch without spread, or of one element,
+    gives zeros rather than amplified rounding errors.
+    """
+    counts = torch.ones_like(advantages) if weights is None else weights.to(advantages.dtype)
+    total = counts.sum()
+    if total == 0:
+        return torch.zeros_like(advantages)
+    centred = advantages - (advantages * counts).sum() / total
+    spread = ((centred**2 * counts).sum() / total).sqrt()
+    if _negligible(spread, advantages, eps):
+        return torch.zeros_like(advantages)
+    return torch.where(counts > 0, centred / (spread + eps), 0.0)

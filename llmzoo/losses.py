@@ -1,7 +1,8 @@
 """Losses on token log-probabilities; one concept each.
 
 Shapes: N completions, C tokens (padded). ``mask`` [N, C] is 1 on sampled tokens, the
-end-of-sequence token included, and 0 on padding.
+end-of-sequence token included, and 0 on padding. A loss is per token; :func:`token_weights`
+makes one number of it.
 """
 
 from __future__ import annotations
@@ -14,32 +15,97 @@ from torch import Tensor
 Reduction = Literal["token_mean", "sequence_sum", "sequence_mean"]
 
 
+def token_log_ratio(logprobs: Tensor, old_logprobs: Tensor) -> Tensor:
+    """log pi - log pi_old of each token [N, C]: the ratio of PPO (arXiv 1707.06347) and GRPO."""
+    return logprobs - old_logprobs
+
+
+def sequence_log_ratio(logprobs: Tensor, old_logprobs: Tensor, mask: Tensor) -> Tensor:
+    """The completion's mean log ratio, at each of its tokens [N, C]; gradients flow per token.
+
+    GSPO's ratio is that of whole answers, length-normalised: ``s_i = exp(1/|y_i| sum_t (log pi -
+    log pi_old))``. Written as ``sg(log s_i) + log pi - sg(log pi)`` (GSPO-token), each token has
+    the value of its answer, and the derivative of its own log-probability: arXiv 2507.18071.
+
+    With one advantage an answer, clipped or not, ``sequence_mean`` gives exactly the loss and the
+    gradient of GSPO, ``1/N sum_i 1/|y_i| s_i A_i sum_t grad log pi``. ``sequence_sum`` gives |y_i|
+    times both for each answer, and ``token_mean`` N |y_i| / (all tokens) times both.
+    A row without sampled tokens is 0.
+    """
+    difference = logprobs - old_logprobs
+    lengths = mask.sum(dim=-1, keepdim=True).clamp_min(1)
+    mean = (difference * mask).sum(dim=-1, keepdim=True) / lengths
+    return mean.detach() + (logprobs - logprobs.detach())
+
+
+def per_token(advantages: Tensor) -> Tensor:
+    """Advantages of answers [N] as a column [N, 1]; those of tokens [N, C] as they are."""
+    return advantages.unsqueeze(-1) if advantages.dim() == 1 else advantages
+
+
 def policy_gradient(logprobs: Tensor, advantages: Tensor) -> Tensor:
-    """-A log pi per token [N, C]; ``advantages`` is [N]. REINFORCE (Williams, 1992)."""
-    return -advantages.unsqueeze(-1) * logprobs
+    """-A log pi per token [N, C]; ``advantages`` is [N] or [N, C]. REINFORCE (Williams, 1992)."""
+    return -per_token(advantages) * logprobs
 
 
-def clipped_ratio(
-    logprobs: Tensor, old_logprobs: Tensor, advantages: Tensor, low: float, high: float
-) -> Tensor:
+def clipped_ratio(log_ratio: Tensor, advantages: Tensor, low: float, high: float) -> Tensor:
     """PPO's pessimistic surrogate per token [N, C]: -min(r A, clip(r, 1-low, 1+high) A).
 
-    ``r = exp(logprobs - old_logprobs)``; at the first update r is 1 and the gradient is that of
-    :func:`policy_gradient`. PPO (arXiv 1707.06347); a ``high`` of its own as in DAPO
-    (arXiv 2503.14476).
+    ``r = exp(log_ratio)``, of tokens or of sequences; ``advantages`` is [N] or [N, C]. At the first
+    update r is 1 and the gradient is that of :func:`policy_gradient`. PPO (arXiv 1707.06347); a
+    ``high`` of its own as in DAPO (arXiv 2503.14476).
     """
-    ratio = torch.exp(logprobs - old_logprobs)
-    weights = advantages.unsqueeze(-1)
+    ratio = torch.exp(log_ratio)
+    weights = per_token(advantages)
     return -torch.minimum(ratio * weights, ratio.clamp(1 - low, 1 + high) * weights)
 
 
-def clip_fraction(
-    logprobs: Tensor, old_logprobs: Tensor, mask: Tensor, low: float, high: float
-) -> Tensor:
+def dual_clip(loss: Tensor, advantages: Tensor, bound: float) -> Tensor:
+    """The loss of :func:`clipped_ratio` [N, C], where A < 0 at most ``-bound * A``.
+
+    PPO's minimum bounds r from above for good tokens only: a bad one that has become far likelier
+    than when it was sampled would weigh without limit. Where r exceeds ``bound`` (above 1) its
+    gradient is zero. ``advantages`` is [N] or [N, C]. Ye et al. (arXiv 1912.09729), who use 3.
+    """
+    assert bound > 1, bound
+    weights = per_token(advantages)
+    return torch.where(weights < 0, torch.minimum(loss, -bound * weights), loss)
+
+
+def clip_fraction(log_ratio: Tensor, mask: Tensor, low: float, high: float) -> Tensor:
     """The share of sampled tokens whose ratio lies outside the clip range (scalar)."""
-    ratio = torch.exp(logprobs - old_logprobs)
+    ratio = torch.exp(log_ratio)
     outside = ((ratio < 1 - low) | (ratio > 1 + high)).float()
     return (outside * mask).sum() / mask.sum().clamp_min(1)
+
+
+def value_loss(values: Tensor, targets: Tensor, old_values: Tensor, clip: float | None) -> Tensor:
+    """1/2 max((v - t)^2, (old + clamp(v - old, -clip, clip) - t)^2), elementwise.
+
+    The value function's counterpart of the clipped ratio, as pessimistic. PPO's code has it, its
+    paper (arXiv 1707.06347) does not (see Engstrom et al., arXiv 2005.12729). The gradient is zero
+    where v has left the range and is nearer to t than the range's edge is; v outside the range
+    and farther from t is still led to t. ``clip`` None: 1/2 (v - t)^2. All shapes are the same; no
+    gradient reaches ``targets`` or ``old_values``.
+    """
+    targets, old_values = targets.detach(), old_values.detach()
+    plain = (values - targets) ** 2
+    if clip is None:
+        return 0.5 * plain
+    near = old_values + (values - old_values).clamp(-clip, clip)
+    return 0.5 * torch.maximum(plain, (near - targets) ** 2)
+
+
+def approximate_kl(log_ratio: Tensor, mask: Tensor) -> Tensor:
+    """Masked mean of exp(d) - 1 - d (scalar): an estimate of KL(pi_old || pi), for early stopping.
+
+    ``d = log pi - log pi_old`` on tokens sampled from pi_old, as PPO's are: under pi_old the mean
+    of exp(d) - 1 is 0 and that of -d is the KL, so the estimate is unbiased for token ratios, and
+    never negative (k3 of Schulman, "Approximating KL Divergence", 2020). :func:`kl_k3` is the same
+    formula in the other direction, where pi itself sampled.
+    """
+    estimate = torch.exp(log_ratio) - 1 - log_ratio
+    return (estimate * mask).sum() / mask.sum().clamp_min(1)
 
 
 def kl_k3(logprobs: Tensor, reference_logprobs: Tensor) -> Tensor:

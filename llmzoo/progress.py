@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from statistics import fmean
 from types import TracebackType
 from typing import Any
 
@@ -41,10 +42,17 @@ class Progress:
         self._bar.stop()
 
     def advance(self, row: Mapping[str, Any]) -> None:
-        figures = f"success {row['success']:.0%}  {row['tokens_per_second']:,.0f} tokens/s"
-        self._bar.update(self._task, advance=1, figures=figures)
+        self._bar.update(self._task, advance=1, figures=figures(row))
 
     def note(self, text: str) -> None:
         """A line above the bar."""
         if not self._quiet:
             self._bar.console.print(text, highlight=False)
+
+
+def figures(row: Mapping[str, Any]) -> str:
+    """What the bar says of an iteration; where nothing succeeded, the mean return of all agents."""
+    outcome = f"success {row['success']:.0%}"
+    if not row["success"] and row["return"]:
+        outcome += f"  return {fmean(row['return'].values()):.3f}"
+    return f"{outcome}  {row['tokens_per_second']:,.0f} tokens/s"

@@ -7,7 +7,7 @@ update. The K prompts are identical by construction, so no baseline can mix agen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +48,7 @@ class Decision:
     reward: float
     paid_after: tuple[tuple[int, float], ...] = ()
     info: Mapping[str, Any] = field(default_factory=dict)
+    state: str = ""  # the global state, where the rollout asked for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,9 @@ class Episode:
     success: bool
     totals: Mapping[str, float]  # everything that each agent was paid
     info: Mapping[str, Any] = field(default_factory=dict)  # the last info of the first agent
+    final: Mapping[str, str] = field(default_factory=dict)  # what each agent read at the end
+    final_state: str = ""  # the global state at the end, where the rollout asked for it
+    cut_off: tuple[str, ...] = ()  # agents that a time limit stopped, rather than the task's end
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -93,6 +97,7 @@ class Group:
 
     ``key`` names the prompt's place: (seed, turn, agent, ...), unique in a batch. ``greedy`` is
     the return of the policy's greedy completion of the same prompt, where the rollout asked for it.
+    ``infos``: the agent's info after each completion was tried, where the rollout tried them.
     """
 
     agent: str
@@ -102,6 +107,7 @@ class Group:
     completions: tuple[Completion, ...]
     returns: tuple[float, ...]
     greedy: float | None = None
+    infos: tuple[Mapping[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.completions) != len(self.returns):
@@ -120,7 +126,17 @@ class Ending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """What a rollout gives a learner: groups to learn from, and how the played lines ended."""
+    """What a rollout gives a learner: groups or episodes, and how the played lines ended."""
 
-    groups: tuple[Group, ...]
-    endings: tuple[Ending, ...]
+    groups: tuple[Group, ...] = ()
+    endings: tuple[Ending, ...] = ()
+    episodes: tuple[Episode, ...] = ()
+
+    @staticmethod
+    def joined(parts: Sequence[Batch]) -> Batch:
+        """Several batches as one, in their order."""
+        return Batch(
+            groups=tuple(group for part in parts for group in part.groups),
+            endings=tuple(ending for part in parts for ending in part.endings),
+            episodes=tuple(episode for part in parts for episode in part.episodes),
+        )

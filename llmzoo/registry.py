@@ -2,12 +2,14 @@
 
 An environment is named by an id (``sudoku_v0``) and started lazily from a ``"module:attribute"``
 string. Packages of third parties add theirs through the entry-point group ``llmzoo.envs``
-(``my_env_v0 = my_package.my_env:env``), or at run time with :func:`register`.
+(``my_env_v0 = my_package.my_env:env``), or at run time with :func:`register`. Where an id is taken,
+so is such a string itself: ``my_package.my_env:env`` names an environment that nobody registered.
 """
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 import warnings
 from collections.abc import Callable
@@ -19,7 +21,7 @@ import pettingzoo
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils.conversions import aec_to_parallel, turn_based_aec_to_parallel
 
-from llmzoo.errors import MissingExtraError, UnknownNameError
+from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 
 _GROUP = "llmzoo.envs"
 _ID = re.compile(r"(?P<name>[\w.-]+)_v(?P<version>[0-9]+)")  # what PettingZoo's registry takes too
@@ -109,7 +111,12 @@ class _Maker:
 
 
 def spec(id: str) -> EnvSpec:
-    """The :class:`EnvSpec` of an id; ``UnknownNameError`` names the nearest one otherwise."""
+    """The :class:`EnvSpec` of an id; ``UnknownNameError`` names the nearest one otherwise.
+
+    ``"module:attribute"`` is an id too: whatever makes the environment, with the keyword ``split``.
+    """
+    if is_path(id):
+        return EnvSpec(id=id, entry_point=_maker(id), family="third-party")
     if id not in _specs:
         _load_entry_points()
     if id not in _specs:
@@ -132,7 +139,10 @@ def make(id: str, **kwargs: Any) -> AECEnv:
     ``UnknownNameError`` for an unknown id and ``MissingExtraError`` where packages are missing.
     """
     env_spec = spec(id)
-    return _load(env_spec, env_spec.entry_point)(**{**env_spec.kwargs, **kwargs})
+    env = _load(env_spec, env_spec.entry_point)(**{**env_spec.kwargs, **kwargs})
+    if is_path(id) and not isinstance(env, AECEnv):
+        raise ConfigError(f"{id} gave {type(env).__name__}, not an AEC environment of PettingZoo")
+    return env
 
 
 def parallel(id: str, **kwargs: Any) -> ParallelEnv:
@@ -158,6 +168,59 @@ def load_object(path: str) -> Any:
     """Import ``"module:attribute"``."""
     module, _, attribute = path.partition(":")
     return getattr(importlib.import_module(module), attribute)
+
+
+def is_path(name: str) -> bool:
+    """Whether a name is a ``"module:attribute"`` and no id; ids hold no colon."""
+    return ":" in name
+
+
+def load_path(path: str, what: str) -> Any:
+    """Import a ``"module:attribute"`` that a user gave for a ``what``.
+
+    Raises :class:`ConfigError` or :class:`UnknownNameError` where there is nothing at the path.
+    """
+    module, _, attribute = path.partition(":")
+    file = re.fullmatch(r"(?:.*[/\\])?(\w+)\.py", module)
+    if file or not all(part.isidentifier() for part in (*module.split("."), attribute)):
+        example = f"{file[1]}:{attribute}" if file else "package.module:name"
+        raise ConfigError(f"{what} {path!r}: write it as for an import, such as {example}")
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{module}.".startswith(f"{error.name}."):
+            raise ConfigError(
+                f"{what} {path!r}: no module named {error.name!r}, neither installed nor in the "
+                "folder in which Python was started"
+            ) from None
+        raise ConfigError(
+            f"{what} {path!r}: {module} imports {error.name!r}, which is not installed"
+        ) from error
+    try:
+        return getattr(found, attribute)
+    except AttributeError:
+        public = [name for name in vars(found) if not name.startswith("_")]
+        raise UnknownNameError(f"name in {found.__file__},", attribute, public) from None
+
+
+def _maker(path: str) -> Callable[..., AECEnv]:
+    """What makes the environment ``path``: a callable that takes the keyword ``split``."""
+    maker = load_path(path, "environment")
+    if not callable(maker):
+        raise ConfigError(
+            f"{path} makes no environment: it is {maker!r:.60}, not a function or class"
+        )
+    signature = inspect.signature(maker)
+    try:
+        signature.bind()
+        signature.bind(split="train")
+    except TypeError as error:
+        raise ConfigError(
+            f"{path} makes no environment ({error}): every argument must have a default, and one of "
+            "them is split ('train', 'test' or 'all'), so that a run is not measured on the "
+            "episodes that it learned from"
+        ) from None
+    return maker
 
 
 def _load(env_spec: EnvSpec, entry_point: str | Callable[..., Any]) -> Callable[..., Any]:

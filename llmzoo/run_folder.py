@@ -1,4 +1,4 @@
-"""The files of a run that are written once: its configuration and its first evaluation."""
+"""The folder of a run: what is written there once, and where its policies are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from llmzoo.errors import CheckpointError
+from llmzoo.errors import CheckpointError, ConfigError
+from llmzoo.policies.base import answer_limit
 
 
 def prepare(run: Path, config: Mapping[str, Any], *, resume: bool) -> None:
@@ -46,3 +47,55 @@ def once(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     partial.write_text(json.dumps(found, indent=2) + "\n")
     partial.replace(path)
     return found
+
+
+def is_run(name: str | Path) -> bool:
+    """Whether this is the folder of a run rather than of a model."""
+    return (Path(name) / "checkpoints").is_dir()
+
+
+def settings(run: str | Path) -> dict[str, Any]:
+    """The configuration that a run was started with."""
+    path = Path(run) / "config.json"
+    try:
+        found: dict[str, Any] = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{run} has no configuration that can be read: {error}") from error
+    return found
+
+
+def newest_checkpoint(run: str | Path) -> Path:
+    """The folder of the newest checkpoint; raises :class:`CheckpointError` where there is none."""
+    found = sorted((Path(run) / "checkpoints").glob("step_*"))
+    if not found:
+        raise CheckpointError(f"{run} has no checkpoint yet")
+    return found[-1]
+
+
+def policies_in(checkpoint: Path) -> list[str]:
+    """The names of the policies that a checkpoint holds."""
+    return sorted(path.name for path in checkpoint.iterdir() if path.is_dir())
+
+
+def start_of(name: str, agent: str) -> str:
+    """The model that a seat starts from: of a run what it has for the seat, else ``name`` itself.
+
+    In the newest checkpoint of a run this is the policy named after the seat, or the one that all
+    seats shared. Raises :class:`ConfigError` where there is neither.
+    """
+    if not is_run(name):
+        return name
+    newest = newest_checkpoint(name)
+    for folder in (newest / agent, newest / "policy"):
+        if folder.is_dir():
+            return str(folder)
+    folders = ", ".join(str(newest / policy) for policy in policies_in(newest))
+    raise ConfigError(f"{name} trained no policy for seat {agent!r}: name one of {folders}")
+
+
+def answer_limit_of(name: str | Path) -> int:
+    """Tokens of an answer of a model, or of the policies of a run, where nothing else is said."""
+    if not is_run(name):
+        return answer_limit(str(name))
+    config = settings(name)
+    return int(config["max_new_tokens"] or answer_limit_of(config["model"]))

@@ -13,6 +13,7 @@ import llmzoo
 from llmzoo import registry
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import LlmzooError, MissingExtraError, UnknownNameError
+from llmzoo.learners import learner_class
 
 
 class Echo(TextEnv):
@@ -31,6 +32,20 @@ class Echo(TextEnv):
     def play(self, agent, text):
         self.success = text == self.episode
         return Outcome(team=float(self.success), done=True)
+
+
+class Speak(Echo):
+    """The same, as llmzoo wants to make it by its path."""
+
+    def __init__(self, word="hello", split="train"):
+        super().__init__(word)
+
+
+NUMBER = 3
+
+
+def nothing(split="train"):
+    """Makes no environment."""
 
 
 @pytest.fixture(autouse=True)
@@ -135,6 +150,50 @@ def test_missing_module_without_an_extra_is_left_as_it_is():
     llmzoo.register("broken_v0", "no_such_package.far:env")
     with pytest.raises(ModuleNotFoundError, match="no_such_package"):
         llmzoo.make("broken_v0")
+
+
+def test_an_environment_by_its_path():
+    path = f"{__name__}:Speak"
+    env = llmzoo.make(path, word="moin", split="test")
+    env.reset(seed=0)
+    assert env.observe("speaker_0") == "Say moin."
+    assert llmzoo.spec(path).family == "third-party"
+    assert llmzoo.parallel(path).possible_agents == ["speaker_0"]
+    assert path not in registry._specs  # a path is no registration
+    assert path not in llmzoo.list_envs()
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("no_such_package.far:env", "no module named 'no_such_package'"),
+        ("llmzoo.no_such_module:env", "no module named 'llmzoo.no_such_module'"),
+        (f"{__name__}:Speek", "Did you mean 'Speak'"),
+        (f"{__name__}:Speak.word", "as for an import, such as package.module:name"),
+        (f"{__name__}:", "as for an import"),
+        (":Speak", "as for an import"),
+        ("../envs/mine.py:Speak", "such as mine:Speak"),
+        (f"{__name__}:NUMBER", "not a function or class"),
+        (f"{__name__}:Echo", "unexpected keyword argument 'split'"),
+        (f"{__name__}:_python", "missing a required argument: 'code'"),
+        (f"{__name__}:nothing", "gave NoneType, not an AEC environment"),
+    ],
+)
+def test_a_path_to_no_environment(path, reason):
+    with pytest.raises(LlmzooError, match=reason):
+        llmzoo.make(path)
+
+
+def test_a_learner_by_its_path():
+    assert learner_class("llmzoo.learners.magrpo:MAGRPO") is learner_class("magrpo")
+    for path, reason in (
+        ("no_such_package:Mine", "learner 'no_such_package:Mine': no module named"),
+        ("llmzoo.learners.magrpo:MAGRP", "Did you mean 'MAGRPO'"),
+        (f"{__name__}:Echo", "no learner: it has no Config and no line"),
+        (f"{__name__}:nothing", "no learner: it has no Config and no line"),
+    ):
+        with pytest.raises(LlmzooError, match=reason):
+            learner_class(path)
 
 
 def test_list_envs_is_sorted_and_every_line_is_filled():

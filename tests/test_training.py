@@ -13,14 +13,15 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from tiny_models import model, policy, tokenizer
-from toy_envs import Adder, Parity
+from toy_envs import Adder, Parities, Parity
 
 import llmzoo
 from llmzoo import checkpoints
 from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
+from llmzoo.learners import list_learners
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.training import FitConfig, fit
+from llmzoo.training import FitConfig, fit, loop
 
 SMALL = {"eval_tasks": 8, "envs": 4, "quiet": True}
 
@@ -33,58 +34,56 @@ def random_model(tmp_path_factory) -> str:
     return str(folder)
 
 
-@pytest.mark.parametrize("name", ["mareinforce", "magrpo", "marloo", "maremax", "at_grpo", "grpo"])
-def test_every_learner_learns(name, tmp_path):
-    """Success by chance is about a half; every learner finds the rule."""
-    player = TransformersPolicy(
-        model(initializer_range=0.1), tokenizer(), sampling=Sampling(max_new_tokens=1)
-    )
-    result = fit(
-        name,
-        Parity,
-        out=tmp_path / "run",
-        policies={"writer_0": player},
-        steps=40,
-        envs=16,
-        learner_args={"learning_rate": 5e-3, "group_size": 8},
-        eval_tasks=200,
-        quiet=True,
-    )
-    assert 0.3 < result.before["success"] < 0.7
-    assert result.after["success_ci95"][0] > result.before["success_ci95"][1] + 0.1
-
-
 def weights(run: Path, name: str) -> dict[str, torch.Tensor]:
     newest = checkpoints.latest(run / "checkpoints")
     return load_file(newest / name / "model.safetensors")
 
 
 SCRIPT = """
-import sys
-from functools import partial
-from toy_envs import Parity
+import json, sys
+from toy_envs import Parities
 from llmzoo.policies import load_model
 from llmzoo.policies.sampling import Sampling
 from llmzoo.training import fit
-player = load_model(sys.argv[2], dtype="float32", sampling=Sampling(max_new_tokens=3))
-fit("at_grpo", Parity, out=sys.argv[1], policies={"writer_0": player},
-    resume=sys.argv[3] == "resume", steps=30, envs=4, checkpoint_every=3, eval_tasks=4, quiet=True,
-    learner_args={"learning_rate": 1e-3, "warmup": 2, "schedule": "cosine", "epochs": 2})
+run, folder, how, learner, learner_args = sys.argv[1:]
+settings = json.loads(learner_args)
+def player():
+    return load_model(folder, precision="float32", sampling=Sampling(max_new_tokens=3))
+fit(learner, Parities, out=run, policies={"writer_0": player(), "writer_1": player()},
+    resume=how == "resume", steps=30, envs=4, checkpoint_every=3, eval_tasks=4, quiet=True,
+    learner_args={"learning_rate": 1e-3, "warmup": 2, "schedule": "cosine", **settings})
 """
 
 
-def start(run: Path, folder: str, how: str) -> subprocess.Popen:
+def begin(run: Path, how: str, folder: str, learner: str, options: dict) -> subprocess.Popen:
     return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(run), folder, how],
+        [sys.executable, "-c", SCRIPT, str(run), folder, how, learner, json.dumps(options)],
         env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parent)},
     )
 
 
-def test_a_killed_run_resumes_as_if_never_stopped(tmp_path, random_model):
+# options that keep as much state as there is to keep
+KEPT = {
+    "at_grpo": {"epochs": 2, "kl": 0.1},
+    "grpo": {"replay": 2, "kl": 0.1},
+    "magrpo": {"role_baseline": 0.9, "uninformative": "resample"},
+    "ippo": {"minibatches": 2, "target_kl": 0.1},
+}
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        name if name == "ippo" else pytest.param(name, marks=pytest.mark.slow)
+        for name in list_learners()
+    ],
+)
+def test_a_killed_run_resumes_as_if_never_stopped(learner, tmp_path, random_model):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    undisturbed = start(whole, random_model, "new")
-    process = start(killed, random_model, "new")
-    deadline = time.monotonic() + 120
+    settings = (random_model, learner, KEPT.get(learner, {}))
+    undisturbed = begin(whole, "new", *settings)
+    process = begin(killed, "new", *settings)
+    deadline = time.monotonic() + 240
     while checkpoints.latest(killed / "checkpoints") is None and time.monotonic() < deadline:
         time.sleep(0.002)
     process.send_signal(signal.SIGKILL)
@@ -92,22 +91,69 @@ def test_a_killed_run_resumes_as_if_never_stopped(tmp_path, random_model):
     reached = checkpoints.latest(killed / "checkpoints")
     assert reached is not None
     assert reached.name != "step_000030"  # it was killed on its way
-    assert start(killed, random_model, "resume").wait(timeout=120) == 0
-    assert undisturbed.wait(timeout=120) == 0
-
-    ours, theirs = weights(killed, "writer_0"), weights(whole, "writer_0")
-    assert set(ours) == set(theirs)
-    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    assert begin(killed, "resume", *settings).wait(timeout=240) == 0
+    assert undisturbed.wait(timeout=240) == 0
     first = load_file(Path(random_model) / "model.safetensors")
-    assert any(not torch.equal(first[name], theirs[name]) for name in theirs)
+    same_end(killed, whole, first)
 
-    def rows(run):
-        skipped = ("seconds", "tokens_per_second")
-        found = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-        return [{k: v for k, v in r.items() if not k.endswith(skipped)} for r in found]
 
-    assert [r["step"] for r in rows(killed)] == [0, *range(1, 31), 30]
-    assert rows(killed) == rows(whole)
+@pytest.mark.parametrize("learner", list_learners())
+def test_a_run_that_was_stopped_goes_on_exactly(learner, tmp_path, random_model, monkeypatch):
+    """As above within this process, for every learner: stopped in its third iteration of five."""
+
+    def run(folder, *, resume=False):
+        def player():
+            sampling = Sampling(max_new_tokens=2)
+            return TransformersPolicy.load(random_model, precision="float32", sampling=sampling)
+
+        fit(
+            learner,
+            Parities,
+            out=tmp_path / folder,
+            resume=resume,
+            policies={"writer_0": player(), "writer_1": player()},
+            steps=5,
+            envs=3,
+            checkpoint_every=2,
+            eval_tasks=2,
+            quiet=True,
+            learner_args={"learning_rate": 1e-3, **KEPT.get(learner, {})},
+        )
+
+    run("whole")
+    iterate = loop._iterate
+
+    def stopped(engine, env_fn, config, step):
+        if step == 3:
+            raise KeyboardInterrupt
+        return iterate(engine, env_fn, config, step)
+
+    monkeypatch.setattr(loop, "_iterate", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        run("stopped")
+    monkeypatch.undo()
+    assert checkpoints.latest(tmp_path / "stopped" / "checkpoints").name == "step_000002"
+    run("stopped", resume=True)
+    first = load_file(Path(random_model) / "model.safetensors")
+    same_end(tmp_path / "stopped", tmp_path / "whole", first)
+
+
+def same_end(run: Path, other: Path, start: dict[str, torch.Tensor]) -> None:
+    """Both runs have the same weights, which are not those at the start, and the same metrics."""
+    for seat in ("writer_0", "writer_1"):
+        ours, theirs = weights(run, seat), weights(other, seat)
+        assert set(ours) == set(theirs)
+        assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+        assert any(not torch.equal(start[name], theirs[name]) for name in theirs)
+    assert [r["step"] for r in rows(run)] == [r["step"] for r in rows(other)]
+    assert rows(run) == rows(other)
+
+
+def rows(run: Path) -> list[dict]:
+    """Metrics without what depends on the clock."""
+    timed = ("seconds", "per_second")
+    found = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in r.items() if not k.endswith(timed)} for r in found]
 
 
 @pytest.fixture

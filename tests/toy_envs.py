@@ -72,3 +72,39 @@ class Parity(TextEnv):
     def play(self, agent, text):
         self.success = text != "" and ord(text[0]) % 2 == "UD".index(self.episode)
         return Outcome(team=float(self.success), done=True)
+
+
+class Parities(TextEnv):
+    """Simultaneous: every seat is asked "U" or "D" as in :class:`Parity`; the team is paid 1 if all are right.
+
+    Chance gives two seats a quarter. The expert is right, the amateur half the time.
+    """
+
+    metadata = {**TextEnv.metadata, "name": "parities_v0"}
+
+    def __init__(self, num_agents: int = 2, **kwargs: object):
+        kwargs.pop("split", None)
+        seats = [f"writer_{i}" for i in range(num_agents)]
+        super().__init__(seats, simultaneous=num_agents > 1, max_turns=1, **kwargs)
+
+    def begin(self, rng, task):
+        self.episode = {agent: rng.choice("UD") for agent in self.possible_agents}
+
+    def prompt(self, agent):
+        return self.episode[agent]
+
+    def right(self, agent, text):
+        return text != "" and ord(text[0]) % 2 == "UD".index(self.episode[agent])
+
+    def play(self, agent, text):
+        return self.play_together({agent: text})
+
+    def play_together(self, texts):
+        self.success = all(self.right(agent, text) for agent, text in texts.items())
+        return Outcome(team=float(self.success), done=True)
+
+    def expert(self, agent):
+        return "pq"["UD".index(self.episode[agent])]
+
+    def amateur(self, agent, rng):
+        return rng.choice("pq")

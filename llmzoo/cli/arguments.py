@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import os
+import sys
 from collections.abc import Mapping
 from typing import Any, get_type_hints
+
+from gymnasium.spaces import Discrete
 
 from llmzoo import registry
 from llmzoo.cli.options import typed
@@ -17,6 +21,7 @@ def env_arguments(env_id: str, args: Mapping[str, Any], *, split: str) -> dict[s
 
     ``split`` says what chooses the split of tasks instead of ``--env.split``.
     """
+    find_here(env_id)
     found = registry.spec(env_id)
     if "split" in args:
         raise ConfigError(f"the split of tasks is no environment argument here: {split}")
@@ -26,20 +31,42 @@ def env_arguments(env_id: str, args: Mapping[str, Any], *, split: str) -> dict[s
         if hints is not None:
             checked = typed(hints, args, f"argument of {env_id}")
     try:
-        registry.make(env_id, **checked)
+        env = registry.make(env_id, **checked)
     except (ValueError, TypeError, OSError) as error:  # what constructors raise on bad arguments
         if not checked or isinstance(error, ConfigError):
             raise
         raise ConfigError(f"{env_id}: {error}") from error
+    if any(isinstance(env.action_space(agent), Discrete) for agent in env.possible_agents):
+        raise ConfigError(
+            f"{env_id} takes numbers for actions, and policies write text: name a function of yours "
+            "that returns llmzoo.adapters.discrete_to_text(...) of it"
+        )
     return checked
 
 
 def learner_arguments(name: str, args: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a learner, checked against its configuration."""
+    find_here(name)
     config = learner_class(name).Config
     checked = typed(get_type_hints(config), args, f"option of learner {name!r}") if args else {}
     config(**checked)
     return checked
+
+
+def find_here(name: str) -> None:
+    """Let a ``module:name`` be found in the working directory too.
+
+    ``python -m`` looks there by itself, the installed ``llmzoo`` does not. Only for such a name,
+    and after everything installed, so that a file that lies about (``datasets.py``) is never
+    imported in place of a package.
+    """
+    if registry.is_path(name) and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+
+
+def run_name(env: str, learner: str, seed: int) -> str:
+    """``env-learner-seed`` as a file name: paths hold a colon, which not every system takes."""
+    return f"{env}-{learner}-{seed}".replace(":", ".")
 
 
 def _signature(found: registry.EnvSpec) -> dict[str, Any] | None:

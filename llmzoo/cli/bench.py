@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from llmzoo.cli.arguments import run_name
 from llmzoo.cli.options import field_names, names, read
 from llmzoo.cli.output import apart
 from llmzoo.cli.players import check_model
@@ -64,7 +65,7 @@ def run(argv: Sequence[str]) -> None:
     (out / "runs").mkdir(parents=True, exist_ok=True)
     rows = []
     for number, config in enumerate(configs, start=1):
-        name = f"{config.env}-{config.learner}-{config.seed}"
+        name = run_name(config.env, config.learner, config.seed)
         print(f"run {number} of {len(configs)}: {name}", file=sys.stderr)
         with apart():
             rows.append(_row(config, out / "runs" / name))

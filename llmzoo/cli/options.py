@@ -1,8 +1,8 @@
 """How a command line is read: typed dataclasses, YAML files, and errors that name the nearest.
 
 A command's options are the fields of dataclasses; their help texts are the ``Args`` section of the
-docstrings. ``--env.NAME`` and ``--learner.NAME`` fill the mappings ``env_args`` and
-``learner_args``, ``--source`` is ``--env.source``, dashes in a name are as good as underscores, and a bool needs no value.
+docstrings. ``--env.NAME``, ``--learner.NAME``, ``--lora.NAME`` and ``--seat.AGENT.NAME`` fill the
+mappings ``env_args``, ``learner_args``, ``lora_args`` and ``seat_args``, ``--source`` is ``--env.source``, dashes in a name are as good as underscores, and a bool needs no value.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ from jsonargparse import ActionConfigFile, ArgumentParser
 
 from llmzoo.errors import ConfigError, UnknownNameError
 
-_SHORT = {"env": "env_args", "learner": "learner_args"}
+_SHORT = {
+    "env": "env_args",
+    "learner": "learner_args",
+    "seat": "seat_args",
+    "lora": "lora_args",
+}
 _ALIASES = {"source": "env.source"}  # where the tasks come from is asked for so often
 
 
@@ -58,7 +63,10 @@ def read(
     except ArgumentError as error:
         message = re.sub(r'Parser key "(\w+)":', r"--\1:", _one_line(str(error)))
         raise ConfigError(re.sub(r"<class '(\w+)'>", r"\1", message)) from None
-    return {name: value for name, value in given.as_dict().items() if name != "config"}
+    found = {name: value for name, value in given.as_dict().items() if name != "config"}
+    if "seat_args" in found:
+        found["seat_args"] = _nested(found["seat_args"])
+    return found
 
 
 def typed(hints: Mapping[str, Any], values: Mapping[str, Any], what: str) -> dict[str, Any]:
@@ -134,6 +142,19 @@ def _check_files(argv: Sequence[str], hints: Mapping[str, Any]) -> None:
         for key in content:
             if key not in hints:
                 raise UnknownNameError(f"key of {name},", str(key), hints)
+
+
+def _nested(seats: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """``{"a.b": 1, "a": {"c": 2}}``, as the parser leaves it, as ``{"a": {"b": 1, "c": 2}}``."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, value in seats.items():
+        seat, dot, setting = name.partition(".")
+        if not dot and not isinstance(value, Mapping):
+            raise ConfigError(
+                f"--seat.{name} must name a setting: --seat.{name}.learning_rate 1e-4"
+            )
+        found.setdefault(seat, {}).update({setting: value} if dot else value)
+    return found
 
 
 def _one_line(message: str) -> str:

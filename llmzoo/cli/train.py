@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo import registry
-from llmzoo.cli.arguments import env_arguments, learner_arguments
+from llmzoo.cli.arguments import env_arguments, learner_arguments, run_name
 from llmzoo.cli.options import field_names, read
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, evaluation_row
 from llmzoo.cli.players import check_model
@@ -48,7 +48,7 @@ def run(argv: Sequence[str]) -> None:
         out = Path(options.resume)
     else:
         config = FitConfig(**given)
-        out = Path(options.out or f"runs/{config.env}-{config.learner}-{config.seed}")
+        out = Path(options.out or f"runs/{run_name(config.env, config.learner, config.seed)}")
     check_run(config)
     check_model(config.model)
     with apart():
@@ -73,8 +73,17 @@ def check_run(config: Any) -> None:
     learner_arguments(config.learner, config.learner_args)
     where = "a run learns from the train split and is measured on --eval_split"
     env_arguments(config.env, config.env_args, split=where)
-    env_args = {**learner_class(config.learner).env_defaults, **config.env_args}
-    agents = registry.make(config.env, **env_args).possible_agents
+    needed = learner_class(config.learner).env_defaults
+    try:
+        agents = registry.make(config.env, **{**needed, **config.env_args}).possible_agents
+    except TypeError as error:
+        if not needed:
+            raise
+        said = ", ".join(f"{name}={value!r}" for name, value in needed.items())
+        raise ConfigError(
+            f"learner {config.learner!r} makes its environment with {said}, and {config.env} does "
+            f"not take that ({error})"
+        ) from error
     if config.seats not in ("shared", "separate", *agents):
         raise UnknownNameError("seats", config.seats, ["shared", "separate", *agents])
 

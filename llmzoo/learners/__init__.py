@@ -1,7 +1,8 @@
 """Learners: one file per algorithm, found by name.
 
 A third party's learner is named in the entry-point group ``llmzoo.learners``
-(``my_learner = my_package.my_learner:MyLearner``) or handed to ``fit`` as an object.
+(``my_learner = my_package.my_learner:MyLearner``), given by its path (``my_module:MyLearner``) in
+place of a name, or handed to ``fit`` as an object.
 """
 
 from __future__ import annotations
@@ -9,16 +10,21 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 from typing import Any
 
-from llmzoo.errors import MissingExtraError, UnknownNameError
-from llmzoo.registry import load_object
+from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.registry import is_path, load_object, load_path
 
 LEARNERS = {
     "at_grpo": "llmzoo.learners.at_grpo:ATGRPO",
     "grpo": "llmzoo.learners.grpo:GRPO",
+    "iac": "llmzoo.learners.iac:IAC",
+    "ippo": "llmzoo.learners.ippo:IPPO",
+    "maac": "llmzoo.learners.iac:MAAC",
     "magrpo": "llmzoo.learners.magrpo:MAGRPO",
+    "mappo": "llmzoo.learners.mappo:MAPPO",
     "mareinforce": "llmzoo.learners.mareinforce:MAREINFORCE",
     "maremax": "llmzoo.learners.maremax:MAREMAX",
     "marloo": "llmzoo.learners.marloo:MARLOO",
+    "ppo": "llmzoo.learners.ippo:PPO",
 }
 
 
@@ -32,7 +38,13 @@ def list_learners() -> list[str]:
 
 
 def learner_class(name: str) -> Any:
-    """The learner called ``name``; its attribute ``Config`` is its configuration dataclass."""
+    """The learner called ``name``, or at the path ``"module:Class"``.
+
+    Its attribute ``Config`` is its configuration dataclass. Raises :class:`UnknownNameError`, or
+    :class:`ConfigError` for a path that leads to no learner.
+    """
+    if is_path(name):
+        return _checked(load_path(name, "learner"), name)
     known = _known()
     if name not in known:
         raise UnknownNameError("learner", name, known)
@@ -40,3 +52,15 @@ def learner_class(name: str) -> Any:
         return load_object(known[name])
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"learner {name!r}", "train", error.name) from error
+
+
+def _checked(found: Any, path: str) -> Any:
+    """``found``; raises :class:`ConfigError` unless it is a class that the loop can drive."""
+    missing = [name for name in ("Config", "line") if not hasattr(found, name)]
+    if missing or not isinstance(found, type):
+        lack = f"it has no {' and no '.join(missing)}" if missing else "it is no class"
+        raise ConfigError(
+            f"{path} is no learner: {lack}. Extend llmzoo.learners.base.GroupLearner, or one of "
+            "the learners"
+        )
+    return found

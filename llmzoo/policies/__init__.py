@@ -1,25 +1,36 @@
 """Policies: text in, text out.
 
 ``load(name)`` gives a policy by name: a scripted one (``oracle``, ``amateur``, ``random``,
-``human``), the embedded model (``tiny``), or any causal language model that transformers loads
-from a local folder or a hub id.
+``human``), the embedded model (``tiny``), any causal language model that transformers loads from a
+local folder or a hub id, or one behind an endpoint (``openai:MODEL``, ``openai:MODEL@BASE_URL``).
 """
 
 from __future__ import annotations
 
+import difflib
+from pathlib import Path
 from typing import Any
 
-from llmzoo.errors import MissingExtraError
-from llmzoo.policies.base import Player, Policy, Request, ScriptedPolicy, seat_policies
+from llmzoo.endpoints import PREFIX
+from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.policies.base import TINY, Player, Policy, Request, ScriptedPolicy, seat_policies
 from llmzoo.policies.scripted import amateur, expert, human, mixed, oracle, random_text
 
 SCRIPTED = {"oracle": expert, "amateur": amateur, "random": random_text, "human": human}
 
 
 def load(name: str, **options: Any) -> Policy:
-    """The policy called ``name``; ``options`` go to :class:`TransformersPolicy` (models only)."""
+    """The policy called ``name``.
+
+    ``options`` go to :class:`TransformersPolicy`, or to :class:`EndpointPolicy` for a model behind
+    an endpoint; scripted players have none.
+    """
     if name in SCRIPTED:
         return SCRIPTED[name]()
+    if name.startswith(PREFIX):
+        from llmzoo.policies.endpoint import EndpointPolicy
+
+        return EndpointPolicy.load(name, **options)
     return load_model(name, **options)
 
 
@@ -32,6 +43,37 @@ def load_model(name: str, **options: Any) -> Any:
     return TransformersPolicy.load(name, **options)
 
 
+def check_model(name: str) -> None:
+    """Raise :class:`ConfigError` where transformers finds no model, or adapter, of this name."""
+    try:
+        from transformers import AutoConfig
+
+        from llmzoo.policies.loading import TINY_FOLDER
+        from llmzoo.policies.lora import is_adapter
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"the model {name!r}", "train", error.name) from error
+
+    if name == TINY:
+        if not (TINY_FOLDER / "config.json").exists():
+            raise ConfigError(
+                "the embedded model has not been built here: "
+                f"python -m llmzoo.policies.tiny.recipe --out {TINY_FOLDER}"
+            )
+        return
+    known = [*SCRIPTED, TINY]
+    if difflib.get_close_matches(name, known, n=1, cutoff=0.75) and not Path(name).exists():
+        raise UnknownNameError("policy or model", name, known)
+    try:
+        if not is_adapter(name):
+            AutoConfig.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise ConfigError(
+            f"no policy or model {name!r}: it is none of {', '.join(known)}, no folder with a "
+            f"model, and no model that the hub or its cache gives ({reason})"
+        ) from error
+
+
 __all__ = [
     "SCRIPTED",
     "Player",
@@ -39,6 +81,7 @@ __all__ = [
     "Request",
     "ScriptedPolicy",
     "amateur",
+    "check_model",
     "expert",
     "human",
     "load",

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import (
-    AutoModelForCausalLM,
-    AutoTokenizer,
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-    PreTrainedTokenizerFast,
-)
-from transformers.models.auto.tokenization_auto import get_tokenizer_config
-from transformers.utils import logging
+from torch import Tensor
+from torch.nn import Parameter
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from llmzoo.errors import ConfigError
+from llmzoo.policies import lora
 from llmzoo.policies.base import TINY, Request, answer_limit
 from llmzoo.policies.decode import Tokens, sample
-from llmzoo.policies.likelihood import Likelihood, likelihood
+from llmzoo.policies.likelihood import Likelihood, likelihood, prompt_states
+from llmzoo.policies.loading import (
+    TINY_FOLDER,
+    eos_ids,
+    load_causal_model,
+    load_into,
+    load_tokenizer,
+    no_bars,
+)
+from llmzoo.policies.precision import Precision, autocast, cast_weights, weight_dtype
 from llmzoo.policies.sampling import Sampling
 from llmzoo.records import Completion, Group
 
-TINY_FOLDER = Path(__file__).parent / "tiny" / "weights"
+__all__ = ["TINY_FOLDER", "TransformersPolicy", "no_bars"]
 
 
 class TransformersPolicy:
@@ -34,11 +40,24 @@ class TransformersPolicy:
 
     Parameters
     ----------
-    model, tokenizer: of the transformers library; a PEFT model works too.
+    model, tokenizer: of the transformers library; a ``peft.PeftModel`` works too.
     sampling: settings for every seat; ``seats`` gives a seat its own.
     system: system prompt, where the tokenizer has a chat template.
     seed: of the sampling noise.
     max_rows: rows sampled at once; more are sampled in several passes.
+    learning_rate: its own, where it is not to be the learner's.
+    precision: ``"float32"``, ``"bf16_autocast"`` (float32 weights, forward passes in bfloat16) or
+        ``"bf16"`` (bfloat16 weights; train them through
+        :class:`llmzoo.policies.precision.MasterWeights`). The weights are cast to it; None leaves
+        them as they are. Log-probabilities are float32 always.
+    gradient_checkpointing: in likelihoods with gradients, compute the layers' activations again in
+        the backward pass instead of keeping them: less memory, more time.
+
+    ``adapter`` is the adapter of a ``PeftModel`` that this policy uses and trains, at first the
+    active one; every use activates it. None, with a ``PeftModel``, means the bare base.
+
+    Sampling and likelihoods run in evaluation mode, without dropout, whatever mode the model is in:
+    a likelihood under other dropout than the sample's would not have ratio 1.
 
     A prompt too long for the model's context is answered with an empty completion that is never
     trained on, with one warning.
@@ -55,18 +74,30 @@ class TransformersPolicy:
         seed: int = 0,
         max_rows: int = 512,
         name: str = "transformers",
+        learning_rate: float | None = None,
+        precision: Precision | None = None,
+        gradient_checkpointing: bool = False,
     ):
+        if learning_rate is not None and not learning_rate > 0:
+            raise ConfigError(f"learning_rate must be above 0, got {learning_rate}")
+        if precision is not None:
+            cast_weights(model, precision)
         self.name = name
         # the embedded model's configuration says so; others have no such entry
         self.prompt_style: str | None = model.config.to_dict().get("llmzoo_prompt")
+        # a PeftModel is in the type's place: it passes everything on to the model inside it
         self.model = model
+        self.adapter: str | None = _active_adapter(model)
+        self.learning_rate = learning_rate
+        self.precision = precision
+        self.gradient_checkpointing = gradient_checkpointing
         self.tokenizer = tokenizer
         self.sampling = sampling or Sampling()
         self.seats = dict(seats or {})
         self.system = system
         self.max_rows = max_rows
         self.generator = torch.Generator(device=model.device).manual_seed(seed)
-        self.eos_ids = _eos_ids(model, tokenizer)
+        self.eos_ids = eos_ids(model, tokenizer)
         pad = tokenizer.pad_token_id
         self.pad_id = int(pad if pad is not None else min(self.eos_ids, default=0))
         self.tokens_sampled = 0
@@ -79,18 +110,33 @@ class TransformersPolicy:
         *,
         device: str | None = None,
         dtype: str = "auto",
+        precision: Precision | None = None,
+        base: str | None = None,
         **options: Any,
     ) -> TransformersPolicy:
-        """Load ``"tiny"``, a local folder or a hub id with transformers' own ``from_pretrained``."""
+        """Load ``"tiny"``, a local folder or a hub id with transformers' own ``from_pretrained``.
+
+        A peft folder gives its base with the adapter on it, which then is what trains; ``base``
+        says where the base is, if not where the adapter names it. ``dtype`` is the weights', unless
+        ``precision`` says so.
+        """
         folder = str(TINY_FOLDER) if name == TINY else name
+        wanted: Any = dtype if precision is None else weight_dtype(precision)
         if name == TINY:
-            dtype = "float32"
+            wanted = "float32" if precision is None else wanted
             options.setdefault("sampling", Sampling(max_new_tokens=answer_limit(name)))
+        if lora.is_adapter(folder):
+            model, found = lora.load_adapter(folder, base, wanted)
+            tokenizer_from = folder if (Path(folder) / "tokenizer_config.json").exists() else found
+        elif base is not None:
+            raise ConfigError(f"{name} is not an adapter: base means nothing for it")
+        else:
+            model, tokenizer_from = load_causal_model(folder, wanted), folder
+        tokenizer = load_tokenizer(tokenizer_from)
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        with no_bars():
-            tokenizer = _load_tokenizer(folder)
-            model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
-        return cls(model.to(device), tokenizer, name=name, **options)
+        policy = cls(model.to(device), tokenizer, name=name, **options)
+        policy.precision = precision  # the weights have it already, and an adapter stays float32
+        return policy
 
     def sampling_of(self, agent: str) -> Sampling:
         return self.seats.get(agent, self.sampling)
@@ -112,7 +158,6 @@ class TransformersPolicy:
     def respond(
         self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
-        self.model.eval()
         prompts = [self.encode(str(request.observation)) for request in requests]
         answers: list[list[Completion]] = [[] for _ in requests]
         by_sampling: dict[Sampling, list[int]] = {}
@@ -128,53 +173,152 @@ class TransformersPolicy:
             at_once = max(1, self.max_rows // k)
             for start in range(0, len(indices), at_once):
                 chunk = indices[start : start + at_once]
-                sampled = sample(
-                    self.model,
-                    [prompts[i] for i in chunk],
-                    k,
-                    sampling,
-                    eos_ids=self.eos_ids,
-                    pad_id=self.pad_id,
-                    generator=self.generator,
-                    greedy=greedy,
-                    stopped=self._stopped(sampling),
-                )
+                with self._ready():
+                    sampled = sample(
+                        self.model,
+                        [prompts[i] for i in chunk],
+                        k,
+                        sampling,
+                        eos_ids=self.eos_ids,
+                        pad_id=self.pad_id,
+                        generator=self.generator,
+                        greedy=greedy,
+                        stopped=self._stopped(sampling),
+                    )
                 for i, rows in zip(chunk, sampled, strict=True):
                     answers[i] = [self._completion(prompts[i], row, sampling) for row in rows]
         return answers
 
-    def likelihood(
-        self, groups: Sequence[Group], model: PreTrainedModel | None = None
-    ) -> Likelihood:
-        """Likelihoods of the groups' completions under this model, or another (a reference).
+    def likelihood(self, groups: Sequence[Group], *, hidden: bool = False) -> Likelihood:
+        """Likelihoods of the groups' completions under this policy.
 
-        The groups' agents must share their sampling settings.
+        ``hidden``: also the states from which each token was predicted, for critics. The groups'
+        agents must share their sampling settings.
         """
         (sampling,) = {self.sampling_of(group.agent) for group in groups}
-        return likelihood(
-            model or self.model,
-            [group.prompt_ids for group in groups],
-            [[completion.ids for completion in group.completions] for group in groups],
-            sampling,
-            pad_id=self.pad_id,
-        )
+        with self._ready():
+            return likelihood(
+                self.model,
+                [group.prompt_ids for group in groups],
+                [[completion.ids for completion in group.completions] for group in groups],
+                sampling,
+                pad_id=self.pad_id,
+                hidden=hidden,
+                recompute=self._recompute(),
+            )
+
+    def prompt_hidden(self, prompts: Sequence[Sequence[int]]) -> Tensor:
+        """The last hidden states [B, H] at the ends of prompts, as in ``likelihood(hidden=True)``.
+
+        A prompt beyond the model's context is cut on the left.
+        """
+        limit = _context(self.model)
+        with self._ready():
+            return torch.cat(
+                [
+                    prompt_states(
+                        self.model,
+                        [prompt[-limit:] for prompt in prompts[start : start + self.max_rows]],
+                        self.pad_id,
+                    )
+                    for start in range(0, len(prompts), self.max_rows)
+                ]
+            )
+
+    def parameters(self) -> list[Parameter]:
+        """Exactly what this policy trains: its adapter's parameters, or the model's unfrozen ones."""
+        if self.adapter is not None:
+            own = lora.own_parameters(self.model, self.adapter)
+            return [p for p in own.values() if p.requires_grad]
+        if lora.is_peft(self.model):
+            return []  # the bare base, which others share
+        return [p for p in self.model.parameters() if p.requires_grad]
+
+    def reference(self) -> TransformersPolicy:
+        """This policy as it is now, frozen: what a KL penalty or DPO compares with.
+
+        With an adapter that does nothing yet this is the bare base, and nothing is copied; a
+        trained adapter is copied (into the shared model, where it stays), and full weights are.
+        """
+        if self.adapter is not None:
+            return self.with_adapter(lora.frozen_twin(self.model, self.adapter))
+        frozen = self._twin()
+        if not lora.is_peft(self.model):
+            frozen.model = copy.deepcopy(self.model).eval().requires_grad_(False)
+        return frozen
+
+    def activate(self) -> None:
+        """Make this policy's adapter the active one, for code that uses ``model`` by itself."""
+        if self.adapter is not None:
+            lora.activate(self.model, self.adapter)
 
     def save(self, folder: str | Path) -> None:
-        """A plain transformers folder (safetensors) that ``from_pretrained`` loads."""
-        with no_bars():
-            self.model.save_pretrained(str(folder))
+        """A plain transformers folder (safetensors) that ``from_pretrained`` loads.
+
+        With an adapter a plain peft folder: the adapter, its base's name, and the tokenizer.
+        """
+        if self.adapter is not None:
+            lora.save_adapter(self.model, self.adapter, Path(folder))
+        elif lora.is_peft(self.model):
+            raise ConfigError(f"{self.name} is the bare base that adapters share: nothing to save")
+        else:
+            with no_bars():
+                self.model.save_pretrained(str(folder))
         self.tokenizer.save_pretrained(str(folder))
+
+    def load_weights(self, folder: str | Path) -> None:
+        """Put the weights that :meth:`save` wrote into this model, in place.
+
+        Raises :class:`CheckpointError` where they are absent or do not fit.
+        """
+        if self.adapter is not None:
+            lora.load_into_adapter(self.model, self.adapter, Path(folder))
+        else:
+            load_into(self.model, Path(folder))
 
     def with_sampling(self, **changes: Any) -> TransformersPolicy:
         """This policy (same weights, same noise) under other sampling settings."""
-        twin = object.__new__(TransformersPolicy)
-        twin.__dict__.update(self.__dict__)
+        twin = self._twin()
         twin.sampling = replace(self.sampling, **changes)
         return twin
 
+    def with_adapter(
+        self, adapter: str | None, *, name: str | None = None, seed: int | None = None
+    ) -> TransformersPolicy:
+        """This policy with another adapter of its model, or without any (None).
+
+        ``name`` and ``seed``: of the new policy, where they are not this one's.
+        """
+        twin = self._twin()
+        twin.adapter = adapter
+        twin.name = self.name if name is None else name
+        if seed is not None:
+            twin.generator = torch.Generator(device=self.model.device).manual_seed(seed)
+        return twin
+
+    def _twin(self) -> TransformersPolicy:
+        twin = object.__new__(TransformersPolicy)
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    @contextmanager
+    def _ready(self) -> Iterator[None]:
+        """The model without dropout, with this policy's adapter, in its arithmetic."""
+        self.model.eval()
+        self.activate()
+        bare = lora.is_peft(self.model) and self.adapter is None
+        with (
+            lora.bare(self.model) if bare else nullcontext(),
+            autocast(self.model.device, self.precision),
+        ):
+            yield
+
+    def _recompute(self) -> Callable[[], None] | None:
+        """What a layer's second run needs, where there is to be one."""
+        return self.activate if self.gradient_checkpointing and torch.is_grad_enabled() else None
+
     def _room(self, sampling: Sampling) -> int:
-        limit = getattr(self.model.config, "max_position_embeddings", None)  # some models have none
-        return (limit or 2**31) - sampling.max_new_tokens
+        return _context(self.model) - sampling.max_new_tokens
 
     def _warn_too_long(self, length: int) -> None:
         if not self._warned:
@@ -210,39 +354,11 @@ class TransformersPolicy:
         )
 
 
-@contextmanager
-def no_bars() -> Iterator[None]:
-    """Silences transformers' progress bars, which would break into ours, for a while."""
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
+def _context(model: PreTrainedModel) -> int:
+    """The longest text that the model reads, in tokens; some models know no limit."""
+    return getattr(model.config, "max_position_embeddings", None) or 2**31
 
 
-def _load_tokenizer(name: str) -> PreTrainedTokenizerBase:
-    """The tokenizer that was saved with a model.
-
-    ``AutoTokenizer`` goes by the model's architecture: a Qwen2 model with a tokenizer of its own
-    would get Qwen2's rules for cutting text, and special tokens that its embedding lacks.
-    """
-    saved = get_tokenizer_config(name).get("tokenizer_class")
-    if saved in ("PreTrainedTokenizerFast", PreTrainedTokenizerFast.__name__):
-        return PreTrainedTokenizerFast.from_pretrained(name)
-    return AutoTokenizer.from_pretrained(name)
-
-
-def _eos_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
-    """The tokenizer's end-of-sequence token, and those that the model's generation settings name."""
-    found: set[int] = set()
-    if tokenizer.eos_token_id is not None:
-        found.add(int(tokenizer.eos_token_id))
-    settings = model.generation_config
-    configured = settings.eos_token_id if settings is not None else None
-    if isinstance(configured, int):
-        found.add(configured)
-    elif configured is not None:
-        found.update(configured)
-    return frozenset(found)
+def _active_adapter(model: Any) -> str | None:
+    """The name of the adapter that a ``PeftModel`` computes with; other models have none."""
+    return str(model.active_adapter) if lora.is_peft(model) else None

@@ -4,29 +4,62 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from typing import Any
 
-from pettingzoo import AECEnv
-from pettingzoo.utils.wrappers import BaseWrapper
+from gymnasium.spaces import Space
+from gymnasium.utils import EzPickle
+from pettingzoo import AECEnv, ParallelEnv
 
 from llmzoo.envs.base import TextEnv
+from llmzoo.errors import ConfigError
 
 
 def fork(env: AECEnv) -> AECEnv:
     """A copy of the episode as it stands; stepping it leaves ``env`` as it was.
 
-    Our own environments share their task data with the copy. Wrappers are copied one by one, and
-    anybody else's environment is copied deeply.
+    Our own environments share their task data with the copy; anybody else's are copied deeply, but
+    for their spaces, which the copy shares. Raises :class:`ConfigError` for an environment that
+    holds what cannot be copied, such as a window.
     """
-    if isinstance(env, TextEnv):
-        return env.fork()
-    if isinstance(env, BaseWrapper):
-        twin = copy.copy(env)
-        for name, value in vars(env).items():
-            if name != "env":
-                setattr(twin, name, copy.copy(value))
-        twin.env = fork(env.env)
-        return twin
-    return copy.deepcopy(env)
+    return _twin(env, {})
+
+
+def _twin(value: Any, memo: dict[int, Any]) -> Any:
+    """A deep copy.
+
+    Most environments of PettingZoo are :class:`EzPickle`, of which ``copy.deepcopy`` makes a new
+    one from the constructor's arguments: it would silently start the game from its beginning. So
+    environments are copied attribute by attribute, unless they say themselves how to copy them.
+    """
+    if id(value) in memo:
+        return memo[id(value)]
+    if isinstance(value, Space):
+        return value
+    twin: Any
+    if isinstance(value, TextEnv):
+        twin = memo[id(value)] = value.fork()
+    elif isinstance(value, AECEnv | ParallelEnv | EzPickle) and not hasattr(value, "__deepcopy__"):
+        twin = memo[id(value)] = object.__new__(type(value))
+        for name, held in vars(value).items():
+            twin.__dict__[name] = _twin(held, memo)
+    elif type(value) is dict:
+        twin = memo[id(value)] = {}
+        twin.update((_twin(key, memo), _twin(held, memo)) for key, held in value.items())
+    elif type(value) is list:
+        twin = memo[id(value)] = []
+        twin.extend(_twin(held, memo) for held in value)
+    elif type(value) is tuple:
+        twin = tuple(_twin(held, memo) for held in value)
+        twin = memo.setdefault(id(value), twin)  # where it holds what holds it, it is there already
+    else:
+        try:
+            twin = copy.deepcopy(value, memo)
+        except TypeError as error:
+            raise ConfigError(
+                f"an environment that holds a {type(value).__name__} cannot be copied in "
+                f"mid-episode ({error}); make it without a render_mode"
+            ) from error
+    return twin
 
 
 def deciders(env: AECEnv) -> list[str]:

@@ -24,6 +24,7 @@ class _Open:
     completion: Completion
     payments: list[tuple[int, float]] = field(default_factory=list)
     info: Mapping[str, Any] = field(default_factory=dict)
+    state: str = ""
 
 
 def episodes(
@@ -52,36 +53,53 @@ def episodes(
     return run(lines, seats)
 
 
-def play_episode(env: AECEnv, seed: int, *, greedy: bool = False, env_id: str = "") -> Line:
-    """A line of play from where ``env`` stands to the end; returns an :class:`Episode`."""
+def play_episode(
+    env: AECEnv, seed: int, *, greedy: bool = False, env_id: str = "", with_state: bool = False
+) -> Line:
+    """A line of play from where ``env`` stands to the end; returns an :class:`Episode`.
+
+    ``with_state``: ``env.state()`` is recorded too, as a central critic reads it.
+    """
     taken: list[_Open] = []
     latest: dict[str, _Open] = {}
     turns: dict[str, int] = {}
     totals = dict.fromkeys(env.possible_agents, 0.0)
     info: Mapping[str, Any] = {}
     success = terminated = truncated = False
+    final: dict[str, str] = {}
+    cut: dict[str, bool] = {}
+    final_state = ""
     while not is_over(env):
         agents = deciders(env)
         requests = [
             Request(agent=a, observation=env.observe(a) or "", env=env, seed=seed) for a in agents
         ]
+        state = str(env.state()) if with_state else ""
         answers = yield [Ask(request, 1, greedy) for request in requests]
         for agent, request, (completion,) in zip(agents, requests, answers, strict=True):
-            decision = _Open(agent, turns.get(agent, 0), str(request.observation), completion)
+            observation = str(request.observation)
+            decision = _Open(agent, turns.get(agent, 0), observation, completion, state=state)
             turns[agent] = decision.turn + 1
             latest[agent] = decision
             taken.append(decision)
             env.step(completion.text)
-            decision.info = dict(env.infos.get(agent, {}))
             for name, reward in env.rewards.items():
                 if reward:
                     totals[name] += float(reward)
                     if name in latest:
                         latest[name].payments.append((len(taken) - 1, float(reward)))
+        for agent in agents:  # what came of answers given at the same time is known now
+            latest[agent].info = dict(env.infos.get(agent, {}))
         info = dict(next(iter(env.infos.values()), {}))
         success = succeeded(env)
         terminated = any(env.terminations.values())
         truncated = any(env.truncations.values())
+        for agent in env.agents:
+            over = env.terminations[agent] or env.truncations[agent]
+            if over and agent not in final:
+                final[agent] = str(env.observe(agent) or "")
+                cut[agent] = not env.terminations[agent]
+        final_state = str(env.state()) if with_state else ""
         skip_dead(env)
     return Episode(
         env_id=env_id,
@@ -95,6 +113,7 @@ def play_episode(env: AECEnv, seed: int, *, greedy: bool = False, env_id: str = 
                 reward=sum(amount for _, amount in d.payments),
                 paid_after=tuple(d.payments),
                 info=d.info,
+                state=d.state,
             )
             for d in taken
         ),
@@ -103,4 +122,7 @@ def play_episode(env: AECEnv, seed: int, *, greedy: bool = False, env_id: str = 
         success=success,
         totals=totals,
         info=info,
+        final=final,
+        cut_off=tuple(agent for agent in final if cut[agent]),
+        final_state=final_state,
     )

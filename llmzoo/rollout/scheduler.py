@@ -15,6 +15,7 @@ call. The order of everything is fixed, so the same seeds give the same play. En
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -49,6 +50,15 @@ Line = Generator[Any, Any, Any]
 
 
 @dataclass(slots=True)
+class Clock:
+    """What running lines took: the policies' time and answers, and the steps of all :class:`Act`."""
+
+    sampling_seconds: float = 0.0
+    answers: int = 0
+    steps: int = 0
+
+
+@dataclass(slots=True)
 class _Task:
     line: Line
     parent: _Task | None = None
@@ -64,8 +74,18 @@ class _Task:
         return self.waiting == 0
 
 
-def run(lines: Sequence[Line], seats: Mapping[str, Policy], *, workers: int = 8) -> list[Any]:
-    """Run all lines to their end; returns their return values, in order."""
+def run(
+    lines: Sequence[Line],
+    seats: Mapping[str, Policy],
+    *,
+    workers: int = 8,
+    clock: Clock | None = None,
+) -> list[Any]:
+    """Run all lines to their end; returns their return values, in order.
+
+    ``clock``: what it took is added to it.
+    """
+    clock = Clock() if clock is None else clock
     root = _Task(line=_nothing(), results=[None] * len(lines), waiting=len(lines))
     ready: deque[tuple[_Task, Any]] = deque(
         (_Task(line=line, parent=root, slot=slot), None) for slot, line in enumerate(lines)
@@ -99,9 +119,14 @@ def run(lines: Sequence[Line], seats: Mapping[str, Policy], *, workers: int = 8)
             for (task, slot, _), paid in zip(acts, _step(acts, workers), strict=True):
                 if task.take(slot, paid):
                     ready.append((task, task.results[0] if task.single else task.results))
+            clock.steps += sum(len(act.texts) for _, _, act in acts)
             acts = []
         elif asks:
-            for (task, slot, _), answers in zip(asks, _respond(asks, seats), strict=True):
+            asked = time.monotonic()
+            responses = _respond(asks, seats)
+            clock.sampling_seconds += time.monotonic() - asked
+            clock.answers += sum(map(len, responses))
+            for (task, slot, _), answers in zip(asks, responses, strict=True):
                 if task.take(slot, answers):
                     ready.append((task, task.results[0] if task.single else task.results))
             asks = []

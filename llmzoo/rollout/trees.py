@@ -72,7 +72,8 @@ def agent_turn_tree(
             pick = _select(scores, select, rng)
             chosen[seat] = completions[pick].text
             if agent in trained:
-                found.groups.append(_group(agent, turn, seed, (turn,), completions, scores))
+                infos = [f.infos.get(agent, {}) for f in forks]
+                found.groups.append(_group(agent, turn, seed, (turn,), completions, scores, infos))
             if len(agents) == 1:
                 env_after, paid_after = forks[pick], paid[pick]
         if env_after is None:
@@ -154,6 +155,7 @@ class _JointTree:
 
         forks = [fork(env) for _ in texts]
         paid = yield [Act(f, t) for f, t in zip(forks, texts, strict=True)]
+        infos = [f.infos for f in forks]
         running = [j for j, f in enumerate(forks) if not is_over(f)]
         totals = [{a: paid_so_far[a] + p.get(a, 0.0) for a in paid_so_far} for p in paid]
         for j, f in enumerate(forks):
@@ -186,7 +188,7 @@ class _JointTree:
             for j, p in enumerate(paid)
         ]
         if grouped:
-            self._note_groups(agents, answers, joint, returns, path)
+            self._note_groups(agents, answers, joint, returns, path, infos)
         mean = {a: sum(returns[j][a] for j in range(len(joint))) / len(joint) for a in paid_so_far}
         return {a: self.gamma * v if a in agents else v for a, v in mean.items()}
 
@@ -203,6 +205,7 @@ class _JointTree:
         joint: Sequence[tuple[int, ...]],
         returns: Sequence[Mapping[str, float]],
         path: tuple[int, ...],
+        infos: Sequence[Mapping[str, Any]],
     ) -> None:
         for seat, agent in enumerate(agents):
             if agent not in self.trained:
@@ -212,8 +215,13 @@ class _JointTree:
                 having = [returns[j][agent] for j, combo in enumerate(joint) if combo[seat] == i]
                 means.append(sum(having) / len(having))
             greedy = returns[len(joint)][agent] if self.with_greedy else None
+            # in a cross each answer is tried several times; the first one is noted
+            tried = [
+                next(j for j, c in enumerate(joint) if c[seat] == i) for i in range(len(means))
+            ]
+            noted = [infos[j].get(agent, {}) for j in tried]
             self.found.groups.append(
-                _group(agent, len(path), self.found.seed, path, answers[seat], means, greedy)
+                _group(agent, len(path), self.found.seed, path, answers[seat], means, noted, greedy)
             )
 
 
@@ -228,6 +236,7 @@ def _group(
     path: tuple[Any, ...],
     completions: Sequence[Completion],
     returns: Sequence[float],
+    infos: Sequence[Mapping[str, Any]],
     greedy: float | None = None,
 ) -> Group:
     return Group(
@@ -238,6 +247,7 @@ def _group(
         completions=tuple(completions),
         returns=tuple(returns),
         greedy=greedy,
+        infos=tuple(infos),
     )
 
 

@@ -8,89 +8,30 @@ TensorBoard files, ``before.json``, ``after.json`` and ``checkpoints/``; the com
 from __future__ import annotations
 
 import json
+import math
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from pettingzoo import AECEnv
 
-from llmzoo import checkpoints, registry
+from llmzoo import checkpoints, metrics, registry
 from llmzoo.engine.local import LocalEngine
-from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.errors import ConfigError
 from llmzoo.evaluation import evaluate, refuse_fallback, style_args
 from llmzoo.learners import learner_class
-from llmzoo.learners.base import GroupLearner
-from llmzoo.policies.base import TINY, Policy, answer_limit
-from llmzoo.policies.sampling import Sampling
+from llmzoo.learners.base import Learner
+from llmzoo.policies.base import Policy
 from llmzoo.progress import Progress
-from llmzoo.records import Batch
 from llmzoo.run_folder import once, prepare
 from llmzoo.seating import learning_among, take_seats
-from llmzoo.tracking import Tracker
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FitConfig:
-    """Everything that defines a run, but for the learner's own options.
-
-    Args:
-        env: id of the environment.
-        env_args: arguments of the environment; --env.NAME VALUE gives one.
-        learner: name of the learner.
-        learner_args: options of the learner; --learner.NAME VALUE gives one.
-        model: tiny (the embedded model), a folder with a model, or a hub id.
-        seats: shared (one model in all seats), separate (one model each), or the one seat that
-            learns.
-        others: who plays the seats that do not learn.
-        steps: iterations: one batch of play and its updates.
-        envs: episodes started in each iteration.
-        seed: of all chance in the run.
-        temperature: of sampling.
-        top_p: nucleus that is sampled from; 1 is all.
-        top_k: most likely tokens that are sampled from; 0 is all.
-        max_new_tokens: tokens of an answer; null is 64 for the embedded model, otherwise 256.
-        eval_tasks: held-out tasks, before and after.
-        eval_split: the split that they are from.
-        eval_every: iterations between evaluations in the run; 0 is none.
-        checkpoint_every: iterations between checkpoints; the last one is always kept.
-    """
-
-    env: str = "sudoku_v0"
-    env_args: Mapping[str, Any] = field(default_factory=dict)
-    learner: str = "at_grpo"
-    learner_args: Mapping[str, Any] = field(default_factory=dict)
-    model: str = TINY
-    seats: Literal["shared", "separate"] | str = "shared"
-    others: str = "oracle"
-    steps: int = 100
-    envs: int = 16
-    seed: int = 0
-    temperature: float = 1.0
-    top_p: float = 1.0
-    top_k: int = 0
-    max_new_tokens: int | None = None
-    eval_tasks: int = 200
-    eval_split: str = "test"
-    eval_every: int = 0
-    checkpoint_every: int = 20
-
-    def __post_init__(self) -> None:
-        if self.steps < 1 or self.envs < 1 or self.checkpoint_every < 1:
-            raise ConfigError("steps, envs and checkpoint_every are at least 1")
-
-    def sampling(self) -> Sampling:
-        """How answers are sampled, in play and in evaluation."""
-        return Sampling(
-            temperature=self.temperature,
-            top_p=self.top_p,
-            top_k=self.top_k,
-            max_new_tokens=self.max_new_tokens or answer_limit(self.model),
-        )
+from llmzoo.tracking import Tracker, check_trackers
+from llmzoo.training.config import FitConfig, make_config
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +56,7 @@ class FitResult:
 
 
 def fit(
-    learner: str | GroupLearner = "at_grpo",
+    learner: str | Learner = "at_grpo",
     env: str | Callable[[], AECEnv] = "sudoku_v0",
     *,
     out: str | Path,
@@ -144,6 +85,7 @@ def fit(
         _refuse(settings, ["model", "seats", "others"], "policies")
         named["model"] = "given"
     config = make_config(FitConfig, {**settings, **named}, "fit")
+    check_trackers(config.trackers)
     algorithm = _learner(learner, config)
     run = Path(out)
     env_args = {**algorithm.env_defaults, **config.env_args}
@@ -155,6 +97,10 @@ def fit(
             model=config.model,
             others=config.others,
             sampling=config.sampling(),
+            seat_args=config.seat_args,
+            precision=config.precision,
+            gradient_checkpointing=config.gradient_checkpointing,
+            lora_args=config.lora_args,
         )
     else:
         seats = {agent: policies[agent] for agent in agents}
@@ -185,41 +131,49 @@ def fit(
         return {**sampled, "policy": name, "greedy": greedy}
 
     started = time.monotonic()
-    first = 0
+    first = tokens = 0
     if resume:
         newest = checkpoints.latest(run / "checkpoints")
         if newest is not None:
-            first = checkpoints.load(newest, engine)
+            first, tokens = checkpoints.load(newest, engine)
+
+    def ended(step: int) -> bool:
+        return step >= config.steps or tokens >= (config.token_budget or math.inf)
+
+    last = first if ended(first) else config.steps
+    shown = {"trackers": config.trackers, "settings": asdict(config)}
     with (
-        Tracker(run, first, config.steps) as tracker,
+        Tracker(run, first, last, **shown) as tracker,
         Progress(config, first, quiet=quiet) as progress,
     ):
         before = once(run / "before.json", measure)
         if first == 0:
             tracker.evaluation(0, before)
         progress.note(f"before: {_say(before)}")
-        for step in range(first, config.steps):
+        step = first
+        while not ended(step):
             row = _iterate(engine, env_fn, config, step)
-            tracker.iteration(step + 1, row)
+            step += 1
+            tokens += row["tokens"]
+            tracker.iteration(step, row)
             progress.advance(row)
-            done = step + 1 == config.steps
-            if config.eval_every and (step + 1) % config.eval_every == 0 and not done:
+            if config.eval_every and step % config.eval_every == 0 and not ended(step):
                 found = measure()
-                tracker.evaluation(step + 1, found)
-                progress.note(f"after {step + 1}: {_say(found)}")
+                tracker.evaluation(step, found)
+                progress.note(f"after {step}: {_say(found)}")
             # after the evaluation of this step, which a resumed run would not repeat
-            if done or (step + 1) % config.checkpoint_every == 0:
+            if ended(step) or step % config.checkpoint_every == 0:
                 tracker.flush()
-                checkpoints.save(run / "checkpoints", engine, step + 1)
+                checkpoints.save(run / "checkpoints", engine, step, tokens)
         after = measure()
-        tracker.evaluation(config.steps, after)
+        tracker.evaluation(step, after)
         (run / "after.json").write_text(json.dumps(after, indent=2) + "\n")
         progress.note(f"after: {_say(after)}")
     return FitResult(
         run=str(run),
         before=before,
         after=after,
-        steps=config.steps,
+        steps=step,
         seconds=time.monotonic() - started,
         seats=seats,
     )
@@ -231,7 +185,7 @@ def _refuse(settings: Mapping[str, Any], names: Sequence[str], beside: str) -> N
             raise ConfigError(f"{name} means nothing beside {beside}")
 
 
-def _learner(learner: str | GroupLearner, config: FitConfig) -> GroupLearner:
+def _learner(learner: str | Learner, config: FitConfig) -> Learner:
     if not isinstance(learner, str):
         return learner
     cls = learner_class(learner)
@@ -242,15 +196,6 @@ def _make(env: str | Callable[[], AECEnv], env_args: Mapping[str, Any]) -> AECEn
     if isinstance(env, str):
         return registry.make(env, **{"split": "train", **env_args})
     return env()
-
-
-def make_config(cls: type, values: Mapping[str, Any], what: str) -> Any:
-    """A configuration dataclass from a mapping; an unknown key is refused with the nearest name."""
-    known = [f.name for f in fields(cls)]
-    for key in values:
-        if key not in known:
-            raise UnknownNameError(f"option of {what}", key, known)
-    return cls(**values)
 
 
 def _iterate(
@@ -269,27 +214,16 @@ def _iterate(
     learned = engine.update(batch, seed=step)
     ended = time.monotonic()
     tokens = sum(p.tokens_sampled for p in engine.policies.values()) - sampled_before
+    tokens += learned.get("demonstrated_tokens", 0)
     return {
-        **_outcomes(batch),
+        **metrics.of_batch(batch, engine.trained),
         **learned,
-        "tokens": tokens,
-        "rollout_seconds": played - started,
-        "update_seconds": ended - played,
-        "tokens_per_second": tokens / max(1e-9, ended - started),
-    }
-
-
-def _outcomes(batch: Batch) -> dict[str, Any]:
-    completions = [c for group in batch.groups for c in group.completions]
-    agents = sorted({a for ending in batch.endings for a in ending.totals})
-    count = max(1, len(batch.endings))
-    return {
-        "success": sum(e.success for e in batch.endings) / count,
-        "return": {a: sum(e.totals[a] for e in batch.endings) / count for a in agents},
-        "groups": len(batch.groups),
-        "completions": len(completions),
-        "completion_tokens": sum(len(c.ids) for c in completions) / max(1, len(completions)),
-        "truncated": sum(c.truncated for c in completions) / max(1, len(completions)),
+        **metrics.of_time(
+            engine.clock,
+            tokens=tokens,
+            rollout_seconds=played - started,
+            update_seconds=ended - played,
+        ),
     }
 
 

@@ -83,7 +83,7 @@ def test_better_answers_become_likelier(name):
 
 
 def gradients(engine, *groups):
-    engine.optimizers["policy"].zero_grad()
+    engine.updater.optimizers["policy"].zero_grad()
     learner = engine.learner
     credited = learner.credited(groups)
     loss, _ = learner.loss(
@@ -174,7 +174,7 @@ def test_several_epochs_and_minibatches_make_several_steps():
     groups = [a_group((5 + i, 6), [(20, 0), (22, 0)], [1.0, 0.0]) for i in range(4)]
     engine = an_engine("at_grpo", epochs=2, minibatches=2)
     engine.update(batch(*groups), seed=0)
-    assert engine.schedules["policy"].last_epoch == 4
+    assert engine.updater.optimizers["policy"].steps == 4
 
 
 def test_warm_up_and_schedule():

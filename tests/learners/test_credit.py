@@ -69,14 +69,6 @@ def test_failed_generations_are_left_out_before_the_baseline():
 
 
 def test_every_learner_names_itself_and_cites_its_source():
-    assert llmzoo.list_learners() == [
-        "at_grpo",
-        "grpo",
-        "magrpo",
-        "mareinforce",
-        "maremax",
-        "marloo",
-    ]
     for name in llmzoo.list_learners():
         cls = learner_class(name)
         module = __import__(cls.__module__, fromlist=["__doc__"])

@@ -1,0 +1,61 @@
+"""What PPO and its relatives share: episodes, values, generalised advantages."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import ClassVar
+
+from pettingzoo import AECEnv
+
+from llmzoo.errors import ConfigError
+from llmzoo.learners.base import Learner
+from llmzoo.policies.base import Policy
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch, Ending
+from llmzoo.rollout.episodes import play_episode
+from llmzoo.rollout.scheduler import Line
+from llmzoo.updates.actor_critic import ActorCriticUpdater
+from llmzoo.updates.critics import ActorCriticConfig
+
+
+class ActorCritic(Learner):
+    """Plays plain episodes; each answer is judged by values of a critic."""
+
+    Config: ClassVar[type[ActorCriticConfig]] = ActorCriticConfig
+    config: ActorCriticConfig
+    central: ClassVar[bool] = False  # one critic that reads the global state
+
+    def line(self, env: AECEnv, seed: int, trained: Collection[str]) -> Line:
+        if self.central:
+            _check_state(env)
+        episode = yield from play_episode(env, seed, with_state=self.central)
+        ending = Ending(
+            seed=seed,
+            success=episode.success,
+            totals=episode.totals,
+            decisions=len(episode.decisions),
+        )
+        return Batch(episodes=(episode,), endings=(ending,))
+
+    def updater(
+        self,
+        policies: Mapping[str, TransformersPolicy],
+        seats: Mapping[str, Policy],
+        *,
+        total_steps: int,
+    ) -> ActorCriticUpdater:
+        return ActorCriticUpdater(
+            self.config, policies, seats, total_steps=total_steps, central=self.central
+        )
+
+
+def _check_state(env: AECEnv) -> None:
+    try:
+        state = env.state()
+    except NotImplementedError:
+        state = None
+    if not isinstance(state, str):
+        raise ConfigError(
+            f"a central critic reads env.state() as text, which {env} does not have: "
+            "ippo and iac do without"
+        )

@@ -1,0 +1,279 @@
+"""A language model behind an endpoint that speaks OpenAI's chat completions, as a policy."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import warnings
+from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from llmzoo.endpoints import OPENAI_URL, PREFIX, Endpoint, connect, connect_async, parse
+from llmzoo.errors import ConfigError
+from llmzoo.policies.base import Request
+from llmzoo.records import Completion
+
+if TYPE_CHECKING:
+    from openai import APIStatusError, AsyncOpenAI
+
+    from llmzoo.policies.sampling import Sampling
+
+T = TypeVar("T")
+_LONGEST_PAUSE_S = 60.0
+_LATER = (408, 409, 429)  # statuses below 500 that another attempt may mend
+_FORM = (400, 422, 500, 501)  # how servers that cannot give several answers at once refuse it
+# OpenAI's codes for what is wrong with one prompt, and how other servers say that it is too long
+_PROMPT_CODES = ("context_length_exceeded", "content_filter", "content_policy_violation")
+_TOO_LONG = re.compile(r"context.{0,10}(length|size|window)", re.IGNORECASE)
+
+
+class EndpointPolicy:
+    """A model behind an endpoint in any number of seats. It needs the extra ``openai``.
+
+    Parameters
+    ----------
+    endpoint: which model, and where; its ``timeout_s`` bounds each attempt as a whole.
+    sampling: settings for every seat, ``seats`` gives a seat its own; None leaves all of them to
+        the server. ``top_k`` is no parameter of OpenAI's own and is sent where it is not 0.
+    system: system prompt.
+    workers: calls under way at once.
+    retries: further attempts of a call that failed for a passing reason: status 408, 409, 429 or
+        from 500 on, no connection, no answer in time, a body that is no chat completion.
+    backoff_s: seconds before the first of them, doubled with each; a longer ``Retry-After`` of the
+        server's is kept to, up to a minute.
+
+    A server that refuses a parameter is asked without it where that loses nothing: the limit is
+    then called ``max_completion_tokens`` instead of ``max_tokens``, ``top_p=1`` is left off, and k
+    answers are k calls instead of one with ``n=k``.
+
+    Completions carry no token ids, so they are never trained on. A call that fails to its end gives
+    an empty one, as does a prompt that the model refuses (too long for it, or against its
+    provider's rules). The first is warned of, and ``answers_failed`` counts them. What fails for
+    all prompts alike (a wrong key, an unknown model or address, a setting that the server does not
+    take) raises :class:`ConfigError`. A seed does not replay what an endpoint says.
+    """
+
+    prompt_style: str | None = None
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        sampling: Sampling | None = None,
+        seats: Mapping[str, Sampling] | None = None,
+        system: str | None = None,
+        workers: int = 16,
+        retries: int = 3,
+        backoff_s: float = 1.0,
+    ):
+        if workers < 1 or retries < 0 or backoff_s < 0:
+            raise ConfigError("workers is at least 1, retries and backoff_s are at least 0")
+        connect(endpoint).close()  # a missing package or key shows now, not in the middle of play
+        at = "" if endpoint.base_url == OPENAI_URL else f"@{endpoint.base_url}"
+        self.name = f"{PREFIX}{endpoint.model}{at}"
+        self.endpoint = endpoint
+        self.sampling = sampling
+        self.seats = dict(seats or {})
+        self.system = system
+        self.workers = workers
+        self.retries = retries
+        self.backoff_s = backoff_s
+        self.answers_failed = 0
+        self.left_out: set[str] = set()  # parameters that this server is asked without
+
+    @classmethod
+    def load(cls, name: str, *, timeout_s: float = 60.0, **options: Any) -> EndpointPolicy:
+        """The policy called ``openai:MODEL`` or ``openai:MODEL@BASE_URL``; see
+        :func:`llmzoo.endpoints.parse`."""
+        return cls(parse(name, timeout_s=timeout_s), **options)
+
+    def sampling_of(self, agent: str) -> Sampling | None:
+        return self.seats.get(agent, self.sampling)
+
+    def respond(
+        self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False
+    ) -> list[list[Completion]]:
+        return _run(self._respond(requests, k, greedy))
+
+    async def _respond(
+        self, requests: Sequence[Request], k: int, greedy: bool
+    ) -> list[list[Completion]]:
+        async with connect_async(self.endpoint) as client:
+            calls = _Calls(self, client)
+            tasks = [asyncio.ensure_future(calls.answers(r, k, greedy)) for r in requests]
+            try:
+                return await asyncio.gather(*tasks)
+            finally:  # an error in one ends the others
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+    def body(self, request: Request, n: int, greedy: bool) -> dict[str, Any]:
+        """The arguments of one call for ``n`` answers."""
+        messages = [{"role": "user", "content": str(request.observation)}]
+        if self.system is not None:
+            messages.insert(0, {"role": "system", "content": self.system})
+        body: dict[str, Any] = {"model": self.endpoint.model, "messages": messages}
+        if n > 1:
+            body["n"] = n
+        sampling = self.sampling_of(request.agent)
+        if sampling is not None:
+            renamed = "max_tokens" in self.left_out
+            body["max_completion_tokens" if renamed else "max_tokens"] = sampling.max_new_tokens
+            body["temperature"] = sampling.temperature
+            if sampling.top_p < 1 or "top_p" not in self.left_out:
+                body["top_p"] = sampling.top_p
+            if sampling.top_k:
+                body["extra_body"] = {"top_k": sampling.top_k}
+            if sampling.stop:
+                body["stop"] = list(sampling.stop)
+        if greedy:
+            body["temperature"] = 0.0
+        return body
+
+    def failed(self, why: str) -> Completion:
+        """The answer where there is none."""
+        if self.answers_failed == 0:
+            warnings.warn(
+                f"{self.name}: a call failed ({why}); it is answered with an empty text and not "
+                "trained on, as are later ones; answers_failed counts them",
+                stacklevel=2,
+            )
+        self.answers_failed += 1
+        return Completion(text="")
+
+
+class _Failed(Exception):
+    """A call without an answer; ``form``: asking for one answer only may help."""
+
+    def __init__(self, why: str, *, form: bool = False):
+        super().__init__(why)
+        self.form = form
+
+
+class _Calls:
+    """The calls of one round, at most ``policy.workers`` of them under way."""
+
+    def __init__(self, policy: EndpointPolicy, client: AsyncOpenAI):
+        self.policy = policy
+        self.client = client
+        self.slots = asyncio.Semaphore(policy.workers)
+        self.chance = random.Random()  # spreads the attempts; the global one stays as it is
+
+    async def answers(self, request: Request, k: int, greedy: bool) -> list[Completion]:
+        """k answers to one request, by one call where the server can, otherwise by k."""
+        found: list[Completion] = []
+        together = k > 1 and "n" not in self.policy.left_out
+        if together:
+            try:
+                found = (await self._call(request, k, greedy))[:k]
+            except _Failed as failure:
+                if not failure.form:
+                    return [self.policy.failed(str(failure)) for _ in range(k)]
+        alone = await asyncio.gather(*(self._one(request, greedy) for _ in range(k - len(found))))
+        if together and any(not isinstance(answer, _Failed) for answer in alone):
+            self.policy.left_out.add("n")
+        return found + [self.policy.failed(str(a)) if isinstance(a, _Failed) else a for a in alone]
+
+    async def _one(self, request: Request, greedy: bool) -> Completion | _Failed:
+        try:
+            return (await self._call(request, 1, greedy))[0]
+        except _Failed as failure:
+            return failure
+
+    async def _call(self, request: Request, n: int, greedy: bool) -> list[Completion]:
+        """The answers of one call: at least one, not always n. Raises ``_Failed``."""
+        import openai
+
+        policy = self.policy
+        attempt = 0
+        async with self.slots:
+            while True:
+                body = policy.body(request, n, greedy)
+                form, asked_pause = False, 0.0
+                try:
+                    create = self.client.chat.completions.create(**body)
+                    return _read(await asyncio.wait_for(create, policy.endpoint.timeout_s))
+                except openai.APIStatusError as error:
+                    status = error.status_code
+                    why = f"status {status}: {' '.join(error.message.split())[:300]}"
+                    form = n > 1 and status in _FORM
+                    if _can_do_without(error, body):
+                        policy.left_out.add(str(error.param))
+                        continue
+                    if _about_the_prompt(error):
+                        raise _Failed(why) from error
+                    if status < 500 and status not in _LATER:
+                        if form:
+                            raise _Failed(why, form=True) from error
+                        raise ConfigError(f"{policy.name} refuses to answer: {why}") from error
+                    asked_pause = _retry_after(error)
+                except asyncio.TimeoutError:
+                    why = f"no answer within {policy.endpoint.timeout_s:g} s"
+                except openai.OpenAIError as error:  # no connection
+                    why = type(error).__name__
+                except (ValueError, RecursionError) as error:
+                    why = f"no chat completion: {error}"[:300]
+                if attempt == policy.retries:
+                    raise _Failed(f"{why}, at attempt {attempt + 1}", form=form)
+                pause = policy.backoff_s * 2**attempt * self.chance.uniform(0.75, 1.0)
+                await asyncio.sleep(min(max(pause, asked_pause), _LONGEST_PAUSE_S))
+                attempt += 1
+
+
+def _read(reply: Any) -> list[Completion]:
+    """The answers in a reply; raises ``ValueError`` for any other body.
+
+    The client checks no types: a body of another form shows when it is looked into.
+    """
+    try:
+        choices = [(choice.message.content, choice.finish_reason) for choice in reply.choices]
+    except (AttributeError, TypeError) as error:
+        raise ValueError("a body of another form") from error
+    if not choices:
+        raise ValueError("no choices")
+    answers = []
+    for content, reason in choices:
+        if not isinstance(content, (str, type(None))):
+            raise ValueError(f"content of type {type(content).__name__}")
+        # no tokenizer reads a surrogate by itself
+        text = (content or "").encode("utf-8", "replace").decode("utf-8")
+        answers.append(Completion(text=text, truncated=reason == "length"))
+    return answers
+
+
+def _can_do_without(error: APIStatusError, body: Mapping[str, Any]) -> bool:
+    """Whether the server refuses a parameter that the same can be said without."""
+    if error.status_code not in (400, 422):
+        return False
+    if error.param == "top_p":
+        return body.get("top_p") == 1.0
+    return error.param == "max_tokens" and "max_tokens" in body
+
+
+def _about_the_prompt(error: APIStatusError) -> bool:
+    """Whether this prompt is refused, rather than any."""
+    if error.status_code == 413 or error.code in _PROMPT_CODES:
+        return True
+    return error.status_code == 400 and _TOO_LONG.search(error.message) is not None
+
+
+def _retry_after(error: APIStatusError) -> float:
+    """Seconds that the server asks to wait, 0 where it does not say so in seconds."""
+    try:
+        seconds = float(error.response.headers.get("retry-after", 0))
+    except ValueError:  # a date
+        return 0.0
+    return seconds if seconds > 0 else 0.0  # not so for NaN
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, also where a loop is running already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        return pool.submit(asyncio.run, work).result()

@@ -1,0 +1,240 @@
+"""One base model with a LoRA adapter for each policy (Hu et al., arXiv 2106.09685), through peft.
+
+The policies share the base's weights, which never change. peft activates one adapter at a time,
+and in doing so switches ``requires_grad`` off for all others; autograd drops the gradient of a
+weight that no longer requires one when the backward pass arrives, so a loss over two seats would
+silently train the last one only. Here every switch leaves these flags as they are.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import nn
+from transformers import PreTrainedModel
+from transformers.utils.peft_utils import find_adapter_config_file
+
+from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.policies.loading import TINY_FOLDER, load_causal_model
+
+if TYPE_CHECKING:
+    from llmzoo.policies.transformers import TransformersPolicy
+
+DEFAULTS = {"r": 16, "lora_alpha": 32, "lora_dropout": 0.0, "target_modules": "all-linear"}
+_OURS = {"task_type", "peft_type", "inference_mode", "base_model_name_or_path", "revision"} | {
+    *("auto_mapping", "peft_version")
+}
+_CONFIG, _WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+
+
+def _peft() -> ModuleType:
+    try:
+        import peft
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("a LoRA adapter", "train", error.name) from error
+    return peft
+
+
+def lora_policies(
+    base: TransformersPolicy, names: Sequence[str], *, seed: int = 0, **options: Any
+) -> dict[str, TransformersPolicy]:
+    """A policy for each name: the model of ``base`` with an adapter of its own.
+
+    ``options`` are ``peft.LoraConfig``'s; by default r=16, lora_alpha=32, no dropout, on all linear
+    layers. Every adapter starts as no change at all; ``seed`` fixes the random half of its start,
+    and the policies' sampling noise. ``lora_dropout`` acts where somebody else's trainer runs the
+    model in training mode; our own sampling and likelihoods have none.
+
+    The layers are put into the base's model itself: ``base`` goes on as the bare model, and other
+    references to that model must not be used any more.
+
+    Raises :class:`UnknownNameError` for an option that peft lacks, :class:`ConfigError` for one
+    that would change the shared base, and for a base that has adapters already.
+    """
+    config = _lora_config(options)
+    if is_peft(base.model):
+        raise ConfigError(
+            f"{base.name} has an adapter already: start from the bare model, and put a saved "
+            "adapter into each policy with load_weights"
+        )
+    if not names or len(set(names)) < len(names):
+        raise ConfigError(f"adapters need names of their own, got {list(names)}")
+    adapters = {name: _adapter_name(name) for name in names}
+    with torch.random.fork_rng(_random_devices(base.model)):
+        torch.manual_seed(seed)
+        first, *others = adapters.values()
+        model = _peft().get_peft_model(base.model, config, adapter_name=first)
+        for adapter in others:
+            model.add_adapter(adapter, copy.deepcopy(config))
+    for adapter in others:
+        model.set_requires_grad(adapter, True)
+    base.model, base.adapter = model.eval(), None
+    return {
+        name: base.with_adapter(adapter, name=name, seed=seed + number)
+        for number, (name, adapter) in enumerate(adapters.items())
+    }
+
+
+def _lora_config(options: dict[str, Any]) -> Any:
+    peft = _peft()
+    known = {field.name for field in fields(peft.LoraConfig) if field.init} - _OURS
+    for name in options:
+        if name not in known:
+            raise UnknownNameError("LoRA option", name, known)
+    if options.get("init_lora_weights", True) not in (True, "gaussian"):
+        raise ConfigError(
+            "init_lora_weights is True or 'gaussian': others change the base, which the policies "
+            "share, or start away from it"
+        )
+    for name, allowed in (("bias", "none"), ("layer_replication", None)):
+        if options.get(name, allowed) != allowed:
+            raise ConfigError(f"{name}={options[name]!r} changes the base, which policies share")
+    return peft.LoraConfig(**{**DEFAULTS, **options}, task_type="CAUSAL_LM")
+
+
+def _adapter_name(name: str) -> str:
+    """peft's name of an adapter: a part of its weights' names, where no other part has it."""
+    if "." in name:
+        raise ConfigError(f"an adapter's name must not hold a dot, got {name!r}")
+    return f"seat_{name}"
+
+
+def _random_devices(model: Any) -> list[torch.device]:
+    """The devices, beside the CPU, whose random state drawing a model's weights would move."""
+    return [model.device] if model.device.type == "cuda" else []
+
+
+def is_peft(model: nn.Module) -> bool:
+    """Whether a policy's model is a ``peft.PeftModel``, rather than one of transformers."""
+    return not isinstance(model, PreTrainedModel)
+
+
+def activate(model: Any, adapter: str) -> None:
+    """Make ``adapter`` the one that the ``PeftModel`` computes with."""
+    if model.active_adapter != adapter:
+        with _same_flags(model):
+            model.set_adapter(adapter)
+
+
+@contextmanager
+def bare(model: Any) -> Iterator[None]:
+    """Within this context the ``PeftModel`` computes without any adapter."""
+    layers = model.base_model  # model.disable_adapter would first make a report on every layer
+    with _same_flags(model):
+        layers.disable_adapter_layers()
+        try:
+            yield
+        finally:
+            layers.enable_adapter_layers()
+
+
+@contextmanager
+def _same_flags(model: nn.Module) -> Iterator[None]:
+    flags = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
+    try:
+        yield
+    finally:
+        for parameter, flag in flags:
+            parameter.requires_grad_(flag)
+
+
+def own_parameters(model: nn.Module, adapter: str) -> dict[str, nn.Parameter]:
+    """The adapter's parameters, by name: those whose dotted name has it as a part."""
+    return {n: p for n, p in model.named_parameters() if adapter in n.split(".")}
+
+
+def frozen_twin(model: Any, adapter: str) -> str | None:
+    """The adapter as it is now, kept beside it under the name that is returned.
+
+    None, and no copy, where it does nothing yet: then the bare base is the same.
+    """
+    own = own_parameters(model, adapter)
+    # with one factor zero the product is zero; anything but the two factors is not looked into
+    factors = ("lora_A", "lora_B", "lora_embedding_A", "lora_embedding_B")
+    plain = all(any(part in factors for part in name.split(".")) for name in own)
+    zero = ("lora_B", "lora_embedding_A")
+    switches = [p for n, p in own.items() if any(part in zero for part in n.split("."))]
+    if plain and not any(bool(p.any()) for p in switches):
+        return None
+    twin = f"{adapter}_start{len(model.peft_config)}"
+    with _same_flags(model), torch.random.fork_rng(_random_devices(model)):
+        model.add_adapter(twin, copy.deepcopy(model.peft_config[adapter]))
+    copies = own_parameters(model, twin)
+    with torch.no_grad():
+        for name, parameter in own.items():
+            copied = copies[".".join(twin if p == adapter else p for p in name.split("."))]
+            copied.copy_(parameter)
+            copied.requires_grad_(False)
+    model.eval()
+    return twin
+
+
+def save_adapter(model: Any, adapter: str, folder: Path) -> None:
+    """A plain peft folder: the adapter at its top, and in its configuration the base's name."""
+    peft = _peft()
+    # the base's own embedding is frozen, and is where the base is: it is not saved with each adapter
+    weights = peft.get_peft_model_state_dict(
+        model, adapter_name=adapter, save_embedding_layers=False
+    )
+    config = copy.deepcopy(model.peft_config[adapter])
+    config.inference_mode = True
+    config.base_model_name_or_path = model.get_base_model().name_or_path or None
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file(
+        {name: tensor.contiguous() for name, tensor in weights.items()},
+        folder / _WEIGHTS,
+        metadata={"format": "pt"},
+    )
+    config.save_pretrained(str(folder))
+
+
+def load_into_adapter(model: Any, adapter: str, folder: Path) -> None:
+    """Put a saved adapter's weights into an adapter of the same shape, in place.
+
+    Raises :class:`CheckpointError` where there are none, or they do not fit.
+    """
+    if not (folder / _WEIGHTS).is_file():
+        raise CheckpointError(f"{folder} holds no adapter (there is no {_WEIGHTS} in it)")
+    peft = _peft()
+    saved = load_file(folder / _WEIGHTS)
+    own = peft.get_peft_model_state_dict(model, adapter_name=adapter, save_embedding_layers=False)
+    if {n: t.shape for n, t in saved.items()} != {n: t.shape for n, t in own.items()}:
+        raise CheckpointError(f"{folder} holds an adapter of another shape, or of another base")
+    peft.set_peft_model_state_dict(model, saved, adapter_name=adapter)
+
+
+def is_adapter(name: str) -> bool:
+    """Whether a folder or hub id holds a peft adapter rather than a model."""
+    return find_adapter_config_file(name) is not None
+
+
+def load_adapter(name: str, base: str | None, dtype: Any) -> tuple[Any, str]:
+    """The model with a saved adapter, ready to be trained further, and where its base came from.
+
+    ``base``: folder or id of the base, where it is not at the place that the adapter names. Raises
+    :class:`ConfigError` where neither says.
+    """
+    peft = _peft()
+    found = base or _base_of(peft.PeftConfig.from_pretrained(name).base_model_name_or_path)
+    if not found:
+        raise ConfigError(f"the adapter {name} does not say what its base is: give base=...")
+    model = load_causal_model(found, dtype)
+    adapted = peft.PeftModel.from_pretrained(
+        model, name, adapter_name=_adapter_name("policy"), is_trainable=True, use_safetensors=True
+    )
+    return adapted, found
+
+
+def _base_of(recorded: str | None) -> str | None:
+    """Where the base is now: the embedded model comes with this package, wherever that stands."""
+    if recorded and Path(recorded).parts[-4:] == TINY_FOLDER.parts[-4:]:
+        return str(TINY_FOLDER)
+    return recorded

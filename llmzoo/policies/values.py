@@ -1,0 +1,178 @@
+"""Critics: what a text is worth to those who go on from it.
+
+Shapes: B texts, N completions, C completion tokens (right-padded), H hidden size, O values a text.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from llmzoo.errors import ConfigError
+from llmzoo.policies.decode import left_pad
+from llmzoo.policies.lora import is_peft
+from llmzoo.policies.precision import Precision, autocast, cast_weights
+from llmzoo.policies.recompute import recomputed_layers
+from llmzoo.policies.transformers import TransformersPolicy
+
+
+class ValueHead(nn.Module):
+    """Values [..., O] of hidden states [..., H], in float32: a linear map that starts at zero.
+
+    With V = 0 everywhere the first advantages are the returns themselves, and bootstrapped targets
+    start unbiased by a random guess, which for a large H would drown rewards of size 1. Nothing is
+    lost: the gradient of a zero linear map is the hidden state times the error, which is not zero.
+    What lies below the head gets its first gradient at the second step.
+    """
+
+    def __init__(self, hidden_size: int, outputs: int = 1):
+        super().__init__()
+        self.linear = nn.Linear(hidden_size, outputs)
+        nn.init.zeros_(self.linear.weight)
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        with torch.autocast(hidden.device.type, enabled=False):
+            return self.linear(hidden.to(self.linear.weight.dtype))
+
+
+class CriticModel(nn.Module):
+    """A transformer of its own, without a vocabulary, and a :class:`ValueHead` on it.
+
+    Parameters
+    ----------
+    body: a transformers model without its output layer, as :meth:`of` and :meth:`load` make it.
+    outputs: O, values of each text: one, or one a seat for a central critic.
+    rows: texts read at once; more are read in several passes.
+    precision: as a policy's, see :mod:`llmzoo.policies.precision`; the head is always float32.
+    gradient_checkpointing: compute the layers' activations again in the backward pass.
+
+    A text that is too long for the body's context is cut on the left, with one warning.
+    Gradients flow through both methods.
+    """
+
+    def __init__(
+        self,
+        body: Any,
+        *,
+        outputs: int = 1,
+        rows: int = 64,
+        precision: Precision = "float32",
+        gradient_checkpointing: bool = False,
+    ):
+        super().__init__()
+        if outputs < 1 or rows < 1:
+            raise ConfigError(f"outputs and rows are at least 1, got {outputs} and {rows}")
+        cast_weights(body, precision)
+        self.body = body.requires_grad_(True).eval()
+        self.head = ValueHead(body.config.hidden_size, outputs).to(body.device)
+        self.rows = rows
+        self.precision = precision
+        self.gradient_checkpointing = gradient_checkpointing
+        # some models have no limit, and no such entry
+        self.context = getattr(body.config, "max_position_embeddings", None) or 2**31
+        self._warned = False
+
+    @classmethod
+    def of(cls, policy: TransformersPolicy, **options: Any) -> CriticModel:
+        """A critic that starts from a copy of the policy's weights, an adapter merged in."""
+        if is_peft(policy.model):
+            return cls(_merged(copy.deepcopy(policy.model), policy.adapter), **options)
+        return cls(copy.deepcopy(policy.model.base_model), **options)
+
+    @classmethod
+    def load(cls, name: str, *, device: str | None = None, **options: Any) -> CriticModel:
+        """A critic that starts from ``"tiny"``, a folder (an adapter's too) or a hub id."""
+        policy = TransformersPolicy.load(name, device=device)
+        if is_peft(policy.model):
+            return cls(_merged(policy.model, policy.adapter), **options)
+        return cls(policy.model.base_model, **options)
+
+    def values(self, prompts: Sequence[Sequence[int]]) -> Tensor:
+        """The values [B, O] of reading each text: at its last token."""
+        texts = [self._cut(prompt, 0) for prompt in prompts]
+        return self._read(texts, 1)[:, -1]
+
+    def token_values(
+        self,
+        prompts: Sequence[Sequence[int]],
+        completions: Sequence[Sequence[int]],
+        output: int = 0,
+    ) -> Tensor:
+        """The value [N, C] before each token of ``completions[n]``, which follows ``prompts[n]``.
+
+        ``output``: which of the critic's O values. Padding holds 0.
+        """
+        width = max(len(ids) for ids in completions)
+        if width == 0:
+            raise ValueError("none of the completions has a token")
+        read = [
+            [*self._cut(prompt, max(0, len(ids) - 1)), *ids[:-1]]
+            for prompt, ids in zip(prompts, completions, strict=True)
+        ]
+        # texts end in the same column: a completion of c tokens has its values in the last c
+        last = self._read(read, width)[..., output]
+        found = last.new_zeros(len(read), width)
+        for n, ids in enumerate(completions):
+            found[n, : len(ids)] = last[n, width - len(ids) :]
+        return found
+
+    def _read(self, texts: Sequence[Sequence[int]], keep: int) -> Tensor:
+        """Values [B, keep, O] in the last ``keep`` columns, where all texts end.
+
+        What stands before a text begins means nothing.
+        """
+        self.body.eval()
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # less padding
+        parts = []
+        for start in range(0, len(order), self.rows):
+            ids, mask = left_pad(
+                [texts[i] for i in order[start : start + self.rows]], 0, self.body.device
+            )
+            with autocast(self.body.device, self.precision), self._checkpointing():
+                hidden = self.body(
+                    input_ids=ids,
+                    attention_mask=mask,
+                    position_ids=(mask.cumsum(dim=1) - 1).clamp_min(0),
+                    use_cache=False,
+                ).last_hidden_state[:, -keep:]
+            short = keep - hidden.shape[1]
+            parts.append(nn.functional.pad(self.head(hidden), (0, 0, max(0, short), 0)))
+        place = torch.tensor(order, device=self.body.device).argsort()
+        return torch.cat(parts)[place]
+
+    def _checkpointing(self) -> AbstractContextManager[None]:
+        if self.gradient_checkpointing and torch.is_grad_enabled():
+            return recomputed_layers(self.body, lambda: None)
+        return nullcontext()
+
+    def _cut(self, prompt: Sequence[int], following: int) -> Sequence[int]:
+        """The prompt's end that fits with ``following`` tokens after it."""
+        room = self.context - following
+        if len(prompt) <= room:
+            return prompt
+        if room < 1:
+            raise ConfigError(
+                f"a completion of {following + 1} tokens does not fit the critic's context of "
+                f"{self.context}: lower max_new_tokens"
+            )
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"a text of {len(prompt)} tokens does not fit the critic's context of "
+                f"{self.context}; such texts are cut on the left",
+                stacklevel=3,
+            )
+        return prompt[-room:]
+
+
+def _merged(model: Any, adapter: str | None) -> Any:
+    """The body of a ``PeftModel`` as a plain model; the ``PeftModel`` is used up."""
+    plain = model.unload() if adapter is None else model.merge_and_unload(adapter_names=[adapter])
+    return plain.base_model

@@ -1,0 +1,99 @@
+"""What defines a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.policies.base import TINY, answer_limit
+from llmzoo.policies.sampling import Sampling
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitConfig:
+    """Everything that defines a run, but for the learner's own options.
+
+    Args:
+        env: id of the environment.
+        env_args: arguments of the environment; --env.NAME VALUE gives one.
+        learner: name of the learner.
+        learner_args: options of the learner; --learner.NAME VALUE gives one.
+        model: tiny (the embedded model), a folder with a model, or a hub id.
+        seats: shared (one model in all seats), separate (one model each), lora (one model with an
+            adapter each), or the one seat that learns.
+        seat_args: settings of a seat of its own, by its name: policy, frozen, learning_rate,
+            temperature, top_p, top_k, max_new_tokens, stop; --seat.AGENT.NAME VALUE gives one.
+        others: who plays the seats that do not learn.
+        lora_args: options of peft's LoraConfig, for seats=lora; --lora.NAME VALUE gives one.
+        precision: float32, bf16_autocast (float32 weights, forward passes in bfloat16), or bf16
+            (bfloat16 weights, trained through float32 copies).
+        gradient_checkpointing: compute activations again instead of keeping them.
+        steps: iterations: one batch of play and its updates.
+        envs: episodes started in each iteration.
+        token_budget: the run ends after the iteration in which this many tokens have been sampled;
+            null is no limit.
+        seed: of all chance in the run.
+        temperature: of sampling.
+        top_p: nucleus that is sampled from; 1 is all.
+        top_k: most likely tokens that are sampled from; 0 is all.
+        max_new_tokens: tokens of an answer; null is 64 for the embedded model, otherwise 256.
+        eval_tasks: held-out tasks, before and after.
+        eval_split: the split that they are from.
+        eval_every: iterations between evaluations in the run; 0 is none.
+        checkpoint_every: iterations between checkpoints; the last one is always kept.
+        trackers: where metrics are shown beside metrics.jsonl: tensorboard, wandb, trackio,
+            mlflow, or any other tracker of accelerate; --trackers [tensorboard,wandb].
+    """
+
+    env: str = "sudoku_v0"
+    env_args: Mapping[str, Any] = field(default_factory=dict)
+    learner: str = "at_grpo"
+    learner_args: Mapping[str, Any] = field(default_factory=dict)
+    model: str = TINY
+    seats: Literal["shared", "separate", "lora"] | str = "shared"
+    seat_args: Mapping[str, Any] = field(default_factory=dict)
+    others: str = "oracle"
+    lora_args: Mapping[str, Any] = field(default_factory=dict)
+    precision: Literal["float32", "bf16_autocast", "bf16"] = "float32"
+    gradient_checkpointing: bool = False
+    steps: int = 100
+    envs: int = 16
+    token_budget: int | None = None
+    seed: int = 0
+    temperature: float = 1.0
+    top_p: float = 1.0
+    top_k: int = 0
+    max_new_tokens: int | None = None
+    eval_tasks: int = 200
+    eval_split: str = "test"
+    eval_every: int = 0
+    checkpoint_every: int = 20
+    trackers: tuple[str, ...] = ("tensorboard",)
+
+    def __post_init__(self) -> None:
+        if self.steps < 1 or self.envs < 1 or self.checkpoint_every < 1:
+            raise ConfigError("steps, envs and checkpoint_every are at least 1")
+        if self.token_budget is not None and self.token_budget < 1:
+            raise ConfigError(f"token_budget must be at least 1, got {self.token_budget}")
+        if self.lora_args and self.seats != "lora":
+            raise ConfigError("lora_args mean nothing unless seats is 'lora'")
+
+    def sampling(self) -> Sampling:
+        """How answers are sampled, in play and in evaluation."""
+        return Sampling(
+            temperature=self.temperature,
+            top_p=self.top_p,
+            top_k=self.top_k,
+            max_new_tokens=self.max_new_tokens or answer_limit(self.model),
+        )
+
+
+def make_config(cls: type, values: Mapping[str, Any], what: str) -> Any:
+    """A configuration dataclass from a mapping; an unknown key is refused with the nearest name."""
+    known = [f.name for f in fields(cls)]
+    for key in values:
+        if key not in known:
+            raise UnknownNameError(f"option of {what}", key, known)
+    return cls(**values)

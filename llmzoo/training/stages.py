@@ -1,0 +1,79 @@
+"""Several runs after one another, each from the weights of the one before: SFT, then any learner."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pettingzoo import AECEnv
+
+from llmzoo.errors import ConfigError
+from llmzoo.training.loop import FitResult, fit
+
+
+def fit_stages(
+    stages: Sequence[Mapping[str, Any]],
+    env: str | Callable[[], AECEnv] = "sudoku_v0",
+    *,
+    out: str | Path,
+    resume: bool = False,
+    quiet: bool = False,
+    **common: Any,
+) -> list[FitResult]:
+    """Run each stage with :func:`llmzoo.fit`, from the second on with the model that the last left.
+
+    A stage is a mapping of settings of ``fit`` (``learner``, ``steps``, ``learner_args``, ...) that
+    go before the ``common`` ones. Its run folder is ``out/1-sft``, ``out/2-magrpo`` and so on.
+    With ``resume`` stages that have ended are left as they are, and their results hold no policies.
+
+    Raises :class:`ConfigError` for a stage that names no learner, or after the first a model.
+    """
+    if not stages:
+        raise ConfigError("stages is a list of at least one mapping of settings")
+    merged = [merged_stage(number, stage, common) for number, stage in enumerate(stages, start=1)]
+    results: list[FitResult] = []
+    for number, settings in enumerate(merged, start=1):
+        run = stage_folder(out, number, settings["learner"])
+        if number > 1:
+            settings["model"] = str(stage_folder(out, number - 1, merged[number - 2]["learner"]))
+        if resume and (run / "after.json").exists():
+            results.append(_ended(run))
+            continue
+        going_on = resume and (run / "config.json").exists()
+        learner = settings.pop("learner")
+        results.append(fit(learner, env, out=run, resume=going_on, quiet=quiet, **settings))
+        settings["learner"] = learner
+    return results
+
+
+def merged_stage(
+    number: int, stage: Mapping[str, Any], common: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The settings of stage ``number``, counted from 1."""
+    if "learner" not in stage:
+        raise ConfigError(f"stage {number} names no learner")
+    if number > 1 and "model" in stage:
+        raise ConfigError(f"stage {number} starts from the model of stage {number - 1}: no model")
+    for name in ("env", "out", "resume"):
+        if name in stage:
+            raise ConfigError(f"{name} is one for all stages, but stage {number} has its own")
+    return {**common, **stage}
+
+
+def stage_folder(out: str | Path, number: int, learner: str) -> Path:
+    """The run folder of a stage, counted from 1."""
+    return Path(out) / f"{number}-{learner.replace(':', '.')}"
+
+
+def _ended(run: Path) -> FitResult:
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return FitResult(
+        run=str(run),
+        before=json.loads((run / "before.json").read_text()),
+        after=json.loads((run / "after.json").read_text()),
+        steps=rows[-1]["step"],
+        seconds=0.0,
+        seats={},
+    )

@@ -1,0 +1,1 @@
+"""Updates: from what was played to changed weights, with all the state that this takes."""

@@ -1,0 +1,186 @@
+"""Learning from episodes: values, generalised advantages, passes of actors and critics."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from llmzoo.advantages import whitened
+from llmzoo.policies.base import Policy
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch
+from llmzoo.updates.critics import ActorCriticConfig, HeadCritic, ModelCritic
+from llmzoo.updates.optimizer import Optimizer
+from llmzoo.updates.passes import passes
+from llmzoo.updates.surrogate import surrogate_loss
+from llmzoo.updates.turns import Chain, Turn, Valued, chains, valued
+
+
+class ActorCriticUpdater:
+    """Holds an optimiser and a critic for each policy, or one ``central`` critic for all."""
+
+    def __init__(
+        self,
+        config: ActorCriticConfig,
+        policies: Mapping[str, TransformersPolicy],
+        seats: Mapping[str, Policy],
+        *,
+        total_steps: int,
+        central: bool,
+    ):
+        self.config = config
+        self.policies = dict(policies)
+        self.seats = dict(seats)
+        total = max(1, total_steps * config.epochs * config.minibatches)
+        self.optimizers = {
+            name: Optimizer(
+                policy.parameters(),
+                config,
+                rate=policy.learning_rate or config.rate_for(policy.model),
+                total=total,
+                name=name,
+            )
+            for name, policy in self.policies.items()
+        }
+        self.references = {n: p.reference() for n, p in self.policies.items() if config.kl}
+        self.critics: dict[str, ModelCritic | HeadCritic] = {}
+        if central:
+            first = next(iter(self.policies.values()))
+            self.critics["central"] = ModelCritic(
+                first, config, list(seats), central=True, total_steps=total_steps, name="all"
+            )
+        for name, policy in self.policies.items() if not central else ():
+            if config.critic == "value_head":
+                self.critics[name] = HeadCritic(policy, config, total_steps=total_steps, name=name)
+            else:
+                self.critics[name] = ModelCritic(
+                    policy, config, list(seats), central=False, total_steps=total_steps, name=name
+                )
+
+    def players(self) -> Mapping[str, Policy]:
+        return self.seats
+
+    def wants_more(self, batch: Batch, rounds: int) -> bool:
+        return False
+
+    def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
+        metrics: dict[str, Any] = {}
+        judged: dict[str, list[Valued]] = {name: [] for name in self.critics}
+        for name, policy in self.policies.items():
+            mine = [agent for agent, player in self.seats.items() if player is policy]
+            lived = chains(batch.episodes, mine)
+            judge = name if name in self.critics else "central"
+            items = self.judged(self.critics[judge], lived)
+            judged[judge] += items
+            found = {} if not items else self._act(name, policy, items, seed)
+            prefix = "" if len(self.policies) == 1 else f"{name}/"
+            metrics |= {prefix + key: value for key, value in found.items()}
+        for name, critic in self.critics.items():
+            if isinstance(critic, ModelCritic) and judged[name]:
+                found = critic.learn(judged[name], random.Random(f"{seed}/{name}/critic"))
+                prefix = "" if len(self.critics) == 1 else f"{name}/"
+                metrics |= {prefix + key: value for key, value in found.items()}
+        return metrics
+
+    def judged(self, critic: ModelCritic | HeadCritic, lived: Sequence[Chain]) -> list[Valued]:
+        """Every turn of the chains with its advantage, not yet whitened, and its value's target."""
+        config = self.config
+        turns: list[Turn] = [turn for chain in lived for turn in chain.turns]
+        values = iter(critic.values(turns) if turns else [])
+        cut = [chain for chain in lived if chain.cut_off]
+        finals = iter(critic.final(cut))
+        return [
+            item
+            for chain in lived
+            for item in valued(
+                chain,
+                [next(values) for _ in chain.turns],
+                next(finals) if chain.cut_off else 0.0,
+                gamma=config.gamma,
+                lam=config.lam,
+                per_token=config.values == "token",
+            )
+        ]
+
+    def _act(
+        self, name: str, policy: TransformersPolicy, items: Sequence[Valued], seed: int
+    ) -> dict[str, float]:
+        config = self.config
+        flat = torch.cat([item.advantages.flatten() for item in items])
+        metrics = {
+            "advantage_std": float(flat.std(correction=0)),
+            "explained_variance": _explained(items),
+        }
+        if config.whiten:
+            items = _with(items, whitened(flat))
+        critic = self.critics.get(name)
+        head = critic if isinstance(critic, HeadCritic) else None
+        loss = partial(self._loss, policy, head, self.references.get(name))
+        target = config.target_kl
+        return metrics | passes(
+            policy,
+            [self.optimizers[name], *([head.optimizer] if head else [])],
+            items,
+            loss,
+            config,
+            random.Random(f"{seed}/{name}"),
+            enough=lambda found: target is not None and found.get("update_kl", 0.0) > target,
+            all_matter=config.learns_from_all or head is not None,
+        )
+
+    def _loss(
+        self,
+        policy: TransformersPolicy,
+        head: HeadCritic | None,
+        reference: TransformersPolicy | None,
+        part: Sequence[Any],
+        *,
+        rows: int,
+        tokens: int,
+    ) -> tuple[Tensor, dict[str, float]]:
+        groups = [item.group for item in part]
+        now = policy.likelihood(groups, hidden=head is not None)
+        loss, metrics = surrogate_loss(
+            policy, part, self.config, rows=rows, tokens=tokens, reference=reference, now=now
+        )
+        if head is not None:
+            mean = head.summed_loss(part, now) / (rows if self.config.values == "turn" else tokens)
+            loss = loss + self.config.value_weight * mean
+            metrics["value_loss"] = float(mean.detach()) * tokens
+        return loss, metrics
+
+    def save(self, folder: Path) -> None:
+        for name, optimizer in self.optimizers.items():
+            save_file(optimizer.state(), folder / f"{name}.optimizer.safetensors")
+        for name, critic in self.critics.items():
+            critic.save(folder / name)
+
+    def load(self, folder: Path) -> None:
+        for name, optimizer in self.optimizers.items():
+            optimizer.restore(load_file(folder / f"{name}.optimizer.safetensors"))
+        for name, critic in self.critics.items():
+            critic.load(folder / name)
+
+
+def _with(items: Sequence[Valued], flat: Tensor) -> list[Valued]:
+    """The items with other advantages, all in one row."""
+    sizes = [item.advantages.numel() for item in items]
+    return [
+        Valued(item.group, a.view_as(item.advantages), item.targets, item.old, item.turn)
+        for item, a in zip(items, flat.split(sizes), strict=True)
+    ]
+
+
+def _explained(items: Sequence[Valued]) -> float:
+    """How much of the targets' variance the critic foresaw: 1 all, 0 none, below 0 worse than that."""
+    targets = torch.cat([item.targets for item in items])
+    old = torch.cat([item.old for item in items])
+    spread = float(targets.var(correction=0))
+    return 1 - float((targets - old).var(correction=0)) / spread if spread > 0 else 0.0

@@ -1,0 +1,42 @@
+"""What a learner hands the engine: something that changes weights, and can be saved and resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from llmzoo.policies.base import Policy
+from llmzoo.records import Batch
+
+
+class Updater(Protocol):
+    """Changes the weights of the policies that learn; holds all the state that outlives a batch.
+
+    A checkpoint keeps the policies' weights itself. Everything else (optimisers, critics,
+    references, running means) is the updater's to ``save`` and ``load``: safetensors and JSON.
+    """
+
+    def players(self) -> Mapping[str, Policy]:
+        """Who sits in each seat while the next batch is played."""
+        ...
+
+    def wants_more(self, batch: Batch, rounds: int) -> bool:
+        """Whether a batch, played on ``rounds`` times already, is to be played on once more."""
+        ...
+
+    def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
+        """Learn from a batch; ``seed`` fixes all chance in it. Returns metrics.
+
+        Raises :class:`llmzoo.errors.DivergedError` when a loss or a gradient is not finite; the
+        weights are then as they were before that step.
+        """
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write the state into an existing folder."""
+        ...
+
+    def load(self, folder: Path) -> None:
+        """Take up the state that :meth:`save` wrote."""
+        ...

@@ -1,0 +1,234 @@
+"""Critics: what turns are worth, how that is learned, and the options of learners that have one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from llmzoo.errors import ConfigError, DivergedError
+from llmzoo.losses import value_loss
+from llmzoo.policies.likelihood import Likelihood
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.policies.values import CriticModel, ValueHead
+from llmzoo.records import Group
+from llmzoo.updates.optimizer import Optimizer
+from llmzoo.updates.passes import minibatches
+from llmzoo.updates.surrogate import SurrogateConfig
+from llmzoo.updates.turns import Chain, Turn, Valued
+
+HEAD_RATE = 1e-3  # learning rate of a head alone: it starts at zero, and has nothing to unlearn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActorCriticConfig(SurrogateConfig):
+    """Options of every learner with a critic."""
+
+    gamma: float = 1.0  # discount per turn of the agent's own
+    lam: float = 0.95  # lambda of GAE: 0 one step ahead, 1 the return itself
+    values: Literal["turn", "token"] = "turn"  # a value of each prompt, or before each token
+    critic: Literal["separate", "value_head"] = (
+        "separate"  # a model of its own, or a head on the actor
+    )
+    critic_model: str | None = None  # folder or hub id of a separate critic; None: as the actor
+    critic_learning_rate: float | None = None  # None: the actor's, and 1e-3 for a head
+    value_weight: float = 0.5  # of a head's loss beside the actor's
+    value_clip: float | None = 0.2  # farthest that a value moves from the one that played
+    whiten: bool = True  # advantages with mean 0 and standard deviation 1 over the batch
+    target_kl: float | None = None  # no further optimiser steps in a batch beyond this KL per token
+
+    def __post_init__(self) -> None:
+        SurrogateConfig.__post_init__(self)
+        for name in ("gamma", "lam"):
+            value = getattr(self, name)
+            if not 0.0 <= value <= 1.0:
+                raise ConfigError(f"{name} must be in [0, 1], got {value}")
+        for name in ("value_clip", "target_kl", "critic_learning_rate"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise ConfigError(f"{name} must be above 0 or None, got {value}")
+        if self.critic == "value_head" and self.critic_model is not None:
+            raise ConfigError("critic_model means nothing beside critic='value_head'")
+        if self.target_kl is not None and self.clip is None:
+            raise ConfigError("target_kl means nothing without clip")
+
+
+class ModelCritic:
+    """A model of its own that reads what an agent reads or, ``central``, the global state.
+
+    A central one has an output for each of ``agents``, any other has one.
+    """
+
+    def __init__(
+        self,
+        policy: TransformersPolicy,
+        config: ActorCriticConfig,
+        agents: Sequence[str],
+        *,
+        central: bool,
+        total_steps: int,
+        name: str,
+    ):
+        start = policy
+        if config.critic_model is not None:
+            start = TransformersPolicy.load(config.critic_model, precision=policy.precision)
+            known = policy.tokenizer.get_vocab()
+            if config.values == "token" and start.tokenizer.get_vocab() != known:
+                raise ConfigError(
+                    f"critic_model {config.critic_model!r} has another vocabulary than the actor, "
+                    "so it cannot judge tokens: values='turn'"
+                )
+        self.model = CriticModel.of(
+            start,
+            outputs=len(agents) if central else 1,
+            rows=config.rows_at_once,
+            precision=policy.precision or "float32",
+            gradient_checkpointing=policy.gradient_checkpointing,
+        )
+        self._encode: Callable[[str], tuple[int, ...]] = start.encode
+        self._config, self._central = config, central
+        self._output = {a: i if central else 0 for i, a in enumerate(agents)}
+        self.optimizer = Optimizer(
+            self.model.parameters(),
+            config,
+            rate=config.critic_learning_rate or config.rate_for(self.model),
+            total=max(1, total_steps * config.epochs * config.minibatches),
+            name=f"the critic of {name}",
+        )
+
+    @torch.no_grad()
+    def values(self, turns: Sequence[Turn]) -> list[Tensor]:
+        """Of each turn, [1] or one before each token, [C]."""
+        return list(self._values(turns).cpu().split(_sizes(turns, self._config)))
+
+    @torch.no_grad()
+    def final(self, chains: Sequence[Chain]) -> list[float]:
+        """Of what each chain's agent reads after its last turn."""
+        if not chains:
+            return []
+        texts = [c.final_state if self._central else c.final for c in chains]
+        values = self.model.values([self._encode(text) for text in texts])
+        return [values[row, self._output[c.agent]].item() for row, c in enumerate(chains)]
+
+    def learn(self, items: Sequence[Valued], rng: random.Random) -> dict[str, float]:
+        """Passes over judged turns, an optimiser step for each minibatch of them."""
+        losses, norms = [], []
+        self.model.train()
+        for minibatch in minibatches(items, self._config, rng):
+            self.optimizer.zero_grad()
+            count = sum(len(item.targets) for item in minibatch)
+            total = 0.0
+            for start in range(0, len(minibatch), self._config.rows_at_once):
+                part = minibatch[start : start + self._config.rows_at_once]
+                now = self._values([item.turn for item in part])
+                loss = summed_value_loss(now, part, self._config.value_clip) / count
+                if not torch.isfinite(loss):
+                    raise DivergedError(
+                        f"the critic's loss is {loss.item()}: lower critic_learning_rate"
+                    )
+                loss.backward()
+                total += loss.item()
+            norms.append(self.optimizer.step())
+            losses.append(total)
+        self.model.eval()
+        return {"value_loss": sum(losses) / len(losses), "value_grad_norm": sum(norms) / len(norms)}
+
+    def save(self, path: Path) -> None:
+        save_file(self.model.state_dict(), path.with_suffix(".critic.safetensors"))
+        save_file(self.optimizer.state(), path.with_suffix(".critic_optimizer.safetensors"))
+
+    def load(self, path: Path) -> None:
+        self.model.load_state_dict(load_file(path.with_suffix(".critic.safetensors")))
+        self.optimizer.restore(load_file(path.with_suffix(".critic_optimizer.safetensors")))
+
+    def _values(self, turns: Sequence[Turn]) -> Tensor:
+        """All values of the turns, one after the other."""
+        texts = [self._encode(t.state if self._central else t.observation) for t in turns]
+        if self._config.values == "turn":
+            outputs = torch.tensor([self._output[t.group.agent] for t in turns])
+            values = self.model.values(texts)
+            return values.gather(1, outputs.to(values.device).unsqueeze(1)).squeeze(1)
+        answers = [t.group.completions[0].ids for t in turns]
+        rows = self.model.token_values(texts, answers)
+        return torch.cat([row[: len(ids)] for row, ids in zip(rows, answers, strict=True)])
+
+
+class HeadCritic:
+    """A linear head on the actor's last hidden states; learns with the actor, from one loss."""
+
+    def __init__(
+        self, policy: TransformersPolicy, config: ActorCriticConfig, *, total_steps: int, name: str
+    ):
+        self.policy = policy
+        self.head = ValueHead(policy.model.config.hidden_size).to(policy.model.device)
+        self._config = config
+        self.optimizer = Optimizer(
+            self.head.parameters(),
+            config,
+            rate=config.critic_learning_rate or HEAD_RATE,
+            total=max(1, total_steps * config.epochs * config.minibatches),
+            name=f"the value head of {name}",
+        )
+
+    @torch.no_grad()
+    def values(self, turns: Sequence[Turn]) -> list[Tensor]:
+        """Of each turn, [1] or one before each token, [C]."""
+        rows = [turn.group for turn in turns]
+        return self._judged(rows, _sizes(turns, self._config))
+
+    @torch.no_grad()
+    def final(self, chains: Sequence[Chain]) -> list[float]:
+        """Of what each chain's agent reads after its last turn."""
+        if not chains:
+            return []
+        hidden = self.policy.prompt_hidden([self.policy.encode(chain.final) for chain in chains])
+        return [float(value) for value in self.head(hidden).flatten()]
+
+    def _judged(self, rows: Sequence[Group], sizes: Sequence[int]) -> list[Tensor]:
+        """The values of groups of one, in their order."""
+        found: dict[int, Tensor] = {}
+        for agent in dict.fromkeys(group.agent for group in rows):
+            mine = [i for i, group in enumerate(rows) if group.agent == agent]
+            for start in range(0, len(mine), self._config.rows_at_once):
+                part = mine[start : start + self._config.rows_at_once]
+                now = self.policy.likelihood([rows[i] for i in part], hidden=True)
+                values = self._values(now).cpu().split([sizes[i] for i in part])
+                found |= dict(zip(part, values, strict=True))
+        return [found[i] for i in range(len(rows))]
+
+    def summed_loss(self, part: Sequence[Valued], now: Likelihood) -> Tensor:
+        """The value loss summed over the values of a part of a minibatch."""
+        return summed_value_loss(self._values(now), part, self._config.value_clip)
+
+    def save(self, path: Path) -> None:
+        save_file(self.head.state_dict(), path.with_suffix(".head.safetensors"))
+        save_file(self.optimizer.state(), path.with_suffix(".head_optimizer.safetensors"))
+
+    def load(self, path: Path) -> None:
+        self.head.load_state_dict(load_file(path.with_suffix(".head.safetensors")))
+        self.optimizer.restore(load_file(path.with_suffix(".head_optimizer.safetensors")))
+
+    def _values(self, now: Likelihood) -> Tensor:
+        assert now.hidden is not None
+        if self._config.values == "turn":
+            return self.head(now.hidden[:, 0]).squeeze(-1)
+        return self.head(now.hidden).squeeze(-1)[now.mask.bool()]
+
+
+def summed_value_loss(values: Tensor, items: Sequence[Valued], clip: float | None) -> Tensor:
+    """The value loss summed over all values of ``items``, of which ``values`` are one row."""
+    targets = torch.cat([item.targets for item in items]).to(values)
+    old = torch.cat([item.old for item in items]).to(values)
+    return value_loss(values, targets, old, clip).sum()
+
+
+def _sizes(turns: Sequence[Turn], config: ActorCriticConfig) -> list[int]:
+    if config.values == "turn":
+        return [1] * len(turns)
+    return [len(turn.group.completions[0].ids) for turn in turns]

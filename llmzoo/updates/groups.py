@@ -1,0 +1,226 @@
+"""Learning from groups: credit, then passes over them, for each policy that learns."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from llmzoo import rewards
+from llmzoo.advantages import informative, role_baseline
+from llmzoo.errors import ConfigError
+from llmzoo.policies.base import Policy
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch, Group
+from llmzoo.updates.optimizer import Optimizer
+from llmzoo.updates.passes import passes
+from llmzoo.updates.replay import Replay
+from llmzoo.updates.surrogate import Credited, SurrogateConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupConfig(SurrogateConfig):
+    """Options of every critic-free learner."""
+
+    group_size: int = 4  # K: completions of each prompt
+    gamma: float = 1.0  # discount per turn of the agent's own
+    normalize: bool = False  # divide advantages by the group's standard deviation of returns
+    rewards: tuple[str, ...] = ()  # functions of the returns before credit, such as "scale 2"
+    role_baseline: float | None = None  # decay of a running mean of each role, as the baseline
+    uninformative: Literal["keep", "drop", "resample"] = "keep"  # groups without differences
+    resamples: int = 2  # most times that a batch is played on for groups with differences
+    mask_truncated: bool = False  # answers cut off by the token limit are judged, not trained
+    replay: int = 0  # earlier batches that are learned from again; needs clip
+
+    def __post_init__(self) -> None:
+        SurrogateConfig.__post_init__(self)
+        if self.group_size < 1:
+            raise ConfigError(f"group_size must be at least 1, got {self.group_size}")
+        if not 0.0 <= self.gamma <= 1.0:
+            raise ConfigError(f"gamma must be in [0, 1], got {self.gamma}")
+        rewards.parse(self.rewards)
+        if self.role_baseline is not None:
+            if not 0.0 <= self.role_baseline < 1.0:
+                raise ConfigError(f"role_baseline must be in [0, 1), got {self.role_baseline}")
+            if self.normalize:
+                raise ConfigError("role_baseline replaces the group's baseline: normalize is False")
+        if self.resamples < 1 or self.replay < 0:
+            raise ConfigError("resamples is at least 1, replay at least 0")
+        if self.replay and self.clip is None:
+            raise ConfigError("answers learned from again need the clipped ratio: set clip")
+
+
+class GroupRule(Protocol):
+    """What is asked of a learner: credit, and a loss."""
+
+    config: GroupConfig
+
+    def credited(self, groups: Sequence[Group]) -> list[Credited]: ...
+
+    def loss(
+        self,
+        policy: TransformersPolicy,
+        part: Sequence[Credited],
+        *,
+        rows: int,
+        tokens: int,
+        reference: TransformersPolicy | None,
+    ) -> tuple[Tensor, dict[str, float]]: ...
+
+
+class GroupUpdater:
+    """Holds an optimiser a policy, and what credit remembers: role means and replayed groups."""
+
+    def __init__(
+        self,
+        learner: GroupRule,
+        policies: Mapping[str, TransformersPolicy],
+        seats: Mapping[str, Policy],
+        *,
+        total_steps: int,
+    ):
+        config = learner.config
+        self.learner = learner
+        self.policies = dict(policies)
+        self.seats = dict(seats)
+        total = max(1, total_steps * config.epochs * config.minibatches)
+        self.optimizers = {
+            name: Optimizer(
+                policy.parameters(),
+                config,
+                rate=policy.learning_rate or config.rate_for(policy.model),
+                total=total,
+                name=name,
+            )
+            for name, policy in self.policies.items()
+        }
+        self.references = {n: p.reference() for n, p in self.policies.items() if config.kl}
+        self.role_means: dict[str, float] = {}
+        self.replays = {name: Replay(config.replay) for name in self.policies}
+
+    def players(self) -> Mapping[str, Policy]:
+        return self.seats
+
+    def wants_more(self, batch: Batch, rounds: int) -> bool:
+        """Whether further episodes are to be played in place of groups that teach nothing."""
+        config = self.learner.config
+        if config.uninformative != "resample" or rounds >= config.resamples:
+            return False
+        return 2 * sum(map(_differs, batch.groups)) < len(batch.groups)
+
+    def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
+        metrics: dict[str, Any] = {}
+        for name, policy in self.policies.items():
+            mine = [g for g in batch.groups if self.seats[g.agent] is policy]
+            found = self._update(name, policy, mine, random.Random(f"{seed}/{name}"))
+            prefix = "" if len(self.policies) == 1 else f"{name}/"
+            metrics |= {prefix + key: value for key, value in found.items()}
+        return metrics
+
+    def _update(
+        self, name: str, policy: TransformersPolicy, groups: Sequence[Group], rng: random.Random
+    ) -> dict[str, float]:
+        config = self.learner.config
+        credited = self._credited(sampled_only(groups))
+        metrics = {"informative": _share(bool(c.advantages.any()) for c in credited)}
+        if config.uninformative != "keep":
+            kept = [c for c in credited if _differs(c.group)]
+            metrics["dropped_groups"] = len(credited) - len(kept)
+            credited = kept
+        if config.mask_truncated:
+            credited = [c for c in map(_without_truncated, credited) if c.group.completions]
+        if config.replay:
+            credited = self.replays[name].mixed(credited)
+        loss = partial(self.learner.loss, policy, reference=self.references.get(name))
+        return metrics | passes(
+            policy,
+            [self.optimizers[name]],
+            credited,
+            loss,
+            config,
+            rng,
+            all_matter=config.learns_from_all,
+        )
+
+    def _credited(self, groups: Sequence[Group]) -> list[Credited]:
+        config = self.learner.config
+        if config.rewards:
+            groups = _reshaped(groups, config.rewards)
+        if config.role_baseline is None:
+            return self.learner.credited(groups)
+        found: list[Credited] = []
+        for agent in dict.fromkeys(g.agent for g in groups):
+            mine = [g for g in groups if g.agent == agent]
+            advantages, self.role_means[agent] = role_baseline(
+                torch.tensor([r for g in mine for r in g.returns]),
+                self.role_means.get(agent, 0.0),
+                config.role_baseline,
+            )
+            sizes = [len(g.completions) for g in mine]
+            found += map(Credited, mine, advantages.split(sizes))
+        return found
+
+    def save(self, folder: Path) -> None:
+        for name, optimizer in self.optimizers.items():
+            save_file(optimizer.state(), folder / f"{name}.optimizer.safetensors")
+            if self.learner.config.replay:
+                self.replays[name].save(folder / f"{name}.replay.json")
+        (folder / "roles.json").write_text(json.dumps(self.role_means))
+
+    def load(self, folder: Path) -> None:
+        for name, optimizer in self.optimizers.items():
+            optimizer.restore(load_file(folder / f"{name}.optimizer.safetensors"))
+            if self.learner.config.replay:
+                self.replays[name].load(folder / f"{name}.replay.json")
+        self.role_means = json.loads((folder / "roles.json").read_text())
+
+
+def _reshaped(groups: Sequence[Group], spec: Sequence[str]) -> list[Group]:
+    """The groups after functions of their returns, those of greedy answers included."""
+    greedy = [torch.tensor([g.greedy]) for g in groups if g.greedy is not None]
+    change = rewards.parse(spec)
+    shaped = iter(change([*(torch.tensor(g.returns) for g in groups), *greedy]))
+    changed = [replace(g, returns=tuple(next(shaped).tolist())) for g in groups]
+    return [g if g.greedy is None else replace(g, greedy=next(shaped).item()) for g in changed]
+
+
+def sampled_only(groups: Sequence[Group]) -> list[Group]:
+    """The groups without completions that no model sampled, which enter no baseline either."""
+    kept = []
+    for group in groups:
+        sampled = [i for i, c in enumerate(group.completions) if c.trainable]
+        if sampled:
+            kept.append(group if len(sampled) == len(group.completions) else _only(group, sampled))
+    return kept
+
+
+def _without_truncated(credited: Credited) -> Credited:
+    """DAPO's overlong filtering (arXiv 2503.14476): what was cut off is judged, but not trained."""
+    whole = [i for i, c in enumerate(credited.group.completions) if not c.truncated]
+    return Credited(_only(credited.group, whole), credited.advantages[whole])
+
+
+def _only(group: Group, indices: Sequence[int]) -> Group:
+    return replace(
+        group,
+        completions=tuple(group.completions[i] for i in indices),
+        returns=tuple(group.returns[i] for i in indices),
+        infos=tuple(group.infos[i] for i in indices) if group.infos else (),
+    )
+
+
+def _differs(group: Group) -> bool:
+    return informative(torch.tensor(group.returns))
+
+
+def _share(flags: Any) -> float:
+    found = list(flags)
+    return sum(found) / max(1, len(found))

@@ -1,0 +1,122 @@
+"""Passes over a batch: minibatches, gradients accumulated over parts, one optimiser step each."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+import torch
+from torch import Tensor
+
+from llmzoo.errors import DivergedError
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.updates.optimizer import Optimizer
+from llmzoo.updates.surrogate import Credited, SurrogateConfig
+
+Item = TypeVar("Item")
+
+
+class PartLoss(Protocol):
+    """The loss of a part of a minibatch of ``rows`` completions with ``tokens`` tokens in all."""
+
+    def __call__(
+        self, part: Sequence[Credited], *, rows: int, tokens: int
+    ) -> tuple[Tensor, dict[str, float]]: ...
+
+
+def passes(
+    policy: TransformersPolicy,
+    optimizers: Sequence[Optimizer],
+    credited: Sequence[Credited],
+    loss: PartLoss,
+    config: SurrogateConfig,
+    rng: random.Random,
+    *,
+    enough: Callable[[dict[str, float]], bool] = lambda metrics: False,
+    all_matter: bool = False,
+) -> dict[str, float]:
+    """Train one policy on a batch; ``rng`` orders it. Returns metrics.
+
+    ``optimizers``: the policy's own first, then those of whatever else the loss trains.
+    ``enough``: asked after each optimiser step, with that step's metrics as means over tokens,
+    whether to leave the rest of the passes out. ``all_matter``: answers without an advantage have
+    a gradient too.
+    """
+    totals: dict[str, float] = {}
+    norms: list[float] = []
+    losses: list[float] = []
+    policy.model.train()
+    for minibatch in minibatches(credited, config, rng):
+        found: dict[str, float] = {}
+        rows = sum(len(c.group.completions) for c in minibatch)
+        tokens = sum(len(x.ids) for c in minibatch for x in c.group.completions)
+        # a group without differences adds nothing to the gradient, but counts in the mean
+        needed = [c for c in minibatch if all_matter or bool(c.advantages.any())]
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        loss_sum = 0.0
+        for part in parts(policy, needed, config.rows_at_once):
+            value, metrics = loss(part, rows=rows, tokens=tokens)
+            if not torch.isfinite(value):
+                raise DivergedError(
+                    f"the loss of {policy.name!r} is {value.item()}: lower learning_rate or set clip"
+                )
+            value.backward()
+            for optimizer in optimizers:
+                optimizer.accumulate()
+            loss_sum += value.item()
+            for key, amount in metrics.items():
+                found[key] = found.get(key, 0.0) + amount
+        first, *_ = [optimizer.step() for optimizer in optimizers]
+        norms.append(first)
+        losses.append(loss_sum)
+        for key, amount in found.items():
+            totals[key] = totals.get(key, 0.0) + amount
+        if enough(_per_token(found)):
+            break
+    policy.model.eval()
+    return {
+        "loss": sum(losses) / max(1, len(losses)),
+        "grad_norm": sum(norms) / max(1, len(norms)),
+        "learning_rate": optimizers[0].rate,
+        **_per_token(totals),
+    }
+
+
+def minibatches(
+    items: Sequence[Item], config: SurrogateConfig, rng: random.Random
+) -> list[list[Item]]:
+    """All items in each epoch, in an order of its own, as that many minibatches."""
+    found = []
+    for _ in range(config.epochs):
+        order = rng.sample(items, len(items))
+        size = max(1, math.ceil(len(order) / config.minibatches))
+        found += [order[start : start + size] for start in range(0, len(order), size)]
+    return found
+
+
+def _per_token(totals: dict[str, float]) -> dict[str, float]:
+    tokens = max(1.0, totals.get("tokens", 0.0))
+    return {key: value / tokens for key, value in totals.items() if key != "tokens"}
+
+
+def parts(
+    policy: TransformersPolicy, credited: Sequence[Credited], rows_at_once: int
+) -> list[list[Credited]]:
+    """Groups of alike sampling settings and lengths, at most ``rows_at_once`` completions each."""
+
+    def key(c: Credited) -> tuple[str, int]:
+        return repr(policy.sampling_of(c.group.agent)), len(c.group.prompt_ids)
+
+    found: list[list[Credited]] = []
+    rows, sampling = 0, ""
+    for c in sorted(credited, key=key):
+        count = len(c.group.completions)
+        if not found or rows + count > rows_at_once or key(c)[0] != sampling:
+            found.append([])
+            rows, sampling = 0, key(c)[0]
+        found[-1].append(c)
+        rows += count
+    return found

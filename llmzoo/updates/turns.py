@@ -1,0 +1,121 @@
+"""Episodes as each agent lived them: its turns, what they were paid, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from llmzoo.advantages import gae
+from llmzoo.records import Decision, Episode, Group
+from llmzoo.updates.surrogate import Credited
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One answer that a model sampled, as a group of one; ``reward`` is paid before the next."""
+
+    group: Group
+    observation: str
+    state: str
+    reward: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """An agent's turns in an episode. ``final`` is what it reads after the last one, ``cut_off``
+    whether a time limit ended it there, so that the future has a value still."""
+
+    agent: str
+    turns: tuple[Turn, ...]
+    final: str
+    final_state: str
+    cut_off: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Valued(Credited):
+    """A turn with its advantage, [1] or [1, C], and, of the same length (1 or C), the ``targets``
+    of its values and the values ``old`` of the critic that judged it. ``turn``: as played."""
+
+    targets: Tensor
+    old: Tensor
+    turn: Turn
+
+
+def chains(episodes: Sequence[Episode], agents: Collection[str]) -> list[Chain]:
+    """One chain for each of ``agents`` in each episode in which a model answered for it.
+
+    What is paid after an answer that no model sampled (a failed call, a prompt too long) counts
+    for the sampled one before it.
+    """
+    found = []
+    for episode in episodes:
+        for agent in agents:
+            turns: list[Turn] = []
+            for decision in episode.of(agent):
+                if decision.completion.trainable:
+                    turns.append(_turn(episode.seed, decision))
+                elif turns:
+                    turns[-1] = replace(turns[-1], reward=turns[-1].reward + decision.reward)
+            if turns:
+                found.append(
+                    Chain(
+                        agent,
+                        tuple(turns),
+                        episode.final.get(agent, ""),
+                        episode.final_state,
+                        agent in episode.cut_off,
+                    )
+                )
+    return found
+
+
+def valued(
+    chain: Chain,
+    values: Sequence[Tensor],
+    final: float,
+    *,
+    gamma: float,
+    lam: float,
+    per_token: bool,
+) -> list[Valued]:
+    """A chain's turns with advantages by GAE, and targets A + V.
+
+    ``values``: of each turn, [1], or ``per_token`` one before each token, [C]. ``final``: the value of what comes
+    after the last turn; 0 where the task has ended. Within a turn nothing is discounted and
+    nothing is paid before its last token; ``lam`` counts steps, which are turns or tokens.
+    """
+    sizes = [len(v) for v in values]
+    steps = sum(sizes)
+    rewards, discounts = torch.zeros(steps), torch.ones(steps)
+    at = -1
+    for turn, size in zip(chain.turns, sizes, strict=True):
+        at += size
+        rewards[at] = turn.reward
+        discounts[at] = gamma
+    flat = torch.cat([*values, torch.tensor([final])])
+    advantages = gae(rewards, flat, discounts, lam)
+    targets = advantages + flat[:-1]
+    return [
+        Valued(turn.group, a.unsqueeze(0) if per_token else a, t, old, turn)
+        for turn, a, t, old in zip(
+            chain.turns, advantages.split(sizes), targets.split(sizes), values, strict=True
+        )
+    ]
+
+
+def _turn(seed: int, decision: Decision) -> Turn:
+    completion = decision.completion
+    group = Group(
+        agent=decision.agent,
+        turn=decision.turn,
+        key=(seed, decision.turn, decision.agent),
+        prompt_ids=completion.prompt_ids,
+        completions=(completion,),
+        returns=(decision.reward,),
+        infos=(decision.info,),
+    )
+    return Turn(group, decision.observation, decision.state, decision.reward)

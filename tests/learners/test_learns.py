@@ -1,0 +1,55 @@
+"""Every learner learns: a game that chance wins half or a quarter of the time, in seconds."""
+
+from functools import partial
+
+import pytest
+from tiny_models import model, tokenizer
+from toy_envs import Parities
+
+from llmzoo.learners import list_learners
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.training import fit
+
+GROUPS = {"group_size": 8}
+ALONE = ("grpo", "ppo")  # play with one seat
+SETTINGS = {
+    "at_grpo": (GROUPS, 16, 40),
+    "grpo": (GROUPS, 16, 40),
+    "iac": ({}, 64, 40),
+    "ippo": ({}, 32, 30),
+    "maac": ({}, 64, 40),
+    "magrpo": (GROUPS, 16, 40),
+    "mappo": ({}, 32, 30),
+    "mareinforce": (GROUPS, 16, 40),
+    "maremax": (GROUPS, 16, 40),
+    "marloo": (GROUPS, 16, 40),
+    "ppo": ({}, 32, 30),
+}  # options, episodes an iteration, iterations
+
+
+def test_there_is_a_case_for_every_learner():
+    assert list(SETTINGS) == list_learners()
+
+
+@pytest.mark.parametrize("name", list(SETTINGS))
+def test_every_learner_learns(name, tmp_path):
+    """One or two seats answer "U" and "D" by the parity of a letter; only all right are paid."""
+    options, envs, steps = SETTINGS[name]
+    seats = 1 if name in ALONE else 2
+    player = TransformersPolicy(
+        model(initializer_range=0.1), tokenizer(), sampling=Sampling(max_new_tokens=1)
+    )
+    result = fit(
+        name,
+        partial(Parities, seats),
+        out=tmp_path / "run",
+        policies={f"writer_{i}": player for i in range(seats)},
+        steps=steps,
+        envs=envs,
+        learner_args={"learning_rate": 5e-3, **options},
+        eval_tasks=200,
+        quiet=True,
+    )
+    assert result.before["success"] < (0.6 if seats == 1 else 0.4)
+    assert result.after["success"] >= 0.9

@@ -53,6 +53,16 @@ def learner_arguments(name: str, args: Mapping[str, Any]) -> dict[str, Any]:
     return checked
 
 
+def seat_arguments(seats: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The settings of seats of their own, checked against :class:`llmzoo.seating.SeatConfig`."""
+    from llmzoo.seating import SeatConfig  # with torch
+
+    hints = get_type_hints(SeatConfig)
+    return {
+        agent: typed(hints, values, f"setting of seat {agent!r}") for agent, values in seats.items()
+    }
+
+
 def find_here(name: str) -> None:
     """Let a ``module:name`` be found in the working directory too.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo import registry
-from llmzoo.cli.arguments import env_arguments, learner_arguments, run_name
+from llmzoo.cli.arguments import env_arguments, learner_arguments, run_name, seat_arguments
 from llmzoo.cli.options import field_names, read
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, evaluation_row
 from llmzoo.cli.players import check_model
@@ -24,12 +24,16 @@ class Options:
     Args:
         out: the run folder; runs/ENV-LEARNER-SEED where nothing is said.
         resume: a run folder to continue with its own settings; only --steps may be raised.
+        stages: runs after one another, each from the model that the last one left: a list of
+            mappings, each with a learner and what else is its own, in a configuration file. The
+            same command again goes on where it was cut off.
         quiet: no progress on standard error.
         json: print one JSON object as the last line instead of a table.
     """
 
     out: str | None = None
     resume: str | None = None
+    stages: list[dict[str, Any]] | None = None
     quiet: bool = False
     json: bool = False
 
@@ -43,6 +47,11 @@ def run(argv: Sequence[str]) -> None:
 
     given = read("train", argv, FitConfig, Options)
     options = Options(**{name: given.pop(name) for name in field_names(Options) & set(given)})
+    if "seat_args" in given:
+        given["seat_args"] = seat_arguments(given["seat_args"])
+    if options.stages is not None:
+        run_stages(options, given)
+        return
     if options.resume is not None:
         config = FitConfig(**resumed(options, given))
         out = Path(options.resume)
@@ -70,6 +79,8 @@ def run(argv: Sequence[str]) -> None:
 
 def check_run(config: Any) -> None:
     """Refuse a ``FitConfig`` that names an unknown learner, environment, argument or seat."""
+    from llmzoo.seating.plan import plan
+
     learner_arguments(config.learner, config.learner_args)
     where = "a run learns from the train split and is measured on --eval_split"
     env_arguments(config.env, config.env_args, split=where)
@@ -84,8 +95,45 @@ def check_run(config: Any) -> None:
             f"learner {config.learner!r} makes its environment with {said}, and {config.env} does "
             f"not take that ({error})"
         ) from error
-    if config.seats not in ("shared", "separate", *agents):
-        raise UnknownNameError("seats", config.seats, ["shared", "separate", *agents])
+    plan(
+        agents,
+        config.seats,
+        model=config.model,
+        others=config.others,
+        sampling=config.sampling(),
+        seat_args=config.seat_args,
+    )
+
+
+def run_stages(options: Options, given: Mapping[str, Any]) -> None:
+    """Check all stages, run them, and print each one's result."""
+    from llmzoo.training import FitConfig, fit_stages
+    from llmzoo.training.stages import merged_stage
+
+    if options.resume is not None:
+        raise ConfigError("stages go on where they were cut off when the same command is given")
+    assert options.stages is not None
+    stages = options.stages
+    common = {name: value for name, value in given.items() if name not in ("env", "learner")}
+    env = given.get("env", FitConfig().env)
+    for number, stage in enumerate(stages, start=1):
+        for name in stage:
+            if name not in field_names(FitConfig):
+                raise UnknownNameError(f"setting of stage {number}", name, field_names(FitConfig))
+        check_run(FitConfig(**{**merged_stage(number, stage, common), "env": env}))
+    check_model(str({**common, **stages[0]}.get("model", FitConfig().model)))
+    names = "-".join(str(stage["learner"]) for stage in stages)
+    out = Path(options.out or f"runs/{run_name(env, names, common.get('seed', 0))}")
+    with apart():
+        results = fit_stages(stages, env, out=out, resume=True, quiet=options.quiet, **common)
+    if options.json:
+        as_json([result.to_dict() for result in results])
+        return
+    rows = [evaluation_row(f"{stages[0]['learner']} on {env}, before", results[0].before)]
+    for stage, result in zip(stages, results, strict=True):
+        rows.append(evaluation_row(f"after {result.steps} of {stage['learner']}", result.after))
+    as_table(EVALUATION_COLUMNS, rows)
+    print(f"{out}: a run folder for each stage")
 
 
 def resumed(options: Options, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,93 @@
+"""Two games of PettingZoo's classic family as text environments, for the command line by path.
+
+``llmzoo train --env llmzoo.adapters.classic:tic_tac_toe``
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pettingzoo
+from pettingzoo import AECEnv
+
+from llmzoo.adapters import boards
+from llmzoo.adapters.discrete import discrete_to_text
+from llmzoo.errors import MissingExtraError
+
+_TIC_TAC_TOE = (
+    "Two players set their marks in turn on a board of 3 x 3 squares. Three of your own in a row, "
+    "a column or a diagonal win. A move is the number of an empty square."
+)
+_CONNECT_FOUR = (
+    "Two players drop discs in turn into a board of 6 rows and 7 columns; a disc falls to the "
+    "lowest free square of its column. Four of your own next to each other, across, down or "
+    "diagonally, win. A move is the number of a column that is not full."
+)
+_LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+
+
+def tic_tac_toe(**options: Any) -> AECEnv:
+    """``tictactoe_v3``: agents ``player_1`` (X, begins) and ``player_2``; a win pays 1, a defeat -1.
+
+    ``options`` are those of :class:`DiscreteText`. ``oracle`` plays perfectly, ``amateur`` any
+    legal move. Nothing is drawn by chance, so the splits are one.
+    """
+    given = {
+        "observation": boards.tic_tac_toe,
+        "rules": _TIC_TAC_TOE,
+        "expert": perfect_tic_tac_toe,
+        **options,
+    }
+    return discrete_to_text(_classic("classic/tictactoe-v3"), **given)
+
+
+def connect_four(**options: Any) -> AECEnv:
+    """``connect_four_v3``: agents ``player_0`` (X, begins) and ``player_1``; a win pays 1, a defeat -1.
+
+    ``options`` are those of :class:`DiscreteText`. ``amateur`` plays any legal move; there is no
+    expert. Nothing is drawn by chance, so the splits are one.
+    """
+    given = {"observation": boards.connect_four, "rules": _CONNECT_FOUR, **options}
+    return discrete_to_text(_classic("classic/connect_four-v3"), **given)
+
+
+def perfect_tic_tac_toe(seen: Mapping[str, np.ndarray], agent: str) -> int:
+    """The first of the best squares: it never loses, and wins as soon as it can."""
+    planes = seen["observation"].reshape(9, 2).astype(bool)
+    own, other = (sum(1 << i for i in np.flatnonzero(planes[:, p]).tolist()) for p in (0, 1))
+    return max(_free(own, other), key=lambda square: _after(own, other, square))
+
+
+def _after(own: int, other: int, square: int) -> float:
+    return -_value(other, own | 1 << square)
+
+
+@cache
+def _value(own: int, other: int) -> float:
+    """What the one to move gets from here with best play; boards are sets of squares, as bits.
+
+    1 for a win, -1 for a defeat, 0 for a draw, each later move a hundredth closer to 0.
+    """
+    if any(all(other >> i & 1 for i in line) for line in _LINES):
+        return -1.0
+    free = _free(own, other)
+    return 0.99 * max(_after(own, other, square) for square in free) if free else 0.0
+
+
+def _free(own: int, other: int) -> list[int]:
+    return [square for square in range(9) if not (own | other) >> square & 1]
+
+
+def _classic(id: str) -> AECEnv:
+    """An environment of PettingZoo's, which imports pygame although nothing is drawn."""
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # it greets on standard output
+    try:
+        importlib.import_module("pygame")
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"PettingZoo's {id}", "classic", error.name) from error
+    return pettingzoo.make("aec", id)

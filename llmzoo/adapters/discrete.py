@@ -1,0 +1,271 @@
+"""Environments with numbered actions as environments that speak text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+from pettingzoo import AECEnv
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
+
+from llmzoo.adapters import boards
+from llmzoo.adapters.moves import Names, UnreadableError, moves_of
+from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
+from llmzoo.envs.settings import one_of
+from llmzoo.envs.tasks import check_split
+from llmzoo.errors import ConfigError, NoPlayerError, UnknownNameError
+from llmzoo.rollout.branching import fork
+
+Show = Callable[[Any, str], str]  # (what the wrapped environment shows, agent) -> text
+Expert = Callable[[Any, str], int]  # the same -> the number of a move
+
+
+def discrete_to_text(env: AECEnv, **options: Any) -> AECEnv:
+    """A PettingZoo AEC environment with ``Discrete`` action spaces, as one that speaks text.
+
+    ``options`` are those of :class:`DiscreteText`.
+    """
+    return OrderEnforcingWrapper(DiscreteText(env, **options))
+
+
+def episode_seed(seed: int, split: str) -> int:
+    """The seed with which the wrapped environment plays episode ``seed`` of a split.
+
+    Such an environment has no tasks, only seeds. Those of train are even and those of test odd, so
+    that no episode is in both; ``"all"`` has every seed. Where nothing is drawn by chance, as in
+    tic-tac-toe, all episodes begin alike and the splits are one.
+    """
+    check_split(split)
+    return seed if split == "all" else 2 * seed + (split == "test")
+
+
+class DiscreteText(TextEnv):
+    """An AEC environment (``game``) with ``Discrete`` action spaces, played in words.
+
+    Each prompt names the agent, shows what it observes, lists the legal moves and says how to
+    answer; :meth:`Moves.read <llmzoo.adapters.moves.Moves.read>` says what is read from an answer.
+
+    observation: turns what ``game.observe(agent)`` gives into text; ``boards.observed`` by default.
+    actions: the name of each action, as a list or a function of its number; the number by default.
+    rules: of the game, in the full prompt.
+    prompt: ``"terse"`` shows only the observation, the legal moves and "Move:".
+    tries: answers that an agent may give at one turn; after as many wrong ones it forfeits.
+    illegal_penalty: what a wrong answer costs (no move, several, an illegal one, over 20,000
+        characters). The next observation says what was wrong. Nothing is played in its place.
+    forfeit_penalty: what forfeiting costs, above that. The game is over; nobody has won, and the
+        others are paid nothing, as with PettingZoo's ``TerminateIllegalWrapper``. It should cost no
+        less than the worst defeat.
+    success: what ``infos[agent]["success"]`` says at the end: that this agent has won, which is to
+        have been paid more by the game than any other (a draw is none); or a function of what each
+        agent was paid by the game. The first agent by default. It is the same for all agents;
+        ``infos[agent]["won"]`` is each agent's own.
+    split: ``"train"``, ``"test"`` or ``"all"``, see :func:`episode_seed`.
+    expert: plays for the policy ``oracle``: (observation, agent) to the number of an action.
+
+    Rewards are those of the game as the part ``game``, and the penalties as ``illegal`` and
+    ``forfeit``. Agents always act one at a time, in a simultaneous game too, whose observations
+    hide what the others have chosen. Moves without a mask, in the observation or the info, are all
+    legal. The infos of the game itself are left out.
+
+    Raises :class:`ConfigError` for other action spaces and for settings that mean nothing.
+    """
+
+    def __init__(
+        self,
+        game: AECEnv,
+        *,
+        observation: Show | None = None,
+        actions: Names = None,
+        rules: str = "",
+        prompt: Literal["full", "terse"] = "full",
+        tries: int = 2,
+        illegal_penalty: float = 0.1,
+        forfeit_penalty: float = 1.0,
+        success: str | Callable[[Mapping[str, float]], bool] | None = None,
+        split: str = "train",
+        expert: Expert | None = None,
+        render_mode: str | None = None,
+    ):
+        if not isinstance(game, AECEnv):
+            raise ConfigError(
+                f"{game} is no AEC environment; pettingzoo.utils.parallel_to_aec helps"
+            )
+        super().__init__(list(game.possible_agents), render_mode=render_mode)
+        self.metadata = {**self.metadata, "name": f"text_{game.unwrapped}"}
+        one_of("prompt", prompt, ("full", "terse"))
+        if tries < 1:
+            raise ConfigError(f"tries is at least 1, got {tries}")
+        if not (0 <= illegal_penalty < np.inf and 0 <= forfeit_penalty < np.inf):
+            raise ConfigError(
+                "penalties are 0 or more and are taken off, got "
+                f"illegal_penalty={illegal_penalty}, forfeit_penalty={forfeit_penalty}"
+            )
+        first = self.possible_agents[0]
+        if isinstance(success, str) and success not in self.possible_agents:
+            raise UnknownNameError("agent in success", success, self.possible_agents)
+        self.game = game
+        self.split = check_split(split)
+        self.tries = tries
+        self._show = observation or boards.observed
+        self._rules = rules
+        self._terse = prompt == "terse"
+        self._penalties = (illegal_penalty, forfeit_penalty)
+        self._judge = success or first
+        self._expert = expert
+        self._moves = {a: moves_of(game.action_space(a), actions) for a in self.possible_agents}
+        self._answers = {}  # the base's; agents never act together here
+        self._misses = 0  # wrong answers of the agent whose turn it is, at this turn
+        self._forfeited = False
+        self._paid: dict[str, float] = {}  # by the game, since its start; replaced, never changed
+
+    # the life of an episode
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start an episode: that of ``seed``, else of ``options["task"]`` as a seed, else the next."""
+        number = seed if seed is not None else (options or {}).get("task")
+        self.game.reset(seed=None if number is None else episode_seed(number, self.split))
+        self.agents = list(self.game.agents)
+        self.success = self._forfeited = False
+        self._misses = 0
+        self._skip_agent_selection = None  # PettingZoo's, of an episode that was left half buried
+        self._paid = dict.fromkeys(self.possible_agents, 0.0)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        shared = {"source": str(self.game.unwrapped), "split": self.split, "tasks": None}
+        self.infos = {a: {**shared, "reward_parts": {}, "error": None} for a in self.agents}
+        self._follow()
+
+    def step(self, action: str | None) -> None:
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._bury(action)
+            return
+        if not isinstance(action, str):
+            raise TypeError(f"an action is a str, got {type(action).__name__} for {agent!r}")
+        self._cumulative_rewards[agent] = 0.0
+        self._clear_rewards()
+        self.infos[agent] = {**self.infos[agent], "reward_parts": {}, "error": None}
+        try:
+            move = self._read(agent, action)
+        except UnreadableError as error:
+            self._refuse(agent, str(error))
+        else:
+            self._misses = 0
+            self.game.step(move + int(self.game.action_space(agent).start))
+            paid = {a: float(reward) for a, reward in self.game.rewards.items()}
+            self._paid = {a: total + paid.get(a, 0.0) for a, total in self._paid.items()}
+            self._pay(Outcome(local={a: {"game": r} for a, r in paid.items() if r}))
+            self._follow()
+        self._accumulate_rewards()
+        self._judge_dead()
+        if self.render_mode == "human":
+            self.render()
+
+    def _read(self, agent: str, text: str) -> int:
+        if len(text) > MAX_ANSWER_CHARS:
+            raise UnreadableError(f"it is longer than {MAX_ANSWER_CHARS} characters")
+        move = self._moves[agent].read(text)
+        if move not in self.legal(agent):
+            raise UnreadableError(f"{self._moves[agent].names[move]} is not legal now")
+        return move
+
+    def _refuse(self, agent: str, error: str) -> None:
+        illegal, forfeit = self._penalties
+        self._misses += 1
+        parts = {"illegal": -illegal}
+        if self._misses == self.tries:
+            self._forfeited = True
+            parts["forfeit"] = -forfeit
+        self._pay(Outcome(local={agent: parts}, errors={agent: error}, done=self._forfeited))
+
+    def _bury(self, action: str | None) -> None:
+        """Step past an agent that is out of the game."""
+        if self._forfeited or action is not None:
+            self._was_dead_step(action)  # raises for an action
+            return
+        self.game.step(None)
+        kept = set(self.game.agents)
+        for values in (self.rewards, self._cumulative_rewards, self.infos):
+            for agent in values.keys() - kept:
+                del values[agent]
+        self.agents = list(self.game.agents)
+        self._clear_rewards()
+        self._follow()
+
+    def _follow(self) -> None:
+        """Take over from the game who is out, and whose turn it is."""
+        self.terminations = {a: bool(self.game.terminations[a]) for a in self.agents}
+        self.truncations = {a: bool(self.game.truncations[a]) for a in self.agents}
+        self._select(self.game.agent_selection)
+
+    def _judge_dead(self) -> None:
+        """Say to those who are out how the game has ended, as far as it has."""
+        dead = [a for a in self.agents if self.terminations[a] or self.truncations[a]]
+        if len(dead) == len(self.agents) and not self._forfeited:
+            judge = self._judge
+            self.success = self._won(judge) if isinstance(judge, str) else bool(judge(self._paid))
+        for agent in dead:
+            ending = {"success": self.success, "won": not self._forfeited and self._won(agent)}
+            self.infos[agent] = {**self.infos[agent], **ending}
+
+    def _won(self, agent: str) -> bool:
+        return all(self._paid[agent] > paid for a, paid in self._paid.items() if a != agent)
+
+    # what a seat reads
+
+    def legal(self, agent: str) -> list[int]:
+        """The moves that ``agent`` may make now, counted from 0; raises ConfigError for none."""
+        seen = self.game.observe(agent)
+        mask = self.game.infos[agent].get("action_mask")
+        if isinstance(seen, Mapping) and "action_mask" in seen:
+            mask = seen["action_mask"]
+        if mask is None:
+            return list(range(len(self._moves[agent].names)))
+        found: list[int] = np.flatnonzero(mask).tolist()
+        if not found:
+            raise ConfigError(f"{self.game.unwrapped} leaves {agent} no legal move at its turn")
+        return found
+
+    def prompt(self, agent: str) -> str:
+        shown = self._show(self.game.observe(agent), agent)
+        dead = agent not in self.agents or self.terminations[agent] or self.truncations[agent]
+        if dead or agent != self.agent_selection:
+            wait = "The game is over." if dead else f"It is the turn of {self.agent_selection}."
+            return "\n".join([*self._head(agent), shown, wait])
+        names = [self._moves[agent].names[move] for move in self.legal(agent)]
+        lines = [*self._head(agent), shown, f"Legal moves: {', '.join(names)}"]
+        error = self.infos[agent]["error"]
+        if error is not None and self._misses:
+            left = self.tries - self._misses
+            lines.append(f"Your answer was refused: {error}. Tries left: {left}")
+        if self._terse:
+            return "\n".join([*lines, "Move:"])
+        lines.append(f'End your answer with a line such as "Move: {names[0]}".')
+        return "\n\n".join(lines)
+
+    def _head(self, agent: str) -> list[str]:
+        named = f"You are {agent} in {self.game.unwrapped}. {self._rules}"
+        return [] if self._terse else [named.rstrip()]
+
+    def board(self) -> str:
+        return self._show(self.game.observe(self.agent_selection), self.agent_selection)
+
+    # scripted players, and copies
+
+    def expert(self, agent: str) -> str:
+        if self._expert is None:
+            raise NoPlayerError(f"{self} has no scripted expert; 'amateur' plays any legal move")
+        move = self._expert(self.game.observe(agent), agent)
+        start = int(self.game.action_space(agent).start)
+        return f"Move: {self._moves[agent].names[move - start]}"
+
+    def amateur(self, agent: str, rng: Any) -> str:
+        """Any legal move, each as likely as another."""
+        return f"Move: {self._moves[agent].names[rng.choice(self.legal(agent))]}"
+
+    def fork(self) -> DiscreteText:
+        twin = super().fork()
+        assert isinstance(twin, DiscreteText)
+        twin.game = fork(self.game)
+        return twin

@@ -1,0 +1,153 @@
+"""Reading one move from free text, where every move has a name."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gymnasium.spaces import Discrete, Space
+
+from llmzoo.errors import ConfigError
+
+Names = Sequence[str] | Callable[[int], str] | None  # of actions; None: their numbers
+
+_NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
+_WORD = re.compile(r"(?<![\w.])[0-9]+\.[0-9]+|(?<![\w-])-[0-9]+(?:\.[0-9]+)?|\w+")
+_LABEL = re.compile(
+    r"\b(?:move|action|answer|choice|play)\b[\"'`*_]{0,4}\s{0,4}(?:[:=>]|is\b)|boxed\{",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(r"[\s\"'`*_$(\[{<#:=]*")  # what may stand between a label and a move
+_JOINT = re.compile(r"[\s\"'`*_$)\]}>]*(?:(?:[,/;|&–-]|\b(?:or|and|then)\b)[\s\"'`*_$(\[{<]*){1,3}")
+_QUOTED = 24  # characters of an answer that an error repeats
+
+
+@dataclass(frozen=True, slots=True)
+class _Mention:
+    start: int
+    end: int
+    text: str
+    move: int | None  # None: a number that is no move
+
+
+class UnreadableError(ValueError):
+    """An answer that names no move, or several."""
+
+
+class Moves:
+    """The names of the moves; move i is called ``names[i]``.
+
+    Letter case, leading zeros of numbers and what stands between the words of a name do not
+    matter. Raises ``ConfigError`` for a name without a letter or a digit, or two that read the same.
+    """
+
+    def __init__(self, names: Sequence[str]):
+        self.names = tuple(names)
+        self._moves: dict[tuple[str, ...], int] = {}
+        for move, name in enumerate(self.names):
+            key = tuple(_plain(word) for word in _WORD.findall(name))
+            if not key or key in self._moves:
+                raise ConfigError(f"the name {name!r} of move {move} is empty or taken")
+            self._moves[key] = move
+        self._lengths = sorted({len(key) for key in self._moves}, reverse=True)
+        self._numbered = all(re.fullmatch(_NUMBER, " ".join(key)) for key in self._moves)
+
+    def read(self, text: str) -> int:
+        """The move that an answer names.
+
+        The first of these that occurs decides:
+
+        1. What follows a label, such as ``Move:``, ``Answer =``, ``my move is``, ``<move>`` or
+           ``\\boxed{``, in its line; of several labels the last one with a name behind it. A name
+           right behind the label counts, whatever comes later ("Move: 4, since 2 loses"), but a
+           second one joined to it is one too many ("Move: 3 or 4").
+        2. The last line that is nothing but a name.
+        3. The one name that is mentioned, wherever and however often.
+
+        Raises :class:`UnreadableError` otherwise. Where all names are numbers, any other number
+        names a move that does not exist: nothing is read from "4 or 12". The time is linear in
+        the length of the text.
+        """
+        mentions = self._mentions(text)
+        starts = [mention.start for mention in mentions]
+        line_ends = [*(newline.start() for newline in re.finditer("\n", text)), len(text)]
+
+        def within(start: int, end: int) -> list[_Mention]:
+            return mentions[bisect_left(starts, start) : bisect_left(starts, end)]
+
+        for label in reversed(list(_LABEL.finditer(text))):
+            start = _end(_OPENING, text, label.end())
+            found = within(start, line_ends[bisect_left(line_ends, start)])
+            if found and found[0].start == start:
+                joint = len(found) > 1 and _end(_JOINT, text, found[0].end) == found[1].start
+                return _one(found[:2] if joint else found[:1])
+            if found:
+                return _one(found)
+        end = len(text)
+        for line in reversed(text.split("\n")):
+            found = within(end - len(line), end)
+            if len(found) == 1 and _WORD.findall(line) == _WORD.findall(found[0].text):
+                return _one(found)
+            end -= len(line) + 1
+        return _one(mentions)
+
+    def _mentions(self, text: str) -> list[_Mention]:
+        """Every name in a text, the longest first, and every number where names are numbers."""
+        words = list(_WORD.finditer(text))
+        plain = [_plain(word[0]) for word in words]
+        found = []
+        at = 0
+        while at < len(words):
+            keys = (tuple(plain[at : at + length]) for length in self._lengths)
+            key = next((key for key in keys if key in self._moves), None)
+            size = len(key) if key else 1
+            if key or (self._numbered and re.fullmatch(_NUMBER, plain[at])):
+                start, end = words[at].start(), words[at + size - 1].end()
+                move = self._moves[key] if key else None
+                found.append(_Mention(start, end, text[start:end], move))
+            at += size
+        return found
+
+
+def moves_of(space: Space, names: Names) -> Moves:
+    """The moves of a ``Discrete`` space, named by a list or by a function of the action's number.
+
+    Raises :class:`ConfigError` for another space, or another number of names.
+    """
+    if not isinstance(space, Discrete):
+        raise ConfigError(f"the action space is {space}, not Discrete")
+    numbers = range(int(space.start), int(space.start + space.n))
+    if names is None:
+        names = str
+    listed = list(map(names, numbers)) if callable(names) else list(names)
+    if len(listed) != len(numbers):
+        raise ConfigError(f"{len(listed)} names for {len(numbers)} actions")
+    return Moves(listed)
+
+
+def _one(mentions: Sequence[_Mention]) -> int:
+    """The one move that is mentioned."""
+    moves = {mention.move for mention in mentions}
+    if len(moves) > 1:
+        raise UnreadableError("it names more than one move")
+    if not moves:
+        raise UnreadableError("it names no move")
+    (move,) = moves
+    if move is None:
+        raise UnreadableError(f"there is no move {mentions[0].text[:_QUOTED]}")
+    return move
+
+
+def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
+    """Where a match of ``pattern`` at ``start`` ends; -1 without one."""
+    match = pattern.match(text, start)
+    return -1 if match is None else match.end()
+
+
+def _plain(word: str) -> str:
+    """A word as names are compared: ``07`` is ``7``, ``Fold`` is ``fold``."""
+    if re.fullmatch("[0-9]+", word):
+        return word.lstrip("0") or "0"
+    return word.casefold()

@@ -90,15 +90,20 @@ def _source_option(id: str) -> str:
 
 
 def learners_index() -> str:
-    rows = ["| learner | rollout | credit | plays |", "|---|---|---|---|"]
-    for name, (rollout, credit, plays) in _LEARNERS.items():
-        rows.append(f"| [`{name}`]({name}.md) | {rollout} | {credit} | {plays} |")
     return NOTE + _LEARNERS_PAGE.format(
-        table="\n".join(rows),
+        groups=_table(["learner", "rollout", "credit", "plays"], _GROUPS),
+        critics=_table(["learner", "critic", "credit", "plays"], _CRITICS),
+        examples=_table(["learner", "learns from", "loss", "plays"], _EXAMPLES),
         returns=_numbers(RETURNS),
         greedy=GREEDY,
         worked=_worked_table(),
     )
+
+
+def _table(head: list[str], rows: dict[str, tuple[str, ...]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    lines += [f"| [`{name}`]({name}.md) | " + " | ".join(row) + " |" for name, row in rows.items()]
+    return "\n".join(lines)
 
 
 def _worked_table() -> str:
@@ -114,7 +119,7 @@ def _worked_table() -> str:
     )
     head = " | ".join(f"answer {k}" for k in range(1, len(RETURNS) + 1))
     lines = [f"| learner | {head} |", "|---" * (len(RETURNS) + 1) + "|"]
-    for name in _LEARNERS:
+    for name in _GROUPS:
         cls = learner_class(name)
         for options in VARIANTS.get(name, [{}]):
             (credited,) = cls(cls.Config(**options)).credited([group])
@@ -188,7 +193,7 @@ def _round(value: float) -> float:
     return round(value, 3) + 0.0  # no minus zero
 
 
-_LEARNERS = {
+_GROUPS = {
     "mareinforce": ("joint tree", "the return", "all seats"),
     "magrpo": ("joint tree", "return - mean of the group", "all seats"),
     "marloo": ("joint tree", "return - mean of the others", "all seats"),
@@ -196,13 +201,34 @@ _LEARNERS = {
     "at_grpo": ("agent-turn tree", "(reward - mean) / standard deviation", "all seats"),
     "grpo": ("joint tree", "(return - mean) / standard deviation", "one agent alone"),
 }
+_CRITICS = {
+    "ppo": ("its own", "GAE", "one agent alone"),
+    "ippo": ("of each policy, reads what the agent reads", "GAE", "all seats"),
+    "mappo": ("one, reads the global state", "GAE", "all seats"),
+    "iac": ("of each policy, reads what the agent reads", "r + gamma V' - V", "all seats"),
+    "maac": ("one, reads the global state", "r + gamma V' - V", "all seats"),
+}
+_EXAMPLES = {
+    "sft": ("demonstrations, or the model's own best", "TRL's SFT", "all seats"),
+    "dpo": ("pairs of a better and a worse answer", "TRL's DPO", "all seats"),
+    "madpo": (
+        "pairs of joint answers",
+        "DPO with the sum of the seats' margins",
+        "all seats",
+    ),
+}
 
 _LEARNERS_PAGE = """# Learners
 
-A learner is a credit rule over [groups](../concepts.md#group): one prompt, K answers, a return
-each. None of these trains a critic.
+There are three kinds. All of them play any environment, with models in all seats, in some, or in one
+([who sits where](../training.md)).
 
-{table}
+## Groups
+
+A learner of this kind is a credit rule over [groups](../concepts.md#group): one prompt, K answers, a
+return each. None of these trains a critic.
+
+{groups}
 
 - **joint tree**: the seats that choose at a state answer K times each, and answers are judged by the
   return of what follows ([details](../concepts.md#joint_tree)). Loss: the policy gradient, summed over an
@@ -211,6 +237,30 @@ each. None of these trains a critic.
   one of them goes on ([details](../concepts.md#agent_turn_tree)). Loss: the clipped ratio.
 - `grpo` is what the others are compared with: it makes environments with `num_agents=1`, uses the
   clipped ratio and the mean over each answer's tokens.
+- All of them have these options: clip-higher (`clip_high`), dual clip (`dual_clip`), the ratio of a whole
+  answer (`ratio="sequence"`, GSPO), groups without differences dropped or replaced by others
+  (`uninformative`), answers cut off by the token limit left out (`mask_truncated`), functions of the
+  returns (`rewards`), a running mean of each role as the baseline (`role_baseline`, for self-play), and
+  earlier groups learned from again (`replay`).
+
+## Critics
+
+These play plain episodes; an answer's advantage comes from values that a critic learns.
+
+{critics}
+
+- **GAE** over an agent's own turns, with rewards at their time of payment. An episode that a time limit
+  cut ends with the critic's value of what the agent reads then, one that is over with 0.
+- `critic="separate"` is a model of its own, started from the actor's weights; `critic="value_head"` is a
+  linear head on the actor's last hidden states, which takes next to no memory. `values="token"` judges
+  each token instead of each turn.
+
+## Examples
+
+These are trained by [TRL](https://huggingface.co/docs/trl)'s own trainers, whose options they take as
+`trl_args`.
+
+{examples}
 
 ## The same group, judged by each
 

@@ -95,8 +95,9 @@ class Episode:
 class Group:
     """K completions of one prompt by one agent, with a return each.
 
-    ``key`` names the prompt's place: (seed, turn, agent, ...), unique in a batch. ``greedy`` is
-    the return of the policy's greedy completion of the same prompt, where the rollout asked for it.
+    ``turn`` counts the agent's own turns from 0. ``key`` names the prompt's place: the seed, the
+    path to it and the agent, unique in a batch. ``greedy`` is the return of the policy's greedy
+    completion of the same prompt, where the rollout asked for it.
     ``infos``: the agent's info after each completion was tried, where the rollout tried them.
     """
 

@@ -160,6 +160,7 @@ def resumed(options: Options, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _agrees(value: Any, saved: Any) -> bool:
     """Whether an option says the same as a saved one; a mapping may name a part only."""
+    value = json.loads(json.dumps(value))  # as it would have been saved
     if isinstance(value, Mapping):
         return all(key in saved and saved[key] == item for key, item in value.items())
     return bool(value == saved)

@@ -56,7 +56,8 @@ def agent_turn_tree(
     found = _Found(seed)
     rng = random.Random(f"{seed}/select")
     totals = dict.fromkeys(env.possible_agents, 0.0)
-    turn = decisions = 0
+    turn = 0
+    turns = dict.fromkeys(env.possible_agents, 0)
     success = False
     while not is_over(env):
         agents = deciders(env)
@@ -73,7 +74,9 @@ def agent_turn_tree(
             chosen[seat] = completions[pick].text
             if agent in trained:
                 infos = [f.infos.get(agent, {}) for f in forks]
-                found.groups.append(_group(agent, turn, seed, (turn,), completions, scores, infos))
+                found.groups.append(
+                    _group(agent, turns[agent], seed, (turn,), completions, scores, infos)
+                )
             if len(agents) == 1:
                 env_after, paid_after = forks[pick], paid[pick]
         if env_after is None:
@@ -83,8 +86,10 @@ def agent_turn_tree(
         for agent, reward in paid_after.items():
             totals[agent] += reward
         success = succeeded(env)
-        decisions += len(agents)
         turn += 1
+        for agent in agents:
+            turns[agent] += 1
+    decisions = sum(turns.values())
     found.endings.append(Ending(seed=seed, success=success, totals=totals, decisions=decisions))
     return found.batch()
 
@@ -116,7 +121,8 @@ def joint_tree(
     found = _Found(seed)
     rng = random.Random(f"{seed}/expand")
     tree = _JointTree(found, rng, width, frozenset(trained), mode, gamma, expand, with_greedy)
-    yield [tree.node(env, (), width, dict.fromkeys(env.possible_agents, 0.0), 0)]
+    agents = env.possible_agents
+    yield [tree.node(env, (), width, dict.fromkeys(agents, 0.0), dict.fromkeys(agents, 0))]
     return found.batch()
 
 
@@ -137,10 +143,14 @@ class _JointTree:
         path: tuple[int, ...],
         width: int,
         paid_so_far: Mapping[str, float],
-        decisions: int,
+        turns: Mapping[str, int],
     ) -> Line:
-        """Play on from a state; returns each agent's mean return, as seen from its last decision."""
+        """Play on from a state; returns each agent's mean return, as seen from its last decision.
+
+        ``turns``: how often each agent has chosen before.
+        """
         agents = deciders(env)
+        after = {a: count + (a in agents) for a, count in turns.items()}
         grouped = width > 1
         requests = [_request(env, agent, self.found.seed) for agent in agents]
         counts = [width if agent in self.trained else 1 for agent in agents]
@@ -165,7 +175,7 @@ class _JointTree:
                         seed=self.found.seed,
                         success=succeeded(f),
                         totals=totals[j],
-                        decisions=decisions + len(agents),
+                        decisions=sum(after.values()),
                     )
                 )
         candidates = [j for j in running if j < len(joint)]
@@ -178,7 +188,7 @@ class _JointTree:
                 (*path, j),
                 width if j in wide else 1,
                 totals[j],
-                decisions + len(agents),
+                after,
             )
             for j in running
         ]
@@ -188,7 +198,7 @@ class _JointTree:
             for j, p in enumerate(paid)
         ]
         if grouped:
-            self._note_groups(agents, answers, joint, returns, path, infos)
+            self._note_groups(agents, answers, joint, returns, path, turns, infos)
         mean = {a: sum(returns[j][a] for j in range(len(joint))) / len(joint) for a in paid_so_far}
         return {a: self.gamma * v if a in agents else v for a, v in mean.items()}
 
@@ -205,6 +215,7 @@ class _JointTree:
         joint: Sequence[tuple[int, ...]],
         returns: Sequence[Mapping[str, float]],
         path: tuple[int, ...],
+        turns: Mapping[str, int],
         infos: Sequence[Mapping[str, Any]],
     ) -> None:
         for seat, agent in enumerate(agents):
@@ -221,7 +232,9 @@ class _JointTree:
             ]
             noted = [infos[j].get(agent, {}) for j in tried]
             self.found.groups.append(
-                _group(agent, len(path), self.found.seed, path, answers[seat], means, noted, greedy)
+                _group(
+                    agent, turns[agent], self.found.seed, path, answers[seat], means, noted, greedy
+                )
             )
 
 

@@ -77,6 +77,8 @@ class FitConfig:
             raise ConfigError("steps, envs and checkpoint_every are at least 1")
         if self.token_budget is not None and self.token_budget < 1:
             raise ConfigError(f"token_budget must be at least 1, got {self.token_budget}")
+        if isinstance(self.trackers, str):
+            raise ConfigError(f"trackers are a list of names, write [{self.trackers}]")
         if self.lora_args and self.seats != "lora":
             raise ConfigError("lora_args mean nothing unless seats is 'lora'")
 

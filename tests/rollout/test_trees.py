@@ -42,6 +42,13 @@ def test_agent_turn_tree_groups_by_agent_and_turn_and_carries_out_the_best():
     assert (ending.success, ending.decisions) == (True, 4)
 
 
+@pytest.mark.parametrize("tree", [agent_turn_tree, joint_tree])
+def test_a_group_counts_its_agents_own_turns(tree):
+    batch = play(tree, Adder(2), numbers(), width=3)
+    found = {(g.agent, g.turn) for g in batch.groups}
+    assert found == {("a_0", 0), ("b_1", 0), ("a_0", 1), ("b_1", 1)}
+
+
 def test_agent_turn_tree_weighs_the_team_part():
     batch = play(agent_turn_tree, Adder(1), numbers(), width=3, team_weight=10.0)
     # b: own number + 10 * (2 + b) / 10

@@ -249,8 +249,10 @@ These play plain episodes; an answer's advantage comes from values that a critic
 
 {critics}
 
-- **GAE** over an agent's own turns, with rewards at their time of payment. An episode that a time limit
-  cut ends with the critic's value of what the agent reads then, one that is over with 0.
+- **GAE** over an agent's own turns, with rewards at their time of payment. An episode that is over ends
+  with 0, one that a time limit cut off with the critic's value of what the agent reads then. Where the
+  limit is a rule of the task (`metadata["time_limit"] = "task"`, as in this suite: who has not solved it
+  in `max_turns` has failed) it ends with 0 too. `time_limit="bootstrap"` and `"end"` overrule that.
 - `critic="separate"` is a model of its own, started from the actor's weights; `critic="value_head"` is a
   linear head on the actor's last hidden states, which takes next to no memory. `values="token"` judges
   each token instead of each turn.

@@ -66,6 +66,7 @@ class Episode:
     final: Mapping[str, str] = field(default_factory=dict)  # what each agent read at the end
     final_state: str = ""  # the global state at the end, where the rollout asked for it
     cut_off: tuple[str, ...] = ()  # agents that a time limit stopped, rather than the task's end
+    timed_task: bool = False  # the environment says that its time limit is a rule of the task
 
     @property
     def agents(self) -> tuple[str, ...]:

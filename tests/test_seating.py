@@ -480,3 +480,22 @@ def test_a_lora_run_is_played_upon_one_base(seated, folders, tmp_path):
     for agent in AGENTS[:2]:
         alone = TransformersPolicy.load(f"{run}/checkpoints/step_000010/{agent}", sampling=RUN)
         assert ask(seats[agent], agent, greedy=True) == ask(alone, agent, greedy=True)
+
+
+def test_a_lora_run_with_a_frozen_seat(seated, folders, tmp_path):
+    args = {"b": {"frozen": True}}
+    _, first = seated(AGENTS, "lora", seat_args=args)
+    run = a_run(tmp_path / "lora", folders[0], first, seats="lora", seat_args=args)
+    seats = seats_of_run(run, AGENTS, sampling={"max_new_tokens": 6})
+    assert seats["a"].model is seats["c"].model
+    starts = {
+        "a": f"{run}/checkpoints/step_000010/a",
+        "b": folders[0],
+        "c": f"{run}/checkpoints/step_000010/c",
+    }
+    answers = {}
+    for agent, start in starts.items():
+        alone = TransformersPolicy.load(start, sampling=RUN)
+        answers[agent] = ask(alone, agent, greedy=True)
+        assert ask(seats[agent], agent, greedy=True) == answers[agent]
+    assert answers["a"] != answers["b"]

@@ -92,7 +92,8 @@ class DiscreteText(TextEnv):
                 f"{game} is no AEC environment; pettingzoo.utils.parallel_to_aec helps"
             )
         super().__init__(list(game.possible_agents), render_mode=render_mode)
-        self.metadata = {**self.metadata, "name": f"text_{game.unwrapped}"}
+        limit = game.metadata.get("time_limit")  # none of this class's own is ever reached
+        self.metadata = {**self.metadata, "name": f"text_{game.unwrapped}", "time_limit": limit}
         one_of("prompt", prompt, ("full", "terse"))
         if tries < 1:
             raise ConfigError(f"tries is at least 1, got {tries}")

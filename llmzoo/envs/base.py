@@ -62,6 +62,7 @@ class TextEnv(AECEnv[str, str, str]):
         "render_modes": ["ansi", "human"],
         "name": "text_env_v0",
         "is_parallelizable": False,
+        "time_limit": "task",  # max_turns is a rule of the task: nothing is worth anything after it
     }
     fallback: bool = False
 

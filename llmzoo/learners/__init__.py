@@ -25,6 +25,7 @@ LEARNERS = {
     "maremax": "llmzoo.learners.maremax:MAREMAX",
     "marloo": "llmzoo.learners.marloo:MARLOO",
     "ppo": "llmzoo.learners.ippo:PPO",
+    "sft": "llmzoo.learners.sft:SFT",
 }
 
 

@@ -25,8 +25,10 @@ class IPPO(ActorCritic):
     when they are paid, and beyond ``lam`` turns the critic's expectation stands for them. To each
     agent the others are part of the world, so its critic needs nothing that the agent does not
     see; what the others change meanwhile makes that world drift, which the clipped ratio bounds.
-    An episode that a time limit cut goes on in expectation: it ends with the critic's value, one
-    that has come to its end with 0. Policies in several seats have one critic for all of them,
+    An episode that is over ends with 0, one that a time limit cut off with the critic's value of
+    what the agent reads then, unless the environment says in ``metadata["time_limit"] = "task"``
+    that the limit is a rule of the task, as those of this suite do; ``time_limit`` decides
+    otherwise. Policies in several seats have one critic for all of them,
     which reads the role in the prompt; policies of their own have critics of their own.
     """
 

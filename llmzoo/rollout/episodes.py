@@ -124,5 +124,6 @@ def play_episode(
         info=info,
         final=final,
         cut_off=tuple(agent for agent in final if cut[agent]),
+        timed_task=env.metadata.get("time_limit") == "task",
         final_state=final_state,
     )

@@ -133,6 +133,8 @@ def seats_of_run(
                 trained = ", ".join(run_folder.policies_in(newest))
                 raise ConfigError(f"{run} trained {trained}; it has no policy for {agent}")
             planned[agent] = replace(seat, source=str(folder))
+        elif seat.adapter:  # frozen: it starts elsewhere than the trained adapters
+            planned[agent] = replace(seat, adapter=False)
     return _open(planned, settings, precision=config.get("precision", "float32"), seed=seed)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
+from llmzoo import run_folder
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies.base import TINY, answer_limit
 from llmzoo.policies.sampling import Sampling
@@ -88,8 +89,13 @@ class FitConfig:
             temperature=self.temperature,
             top_p=self.top_p,
             top_k=self.top_k,
-            max_new_tokens=self.max_new_tokens or answer_limit(self.model),
+            max_new_tokens=self.max_new_tokens or self._answer_limit(),
         )
+
+    def _answer_limit(self) -> int:
+        if run_folder.is_run(self.model):
+            return run_folder.answer_limit_of(self.model)
+        return answer_limit(self.model)
 
 
 def make_config(cls: type, values: Mapping[str, Any], what: str) -> Any:

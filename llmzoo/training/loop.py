@@ -113,7 +113,7 @@ def fit(
     prepare(run, asdict(config), resume=resume)
 
     def measure() -> dict[str, Any]:
-        for policy in learning.values():
+        for policy in learning_among(seats).values():
             policy.generator.manual_seed(config.seed)
         measured = partial(
             evaluate,
@@ -203,7 +203,7 @@ def _iterate(
 ) -> dict[str, Any]:
     """One iteration. Its chance depends on the run's seed and its number only."""
     rng = random.Random(f"{config.seed}/{step}")
-    for policy in engine.policies.values():
+    for policy in learning_among(engine.seats).values():  # frozen ones sample too
         policy.generator.manual_seed(rng.getrandbits(48))
     torch.manual_seed(rng.getrandbits(48))
     seeds = [rng.getrandbits(31) for _ in range(config.envs)]

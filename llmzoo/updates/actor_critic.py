@@ -94,15 +94,15 @@ class ActorCriticUpdater:
         config = self.config
         turns: list[Turn] = [turn for chain in lived for turn in chain.turns]
         values = iter(critic.values(turns) if turns else [])
-        cut = [chain for chain in lived if chain.cut_off]
-        finals = iter(critic.final(cut))
+        goes_on = [_goes_on(chain, config) for chain in lived]
+        finals = iter(critic.final([c for c, on in zip(lived, goes_on, strict=True) if on]))
         return [
             item
-            for chain in lived
+            for chain, on in zip(lived, goes_on, strict=True)
             for item in valued(
                 chain,
                 [next(values) for _ in chain.turns],
-                next(finals) if chain.cut_off else 0.0,
+                next(finals) if on else 0.0,
                 gamma=config.gamma,
                 lam=config.lam,
                 per_token=config.values == "token",
@@ -167,6 +167,18 @@ class ActorCriticUpdater:
             optimizer.restore(load_file(folder / f"{name}.optimizer.safetensors"))
         for name, critic in self.critics.items():
             critic.load(folder / name)
+
+
+def _goes_on(chain: Chain, config: ActorCriticConfig) -> bool:
+    """Whether the critic's value stands for what would have followed a chain's last turn.
+
+    It does where a time limit from outside cut the task off (arXiv 1712.00378). A limit that is a
+    rule of the task ends it: were the value of going on paid there, to fail would be worth as much
+    as to succeed a little later.
+    """
+    if config.time_limit == "auto":
+        return chain.cut_off and not chain.timed_task
+    return chain.cut_off and config.time_limit == "bootstrap"
 
 
 def _with(items: Sequence[Valued], flat: Tensor) -> list[Valued]:

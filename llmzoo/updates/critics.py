@@ -32,6 +32,9 @@ class ActorCriticConfig(SurrogateConfig):
 
     gamma: float = 1.0  # discount per turn of the agent's own
     lam: float = 0.95  # lambda of GAE: 0 one step ahead, 1 the return itself
+    time_limit: Literal["auto", "bootstrap", "end"] = (
+        "auto"  # what an episode cut off is worth then
+    )
     values: Literal["turn", "token"] = "turn"  # a value of each prompt, or before each token
     critic: Literal["separate", "value_head"] = (
         "separate"  # a model of its own, or a head on the actor

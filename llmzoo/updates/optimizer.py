@@ -66,7 +66,8 @@ class Optimizer:
     ):
         self.parameters = list(parameters)
         self.steps = 0  # taken so far
-        self._config, self._rate, self._total, self._name = config, rate, total, name
+        self.total = total  # at which the schedule ends
+        self._config, self._rate, self._name = config, rate, name
         self._masters = MasterWeights(self.parameters)
         self._adamw = torch.optim.AdamW(
             self._masters.masters, lr=rate, betas=(0.9, 0.99), weight_decay=config.weight_decay
@@ -75,7 +76,7 @@ class Optimizer:
     @property
     def rate(self) -> float:
         """The learning rate of the next step."""
-        return self._rate * self._config.factor(self.steps, self._total)
+        return self._rate * self._config.factor(self.steps, self.total)
 
     def zero_grad(self) -> None:
         for parameter in [*self.parameters, *self._masters.masters]:

@@ -26,13 +26,14 @@ class Turn:
 @dataclass(frozen=True, slots=True)
 class Chain:
     """An agent's turns in an episode. ``final`` is what it reads after the last one, ``cut_off``
-    whether a time limit ended it there, so that the future has a value still."""
+    whether a time limit ended it there, ``timed_task`` whether that limit is a rule of the task."""
 
     agent: str
     turns: tuple[Turn, ...]
     final: str
     final_state: str
     cut_off: bool
+    timed_task: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ def chains(episodes: Sequence[Episode], agents: Collection[str]) -> list[Chain]:
                         episode.final.get(agent, ""),
                         episode.final_state,
                         agent in episode.cut_off,
+                        episode.timed_task,
                     )
                 )
     return found

@@ -181,17 +181,33 @@ def test_a_large_step_ends_the_passes():
     assert steps(1e-9) == 2  # the second step is the first whose policy is not the one that played
 
 
-def test_the_value_of_a_final_state_is_read_where_a_time_limit_cut():
+class Cut(Lengths):
+    """Its limit on turns comes from outside."""
+
+    metadata = {**Lengths.metadata, "time_limit": None}
+
+
+@pytest.mark.parametrize(
+    ("env", "time_limit", "goes_on"),
+    [
+        (Cut, "auto", True),
+        (Lengths, "auto", False),
+        (Lengths, "bootstrap", True),
+        (Cut, "end", False),
+    ],
+)
+def test_the_value_of_a_final_state_is_read_where_a_time_limit_cut(env, time_limit, goes_on):
     """V is 0 at first; a head with bias 7 values everything at 7, also what comes after the end."""
-    engine = an_engine("ippo", {"gamma": 1.0, "lam": 0.0}, dict.fromkeys(["a_0", "b_1"], short()))
-    batch = engine.collect(partial(Lengths, 1), [0])
+    options = {"gamma": 1.0, "lam": 0.0, "time_limit": time_limit}
+    engine = an_engine("ippo", options, dict.fromkeys(["a_0", "b_1"], short()))
+    batch = engine.collect(partial(env, 1), [0])
     critic = engine.updater.critics["a_0"]
     torch.nn.init.constant_(critic.model.head.linear.bias, 7.0)
     (a, b) = engine.updater.judged(critic, chains(batch.episodes, ["a_0", "b_1"]))
     assert batch.episodes[0].cut_off == ("a_0", "b_1")
-    # r + 7 - 7
-    assert a.advantages.item() == pytest.approx(a.turn.reward, abs=1e-5)
-    assert b.advantages.item() == pytest.approx(b.turn.reward, abs=1e-5)
+    after = 7.0 if goes_on else 0.0
+    assert a.advantages.item() == pytest.approx(a.turn.reward + after - 7.0, abs=1e-5)
+    assert b.advantages.item() == pytest.approx(b.turn.reward + after - 7.0, abs=1e-5)
 
 
 def test_central_values_are_the_seats_own():
@@ -199,6 +215,8 @@ def test_central_values_are_the_seats_own():
     players = dict.fromkeys(["a_0", "b_1"], short())
 
     class Uneven(Matcher):
+        metadata = {**Matcher.metadata, "time_limit": "task"}
+
         def play_together(self, texts):
             return Outcome(local={"a_0": {"own": 1.0}, "b_1": {"own": -1.0}})
 
@@ -210,8 +228,8 @@ def test_central_values_are_the_seats_own():
     batch = engine.collect(partial(Uneven, 1), [99])
     turns = [c.turns[0] for c in chains(batch.episodes, ["a_0", "b_1"])]
     ours, theirs = engine.updater.critics["central"].values(turns)
-    # the episode is cut: V = r + V(after), so what counts is their difference
-    assert ours.item() - theirs.item() > 1.5
+    assert ours.item() == pytest.approx(1.0, abs=0.3)
+    assert theirs.item() == pytest.approx(-1.0, abs=0.3)
 
 
 def test_a_central_critic_needs_a_state_of_text():

@@ -1,0 +1,87 @@
+"""SFT: supervised fine-tuning on demonstrations, on the model's own best, or on both's outcomes.
+
+The loss and its loop are ``trl.SFTTrainer``'s, on prompt and completion, with the completion's
+tokens and the end of the sequence trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import ClassVar
+
+from pettingzoo import AECEnv
+
+from llmzoo.learners.base import Learner
+from llmzoo.policies.base import Policy
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch, Ending, Episode
+from llmzoo.rollout.episodes import play_episode
+from llmzoo.rollout.scheduler import Line
+from llmzoo.updates.sft import Demonstrations, SFTConfig, SFTUpdater
+
+
+class SFT(Learner):
+    """Credit: none; what passes the filters is imitated, each token alike.
+
+    ``source`` says whose episodes these are. With ``oracle``, ``amateur`` and ``mixed`` the
+    environment's scripted players take all seats while demonstrations are collected; they may look
+    behind the prompt. With ``self`` the models play as they are, and imitate the best of it:
+    reward-ranked fine-tuning (RAFT, arXiv 2304.06767), which needs ``top``, ``min_return`` or
+    ``success_only``. Any other name is a file or a hub id of trajectories
+    (``llmzoo.trajectories``): then nothing is played, and an iteration takes the next ``envs``
+    episodes in an order that the run's seed fixes, anew each time through.
+
+    Answers that others wrote are cut into the tokens of the policy and end with its
+    end-of-sequence token; its own are taken as sampled, those cut off without an end. Each policy
+    learns the decisions of its own seats.
+
+    ``mode="world_model"`` predicts, from what an agent read and did, what it read next
+    (the implicit world model of arXiv 2510.08558); failures teach that as well, so the filters
+    choose answers only. ``mode="mix"`` trains on ``world_model_weight`` such rows for each row of
+    behaviour, drawn at random. That is a weight by the number of rows: TRL's loss is the mean over
+    all the tokens of a batch, in which a long observation counts for more than a short answer.
+
+    A token budget counts what was demonstrated and trained on, once an iteration.
+    """
+
+    Config: ClassVar[type[SFTConfig]] = SFTConfig
+    config: SFTConfig
+    demonstrations: Demonstrations | None = None
+
+    def line(self, env: AECEnv, seed: int, trained: Collection[str]) -> Line:
+        if self.demonstrations is not None:  # taken now, so that lines have them in their order
+            return _read(self.demonstrations.next(seed))
+        return _play(env, seed)
+
+    def updater(
+        self,
+        policies: Mapping[str, TransformersPolicy],
+        seats: Mapping[str, Policy],
+        *,
+        total_steps: int,
+    ) -> SFTUpdater:
+        self.demonstrations = None if self.config.played else Demonstrations(self.config.source)
+        if self.demonstrations is not None:
+            self.demonstrations.check(list(seats))
+        return SFTUpdater(
+            self.config, policies, seats, self.demonstrations, total_steps=total_steps
+        )
+
+
+def _play(env: AECEnv, seed: int) -> Line:
+    return _batch((yield from play_episode(env, seed)))
+
+
+def _read(episode: Episode) -> Line:
+    yield from ()  # nothing is asked of anybody
+    return _batch(episode)
+
+
+def _batch(episode: Episode) -> Batch:
+    ending = Ending(
+        seed=episode.seed,
+        success=episode.success,
+        totals=episode.totals,
+        decisions=len(episode.decisions),
+    )
+    return Batch(episodes=(episode,), endings=(ending,))

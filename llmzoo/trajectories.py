@@ -1,0 +1,248 @@
+"""Trajectories: episodes as rows, one a decision, and files of them through ``datasets``.
+
+The rows of an episode stand together, in the order in which its decisions were taken. Each has the
+fields of :data:`FIELDS`; ``next_observation`` is what the agent itself read after its action,
+``return`` the undiscounted sum of what it was paid from then on, ``episode_return`` of all that it
+was paid, and ``policy`` says who wrote the completion.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.records import Completion, Decision, Episode
+
+Row = dict[str, Any]
+
+FIELDS: Mapping[str, type] = {
+    "env": str,
+    "seed": int,
+    "agent": str,
+    "turn": int,
+    "prompt": str,
+    "completion": str,
+    "next_observation": str,
+    "reward": float,
+    "return": float,
+    "episode_return": float,
+    "success": bool,
+    "policy": str,
+}
+_LOADERS = {".jsonl": "json", ".json": "json", ".parquet": "parquet"}
+
+
+def rows(episodes: Sequence[Episode], *, policy: str = "") -> list[Row]:
+    """A row for each decision, episode after episode."""
+    found: list[Row] = []
+    for episode in episodes:
+        returns = episode.returns()
+        following = _next_observations(episode)
+        for decision, following_text, returned in zip(
+            episode.decisions, following, returns, strict=True
+        ):
+            found.append(
+                {
+                    "env": episode.env_id,
+                    "seed": episode.seed,
+                    "agent": decision.agent,
+                    "turn": decision.turn,
+                    "prompt": decision.observation,
+                    "completion": decision.completion.text,
+                    "next_observation": following_text,
+                    "reward": float(decision.reward),
+                    "return": float(returned),
+                    "episode_return": float(episode.totals[decision.agent]),
+                    "success": episode.success,
+                    "policy": policy,
+                }
+            )
+    return found
+
+
+def _next_observations(episode: Episode) -> list[str]:
+    following = dict(episode.final)
+    found = []
+    for decision in reversed(episode.decisions):
+        found.append(following.get(decision.agent, ""))
+        following[decision.agent] = decision.observation
+    return found[::-1]
+
+
+def by_episode(rows: Sequence[Row]) -> list[list[Row]]:
+    """The rows of each episode.
+
+    An episode ends where the environment, the seed or the writer changes, or where a turn of an
+    agent that has been comes again.
+    """
+    found: list[list[Row]] = []
+    before: tuple[Any, ...] = ()
+    turns: set[tuple[str, int]] = set()
+    for row in rows:
+        of_episode = (row["env"], row["seed"], row["policy"])
+        turn = (row["agent"], row["turn"])
+        if not found or of_episode != before or turn in turns:
+            found.append([])
+            turns = set()
+        before = of_episode
+        turns.add(turn)
+        found[-1].append(row)
+    return found
+
+
+def episodes(rows: Sequence[Row]) -> list[Episode]:
+    """The episodes that rows tell of, as if just played; ``rows`` gives the same rows again.
+
+    What a row does not hold is empty: infos, states, and the tokens of completions.
+    """
+    return [_episode(part) for part in by_episode(rows)]
+
+
+def _episode(part: Sequence[Row]) -> Episode:
+    decisions = tuple(
+        Decision(
+            agent=row["agent"],
+            turn=row["turn"],
+            observation=row["prompt"],
+            completion=Completion(text=row["completion"]),
+            reward=row["reward"],
+            paid_after=((number, row["reward"]),) if row["reward"] else (),
+        )
+        for number, row in enumerate(part)
+    )
+    return Episode(
+        env_id=part[0]["env"],
+        seed=part[0]["seed"],
+        decisions=decisions,
+        terminated=True,
+        truncated=False,
+        success=part[0]["success"],
+        totals={row["agent"]: row["episode_return"] for row in part},
+        final={row["agent"]: row["next_observation"] for row in part},  # an agent's last row counts
+    )
+
+
+def kept(
+    rows: Sequence[Row],
+    *,
+    min_return: float | None = None,
+    top: float | None = None,
+    success: bool = False,
+) -> list[bool]:
+    """Which rows pass, all or none of what an agent did in an episode.
+
+    ``success``: the episode succeeded. ``min_return``: the agent was paid at least this in it.
+    ``top``: it is among this share of the agent's episodes, by what it was paid in them, out of
+    those that pass the other two; rounded up, and of equal ones the earlier. Agents are ranked
+    apart, since their rewards may differ in scale.
+    """
+    candidates: dict[str, list[tuple[int, float]]] = {}  # of each agent: number and return
+    numbered = [(number, row) for number, part in enumerate(by_episode(rows)) for row in part]
+    for number, row in numbered:
+        agent, returned = row["agent"], row["episode_return"]
+        passes = (row["success"] or not success) and (min_return is None or returned >= min_return)
+        if passes and (number, returned) not in candidates.setdefault(agent, [])[-1:]:
+            candidates[agent].append((number, returned))
+    chosen = set()
+    for agent, found in candidates.items():
+        # in decimal: 0.07 * 100 is a little more than 7 in binary
+        count = len(found) if top is None else math.ceil(round(top * len(found), 9))
+        best = sorted(found, key=lambda entry: -entry[1])[:count]  # stable: the earlier first
+        chosen |= {(agent, number) for number, _ in best}
+    return [(row["agent"], number) in chosen for number, row in numbered]
+
+
+def filtered(
+    rows: Sequence[Row],
+    *,
+    min_return: float | None = None,
+    top: float | None = None,
+    success: bool = False,
+) -> list[Row]:
+    """The rows that pass; see :func:`kept`."""
+    flags = kept(rows, min_return=min_return, top=top, success=success)
+    return [row for row, flag in zip(rows, flags, strict=True) if flag]
+
+
+def save(path: str | Path, rows: Sequence[Row]) -> None:
+    """Write rows as JSON lines (``.jsonl``) or Parquet (``.parquet``), by the path's suffix.
+
+    Numbers come back exactly. Raises :class:`ConfigError` for another suffix, and for a row that
+    :func:`load` would refuse.
+    """
+    path = Path(path)
+    checked = list(_checked(rows, "the rows to save"))
+    if path.suffix == ".jsonl":
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(row) + "\n" for row in checked)
+    elif path.suffix == ".parquet":
+        datasets = _datasets(path)
+        columns = {name: [row[name] for row in checked] for name in FIELDS}
+        types = {str: "string", int: "int64", float: "float64", bool: "bool"}
+        features = {name: datasets.Value(types[kind]) for name, kind in FIELDS.items()}
+        datasets.Dataset.from_dict(columns, features=datasets.Features(features)).to_parquet(path)
+    else:
+        raise ConfigError(f"trajectories are saved as .jsonl or .parquet, not as {path.name}")
+
+
+def load(source: str | Path) -> list[Row]:
+    """The rows of a ``.jsonl``, ``.json`` or ``.parquet`` file, or of a hub id's split ``train``.
+
+    Columns beside :data:`FIELDS` are left out. Raises :class:`ConfigError`, which names the row and
+    the field, for rows of another form, and for a source that cannot be read.
+    """
+    path = Path(source)
+    datasets = _datasets(source)
+    if path.suffix in _LOADERS and not path.is_file():
+        raise ConfigError(f"trajectories: there is no file {source}")
+    try:
+        if path.suffix in _LOADERS:
+            found = datasets.load_dataset(
+                _LOADERS[path.suffix], data_files=str(path), split="train"
+            )
+        else:
+            found = datasets.load_dataset(str(source), split="train")
+    except Exception as error:  # network, cache, schema: the library raises of every kind
+        raise ConfigError(
+            f"the trajectories {source} cannot be loaded ({type(error).__name__}: {error}); give a "
+            ".jsonl, .json or .parquet file, or a hub id"
+        ) from error
+    read = list(_checked(found, str(source)))
+    if not read:
+        raise ConfigError(f"{source} has no rows")
+    return read
+
+
+def _datasets(source: str | Path) -> Any:
+    try:
+        import datasets
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"the trajectories {source}", "train", error.name) from error
+    return datasets
+
+
+def _checked(found: Any, source: str) -> Iterator[Row]:
+    """Each row with exactly the known fields; whole numbers are taken for ``float`` fields."""
+    for number, row in enumerate(found, start=1):
+        checked: Row = {}
+        for name, kind in FIELDS.items():
+            if name not in row:
+                raise ConfigError(
+                    f"{source}, row {number}: no field {name!r}; trajectories have the fields "
+                    f"{', '.join(FIELDS)}"
+                )
+            value: Any = row[name]
+            if kind is float and type(value) is int:
+                value = float(value)
+            endless = isinstance(value, float) and not math.isfinite(value)
+            if type(value) is not kind or endless:
+                raise ConfigError(
+                    f"{source}, row {number}: {name!r} must be a"
+                    f"{'n int' if kind is int else f' {kind.__name__}'}, got {value!r}"
+                )
+            checked[name] = value
+        yield checked

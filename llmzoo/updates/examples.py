@@ -1,0 +1,70 @@
+"""Examples for supervised learning: prompts, and the tokens that are to follow them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from llmzoo.errors import ConfigError
+from llmzoo.policies.transformers import TransformersPolicy
+
+IGNORED = -100  # label of a token that is not trained on, in transformers and TRL
+WORLD_MODEL_FORM = "{prompt}\n\n[action]\n{completion}\n\n[next observation]\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A prompt and the tokens that are to follow it; ``given``: the model did not write them."""
+
+    prompt: tuple[int, ...]
+    completion: tuple[int, ...]
+    given: bool
+
+
+def answer_ids(policy: TransformersPolicy, text: str) -> tuple[int, ...]:
+    """A text's tokens as the policy would have sampled them, the end of the sequence included.
+
+    What looks like a special token in the text is plain text. Raises :class:`ConfigError` for a
+    model that knows no end.
+    """
+    tokenizer = policy.tokenizer
+    if not policy.eos_ids:
+        raise ConfigError(f"{policy.name} has no end-of-sequence token: set it in its tokenizer")
+    own = tokenizer.eos_token_id
+    ids = tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
+    return (*ids, min(policy.eos_ids) if own is None else int(own))
+
+
+def world_model_example(policy: TransformersPolicy, row: Mapping[str, Any]) -> Example:
+    """What the agent read and did, and as the completion what it read next."""
+    asked = WORLD_MODEL_FORM.format(prompt=row["prompt"], completion=row["completion"])
+    return Example(policy.encode(asked), answer_ids(policy, row["next_observation"]), True)
+
+
+def drawn(examples: Sequence[Example], count: int, rng: random.Random) -> list[Example]:
+    """``count`` of the examples at random: each as often as the others, or once more."""
+    if not examples:
+        return []
+    times, rest = divmod(count, len(examples))
+    return [*list(examples) * times, *rng.sample(list(examples), rest)]
+
+
+def fits(policy: TransformersPolicy, example: Example) -> bool:
+    """Whether there is a prompt, and the model's context holds it with the completion."""
+    limit = policy.model.config.get_text_config().to_dict().get("max_position_embeddings")
+    length = len(example.prompt) + len(example.completion)
+    return bool(example.prompt) and (limit is None or length <= limit)
+
+
+def dataset(examples: Sequence[Example]) -> Any:
+    """The examples as TRL takes them when they are tokens already: the prompt has no labels."""
+    import datasets
+
+    return datasets.Dataset.from_dict(
+        {
+            "input_ids": [[*e.prompt, *e.completion] for e in examples],
+            "labels": [[*[IGNORED] * len(e.prompt), *e.completion] for e in examples],
+        }
+    )

@@ -1,0 +1,203 @@
+"""A trainer of TRL as one iteration's update of a policy.
+
+The trainer (https://huggingface.co/docs/trl) brings the loss and the loop over rows; the optimiser
+is ours, so that its state is part of a run's checkpoints and a resumed run goes on exactly. All
+that the trainer changes beside the weights (the model's forward pass and configuration, global
+random state, accelerate's state) is put back when it is done, and it writes and sends nothing.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from accelerate.state import AcceleratorState, GradientState, PartialState
+from torch import nn
+from transformers import PrinterCallback
+
+from llmzoo.errors import ConfigError, DivergedError
+from llmzoo.policies.lora import is_peft
+from llmzoo.policies.precision import autocast
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.updates.optimizer import Optimizer
+from llmzoo.updates.trl_args import TRLConfig, trl
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+
+def run_trainer(
+    trainer: Any,
+    policy: TransformersPolicy,
+    rows: Dataset,
+    optimizer: Optimizer,
+    config: TRLConfig,
+    *,
+    seed: int,
+    beside: Sequence[nn.Module] = (),
+    **options: Any,
+) -> dict[str, float]:
+    """Train ``policy`` on ``rows`` with the class ``trainer`` of TRL, and with ``optimizer``.
+
+    ``seed`` fixes the order of the rows and all other chance. ``beside``: further models that are
+    handed to the trainer, such as a reference, and are to be left as they were. ``options`` are the
+    trainer's own arguments. Returns the mean over optimiser steps of the loss and of what TRL logs,
+    the gradient's norm, the next learning rate and the number of steps; nothing but zeros where
+    there are no rows.
+
+    Raises :class:`DivergedError` for a loss or a gradient that is not finite, before it changes a
+    weight, and :class:`ConfigError` for a policy on another GPU than the first, which
+    transformers' trainers insist on.
+    """
+    device = policy.model.device
+    if device.type == "cuda" and (device.index or 0) != 0:
+        raise ConfigError(f"TRL trains on cuda:0, not on {device}: set CUDA_VISIBLE_DEVICES")
+    if len(rows) == 0:
+        return {"loss": 0.0, "grad_norm": 0.0, "learning_rate": optimizer.rate, "steps": 0}
+    policy.activate()
+    view = _View(optimizer)
+    with tempfile.TemporaryDirectory() as folder, _put_back(policy, beside):
+        args = getattr(trl(), config.args_class)(**_arguments(policy, config, seed, folder))
+        # transformers spreads a model over all GPUs that it sees; ours stays where it is
+        args._n_gpu = min(1, args.n_gpu)
+        run = _quiet(trainer, policy)(
+            model=policy.model,
+            args=args,
+            train_dataset=rows,
+            processing_class=policy.tokenizer,
+            optimizers=(view, torch.optim.lr_scheduler.LambdaLR(view, lambda step: 1.0)),
+            **options,
+        )
+        run.remove_callback(PrinterCallback)
+        run.train()
+    logged = [entry for entry in run.state.log_history if "loss" in entry]
+    return {
+        **{key: sum(entry[key] for entry in logged) / len(logged) for key in _shared(logged)},
+        "grad_norm": sum(view.norms) / max(1, len(view.norms)),
+        "learning_rate": optimizer.rate,
+        "steps": len(view.norms),
+    }
+
+
+class _View(torch.optim.Optimizer):
+    """Our optimiser as the trainer sees it."""
+
+    def __init__(self, optimizer: Optimizer):
+        super().__init__(optimizer.parameters, {"lr": optimizer.rate})
+        self.norms: list[float] = []
+        self._optimizer = optimizer
+
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        self.norms.append(self._optimizer.step())
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        self._optimizer.zero_grad()
+
+
+def _arguments(
+    policy: TransformersPolicy, config: TRLConfig, seed: int, folder: str
+) -> dict[str, Any]:
+    at_once = min(config.batch_size, config.rows_at_once)
+    while config.batch_size % at_once:  # parts of one size, so that a step has exactly its rows
+        at_once -= 1
+    return {
+        "max_length": None,  # nothing is cut off silently
+        **config.trl_args,
+        "per_device_train_batch_size": at_once,
+        "gradient_accumulation_steps": config.batch_size // at_once,
+        "num_train_epochs": config.epochs,
+        "seed": seed,
+        "data_seed": seed,
+        "max_grad_norm": 0.0,  # the optimiser bounds the gradient
+        "use_cpu": policy.model.device.type == "cpu",
+        "bf16": False,  # the policy's own precision is used instead
+        "gradient_checkpointing": policy.gradient_checkpointing,
+        "output_dir": folder,
+        "save_strategy": "no",
+        "report_to": [],
+        "logging_strategy": "steps",
+        "logging_steps": 1,
+        "logging_nan_inf_filter": False,
+        "disable_tqdm": True,
+        "dataloader_pin_memory": False,
+    }
+
+
+def _quiet(trainer: Any, policy: TransformersPolicy) -> Any:
+    """The trainer's class in the policy's arithmetic, without telemetry, stopping at a bad loss."""
+
+    class Quiet(trainer):
+        def compute_loss_context_manager(self) -> Any:
+            return autocast(policy.model.device, policy.precision)
+
+        def compute_loss(self, model: Any, inputs: Any, *args: Any, **options: Any) -> Any:
+            loss = super().compute_loss(model, inputs, *args, **options)
+            if not torch.isfinite(loss):
+                raise DivergedError(
+                    f"the loss of {policy.name!r} is {loss.item()}: lower learning_rate"
+                )
+            return loss
+
+        def _send_telemetry(self) -> None:
+            pass
+
+    return Quiet
+
+
+def _shared(logged: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What TRL logs at every step, but for what counts up or is known better here."""
+    counts = {"step", "epoch", "num_tokens", "learning_rate", "grad_norm"}
+    first, *others = logged
+    return [k for k in first if k not in counts and all(k in entry for entry in others)]
+
+
+@contextmanager
+def _put_back(policy: TransformersPolicy, beside: Sequence[nn.Module]) -> Iterator[None]:
+    """Afterwards all is as it was, but for the weights; the model is in evaluation mode."""
+    import datasets
+
+    model: Any = policy.model
+    inner = [model.get_base_model()] if is_peft(model) else []
+    configs = [model.config, model.config.get_text_config(), model.generation_config]
+    shared = [c._shared_state for c in (AcceleratorState, PartialState, GradientState)]
+    kept = [vars(thing) for thing in (model, *inner, *beside, *configs)] + shared
+    kept += [module._forward_hooks for module in model.modules()]
+    dropouts = [
+        m for whole in (model, *beside) for m in whole.modules() if isinstance(m, nn.Dropout)
+    ]
+    copies = [dict(values) for values in kept]
+    rates = [dropout.p for dropout in dropouts]
+    pad = policy.tokenizer.pad_token
+    # the legacy state is the one that the trainer seeds
+    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    bars = datasets.are_progress_bars_disabled()
+    datasets.disable_progress_bars()
+    gc.freeze()  # accelerate starts with a collection: 0.2 s over all that stands in memory
+    try:
+        with torch.random.fork_rng(range(torch.cuda.device_count())), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # TRL's own use of transformers
+            yield
+    finally:
+        gc.unfreeze()
+        if not bars:
+            datasets.enable_progress_bars()
+        random.setstate(python)
+        np.random.set_state(numpy)  # noqa: NPY002
+        if policy.gradient_checkpointing:
+            model.activation_checkpointing_disable()
+        for values, copy in zip(kept, copies, strict=True):
+            values.clear()
+            values.update(copy)
+        for dropout, rate in zip(dropouts, rates, strict=True):
+            dropout.p = rate
+        policy.tokenizer.pad_token = pad
+        model.eval()
+        for parameter in model.parameters():
+            parameter.grad = None

@@ -1,0 +1,94 @@
+"""What holds the state of a learner that trains with TRL: an optimiser a policy, and a count."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from safetensors.torch import load_file, save_file
+
+from llmzoo.policies.base import Policy
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch
+from llmzoo.updates.optimizer import Optimizer
+from llmzoo.updates.trl import run_trainer
+from llmzoo.updates.trl_args import TRLConfig, trl
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+
+class PacedOptimizer(Optimizer):
+    """An optimiser whose steps in all are not known beforehand: iterations have more or fewer rows."""
+
+    def expect(self, steps: int) -> None:
+        """Have the schedule end after this many further steps."""
+        self.total = self.steps + steps
+
+
+class TRLUpdater:
+    """Holds an optimiser a policy, and how many iterations have been; a subclass has ``update``.
+
+    A schedule ends with the run: before each iteration those to come are taken to have as many
+    steps as this one.
+    """
+
+    def __init__(
+        self,
+        config: TRLConfig,
+        policies: Mapping[str, TransformersPolicy],
+        seats: Mapping[str, Policy],
+        *,
+        total_steps: int,
+    ):
+        trl()  # so that it is missed before anything is played
+        self.config = config
+        self.policies = dict(policies)
+        self.seats = dict(seats)
+        self.total_steps = total_steps
+        self.iterations = 0
+        self.optimizers = {
+            name: PacedOptimizer(
+                policy.parameters(),
+                config,
+                rate=policy.learning_rate or config.rate_for(policy.model),
+                total=total_steps,
+                name=name,
+            )
+            for name, policy in self.policies.items()
+        }
+
+    def players(self) -> Mapping[str, Policy]:
+        return self.seats
+
+    def wants_more(self, batch: Batch, rounds: int) -> bool:
+        return False
+
+    def train(
+        self, name: str, trainer: Any, rows: Dataset, *, seed: int, **options: Any
+    ) -> dict[str, float]:
+        """Train one policy on rows with a TRL trainer's class; see :func:`run_trainer`.
+
+        :meth:`update` counts the iteration once all policies are through.
+        """
+        optimizer = self.optimizers[name]
+        steps = self.config.epochs * math.ceil(len(rows) / self.config.batch_size)
+        optimizer.expect(steps * max(1, self.total_steps - self.iterations))
+        drawn = random.Random(f"{seed}/{name}").getrandbits(31)
+        return run_trainer(
+            trainer, self.policies[name], rows, optimizer, self.config, seed=drawn, **options
+        )
+
+    def save(self, folder: Path) -> None:
+        for name, optimizer in self.optimizers.items():
+            save_file(optimizer.state(), folder / f"{name}.optimizer.safetensors")
+        (folder / "iterations.json").write_text(json.dumps(self.iterations))
+
+    def load(self, folder: Path) -> None:
+        for name, optimizer in self.optimizers.items():
+            optimizer.restore(load_file(folder / f"{name}.optimizer.safetensors"))
+        self.iterations = int(json.loads((folder / "iterations.json").read_text()))

@@ -1,0 +1,92 @@
+"""Every learner with one seat and with three, and under every arrangement of weights."""
+
+from functools import partial
+
+import pytest
+import torch
+from tiny_models import model, tokenizer
+from toy_envs import Parities
+
+from llmzoo.engine import LocalEngine
+from llmzoo.learners import learner_class, list_learners
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.seating import take_seats
+
+ARRANGEMENTS = ("shared", "separate", "lora")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("model")
+    TransformersPolicy(model(initializer_range=0.1), tokenizer()).save(path)
+    return str(path)
+
+
+def an_engine(name, seats, arrangement, folder, seat_args=None):
+    agents = [f"writer_{i}" for i in range(seats)]
+    policies, learning = take_seats(
+        agents,
+        arrangement,
+        model=folder,
+        others="oracle",
+        sampling=Sampling(max_new_tokens=2),
+        seat_args=seat_args or {},
+    )
+    cls = learner_class(name)
+    return LocalEngine(cls(cls.Config(learning_rate=1e-2)), learning, policies, total_steps=10)
+
+
+def iterate(engine, seats, steps=3):
+    """Updates until something was learned from: three batches of play of six episodes each."""
+    for step in range(steps):
+        for number, player in enumerate(engine.policies.values()):
+            player.generator.manual_seed(10 * step + number)
+        batch = engine.collect(partial(Parities, seats), list(range(6 * step, 6 * step + 6)))
+        engine.update(batch, seed=step)
+
+
+def trained(policy):
+    """What a policy trains, or would train were it not frozen, apart from what others train."""
+    if policy.adapter is None:
+        return {n: p.detach().clone() for n, p in policy.model.named_parameters()}
+    return {
+        n: p.detach().clone()
+        for n, p in policy.model.named_parameters()
+        if policy.adapter in n.split(".")
+    }
+
+
+def same(before, after):
+    return all(torch.equal(before[name], after[name]) for name in before)
+
+
+@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
+@pytest.mark.parametrize("seats", [1, 3])
+@pytest.mark.parametrize("name", list_learners())
+def test_one_seat_and_three_learn_under_every_arrangement(name, seats, arrangement, folder):
+    engine = an_engine(name, seats, arrangement, folder)
+    assert len(engine.policies) == (1 if arrangement == "shared" else seats)
+    before = {n: trained(p) for n, p in engine.policies.items()}
+    first = next(iter(engine.policies.values()))
+    base = {n: p.detach().clone() for n, p in first.model.named_parameters() if "lora_" not in n}
+    iterate(engine, seats)
+    for n, policy in engine.policies.items():
+        assert not same(before[n], trained(policy)), n
+    if arrangement == "lora":
+        now = {n: p for n, p in first.model.named_parameters() if "lora_" not in n}
+        assert same(base, now)
+
+
+@pytest.mark.parametrize("arrangement", ["separate", "lora"])
+@pytest.mark.parametrize("name", list_learners())
+def test_training_one_seat_leaves_the_others_as_they_are(name, arrangement, folder):
+    frozen = {"writer_1": {"frozen": True}, "writer_2": {"frozen": True}}
+    engine = an_engine(name, 3, arrangement, folder, frozen)
+    assert list(engine.policies) == ["writer_0"]
+    one, others = engine.seats["writer_0"], [engine.seats["writer_1"], engine.seats["writer_2"]]
+    start, kept = trained(one), [trained(other) for other in others]
+    iterate(engine, 3)
+    assert not same(start, trained(one))
+    for other, before in zip(others, kept, strict=True):
+        assert same(before, trained(other))

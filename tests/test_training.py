@@ -68,6 +68,9 @@ KEPT = {
     "grpo": {"replay": 2, "kl": 0.1},
     "magrpo": {"role_baseline": 0.9, "uninformative": "resample"},
     "ippo": {"minibatches": 2, "target_kl": 0.1},
+    "dpo": {"rounds": 3},
+    "madpo": {"rounds": 3},
+    "sft": {"mode": "mix"},
 }
 
 

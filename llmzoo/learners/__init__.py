@@ -15,10 +15,12 @@ from llmzoo.registry import is_path, load_object, load_path
 
 LEARNERS = {
     "at_grpo": "llmzoo.learners.at_grpo:ATGRPO",
+    "dpo": "llmzoo.learners.dpo:DPO",
     "grpo": "llmzoo.learners.grpo:GRPO",
     "iac": "llmzoo.learners.iac:IAC",
     "ippo": "llmzoo.learners.ippo:IPPO",
     "maac": "llmzoo.learners.iac:MAAC",
+    "madpo": "llmzoo.learners.dpo:MADPO",
     "magrpo": "llmzoo.learners.magrpo:MAGRPO",
     "mappo": "llmzoo.learners.mappo:MAPPO",
     "mareinforce": "llmzoo.learners.mareinforce:MAREINFORCE",

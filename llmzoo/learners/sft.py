@@ -1,4 +1,4 @@
-"""SFT: supervised fine-tuning on demonstrations, on the model's own best, or on both's outcomes.
+"""SFT: supervised fine-tuning on demonstrations or on the model's own best (RAFT, arXiv 2304.06767).
 
 The loss and its loop are ``trl.SFTTrainer``'s, on prompt and completion, with the completion's
 tokens and the end of the sequence trained.

@@ -173,7 +173,7 @@ class TransformersPolicy:
             at_once = max(1, self.max_rows // k)
             for start in range(0, len(indices), at_once):
                 chunk = indices[start : start + at_once]
-                with self._ready():
+                with self.ready():
                     sampled = sample(
                         self.model,
                         [prompts[i] for i in chunk],
@@ -196,7 +196,7 @@ class TransformersPolicy:
         agents must share their sampling settings.
         """
         (sampling,) = {self.sampling_of(group.agent) for group in groups}
-        with self._ready():
+        with self.ready():
             return likelihood(
                 self.model,
                 [group.prompt_ids for group in groups],
@@ -213,7 +213,7 @@ class TransformersPolicy:
         A prompt beyond the model's context is cut on the left.
         """
         limit = _context(self.model)
-        with self._ready():
+        with self.ready():
             return torch.cat(
                 [
                     prompt_states(
@@ -302,7 +302,7 @@ class TransformersPolicy:
         return twin
 
     @contextmanager
-    def _ready(self) -> Iterator[None]:
+    def ready(self) -> Iterator[None]:
         """The model without dropout, with this policy's adapter, in its arithmetic."""
         self.model.eval()
         self.activate()

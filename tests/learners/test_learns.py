@@ -12,19 +12,23 @@ from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import fit
 
 GROUPS = {"group_size": 8}
+ROUNDS = {"rounds": 6, "learning_rate": 1e-2}
 ALONE = ("grpo", "ppo")  # play with one seat
 SETTINGS = {
     "at_grpo": (GROUPS, 16, 40),
+    "dpo": ({**GROUPS, **ROUNDS}, 16, 30),
     "grpo": (GROUPS, 16, 40),
     "iac": ({}, 64, 40),
     "ippo": ({}, 32, 30),
     "maac": ({}, 64, 40),
+    "madpo": ({**GROUPS, **ROUNDS}, 16, 30),
     "magrpo": (GROUPS, 16, 40),
     "mappo": ({}, 32, 30),
     "mareinforce": (GROUPS, 16, 40),
     "maremax": (GROUPS, 16, 40),
     "marloo": (GROUPS, 16, 40),
     "ppo": ({}, 32, 30),
+    "sft": ({}, 16, 30),
 }  # options, episodes an iteration, iterations
 
 

@@ -1,0 +1,154 @@
+"""Pairs of answers as token ids: from groups, from joint answers, from a preference set.
+
+Played answers are trained on as they were sampled: nothing is decoded and cut into tokens again.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.preferences import Choice, candidates, choose_pairs, conversational
+from llmzoo.records import Group
+from llmzoo.updates.groups import sampled_only
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+Ids = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two answers of a seat to one prompt."""
+
+    agent: str
+    prompt_ids: Ids
+    chosen_ids: Ids
+    rejected_ids: Ids
+
+
+JointPair = tuple[Pair, ...]  # the seats' parts of two joint answers
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Joint pairs, and how many there could have been had no two answers been alike."""
+
+    pairs: list[JointPair]
+    candidates: int
+
+    @property
+    def ties(self) -> float:
+        """The share that was dropped."""
+        return 1 - len(self.pairs) / max(1, self.candidates)
+
+
+def own_pairs(
+    groups: Sequence[Group], choice: Choice, *, min_gap: float, rng: random.Random
+) -> Chosen:
+    """Pairs of each group by itself, compared by the group's returns."""
+    found: list[JointPair] = []
+    possible = 0
+    for group in sampled_only(groups):
+        same = [completion.ids for completion in group.completions]
+        picked = choose_pairs(group.returns, choice, rng=rng, min_gap=min_gap, same=same)
+        found += [(_pair(group, *indices),) for indices in picked]
+        possible += candidates(len(group.returns), choice)
+    return Chosen(found, possible)
+
+
+def joint_pairs(
+    groups: Sequence[Group], choice: Choice, *, min_gap: float, rng: random.Random
+) -> Chosen:
+    """Pairs of the joint answers at each node, compared by the mean of the seats' returns.
+
+    The g-th joint answer is the g-th of every group at the node. A seat whose prompt no model could
+    read takes no part in the pairs.
+    """
+    nodes: dict[tuple[Any, ...], list[Group]] = {}
+    for group in groups:
+        nodes.setdefault(group.key[:-1], []).append(group)  # the key ends with the agent
+    found: list[JointPair] = []
+    possible = 0
+    for seats in nodes.values():
+        sampled = [g for g in seats if all(c.trainable for c in g.completions)]
+        if not sampled:
+            continue
+        returns = [sum(r) / len(seats) for r in zip(*(g.returns for g in seats), strict=True)]
+        same = list(zip(*([c.ids for c in g.completions] for g in sampled), strict=True))
+        picked = choose_pairs(returns, choice, rng=rng, min_gap=min_gap, same=same)
+        found += [tuple(_pair(g, *indices) for g in sampled) for indices in picked]
+        possible += candidates(len(returns), choice)
+    return Chosen(found, possible)
+
+
+def _pair(group: Group, chosen: int, rejected: int) -> Pair:
+    return Pair(
+        agent=group.agent,
+        prompt_ids=group.prompt_ids,
+        chosen_ids=group.completions[chosen].ids,
+        rejected_ids=group.completions[rejected].ids,
+    )
+
+
+def encoded(policy: TransformersPolicy, row: Mapping[str, Any]) -> Pair:
+    """A row of a preference set as the policy reads it.
+
+    A text prompt is encoded as an observation is, and its answers end with the tokenizer's
+    end-of-sequence token. Messages go through the tokenizer's chat template; where the prompt alone
+    and the prompt with an answer are cut into tokens differently, the answer begins where they part.
+    """
+    tokenizer = policy.tokenizer
+    if conversational(row):
+
+        def template(messages: list[Any], **options: Any) -> Ids:
+            text = tokenizer.apply_chat_template(messages, tokenize=False, **options)
+            return tuple(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+        prompt = template(row["prompt"], add_generation_prompt=True)
+        wholes = [template(row["prompt"] + row[name]) for name in ("chosen", "rejected")]
+        kept = min(_common(prompt, whole) for whole in wholes)
+        prompt, answers = prompt[:kept], [whole[kept:] for whole in wholes]
+    else:
+        prompt = policy.encode(row["prompt"])
+        end = () if tokenizer.eos_token_id is None else (int(tokenizer.eos_token_id),)
+        answers = []
+        for name in ("chosen", "rejected"):
+            ids = tuple(tokenizer(row[name], add_special_tokens=False)["input_ids"])
+            answers.append(ids if end and ids[-1:] == end else ids + end)
+    return Pair(agent="", prompt_ids=prompt, chosen_ids=answers[0], rejected_ids=answers[1])
+
+
+def _common(one: Ids, other: Ids) -> int:
+    """How many first tokens are the same."""
+    alike = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        alike += 1
+    return alike
+
+
+def rows(pairs: Sequence[Pair], reference: Tensor) -> Dataset:
+    """The pairs as TRL's DPOTrainer reads them, with the reference's log-probabilities [M, 2]."""
+    from datasets import Dataset
+
+    return Dataset.from_list(
+        [
+            {**ids_of(pair), "ref_chosen_logps": chosen, "ref_rejected_logps": rejected}
+            for pair, (chosen, rejected) in zip(pairs, reference.tolist(), strict=True)
+        ]
+    )
+
+
+def ids_of(pair: Pair) -> dict[str, list[int]]:
+    """A pair's token ids by the names that TRL gives them."""
+    return {
+        name: list(getattr(pair, name)) for name in ("prompt_ids", "chosen_ids", "rejected_ids")
+    }

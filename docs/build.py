@@ -288,7 +288,9 @@ llmzoo train --env plan_path_v0 --env.max_turns 1 --learner marloo --learner.gro
     --steps 1 --envs 2 --eval_tasks 8 --out runs/marloo
 ```
 
-One iteration shows that it works; learning takes more. [How to write one](../writing_learners.md).
+One iteration shows that it works; learning takes more:
+[`examples/ippo.yaml`](../../examples/ippo.yaml) and the files beside it hold settings with which it does.
+[What a run may be made of](../training.md). [How to write one](../writing_learners.md).
 """
 
 

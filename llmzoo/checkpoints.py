@@ -1,8 +1,8 @@
 """Checkpoints: written whole or not at all, without pickle.
 
 A checkpoint is a folder ``step_000120/`` with one transformers folder for each policy, the state
-of the learner's updater (such as ``policy.optimizer.safetensors``), and ``state.json``. It is written under another name and
-renamed when complete. All randomness of a run is derived from its seed and the number of the
+of the learner's updater (such as ``policy.optimizer.safetensors``), and ``state.json``. It is
+written under another name and renamed when complete. All randomness of a run is derived from its seed and the number of the
 iteration, so weights, optimiser and iteration are the whole state.
 """
 
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 
 from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import CheckpointError
@@ -60,7 +61,7 @@ def latest(folder: Path) -> Path | None:
 def load(checkpoint: Path, engine: LocalEngine) -> tuple[int, int]:
     """Put a checkpoint's state into ``engine``; returns its iteration, and the tokens until then.
 
-    Raises :class:`CheckpointError` for one that is incomplete or of other policies.
+    Raises :class:`CheckpointError` for one that is incomplete, or of another run.
     """
     try:
         state: dict[str, Any] = json.loads((checkpoint / "state.json").read_text())
@@ -78,8 +79,11 @@ def load(checkpoint: Path, engine: LocalEngine) -> tuple[int, int]:
         )
     try:
         engine.load(checkpoint)
-    except (OSError, KeyError, ValueError) as error:
-        raise CheckpointError(f"{checkpoint} is incomplete: {error}") from error
+    except CheckpointError:
+        raise
+    # files that are absent, cut short or unreadable, and weights of another shape
+    except (OSError, KeyError, ValueError, SafetensorError, RuntimeError) as error:
+        raise CheckpointError(f"{checkpoint} cannot be loaded: {error}") from error
     raw = bytearray(bytes.fromhex(state["torch_rng"]))
     torch.set_rng_state(torch.frombuffer(raw, dtype=torch.uint8))
     return int(state["step"]), int(state["tokens"])

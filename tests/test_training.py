@@ -301,3 +301,34 @@ def test_resuming_a_finished_run_adds_no_rows(tmp_path, run_args):
     assert rows() == first
     fit("magrpo", "sudoku_v0", resume=True, **{**arguments, "steps": 3})
     assert rows() == [*first, ("train", 3), ("eval", 3)]
+
+
+def test_settings_of_seats_beside_policies_are_refused(tmp_path):
+    players = {"writer_0": policy(sampling=Sampling(max_new_tokens=1))}
+    for name, value in [("temperature", 0.5), ("precision", "bf16"), ("seat_args", {})]:
+        with pytest.raises(ConfigError, match=f"{name} means nothing beside policies"):
+            fit("magrpo", Parity, out=tmp_path / "a", policies=players, **{name: value})
+    with pytest.raises(ConfigError, match="env_args means nothing beside an environment given"):
+        fit("magrpo", Parity, out=tmp_path / "a", policies=players, env_args={"max_turns": 2})
+    with pytest.raises(ValueError, match="no policy for writer_0"):
+        fit("magrpo", Parity, out=tmp_path / "a", policies={"somebody": players["writer_0"]})
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_run_that_goes_on_has_not_ended(tmp_path, monkeypatch):
+    """Its after.json was of fewer steps, and would be taken for the end of the longer run."""
+    player = policy(sampling=Sampling(max_new_tokens=1))
+    given = {"policies": {"writer_0": player}, "out": tmp_path / "run", **SMALL}
+    fit("magrpo", Parity, steps=1, **given)
+    assert (tmp_path / "run/after.json").exists()
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "_iterate", killed)
+        with pytest.raises(KeyboardInterrupt):
+            fit("magrpo", Parity, steps=2, resume=True, **given)
+    assert not (tmp_path / "run/after.json").exists()
+    assert fit("magrpo", Parity, steps=2, resume=True, **given).steps == 2
+    assert (tmp_path / "run/after.json").exists()

@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 from gymnasium.spaces import Discrete
 
 from llmzoo import registry
-from llmzoo.cli.options import typed
+from llmzoo.cli.options import field_names, typed
 from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
 
@@ -47,9 +47,13 @@ def env_arguments(env_id: str, args: Mapping[str, Any], *, split: str) -> dict[s
 def learner_arguments(name: str, args: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a learner, checked against its configuration."""
     find_here(name)
-    config = learner_class(name).Config
-    checked = typed(get_type_hints(config), args, f"option of learner {name!r}") if args else {}
-    config(**checked)
+    cls = learner_class(name)
+    checked: dict[str, Any] = {}
+    if args:
+        known = field_names(cls.Config)
+        hints = {key: hint for key, hint in get_type_hints(cls.Config).items() if key in known}
+        checked = typed(hints, args, f"option of learner {name!r}")
+    cls(cls.Config(**checked))
     return checked
 
 

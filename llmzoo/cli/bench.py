@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.cli.arguments import run_name
+from llmzoo.cli.checks import check_run
 from llmzoo.cli.options import field_names, names, read
 from llmzoo.cli.output import apart
 from llmzoo.cli.players import check_model
-from llmzoo.cli.train import check_run
 from llmzoo.errors import ConfigError, DivergedError, MissingExtraError
+from llmzoo.learners import LEARNERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,14 +28,14 @@ class Options:
 
     Args:
         envs: ids of environments, with commas between.
-        learners: names of learners, with commas between.
+        learners: names of learners, with commas between; all is every learner of llmzoo.
         seeds: numbers, with commas between.
         out: the folder of results.json, table.md, heatmap.png and the runs.
         batch: episodes started in each iteration of a run.
     """
 
     envs: str | list[str] = "sudoku_v0,sokoban_v0,plan_path_v0"
-    learners: str | list[str] = "grpo,mareinforce,magrpo,marloo,maremax,at_grpo"
+    learners: str | list[str] = "all"
     seeds: int | str | list[int] = "0,1,2"
     out: str = "runs/bench"
     batch: int = 16
@@ -52,10 +53,13 @@ def run(argv: Sequence[str]) -> None:
 
     given = read("bench", argv, FitConfig, Options, without=_MANY)
     options = Options(**{name: given.pop(name) for name in field_names(Options) & set(given)})
+    learners = names(options.learners)
+    if learners == ["all"]:
+        learners = [*LEARNERS]
     configs = [
         FitConfig(**given, env=env, learner=learner, seed=_number(seed), envs=options.batch)
         for env in names(options.envs)
-        for learner in names(options.learners)
+        for learner in learners
         for seed in names(options.seeds)
     ]
     for config in configs:
@@ -94,7 +98,8 @@ def _row(config: Any, run: Path) -> dict[str, Any]:
     played = [found for found in map(json.loads, lines) if found["kind"] == "train"]
     return {
         **row,
-        "steps": config.steps,
+        "steps": played[-1]["step"],  # fewer than were asked for where a token budget ended it
+        "tokens": sum(p["tokens"] for p in played),
         "tasks": after["tasks"],
         "before": before["success"],
         "before_ci95": before["success_ci95"],

@@ -2,7 +2,8 @@
 
 A command's options are the fields of dataclasses; their help texts are the ``Args`` section of the
 docstrings. ``--env.NAME``, ``--learner.NAME``, ``--lora.NAME`` and ``--seat.AGENT.NAME`` fill the
-mappings ``env_args``, ``learner_args``, ``lora_args`` and ``seat_args``, ``--source`` is ``--env.source``, dashes in a name are as good as underscores, and a bool needs no value.
+mappings ``env_args``, ``learner_args``, ``lora_args`` and ``seat_args``, ``--source`` is
+``--env.source``, dashes in a name are as good as underscores, and a switch needs no value.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from argparse import ArgumentError
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_type_hints
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import yaml
 from jsonargparse import ActionConfigFile, ArgumentParser
@@ -25,6 +27,8 @@ _SHORT = {
     "seat": "seat_args",
     "lora": "lora_args",
 }
+_WITHIN = "/"  # stands for the dot between a mapping's name in a family and a name in it
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _ALIASES = {"source": "env.source"}  # where the tasks come from is asked for so often
 
 
@@ -61,11 +65,15 @@ def read(
     try:
         given = parser.parse_args(argv, defaults=False)
     except ArgumentError as error:
-        message = re.sub(r'Parser key "(\w+)":', r"--\1:", _one_line(str(error)))
-        raise ConfigError(re.sub(r"<class '(\w+)'>", r"\1", message)) from None
+        raise ConfigError(_plainly(_one_line(str(error)), hints)) from None
     found = {name: value for name, value in given.as_dict().items() if name != "config"}
-    if "seat_args" in found:
-        found["seat_args"] = _nested(found["seat_args"])
+    for name in set(_SHORT.values()) & set(found):
+        found[name] = _nested(found[name])
+    for seat, value in found.get("seat_args", {}).items():
+        if not isinstance(value, Mapping):
+            raise ConfigError(
+                f"--seat.{seat} must name a setting: --seat.{seat}.learning_rate 1e-4"
+            )
     return found
 
 
@@ -84,10 +92,27 @@ def typed(hints: Mapping[str, Any], values: Mapping[str, Any], what: str) -> dic
         try:
             checked[name] = parser.parse_object({name: value})[name]
         except ArgumentError:
-            kind = hints[name]
-            wanted = kind.__name__ if isinstance(kind, type) else str(kind).replace("typing.", "")
+            wanted = in_words(hints[name])
             raise ConfigError(f"{what} {name!r} must be {wanted}, got {value!r}") from None
     return checked
+
+
+def in_words(hint: Any) -> str:
+    """What a value of a type looks like."""
+    kind, inner = get_origin(hint) or hint, get_args(hint)
+    if kind in _WORDS:
+        return _WORDS[kind]
+    if kind is Literal:
+        return f"one of {', '.join(map(str, inner))}"
+    if isinstance(kind, type) and issubclass(kind, Mapping):
+        return "a mapping of names to values"
+    if isinstance(kind, type) and issubclass(kind, Sequence):
+        if inner[:1] == (str,):
+            return "a list of texts, such as [a, b]"
+        of_mappings = inner and issubclass(get_origin(inner[0]) or inner[0], Mapping)
+        return "a list of mappings" if of_mappings else "a list"
+    several = [in_words(one) for one in inner if one is not NoneType]
+    return " or ".join(several) or str(hint)
 
 
 def names(value: str | int | Sequence[str | int]) -> list[str]:
@@ -116,9 +141,11 @@ def _normal_form(argv: Sequence[str], hints: Mapping[str, Any]) -> list[str]:
         if root not in known:
             raise UnknownNameError("option", f"--{option}", [f"--{name}" for name in known])
         following = argv[index + 1] if index + 1 < len(argv) else ""
-        if hints.get(root) is bool and not equals and following not in ("true", "false"):
+        switch = hints.get(root) is bool and following not in ("true", "false")
+        if not equals and (switch or (dot and following[:2] in ("", "--"))):
             equals, value = "=", "true"
-        normal.append(f"--{root}{dot}{rest}{equals}{value}")
+        # the parser would take the parts of a mapping in a mapping for the whole of it
+        normal.append(f"--{root}{dot}{rest.replace('.', _WITHIN)}{equals}{value}")
     return normal
 
 
@@ -144,17 +171,24 @@ def _check_files(argv: Sequence[str], hints: Mapping[str, Any]) -> None:
                 raise UnknownNameError(f"key of {name},", str(key), hints)
 
 
-def _nested(seats: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """``{"a.b": 1, "a": {"c": 2}}``, as the parser leaves it, as ``{"a": {"b": 1, "c": 2}}``."""
-    found: dict[str, dict[str, Any]] = {}
-    for name, value in seats.items():
-        seat, dot, setting = name.partition(".")
-        if not dot and not isinstance(value, Mapping):
-            raise ConfigError(
-                f"--seat.{name} must name a setting: --seat.{name}.learning_rate 1e-4"
-            )
-        found.setdefault(seat, {}).update({setting: value} if dot else value)
+def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """``{"a/b": 1, "a": {"c": 2}}``, as the parser leaves it, as ``{"a": {"b": 1, "c": 2}}``."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        outer, within, inner = name.partition(_WITHIN)
+        part = {inner.replace(_WITHIN, "."): value} if within else value
+        before = found.get(outer, {})
+        both = isinstance(before, Mapping) and isinstance(part, Mapping)
+        found[outer] = {**before, **part} if both else part
     return found
+
+
+def _plainly(message: str, hints: Mapping[str, Any]) -> str:
+    """The parser's complaint about a value in words; any other of its messages as it is."""
+    found = re.search(r'Parser key "(\w+)":.*(?:Got|Given) value: (.*)$', message)
+    if found is None or found[1] not in hints:
+        return message
+    return f"--{found[1]} must be {in_words(hints[found[1]])}, got {found[2]}"
 
 
 def _one_line(message: str) -> str:

@@ -25,11 +25,12 @@ def as_json(value: Any) -> None:
 
 
 def as_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table for a person."""
+    """A table for a person; in a file or a pipe, where no window is too narrow, in full width."""
     table = Table(*columns)
     for row in rows:
         table.add_row(*row)
-    Console(markup=False, highlight=False).print(table)
+    width = None if sys.stdout.isatty() else _WIDE
+    Console(markup=False, highlight=False, width=width).print(table)
 
 
 def evaluation_row(name: str, found: Mapping[str, Any]) -> list[str]:
@@ -38,13 +39,14 @@ def evaluation_row(name: str, found: Mapping[str, Any]) -> list[str]:
         name,
         rate(found["success"], found["success_ci95"]),
         f"{found['tasks']} of {found['split']}",
-        ", ".join(f"{agent} {value:.3f}" for agent, value in found["mean_return"].items()),
+        "\n".join(f"{agent} {value:.3f}" for agent, value in found["mean_return"].items()),
         f"{found['mean_turns']:.2f}",
         f"{found['tokens']:,}",
         f"{found['seconds']:.1f}",
     ]
 
 
+_WIDE = 140  # columns
 EVALUATION_COLUMNS = ("", "success [95%]", "tasks", "mean return", "turns", "tokens", "seconds")
 
 

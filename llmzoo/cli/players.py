@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from llmzoo import policies, run_folder
 from llmzoo.endpoints import PREFIX
-from llmzoo.errors import MissingExtraError
+from llmzoo.errors import ConfigError, MissingExtraError
 from llmzoo.policies import SCRIPTED, load
 from llmzoo.policies.base import Policy, answer_limit
 
@@ -27,7 +28,9 @@ def players(
     defaults.
     """
     given = dict(sampling or {})
+    _refuse_stages(name)
     if run_folder.is_run(name):
+        _check_sampling(name, given)
         try:
             from llmzoo.seating import seats_of_run
         except ModuleNotFoundError as error:
@@ -38,10 +41,29 @@ def players(
 
 def check_model(name: str) -> None:
     """Raise :class:`ConfigError` where there is no model, or run with a checkpoint, of this name."""
+    _refuse_stages(name)
     if run_folder.is_run(name):
         run_folder.newest_checkpoint(name)
     else:
         policies.check_model(name)
+
+
+def _refuse_stages(name: str) -> None:
+    """Raise :class:`ConfigError` for the folder of a run in stages, which holds a run for each."""
+    found = sorted(path.parent for path in Path(name).glob("[0-9]*-*/config.json"))
+    if found:
+        raise ConfigError(f"{name} holds stages: name one of {', '.join(map(str, found))}")
+
+
+def _check_sampling(name: str, given: Mapping[str, Any]) -> None:
+    try:
+        from llmzoo.policies.sampling import Sampling
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"the model {name!r}", "train", error.name) from error
+    try:
+        Sampling(**given)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
 
 
 def _one(name: str, seed: int, given: Mapping[str, Any]) -> Policy:
@@ -50,10 +72,9 @@ def _one(name: str, seed: int, given: Mapping[str, Any]) -> Policy:
     behind_endpoint = name.startswith(PREFIX)
     if not behind_endpoint:
         policies.check_model(name)
-    try:
-        from llmzoo.policies.sampling import Sampling
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"the model {name!r}", "train", error.name) from error
+    _check_sampling(name, given)
+    from llmzoo.policies.sampling import Sampling
+
     settings = Sampling(**{"max_new_tokens": answer_limit(name), **given})
     if behind_endpoint:
         return load(name, sampling=settings)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from llmzoo import registry
-from llmzoo.cli.arguments import env_arguments, learner_arguments, run_name, seat_arguments
+from llmzoo.cli.arguments import run_name, seat_arguments
+from llmzoo.cli.checks import check_run
 from llmzoo.cli.options import field_names, read
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, evaluation_row
 from llmzoo.cli.players import check_model
-from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError, UnknownNameError
-from llmzoo.learners import learner_class
+from llmzoo.cli.stages import run_stages
+from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +51,9 @@ def run(argv: Sequence[str]) -> None:
     if "seat_args" in given:
         given["seat_args"] = seat_arguments(given["seat_args"])
     if options.stages is not None:
-        run_stages(options, given)
+        if options.resume is not None:
+            raise ConfigError("stages go on where they were cut off when the same command is given")
+        run_stages(options.stages, given, out=options.out, quiet=options.quiet, json=options.json)
         return
     if options.resume is not None:
         config = FitConfig(**resumed(options, given))
@@ -63,7 +66,12 @@ def run(argv: Sequence[str]) -> None:
     with apart():
         settings = {name: getattr(config, name) for name in field_names(FitConfig)}
         resume = options.resume is not None
-        result = fit(**settings, out=out, resume=resume, quiet=options.quiet)
+        try:
+            result = fit(**settings, out=out, resume=resume, quiet=options.quiet)
+        except KeyboardInterrupt:
+            if (out / "config.json").exists():
+                print(f"to go on: llmzoo train --resume {out}", file=sys.stderr)
+            raise
         plot_run(out)
     if options.json:
         as_json(result.to_dict())
@@ -75,65 +83,6 @@ def run(argv: Sequence[str]) -> None:
     ]
     as_table(EVALUATION_COLUMNS, rows)
     print(f"{out}: metrics.jsonl, curve.png, checkpoints")
-
-
-def check_run(config: Any) -> None:
-    """Refuse a ``FitConfig`` that names an unknown learner, environment, argument or seat."""
-    from llmzoo.seating.plan import plan
-
-    learner_arguments(config.learner, config.learner_args)
-    where = "a run learns from the train split and is measured on --eval_split"
-    env_arguments(config.env, config.env_args, split=where)
-    needed = learner_class(config.learner).env_defaults
-    try:
-        agents = registry.make(config.env, **{**needed, **config.env_args}).possible_agents
-    except TypeError as error:
-        if not needed:
-            raise
-        said = ", ".join(f"{name}={value!r}" for name, value in needed.items())
-        raise ConfigError(
-            f"learner {config.learner!r} makes its environment with {said}, and {config.env} does "
-            f"not take that ({error})"
-        ) from error
-    plan(
-        agents,
-        config.seats,
-        model=config.model,
-        others=config.others,
-        sampling=config.sampling(),
-        seat_args=config.seat_args,
-    )
-
-
-def run_stages(options: Options, given: Mapping[str, Any]) -> None:
-    """Check all stages, run them, and print each one's result."""
-    from llmzoo.training import FitConfig, fit_stages
-    from llmzoo.training.stages import merged_stage
-
-    if options.resume is not None:
-        raise ConfigError("stages go on where they were cut off when the same command is given")
-    assert options.stages is not None
-    stages = options.stages
-    common = {name: value for name, value in given.items() if name not in ("env", "learner")}
-    env = given.get("env", FitConfig().env)
-    for number, stage in enumerate(stages, start=1):
-        for name in stage:
-            if name not in field_names(FitConfig):
-                raise UnknownNameError(f"setting of stage {number}", name, field_names(FitConfig))
-        check_run(FitConfig(**{**merged_stage(number, stage, common), "env": env}))
-    check_model(str({**common, **stages[0]}.get("model", FitConfig().model)))
-    names = "-".join(str(stage["learner"]) for stage in stages)
-    out = Path(options.out or f"runs/{run_name(env, names, common.get('seed', 0))}")
-    with apart():
-        results = fit_stages(stages, env, out=out, resume=True, quiet=options.quiet, **common)
-    if options.json:
-        as_json([result.to_dict() for result in results])
-        return
-    rows = [evaluation_row(f"{stages[0]['learner']} on {env}, before", results[0].before)]
-    for stage, result in zip(stages, results, strict=True):
-        rows.append(evaluation_row(f"after {result.steps} of {stage['learner']}", result.after))
-    as_table(EVALUATION_COLUMNS, rows)
-    print(f"{out}: a run folder for each stage")
 
 
 def resumed(options: Options, given: Mapping[str, Any]) -> dict[str, Any]:

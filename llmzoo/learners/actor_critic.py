@@ -15,7 +15,7 @@ from llmzoo.records import Batch, Ending
 from llmzoo.rollout.episodes import play_episode
 from llmzoo.rollout.scheduler import Line
 from llmzoo.updates.actor_critic import ActorCriticUpdater
-from llmzoo.updates.critics import ActorCriticConfig
+from llmzoo.updates.critic_config import ActorCriticConfig
 
 
 class ActorCritic(Learner):

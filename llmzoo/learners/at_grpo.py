@@ -45,6 +45,7 @@ class ATGRPO(GroupLearner):
     """
 
     Config: ClassVar[type[GroupConfig]] = ATGRPOConfig
+    compares = True
     config: ATGRPOConfig
 
     def line(self, env: AECEnv, seed: int, trained: Collection[str]) -> Line:

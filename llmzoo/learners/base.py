@@ -15,6 +15,7 @@ from pettingzoo import AECEnv
 from torch import Tensor
 
 from llmzoo.advantages import normalized
+from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Group
@@ -55,6 +56,15 @@ class GroupLearner(Learner):
     """Base of the critic-free learners: policy gradient on groups with advantages."""
 
     Config: ClassVar[type[GroupConfig]] = GroupConfig
+    compares: ClassVar[bool] = False  # credit is 0 unless a group's answers differ
+
+    def __init__(self, config: Any = None):
+        super().__init__(config)
+        if self.compares and self.config.group_size == 1 and self.config.role_baseline is None:
+            raise ConfigError(
+                "this learner compares the answers of a group, and one alone teaches it nothing: "
+                "set group_size to at least 2"
+            )
 
     def credit(self, group: Group) -> Tensor:
         """The advantage [K] of each completion."""

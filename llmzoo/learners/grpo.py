@@ -37,6 +37,7 @@ class GRPO(JointLearner):
     """
 
     Config: ClassVar[type[GroupConfig]] = GRPOConfig
+    compares = True
     env_defaults: ClassVar[Mapping[str, Any]] = {"num_agents": 1}
 
     def credit(self, group: Group) -> Tensor:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from llmzoo.advantages import greedy_baseline, max_baseline
+from llmzoo.errors import ConfigError
 from llmzoo.learners.base import GroupConfig
 from llmzoo.learners.joint import JointConfig, JointLearner
 from llmzoo.records import Group
@@ -19,6 +20,11 @@ class MAREMAXConfig(JointConfig):
     """``greedy``: ReMax's own baseline; ``group_max``: the group's best return, also in use."""
 
     baseline: Literal["greedy", "group_max"] = "greedy"  # what is subtracted
+
+    def __post_init__(self) -> None:
+        JointConfig.__post_init__(self)
+        if self.baseline == "group_max" and self.group_size == 1:
+            raise ConfigError("one answer alone is the group's best: set group_size to at least 2")
 
 
 class MAREMAX(JointLearner):

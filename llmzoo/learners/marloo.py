@@ -17,5 +17,7 @@ class MARLOO(JointLearner):
     well as in direction: K/(K-1) times MAGRPO's.
     """
 
+    compares = True
+
     def credit(self, group: Group) -> Tensor:
         return leave_one_out(torch.tensor(group.returns))

@@ -1,7 +1,9 @@
 """Learners beside one another: the table and the heatmap of ``llmzoo bench``.
 
-A row is one run: ``env, learner, seed, steps, tasks, before, before_ci95, after, after_ci95, gain,
-return_before, return_after, seconds``; one that diverged holds ``error`` in place of its results.
+A row is one run: ``env, learner, seed, steps, tokens, tasks, before, before_ci95, after,
+after_ci95, gain, return_before, return_after, seconds``; one that diverged holds ``error`` in place
+of its results. ``steps`` are the iterations done, ``tokens`` those that were sampled in them (and
+under ``sft`` the demonstrated ones); rows of earlier versions have none.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import matplotlib
@@ -47,31 +50,63 @@ def cell(rows: Sequence[Row], env: str, learner: str) -> Cell | None:
     )
 
 
+def tokens(rows: Sequence[Row], learner: str) -> float | None:
+    """Tokens of a learner's run, in the mean over its runs; None where one of them has no number."""
+    good = [row for row in rows if row["learner"] == learner and "error" not in row]
+    if not good or any("tokens" not in row for row in good):
+        return None
+    return fmean(row["tokens"] for row in good)
+
+
 def table(rows: Sequence[Row], command: str) -> str:
     """A Markdown table, a row per learner and a column per environment."""
     envs, learners, seeds = (_in_order(rows, key) for key in ("env", "learner", "seed"))
     good = [row for row in rows if "error" not in row]
+    counted = any(tokens(rows, learner) is not None for learner in learners)
+    head = ["learner", *envs, *(["tokens a run"] if counted else [])]
     lines = [
         f"`{command}`",
         "",
         "Success on held-out tasks after training, sampled, with the 95% Wilson interval over "
         f"all tasks of all seeds ({', '.join(map(str, seeds))}); in brackets the same before.",
         "",
-        "| learner | " + " | ".join(envs) + " |",
-        "|---" * (len(envs) + 1) + "|",
+        f"| {' | '.join(head)} |",
+        "|---" * len(head) + "|",
     ]
     for learner in learners:
-        cells = [_write(cell(rows, env, learner)) for env in envs]
-        lines.append(f"| {learner} | " + " | ".join(cells) + " |")
+        cells = [learner, *(_write(cell(rows, env, learner)) for env in envs)]
+        if counted:
+            mean = tokens(rows, learner)
+            cells.append("" if mean is None else f"{mean:,.0f}")
+        lines.append(f"| {' | '.join(cells)} |")
     if good:
-        steps = _in_order(good, "steps")
-        tasks = _in_order(good, "tasks")
         lines += [
             "",
-            f"{' or '.join(map(str, steps))} iterations a run, "
-            f"{' or '.join(map(str, tasks))} tasks an evaluation.",
+            f"{_span(good, 'steps')} iterations a run, {_span(good, 'tasks')} tasks an evaluation.",
+            *_alone(good),
         ]
     return "\n".join(lines) + "\n"
+
+
+def _span(rows: Sequence[Row], key: str) -> str:
+    """``"20"``, ``"20 or 40"``, or ``"20 to 60"`` of more."""
+    found = sorted({row[key] for row in rows})
+    if len(found) > 2:
+        found, word = [found[0], found[-1]], " to "
+    else:
+        word = " or "
+    return word.join(map(str, found))
+
+
+def _alone(rows: Sequence[Row]) -> list[str]:
+    """A line that names the learners that played by themselves, where others did not."""
+    seats = dict.fromkeys(_in_order(rows, "learner"), 0)
+    for row in rows:
+        seats[row["learner"]] = max(seats[row["learner"]], len(row["return_after"]))
+    alone = [learner for learner, count in seats.items() if count == 1]
+    if not alone or len(alone) == len(seats):
+        return []
+    return ["", f"One agent alone, which is another task: {', '.join(alone)}."]
 
 
 def heatmap(rows: Sequence[Row], path: Path) -> Path:
@@ -84,7 +119,7 @@ def heatmap(rows: Sequence[Row], path: Path) -> Path:
     values = [[float("nan") if c is None else c.after for c in line] for line in cells]
     image = axes.imshow(values, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
     axes.set_xticks(range(len(envs)), envs)
-    axes.set_yticks(range(len(learners)), learners)
+    axes.set_yticks(range(len(learners)), [_label(rows, learner) for learner in learners])
     for y, line in enumerate(cells):
         for x, found in enumerate(line):
             text = "failed"
@@ -98,6 +133,11 @@ def heatmap(rows: Sequence[Row], path: Path) -> Path:
     figure.colorbar(image, ax=axes)
     figure.savefig(str(path))
     return path
+
+
+def _label(rows: Sequence[Row], learner: str) -> str:
+    mean = tokens(rows, learner)
+    return learner if mean is None else f"{learner}\n{mean / 1000:,.1f}k tokens"
 
 
 def _write(found: Cell | None) -> str:

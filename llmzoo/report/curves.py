@@ -15,6 +15,8 @@ def plot_run(run: Path) -> Path:
     """Draw ``metrics.jsonl`` of a run folder into ``curve.png``; returns its path.
 
     Success in play (smoothed over a tenth of the run) and on held-out tasks with 95% intervals.
+    Where others' episodes were learned from, success is theirs; where nothing was played, there is
+    no such line.
     """
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     train = [row for row in rows if row["kind"] == "train"]
@@ -23,15 +25,19 @@ def plot_run(run: Path) -> Path:
 
     figure = Figure(figsize=(7, 4), dpi=130, layout="constrained")
     axes = figure.subplots()
-    steps = [row["step"] for row in train]
-    success = [row["success"] for row in train]
-    window = max(1, len(train) // 10)
+    played = [row for row in train if row["return"]]  # the returns of no episode are no numbers
+    steps = [row["step"] for row in played]
+    success = [row["success"] for row in played]
+    window = max(1, len(played) // 10)
     smooth = [
         sum(success[max(0, i - window + 1) : i + 1]) / len(success[max(0, i - window + 1) : i + 1])
         for i in range(len(success))
     ]
-    axes.plot(steps, success, color="#9ecae1", linewidth=0.8, label="in play, each batch")
-    axes.plot(steps, smooth, color="#2171b5", linewidth=2, label=f"in play, mean of {window}")
+    if played:
+        shown = any(row.get("demonstrated_tokens") for row in played)
+        where = "of demonstrations" if shown else "in play"
+        axes.plot(steps, success, color="#9ecae1", linewidth=0.8, label=f"{where}, each batch")
+        axes.plot(steps, smooth, color="#2171b5", linewidth=2, label=f"{where}, mean of {window}")
     rates = [row["success"] for row in evals]
     low = [row["success"] - row["success_ci95"][0] for row in evals]
     high = [row["success_ci95"][1] - row["success"] for row in evals]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -86,9 +87,21 @@ def advance(env: AECEnv, texts: Sequence[str]) -> dict[str, float]:
     paid = dict.fromkeys(env.agents, 0.0)
     for text in texts:
         env.step(text)
-        for agent, reward in env.rewards.items():
-            paid[agent] = paid.get(agent, 0.0) + float(reward)
+        for agent, reward in paid_now(env).items():
+            paid[agent] = paid.get(agent, 0.0) + reward
     skip_dead(env)
+    return paid
+
+
+def paid_now(env: AECEnv) -> dict[str, float]:
+    """What each agent was paid at the last step.
+
+    Raises :class:`ConfigError` for what is no finite number, of which nothing can be learned.
+    """
+    paid = {agent: float(reward) for agent, reward in env.rewards.items()}
+    for agent, reward in paid.items():
+        if not math.isfinite(reward):
+            raise ConfigError(f"{env} paid {agent} {reward}: rewards are finite numbers")
     return paid
 
 

@@ -10,7 +10,7 @@ from pettingzoo import AECEnv
 
 from llmzoo.policies.base import Policy, Request, seat_policies
 from llmzoo.records import Completion, Decision, Episode
-from llmzoo.rollout.branching import deciders, is_over, skip_dead, succeeded
+from llmzoo.rollout.branching import deciders, is_over, paid_now, skip_dead, succeeded
 from llmzoo.rollout.scheduler import Ask, Line, run
 
 
@@ -69,6 +69,7 @@ def play_episode(
     final: dict[str, str] = {}
     cut: dict[str, bool] = {}
     final_state = ""
+    skip_dead(env)
     while not is_over(env):
         agents = deciders(env)
         requests = [
@@ -83,11 +84,11 @@ def play_episode(
             latest[agent] = decision
             taken.append(decision)
             env.step(completion.text)
-            for name, reward in env.rewards.items():
+            for name, reward in paid_now(env).items():
                 if reward:
-                    totals[name] += float(reward)
+                    totals[name] += reward
                     if name in latest:
-                        latest[name].payments.append((len(taken) - 1, float(reward)))
+                        latest[name].payments.append((len(taken) - 1, reward))
         for agent in agents:  # what came of answers given at the same time is known now
             latest[agent].info = dict(env.infos.get(agent, {}))
         info = dict(next(iter(env.infos.values()), {}))

@@ -18,7 +18,7 @@ from pettingzoo import AECEnv
 from llmzoo.envs.base import TEAM_PART
 from llmzoo.policies.base import Request
 from llmzoo.records import Batch, Completion, Ending, Group
-from llmzoo.rollout.branching import deciders, fork, is_over, succeeded
+from llmzoo.rollout.branching import deciders, fork, is_over, skip_dead, succeeded
 from llmzoo.rollout.scheduler import Act, Ask, Line
 
 
@@ -59,6 +59,7 @@ def agent_turn_tree(
     turn = 0
     turns = dict.fromkeys(env.possible_agents, 0)
     success = False
+    skip_dead(env)
     while not is_over(env):
         agents = deciders(env)
         answers = yield [Ask(_request(env, a, seed), width if a in trained else 1) for a in agents]
@@ -121,8 +122,12 @@ def joint_tree(
     found = _Found(seed)
     rng = random.Random(f"{seed}/expand")
     tree = _JointTree(found, rng, width, frozenset(trained), mode, gamma, expand, with_greedy)
-    agents = env.possible_agents
-    yield [tree.node(env, (), width, dict.fromkeys(agents, 0.0), dict.fromkeys(agents, 0))]
+    unpaid, turns = dict.fromkeys(env.possible_agents, 0.0), dict.fromkeys(env.possible_agents, 0)
+    skip_dead(env)
+    if is_over(env):
+        found.endings.append(Ending(seed=seed, success=succeeded(env), totals=unpaid, decisions=0))
+    else:
+        yield [tree.node(env, (), True, unpaid, turns)]
     return found.batch()
 
 
@@ -141,17 +146,18 @@ class _JointTree:
         self,
         env: AECEnv,
         path: tuple[int, ...],
-        width: int,
+        grouped: bool,
         paid_so_far: Mapping[str, float],
         turns: Mapping[str, int],
     ) -> Line:
         """Play on from a state; returns each agent's mean return, as seen from its last decision.
 
+        ``grouped``: with ``width`` answers, which are noted; otherwise with one, which is not.
         ``turns``: how often each agent has chosen before.
         """
         agents = deciders(env)
         after = {a: count + (a in agents) for a, count in turns.items()}
-        grouped = width > 1
+        width = self.width if grouped else 1
         requests = [_request(env, agent, self.found.seed) for agent in agents]
         counts = [width if agent in self.trained else 1 for agent in agents]
         answers: list[list[Completion]] = yield [
@@ -179,14 +185,14 @@ class _JointTree:
                     )
                 )
         candidates = [j for j in running if j < len(joint)]
-        wide = candidates
-        if self.expand is not None and grouped:
-            wide = self.rng.sample(candidates, min(self.expand, len(candidates)))
+        wide = candidates if grouped else []
+        if self.expand is not None:
+            wide = self.rng.sample(wide, min(self.expand, len(wide)))
         values = yield [
             self.node(
                 forks[j],
                 (*path, j),
-                width if j in wide else 1,
+                j in wide,
                 totals[j],
                 after,
             )

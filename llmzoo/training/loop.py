@@ -7,7 +7,6 @@ TensorBoard files, ``before.json``, ``after.json`` and ``checkpoints/``; the com
 
 from __future__ import annotations
 
-import json
 import math
 import random
 import time
@@ -26,12 +25,18 @@ from llmzoo.errors import ConfigError
 from llmzoo.evaluation import evaluate, refuse_fallback, style_args
 from llmzoo.learners import learner_class
 from llmzoo.learners.base import Learner
-from llmzoo.policies.base import Policy
+from llmzoo.policies.base import Policy, seat_policies
 from llmzoo.progress import Progress
 from llmzoo.run_folder import once, prepare
 from llmzoo.seating import learning_among, take_seats
 from llmzoo.tracking import Tracker, check_trackers
 from llmzoo.training.config import FitConfig, make_config
+
+# settings of what policies given as objects have been made with already
+_OF_SEATS = (
+    *("model", "seats", "seat_args", "others", "lora_args", "precision", "gradient_checkpointing"),
+    *("temperature", "top_p", "top_k", "max_new_tokens"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +74,12 @@ def fit(
 
     ``learner``: a name (its options in ``learner_args``) or an object. ``env``: an id (its
     arguments in ``env_args``), or a function that makes any AEC text environment. ``out``: the run
-    folder; a run is continued there with ``resume``, exactly as if it had never stopped, and an
-    existing one is refused without it. ``policies``: the policy of every seat, instead of
-    ``model`` and ``seats``; those that are ``TransformersPolicy`` learn. Further settings are the
-    fields of :class:`FitConfig`.
+    folder; a run is continued there with ``resume``, exactly as if it had never stopped (where
+    ``steps`` has been raised, a schedule goes on as the longer run's), and an existing one is
+    refused without it. ``policies``: the policy of every seat, instead of
+    ``model``, ``seats`` and whatever else makes them; those that are ``TransformersPolicy`` learn.
+    To resume, give them as they were at the start. Further settings are the fields of
+    :class:`FitConfig`.
     """
     named: dict[str, Any] = {
         "learner": learner if isinstance(learner, str) else type(learner).__name__,
@@ -82,8 +89,10 @@ def fit(
         _refuse(settings, ["learner_args"], "a learner given as an object")
         named["learner_args"] = asdict(learner.config)
     if policies is not None:
-        _refuse(settings, ["model", "seats", "others"], "policies")
+        _refuse(settings, _OF_SEATS, "policies")
         named["model"] = "given"
+    if not isinstance(env, str):
+        _refuse(settings, ["env_args"], "an environment given as a function")
     config = make_config(FitConfig, {**settings, **named}, "fit")
     check_trackers(config.trackers)
     algorithm = _learner(learner, config)
@@ -103,7 +112,7 @@ def fit(
             lora_args=config.lora_args,
         )
     else:
-        seats = {agent: policies[agent] for agent in agents}
+        seats = seat_policies(policies, agents)
         learning = learning_among(seats)
     if isinstance(env, str):
         env_args = {**style_args(env, seats.values()), **env_args}
@@ -136,6 +145,7 @@ def fit(
         newest = checkpoints.latest(run / "checkpoints")
         if newest is not None:
             first, tokens = checkpoints.load(newest, engine)
+        (run / "after.json").unlink(missing_ok=True)  # it says that the run has ended
 
     def ended(step: int) -> bool:
         return step >= config.steps or tokens >= (config.token_budget or math.inf)
@@ -165,9 +175,8 @@ def fit(
             if ended(step) or step % config.checkpoint_every == 0:
                 tracker.flush()
                 checkpoints.save(run / "checkpoints", engine, step, tokens)
-        after = measure()
+        after = once(run / "after.json", measure)
         tracker.evaluation(step, after)
-        (run / "after.json").write_text(json.dumps(after, indent=2) + "\n")
         progress.note(f"after: {_say(after)}")
     return FitResult(
         run=str(run),

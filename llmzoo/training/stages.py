@@ -42,9 +42,7 @@ def fit_stages(
             results.append(_ended(run))
             continue
         going_on = resume and (run / "config.json").exists()
-        learner = settings.pop("learner")
-        results.append(fit(learner, env, out=run, resume=going_on, quiet=quiet, **settings))
-        settings["learner"] = learner
+        results.append(fit(env=env, out=run, resume=going_on, quiet=quiet, **settings))
     return results
 
 
@@ -54,6 +52,8 @@ def merged_stage(
     """The settings of stage ``number``, counted from 1."""
     if "learner" not in stage:
         raise ConfigError(f"stage {number} names no learner")
+    if not isinstance(stage["learner"], str):
+        raise ConfigError(f"stage {number} names its learner, with options in learner_args")
     if number > 1 and "model" in stage:
         raise ConfigError(f"stage {number} starts from the model of stage {number - 1}: no model")
     for name in ("env", "out", "resume"):

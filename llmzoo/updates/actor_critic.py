@@ -9,22 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from llmzoo.advantages import whitened
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
-from llmzoo.updates.critics import ActorCriticConfig, HeadCritic, ModelCritic
-from llmzoo.updates.optimizer import Optimizer
+from llmzoo.updates.critic_config import ActorCriticConfig
+from llmzoo.updates.critics import HeadCritic, ModelCritic
 from llmzoo.updates.passes import passes
+from llmzoo.updates.policy_gradient import PolicyGradientUpdater, named
 from llmzoo.updates.surrogate import surrogate_loss
 from llmzoo.updates.turns import Chain, Turn, Valued, chains, valued
 
 
-class ActorCriticUpdater:
-    """Holds an optimiser and a critic for each policy, or one ``central`` critic for all."""
+class ActorCriticUpdater(PolicyGradientUpdater):
+    """Also holds a critic for each policy, or one ``central`` critic for all."""
 
     def __init__(
         self,
@@ -35,21 +35,8 @@ class ActorCriticUpdater:
         total_steps: int,
         central: bool,
     ):
+        super().__init__(config, policies, seats, total_steps=total_steps)
         self.config = config
-        self.policies = dict(policies)
-        self.seats = dict(seats)
-        total = max(1, total_steps * config.epochs * config.minibatches)
-        self.optimizers = {
-            name: Optimizer(
-                policy.parameters(),
-                config,
-                rate=policy.learning_rate or config.rate_for(policy.model),
-                total=total,
-                name=name,
-            )
-            for name, policy in self.policies.items()
-        }
-        self.references = {n: p.reference() for n, p in self.policies.items() if config.kl}
         self.critics: dict[str, ModelCritic | HeadCritic] = {}
         if central:
             first = next(iter(self.policies.values()))
@@ -64,12 +51,6 @@ class ActorCriticUpdater:
                     policy, config, list(seats), central=False, total_steps=total_steps, name=name
                 )
 
-    def players(self) -> Mapping[str, Policy]:
-        return self.seats
-
-    def wants_more(self, batch: Batch, rounds: int) -> bool:
-        return False
-
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
         metrics: dict[str, Any] = {}
         judged: dict[str, list[Valued]] = {name: [] for name in self.critics}
@@ -80,13 +61,11 @@ class ActorCriticUpdater:
             items = self.judged(self.critics[judge], lived)
             judged[judge] += items
             found = {} if not items else self._act(name, policy, items, seed)
-            prefix = "" if len(self.policies) == 1 else f"{name}/"
-            metrics |= {prefix + key: value for key, value in found.items()}
+            metrics |= named(name, found, self.policies)
         for name, critic in self.critics.items():
             if isinstance(critic, ModelCritic) and judged[name]:
                 found = critic.learn(judged[name], random.Random(f"{seed}/{name}/critic"))
-                prefix = "" if len(self.critics) == 1 else f"{name}/"
-                metrics |= {prefix + key: value for key, value in found.items()}
+                metrics |= named(name, found, self.critics)
         return metrics
 
     def judged(self, critic: ModelCritic | HeadCritic, lived: Sequence[Chain]) -> list[Valued]:
@@ -118,7 +97,7 @@ class ActorCriticUpdater:
             "advantage_std": float(flat.std(correction=0)),
             "explained_variance": _explained(items),
         }
-        if config.whiten:
+        if config.whiten and len(flat) > 1:  # one alone would be 0, and never teach anything
             items = _with(items, whitened(flat))
         critic = self.critics.get(name)
         head = critic if isinstance(critic, HeadCritic) else None
@@ -157,16 +136,14 @@ class ActorCriticUpdater:
         return loss, metrics
 
     def save(self, folder: Path) -> None:
-        for name, optimizer in self.optimizers.items():
-            save_file(optimizer.state(), folder / f"{name}.optimizer.safetensors")
+        super().save(folder)
         for name, critic in self.critics.items():
-            critic.save(folder / name)
+            critic.save(folder, name)
 
     def load(self, folder: Path) -> None:
-        for name, optimizer in self.optimizers.items():
-            optimizer.restore(load_file(folder / f"{name}.optimizer.safetensors"))
+        super().load(folder)
         for name, critic in self.critics.items():
-            critic.load(folder / name)
+            critic.load(folder, name)
 
 
 def _goes_on(chain: Chain, config: ActorCriticConfig) -> bool:

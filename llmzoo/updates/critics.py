@@ -1,12 +1,10 @@
-"""Critics: what turns are worth, how that is learned, and the options of learners that have one."""
+"""Critics: what turns are worth, and how that is learned."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -14,52 +12,17 @@ from torch import Tensor
 
 from llmzoo.errors import ConfigError, DivergedError
 from llmzoo.losses import value_loss
+from llmzoo.policies import check_model
 from llmzoo.policies.likelihood import Likelihood
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.values import CriticModel, ValueHead
 from llmzoo.records import Group
+from llmzoo.updates.critic_config import ActorCriticConfig
 from llmzoo.updates.optimizer import Optimizer
 from llmzoo.updates.passes import minibatches
-from llmzoo.updates.surrogate import SurrogateConfig
 from llmzoo.updates.turns import Chain, Turn, Valued
 
 HEAD_RATE = 1e-3  # learning rate of a head alone: it starts at zero, and has nothing to unlearn
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActorCriticConfig(SurrogateConfig):
-    """Options of every learner with a critic."""
-
-    gamma: float = 1.0  # discount per turn of the agent's own
-    lam: float = 0.95  # lambda of GAE: 0 one step ahead, 1 the return itself
-    time_limit: Literal["auto", "bootstrap", "end"] = (
-        "auto"  # what an episode cut off is worth then
-    )
-    values: Literal["turn", "token"] = "turn"  # a value of each prompt, or before each token
-    critic: Literal["separate", "value_head"] = (
-        "separate"  # a model of its own, or a head on the actor
-    )
-    critic_model: str | None = None  # folder or hub id of a separate critic; None: as the actor
-    critic_learning_rate: float | None = None  # None: the actor's, and 1e-3 for a head
-    value_weight: float = 0.5  # of a head's loss beside the actor's
-    value_clip: float | None = 0.2  # farthest that a value moves from the one that played
-    whiten: bool = True  # advantages with mean 0 and standard deviation 1 over the batch
-    target_kl: float | None = None  # no further optimiser steps in a batch beyond this KL per token
-
-    def __post_init__(self) -> None:
-        SurrogateConfig.__post_init__(self)
-        for name in ("gamma", "lam"):
-            value = getattr(self, name)
-            if not 0.0 <= value <= 1.0:
-                raise ConfigError(f"{name} must be in [0, 1], got {value}")
-        for name in ("value_clip", "target_kl", "critic_learning_rate"):
-            value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise ConfigError(f"{name} must be above 0 or None, got {value}")
-        if self.critic == "value_head" and self.critic_model is not None:
-            raise ConfigError("critic_model means nothing beside critic='value_head'")
-        if self.target_kl is not None and self.clip is None:
-            raise ConfigError("target_kl means nothing without clip")
 
 
 class ModelCritic:
@@ -80,7 +43,13 @@ class ModelCritic:
     ):
         start = policy
         if config.critic_model is not None:
-            start = TransformersPolicy.load(config.critic_model, precision=policy.precision)
+            check_model(config.critic_model)
+            start = TransformersPolicy.load(
+                config.critic_model,
+                device=str(policy.model.device),
+                precision=policy.precision,
+                system=policy.system,
+            )
             known = policy.tokenizer.get_vocab()
             if config.values == "token" and start.tokenizer.get_vocab() != known:
                 raise ConfigError(
@@ -94,13 +63,16 @@ class ModelCritic:
             precision=policy.precision or "float32",
             gradient_checkpointing=policy.gradient_checkpointing,
         )
-        self._encode: Callable[[str], tuple[int, ...]] = start.encode
+        self._reader = start  # whose tokenizer cuts what is read into tokens
+        if start is not policy:
+            start.model = self.model.body  # the one that was loaded has been copied, and goes
         self._config, self._central = config, central
         self._output = {a: i if central else 0 for i, a in enumerate(agents)}
+        own = None if central else policy.learning_rate  # a central one is of all seats
         self.optimizer = Optimizer(
             self.model.parameters(),
             config,
-            rate=config.critic_learning_rate or config.rate_for(self.model),
+            rate=config.critic_learning_rate or own or config.rate_for(policy.model),
             total=max(1, total_steps * config.epochs * config.minibatches),
             name=f"the critic of {name}",
         )
@@ -116,13 +88,12 @@ class ModelCritic:
         if not chains:
             return []
         texts = [c.final_state if self._central else c.final for c in chains]
-        values = self.model.values([self._encode(text) for text in texts])
+        values = self.model.values([_read(self._reader, text) for text in texts])
         return [values[row, self._output[c.agent]].item() for row, c in enumerate(chains)]
 
     def learn(self, items: Sequence[Valued], rng: random.Random) -> dict[str, float]:
         """Passes over judged turns, an optimiser step for each minibatch of them."""
         losses, norms = [], []
-        self.model.train()
         for minibatch in minibatches(items, self._config, rng):
             self.optimizer.zero_grad()
             count = sum(len(item.targets) for item in minibatch)
@@ -136,23 +107,23 @@ class ModelCritic:
                         f"the critic's loss is {loss.item()}: lower critic_learning_rate"
                     )
                 loss.backward()
+                self.optimizer.accumulate()
                 total += loss.item()
             norms.append(self.optimizer.step())
             losses.append(total)
-        self.model.eval()
         return {"value_loss": sum(losses) / len(losses), "value_grad_norm": sum(norms) / len(norms)}
 
-    def save(self, path: Path) -> None:
-        save_file(self.model.state_dict(), path.with_suffix(".critic.safetensors"))
-        save_file(self.optimizer.state(), path.with_suffix(".critic_optimizer.safetensors"))
+    def save(self, folder: Path, name: str) -> None:
+        save_file(self.model.state_dict(), folder / f"{name}.critic.safetensors")
+        save_file(self.optimizer.state(), folder / f"{name}.critic_optimizer.safetensors")
 
-    def load(self, path: Path) -> None:
-        self.model.load_state_dict(load_file(path.with_suffix(".critic.safetensors")))
-        self.optimizer.restore(load_file(path.with_suffix(".critic_optimizer.safetensors")))
+    def load(self, folder: Path, name: str) -> None:
+        self.model.load_state_dict(load_file(folder / f"{name}.critic.safetensors"))
+        self.optimizer.restore(load_file(folder / f"{name}.critic_optimizer.safetensors"))
 
     def _values(self, turns: Sequence[Turn]) -> Tensor:
         """All values of the turns, one after the other."""
-        texts = [self._encode(t.state if self._central else t.observation) for t in turns]
+        texts = [_read(self._reader, t.state if self._central else t.observation) for t in turns]
         if self._config.values == "turn":
             outputs = torch.tensor([self._output[t.group.agent] for t in turns])
             values = self.model.values(texts)
@@ -190,7 +161,7 @@ class HeadCritic:
         """Of what each chain's agent reads after its last turn."""
         if not chains:
             return []
-        hidden = self.policy.prompt_hidden([self.policy.encode(chain.final) for chain in chains])
+        hidden = self.policy.prompt_hidden([_read(self.policy, c.final) for c in chains])
         return [float(value) for value in self.head(hidden).flatten()]
 
     def _judged(self, rows: Sequence[Group], sizes: Sequence[int]) -> list[Tensor]:
@@ -209,13 +180,13 @@ class HeadCritic:
         """The value loss summed over the values of a part of a minibatch."""
         return summed_value_loss(self._values(now), part, self._config.value_clip)
 
-    def save(self, path: Path) -> None:
-        save_file(self.head.state_dict(), path.with_suffix(".head.safetensors"))
-        save_file(self.optimizer.state(), path.with_suffix(".head_optimizer.safetensors"))
+    def save(self, folder: Path, name: str) -> None:
+        save_file(self.head.state_dict(), folder / f"{name}.head.safetensors")
+        save_file(self.optimizer.state(), folder / f"{name}.head_optimizer.safetensors")
 
-    def load(self, path: Path) -> None:
-        self.head.load_state_dict(load_file(path.with_suffix(".head.safetensors")))
-        self.optimizer.restore(load_file(path.with_suffix(".head_optimizer.safetensors")))
+    def load(self, folder: Path, name: str) -> None:
+        self.head.load_state_dict(load_file(folder / f"{name}.head.safetensors"))
+        self.optimizer.restore(load_file(folder / f"{name}.head_optimizer.safetensors"))
 
     def _values(self, now: Likelihood) -> Tensor:
         assert now.hidden is not None
@@ -229,6 +200,11 @@ def summed_value_loss(values: Tensor, items: Sequence[Valued], clip: float | Non
     targets = torch.cat([item.targets for item in items]).to(values)
     old = torch.cat([item.old for item in items]).to(values)
     return value_loss(values, targets, old, clip).sum()
+
+
+def _read(reader: TransformersPolicy, text: str) -> tuple[int, ...]:
+    """The tokens of a text; where it has none, such as an empty last observation, one of padding."""
+    return reader.encode(text) or (reader.pad_id,)
 
 
 def _sizes(turns: Sequence[Turn], config: ActorCriticConfig) -> list[int]:

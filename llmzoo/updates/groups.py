@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import torch
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from llmzoo import rewards
@@ -20,8 +19,8 @@ from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Group
-from llmzoo.updates.optimizer import Optimizer
 from llmzoo.updates.passes import passes
+from llmzoo.updates.policy_gradient import PolicyGradientUpdater, named
 from llmzoo.updates.replay import Replay
 from llmzoo.updates.surrogate import Credited, SurrogateConfig
 
@@ -44,6 +43,10 @@ class GroupConfig(SurrogateConfig):
         SurrogateConfig.__post_init__(self)
         if self.group_size < 1:
             raise ConfigError(f"group_size must be at least 1, got {self.group_size}")
+        if self.group_size == 1 and (self.normalize or self.uninformative != "keep"):
+            raise ConfigError(
+                "one answer alone never differs: normalize=False, uninformative='keep'"
+            )
         if not 0.0 <= self.gamma <= 1.0:
             raise ConfigError(f"gamma must be in [0, 1], got {self.gamma}")
         rewards.parse(self.rewards)
@@ -76,8 +79,8 @@ class GroupRule(Protocol):
     ) -> tuple[Tensor, dict[str, float]]: ...
 
 
-class GroupUpdater:
-    """Holds an optimiser a policy, and what credit remembers: role means and replayed groups."""
+class GroupUpdater(PolicyGradientUpdater):
+    """Also holds what credit remembers: role means and replayed groups."""
 
     def __init__(
         self,
@@ -87,27 +90,10 @@ class GroupUpdater:
         *,
         total_steps: int,
     ):
-        config = learner.config
+        super().__init__(learner.config, policies, seats, total_steps=total_steps)
         self.learner = learner
-        self.policies = dict(policies)
-        self.seats = dict(seats)
-        total = max(1, total_steps * config.epochs * config.minibatches)
-        self.optimizers = {
-            name: Optimizer(
-                policy.parameters(),
-                config,
-                rate=policy.learning_rate or config.rate_for(policy.model),
-                total=total,
-                name=name,
-            )
-            for name, policy in self.policies.items()
-        }
-        self.references = {n: p.reference() for n, p in self.policies.items() if config.kl}
         self.role_means: dict[str, float] = {}
-        self.replays = {name: Replay(config.replay) for name in self.policies}
-
-    def players(self) -> Mapping[str, Policy]:
-        return self.seats
+        self.replays = {name: Replay(learner.config.replay) for name in self.policies}
 
     def wants_more(self, batch: Batch, rounds: int) -> bool:
         """Whether further episodes are to be played in place of groups that teach nothing."""
@@ -121,8 +107,7 @@ class GroupUpdater:
         for name, policy in self.policies.items():
             mine = [g for g in batch.groups if self.seats[g.agent] is policy]
             found = self._update(name, policy, mine, random.Random(f"{seed}/{name}"))
-            prefix = "" if len(self.policies) == 1 else f"{name}/"
-            metrics |= {prefix + key: value for key, value in found.items()}
+            metrics |= named(name, found, self.policies)
         return metrics
 
     def _update(
@@ -169,17 +154,17 @@ class GroupUpdater:
         return found
 
     def save(self, folder: Path) -> None:
-        for name, optimizer in self.optimizers.items():
-            save_file(optimizer.state(), folder / f"{name}.optimizer.safetensors")
-            if self.learner.config.replay:
-                self.replays[name].save(folder / f"{name}.replay.json")
+        super().save(folder)
+        if self.learner.config.replay:
+            for name, replay in self.replays.items():
+                replay.save(folder / f"{name}.replay.json")
         (folder / "roles.json").write_text(json.dumps(self.role_means))
 
     def load(self, folder: Path) -> None:
-        for name, optimizer in self.optimizers.items():
-            optimizer.restore(load_file(folder / f"{name}.optimizer.safetensors"))
-            if self.learner.config.replay:
-                self.replays[name].load(folder / f"{name}.replay.json")
+        super().load(folder)
+        if self.learner.config.replay:
+            for name, replay in self.replays.items():
+                replay.load(folder / f"{name}.replay.json")
         self.role_means = json.loads((folder / "roles.json").read_text())
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Protocol, TypeVar
 
 import torch
@@ -47,7 +47,6 @@ def passes(
     totals: dict[str, float] = {}
     norms: list[float] = []
     losses: list[float] = []
-    policy.model.train()
     for minibatch in minibatches(credited, config, rng):
         found: dict[str, float] = {}
         rows = sum(len(c.group.completions) for c in minibatch)
@@ -76,7 +75,6 @@ def passes(
             totals[key] = totals.get(key, 0.0) + amount
         if enough(_per_token(found)):
             break
-    policy.model.eval()
     return {
         "loss": sum(losses) / max(1, len(losses)),
         "grad_norm": sum(norms) / max(1, len(norms)),
@@ -88,12 +86,16 @@ def passes(
 def minibatches(
     items: Sequence[Item], config: SurrogateConfig, rng: random.Random
 ) -> list[list[Item]]:
-    """All items in each epoch, in an order of its own, as that many minibatches."""
+    """All items in each epoch, in an order of its own, as ``config.minibatches`` of like size.
+
+    Fewer items than that make a minibatch each.
+    """
     found = []
     for _ in range(config.epochs):
         order = rng.sample(items, len(items))
-        size = max(1, math.ceil(len(order) / config.minibatches))
-        found += [order[start : start + size] for start in range(0, len(order), size)]
+        count = min(config.minibatches, len(order))
+        cuts = [len(order) * i // count for i in range(count + 1)] if count else []
+        found += [order[start:end] for start, end in pairwise(cuts)]
     return found
 
 

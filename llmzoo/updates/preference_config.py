@@ -108,9 +108,7 @@ class DPOConfig(PreferenceConfig):
     """Options of DPO."""
 
     mode: Literal["align", "cross"] = "align"  # pair the g-th answers, or try all combinations
-    preferences: str | None = (
-        None  # a file or hub id with prompt, chosen, rejected: nothing is played
-    )
+    preferences: str | None = None  # file or hub id of pairs; nothing is played then
     rows: int = 16  # of preferences, in each iteration
     order: int = 0  # seed of the order of the rows
 

@@ -65,6 +65,12 @@ class SurrogateConfig(OptimizerConfig):
                     raise ConfigError(f"{name} means nothing without clip")
             if self.ratio != "token":
                 raise ConfigError("ratio means nothing without clip")
+        for name in ("clip", "clip_high"):
+            bound = getattr(self, name)
+            if bound is not None and bound <= 0:
+                raise ConfigError(f"{name} must be above 0 or None, got {bound}")
+        if self.kl < 0:
+            raise ConfigError(f"kl must be at least 0, got {self.kl}")
         if self.dual_clip is not None and self.dual_clip <= 1:
             raise ConfigError(f"dual_clip must be above 1, got {self.dual_clip}")
 

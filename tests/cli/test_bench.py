@@ -20,6 +20,7 @@ def test_one_environment_two_learners(llmzoo, small, tmp_path):
         assert row["tasks"] == 4
         assert row["gain"] == row["after"] - row["before"]
         assert row["seconds"] > 0
+        assert row["tokens"] > 0
     assert set(rows[0]["return_after"]) == {"planner_0"}
     table = (tmp_path / "bench" / "table.md").read_text()
     assert said.out == table
@@ -45,3 +46,21 @@ def test_one_environment_two_learners(llmzoo, small, tmp_path):
     said = llmzoo(*argv, "--temperature", 0.5)
     assert said.code == 2
     assert "another bench (temperature)" in said.err
+
+
+def test_learners_of_every_kind_under_one_budget(llmzoo, small, tmp_path):
+    options = small.copy()
+    options[options.index("--envs")] = "--batch"
+    argv = ["bench", "--envs", "sudoku_v0", "--learners", "sft,iac,grpo", "--seeds", 0]
+    argv += ["--steps", 50, "--token_budget", 60, "--out", tmp_path / "bench", *options]
+    said = llmzoo(*argv)
+    assert said.code == 0, said.err
+    rows = json.loads((tmp_path / "bench" / "results.json").read_text())
+    for row in rows:
+        run = tmp_path / "bench" / "runs" / f"sudoku_v0-{row['learner']}-0"
+        kept = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+        tokens = [found["tokens"] for found in kept if found["kind"] == "train"]
+        assert row["steps"] == len(tokens) < 50
+        assert row["tokens"] == sum(tokens) >= 60 > sum(tokens[:-1])
+    assert "| learner | sudoku_v0 | tokens a run |" in said.out
+    assert "One agent alone, which is another task: grpo." in said.out

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from llmzoo.cli.options import names, read, typed
+from llmzoo.cli.options import in_words, names, read, typed
 from llmzoo.envs import sources
 from llmzoo.errors import ConfigError, UnknownNameError
 
@@ -53,6 +53,38 @@ def test_a_bool_needs_no_value():
     assert given("--json", "--out", "x") == {"json": True, "out": "x"}
 
 
+def test_a_switch_of_a_family_needs_no_value_either():
+    assert given("--env.walls", "--json") == {"env_args": {"walls": True}, "json": True}
+    assert given("--env.walls") == {"env_args": {"walls": True}}
+    assert given("--env.depth", "-1") == {"env_args": {"depth": -1}}
+
+
+def test_a_mapping_in_parts(tmp_path):
+    path = tmp_path / "some.yaml"
+    path.write_text("env_args: {world: {size: 4, holes: true}}\n")
+    found = given("--config", str(path), "--env.world.size", "9", "--env.world.rate", "1e-4")
+    assert found["env_args"] == {"world": {"size": 9, "holes": True, "rate": 1e-4}}
+
+
+@pytest.mark.parametrize(
+    ("hint", "words"),
+    [
+        (int | None, "a whole number"),
+        (float, "a number"),
+        (bool, "true or false"),
+        (Literal["a", 2], "one of a, 2"),
+        (Literal["a"] | str, "one of a or a text"),
+        (tuple[str, ...], "a list of texts, such as [a, b]"),
+        (list[dict[str, Any]], "a list of mappings"),
+        (list[int], "a list"),
+        (list, "a list"),
+        (Mapping[str, Any], "a mapping of names to values"),
+    ],
+)
+def test_types_in_words(hint, words):
+    assert in_words(hint) == words
+
+
 def test_environment_arguments_stand_beside_the_environment():
     found = given("--env", "x_v0", "--env.size", "4", "--env.prompt=terse", "--env.walls=[1, 2.5]")
     assert found == {"env": "x_v0", "env_args": {"size": 4, "prompt": "terse", "walls": [1, 2.5]}}
@@ -74,7 +106,7 @@ def test_a_file_and_the_line_are_merged_and_the_later_wins(tmp_path):
     ("text", "message"),
     [
         ("eval_taks: 9\n", "unknown key of .*some.yaml, 'eval_taks'. Did you mean 'eval_tasks'?"),
-        ("eval_tasks: many\n", "--eval_tasks: Expected a int"),
+        ("eval_tasks: many\n", "--eval_tasks must be a whole number, got many"),
         ("env: [x\n", "is not YAML"),
         ("just text\n", "must hold a mapping"),
         ("", "must hold a mapping"),
@@ -114,9 +146,9 @@ def test_typed():
         "prompt": "terse",
     }
     assert typed(hints, {"rate": 1}, "argument") == {"rate": 1.0}
-    with pytest.raises(ConfigError, match="argument 'size' must be int, got 'x'"):
+    with pytest.raises(ConfigError, match="argument 'size' must be a whole number, got 'x'"):
         typed(hints, {"size": "x"}, "argument")
-    with pytest.raises(ConfigError, match="must be Literal\\['full', 'terse'\\], got 'long'"):
+    with pytest.raises(ConfigError, match="must be one of full, terse, got 'long'"):
         typed(hints, {"prompt": "long"}, "argument")
     with pytest.raises(UnknownNameError, match="Did you mean 'size'"):
         typed(hints, {"sise": 4}, "argument")

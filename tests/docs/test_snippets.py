@@ -37,9 +37,8 @@ NOT_RUN = {
     "llmzoo train --model Qwen/Qwen2.5-0.5B-Instruct --env plan_path_v0 --steps 100": (
         "downloads a model"
     ),
-    "llmzoo bench --envs sudoku_v0,sokoban_v0,plan_path_v0 "
-    "--learners grpo,mareinforce,magrpo,marloo,maremax,at_grpo --seeds 0,1,2 --steps 100 "
-    "--out runs/bench": "takes hours",
+    "llmzoo bench --envs sudoku_v0,sokoban_v0,plan_path_v0 --learners all --seeds 0,1,2 "
+    "--steps 1000 --token_budget 100000 --out runs/bench": "takes hours",
 }
 
 BLOCK = re.compile(r"^(`{3,})([^\n]*)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)

@@ -3,10 +3,10 @@
 import pytest
 
 from llmzoo.evaluation import wilson
-from llmzoo.report.bench import cell, heatmap, table
+from llmzoo.report.bench import cell, heatmap, table, tokens
 
 
-def run(learner, seed, before, after, env="sudoku_v0", tasks=100):
+def run(learner, seed, before, after, env="sudoku_v0", tasks=100, seats=2, **more):
     return {
         "env": env,
         "learner": learner,
@@ -15,6 +15,8 @@ def run(learner, seed, before, after, env="sudoku_v0", tasks=100):
         "tasks": tasks,
         "before": before,
         "after": after,
+        "return_after": dict.fromkeys(range(seats), 1.0),
+        **more,
     }
 
 
@@ -50,6 +52,24 @@ def test_table():
     assert f"| at_grpo | 82.5% [{low:.1%}, {high:.1%}] (27.5%) |" in lines
     assert any(line.startswith("| grpo | 50.0% [") and "1 failed" in line for line in lines)
     assert lines[-1] == "20 iterations a run, 100 or 300 tasks an evaluation."
+
+
+def test_tokens_stand_in_the_table_where_runs_count_them():
+    rows = [
+        run("grpo", 0, 0.2, 0.5, seats=1, tokens=1000, steps=3),
+        run("ippo", 0, 0.2, 0.6, tokens=1000, steps=4),
+        run("ippo", 1, 0.2, 0.6, tokens=1501, steps=7),
+    ]
+    lines = table([*rows, FAILED], "llmzoo bench").splitlines()
+    assert "| learner | sudoku_v0 | tokens a run |" in lines
+    assert any(line.startswith("| grpo |") and line.endswith("| 1,000 |") for line in lines)
+    # (1000 + 1501) / 2
+    assert any(line.startswith("| ippo |") and line.endswith("| 1,250 |") for line in lines)
+    assert "3 to 7 iterations a run, 100 tasks an evaluation." in lines
+    assert lines[-1] == "One agent alone, which is another task: grpo."
+    assert tokens([*rows, run("ippo", 2, 0.2, 0.6)], "ippo") is None
+    alone = table([rows[0]], "llmzoo bench")
+    assert "alone" not in alone
 
 
 def test_a_table_of_failures_only():

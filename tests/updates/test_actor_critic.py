@@ -1,5 +1,6 @@
 """Actors and critics: what moves, what must not, and that it learns."""
 
+import random
 from dataclasses import replace
 from functools import partial
 
@@ -15,6 +16,7 @@ from llmzoo.learners import learner_class
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
+from llmzoo.updates.critics import summed_value_loss
 from llmzoo.updates.turns import chains
 
 
@@ -242,12 +244,78 @@ def test_a_central_critic_needs_a_state_of_text():
         engine.collect(Stateless, [0])
 
 
+@pytest.mark.parametrize("critic", ["separate", "value_head"])
+def test_names_with_dots_are_saved_apart(critic, tmp_path):
+    players = {"seat.0": short(0), "seat.1": short(1)}
+
+    def biases(engine):
+        modules = [critic_module(engine, name) for name in players]
+        return [m.linear.bias if critic == "value_head" else m.head.linear.bias for m in modules]
+
+    engine = an_engine("ippo", {"critic": critic}, players)
+    for number, bias in enumerate(biases(engine)):
+        torch.nn.init.constant_(bias, float(number))
+    engine.save(tmp_path)
+    resumed = an_engine("ippo", {"critic": critic}, players)
+    resumed.load(tmp_path)
+    assert [bias.item() for bias in biases(resumed)] == [0.0, 1.0]
+
+
+def test_a_critic_learns_at_its_actors_rate_unless_it_has_its_own():
+    slow = short()
+    slow.learning_rate = 1e-4
+    players = {"a_0": slow, "b_1": short(1)}
+    critics = an_engine("ippo", {}, players).updater.critics
+    assert [critics[name].optimizer.rate for name in players] == [1e-4, 1e-2]
+    critics = an_engine("ippo", {"critic_learning_rate": 3e-3}, players).updater.critics
+    assert [critics[name].optimizer.rate for name in players] == [3e-3, 3e-3]
+    (central,) = an_engine("mappo", {}, players).updater.critics.values()
+    assert central.optimizer.rate == 1e-2  # of all seats, whatever one of them has
+
+
+def test_a_bfloat16_critic_adds_up_its_parts_in_float32(monkeypatch):
+    """bfloat16 sums would be off by up to 2^-8 of each partial sum; float32 ones by 2^-24."""
+    player = policy(precision="bf16", sampling=Sampling(max_new_tokens=3))
+    options = {"rows_at_once": 1}
+    engine = an_engine("iac", options, dict.fromkeys(["a_0", "b_1"], player))
+    critic = engine.updater.critics["a_0"]
+    torch.nn.init.normal_(critic.model.head.linear.weight)
+    batch = engine.collect(partial(Lengths, 1), range(6))
+    items = engine.updater.judged(critic, chains(batch.episodes, ["a_0", "b_1"]))
+    assert len(items) == 12
+    parameters = critic.optimizer.parameters
+    expected = [torch.zeros(p.shape) for p in parameters]
+    for item in items:
+        loss = summed_value_loss(critic._values([item.turn]), [item], None) / len(items)
+        for total, part in zip(expected, torch.autograd.grad(loss, parameters), strict=True):
+            total += part.float()
+    found = []
+
+    def step():
+        critic.optimizer.accumulate()
+        found.extend(master.grad for master in critic.optimizer._masters.masters)
+        return 0.0
+
+    monkeypatch.setattr(critic.optimizer, "step", step)
+    critic.learn(items, random.Random(0))
+    scale = max(total.abs().max().item() for total in expected)
+    assert scale > 1e-3
+    for ours, total in zip(found, expected, strict=True):
+        assert torch.allclose(ours, total, rtol=1e-5, atol=1e-6 * scale)
+
+
 def test_another_model_as_critic(tmp_path):
     TransformersPolicy(model("llama", seed=5), tokenizer()).save(tmp_path / "critic")
     options = {"critic_model": str(tmp_path / "critic")}
     engine = an_engine("ippo", options, dict.fromkeys(["a_0", "b_1"], short()))
-    assert "Llama" in type(engine.updater.critics["a_0"].model.body).__name__
+    critic = engine.updater.critics["a_0"]
+    assert "Llama" in type(critic.model.body).__name__
+    assert (
+        critic._reader.model is critic.model.body
+    )  # the model that was loaded is not kept beside it
     engine.update(engine.collect(Lengths, [0]), seed=0)
+    with pytest.raises(ConfigError, match="no policy or model"):
+        an_engine("ippo", {"critic_model": str(tmp_path / "nobody")}, {"a_0": short()})
 
 
 @pytest.mark.parametrize(
@@ -260,6 +328,7 @@ def test_another_model_as_critic(tmp_path):
         ("ippo", {"value_clip": 0.0}, "value_clip must be above 0"),
         ("ippo", {"clip": None}, "need the clipped ratio"),
         ("iac", {"target_kl": 0.1}, "target_kl means nothing without clip"),
+        ("ippo", {"value_weight": -1.0}, "value_weight must be at least 0"),
         ("ippo", {"critic": "value_head", "critic_model": "x"}, "critic_model means nothing"),
     ],
 )

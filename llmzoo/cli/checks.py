@@ -1,0 +1,161 @@
+"""Checks of whole runs, before anything long begins and before anything is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from llmzoo import registry
+from llmzoo.cli.arguments import env_arguments, learner_arguments
+from llmzoo.cli.options import typed
+from llmzoo.cli.players import check_model
+from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.learners import learner_class
+
+if TYPE_CHECKING:
+    from llmzoo.seating import Seat
+    from llmzoo.training import FitConfig
+
+
+def check_run(config: FitConfig) -> dict[str, Seat]:
+    """Who is to play each seat of a run.
+
+    Refuses what names an unknown learner, environment, argument, split, tracker or seat, and
+    numbers that mean nothing.
+    """
+    from llmzoo.seating import plan
+    from llmzoo.tracking import check_trackers
+
+    learner_arguments(config.learner, config.learner_args)
+    where = "a run learns from the train split and is measured on --eval_split"
+    env_arguments(config.env, config.env_args, split=where)
+    if config.eval_tasks < 1:
+        raise ConfigError(f"eval_tasks must be at least 1, got {config.eval_tasks}")
+    if config.eval_every < 0:
+        raise ConfigError(f"eval_every must be at least 0, got {config.eval_every}")
+    check_trackers(config.trackers)
+    agents = _agents(config)
+    arrangements = ("shared", "separate", "lora", *agents)
+    if config.seats not in arrangements:
+        raise UnknownNameError("seats", config.seats, arrangements)
+    try:
+        sampling = config.sampling()
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+    return plan(
+        agents,
+        config.seats,
+        model=config.model,
+        others=config.others,
+        sampling=sampling,
+        seat_args=config.seat_args,
+    )
+
+
+def _agents(config: FitConfig) -> list[str]:
+    """The seats of the environment as the learner will have it made."""
+    needed = learner_class(config.learner).env_defaults
+    env_args = {**needed, **config.env_args}
+    try:
+        env = registry.make(config.env, **env_args)
+    except TypeError as error:
+        if not needed:
+            raise
+        said = ", ".join(f"{name}={value!r}" for name, value in needed.items())
+        raise ConfigError(
+            f"learner {config.learner!r} makes its environment with {said}, and {config.env} does "
+            f"not take that ({error})"
+        ) from error
+    try:
+        registry.make(config.env, **{**env_args, "split": config.eval_split})
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"{config.env} with eval_split={config.eval_split}: {error}") from error
+    return list(env.possible_agents)
+
+
+def typed_stages(stages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The settings of stages, each checked against its type; the list must hold one at least."""
+    from llmzoo.training import FitConfig
+
+    if not stages:
+        raise ConfigError("stages is a list of at least one mapping of settings")
+    hints = get_type_hints(FitConfig)
+    return [
+        typed(hints, stage, f"setting of stage {number}")
+        for number, stage in enumerate(stages, start=1)
+    ]
+
+
+def check_stages(
+    stages: Sequence[Mapping[str, Any]], env: str, common: Mapping[str, Any], out: Path
+) -> None:
+    """Refuse, before the first stage, what a later one could not do.
+
+    That is what :func:`check_run` refuses, a model that cannot be found or that the stage before
+    does not train, and a stage that has ended with other settings than are asked for now.
+    """
+    from llmzoo.seating.plan import kind
+    from llmzoo.training import FitConfig
+    from llmzoo.training.stages import merged_stage, stage_folder
+
+    before: dict[str, Seat] = {}
+    left: dict[str, str] = {}  # the model that the stage before will leave
+    for number, stage in enumerate(stages, start=1):
+        settings = {**merged_stage(number, stage, common), **left, "env": env}
+        try:
+            config = FitConfig(**settings)
+            seats = check_run(config)
+            if number > 1:
+                _check_start(seats, before, config.model, f"stage {number - 1}")
+            sources = {seat.source for seat in seats.values()} - {*left.values()}
+            for source in sorted(sources):
+                if kind(source) == "model":
+                    check_model(source)
+        except ConfigError as error:
+            raise ConfigError(f"stage {number}: {error}") from error
+        folder = stage_folder(out, number, config.learner)
+        # the folder of the stage before can be written in several ways
+        _check_ended(folder, config, without={*left})
+        before, left = seats, {"model": str(folder)}
+
+
+def _check_start(
+    seats: Mapping[str, Seat], before: Mapping[str, Seat], model: str, earlier: str
+) -> None:
+    """Check that each seat finds its start in ``model``, which the stage ``earlier`` will leave."""
+    from llmzoo.seating.plan import SHARED
+
+    learned = {seat.name for seat in before.values() if seat.learns}
+    trains = f"{earlier} trains {', '.join(sorted(learned))}"
+    starts: dict[str, str] = {}
+    for agent, seat in seats.items():
+        if seat.source == model:
+            starts[agent] = agent if agent in learned else SHARED
+            if starts[agent] not in learned:
+                raise ConfigError(
+                    f"{trains}, and leaves no model for {agent!r}: give that seat one of its own "
+                    "in both stages, with seat_args (policy, and frozen where it does not learn)"
+                )
+    shared = {starts[agent] for agent in starts if seats[agent].name == SHARED}
+    onto_base = {starts[agent] for agent in starts if seats[agent].adapter}
+    if any(seat.adapter for seat in before.values()):
+        onto_base = set()  # adapters go on as adapters
+    for found, what in ((shared, "seats='shared'"), (onto_base, "seats='lora'")):
+        if len(found) > 1:
+            raise ConfigError(f"{trains} apart, and {what} starts from one model: use it in both")
+
+
+def _check_ended(folder: Path, config: FitConfig, *, without: Collection[str]) -> None:
+    """Refuse a stage that is there already, to its end, but of other settings."""
+    if not (folder / "after.json").exists():
+        return
+    saved = json.loads((folder / "config.json").read_text())
+    wanted = json.loads(json.dumps(asdict(config)))
+    other = [name for name in wanted if name not in without and saved.get(name) != wanted[name]]
+    if other:
+        raise ConfigError(
+            f"{folder} has ended with other settings ({', '.join(other)}): choose another --out"
+        )

@@ -1,0 +1,123 @@
+"""``--seats``, ``--seat.AGENT.NAME`` and ``--lora.NAME`` of ``llmzoo train``."""
+
+import json
+
+import pytest
+
+
+def train(llmzoo, small, run, *argv):
+    said = llmzoo(
+        "train", "--learner", "magrpo", "--steps", 1, *small, "--quiet", *argv, "--out", run
+    )
+    assert said.code == 0, said.err
+    return json.loads((run / "config.json").read_text())
+
+
+def checkpoint(run):
+    return {path.name for path in (run / "checkpoints" / "step_000001").iterdir() if path.is_dir()}
+
+
+def evaluated(llmzoo, run):
+    """What ``llmzoo eval`` says of a run, over the tasks that training measured."""
+    argv = ["--policy", run, "--tasks", 4, "--env.max_turns", 1, "--json"]
+    said = llmzoo("eval", "--env", "sudoku_v0", *argv)
+    assert said.code == 0, said.err
+    return json.loads(said.out)
+
+
+def same(found, run):
+    after = json.loads((run / "after.json").read_text())
+    return all(found[n] == after[n] for n in ("success", "mean_return", "tokens", "mean_turns"))
+
+
+def test_values_have_their_types(llmzoo, small, tmp_path):
+    config = train(
+        llmzoo,
+        small,
+        tmp_path / "run",
+        *("--seats", "separate", "--seat.planner_1.frozen"),
+        *("--seat.proposer_0.temperature", 2, "--seat.proposer_0.learning_rate", "1e-3"),
+        *("--seat.proposer_0.stop", "[x, y]", "--seat.proposer_0.top_k", 5),
+    )
+    assert config["seat_args"] == {
+        "planner_1": {"frozen": True},
+        "proposer_0": {"temperature": 2.0, "learning_rate": 0.001, "stop": ["x", "y"], "top_k": 5},
+    }
+
+
+def test_a_frozen_seat_is_not_saved_and_still_played(llmzoo, small, tmp_path):
+    run = tmp_path / "run"
+    train(llmzoo, small, run, "--seats", "separate", "--seat.planner_1.frozen", "true")
+    assert checkpoint(run) == {"proposer_0"}
+    assert same(evaluated(llmzoo, run), run)
+
+
+def test_another_player_in_a_seat(llmzoo, small, tmp_path):
+    run = tmp_path / "run"
+    train(llmzoo, small, run, "--seats", "separate", "--seat.proposer_0.policy", "oracle")
+    assert checkpoint(run) == {"planner_1"}
+    found = evaluated(llmzoo, run)
+    assert same(found, run)
+    assert found["mean_return"]["proposer_0"] >= 1.0  # the oracle's own answers are right
+
+
+def test_lora_seats_are_trained_resumed_and_evaluated(llmzoo, small, tmp_path):
+    run = tmp_path / "run"
+    config = train(llmzoo, small, run, "--seats", "lora", "--lora.r", 2)
+    assert config["lora_args"] == {"r": 2}
+    assert checkpoint(run) == {"proposer_0", "planner_1"}
+    assert same(evaluated(llmzoo, run), run)
+    said = llmzoo("train", "--resume", run, "--steps", 2, "--quiet", "--json")
+    assert said.code == 0, said.err
+    assert json.loads(said.out)["steps"] == 2
+
+
+def test_one_seat_beside_others(llmzoo, small, tmp_path):
+    run = tmp_path / "run"
+    train(llmzoo, small, run, "--seats", "planner_1", "--others", "amateur")
+    assert checkpoint(run) == {"planner_1"}
+    assert same(evaluated(llmzoo, run), run)
+
+
+def test_a_run_as_the_start_of_another(llmzoo, small, tmp_path, model_folder):
+    train(llmzoo, small, tmp_path / "shared")
+    options = [str(tmp_path / "shared") if x == model_folder else x for x in small]
+    train(llmzoo, options, tmp_path / "separate", "--seats", "separate")
+    assert checkpoint(tmp_path / "separate") == {"proposer_0", "planner_1"}
+    before = json.loads((tmp_path / "separate" / "before.json").read_text())
+    after = json.loads((tmp_path / "shared" / "after.json").read_text())
+    assert before["greedy"] == after["greedy"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "reason"),
+    [
+        ("--seat.planer_1.frozen", "unknown seat 'planer_1'. Did you mean 'planner_1'?"),
+        ("--seat.planner_1.frozn true", "Did you mean 'frozen'?"),
+        ("--seat.planner_1.frozen maybe", "'frozen' must be true or false, got 'maybe'"),
+        ("--seat.planner_1 frozen", "--seat.planner_1 must name a setting"),
+        ("--seat.planner_1.temperature hot", "'temperature' must be a number, got 'hot'"),
+        ("--seat.planner_1.temperature 0", "seat 'planner_1': temperature must be above 0"),
+        ("--seat.planner_1.top_k 1.5", "'top_k' must be a whole number, got 1.5"),
+        ("--seat.planner_1.stop x", "'stop' must be a list of texts, such as [a, b], got 'x'"),
+        ("--seat.planner_1.learning_rate 1e-4", "shares its weights"),
+        ("--seat.planner_1.frozen", "cannot be frozen while others learn with the same weights"),
+        ("--seats separate --seat.planner_1.policy orcale", "Did you mean 'oracle'?"),
+        ("--seats separate --seat.planner_1.policy openai:m@x", "names no endpoint"),
+        ("--lora.r 4", "lora_args mean nothing unless seats is 'lora'"),
+        ("--seats lora --lora.rr 4", "unknown LoRA option 'rr'. Did you mean 'r'?"),
+        ("--precision fp16", "--precision must be one of float32, bf16_autocast, bf16, got fp16"),
+        (
+            "--trackers tensorboard",
+            "--trackers must be a list of texts, such as [a, b], got tensor",
+        ),
+        ("--trackers [tensorbord]", "Did you mean 'tensorboard'?"),
+        ("--model oracle", "cannot learn"),
+    ],
+)
+def test_mistakes_are_one_line_and_leave_nothing(llmzoo, small, tmp_path, argv, reason):
+    said = llmzoo("train", *small, "--out", tmp_path / "run", *argv.split())
+    assert said.code == 2
+    assert reason in said.err
+    assert said.err.count("\n") == 1
+    assert not (tmp_path / "run").exists()

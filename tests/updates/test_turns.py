@@ -1,13 +1,18 @@
 """Turns as each agent lived them, and their advantages, by numbers worked out by hand."""
 
+from dataclasses import replace
+
 import pytest
 import torch
+from pettingzoo import AECEnv, ParallelEnv
+from pettingzoo.utils.conversions import parallel_to_aec
 from tiny_models import FakePolicy
 from toy_envs import Adder, Parity
 
 from llmzoo.records import Completion
 from llmzoo.rollout.episodes import episodes, play_episode
 from llmzoo.rollout.scheduler import run
+from llmzoo.spaces import FreeText
 from llmzoo.updates.turns import chains, valued
 
 NUMBERS = {("a_0", 0): "1", ("b_1", 0): "2", ("a_0", 1): "3", ("b_1", 1): "4"}
@@ -109,3 +114,112 @@ def test_the_global_state_is_recorded_where_it_is_asked_for():
         "[a_0]\na_0 0 1.0\n\n[b_1]\nb_1 0 1.0",
     ]
     assert episode.final_state == "[a_0]\na_0 1 1.0 1.0\n\n[b_1]\nb_1 1 1.0 1.0"
+
+
+class Market(ParallelEnv):
+    """Somebody else's simultaneous game: round r pays a_0 10 + r and b_1 20 + r.
+
+    a_0 is out after round 0; b_1 is cut off after round 2.
+    """
+
+    metadata = {"name": "market_v0", "is_parallelizable": True}
+
+    def __init__(self):
+        self.possible_agents = ["a_0", "b_1"]
+        self.render_mode = None
+
+    def observation_space(self, agent):
+        return FreeText(100)
+
+    action_space = observation_space
+
+    def reset(self, seed=None, options=None):
+        self.agents, self.round = list(self.possible_agents), 0
+        return self._seen(), {a: {} for a in self.agents}
+
+    def step(self, actions):
+        assert set(actions) == set(self.agents)
+        paid = {a: {"a_0": 10.0, "b_1": 20.0}[a] + self.round for a in self.agents}
+        self.round += 1
+        over = {a: a == "a_0" for a in self.agents}
+        cut = {a: a == "b_1" and self.round == 3 for a in self.agents}
+        found = self._seen(), paid, over, cut, {a: {} for a in self.agents}
+        self.agents = [a for a in self.agents if not over[a] and not cut[a]]
+        return found
+
+    def _seen(self):
+        return {a: f"{a} {self.round}" for a in self.agents}
+
+
+def test_an_agent_that_is_out_early_has_a_chain_of_its_own():
+    (episode,) = episodes(
+        lambda: parallel_to_aec(Market()), FakePolicy(lambda request, i: "hold"), [0]
+    )
+    a, b = chains([episode], ["a_0", "b_1"])
+    assert [turn.reward for turn in a.turns] == [10.0]
+    assert [turn.reward for turn in b.turns] == [20.0, 21.0, 22.0]
+    assert [turn.observation for turn in b.turns] == ["b_1 0", "b_1 1", "b_1 2"]
+    assert (a.cut_off, a.final) == (False, "a_0 1")
+    assert (b.cut_off, b.final) == (True, "b_1 3")
+    assert episode.totals == {"a_0": 10.0, "b_1": 63.0}
+
+
+class Duel(AECEnv):
+    """Somebody else's game in turns: b_1 is paid 5 before it first acts, a_0 7 once it is out.
+
+    a_0 answers and is out, but stays listed until it is next; then b_1 answers, which pays both 7.
+    """
+
+    metadata = {"name": "duel_v0", "is_parallelizable": False}
+
+    def __init__(self):
+        self.possible_agents = ["a_0", "b_1"]
+        self.render_mode = None
+
+    def observation_space(self, agent):
+        return FreeText(100)
+
+    action_space = observation_space
+
+    def observe(self, agent):
+        return f"{agent} {self.answers}"
+
+    def reset(self, seed=None, options=None):
+        self.agents, self.answers = list(self.possible_agents), 0
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict(self.rewards)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos = {a: {} for a in self.agents}
+        self.agent_selection = "a_0"
+
+    def step(self, action):
+        if self.terminations[self.agent_selection]:
+            self._was_dead_step(action)
+            return
+        self._cumulative_rewards[self.agent_selection] = 0.0
+        self.answers += 1
+        if self.answers == 1:
+            self.rewards = {"a_0": 0.0, "b_1": 5.0}
+            self.terminations["a_0"] = True
+        else:
+            self.rewards = {"a_0": 7.0, "b_1": 7.0}
+            self.terminations["b_1"] = True
+        self._accumulate_rewards()
+        self.agent_selection = "b_1"
+
+
+def test_what_is_paid_before_the_first_turn_and_after_the_last():
+    """The first counts for no answer, but in the total; the second for the answer before it."""
+    (episode,) = episodes(Duel, FakePolicy(lambda request, i: "draw"), [0])
+    a, b = chains([episode], ["a_0", "b_1"])
+    assert [turn.reward for turn in a.turns] == [7.0]
+    assert [turn.reward for turn in b.turns] == [7.0]
+    assert episode.totals == {"a_0": 7.0, "b_1": 12.0}
+    assert (a.final, b.final) == ("a_0 1", "b_1 2")
+
+
+def test_an_agent_that_never_acts_has_no_chain():
+    (episode,) = episodes(Duel, FakePolicy(lambda request, i: "draw"), [0])
+    only = replace(episode, decisions=episode.decisions[:1])
+    assert [chain.agent for chain in chains([only], ["a_0", "b_1"])] == ["a_0"]

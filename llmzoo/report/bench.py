@@ -74,7 +74,8 @@ def table(rows: Sequence[Row], command: str) -> str:
         "|---" * len(head) + "|",
     ]
     for learner in learners:
-        cells = [learner, *(_write(cell(rows, env, learner)) for env in envs)]
+        found = [_write(cell(rows, env, learner), _absent(rows, env, learner)) for env in envs]
+        cells = [learner, *found]
         if counted:
             mean = tokens(rows, learner)
             cells.append("" if mean is None else f"{mean:,.0f}")
@@ -122,7 +123,7 @@ def heatmap(rows: Sequence[Row], path: Path) -> Path:
     axes.set_yticks(range(len(learners)), [_label(rows, learner) for learner in learners])
     for y, line in enumerate(cells):
         for x, found in enumerate(line):
-            text = "failed"
+            text = _absent(rows, envs[x], learners[y])
             if found is not None:
                 text = f"{found.after:.0%}\n{100 * (found.after - found.before):+.0f}"
             dark = found is not None and found.after > 0.6
@@ -140,9 +141,15 @@ def _label(rows: Sequence[Row], learner: str) -> str:
     return learner if mean is None else f"{learner}\n{mean / 1000:,.1f}k tokens"
 
 
-def _write(found: Cell | None) -> str:
+def _absent(rows: Sequence[Row], env: str, learner: str) -> str:
+    """Why there is no cell: all runs diverged, or there was none."""
+    tried = any(row["env"] == env and row["learner"] == learner for row in rows)
+    return "failed" if tried else "not run"
+
+
+def _write(found: Cell | None, absent: str) -> str:
     if found is None:
-        return "failed"
+        return absent
     low, high = found.after_ci95
     failed = f", {found.failed} failed" if found.failed else ""
     return f"{found.after:.1%} [{low:.1%}, {high:.1%}] ({found.before:.1%}){failed}"

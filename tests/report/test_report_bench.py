@@ -76,6 +76,12 @@ def test_a_table_of_failures_only():
     assert "| grpo | failed |" in table([FAILED], "llmzoo bench")
 
 
+def test_what_was_not_run_has_not_failed():
+    rows = [run("grpo", 0, 0.1, 0.5), run("ippo", 0, 0.1, 0.5, env="sokoban_v0")]
+    lines = table(rows, "llmzoo bench").splitlines()
+    assert any(line.startswith("| grpo |") and line.endswith("| not run |") for line in lines)
+
+
 def test_heatmap(tmp_path):
     path = heatmap([*ROWS, run("grpo", 0, 0.1, 0.0, env="sokoban_v0")], tmp_path / "heatmap.png")
     assert path.read_bytes().startswith(b"\x89PNG")

@@ -61,8 +61,14 @@ def same(before, after):
     return all(torch.equal(before[name], after[name]) for name in before)
 
 
-@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
-@pytest.mark.parametrize("seats", [1, 3])
+@pytest.mark.parametrize(
+    ("seats", "arrangement"),
+    [
+        (1, "shared"),
+        *((3, arrangement) for arrangement in ARRANGEMENTS),
+        *(pytest.param(1, a, marks=pytest.mark.slow) for a in ("separate", "lora")),
+    ],
+)
 @pytest.mark.parametrize("name", list_learners())
 def test_one_seat_and_three_learn_under_every_arrangement(name, seats, arrangement, folder):
     engine = an_engine(name, seats, arrangement, folder)

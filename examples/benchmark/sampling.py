@@ -52,7 +52,7 @@ def compare(repeats: int = 7) -> list[Row]:
             Sampling(max_new_tokens=NEW_TOKENS),
             eos_ids=(),
             pad_id=0,
-            generator=noise,
+            keys=range(PROMPTS),
         )
         assert sum(len(answer.ids) for answers in rows for answer in answers) == tokens
         return tokens

@@ -18,12 +18,15 @@ class Request:
 
     ``env`` is the environment as it stands, for scripted players that look behind the prompt;
     models read ``observation`` only. ``seed`` is this request's own, for scripted chance.
+    ``noise`` names this request's chance: the same number draws the same answers whatever else is
+    asked in the same call; None: the policy's own order.
     """
 
     agent: str
     observation: str
     env: AECEnv
     seed: int = 0
+    noise: int | None = None
 
 
 class Policy(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any
 
@@ -13,12 +13,14 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 
 from llmzoo.errors import ConfigError
 
+Around = Callable[[], AbstractContextManager[None]]
+
 
 @contextmanager
-def recomputed_layers(model: nn.Module, prepare: Callable[[], None]) -> Iterator[None]:
+def recomputed_layers(model: nn.Module, around: Around) -> Iterator[None]:
     """Within this context each of the model's layers keeps only its inputs for the backward pass.
 
-    ``prepare`` is called before a layer runs, the second time too: whatever the layer depends on
+    ``around`` is entered when a layer runs, the second time too: whatever the layer depends on
     beside its inputs (which adapter is active) must be then as it was. transformers has a switch
     of its own, but it works in training mode only, where dropout is on; a likelihood has no
     dropout. A forward pass in this context must not use a key-value cache, which the second run
@@ -34,7 +36,7 @@ def recomputed_layers(model: nn.Module, prepare: Callable[[], None]) -> Iterator
         )
     for layer in layers:
         # on the instance, where it hides the class's method until it is deleted
-        layer.forward = partial(_checkpointed, layer, layer.forward, prepare)
+        layer.forward = partial(_checkpointed, layer, layer.forward, around)
     try:
         yield
     finally:
@@ -45,13 +47,17 @@ def recomputed_layers(model: nn.Module, prepare: Callable[[], None]) -> Iterator
 def _checkpointed(
     layer: nn.Module,
     forward: Callable[..., Any],
-    prepare: Callable[[], None],
+    around: Around,
     *inputs: Any,
     **settings: Any,
 ) -> Any:
     def run(*inputs: Any) -> Any:
-        prepare()
         layer.eval()  # no dropout, also where somebody has switched it on before the backward pass
-        return forward(*inputs, **settings)
+        with around():
+            return forward(*inputs, **settings)
 
     return checkpoint(run, *inputs, use_reentrant=False, preserve_rng_state=False)
+
+
+def nothing() -> None:
+    """What has to be prepared for layers that depend on their inputs alone."""

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
+
+_BLOCK = 256  # tokens of a sum: so that rare ones are not lost in the rounding of a longer one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +64,28 @@ def warp(logits: Tensor, sampling: Sampling, keep: Tensor | None = None) -> Tens
     return scores.log_softmax(dim=-1)
 
 
-def draw(logprobs: Tensor, generator: torch.Generator) -> Tensor:
-    """A token id per row of log-probabilities [N, V], as the first of V exponential clocks: [N]."""
-    clocks = torch.empty(logprobs.shape, device=logprobs.device).exponential_(generator=generator)
-    return (logprobs - clocks.log()).argmax(dim=-1)
+def draw(logprobs: Tensor, uniforms: Tensor) -> Tensor:
+    """A token id [N] per row of log-probabilities [N, V]: where their sum passes ``uniforms`` [N].
+
+    The inverse of the distribution function: first of blocks of tokens, then inside the block, both
+    in float64. A token of probability 0 is never drawn.
+    """
+    n, v = logprobs.shape
+    probabilities = F.pad(logprobs.exp(), (0, -v % _BLOCK)).view(n, -1, _BLOCK)
+    block, left = _passed(probabilities.sum(-1, dtype=torch.float64), uniforms)
+    within, _ = _passed(probabilities[torch.arange(n, device=block.device), block].double(), left)
+    return block * _BLOCK + within
+
+
+def _passed(masses: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
+    """Where the sum over ``masses`` [N, M] passes ``share`` [N] of it all, and how far into that.
+
+    Both shares are in [0, 1).
+    """
+    sums = masses.cumsum(-1)
+    # rounding must not take a share below 1 to the whole, beyond which no mass lies
+    wanted = torch.minimum(share * sums[:, -1], sums[:, -1].nextafter(torch.zeros_like(share)))
+    place = torch.searchsorted(sums, wanted.unsqueeze(-1), right=True)
+    mass = masses.gather(-1, place)
+    inside = (wanted.unsqueeze(-1) - (sums.gather(-1, place) - mass)) / mass
+    return place.squeeze(-1), inside.squeeze(-1).clamp(0, 1 - 2**-53)

@@ -19,7 +19,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.policies import lora
 from llmzoo.policies.base import TINY, Request, answer_limit
 from llmzoo.policies.decode import Tokens, sample
-from llmzoo.policies.likelihood import Likelihood, likelihood, prompt_states
+from llmzoo.policies.likelihood import Likelihood, last_states, likelihood
 from llmzoo.policies.loading import (
     TINY_FOLDER,
     eos_ids,
@@ -28,6 +28,7 @@ from llmzoo.policies.loading import (
     load_tokenizer,
     no_bars,
 )
+from llmzoo.policies.noise import Chance
 from llmzoo.policies.precision import Precision, autocast, cast_weights, weight_dtype
 from llmzoo.policies.sampling import Sampling
 from llmzoo.records import Completion, Group
@@ -96,7 +97,7 @@ class TransformersPolicy:
         self.seats = dict(seats or {})
         self.system = system
         self.max_rows = max_rows
-        self.generator = torch.Generator(device=model.device).manual_seed(seed)
+        self.chance = Chance(seed)
         self.eos_ids = eos_ids(model, tokenizer)
         pad = tokenizer.pad_token_id
         self.pad_id = int(pad if pad is not None else min(self.eos_ids, default=0))
@@ -159,6 +160,7 @@ class TransformersPolicy:
         self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
         prompts = [self.encode(str(request.observation)) for request in requests]
+        keys = self.chance.keys(requests)
         answers: list[list[Completion]] = [[] for _ in requests]
         by_sampling: dict[Sampling, list[int]] = {}
         for index, request in enumerate(requests):
@@ -169,7 +171,8 @@ class TransformersPolicy:
             else:
                 by_sampling.setdefault(sampling, []).append(index)
         for sampling, indices in by_sampling.items():
-            indices.sort(key=lambda i: len(prompts[i]))  # alike lengths together: less padding
+            # alike lengths together: less padding; equal prompts side by side: read as one
+            indices.sort(key=lambda i: (len(prompts[i]), prompts[i]))
             at_once = max(1, self.max_rows // k)
             for start in range(0, len(indices), at_once):
                 chunk = indices[start : start + at_once]
@@ -181,13 +184,17 @@ class TransformersPolicy:
                         sampling,
                         eos_ids=self.eos_ids,
                         pad_id=self.pad_id,
-                        generator=self.generator,
+                        keys=[keys[i] for i in chunk],
                         greedy=greedy,
                         stopped=self._stopped(sampling),
                     )
                 for i, rows in zip(chunk, sampled, strict=True):
                     answers[i] = [self._completion(prompts[i], row, sampling) for row in rows]
         return answers
+
+    def reseed(self, seed: int) -> None:
+        """Begin the sampling noise anew; for a policy's twins that share it too."""
+        self.chance.reseed(seed)
 
     def likelihood(self, groups: Sequence[Group], *, hidden: bool = False) -> Likelihood:
         """Likelihoods of the groups' completions under this policy.
@@ -213,16 +220,11 @@ class TransformersPolicy:
         A prompt beyond the model's context is cut on the left.
         """
         limit = _context(self.model)
+        cut = [prompt[-limit:] for prompt in prompts]
+        parts = [cut[i : i + self.max_rows] for i in range(0, len(cut), self.max_rows)]
         with self.ready():
             return torch.cat(
-                [
-                    prompt_states(
-                        self.model,
-                        [prompt[-limit:] for prompt in prompts[start : start + self.max_rows]],
-                        self.pad_id,
-                    )
-                    for start in range(0, len(prompts), self.max_rows)
-                ]
+                [last_states(self.model, part, [1] * len(part), self.pad_id) for part in parts]
             )
 
     def parameters(self) -> list[Parameter]:
@@ -293,7 +295,7 @@ class TransformersPolicy:
         twin.adapter = adapter
         twin.name = self.name if name is None else name
         if seed is not None:
-            twin.generator = torch.Generator(device=self.model.device).manual_seed(seed)
+            twin.chance = Chance(seed)
         return twin
 
     def _twin(self) -> TransformersPolicy:

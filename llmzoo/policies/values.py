@@ -8,17 +8,17 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies.decode import left_pad
+from llmzoo.policies.likelihood import last_states
 from llmzoo.policies.lora import is_peft
 from llmzoo.policies.precision import Precision, autocast, cast_weights
-from llmzoo.policies.recompute import recomputed_layers
+from llmzoo.policies.recompute import nothing
+from llmzoo.policies.segments import Segments
 from llmzoo.policies.transformers import TransformersPolicy
 
 
@@ -96,8 +96,7 @@ class CriticModel(nn.Module):
 
     def values(self, prompts: Sequence[Sequence[int]]) -> Tensor:
         """The values [B, O] of reading each text: at its last token."""
-        texts = [self._cut(prompt, 0) for prompt in prompts]
-        return self._read(texts, 1)[:, -1]
+        return self._read([self._cut(prompt, 0) for prompt in prompts], [1] * len(prompts))
 
     def token_values(
         self,
@@ -116,41 +115,28 @@ class CriticModel(nn.Module):
             [*self._cut(prompt, max(0, len(ids) - 1)), *ids[:-1]]
             for prompt, ids in zip(prompts, completions, strict=True)
         ]
-        # texts end in the same column: a completion of c tokens has its values in the last c
-        last = self._read(read, width)[..., output]
-        found = last.new_zeros(len(read), width)
-        for n, ids in enumerate(completions):
-            found[n, : len(ids)] = last[n, width - len(ids) :]
-        return found
+        cells = Segments([len(ids) for ids in completions], 0, self.body.device)
+        values = self._read(read, cells.lengths)[:, output]
+        return cells.grid(values) * cells.real
 
-    def _read(self, texts: Sequence[Sequence[int]], keep: int) -> Tensor:
-        """Values [B, keep, O] in the last ``keep`` columns, where all texts end.
-
-        What stands before a text begins means nothing.
-        """
+    def _read(self, texts: Sequence[Sequence[int]], counts: Sequence[int]) -> Tensor:
+        """Values [sum of counts, O] at the last ``counts[i]`` tokens of each text, in order."""
         self.body.eval()
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # less padding
-        parts = []
+        found: list[Tensor] = []
         for start in range(0, len(order), self.rows):
-            ids, mask = left_pad(
-                [texts[i] for i in order[start : start + self.rows]], 0, self.body.device
-            )
-            with autocast(self.body.device, self.precision), self._checkpointing():
-                hidden = self.body(
-                    input_ids=ids,
-                    attention_mask=mask,
-                    position_ids=(mask.cumsum(dim=1) - 1).clamp_min(0),
-                    use_cache=False,
-                ).last_hidden_state[:, -keep:]
-            short = keep - hidden.shape[1]
-            parts.append(nn.functional.pad(self.head(hidden), (0, 0, max(0, short), 0)))
-        place = torch.tensor(order, device=self.body.device).argsort()
-        return torch.cat(parts)[place]
-
-    def _checkpointing(self) -> AbstractContextManager[None]:
-        if self.gradient_checkpointing and torch.is_grad_enabled():
-            return recomputed_layers(self.body, lambda: None)
-        return nullcontext()
+            part = order[start : start + self.rows]
+            with autocast(self.body.device, self.precision):
+                states = last_states(
+                    self.body,
+                    [texts[i] for i in part],
+                    [counts[i] for i in part],
+                    recompute=nothing if self.gradient_checkpointing else None,
+                )
+            found += self.head(states).split([counts[i] for i in part])
+        return torch.cat(
+            [values for _, values in sorted(zip(order, found, strict=True), key=_first)]
+        )
 
     def _cut(self, prompt: Sequence[int], following: int) -> Sequence[int]:
         """The prompt's end that fits with ``following`` tokens after it."""
@@ -176,3 +162,7 @@ def _merged(model: Any, adapter: str | None) -> Any:
     """The body of a ``PeftModel`` as a plain model; the ``PeftModel`` is used up."""
     plain = model.unload() if adapter is None else model.merge_and_unload(adapter_names=[adapter])
     return plain.base_model
+
+
+def _first(pair: tuple[int, Tensor]) -> int:
+    return pair[0]

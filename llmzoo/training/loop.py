@@ -123,7 +123,7 @@ def fit(
 
     def measure() -> dict[str, Any]:
         for policy in learning_among(seats).values():
-            policy.generator.manual_seed(config.seed)
+            policy.reseed(config.seed)
         measured = partial(
             evaluate,
             env,
@@ -213,7 +213,7 @@ def _iterate(
     """One iteration. Its chance depends on the run's seed and its number only."""
     rng = random.Random(f"{config.seed}/{step}")
     for policy in learning_among(engine.seats).values():  # frozen ones sample too
-        policy.generator.manual_seed(rng.getrandbits(48))
+        policy.reseed(rng.getrandbits(48))
     torch.manual_seed(rng.getrandbits(48))
     seeds = [rng.getrandbits(31) for _ in range(config.envs)]
     sampled_before = sum(p.tokens_sampled for p in engine.policies.values())

@@ -41,7 +41,7 @@ def iterate(engine, seats, steps=3):
     """Updates until something was learned from: three batches of play of six episodes each."""
     for step in range(steps):
         for number, player in enumerate(engine.policies.values()):
-            player.generator.manual_seed(10 * step + number)
+            player.reseed(10 * step + number)
         batch = engine.collect(partial(Parities, seats), list(range(6 * step, 6 * step + 6)))
         engine.update(batch, seed=step)
 

@@ -7,7 +7,7 @@ from tiny_models import model, tokenizer
 from trl import GRPOConfig, GRPOTrainer
 
 from llmzoo.learners.grpo import GRPO
-from llmzoo.policies.decode import left_pad
+from llmzoo.policies.padded import left_pad
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Completion, Group

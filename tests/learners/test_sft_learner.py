@@ -83,7 +83,7 @@ def an_engine(policies=None, seats=None, env=Opposites, total_steps=6, **options
 
 def iterate(engine, step, env=Opposites, envs=4):
     for policy in engine.policies.values():
-        policy.generator.manual_seed(step)
+        policy.reseed(step)
     batch = engine.collect(env, [100 * step + n for n in range(envs)])
     return batch, engine.update(batch, seed=step)
 

@@ -66,13 +66,15 @@ def test_a_value_depends_on_its_text_alone(kind):
 
 
 def test_the_passes_are_bounded():
+    """Two texts at a time, the short ones first, in one flat row without padding."""
     critic = a_critic(rows=2)
     sizes = []
     critic.body.register_forward_pre_hook(
-        lambda body, args, kwargs: sizes.append(len(kwargs["input_ids"])), with_kwargs=True
+        lambda body, args, kwargs: sizes.append(kwargs["input_ids"].numel()), with_kwargs=True
     )
     critic.values(TEXTS)
-    assert sizes == [2, 2, 1]
+    lengths = sorted(map(len, TEXTS))
+    assert sizes == [sum(lengths[:2]), sum(lengths[2:4]), lengths[4]]
 
 
 @pytest.mark.parametrize("rows", [1, 64])

@@ -95,7 +95,7 @@ def test_gradients_reach_the_actor_and_the_critic(name, options):
     batch = engine.collect(Lengths, [0, 1, 2])
     # a zero head passes no gradient on to what lies below it: the critic's body moves in a second step
     metrics = engine.update(batch, seed=0)
-    metrics = engine.update(batch, seed=1)
+    engine.update(batch, seed=1)
     assert len(moved(actor, player.model)) > len(actor) / 2
     assert len(moved(critic, critic_module(engine, judge))) > len(critic) / 2
     assert metrics["grad_norm"] > 0
@@ -150,7 +150,7 @@ def test_a_saved_state_goes_on_bit_for_bit(name, options, tmp_path):
 
     def iterate(engine, step):
         for player in engine.policies.values():
-            player.generator.manual_seed(step)
+            player.reseed(step)
         engine.update(engine.collect(Lengths, [step, step + 100]), seed=step)
 
     whole = new()

@@ -45,7 +45,7 @@ def an_engine(learner, seated, total_steps=6, **options):
 
 def play(engine, step):
     for player in engine.policies.values():
-        player.generator.manual_seed(step)
+        player.reseed(step)
     torch.manual_seed(step)
     return engine.collect(Parities, [10 * step + n for n in range(4)])
 

@@ -139,7 +139,7 @@ def test_a_batch_is_played_on_until_half_its_groups_differ(spare, resamples, pla
     engine = an_engine(
         seats=["writer_0"], uninformative="resample", resamples=resamples, group_size=8
     )
-    batch = engine.collect(partial(env), list(range(8)))
+    batch = engine.collect(partial(env), list(range(32, 40)))
     assert len(batch.groups) == played
     assert (
         len({group.key for group in batch.groups}) == played

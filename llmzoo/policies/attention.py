@@ -1,0 +1,95 @@
+"""The model's own attention interface, led to a layout of ours.
+
+transformers' models compute queries, keys and values and hand them to a function that their
+configuration names. Here that function asks a :class:`Layout`, which knows which token attends to
+which: so prompts are read once for all their completions, without padding, and a model is used as
+it is. No mask is made and no cache of transformers is involved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from torch import Tensor
+from transformers import AttentionInterface
+
+NAME = "llmzoo_layout"
+
+# causal attention over all earlier tokens, positions by rotation, nothing else between tokens; each
+# of these is compared with its own attention in the tests
+FAMILIES = frozenset(
+    {
+        *("llama", "mistral", "qwen2", "qwen3", "qwen2_moe", "qwen3_moe"),
+        *("phi3", "gemma", "olmo2", "smollm3", "starcoder2"),
+    }
+)
+
+
+class Layout(Protocol):
+    """Says which of a flat row's T tokens attend to which, and computes it."""
+
+    def attend(
+        self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float
+    ) -> Tensor:
+        """Attention outputs [1, T, heads, D] of queries [1, heads, T, D]; fewer heads in key, value."""
+        ...
+
+
+def supported(config: Any) -> bool:
+    """Whether a model of this configuration attends in the one way that layouts know."""
+    if config.model_type not in FAMILIES:
+        return False
+    kinds = config.to_dict().get("layer_types")
+    if kinds is not None:
+        return set(kinds) == {"full_attention"}
+    return config.to_dict().get("sliding_window") is None
+
+
+def run(model: Any, ids: Tensor, positions: Tensor, layout: Layout) -> Tensor:
+    """The last hidden states [T, H] of a flat row of token ids [T] at ``positions`` [T].
+
+    ``model``: a causal language model of transformers, a ``PeftModel`` around one, or a body
+    without an output layer.
+    """
+    with led_to_layouts(model.config):
+        states: Tensor = (
+            model.get_decoder()(
+                input_ids=ids.unsqueeze(0),
+                position_ids=positions.unsqueeze(0),
+                use_cache=False,
+                layout=layout,
+            )
+        ).last_hidden_state
+    return states[0]
+
+
+@contextmanager
+def led_to_layouts(config: Any) -> Iterator[None]:
+    """Within this context a model of this configuration asks the layout that it is called with."""
+    before = config._attn_implementation
+    config._attn_implementation = NAME
+    try:
+        yield
+    finally:
+        config._attn_implementation = before
+
+
+def _attention(
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    *,
+    scaling: float,
+    layout: Layout,
+    **_: Any,
+) -> tuple[Tensor, None]:
+    # under autocast rotated queries and keys are float32 and values are not
+    query, key = query.to(value.dtype), key.to(value.dtype)
+    return layout.attend(module.layer_idx, query, key, value, scaling), None
+
+
+AttentionInterface.register(NAME, _attention)

@@ -1,0 +1,211 @@
+"""Groups packed into one flat row: every prompt once, then all completions, and no padding.
+
+Shapes: B prompts of P tokens at most, N completions of C tokens at most, K completions of a prompt
+at most, T tokens in all; H query heads, G of them for each of the H/G key-value heads, D the size
+of a head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from llmzoo.policies.segments import Segments
+
+_flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+_flash_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
+
+
+class PackedTexts:
+    """Texts, each of which attends to itself, causally.
+
+    ``ids`` and ``positions`` [T] are what the model reads; ``ends`` [B] is where each text ends.
+    """
+
+    def __init__(self, texts: Sequence[Sequence[int]], device: torch.device):
+        self.segments = Segments([len(text) for text in texts], 0, device)
+        self.ids = torch.tensor([token for text in texts for token in text], device=device)
+        self.positions = self.segments.columns
+        self.ends = torch.tensor(self.segments.lengths, device=device).cumsum(0) - 1
+
+    def attend(
+        self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float
+    ) -> Tensor:
+        query, key, value = (self.segments.grid(x[0].transpose(0, 1)) for x in (query, key, value))
+        return self.segments.flat(_causal(query, key, value, scaling)).unsqueeze(0)
+
+
+class Packed:
+    """Prompts, and completions that attend to their own prompt and to themselves.
+
+    ``ids`` and ``positions`` [T] are what the model reads. Nothing is predicted from a completion's
+    last token, so it is left out. ``predicts`` [sum of lengths]: of each completion token, in order,
+    the place in the row from which it is predicted.
+    """
+
+    def __init__(
+        self,
+        prompts: Sequence[Sequence[int]],
+        completions: Sequence[Sequence[Sequence[int]]],
+        device: torch.device,
+    ):
+        rows = [ids for group in completions for ids in group]
+        flat = [token for prompt in prompts for token in prompt]
+        read = [len(ids) - 1 for ids in rows]
+        self.prompts = Segments([len(prompt) for prompt in prompts], 0, device)
+        self.answers = Segments(read, self.prompts.total, device)
+        self.groups = Segments([len(group) for group in completions], 0, device)
+        self.ids = torch.tensor(
+            flat + [token for ids in rows for token in ids[:-1]], dtype=torch.long, device=device
+        )
+        prompt_of = torch.repeat_interleave(
+            torch.arange(len(prompts), device=device),
+            torch.tensor(self.groups.lengths, device=device),
+        )
+        sizes = torch.tensor(self.prompts.lengths, device=device)
+        lengths = torch.tensor(self.answers.lengths, device=device)
+        after = torch.repeat_interleave(sizes[prompt_of], lengths) + self.answers.columns
+        self.positions = torch.cat([self.prompts.columns, after])
+        self.predicts = _predictors(sizes, prompt_of, lengths, self.prompts.total)
+
+    def attend(
+        self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float
+    ) -> Tensor:
+        query, key, value = (x[0].transpose(0, 1) for x in (query, key, value))  # [T, heads, D]
+        grid = self.prompts.grid
+        prompt_key, prompt_value = grid(key), grid(value)  # [B, P, H/G, D]
+        found = [self.prompts.flat(_causal(grid(query), prompt_key, prompt_value, scaling))]
+        if self.answers.total:
+            own = [self.groups.grid(self.answers.grid(x)) for x in (query, key, value)]
+            outside = self.prompts.outside(query.dtype)
+            out = _SharedPrompt.apply(*own, prompt_key, prompt_value, outside, scaling)
+            found.append(self.answers.flat(self.groups.flat(out)))
+        return torch.cat(found).unsqueeze(0)
+
+
+def _predictors(sizes: Tensor, prompt_of: Tensor, lengths: Tensor, start: int) -> Tensor:
+    """The prompt's last token, then the completion's own ones, of each completion."""
+    last = (sizes.cumsum(0) - 1)[prompt_of]
+    begins = start + lengths.cumsum(0) - lengths
+    counts = lengths + 1
+    first = counts.cumsum(0) - counts
+    steps = torch.arange(int(counts.sum()), device=counts.device) - first.repeat_interleave(counts)
+    own = begins.repeat_interleave(counts) + steps - 1
+    return torch.where(steps == 0, last.repeat_interleave(counts), own)
+
+
+def _causal(query: Tensor, key: Tensor, value: Tensor, scaling: float) -> Tensor:
+    """Each segment by itself [S, W, H, D]; padding on the right is never looked at."""
+    query, key, value = (x.transpose(1, 2) for x in (query, key, value))
+    out = F.scaled_dot_product_attention(
+        query, key, value, is_causal=True, scale=scaling, enable_gqa=query.shape[1] != key.shape[1]
+    )
+    return out.transpose(1, 2)
+
+
+class _SharedPrompt(torch.autograd.Function):
+    """Attention of K completions to their prompt and, causally, to themselves: [B, K, C, H, D].
+
+    Two blocks of keys, each with an attention of its own, whose outputs are weighed by the sums of
+    their exponentials; so all K completions meet the prompt's keys in one matrix product, and no
+    completion meets another's. Backwards each block is given the output and the sum of both, which
+    makes its gradients those of the whole. The forward half is Hydragen's (arXiv 2402.05099), the
+    backward half that of ring attention (arXiv 2310.01889).
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        query: Tensor,  # [B, K, C, H, D]
+        key: Tensor,  # [B, K, C, H/G, D]
+        value: Tensor,
+        prompt_key: Tensor,  # [B, P, H/G, D]
+        prompt_value: Tensor,
+        outside: Tensor | None,  # [B, P]
+        scaling: float,
+    ) -> Tensor:
+        blocks = _Blocks(query, key, value, prompt_key, prompt_value, outside)
+        far, far_sum = _flash(*blocks.far, attn_mask=blocks.mask, scale=scaling)
+        near, near_sum = _flash(*blocks.near, is_causal=True, scale=scaling)
+        far, far_sum = blocks.as_near(far), blocks.as_near(far_sum.unsqueeze(-1)).squeeze(-1)
+        total = torch.logaddexp(far_sum, near_sum)
+        out = far * (far_sum - total).exp().unsqueeze(-1).to(far.dtype)
+        out += near * (near_sum - total).exp().unsqueeze(-1).to(near.dtype)
+        ctx.save_for_backward(query, key, value, prompt_key, prompt_value, outside, out, total)
+        ctx.scaling = scaling
+        return blocks.answer(out)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        *given, out, total = ctx.saved_tensors
+        blocks = _Blocks(*given)
+        grad = blocks.rows(grad)
+        far = _flash_backward(
+            blocks.as_far(grad),
+            *blocks.far,
+            blocks.as_far(out),
+            blocks.as_far(total.unsqueeze(-1)).squeeze(-1),
+            0.0,
+            False,
+            attn_mask=blocks.mask,
+            scale=ctx.scaling,
+        )
+        near = _flash_backward(grad, *blocks.near, out, total, 0.0, True, scale=ctx.scaling)
+        dquery = blocks.answer(blocks.as_near(far[0]) + near[0])
+        dkey, dvalue = (blocks.answer(blocks.over_groups(x)) for x in near[1:])
+        dprompt = (x.transpose(1, 2) for x in far[1:])
+        return dquery, dkey, dvalue, *dprompt, None, None
+
+
+class _Blocks:
+    """The two attentions' inputs, [batch, heads, tokens, D], and ways between their arrangements.
+
+    ``far``: [B, H/G, G*K*C, D] queries on [B, H/G, P, D] keys. ``near``: [B*K, H, C, D].
+    """
+
+    def __init__(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        prompt_key: Tensor,
+        prompt_value: Tensor,
+        outside: Tensor | None,
+    ):
+        self.b, self.k, self.c, heads, self.d = query.shape
+        self.kv = key.shape[3]
+        self.g = heads // self.kv
+        near = self.rows(query)
+        self.near = (near, self._repeated(key), self._repeated(value))
+        self.far = (self.as_far(near), prompt_key.transpose(1, 2), prompt_value.transpose(1, 2))
+        self.mask = None if outside is None else outside[:, None, None, :]
+
+    def rows(self, x: Tensor) -> Tensor:
+        """[B, K, C, heads, D] as [B*K, heads, C, D]."""
+        return x.flatten(0, 1).transpose(1, 2)
+
+    def answer(self, x: Tensor) -> Tensor:
+        """[B*K, heads, C, D] as [B, K, C, heads, D]."""
+        return x.transpose(1, 2).unflatten(0, (self.b, self.k))
+
+    def as_far(self, x: Tensor) -> Tensor:
+        """[B*K, H, C, .] as [B, H/G, G*K*C, .]."""
+        x = x.reshape(self.b, self.k, self.kv, self.g, self.c, -1).permute(0, 2, 3, 1, 4, 5)
+        return x.reshape(self.b, self.kv, self.g * self.k * self.c, -1)
+
+    def as_near(self, x: Tensor) -> Tensor:
+        """[B, H/G, G*K*C, .] as [B*K, H, C, .]."""
+        x = x.reshape(self.b, self.kv, self.g, self.k, self.c, -1).permute(0, 3, 1, 2, 4, 5)
+        return x.reshape(self.b * self.k, self.kv * self.g, self.c, -1)
+
+    def _repeated(self, x: Tensor) -> Tensor:
+        """[B, K, C, H/G, D] as [B*K, H, C, D], each head G times."""
+        return self.rows(x).repeat_interleave(self.g, dim=1)
+
+    def over_groups(self, x: Tensor) -> Tensor:
+        """The sum over each head's G copies: [B*K, H, C, D] as [B*K, H/G, C, D]."""
+        return x.unflatten(1, (self.kv, self.g)).sum(2)

@@ -1,0 +1,111 @@
+"""For models whose attention is not known to layouts: padded batches, and transformers' own cache.
+
+Shapes: B prompts of P tokens (left-padded), N rows, C completion tokens (right-padded), V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import DynamicCache
+
+
+class CacheDecoder:
+    """Rows that grow by a token at a time; each prompt is read once, and its cache copied to its rows.
+
+    As :class:`llmzoo.policies.prefix.SharedPrefixDecoder`, but for any causal language model.
+    """
+
+    def __init__(
+        self, model: Any, prompts: Sequence[Sequence[int]], counts: Sequence[int], pad_id: int
+    ):
+        self._model = model
+        ids, mask = left_pad(prompts, pad_id, model.device)
+        positions = positions_of(mask)
+        self._cache = DynamicCache(config=model.config)
+        logits = model(
+            input_ids=ids,
+            attention_mask=mask,
+            position_ids=positions,
+            past_key_values=self._cache,
+            use_cache=True,
+            logits_to_keep=1,
+        ).logits[:, -1]
+        row_of = torch.repeat_interleave(torch.arange(len(prompts)), torch.tensor(counts)).to(
+            model.device
+        )
+        self.logits, self._mask, self._next = logits, mask, positions[:, -1] + 1
+        self.keep(row_of)
+
+    def step(self, tokens: Tensor) -> None:
+        """Each row takes its next token [N]."""
+        self._mask = torch.cat([self._mask, self._mask.new_ones(len(tokens), 1)], dim=1)
+        self.logits = self._model(
+            input_ids=tokens.unsqueeze(-1),
+            attention_mask=self._mask,
+            position_ids=self._next.unsqueeze(-1),
+            past_key_values=self._cache,
+            use_cache=True,
+        ).logits[:, -1]
+        self._next = self._next + 1
+
+    def keep(self, rows: Tensor) -> None:
+        """Go on with these rows only, numbers [M] in rising order."""
+        self._cache.batch_select_indices(rows)
+        self.logits, self._mask, self._next = self.logits[rows], self._mask[rows], self._next[rows]
+
+
+def whole_rows(
+    model: Any,
+    prompts: Sequence[Sequence[int]],
+    completions: Sequence[Sequence[Sequence[int]]],
+    pad_id: int,
+) -> tuple[Tensor, Tensor]:
+    """Logits [sum of lengths, V] that predict each token of the completions, in order.
+
+    Also which cells [N, C] hold a token.
+    """
+    flat = [ids for group in completions for ids in group]
+    longest = max(len(ids) for ids in flat)
+    # prompts end and completions begin in the same column of every row
+    prompt_ids, prompt_mask = left_pad(
+        [prompt for prompt, group in zip(prompts, completions, strict=True) for _ in group],
+        pad_id,
+        model.device,
+    )
+    answers = torch.full((len(flat), longest - 1), pad_id)
+    real = torch.zeros((len(flat), longest), dtype=torch.bool)
+    for row, ids in enumerate(flat):
+        answers[row, : len(ids) - 1] = torch.tensor(ids[:-1])
+        real[row, : len(ids)] = True
+    real = real.to(model.device)
+    mask = torch.cat([prompt_mask, real[:, 1:].long()], dim=1)
+    logits: Tensor = model(
+        input_ids=torch.cat([prompt_ids, answers.to(model.device)], dim=1),
+        attention_mask=mask,
+        position_ids=positions_of(mask),
+        use_cache=False,
+        logits_to_keep=longest,
+    ).logits
+    return logits[real], real
+
+
+def positions_of(mask: Tensor) -> Tensor:
+    """The positions [N, T] of tokens under an attention mask [N, T] with padding on the left."""
+    return (mask.cumsum(dim=1) - 1).clamp_min(0)
+
+
+def left_pad(
+    prompts: Sequence[Sequence[int]], pad_id: int, device: torch.device
+) -> tuple[Tensor, Tensor]:
+    """Prompts of different lengths as one batch: ids [B, P] and attention mask [B, P]."""
+    width = max(len(prompt) for prompt in prompts)
+    ids = torch.full((len(prompts), width), pad_id, dtype=torch.long)
+    mask = torch.zeros((len(prompts), width), dtype=torch.long)
+    for row, prompt in enumerate(prompts):
+        ids[row, width - len(prompt) :] = torch.tensor(prompt, dtype=torch.long)
+        mask[row, width - len(prompt) :] = 1
+    return ids.to(device), mask.to(device)

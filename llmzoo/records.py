@@ -8,7 +8,7 @@ update. The K prompts are identical by construction, so no baseline can mix agen
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -114,6 +114,15 @@ class Group:
     def __post_init__(self) -> None:
         if len(self.completions) != len(self.returns):
             raise ValueError(f"{len(self.completions)} completions, {len(self.returns)} returns")
+
+    def only(self, indices: Sequence[int]) -> Group:
+        """The group with these of its completions."""
+        return replace(
+            self,
+            completions=tuple(self.completions[i] for i in indices),
+            returns=tuple(self.returns[i] for i in indices),
+            infos=tuple(self.infos[i] for i in indices) if self.infos else (),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,6 +49,27 @@ class Policy(Protocol):
         ...
 
 
+Answered = Callable[[int, list[Completion]], None]  # the number of a request, and its answers
+
+
+class EarlyPolicy:
+    """A policy that hands out each request's answers as soon as they are complete.
+
+    What waits for them goes on while the other answers are still being written.
+    """
+
+    def respond_early(
+        self,
+        requests: Sequence[Request],
+        k: int = 1,
+        *,
+        greedy: bool = False,
+        answered: Answered,
+    ) -> list[list[Completion]]:
+        """As :meth:`Policy.respond`; ``answered`` is called once for each request, before the end."""
+        raise NotImplementedError
+
+
 class ScriptedPolicy:
     """A policy made of a function from a :class:`Request` to an answer."""
 

@@ -8,6 +8,23 @@ import torch
 from torch import Tensor
 
 
+def packs(sizes: Sequence[int], most: int) -> list[range]:
+    """Consecutive items, by their sizes in tokens, as packs of at most ``most`` tokens.
+
+    A larger item is a pack of its own.
+    """
+    found: list[range] = []
+    room = 0
+    for item, size in enumerate(sizes):
+        if found and size <= room:
+            found[-1] = range(found[-1].start, item + 1)
+            room -= size
+        else:
+            found.append(range(item, item + 1))
+            room = most - size
+    return found
+
+
 class Segments:
     """S pieces of a flat axis that follow each other from ``start``, piece s of ``lengths[s]``.
 

@@ -30,6 +30,7 @@ from llmzoo.policies.loading import (
 )
 from llmzoo.policies.noise import Chance
 from llmzoo.policies.precision import Precision, autocast, cast_weights, weight_dtype
+from llmzoo.policies.sampler import Sampler
 from llmzoo.policies.sampling import Sampling
 from llmzoo.records import Completion, Group
 
@@ -98,6 +99,7 @@ class TransformersPolicy:
         self.system = system
         self.max_rows = max_rows
         self.chance = Chance(seed)
+        self.sampler: Sampler | None = None  # an engine apart from the model, that samples for it
         self.eos_ids = eos_ids(model, tokenizer)
         pad = tokenizer.pad_token_id
         self.pad_id = int(pad if pad is not None else min(self.eos_ids, default=0))
@@ -173,23 +175,11 @@ class TransformersPolicy:
         for sampling, indices in by_sampling.items():
             # alike lengths together: less padding; equal prompts side by side: read as one
             indices.sort(key=lambda i: (len(prompts[i]), prompts[i]))
-            at_once = max(1, self.max_rows // k)
-            for start in range(0, len(indices), at_once):
-                chunk = indices[start : start + at_once]
-                with self.ready():
-                    sampled = sample(
-                        self.model,
-                        [prompts[i] for i in chunk],
-                        k,
-                        sampling,
-                        eos_ids=self.eos_ids,
-                        pad_id=self.pad_id,
-                        keys=[keys[i] for i in chunk],
-                        greedy=greedy,
-                        stopped=self._stopped(sampling),
-                    )
-                for i, rows in zip(chunk, sampled, strict=True):
-                    answers[i] = [self._completion(prompts[i], row, sampling) for row in rows]
+            sampled = self._sampled(
+                [prompts[i] for i in indices], k, sampling, [keys[i] for i in indices], greedy
+            )
+            for i, rows in zip(indices, sampled, strict=True):
+                answers[i] = [self._completion(prompts[i], row, sampling) for row in rows]
         return answers
 
     def reseed(self, seed: int) -> None:
@@ -315,12 +305,43 @@ class TransformersPolicy:
         ):
             yield
 
+    def _sampled(
+        self,
+        prompts: Sequence[tuple[int, ...]],
+        k: int,
+        sampling: Sampling,
+        keys: Sequence[int],
+        greedy: bool,
+    ) -> list[list[Tokens]]:
+        """K rows for each prompt, ``max_rows`` at once, or from the sampler where there is one."""
+        if self.sampler is not None:
+            return self.sampler.sample(prompts, k, sampling, keys=keys, greedy=greedy)
+        at_once = max(1, self.max_rows // k)
+        found: list[list[Tokens]] = []
+        with self.ready():
+            for start in range(0, len(prompts), at_once):
+                found += sample(
+                    self.model,
+                    prompts[start : start + at_once],
+                    k,
+                    sampling,
+                    eos_ids=self.eos_ids,
+                    pad_id=self.pad_id,
+                    keys=keys[start : start + at_once],
+                    greedy=greedy,
+                    stopped=self._stopped(sampling),
+                )
+        return found
+
     def _recompute(self) -> Callable[[], None] | None:
         """What a layer's second run needs, where there is to be one."""
-        return self.activate if self.gradient_checkpointing and torch.is_grad_enabled() else None
+        return self.activate if self.gradient_checkpointing else None
 
     def _room(self, sampling: Sampling) -> int:
-        return _context(self.model) - sampling.max_new_tokens
+        context = _context(self.model)
+        if self.sampler is not None:
+            context = min(context, self.sampler.context)
+        return context - sampling.max_new_tokens
 
     def _warn_too_long(self, length: int) -> None:
         if not self._warned:

@@ -18,7 +18,7 @@ from llmzoo.policies.likelihood import last_states
 from llmzoo.policies.lora import is_peft
 from llmzoo.policies.precision import Precision, autocast, cast_weights
 from llmzoo.policies.recompute import nothing
-from llmzoo.policies.segments import Segments
+from llmzoo.policies.segments import Segments, packs
 from llmzoo.policies.transformers import TransformersPolicy
 
 
@@ -49,7 +49,7 @@ class CriticModel(nn.Module):
     ----------
     body: a transformers model without its output layer, as :meth:`of` and :meth:`load` make it.
     outputs: O, values of each text: one, or one a seat for a central critic.
-    rows: texts read at once; more are read in several passes.
+    tokens: read at once; more are read in several passes.
     precision: as a policy's, see :mod:`llmzoo.policies.precision`; the head is always float32.
     gradient_checkpointing: compute the layers' activations again in the backward pass.
 
@@ -62,17 +62,17 @@ class CriticModel(nn.Module):
         body: Any,
         *,
         outputs: int = 1,
-        rows: int = 64,
+        tokens: int = 16_384,
         precision: Precision = "float32",
         gradient_checkpointing: bool = False,
     ):
         super().__init__()
-        if outputs < 1 or rows < 1:
-            raise ConfigError(f"outputs and rows are at least 1, got {outputs} and {rows}")
+        if outputs < 1 or tokens < 1:
+            raise ConfigError(f"outputs and tokens are at least 1, got {outputs} and {tokens}")
         cast_weights(body, precision)
         self.body = body.requires_grad_(True).eval()
         self.head = ValueHead(body.config.hidden_size, outputs).to(body.device)
-        self.rows = rows
+        self.tokens = tokens
         self.precision = precision
         self.gradient_checkpointing = gradient_checkpointing
         # some models have no limit, and no such entry
@@ -124,8 +124,8 @@ class CriticModel(nn.Module):
         self.body.eval()
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # less padding
         found: list[Tensor] = []
-        for start in range(0, len(order), self.rows):
-            part = order[start : start + self.rows]
+        for pack in packs([len(texts[i]) for i in order], self.tokens):
+            part = [order[i] for i in pack]
             with autocast(self.body.device, self.precision):
                 states = last_states(
                     self.body,

@@ -14,6 +14,7 @@ from llmzoo.errors import ConfigError, DivergedError
 from llmzoo.losses import value_loss
 from llmzoo.policies import check_model
 from llmzoo.policies.likelihood import Likelihood
+from llmzoo.policies.segments import packs
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.values import CriticModel, ValueHead
 from llmzoo.records import Group
@@ -59,7 +60,7 @@ class ModelCritic:
         self.model = CriticModel.of(
             start,
             outputs=len(agents) if central else 1,
-            rows=config.rows_at_once,
+            tokens=config.tokens_at_once,
             precision=policy.precision or "float32",
             gradient_checkpointing=policy.gradient_checkpointing,
         )
@@ -98,8 +99,9 @@ class ModelCritic:
             self.optimizer.zero_grad()
             count = sum(len(item.targets) for item in minibatch)
             total = 0.0
-            for start in range(0, len(minibatch), self._config.rows_at_once):
-                part = minibatch[start : start + self._config.rows_at_once]
+            sizes = [len(self._text(item.turn)) + _answer(item.turn) for item in minibatch]
+            for pack in packs(sizes, self._config.tokens_at_once):
+                part = [minibatch[i] for i in pack]
                 now = self._values([item.turn for item in part])
                 loss = summed_value_loss(now, part, self._config.value_clip) / count
                 if not torch.isfinite(loss):
@@ -123,7 +125,7 @@ class ModelCritic:
 
     def _values(self, turns: Sequence[Turn]) -> Tensor:
         """All values of the turns, one after the other."""
-        texts = [_read(self._reader, t.state if self._central else t.observation) for t in turns]
+        texts = [self._text(turn) for turn in turns]
         if self._config.values == "turn":
             outputs = torch.tensor([self._output[t.group.agent] for t in turns])
             values = self.model.values(texts)
@@ -131,6 +133,9 @@ class ModelCritic:
         answers = [t.group.completions[0].ids for t in turns]
         rows = self.model.token_values(texts, answers)
         return torch.cat([row[: len(ids)] for row, ids in zip(rows, answers, strict=True)])
+
+    def _text(self, turn: Turn) -> tuple[int, ...]:
+        return _read(self._reader, turn.state if self._central else turn.observation)
 
 
 class HeadCritic:
@@ -169,8 +174,9 @@ class HeadCritic:
         found: dict[int, Tensor] = {}
         for agent in dict.fromkeys(group.agent for group in rows):
             mine = [i for i, group in enumerate(rows) if group.agent == agent]
-            for start in range(0, len(mine), self._config.rows_at_once):
-                part = mine[start : start + self._config.rows_at_once]
+            lengths = [len(rows[i].prompt_ids) + len(rows[i].completions[0].ids) for i in mine]
+            for pack in packs(lengths, self._config.tokens_at_once):
+                part = [mine[i] for i in pack]
                 now = self.policy.likelihood([rows[i] for i in part], hidden=True)
                 values = self._values(now).cpu().split([sizes[i] for i in part])
                 found |= dict(zip(part, values, strict=True))
@@ -207,7 +213,12 @@ def _read(reader: TransformersPolicy, text: str) -> tuple[int, ...]:
     return reader.encode(text) or (reader.pad_id,)
 
 
+def _answer(turn: Turn) -> int:
+    """The number of tokens of a turn's answer."""
+    return len(turn.group.completions[0].ids)
+
+
 def _sizes(turns: Sequence[Turn], config: ActorCriticConfig) -> list[int]:
     if config.values == "turn":
         return [1] * len(turns)
-    return [len(turn.group.completions[0].ids) for turn in turns]
+    return [_answer(turn) for turn in turns]

@@ -183,23 +183,14 @@ def sampled_only(groups: Sequence[Group]) -> list[Group]:
     for group in groups:
         sampled = [i for i, c in enumerate(group.completions) if c.trainable]
         if sampled:
-            kept.append(group if len(sampled) == len(group.completions) else _only(group, sampled))
+            kept.append(group if len(sampled) == len(group.completions) else group.only(sampled))
     return kept
 
 
 def _without_truncated(credited: Credited) -> Credited:
     """DAPO's overlong filtering (arXiv 2503.14476): what was cut off is judged, but not trained."""
     whole = [i for i, c in enumerate(credited.group.completions) if not c.truncated]
-    return Credited(_only(credited.group, whole), credited.advantages[whole])
-
-
-def _only(group: Group, indices: Sequence[int]) -> Group:
-    return replace(
-        group,
-        completions=tuple(group.completions[i] for i in indices),
-        returns=tuple(group.returns[i] for i in indices),
-        infos=tuple(group.infos[i] for i in indices) if group.infos else (),
-    )
+    return Credited(credited.group.only(whole), credited.advantages[whole])
 
 
 def _differs(group: Group) -> bool:

@@ -11,7 +11,10 @@ import torch
 from torch import Tensor
 
 from llmzoo.errors import DivergedError
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.segments import packs
 from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Group
 from llmzoo.updates.optimizer import Optimizer
 from llmzoo.updates.surrogate import Credited, SurrogateConfig
 
@@ -56,7 +59,7 @@ def passes(
         for optimizer in optimizers:
             optimizer.zero_grad()
         loss_sum = 0.0
-        for part in parts(policy, needed, config.rows_at_once):
+        for part in parts(policy, needed, config.tokens_at_once):
             value, metrics = loss(part, rows=rows, tokens=tokens)
             if not torch.isfinite(value):
                 raise DivergedError(
@@ -105,20 +108,33 @@ def _per_token(totals: dict[str, float]) -> dict[str, float]:
 
 
 def parts(
-    policy: TransformersPolicy, credited: Sequence[Credited], rows_at_once: int
+    policy: TransformersPolicy, credited: Sequence[Credited], tokens_at_once: int
 ) -> list[list[Credited]]:
-    """Groups of alike sampling settings and lengths, at most ``rows_at_once`` completions each."""
+    """Groups of alike sampling settings and lengths, at most ``tokens_at_once`` tokens together.
 
-    def key(c: Credited) -> tuple[str, int]:
-        return repr(policy.sampling_of(c.group.agent)), len(c.group.prompt_ids)
+    A prompt counts once for all its completions; a group with more tokens is divided.
+    """
+    alike: dict[Sampling, list[Credited]] = {}
+    for c in sorted(credited, key=lambda c: len(c.group.prompt_ids)):
+        pieces = _divided(c, tokens_at_once)
+        alike.setdefault(policy.sampling_of(c.group.agent), []).extend(pieces)
+    return [
+        [pieces[i] for i in pack]
+        for pieces in alike.values()
+        for pack in packs([_tokens(c.group) for c in pieces], tokens_at_once)
+    ]
 
-    found: list[list[Credited]] = []
-    rows, sampling = 0, ""
-    for c in sorted(credited, key=key):
-        count = len(c.group.completions)
-        if not found or rows + count > rows_at_once or key(c)[0] != sampling:
-            found.append([])
-            rows, sampling = 0, key(c)[0]
-        found[-1].append(c)
-        rows += count
-    return found
+
+def _divided(credited: Credited, tokens_at_once: int) -> list[Credited]:
+    group = credited.group
+    if _tokens(group) <= tokens_at_once:
+        return [credited]
+    sizes = [len(completion.ids) for completion in group.completions]
+    return [
+        Credited(group.only(pack), credited.advantages[pack.start : pack.stop])
+        for pack in packs(sizes, tokens_at_once - len(group.prompt_ids))
+    ]
+
+
+def _tokens(group: Group) -> int:
+    return len(group.prompt_ids) + sum(len(completion.ids) for completion in group.completions)

@@ -49,12 +49,12 @@ class SurrogateConfig(OptimizerConfig):
     reduction: Reduction = "token_mean"  # how tokens are weighed (losses.token_weights)
     epochs: int = 1  # passes over each batch
     minibatches: int = 1  # optimiser steps in a pass
-    rows_at_once: int = 256  # completions in one forward pass; the rest is accumulated
+    tokens_at_once: int = 32_768  # tokens in one forward pass; the rest is accumulated
 
     def __post_init__(self) -> None:
         OptimizerConfig.__post_init__(self)
-        if self.epochs < 1 or self.minibatches < 1 or self.rows_at_once < 1:
-            raise ConfigError("epochs, minibatches and rows_at_once are at least 1")
+        if self.epochs < 1 or self.minibatches < 1 or self.tokens_at_once < 1:
+            raise ConfigError("epochs, minibatches and tokens_at_once are at least 1")
         if self.clip is None:
             if self.epochs > 1 or self.minibatches > 1:
                 raise ConfigError(

@@ -129,7 +129,7 @@ def test_padding_is_never_trained(reduction):
     )
     scale = {"token_mean": 2 / 8, "sequence_sum": 1 / 2, "sequence_mean": 1 / 2}[reduction]
     for a, b in zip(together, alone, strict=True):
-        assert torch.allclose(a, b * scale, rtol=1e-4, atol=1e-6)
+        assert (a - b * scale).norm() < 1e-5 * b.norm()
 
 
 def test_accumulated_parts_give_the_same_gradient_as_one_pass():
@@ -139,12 +139,13 @@ def test_accumulated_parts_give_the_same_gradient_as_one_pass():
         a_group((7,), [(27, 0), (28, 0)], [0.3, 0.1]),
     ]
     found = []
-    for rows in (256, 2):
-        engine = an_engine("magrpo", rows_at_once=rows)
+    for tokens in (1000, 7, 1):  # at 7 the first two are apart, at 1 every answer is
+        engine = an_engine("magrpo", tokens_at_once=tokens)
         engine.update(batch(*groups), seed=0)
         found.append([p.grad.clone() for p in engine.policies["policy"].model.parameters()])
-    for a, b in zip(*found, strict=True):
+    for a, b, c in zip(*found, strict=True):
         assert torch.allclose(a, b, rtol=1e-4, atol=1e-6)
+        assert torch.allclose(a, c, rtol=1e-4, atol=1e-6)
 
 
 def test_groups_without_differences_are_skipped_but_count_in_the_mean():

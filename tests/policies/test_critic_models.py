@@ -66,20 +66,19 @@ def test_a_value_depends_on_its_text_alone(kind):
 
 
 def test_the_passes_are_bounded():
-    """Two texts at a time, the short ones first, in one flat row without padding."""
-    critic = a_critic(rows=2)
+    """Lengths 1 2 3 5 7, the short ones first, at most 3 tokens at once where that can be."""
+    critic = a_critic(tokens=3)
     sizes = []
     critic.body.register_forward_pre_hook(
         lambda body, args, kwargs: sizes.append(kwargs["input_ids"].numel()), with_kwargs=True
     )
     critic.values(TEXTS)
-    lengths = sorted(map(len, TEXTS))
-    assert sizes == [sum(lengths[:2]), sum(lengths[2:4]), lengths[4]]
+    assert sizes == [3, 3, 5, 7]
 
 
-@pytest.mark.parametrize("rows", [1, 64])
-def test_the_value_before_a_token_is_that_of_the_text_before_it(rows):
-    critic = a_critic(outputs=2, rows=rows)
+@pytest.mark.parametrize("tokens", [1, 64])
+def test_the_value_before_a_token_is_that_of_the_text_before_it(tokens):
+    critic = a_critic(outputs=2, tokens=tokens)
     prompts = [(5, 6, 7), (8,), (9, 10)]
     answers = [(20, 21), (22, 23, 24, 25, 26, 0), (27,)]
     for output in (0, 1):
@@ -190,7 +189,7 @@ def test_checkpointing_gives_the_same_gradients(kind):
 
 
 def test_meaningless_numbers_are_refused():
-    for options in ({"outputs": 0}, {"rows": 0}, {"precision": "int3"}):
+    for options in ({"outputs": 0}, {"tokens": 0}, {"precision": "int3"}):
         with pytest.raises(ConfigError):
             CriticModel.of(policy(), **options)
 

@@ -1,0 +1,165 @@
+"""Packed rows and shared prompts against each model's own attention, over plain unpadded rows."""
+
+import peft
+import pytest
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM
+
+from llmzoo.policies import attention
+from llmzoo.policies.likelihood import last_states, likelihood
+from llmzoo.policies.padded import CacheDecoder
+from llmzoo.policies.prefix import SharedPrefixDecoder
+from llmzoo.policies.sampling import Sampling
+
+VOCABULARY = 61
+SIZES = {
+    "vocab_size": VOCABULARY,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 8,
+    "max_position_embeddings": 128,
+    "initializer_range": 0.3,
+    "pad_token_id": 0,
+}
+OWN = {  # what some families need beside the common sizes
+    "mistral": {"sliding_window": None},
+    "starcoder2": {"sliding_window": None},
+    "phi3": {"rope_scaling": None},
+    "qwen2_moe": {
+        "moe_intermediate_size": 16,
+        "shared_expert_intermediate_size": 16,
+        "num_experts": 4,
+        "num_experts_per_tok": 2,
+    },
+    "qwen3_moe": {"moe_intermediate_size": 16, "num_experts": 4, "num_experts_per_tok": 2},
+}
+PROMPTS = [(5, 6, 7), (8, 9, 10, 11, 12), (13,)]
+ANSWERS = [[(20, 21), (22, 23, 24, 1)], [(25, 1), (26,), (27, 28, 29)], [(30, 31)]]
+EVEN = ([(5, 6, 7), (8, 9, 10)], [[(20, 21, 1), (22, 23, 1)], [(24, 25, 1), (26, 27, 1)]])
+
+
+def a_model(family, **changes):
+    torch.manual_seed(0)
+    config = AutoConfig.for_model(family, **{**SIZES, **OWN.get(family, {}), **changes})
+    return AutoModelForCausalLM.from_config(config).eval()
+
+
+def adapted(model):
+    """With two adapters, of which the second computes, its start no longer doing nothing."""
+    config = peft.LoraConfig(r=4, target_modules="all-linear", task_type="CAUSAL_LM")
+    model = peft.get_peft_model(model, config, adapter_name="first")
+    model.add_adapter("second", config)
+    model.set_adapter("second")
+    for name, parameter in model.named_parameters():
+        if "lora_B.second" in name:
+            torch.nn.init.normal_(parameter, std=0.3)
+    return model.eval()
+
+
+def one_at_a_time(model, prompts, answers):
+    """Log-probabilities of each completion's tokens, from a row of its own."""
+    found = []
+    for prompt, group in zip(prompts, answers, strict=True):
+        for ids in group:
+            logits = model(torch.tensor([[*prompt, *ids]]), use_cache=False).logits[0]
+            logprobs = (logits / 0.7).log_softmax(-1)[len(prompt) - 1 : -1]
+            found.append(logprobs.gather(-1, torch.tensor(ids).unsqueeze(-1)).squeeze(-1))
+    return found
+
+
+def gradients(model):
+    return {n: p.grad.clone() for n, p in model.named_parameters() if p.grad is not None}
+
+
+@pytest.mark.parametrize("lora", [False, True])
+@pytest.mark.parametrize("kind", ["ragged", "even"])
+@pytest.mark.parametrize("family", sorted(attention.FAMILIES))
+def test_packed_equals_one_row_at_a_time(family, kind, lora):
+    """Loss and gradients agree to 1e-5, relative to the loss and to each gradient's norm."""
+    model = adapted(a_model(family)) if lora else a_model(family)
+    assert attention.supported(model.config)
+    prompts, answers = (PROMPTS, ANSWERS) if kind == "ragged" else EVEN
+    before = model.config._attn_implementation
+    together = likelihood(model, prompts, answers, Sampling(temperature=0.7), pad_id=0)
+    weights = torch.linspace(0.5, 1.5, len(together.mask))  # nothing cancels
+    loss = (together.logprobs * weights.unsqueeze(-1)).sum()
+    loss.backward()
+    packed = gradients(model)
+    assert model.config._attn_implementation == before
+
+    model.zero_grad()
+    alone = one_at_a_time(model, prompts, answers)
+    expected = sum(w * row.sum() for w, row in zip(weights, alone, strict=True))
+    expected.backward()
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
+    for row, logprobs in enumerate(alone):
+        assert torch.allclose(together.logprobs[row, : len(logprobs)], logprobs, atol=2e-5)
+    plain = gradients(model)
+    assert plain.keys() == packed.keys()
+    assert len(plain) > 4
+    for name, gradient in plain.items():
+        assert (packed[name] - gradient).norm() <= 1e-5 * gradient.norm() + 1e-6, name
+
+
+@pytest.mark.parametrize("family", sorted(attention.FAMILIES))
+def test_rows_that_share_a_prompt_grow_as_rows_of_their_own(family):
+    """Ragged prompts, uneven numbers of rows, rows that leave, and more tokens than the first room."""
+    model = a_model(family)
+    rows = [list(PROMPTS[0])] * 2 + [list(PROMPTS[1])] * 3 + [list(PROMPTS[2])]
+    noise = torch.Generator().manual_seed(0)
+    with torch.inference_mode():
+        decoder = SharedPrefixDecoder(model, PROMPTS, [2, 3, 1], 60)
+        for step in range(40):
+            alone = torch.stack([model(torch.tensor([row])).logits[0, -1] for row in rows])
+            assert torch.allclose(decoder.logits, alone, atol=1e-4)
+            if step in (3, 35):  # the first time a prompt keeps all its rows, one some, one none
+                kept = [0, 1, 3] if step == 3 else [2]
+                decoder.keep(torch.tensor(kept))
+                rows = [rows[n] for n in kept]
+            tokens = torch.randint(VOCABULARY, (len(rows),), generator=noise)
+            decoder.step(tokens)
+            rows = [[*row, token] for row, token in zip(rows, tokens.tolist(), strict=True)]
+
+
+def test_both_decoders_see_the_same():
+    model = a_model("qwen2")
+    with torch.inference_mode():
+        shared = SharedPrefixDecoder(model, PROMPTS, [2, 1, 2], 8)
+        cached = CacheDecoder(model, PROMPTS, [2, 1, 2], 0)
+        for tokens in ([1, 2, 3, 4, 5], [6, 7, 8, 9, 10]):
+            assert torch.allclose(shared.logits, cached.logits, atol=1e-5)
+            for decoder in (shared, cached):
+                decoder.keep(torch.tensor([0, 1, 2, 3, 4]))
+                decoder.step(torch.tensor(tokens))
+
+
+def test_last_states_are_those_of_texts_alone():
+    model = a_model("llama")
+    texts, counts = [(5, 6, 7, 8), (9,), (10, 11, 12)], [2, 1, 3]
+    found = last_states(model, texts, counts)
+    alone = [
+        model.model(torch.tensor([text])).last_hidden_state[0, -count:]
+        for text, count in zip(texts, counts, strict=True)
+    ]
+    assert torch.allclose(found, torch.cat(alone), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("family", "changes"),
+    [
+        ("mistral", {"sliding_window": 16}),
+        ("qwen2", {"use_sliding_window": True, "sliding_window": 16, "max_window_layers": 1}),
+        ("gemma2", {}),  # caps its scores
+        ("gpt_neox", {}),  # not one that the tests compare
+    ],
+)
+def test_other_attention_is_left_to_the_model(family, changes):
+    model = a_model(family, **changes)
+    assert not attention.supported(model.config)
+    answers = [[(1,) * 30, (2, 3)]]
+    found = likelihood(model, [(4,) * 9], answers, Sampling(temperature=0.7), pad_id=0)
+    for row, logprobs in enumerate(one_at_a_time(model, [(4,) * 9], answers)):
+        assert torch.allclose(found.logprobs[row, : len(logprobs)], logprobs, atol=1e-4)

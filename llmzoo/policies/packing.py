@@ -8,13 +8,17 @@ of a head.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from llmzoo.policies.segments import Segments
+
+if TYPE_CHECKING:
+    from torch.nn.attention.flex_attention import BlockMask
 
 _flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 _flash_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
@@ -70,11 +74,28 @@ class Packed:
         lengths = torch.tensor(self.answers.lengths, device=device)
         after = torch.repeat_interleave(sizes[prompt_of], lengths) + self.answers.columns
         self.positions = torch.cat([self.prompts.columns, after])
+        self._prompt_of, self._lengths = prompt_of, lengths
         self.predicts = _predictors(sizes, prompt_of, lengths, self.prompts.total)
+
+    @cached_property
+    def mask(self) -> BlockMask:
+        """Who attends to whom, for the fused kernel."""
+        from llmzoo.policies.fused import group_mask  # seconds to import, and of no use on a CPU
+
+        own = torch.arange(len(self._prompt_of), device=self.ids.device)
+        group = torch.repeat_interleave(self._prompt_of, self._lengths)
+        piece = torch.repeat_interleave(own + 1, self._lengths)
+        prompts = torch.tensor(self.prompts.lengths, device=self.ids.device)
+        first = torch.arange(len(prompts), device=self.ids.device).repeat_interleave(prompts)
+        return group_mask(torch.cat([first, group]), torch.cat([torch.zeros_like(first), piece]))
 
     def attend(
         self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float
     ) -> Tensor:
+        if query.device.type != "cpu":
+            from llmzoo.policies import fused
+
+            return fused.attend(query, key, value, self.mask, scaling)
         query, key, value = (x[0].transpose(0, 1) for x in (query, key, value))  # [T, heads, D]
         grid = self.prompts.grid
         prompt_key, prompt_value = grid(key), grid(value)  # [B, P, H/G, D]

@@ -3,10 +3,12 @@
 import peft
 import pytest
 import torch
+from torch.nn.attention.flex_attention import flex_attention
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from llmzoo.policies import attention
+from llmzoo.policies import attention, fused
 from llmzoo.policies.likelihood import last_states, likelihood
+from llmzoo.policies.packing import Packed
 from llmzoo.policies.padded import CacheDecoder
 from llmzoo.policies.prefix import SharedPrefixDecoder
 from llmzoo.policies.sampling import Sampling
@@ -134,6 +136,36 @@ def test_both_decoders_see_the_same():
             for decoder in (shared, cached):
                 decoder.keep(torch.tensor([0, 1, 2, 3, 4]))
                 decoder.step(torch.tensor(tokens))
+
+
+@pytest.mark.parametrize(("prompts", "answers"), [(PROMPTS, ANSWERS), EVEN], ids=["ragged", "even"])
+@pytest.mark.parametrize("family", ["llama", "qwen2"])
+def test_the_fused_kernel_sees_what_the_blocks_see(family, prompts, answers):
+    """Flex attention, uncompiled; on a CPU it has no backward pass."""
+    model = a_model(family)
+
+    class Fused(Packed):
+        def attend(self, layer, query, key, value, scaling):
+            return fused.attend(query, key, value, self.mask, scaling, kernel=flex_attention)
+
+    with torch.no_grad():
+        found, expected = (
+            attention.run(model, row.ids, row.positions, row)
+            for row in (kind(prompts, answers, torch.device("cpu")) for kind in (Fused, Packed))
+        )
+    assert torch.allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize(("prompts", "answers"), [(PROMPTS, ANSWERS), EVEN], ids=["ragged", "even"])
+def test_a_gpu_gives_the_gradients_of_the_cpu(prompts, answers):
+    found = []
+    for device in ("cpu", "cuda"):
+        model = a_model("qwen2", hidden_size=64, head_dim=16).to(device)
+        likelihood(model, prompts, answers, Sampling(), pad_id=0).logprobs.sum().backward()
+        found.append({name: gradient.cpu() for name, gradient in gradients(model).items()})
+    for name, gradient in found[0].items():
+        assert (found[1][name] - gradient).norm() <= 1e-2 * gradient.norm(), name  # TF32
 
 
 def test_last_states_are_those_of_texts_alone():

@@ -1,20 +1,25 @@
-"""Log-probabilities of tokens from hidden states, without the whole [tokens, vocabulary] at once."""
+"""Log-probabilities of tokens from hidden states, without the whole [tokens, vocabulary] at once.
+
+Shapes: M tokens, H hidden size, V vocabulary.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from llmzoo.policies.sampling import Sampling, warp
 
-_AT_ONCE = 2**24  # logits: 64 MiB in float32
+# logits made at once: on a CPU 32 MiB in float32, not much more than its caches; else 256 MiB
+_CPU_LOGITS, _LOGITS = 2**23, 2**26
+_LEAST = torch.finfo(torch.float32).min
 
 
 def score(
-    head: Callable[[Tensor], Tensor],
+    head: nn.Module,
     states: Tensor,
     targets: Tensor,
     sampling: Sampling,
@@ -24,28 +29,137 @@ def score(
 ) -> tuple[Tensor, Tensor]:
     """Of each target [M]: its log-probability, and the entropy of its distribution; float32 [M].
 
-    ``head`` makes logits [., V] of ``states`` [M, H]. Where there are more than a few million
-    logits, or with ``recompute``, they are made in pieces, and again in the backward pass.
+    ``head`` makes logits [., V] of ``states`` [M, H]: a few million at once, and where these are
+    not all, or with ``recompute``, once more in the backward pass.
     """
-    most = max(1, _AT_ONCE // vocabulary)
+    most = max(1, (_CPU_LOGITS if states.device.type == "cpu" else _LOGITS) // vocabulary)
     if len(targets) <= most and not recompute:
         return score_logits(head(states), targets, sampling)
+    if _unfiltered(sampling) and _is_product(head, states):
+        weights = head.get_parameter("weight")
+        found: tuple[Tensor, Tensor] = _ProductScore.apply(
+            states, weights, targets, sampling.temperature, most
+        )
+        return found
 
     def piece(states: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         return score_logits(head(states), targets, sampling)
 
-    found = [
+    pieces = [
         checkpoint(piece, *part, use_reentrant=False, preserve_rng_state=False)
         for part in zip(states.split(most), targets.split(most), strict=True)
     ]
-    chosen, entropy = zip(*found, strict=True)
+    chosen, entropy = zip(*pieces, strict=True)
     return torch.cat(chosen), torch.cat(entropy)
+
+
+def _unfiltered(sampling: Sampling) -> bool:
+    return sampling.top_k == 0 and sampling.top_p == 1.0
+
+
+def _is_product(head: nn.Module, states: Tensor) -> bool:
+    """Whether logits are one product in float32, of states and a matrix."""
+    return (
+        type(head) is nn.Linear
+        and head.bias is None
+        and states.dtype == head.weight.dtype == torch.float32
+        and not torch.is_autocast_enabled(states.device.type)
+    )
 
 
 def score_logits(logits: Tensor, targets: Tensor, sampling: Sampling) -> tuple[Tensor, Tensor]:
     """The same from logits [M, V] that are there already."""
+    if _unfiltered(sampling):
+        found: tuple[Tensor, Tensor] = _Score.apply(logits, targets, sampling.temperature)
+        return found
     logprobs = warp(logits, sampling, keep=targets)
     chosen = logprobs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
     probabilities = logprobs.exp()
     entropy = -(probabilities * logprobs.masked_fill(probabilities == 0, 0.0)).sum(dim=-1)
     return chosen, entropy
+
+
+class _Score(torch.autograd.Function):
+    """log p[target] and -sum p log p of p = softmax(logits / temperature).
+
+    With z = logits / temperature: d log p[t] / dz = onehot(t) - p, and d entropy / dz =
+    -p (log p + entropy). Only log p is kept for the backward pass.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, logits: Tensor, targets: Tensor, temperature: float
+    ) -> tuple[Tensor, Tensor]:
+        logprobs = (logits.float() / temperature).log_softmax(dim=-1)
+        logprobs.clamp_min_(_LEAST)  # -inf times 0 would be no number
+        chosen = logprobs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+        entropy = -torch.linalg.vecdot(logprobs.exp(), logprobs)
+        ctx.save_for_backward(logprobs, targets, entropy)
+        ctx.temperature, ctx.dtype = temperature, logits.dtype
+        ctx.set_materialize_grads(False)
+        return chosen, entropy
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor, None, None]:
+        logprobs, targets, entropy = ctx.saved_tensors
+        grad = _logit_gradient(logprobs, targets, entropy, *grads)
+        return (grad / ctx.temperature).to(ctx.dtype), None, None
+
+
+class _ProductScore(torch.autograd.Function):
+    """The same from states [M, H] and a matrix [V, H], for ``most`` tokens at once.
+
+    Nothing of size V is kept; the backward pass makes the logits again, and adds each piece's part
+    to one gradient of the matrix.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, states: Tensor, weights: Tensor, targets: Tensor, temperature: float, most: int
+    ) -> tuple[Tensor, Tensor]:
+        chosen, entropy = states.new_empty(2, len(states)).unbind()
+        for at in range(0, len(states), most):
+            piece = slice(at, at + most)
+            logits = states[piece] @ weights.T
+            logprobs = logits.div_(temperature).log_softmax(dim=-1)
+            chosen[piece] = logprobs.gather(-1, targets[piece].unsqueeze(-1)).squeeze(-1)
+            entropy[piece] = -torch.linalg.vecdot(torch.exp(logprobs, out=logits), logprobs)
+        ctx.save_for_backward(states, weights, targets, entropy)
+        ctx.temperature, ctx.most = temperature, most
+        ctx.set_materialize_grads(False)
+        return chosen, entropy
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+        states, weights, targets, entropy = ctx.saved_tensors
+        of_states, of_weights = torch.empty_like(states), torch.zeros_like(weights)
+        for at in range(0, len(states), ctx.most):
+            piece = slice(at, at + ctx.most)
+            logits = (states[piece] @ weights.T).div_(ctx.temperature)
+            grad = _logit_gradient(
+                logits.log_softmax(dim=-1),
+                targets[piece],
+                entropy[piece],
+                *(None if x is None else x[piece] / ctx.temperature for x in grads),
+            )
+            torch.mm(grad, weights, out=of_states[piece])
+            of_weights.addmm_(grad.T, states[piece])
+        return of_states, of_weights, None, None, None
+
+
+def _logit_gradient(
+    logprobs: Tensor,
+    targets: Tensor,
+    entropy: Tensor,
+    of_chosen: Tensor | None,
+    of_entropy: Tensor | None,
+) -> Tensor:
+    """The gradient [M, V] of scores, given theirs [M], with respect to logits over temperature."""
+    weight = torch.zeros_like(entropy) if of_chosen is None else of_chosen
+    grad = logprobs.exp()
+    if of_entropy is None:
+        grad *= -weight.unsqueeze(-1)
+    else:
+        slope = (logprobs + entropy.unsqueeze(-1)) * of_entropy.unsqueeze(-1)
+        grad *= -(slope + weight.unsqueeze(-1))
+    return grad.scatter_add_(-1, targets.unsqueeze(-1), weight.unsqueeze(-1))

@@ -77,7 +77,7 @@ KEPT = {
 @pytest.mark.parametrize(
     "learner",
     [
-        name if name == "ippo" else pytest.param(name, marks=pytest.mark.slow)
+        name if name == "at_grpo" else pytest.param(name, marks=pytest.mark.slow)
         for name in list_learners()
     ],
 )

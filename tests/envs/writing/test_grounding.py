@@ -322,7 +322,13 @@ def test_honest_pairs_in_other_registers(kind, count):
         assert share(*tasks[i - 1].parts, source, kind) < 0.1, task.title
 
 
-@pytest.mark.parametrize("pair", nonsense_pairs.EVERYDAY)
+@pytest.mark.parametrize(
+    "pair",
+    [
+        *nonsense_pairs.EVERYDAY[:2],
+        *(pytest.param(pair, marks=pytest.mark.slow) for pair in nonsense_pairs.EVERYDAY[2:]),
+    ],
+)
 def test_everyday_nonsense_fits_no_post(pair):
     for task in TASKS["tldr"]:
         source = read_source(task.title, task.text, grounding.TLDR)

@@ -66,7 +66,7 @@ def likelihood(
     chosen, entropy, states = through(
         model, prompts, completions, targets, sampling, pad_id, recompute
     )
-    cells = Segments([len(ids) for ids in rows], 0, model.device)
+    cells = Segments([len(ids) for ids in rows], model.device)
     mask = cells.real.float()
     return Likelihood(
         cells.grid(chosen) * mask,

@@ -31,7 +31,7 @@ class PackedTexts:
     """
 
     def __init__(self, texts: Sequence[Sequence[int]], device: torch.device):
-        self.segments = Segments([len(text) for text in texts], 0, device)
+        self.segments = Segments([len(text) for text in texts], device)
         self.ids = torch.tensor([token for text in texts for token in text], device=device)
         self.positions = self.segments.columns
         self.ends = torch.tensor(self.segments.lengths, device=device).cumsum(0) - 1
@@ -60,9 +60,9 @@ class Packed:
         rows = [ids for group in completions for ids in group]
         flat = [token for prompt in prompts for token in prompt]
         read = [len(ids) - 1 for ids in rows]
-        self.prompts = Segments([len(prompt) for prompt in prompts], 0, device)
-        self.answers = Segments(read, self.prompts.total, device)
-        self.groups = Segments([len(group) for group in completions], 0, device)
+        self.prompts = Segments([len(prompt) for prompt in prompts], device)
+        self.answers = Segments(read, device)
+        self.groups = Segments([len(group) for group in completions], device)
         self.ids = torch.tensor(
             flat + [token for ids in rows for token in ids[:-1]], dtype=torch.long, device=device
         )
@@ -96,14 +96,15 @@ class Packed:
             from llmzoo.policies import fused
 
             return fused.attend(query, key, value, self.mask, scaling)
-        query, key, value = (x[0].transpose(0, 1) for x in (query, key, value))  # [T, heads, D]
-        grid = self.prompts.grid
-        prompt_key, prompt_value = grid(key), grid(value)  # [B, P, H/G, D]
-        found = [self.prompts.flat(_causal(grid(query), prompt_key, prompt_value, scaling))]
+        parts = [self.prompts.total, self.answers.total]
+        # [T, heads, D] in two; a split's gradients are put together at once, those of slices added
+        halves = [x[0].transpose(0, 1).split(parts) for x in (query, key, value)]
+        prompt = [self.prompts.grid(x) for x, _ in halves]  # [B, P, heads, D]
+        found = [self.prompts.flat(_causal(prompt[0], prompt[1], prompt[2], scaling))]
         if self.answers.total:
-            own = [self.groups.grid(self.answers.grid(x)) for x in (query, key, value)]
+            own = [self.groups.grid(self.answers.grid(x)) for _, x in halves]
             outside = self.prompts.outside(query.dtype)
-            out = _SharedPrompt.apply(*own, prompt_key, prompt_value, outside, scaling)
+            out = _SharedPrompt.apply(*own, *prompt[1:], outside, scaling)
             found.append(self.answers.flat(self.groups.flat(out)))
         return torch.cat(found).unsqueeze(0)
 

@@ -58,7 +58,7 @@ class SharedPrefixDecoder:
         left = sorted(set(prompt_of))
         if len(left) < len(self._prompts.lengths):
             chosen = torch.tensor(left, device=rows.device)
-            self._prompts = Segments([self._prompts.lengths[b] for b in left], 0, rows.device)
+            self._prompts = Segments([self._prompts.lengths[b] for b in left], rows.device)
             width = self._prompts.width
             self._prefixes = {
                 layer: (keys[chosen, ..., :width], values[chosen, :, :width])
@@ -112,7 +112,7 @@ class SharedPrefixDecoder:
         self._prompt_of = torch.tensor(prompt_of, device=device)
         lengths = torch.tensor(self._prompts.lengths, device=device)
         self._next = lengths[self._prompt_of] + self._grown
-        self._rows = Segments([len(list(same)) for _, same in groupby(prompt_of)], 0, device)
+        self._rows = Segments([len(list(same)) for _, same in groupby(prompt_of)], device)
         outside = self._prompts.outside(self._model.dtype)
         self._outside = None if outside is None else outside[:, None, None, :]
 

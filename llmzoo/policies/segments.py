@@ -26,41 +26,41 @@ def packs(sizes: Sequence[int], most: int) -> list[range]:
 
 
 class Segments:
-    """S pieces of a flat axis that follow each other from ``start``, piece s of ``lengths[s]``.
+    """S pieces that make up a flat axis of T tokens, piece s of ``lengths[s]``.
 
     ``width``: the longest. ``even``: all are that long, so that a grid is the flat axis seen
     otherwise and nothing is copied.
     """
 
-    def __init__(self, lengths: Sequence[int], start: int, device: torch.device):
+    def __init__(self, lengths: Sequence[int], device: torch.device):
         self.lengths = tuple(lengths)
-        self.start, self.total = start, sum(lengths)
+        self.total = sum(lengths)
         self.width = max(lengths, default=0)
         self.even = self.total == self.width * len(lengths)
         sizes = torch.tensor(self.lengths, dtype=torch.long)
-        begins = start + sizes.cumsum(0) - sizes
+        begins = sizes.cumsum(0) - sizes
         columns = torch.arange(self.width)
         real = columns < sizes.unsqueeze(1)  # [S, width]
         self.real = real.to(device)
         # padding reads the first token: it means nothing, and must not be looked at
-        self._source = torch.where(real, begins.unsqueeze(1) + columns, start).flatten().to(device)
+        self._source = torch.where(real, begins.unsqueeze(1) + columns, 0).flatten().to(device)
         self._place = real.flatten().nonzero().squeeze(1).to(device)
 
     def grid(self, flat: Tensor) -> Tensor:
         """[T, ...] as [S, width, ...]."""
         shape = (len(self.lengths), self.width, *flat.shape[1:])
         if self.even:
-            return flat[self.start : self.start + self.total].view(shape)
+            return flat.view(shape)
         return flat.index_select(0, self._source).view(shape)
 
     def flat(self, grid: Tensor) -> Tensor:
-        """[S, width, ...] as the segments' own tokens [total, ...]."""
+        """[S, width, ...] as [T, ...]."""
         flat = grid.flatten(0, 1)
         return flat if self.even else flat.index_select(0, self._place)
 
     @property
     def columns(self) -> Tensor:
-        """Of each of the segments' tokens its place in its segment [total]."""
+        """Of each token its place in its piece [T]."""
         every = torch.arange(self.width, device=self.real.device).expand(self.real.shape)
         return self.flat(every)
 

@@ -235,6 +235,7 @@ class TransformersPolicy:
         if self.adapter is not None:
             return self.with_adapter(lora.frozen_twin(self.model, self.adapter))
         frozen = self._twin()
+        frozen.sampler = None  # an engine has the weights that go on
         if not lora.is_peft(self.model):
             frozen.model = copy.deepcopy(self.model).eval().requires_grad_(False)
         return frozen
@@ -282,7 +283,7 @@ class TransformersPolicy:
         ``name`` and ``seed``: of the new policy, where they are not this one's.
         """
         twin = self._twin()
-        twin.adapter = adapter
+        twin.adapter, twin.sampler = adapter, None
         twin.name = self.name if name is None else name
         if seed is not None:
             twin.chance = Chance(seed)

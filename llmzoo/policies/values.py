@@ -115,7 +115,7 @@ class CriticModel(nn.Module):
             [*self._cut(prompt, max(0, len(ids) - 1)), *ids[:-1]]
             for prompt, ids in zip(prompts, completions, strict=True)
         ]
-        cells = Segments([len(ids) for ids in completions], 0, self.body.device)
+        cells = Segments([len(ids) for ids in completions], self.body.device)
         values = self._read(read, cells.lengths)[:, output]
         return cells.grid(values) * cells.real
 

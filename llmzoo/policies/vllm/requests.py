@@ -1,0 +1,64 @@
+"""What vLLM is asked for a prompt, and how its answer becomes rows.
+
+The names are those of ``vllm.SamplingParams`` and of ``/v1/completions`` alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from llmzoo.policies.decode import Tokens
+from llmzoo.policies.sampler import SamplerError
+from llmzoo.policies.sampling import Sampling
+
+_ENDED = {"stop": True, "length": False}
+
+
+def seed_of(key: int) -> int:
+    """vLLM's seed for the noise key of a prompt.
+
+    vLLM samples the i-th of n answers with the seed + i (``ParentRequest`` in its
+    ``v1/engine/parallel_sampling.py``). Keys that follow one another would share their noise, so
+    they are spread over 62 bits; what it is given fits the signed 64 of its protocol.
+    """
+    digest = hashlib.blake2b(str(key).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 2
+
+
+def settings(
+    k: int, sampling: Sampling, *, eos_ids: Collection[int], key: int, greedy: bool
+) -> dict[str, Any]:
+    """The request for ``k`` answers of one prompt.
+
+    Everything that a model's own generation settings could change is said. The ends of a sequence
+    are ours: vLLM's own are ignored, and ours are tokens that stop, which stay in the row.
+    ``logprobs=0`` gives the sampled token's own. A greedy row's are of temperature 1, unfiltered.
+    """
+    return {
+        "n": k,
+        "temperature": 0.0 if greedy else sampling.temperature,
+        "top_p": 1.0 if greedy else sampling.top_p,
+        "top_k": 0 if greedy else sampling.top_k,
+        "min_p": 0.0,
+        "repetition_penalty": 1.0,
+        "presence_penalty": 0.0,
+        "frequency_penalty": 0.0,
+        "max_tokens": sampling.max_new_tokens,
+        "stop": list(sampling.stop),
+        "stop_token_ids": sorted(eos_ids),
+        "ignore_eos": True,
+        "logprobs": 0,
+        "seed": seed_of(key),
+    }
+
+
+def row(ids: Sequence[int], logprobs: Sequence[float], finish_reason: str | None) -> Tokens:
+    """One answer. Raises :class:`SamplerError` where it was not finished, or has no numbers."""
+    if finish_reason not in _ENDED:
+        raise SamplerError(f"vLLM gave up an answer: finish_reason is {finish_reason!r}")
+    if len(ids) != len(logprobs) or not all(map(math.isfinite, logprobs)):
+        raise SamplerError(f"vLLM gave {len(ids)} tokens with log-probabilities {logprobs}")
+    return Tokens(list(ids), list(logprobs), _ENDED[finish_reason])

@@ -1,0 +1,113 @@
+"""One policy's :class:`llmzoo.policies.sampler.Sampler` on an engine that others may share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, cast
+
+from torch import nn
+
+from llmzoo.errors import ConfigError
+from llmzoo.policies import lora
+from llmzoo.policies.decode import Tokens
+from llmzoo.policies.sampler import SamplerError
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.vllm.config import ServerArgs, VllmArgs
+from llmzoo.policies.vllm.engine import Colocated, Engine
+from llmzoo.policies.vllm.requests import settings
+from llmzoo.policies.vllm.server import Server
+
+if TYPE_CHECKING:
+    from llmzoo.policies.transformers import TransformersPolicy
+
+
+class VllmSampler:
+    """Samples for ``policy`` from ``engine``: from the adapter that the policy has, if any."""
+
+    def __init__(self, policy: TransformersPolicy, engine: Engine):
+        self.engine = engine
+        self._policy = policy
+        self._adapter = policy.adapter
+        self._vocabulary = cast(nn.Embedding, policy.model.get_input_embeddings()).num_embeddings
+
+    @property
+    def context(self) -> int:
+        return self.engine.context
+
+    def sample(
+        self,
+        prompts: Sequence[Sequence[int]],
+        k: int,
+        sampling: Sampling,
+        *,
+        keys: Sequence[int],
+        greedy: bool = False,
+    ) -> list[list[Tokens]]:
+        """See :class:`llmzoo.policies.sampler.Sampler`. K answers are one request, so that they
+        share the reading of their prompt."""
+        for prompt in prompts:
+            if not 0 < len(prompt) <= self.context - sampling.max_new_tokens:
+                raise ConfigError(
+                    f"a prompt of {len(prompt)} tokens and {sampling.max_new_tokens} new ones do "
+                    f"not fit the {self.context} that vLLM was started with (max_model_len)"
+                )
+        asked = [
+            settings(k, sampling, eos_ids=self._policy.eos_ids, key=key, greedy=greedy)
+            for key in keys
+        ]
+        if len(asked) != len(prompts):
+            raise ValueError(f"{len(prompts)} prompts, {len(asked)} keys")
+        answers = self.engine.generate(prompts, asked, self._adapter)
+        for rows in answers:
+            if len(rows) != k:
+                raise SamplerError(f"vLLM gave {len(rows)} answers to a prompt, not {k}")
+            if any(not 0 <= token < self._vocabulary for row in rows for token in row.ids):
+                raise SamplerError(
+                    f"vLLM sampled a token beyond the {self._vocabulary} of {self._policy.name}: "
+                    "it serves another model"
+                )
+        return answers
+
+    def sync(self) -> None:
+        if self._adapter is None:
+            self.engine.load_base()
+        else:
+            self.engine.load_adapter(self._policy)
+
+    def rest(self) -> None:
+        self.engine.rest()
+
+    def close(self) -> None:
+        """For all policies that share the engine."""
+        self.engine.close()
+
+
+def give_samplers(
+    policies: Iterable[TransformersPolicy], sampler: str, config: VllmArgs | ServerArgs
+) -> None:
+    """Let policies sample from vLLM: one engine for those that share a model.
+
+    ``config`` is that of :func:`llmzoo.policies.vllm.sampler_config`. Raises
+    :class:`ConfigError` for several models on one server, and for a policy that is the bare base of
+    others' adapters.
+    """
+    by_model: dict[int, list[TransformersPolicy]] = {}
+    for policy in policies:
+        if policy.adapter is None and lora.is_peft(policy.model):
+            raise ConfigError(f"{policy.name} is the bare base of adapters: it has no sampler")
+        by_model.setdefault(id(policy.model), []).append(policy)
+    if isinstance(config, ServerArgs) and len(by_model) > 1:
+        raise ConfigError(
+            f"{sampler} serves one model, and {len(by_model)} are to sample there: share one "
+            "(seats='shared' or 'lora'), or sample here"
+        )
+    for sharing in by_model.values():
+        engine: Engine = (
+            Server(sharing, sampler, config)
+            if isinstance(config, ServerArgs)
+            else Colocated(sharing, config)
+        )
+        for policy in sharing:
+            policy.sampler = VllmSampler(policy, engine)
+            if policy.adapter is not None:
+                policy.sampler.sync()

@@ -1,0 +1,202 @@
+"""vLLM on a server of its own: its OpenAI-compatible protocol, and how new weights get there."""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.policies.decode import Tokens
+from llmzoo.policies.sampler import SamplerError
+from llmzoo.policies.vllm.config import ServerArgs
+from llmzoo.policies.vllm.requests import row
+from llmzoo.policies.vllm.weights import checkpoint_weights, room_for, save_weights
+from llmzoo.policies.vllm.wire import Http
+
+if TYPE_CHECKING:
+    from llmzoo.policies.transformers import TransformersPolicy
+
+_START = "VLLM_SERVER_DEV_MODE=1 vllm serve MODEL --logprobs-mode processed_logprobs"
+_WITH_LORA = "VLLM_ALLOW_RUNTIME_LORA_UPDATING=1 {start} --enable-lora --max-lora-rank {rank}"
+_PROBE = "Agents 1, 2 and 3 answer: {'up': [0, -1]} — naïve?\n"
+
+
+class Server:
+    """An :class:`llmzoo.policies.vllm.engine.Engine` behind an address.
+
+    The server starts from any copy of the model; it is given the weights before the first prompt.
+    They go through files that it can see too (vLLM's ``reload_weights``, and
+    ``/v1/load_lora_adapter``), or, but for adapters, over NCCL by TRL's client.
+
+    Raises :class:`ConfigError` for a server that has another tokenizer, or was started without what
+    this needs, and :class:`SamplerError` for one that cannot be reached.
+    """
+
+    def __init__(self, policies: Sequence[TransformersPolicy], url: str, args: ServerArgs):
+        first = policies[0]
+        self._model, self._tokenizer = first.model, first.tokenizer
+        self._concurrency = args.concurrency
+        self._lock = threading.RLock()
+        self._folder = tempfile.TemporaryDirectory(prefix="llmzoo-vllm-", dir=args.folder)
+        _readable(self._folder.name)
+        self._adapters: dict[str, tuple[str, Any]] = {}  # the name there of each, and its files
+        self._run = secrets.token_hex(4)  # others may have left adapters there
+        self._loaded = 0
+        self._http = Http(url, timeout_s=args.timeout_s, retries=args.retries)
+        self._http.wait(args.wait_s)
+        (served, *_) = self._http.get("/v1/models")["data"]
+        self._served: str = served["id"]
+        self.context = int(served["max_model_len"])
+        self._check_tokenizer()
+        config = self._config()
+        self._instance: str = config["instance_id"]
+        _check(config, first.model, [p.adapter for p in policies if p.adapter is not None])
+        self._client = _nccl(url, args, first.model) if args.weights == "nccl" else None
+        self.load_base()
+
+    def generate(
+        self,
+        prompts: Sequence[Sequence[int]],
+        settings: Sequence[Mapping[str, Any]],
+        adapter: str | None,
+    ) -> list[list[Tokens]]:
+        """A request for each prompt: a request has one seed, and every prompt its own."""
+        model = self._served if adapter is None else self._adapters[adapter][0]
+        with self._lock:
+            if self._config()["instance_id"] != self._instance:
+                raise SamplerError(
+                    f"the vLLM server at {self._http.url} has been started again and has lost the "
+                    "weights: resume the run"
+                )
+            pool = ThreadPoolExecutor(max_workers=self._concurrency)
+            try:
+                return list(pool.map(lambda p, s: self._ask(model, p, s), prompts, settings))
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    def load_base(self) -> None:
+        with self._lock:
+            if self._client is not None:
+                weights = {n: t.contiguous() for n, t in checkpoint_weights(self._model).items()}
+                described = [
+                    (name, str(tensor.dtype).removeprefix("torch."), list(tensor.shape))
+                    for name, tensor in weights.items()
+                ]
+                self._client.update_named_params(described, iter(weights.items()))
+            else:
+                with tempfile.TemporaryDirectory(prefix="base-", dir=self._folder.name) as files:
+                    _readable(files)
+                    save_weights(self._model, Path(files))
+                    kwargs = {"weights_path": files}
+                    self._http.tell(
+                        "/collective_rpc", {"method": "reload_weights", "kwargs": kwargs}
+                    )
+            reset = self._http.post("/reset_prefix_cache", {})
+            if not reset["success"]:
+                raise SamplerError(
+                    f"the vLLM server at {self._http.url} keeps its prefix cache of older weights: "
+                    "somebody else's requests are running"
+                )
+
+    def load_adapter(self, policy: TransformersPolicy) -> None:
+        """Under a new name from a new folder: what was computed with older weights goes by both."""
+        assert policy.adapter is not None
+        with self._lock:
+            self._loaded += 1
+            name = f"{policy.adapter}-{self._run}-{self._loaded}"
+            # kept, for a server with fewer places than there are adapters reads them again
+            files = tempfile.TemporaryDirectory(prefix="adapter-", dir=self._folder.name)
+            _readable(files.name)
+            policy.save(files.name)
+            self._http.tell("/v1/load_lora_adapter", {"lora_name": name, "lora_path": files.name})
+            before = self._adapters.get(policy.adapter)
+            self._adapters[policy.adapter] = (name, files)
+            if before is not None:
+                self._http.tell("/v1/unload_lora_adapter", {"lora_name": before[0]})
+
+    def rest(self) -> None:
+        """Nothing: its memory is its own."""
+
+    def close(self) -> None:
+        with self._lock:
+            for name, _ in self._adapters.values():
+                with suppress(SamplerError):  # it may be gone, and an error under way be about that
+                    self._http.tell("/v1/unload_lora_adapter", {"lora_name": name})
+            self._adapters.clear()
+            self._folder.cleanup()
+
+    def _ask(self, model: str, prompt: Sequence[int], settings: Mapping[str, Any]) -> list[Tokens]:
+        body = {"model": model, "prompt": list(prompt), "return_token_ids": True, **settings}
+        choices = self._http.post("/v1/completions", body)["choices"]
+        if any(choice["prompt_token_ids"] != list(prompt) for choice in choices):
+            raise SamplerError("the vLLM server has read another prompt than it was given")
+        choices.sort(key=lambda choice: choice["index"])
+        return [
+            row(choice["token_ids"], choice["logprobs"]["token_logprobs"], choice["finish_reason"])
+            for choice in choices
+        ]
+
+    def _config(self) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = self._http.get("/server_info?config_format=json")["vllm_config"]
+        except SamplerError as error:
+            if error.args[1:] != (404,):
+                raise
+            raise ConfigError(
+                f"the vLLM server at {self._http.url} takes no new weights: start it with {_START}"
+            ) from error
+        return found
+
+    def _check_tokenizer(self) -> None:
+        body = {"model": self._served, "prompt": _PROBE, "add_special_tokens": False}
+        there = self._http.post("/tokenize", body)["tokens"]
+        here = self._tokenizer(_PROBE, add_special_tokens=False)["input_ids"]
+        if there != here:
+            raise ConfigError(
+                f"the vLLM server at {self._http.url} serves {self._served}, which has another "
+                "tokenizer than the policy: start it with the model that is trained"
+            )
+
+
+def _check(config: Mapping[str, Any], model: Any, adapters: list[str]) -> None:
+    """Refuse a server whose rows would not be what they are taken for."""
+    mode = config["model_config"]["logprobs_mode"]
+    if mode != "processed_logprobs":
+        raise ConfigError(
+            f"the vLLM server gives {mode}, not those of the distribution that it samples from: "
+            f"start it with {_START}"
+        )
+    if adapters:
+        rank, lora = room_for(model, adapters), config["lora_config"]
+        if lora is None or lora["max_lora_rank"] < rank:
+            start = _WITH_LORA.format(start=_START, rank=rank)
+            raise ConfigError(
+                f"the vLLM server has no room for the adapters: start it with {start}"
+            )
+
+
+def _nccl(url: str, args: ServerArgs, model: Any) -> Any:
+    """TRL's client, with its process group of the trainer and the server's workers."""
+    if model.device.type != "cuda":
+        raise ConfigError("weights='nccl' needs a CUDA device here; weights='files' does not")
+    try:
+        from trl.generation.vllm_client import VLLMClient
+
+        client = VLLMClient(
+            base_url=url, group_port=args.group_port, connection_timeout=args.wait_s
+        )
+    except ImportError as error:
+        raise MissingExtraError("weights='nccl'", "vllm", error.name) from error
+    client.init_communicator(device=model.device)
+    return client
+
+
+def _readable(folder: str) -> None:
+    """Let the server in: it may run as somebody else."""
+    Path(folder).chmod(0o755)

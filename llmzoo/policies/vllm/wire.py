@@ -1,0 +1,96 @@
+"""JSON to and from a vLLM server: every call ends, by an answer or by an error that says what to do."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from http.client import HTTPException
+from typing import Any
+
+from llmzoo.policies.sampler import SamplerError
+
+_LATER = (429, 500, 502, 503, 504)  # statuses that another attempt may mend
+
+
+class Http:
+    """``timeout_s`` bounds each wait for the server; ``retries`` are for statuses that may pass.
+
+    A server that cannot be reached is not asked again: who starts it anew has to give it the
+    weights, as resuming the run does.
+    """
+
+    def __init__(self, url: str, *, timeout_s: float, retries: int):
+        self.url = url.rstrip("/")
+        self._timeout_s = timeout_s
+        self._retries = retries
+
+    def get(self, path: str) -> Any:
+        """The answer's JSON."""
+        return self._json(urllib.request.Request(self.url + path))
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """The same, for a request with a JSON body."""
+        return self._json(self._posted(path, body))
+
+    def tell(self, path: str, body: Mapping[str, Any]) -> None:
+        """Post where nothing but the success of it matters."""
+        self._retried(self._posted(path, body))
+
+    def wait(self, seconds: float) -> None:
+        """Until the server says that it is well, for this long at most."""
+        until = time.monotonic() + seconds
+        while True:
+            try:
+                with urllib.request.urlopen(f"{self.url}/health", timeout=self._timeout_s):
+                    return
+            except OSError as error:
+                if time.monotonic() >= until:
+                    raise SamplerError(
+                        f"no vLLM server answered at {self.url} within {seconds:g} s ({error}): "
+                        "start one with vllm serve, or raise wait_s"
+                    ) from error
+            time.sleep(0.5)
+
+    def _posted(self, path: str, body: Mapping[str, Any]) -> urllib.request.Request:
+        return urllib.request.Request(
+            self.url + path,
+            data=json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+
+    def _json(self, request: urllib.request.Request) -> Any:
+        text = self._retried(request)
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise SamplerError(f"{request.full_url} answered with no JSON: {error}") from error
+
+    def _retried(self, request: urllib.request.Request) -> bytes:
+        attempt = 0
+        while True:
+            try:
+                return self._once(request)
+            except urllib.error.HTTPError as error:
+                said = " ".join(error.read().decode(errors="replace").split())[:400]
+                if error.code not in _LATER or attempt == self._retries:
+                    raise SamplerError(
+                        f"{request.full_url} answered {error.code}: {said}", error.code
+                    ) from error
+                time.sleep(min(0.5 * 2**attempt, 10.0))
+                attempt += 1
+
+    def _once(self, request: urllib.request.Request) -> bytes:
+        try:
+            with urllib.request.urlopen(request, timeout=self._timeout_s) as answer:
+                found: bytes = answer.read()
+            return found
+        except urllib.error.HTTPError:
+            raise
+        except (OSError, HTTPException) as error:  # refused, cut off, or out of time
+            raise SamplerError(
+                f"the vLLM server at {self.url} is gone, or took more than {self._timeout_s:g} s "
+                f"({error}): start it again and resume the run"
+            ) from error

@@ -29,7 +29,7 @@ help:
 	@echo 'make test-all  the slow tests too'
 	@echo 'make lint      ruff and mypy'
 	@echo 'make bench     speed of environments, sampling and the sandbox: bench.json'
-	@echo 'make clean     remove .venv, caches and bench.json; runs/ stays'
+	@echo 'make clean     remove .venv, .bench, caches and bench.json; runs/ stays'
 
 $(READY): setup.cfg pyproject.toml constraints.txt
 	@echo 'setting up $(VENV)' >&2
@@ -58,5 +58,5 @@ bench: $(READY)
 	@$(BIN)/python examples/benchmark/run.py --out bench.json
 
 clean:
-	@rm -rf $(VENV) *.egg-info build dist bench.json .pytest_cache .ruff_cache .mypy_cache
+	@rm -rf $(VENV) .bench *.egg-info build dist bench.json .pytest_cache .ruff_cache .mypy_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -6,13 +6,16 @@ import argparse
 import json
 from pathlib import Path
 
+import environment_peers
 import environment_steps
+import generation_peers
 import import_time
 import level_generation
 import math_checks
 import sampling
 import sandbox
 import tool_steps
+import training_step
 from rich.console import Console
 from rich.table import Table
 
@@ -22,6 +25,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("bench.json"))
     parser.add_argument("--seconds", type=float, default=2.0, help="for each rate")
     parser.add_argument("--repeats", type=int, default=7, help="of what is timed as a whole")
+    parser.add_argument(
+        "--without-peers",
+        action="store_true",
+        help="leave out those that are installed in environments of their own (minutes, gigabytes)",
+    )
     args = parser.parse_args()
 
     rows = [
@@ -33,6 +41,10 @@ def main() -> None:
         *sampling.compare(args.repeats),
         *sandbox.compare(args.seconds, max(1, args.repeats // 2)),
     ]
+    if not args.without_peers:
+        rows += environment_peers.compare(2 * args.repeats)
+        rows += generation_peers.compare(2 * args.repeats)
+        rows += training_step.compare(args.repeats)
     args.out.write_text(json.dumps(rows, indent=2) + "\n")
 
     table = Table("name", "ours", "theirs", "ratio", "unit")

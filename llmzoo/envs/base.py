@@ -146,6 +146,8 @@ class TextEnv(AECEnv[str, str, str]):
             self._random = random.Random(seed)
         elif self._random is None:
             self._random = random.Random()
+        else:
+            self._random = copy.copy(self._random)  # a fork may hold the one so far
         self.agents = list(self.possible_agents)
         self.turn = 0
         self.success = False
@@ -213,29 +215,31 @@ class TextEnv(AECEnv[str, str, str]):
 
     def fork(self) -> TextEnv:
         """A copy of the episode in mid-play; task data is shared, and stepping it leaves this one as it was."""
-        twin = copy.copy(self)
+        twin: TextEnv = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
         twin.agents = list(self.agents)
         twin._answers = dict(self._answers)
-        for name in ("rewards", "_cumulative_rewards", "terminations", "truncations"):
-            setattr(twin, name, dict(getattr(self, name)))
+        twin.rewards = dict(self.rewards)
+        twin._cumulative_rewards = dict(self._cumulative_rewards)
+        twin.terminations = dict(self.terminations)
+        twin.truncations = dict(self.truncations)
         twin.infos = {a: dict(info) for a, info in self.infos.items()}
-        if self._random is not None:
-            twin._random = random.Random()
-            twin._random.setstate(self._random.getstate())
         return twin
 
     # Bookkeeping
 
     def _pay(self, outcome: Outcome) -> None:
+        team = {TEAM_PART: self.team_weight * outcome.team} if outcome.team else {}
         for agent in self.agents:
-            parts = dict(outcome.local.get(agent, {}))
-            if outcome.team:
-                parts[TEAM_PART] = self.team_weight * outcome.team
+            parts = {**outcome.local.get(agent, {}), **team}
+            if not parts:
+                continue
             self.rewards[agent] = sum(parts.values())
             # like PettingZoo's cumulative reward: what came since the agent's last action
-            so_far = self.infos[agent]["reward_parts"]
-            total = {name: so_far.get(name, 0.0) + value for name, value in parts.items()}
-            self.infos[agent] = {**self.infos[agent], "reward_parts": {**so_far, **total}}
+            total = dict(self.infos[agent]["reward_parts"])
+            for name, value in parts.items():
+                total[name] = total.get(name, 0.0) + value
+            self.infos[agent] = {**self.infos[agent], "reward_parts": total}
         for agent, error in outcome.errors.items():
             self.infos[agent]["error"] = error
         if outcome.done:
@@ -250,6 +254,26 @@ class TextEnv(AECEnv[str, str, str]):
         self.infos = {a: {**info, "active_agent": agent} for a, info in self.infos.items()}
 
 
+class InOrder(OrderEnforcingWrapper[str, str, str]):
+    """PettingZoo's wrapper that names a call out of order, with a short way for calls in order.
+
+    PettingZoo's own methods read each attribute through the wrapper, which checks the order anew.
+    """
+
+    def step(self, action: str | None) -> None:
+        if self._has_reset and self.env.agents:
+            self._has_updated = True
+            self.env.step(action)
+        else:
+            super().step(action)
+
+    def last(self, observe: bool = True) -> tuple[str | None, float, bool, bool, dict[str, Any]]:
+        return self.env.last(observe) if self._has_reset else super().last(observe)
+
+    def __str__(self) -> str:
+        return str(self.env)
+
+
 def public_forms(
     raw_env: Callable[..., TextEnv],
 ) -> tuple[Callable[..., AECEnv], Callable[..., ParallelEnv]]:
@@ -260,7 +284,7 @@ def public_forms(
     """
 
     def env(**kwargs: Any) -> AECEnv:
-        return OrderEnforcingWrapper(raw_env(**kwargs))
+        return InOrder(raw_env(**kwargs))
 
     def parallel_env(**kwargs: Any) -> ParallelEnv:
         return to_parallel(env(**kwargs))

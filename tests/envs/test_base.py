@@ -8,7 +8,7 @@ import pytest
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from llmzoo import testing
-from llmzoo.envs.base import Outcome, TextEnv
+from llmzoo.envs.base import InOrder, Outcome, TextEnv
 from llmzoo.registry import to_parallel
 
 
@@ -167,15 +167,57 @@ def test_forks_draw_the_same_next_episodes_without_disturbing_the_original():
     drawn = twin.episode[0]
     env.reset()
     assert env.episode[0] == drawn
+    late = env.fork()  # of an episode that was drawn without a seed
+    env.reset()
+    late.reset()
+    assert late.episode[0] == env.episode[0] != drawn
 
 
-def test_calls_out_of_order_are_named():
-    env = OrderEnforcingWrapper(Match())
+@pytest.mark.parametrize("wrapper", [OrderEnforcingWrapper, InOrder])
+def test_calls_out_of_order_are_named(wrapper):
+    env = wrapper(Match())
     with pytest.raises(AssertionError, match=r"reset\(\) needs to be called before step"):
         env.step("1")
+    with pytest.raises(AttributeError, match="agent_selection cannot be accessed before reset"):
+        env.last()
     env.reset(seed=0)
     with pytest.raises(TypeError, match="an action is a str, got NoneType for 'seat_0'"):
         env.step(None)
+
+
+def test_our_wrapper_says_what_pettingzoos_says():
+    ours, theirs = InOrder(Match(seats=2)), OrderEnforcingWrapper(Match(seats=2))
+    said = []
+    for env in (ours, theirs):
+        env.reset(seed=0)
+        said.append([str(env)])
+        for agent in env.agent_iter():
+            _, _, terminated, truncated, _ = found = env.last()
+            said[-1].append(found)
+            # apart in the first round, and together in the second
+            env.step(None if terminated or truncated else "5" if env.turn else agent)
+        env.step("nobody is left")  # a warning, no error
+        said[-1].append(env.agents)
+    assert said[0] == said[1]
+    assert len(said[0]) == 1 + 6 + 1  # two rounds of two, and two closing steps
+
+
+def test_a_closing_loop_without_a_step_is_named():
+    env = InOrder(Match())
+    env.reset(seed=0)
+    agents = iter(env.agent_iter())
+    next(agents)
+    with pytest.raises(AssertionError, match="need to call step"):
+        next(agents)
+
+
+def test_what_an_info_said_stays():
+    env = started(InTurn, seats=2)
+    held = [env.infos["seat_0"], env.infos["seat_1"]]
+    before = [dict(info) for info in held]
+    env.step("all")
+    assert held == before
+    assert env.infos["seat_1"]["reward_parts"] == {"team": 1.0}
 
 
 def test_render():

@@ -103,6 +103,7 @@ def without(source: str, names: Collection[str]) -> str:
     return source if len(kept) == len(body) else _unparse(kept)
 
 
+@lru_cache(maxsize=1024)  # the same answers meet others again and again
 def merge(*sources: str) -> str:
     """Several programs as one: imports first, each once; a later definition of a name replaces an
     earlier one. Raises :class:`NoProgram` if one of them does not parse."""

@@ -54,7 +54,9 @@ def phase_of(round: int, rounds: int) -> str:
 def heard(text: str) -> str:
     """``text`` as it is heard: its first 250 words, within 2,000 characters, without control
     characters or lone surrogates, blank space as single blanks and line ends."""
-    shown = "".join(c for c in text[: 4 * MAX_CHARS] if c == "\n" or _speakable(c))
+    shown = text[: 4 * MAX_CHARS]
+    if not shown.replace("\n", "").isprintable():  # what is printable can be spoken
+        shown = "".join(c for c in shown if c == "\n" or _speakable(c))
     lines: list[str] = []
     left = MAX_WORDS
     for line in shown.split("\n"):

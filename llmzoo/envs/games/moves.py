@@ -45,7 +45,9 @@ def parse_moves(text: str, limit: int = 1000) -> str:
     Raises :class:`Malformed` when there are no moves, or more than ``limit``. The time is linear in
     the length of the text.
     """
-    moves = _explicit(text) or _clear(text.replace("```", "\n")) or _in_prose(text)
+    # most answers are nothing but moves, and need no search
+    moves = text.upper() if _LETTERS.issuperset(text) else ""
+    moves = moves or _explicit(text) or _clear(text.replace("```", "\n")) or _in_prose(text)
     if not moves:
         raise Malformed("no moves in it; write them as one string of U, D, L and R such as RRDLU")
     if len(moves) > limit:

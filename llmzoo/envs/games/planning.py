@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
@@ -28,7 +28,16 @@ World = TypeVar("World")
 Plan = TypeVar("Plan")
 
 LOCAL_WEIGHTS = {"format": 0.1, "legal": 0.1, "quality": 0.8}
-PROPOSER, PLANNER = "proposer_0", "planner_1"
+_NOTHING = dict.fromkeys(LOCAL_WEIGHTS, 0.0)
+PROPOSER, PLANNER, ALONE = "proposer_0", "planner_1", "planner_0"
+
+_ROLES = {
+    PROPOSER: "You are the proposer. Write a plan; it is simulated and shown to the planner, who "
+    "decides what is carried out.",
+    PLANNER: "You are the planner. What you answer is carried out. A proposer has written a "
+    "candidate plan, shown below with what its simulation gave: commit it or a better one.",
+    ALONE: "You are the planner. What you answer is carried out.",
+}
 
 
 class Malformed(ValueError):
@@ -37,12 +46,14 @@ class Malformed(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Played(Generic[World]):
-    """What a plan does: the world after it, whether every part of it was legal, and a report."""
+    """What a plan does: the world after it, and whether every part of it was legal.
+
+    ``event``: what the game's reports tell beside the world.
+    """
 
     world: World
     legal: bool
-    report: str  # what happened, in words; the agent reads it
-    terse: str  # the same in few tokens
+    event: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +98,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         if prompt not in ("full", "terse"):
             raise ConfigError(f"prompt must be 'full' or 'terse', got {prompt!r}")
         super().__init__(
-            [PROPOSER, PLANNER] if num_agents == 2 else ["planner_0"],
+            [PROPOSER, PLANNER] if num_agents == 2 else [ALONE],
             max_turns=max_turns,
             team_weight=team_weight,
             render_mode=render_mode,
@@ -108,6 +119,14 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
 
     def carry_out(self, world: World, plan: Plan) -> Played[World]:
         """What ``plan`` does to ``world``."""
+        raise NotImplementedError
+
+    def report(self, played: Played[World]) -> str:
+        """What happened, in words; the agent reads it."""
+        raise NotImplementedError
+
+    def terse_report(self, played: Played[World]) -> str:
+        """The same in few tokens."""
         raise NotImplementedError
 
     def progress(self, world: World) -> float:
@@ -141,43 +160,45 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
 
     def play(self, agent: str, text: str) -> Outcome:
         play = self.episode
+        terse = self.prompt_style == "terse"
         error = None
         plan: Plan | None = None
+        world, legal = play.world, False
         try:
             if len(text) > MAX_ANSWER_CHARS:
                 raise Malformed(f"answer longer than {MAX_ANSWER_CHARS} characters")
             plan = self.parse(text)
-            played = self.carry_out(play.world, plan)
-            if not played.legal:
-                error = f"illegal: {played.report}"
         except Malformed as malformed:
-            played = Played(play.world, False, f"malformed answer: {malformed}", "malformed")
+            report = "malformed" if terse else f"malformed answer: {malformed}"
             error = f"malformed: {malformed}"
+        else:
+            played = self.carry_out(world, plan)
+            world, legal = played.world, played.legal
+            report = self.terse_report(played) if terse else self.report(played)
+            if not legal:
+                error = f"illegal: {self.report(played)}"
 
-        value = self.progress(played.world)
+        value = self.progress(world)
         score = {
             "format": LOCAL_WEIGHTS["format"] * (plan is not None),
-            "legal": LOCAL_WEIGHTS["legal"] * played.legal,
+            "legal": LOCAL_WEIGHTS["legal"] * legal,
             "quality": LOCAL_WEIGHTS["quality"] * value * (plan is not None),
         }
-        before = play.scores.get(agent, dict.fromkeys(score, 0.0))
+        before = play.scores.get(agent, _NOTHING)
         local = {agent: {name: score[name] - before[name] for name in score}}
         scores = {**play.scores, agent: score}
-        report = played.terse if self.prompt_style == "terse" else played.report
         feedback = {**play.feedback, agent: report}
         errors = {agent: error} if error else {}
 
         if agent == PROPOSER:
             candidate = self.write(plan) if plan is not None else None
-            self.episode = replace(
-                play, candidate=candidate, outcome=report, feedback=feedback, scores=scores
+            self.episode = Play(
+                play.task, play.world, candidate, report, feedback, scores, play.progress
             )
             return Outcome(local=local, errors=errors)
 
         self.success = value == 1.0
-        self.episode = Play(
-            play.task, played.world, feedback=feedback, scores=scores, progress=value
-        )
+        self.episode = Play(play.task, world, feedback=feedback, scores=scores, progress=value)
         return Outcome(team=value - play.progress, local=local, done=self.success, errors=errors)
 
     def prompt(self, agent: str) -> str:
@@ -190,19 +211,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
 
     def _full(self, agent: str) -> str:
         play = self.episode
-        if agent == PROPOSER:
-            role = (
-                "You are the proposer. Write a plan; it is simulated and shown to the planner, "
-                "who decides what is carried out."
-            )
-        elif agent == PLANNER:
-            role = (
-                "You are the planner. What you answer is carried out. A proposer has written a "
-                "candidate plan, shown below with what its simulation gave: commit it or a better one."
-            )
-        else:
-            role = "You are the planner. What you answer is carried out."
-        lines = [role, "", self.rules(), ""]
+        lines = [_ROLES[agent], "", self.rules(), ""]
         lines += [f"Round {self._round()} of {self.max_turns}. The current state:", ""]
         lines += [self.draw(play.world), ""]
         if agent == PLANNER and play.outcome is not None:

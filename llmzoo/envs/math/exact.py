@@ -31,6 +31,7 @@ _SAME = re.compile(
     )
 )
 
+_INTEGER = re.compile(r"-?[0-9]{1,40}")
 _NUMBER = re.compile(
     r"([-+]?) ?(?:(?P<inf>inf)|(?:(?P<whole>[0-9]+) ?(?= [0-9]))?(?: ?(?P<top>[0-9]+) ?/ ?"
     r"(?P<bottom>[0-9]+))|(?P<decimal>[0-9]{1,3}(?:[ ,][0-9]{3})+(?![0-9])|[0-9]+\.?[0-9]*|\.[0-9]+))"
@@ -64,6 +65,8 @@ class Exact:
 
 def read(text: str) -> Exact | None:
     """What a text says, if that is worked out."""
+    if _INTEGER.fullmatch(text):  # most answers
+        return Exact("", (Fraction(int(text)),))
     text = _plain(text)
     if _ORDER.search(text):
         return _between(text)

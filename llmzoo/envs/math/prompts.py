@@ -4,6 +4,7 @@ what the right one is; what others wrote is shown up to a bound."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from llmzoo.envs.math.scoring import Read
 from llmzoo.envs.math.tasks import MathTask
@@ -32,12 +33,8 @@ def full(
     heading: str,
 ) -> str:
     """The prompt in sentences. ``heard``: the answers that the agent may read, its own included."""
-    role = role_of(agent)
     others = [seat for seat in seats if seat != agent]
-    lines = [f"You are {agent}. {_TASKS[role]}"]
-    if others:
-        lines += [_company(role, others) + _AFTER]
-    lines += ["", "The problem:", task.question, "", heading]
+    lines = [_opening(agent, tuple(others)), "", "The problem:", task.question, "", heading]
     if agent in heard:
         lines += [_own(heard[agent], alone=not others)]
     lines += [f"The answer of {seat}: {_shown(heard[seat])}" for seat in others if seat in heard]
@@ -64,6 +61,14 @@ def terse(
 def role_of(agent: str) -> str:
     """``"tool"`` of ``"tool_1"``."""
     return agent.rpartition("_")[0]
+
+
+@cache
+def _opening(agent: str, others: tuple[str, ...]) -> str:
+    """The role of a seat and who else answers: the same in every round of every problem."""
+    role = role_of(agent)
+    opening = f"You are {agent}. {_TASKS[role]}"
+    return f"{opening}\n{_company(role, others)}{_AFTER}" if others else opening
 
 
 def _company(role: str, others: Sequence[str]) -> str:

@@ -137,6 +137,11 @@ def test_only_so_much_is_heard():
     assert heard("one two\n\n three\u200b\x07 \ud800four") == "one two\nthree four"
     assert len(heard("word " * 9_000).split()) == MAX_WORDS
     assert len(heard("x" * 9_000)) == MAX_CHARS
+    # a text that is printable is not looked at letter by letter; a control character makes it so
+    letters = [c for c in map(chr, range(0x3000)) if c.isprintable() and not c.isspace()]
+    for start in range(0, len(letters), 100):
+        said = "".join(letters[start : start + 100])
+        assert heard(said) == heard(f"{said}\x07") == said
     env = started()
     env.step("alpha " * 250 + "omega")
     assert "omega" not in env.observe("con_1")

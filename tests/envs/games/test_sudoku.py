@@ -114,29 +114,55 @@ def test_clashes_name_rows_columns_and_boxes():
     assert scoring.clashes("." * 9 + "4....4.") == []
 
 
+def test_units_and_right_cells_on_random_grids():
+    """Against sets of digits, and a count cell by cell."""
+    rng = random.Random(0)
+    (solution,) = tasks.solve(tasks.draw(rng, 9, (36, 36)).puzzle, limit=2)
+    for _ in range(200):
+        changed = rng.choices("." * 9 + "123456789", k=81)
+        share = rng.random()
+        grid = "".join(
+            c if rng.random() < share else s for c, s in zip(changed, solution, strict=True)
+        )
+        units = [("row", n + 1, grid[9 * n : 9 * n + 9]) for n in range(9)]
+        units += [("column", n + 1, grid[n::9]) for n in range(9)]
+        for n in range(9):
+            corner = 27 * (n // 3) + 3 * (n % 3)
+            rows = [grid[corner + 9 * r : corner + 9 * r + 3] for r in range(3)]
+            units.append(("box", n + 1, "".join(rows)))
+        twice = [(k, n) for k, n, unit in units if any(unit.count(d) > 1 for d in "123456789")]
+        assert scoring.clashes(grid) == twice
+        right = sum(1 for cell in range(81) if grid[cell] == solution[cell])
+        assert scoring.right_cells((solution,), grid) == right
+
+
+def progress(puzzle, solutions, grid):
+    return scoring.progress(puzzle, grid, scoring.right_cells(solutions, grid))
+
+
 def test_progress_by_hand():
     puzzle = "123434122143...."
     solutions = (GRID,)
     for row, share in (("....", 0), ("4...", 0.25), ("43..", 0.5), ("432.", 0.75), ("4321", 1)):
-        assert scoring.progress(puzzle, solutions, puzzle[:12] + row) == share
-    assert scoring.progress(puzzle, solutions, puzzle[:12] + "1111") == 0.25
-    assert scoring.progress(puzzle, solutions, puzzle[:12] + "4322") == 0.75
+        assert progress(puzzle, solutions, puzzle[:12] + row) == share
+    assert progress(puzzle, solutions, puzzle[:12] + "1111") == 0.25
+    assert progress(puzzle, solutions, puzzle[:12] + "4322") == 0.75
 
 
 def test_progress_follows_the_nearest_solution_and_is_1_for_each():
     solutions = tuple(tasks.solve("." * 16, limit=288))
     assert len(set(solutions)) == 288
     for solution in solutions[::17]:
-        assert scoring.progress("." * 16, solutions, solution) == 1.0
+        assert progress("." * 16, solutions, solution) == 1.0
         one_short = "." + solution[1:]
-        assert scoring.progress("." * 16, solutions, one_short) == 15 / 16
+        assert progress("." * 16, solutions, one_short) == 15 / 16
 
 
 def test_progress_is_never_1_unless_solved():
     """A solution that is not listed counts; a full grid that breaks a rule never does."""
-    assert scoring.progress("." * 16, (GRID,), "2143432112343412") == 1.0
-    assert scoring.progress("." * 16, (GRID,), "1" * 16) == 4 / 16
-    assert scoring.progress("1" + "." * 15, (GRID,), "2" + GRID[1:]) == 14 / 15  # a given changed
+    assert progress("." * 16, (GRID,), "2143432112343412") == 1.0
+    assert progress("." * 16, (GRID,), "1" * 16) == 4 / 16
+    assert progress("1" + "." * 15, (GRID,), "2" + GRID[1:]) == 14 / 15  # a given changed
 
 
 def test_givens_are_never_overwritten():

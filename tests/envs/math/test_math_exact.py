@@ -33,6 +33,14 @@ def test_numbers(text, value):
     assert exact.read(text) == Exact("", (value,))
 
 
+def test_a_plain_integer_is_read_as_any_number_is():
+    rng = random.Random(0)
+    for digits in (1, 2, 10, 40, 41, 200):
+        for sign in ("", "-"):
+            text = sign + "".join(rng.choice("0123456789") for _ in range(digits))
+            assert exact.read(text) == exact.read(f"{text} ") == Exact("", (int(text),))
+
+
 @pytest.mark.parametrize(
     ("text", "form", "parts"),
     [

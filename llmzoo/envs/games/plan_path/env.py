@@ -95,25 +95,26 @@ class PlanPath(PlanningGame[PathTask, Position, str]):
         return parse_moves(text)
 
     def carry_out(self, world: Position, plan: str) -> Played[Position]:
-        task = self.episode.task
-        walk = scoring.walk(task, world, plan)
-        if walk.end == task.goal:
-            return Played(walk.end, True, "goal reached: solved", "solved")
-        row, column = walk.end[0] + 1, walk.end[1] + 1
+        walk = scoring.walk(self.episode.task, world, plan)
         if walk.blocked is None:
-            return Played(
-                walk.end,
-                True,
-                f"every move was made; it ends at row {row}, column {column}, not at the goal",
-                f"at {row} {column}",
-            )
-        move = plan[walk.blocked - 1]
-        return Played(
-            walk.end,
-            False,
-            f"move {walk.blocked} ({move}) was blocked; it ends at row {row}, column {column}",
-            f"at {row} {column} blocked {walk.blocked}",
-        )
+            return Played(walk.end, True)
+        return Played(walk.end, False, (walk.blocked, plan[walk.blocked - 1]))
+
+    def report(self, played: Played[Position]) -> str:
+        if played.world == self.episode.task.goal:
+            return "goal reached: solved"
+        row, column = played.world[0] + 1, played.world[1] + 1
+        if played.event is None:
+            return f"every move was made; it ends at row {row}, column {column}, not at the goal"
+        number, move = played.event
+        return f"move {number} ({move}) was blocked; it ends at row {row}, column {column}"
+
+    def terse_report(self, played: Played[Position]) -> str:
+        if played.world == self.episode.task.goal:
+            return "solved"
+        row, column = played.world[0] + 1, played.world[1] + 1
+        blocked = "" if played.event is None else f" blocked {played.event[0]}"
+        return f"at {row} {column}{blocked}"
 
     def progress(self, world: Position) -> float:
         return scoring.progress(self.episode.task, world)

@@ -121,9 +121,13 @@ class Sokoban(PlanningGame[SokobanTask, World, str]):
 
     def carry_out(self, world: World, plan: str) -> Played[World]:
         done = scoring.run(world, plan)
-        return Played(
-            done.world, done.blocked is None, scoring.report(done), scoring.terse_report(done)
-        )
+        return Played(done.world, done.blocked is None, done)
+
+    def report(self, played: Played[World]) -> str:
+        return scoring.report(played.event)
+
+    def terse_report(self, played: Played[World]) -> str:
+        return scoring.terse_report(played.event)
 
     def progress(self, world: World) -> float:
         return scoring.progress(world)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from llmzoo.envs.games.moves import parse_moves
@@ -153,29 +153,25 @@ def progress(world: World) -> float:
     return 0.5 * share_placed + 0.5 * share_near
 
 
-def position(world: World, cell: int) -> tuple[int, int]:
-    """Row and column of a cell, counted from 1."""
-    row, column = divmod(cell, board_of(world.level).width)
-    return row + 1, column + 1
-
-
 def report(done: Run) -> str:
     """What a run did, in words: the blocked move, where everything is, what is lost or solved."""
     world, made, blocked = done
-    if is_solved(world):
+    board = board_of(world.level)
+    if world.boxes == board.goals:
         return f"solved after {made} moves" if made != 1 else "solved after 1 move"
-    boxes = [_place(world, cell) for cell in bits(world.boxes)]
+    places = _places(board.width, board.height, "row {} column {}")
+    boxes = [places[cell] for cell in bits(world.boxes)]
     parts = [
         f"all {made} moves were made" if made != 1 else "the move was made",
-        f"the player is at {_place(world, world.player)}",
+        f"the player is at {places[world.player]}",
         f"the box is at {boxes[0]}" if len(boxes) == 1 else f"the boxes are at {', '.join(boxes)}",
         f"boxes on goals: {placed(world)} of {len(boxes)}",
     ]
     if blocked is not None:
         parts[0] = f"move {made + 1} ({blocked}) was blocked and what followed it was not made"
-    lost = [_place(world, cell) for cell in bits(lost_boxes(world))]
-    parts += [f"the box at {place} can never reach a goal" for place in lost]
-    if not lost and is_dead(world):
+    lost = lost_boxes(world)
+    parts += [f"the box at {places[cell]} can never reach a goal" for cell in bits(lost)]
+    if not lost and pushes_left(world.level, world.boxes) >= NEVER:
         parts.append("the boxes can no longer reach a goal each")
     return "; ".join(parts)
 
@@ -183,38 +179,41 @@ def report(done: Run) -> str:
 def terse_report(done: Run) -> str:
     """The same in few tokens: ``player 3 4 box 2 2 placed 0/1 blocked 5 dead 2 2``, or ``solved``."""
     world, made, blocked = done
-    if is_solved(world):
+    board = board_of(world.level)
+    if world.boxes == board.goals:
         return "solved"
+    places = _places(board.width, board.height, "{} {}")
 
     def at(cells: int) -> str:
-        return " ".join(
-            f"{row} {column}" for row, column in (position(world, c) for c in bits(cells))
-        )
+        return " ".join([places[cell] for cell in bits(cells)])
 
     count = world.boxes.bit_count()
-    text = f"player {at(1 << world.player)} box {at(world.boxes)} placed {placed(world)}/{count}"
+    text = f"player {places[world.player]} box {at(world.boxes)} placed {placed(world)}/{count}"
     if blocked is not None:
         text += f" blocked {made + 1}"
-    if is_dead(world):
-        text += f" dead {at(lost_boxes(world))}".rstrip()
+    lost = lost_boxes(world)
+    if lost or pushes_left(world.level, world.boxes) >= NEVER:
+        text += f" dead {at(lost)}".rstrip()
     return text
 
 
-def _place(world: World, cell: int) -> str:
-    row, column = position(world, cell)
-    return f"row {row} column {column}"
+@cache
+def _places(width: int, height: int, form: str) -> tuple[str, ...]:
+    """Row and column of each cell, counted from 1."""
+    return tuple(
+        form.format(row + 1, column + 1) for row in range(height) for column in range(width)
+    )
 
 
 def draw(world: World) -> str:
     """The position in XSB text."""
-    board = board_of(world.level)
-    clear = world.level.replace("\n", "").translate(_EMPTIED)
-    cells = list(clear)
-    for cell in bits(world.boxes):
-        cells[cell] = "*" if cells[cell] == "." else "$"
-    cells[world.player] = "+" if cells[world.player] == "." else "@"
-    text = "".join(cells)
-    return "\n".join(text[i : i + board.width] for i in range(0, len(text), board.width))
+    width = board_of(world.level).width
+    cells = list(world.level.translate(_EMPTIED))
+    for cell in (*bits(world.boxes), world.player):
+        place = cell + cell // width  # every line but the last ends in a newline
+        symbols = "$*" if world.boxes >> cell & 1 else "@+"
+        cells[place] = symbols[cells[place] == "."]
+    return "".join(cells)
 
 
 _EMPTIED = str.maketrans("$*@+", " . .")

@@ -39,8 +39,8 @@ counts. The split is by content: mirror images, turns and renamings of digits st
 from __future__ import annotations
 
 import random
-from functools import lru_cache, partial
-from typing import Any, Literal
+from functools import cache, lru_cache, partial
+from typing import Any, Literal, NamedTuple
 
 from llmzoo.envs.base import public_forms
 from llmzoo.envs.games.planning import PlanningGame, Played
@@ -48,7 +48,13 @@ from llmzoo.envs.games.sudoku import oracle, scoring, tasks
 from llmzoo.envs.games.sudoku.tasks import SudokuTask
 from llmzoo.envs.tasks import Generated, Listed, Tasks
 
-World = tuple[str, str]  # the puzzle and the grid as filled so far
+
+class World(NamedTuple):
+    """The puzzle, the grid as filled so far, and how many of its cells are right."""
+
+    puzzle: str
+    grid: str
+    right: int
 
 
 class Sudoku(PlanningGame[SudokuTask, World, tuple[scoring.Fill, ...]]):
@@ -81,60 +87,55 @@ class Sudoku(PlanningGame[SudokuTask, World, tuple[scoring.Fill, ...]]):
         )
 
     def start(self, task: SudokuTask) -> World:
-        return task.puzzle, task.puzzle
+        return _filled(task, task.puzzle)
 
     def parse(self, text: str) -> tuple[scoring.Fill, ...]:
         return scoring.parse(text, self.episode.task.size)
 
     def carry_out(self, world: World, plan: tuple[scoring.Fill, ...]) -> Played[World]:
-        puzzle, grid = world
-        broken = scoring.broken_given(puzzle, plan)
+        broken = scoring.broken_given(world.puzzle, plan)
         if broken is not None:
-            row, column, _ = broken
-            return Played(
-                world,
-                False,
-                f"row {row} column {column} is a given and cannot be changed; nothing was filled in",
-                f"given {row} {column}",
+            return Played(world, False, broken)
+        return Played(_filled(self.episode.task, scoring.fill_in(world.grid, plan)), True)
+
+    def report(self, played: Played[World]) -> str:
+        if played.event is not None:
+            row, column, _ = played.event
+            return (
+                f"row {row} column {column} is a given and cannot be changed; nothing was filled in"
             )
-        filled = scoring.fill_in(grid, plan)
-        blanks = filled.count(scoring.BLANK)
-        clashes = scoring.clashes(filled)
+        blanks, clashes = _state(played.world)
         if not blanks and not clashes:
-            return Played((puzzle, filled), True, "complete, no digit twice: solved", "solved")
+            return "complete, no digit twice: solved"
         where = ", ".join(f"{kind} {number}" for kind, number in clashes) or "nowhere"
-        short = " ".join(f"{kind[0]}{number}" for kind, number in clashes) or "none"
-        return Played(
-            (puzzle, filled),
-            True,
-            f"{blanks} cells still blank; a digit stands twice in: {where}",
-            f"left {blanks} twice {short}",
-        )
+        return f"{blanks} cells still blank; a digit stands twice in: {where}"
+
+    def terse_report(self, played: Played[World]) -> str:
+        if played.event is not None:
+            row, column, _ = played.event
+            return f"given {row} {column}"
+        blanks, clashes = _state(played.world)
+        if not blanks and not clashes:
+            return "solved"
+        where = " ".join(f"{kind[0]}{number}" for kind, number in clashes) or "none"
+        return f"left {blanks} twice {where}"
 
     def progress(self, world: World) -> float:
-        return scoring.progress(world[0], self.episode.task.solutions, world[1])
+        return scoring.progress(*world)
 
     def draw(self, world: World) -> str:
-        puzzle, grid = world
-        if puzzle == grid:
-            return scoring.rows(grid)
+        drawn = scoring.rows(world.grid)
+        if world.puzzle == world.grid:
+            return drawn
         givens = "givens" if self.prompt_style == "terse" else "The givens among these are:"
-        return f"{scoring.rows(grid)}\n{givens}\n{scoring.rows(puzzle)}"
+        return f"{drawn}\n{givens}\n{_givens(world.puzzle)}"
 
     def write(self, plan: tuple[scoring.Fill, ...]) -> str:
         size = self.episode.task.size
         return scoring.rows(scoring.fill_in(scoring.BLANK * (size * size), plan))
 
     def rules(self) -> str:
-        size = self.episode.task.size
-        side = int(size**0.5)
-        return (
-            f"Task: complete the {size}x{size} sudoku. Every row, every column and every "
-            f"{side}x{side} box holds each digit from 1 to {size} once; a dot is a blank cell; "
-            "givens must stay.\n"
-            f"Answer with the whole grid, {size} lines of {size} digits, or with a list of "
-            "[row, column, value], counted from 1."
-        )
+        return _rules(self.episode.task.size)
 
     def fingerprint(self, task: SudokuTask) -> str:
         return task.puzzle
@@ -144,6 +145,35 @@ class Sudoku(PlanningGame[SudokuTask, World, tuple[scoring.Fill, ...]]):
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         return oracle.amateur(self.episode.task, rng)
+
+
+@lru_cache(maxsize=1024)  # the same at each step of an episode
+def _givens(puzzle: str) -> str:
+    return scoring.rows(puzzle)
+
+
+def _filled(task: SudokuTask, grid: str) -> World:
+    return World(task.puzzle, grid, scoring.right_cells(task.solutions, grid))
+
+
+def _state(world: World) -> tuple[int, list[tuple[str, int]]]:
+    """The blank cells of a grid, and the units in which a digit stands twice."""
+    blanks = world.grid.count(scoring.BLANK)
+    if world.right == len(world.grid) - blanks:
+        return blanks, []  # a solution with cells left out
+    return blanks, scoring.clashes(world.grid)
+
+
+@cache
+def _rules(size: int) -> str:
+    side = int(size**0.5)
+    return (
+        f"Task: complete the {size}x{size} sudoku. Every row, every column and every "
+        f"{side}x{side} box holds each digit from 1 to {size} once; a dot is a blank cell; "
+        "givens must stay.\n"
+        f"Answer with the whole grid, {size} lines of {size} digits, or with a list of "
+        "[row, column, value], counted from 1."
+    )
 
 
 def _tasks(size: int, clues: tuple[int, int], split: str, source: str) -> Tasks[SudokuTask]:

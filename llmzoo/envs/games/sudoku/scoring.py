@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
+from operator import eq, itemgetter
 
 from llmzoo.envs.games.planning import Malformed
 
@@ -13,6 +15,7 @@ BLANK = "."
 Fill = tuple[int, int, int]  # row, column, value
 
 _LIST = re.compile(r"\[\s*[0-9]{1,2}(?:\s*,\s*[0-9]{1,2})*\s*\]")  # \d takes other scripts' digits
+_NUMBER = re.compile(r"\d+")
 _NOISE = re.compile(r"[\s|,\[\]]+")
 _FENCE = re.compile(r"```[a-zA-Z]*\n?")
 
@@ -25,19 +28,28 @@ def parse(text: str, size: int) -> tuple[Fill, ...]:
     size*size symbols. Raises :class:`Malformed`.
     """
     text = _FENCE.sub("\n", text)
-    rows = _last_grid(text, size)
-    if rows is not None:
-        fills = tuple(
-            (r, c, int(symbol))
-            for r, row in enumerate(rows, start=1)
-            for c, symbol in enumerate(row, start=1)
-            if symbol != BLANK
-        )
+    lists = _LIST.findall(text)
+    rows = _last_grid(text, lists, size)
+    if rows is None:
+        fills = _listed(lists, size)
     else:
-        found = [[int(n) for n in re.findall(r"\d+", item)] for item in _LIST.findall(text)]
-        fills = tuple((item[0], item[1], item[2]) for item in found if len(item) == 3)
+        fills = tuple(
+            [
+                (r, c, int(symbol))
+                for r, row in enumerate(rows, start=1)
+                for c, symbol in enumerate(row, start=1)
+                if symbol != BLANK
+            ]
+        )
     if not fills:
         raise Malformed(f"no {size}x{size} grid and no list of [row, column, value] in it")
+    return fills
+
+
+def _listed(lists: Sequence[str], size: int) -> tuple[Fill, ...]:
+    """The fills of ``[row, column, value]`` lists; others are passed over."""
+    found = [[int(n) for n in _NUMBER.findall(item)] for item in lists]
+    fills = tuple((item[0], item[1], item[2]) for item in found if len(item) == 3)
     seen: dict[tuple[int, int], int] = {}
     for row, column, value in fills:
         if not (1 <= row <= size and 1 <= column <= size and 1 <= value <= size):
@@ -47,14 +59,23 @@ def parse(text: str, size: int) -> tuple[Fill, ...]:
     return fills
 
 
-def _last_grid(text: str, size: int) -> list[str] | None:
-    symbols = set("123456789"[:size]) | {BLANK, "0", "_"}
+@cache
+def _symbols(size: int) -> tuple[frozenset[str], re.Pattern[str]]:
+    """What a grid is written with, and a whole grid in one run of them."""
+    symbols = frozenset("123456789"[:size] + BLANK + "0_")
+    return symbols, re.compile(rf"(?<!\S)[0-9._]{{{size * size}}}(?!\S)")
+
+
+def _last_grid(text: str, lists: Sequence[str], size: int) -> list[str] | None:
+    if len(text) < size * size:
+        return None
+    symbols, in_one_run = _symbols(size)
 
     def row_of(line: str) -> str | None:
         if len(line) > 12 * size:
             return None
         bare = _NOISE.sub("", line)
-        if len(bare) == size and set(bare) <= symbols:
+        if len(bare) == size and symbols.issuperset(bare):
             return bare.replace("0", BLANK).replace("_", BLANK)
         return None
 
@@ -74,11 +95,11 @@ def _last_grid(text: str, size: int) -> list[str] | None:
     blocks = last_block(text.splitlines())
     if blocks is not None:
         return blocks
-    lists = [item for item in _LIST.findall(text) if item.count(",") == size - 1]
-    if len(lists) >= size:
-        return last_block(lists)
-    run = re.findall(rf"(?<!\S)[0-9._]{{{size * size}}}(?!\S)", text)
-    if run and set(run[-1]) <= symbols:
+    of_rows = [item for item in lists if item.count(",") == size - 1]
+    if len(of_rows) >= size:
+        return last_block(of_rows)
+    run = in_one_run.findall(text)
+    if run and symbols.issuperset(run[-1]):
         bare = run[-1].replace("0", BLANK).replace("_", BLANK)
         return [bare[i : i + size] for i in range(0, size * size, size)]
     return None
@@ -105,46 +126,59 @@ def broken_given(puzzle: str, fills: Sequence[Fill]) -> Fill | None:
 
 def clashes(grid: str) -> list[tuple[str, int]]:
     """The units that hold a digit twice: ``("row", 1)``, ``("column", 3)``, ``("box", 2)``."""
-    size = side_of(grid)
-    side = int(size**0.5)
     found = []
-    for kind in ("row", "column", "box"):
-        for number in range(size):
-            digits = []
-            for i in range(size):
-                if kind == "row":
-                    cell = number * size + i
-                elif kind == "column":
-                    cell = i * size + number
-                else:
-                    row, column = number // side * side + i // side, number % side * side + i % side
-                    cell = row * size + column
-                if grid[cell] != BLANK:
-                    digits.append(grid[cell])
-            if len(digits) > len(set(digits)):
-                found.append((kind, number + 1))
+    for unit, cells_of in _units(side_of(grid)):
+        cells = cells_of(grid)
+        different = len(set(cells))
+        if different < len(cells) and different + max(0, cells.count(BLANK) - 1) < len(cells):
+            found.append(unit)
     return found
+
+
+@cache
+def _units(size: int) -> tuple[tuple[tuple[str, int], Callable[[str], tuple[str, ...]]], ...]:
+    """Each row, column and box: its name, and what takes its cells from a grid."""
+    side = int(size**0.5)
+    cells = range(size * size)
+    return tuple(
+        ((kind, number + 1), itemgetter(*(c for c in cells if unit_of(c) == number)))
+        for kind, unit_of in (
+            ("row", lambda c: c // size),
+            ("column", lambda c: c % size),
+            ("box", lambda c: c // size // side * side + c % size // side),
+        )
+        for number in range(size)
+    )
 
 
 def is_solved(puzzle: str, grid: str) -> bool:
     """Whether ``grid`` is complete, breaks no rule and keeps every given. Any valid one counts."""
-    kept = all(given in (BLANK, digit) for given, digit in zip(puzzle, grid, strict=True))
-    return kept and BLANK not in grid and not clashes(grid)
+    if BLANK in grid or clashes(grid):
+        return False
+    return all(given in (BLANK, digit) for given, digit in zip(puzzle, grid, strict=True))
 
 
-def progress(puzzle: str, solutions: Sequence[str], grid: str) -> float:
-    """Right cells among those to be filled, by the nearest solution; 1 when solved, and only then."""
+def right_cells(solutions: Sequence[str], grid: str) -> int:
+    """The cells, givens among them, in which ``grid`` agrees with the nearest solution."""
+    return max([sum(map(eq, solution, grid)) for solution in solutions])
+
+
+def progress(puzzle: str, grid: str, right: int) -> float:
+    """Right cells among those to be filled; 1 when solved, and only then.
+
+    ``right``: the :func:`right_cells` of ``grid``. A changed given takes a cell off.
+    """
     if is_solved(puzzle, grid):
         return 1.0
-    open_cells = [cell for cell, given in enumerate(puzzle) if given == BLANK]
-    right = max(sum(s[cell] == grid[cell] for cell in open_cells) for s in solutions)
-    return min(right, len(open_cells) - 1) / len(open_cells)
+    to_fill = puzzle.count(BLANK)
+    found = right - (len(puzzle) - to_fill)
+    return max(0, min(found, to_fill - 1)) / to_fill
 
 
 def rows(grid: str) -> str:
     """A grid as lines of digits."""
     size = side_of(grid)
-    return "\n".join(grid[i : i + size] for i in range(0, len(grid), size))
+    return "\n".join([grid[i : i + size] for i in range(0, len(grid), size)])
 
 
 def side_of(grid: str) -> int:

@@ -1,0 +1,190 @@
+"""How the cost of an iteration grows with agents, turns, K, prompt length and environments.
+
+    python examples/benchmark/growth.py --plots docs/images
+
+One thing grows at a time, from 8 environments of 1 agent and 1 turn, K=8 answers of 16 tokens to
+prompts of 128: sampling, stepping and the update are timed apart, and the slope of the whole on
+logarithmic axes says how it grows (1: in proportion). The model is that of sampling.py (Qwen2,
+random weights, vocabulary 512), shared by all agents, in one thread; the environment costs next to
+nothing; the learner is MAGRPO. Every value is played three times in turn with the others of its
+kind, and medians are reported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import statistics
+import time
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+from matplotlib.figure import Figure
+from sampling import VOCABULARY, build_model
+from timing import Row, row
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+
+from llmzoo.engine import LocalEngine
+from llmzoo.envs.base import Outcome, TextEnv
+from llmzoo.learners import learner_class
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.transformers import TransformersPolicy
+
+NEW_TOKENS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """One iteration: what is played and how much of it."""
+
+    agents: int = 1
+    turns: int = 1
+    k: int = 8
+    prompt: int = 128
+    environments: int = 8
+
+
+GROWING: Mapping[str, tuple[int, ...]] = {
+    "agents": (1, 2, 4, 8),
+    "turns": (1, 2, 4),
+    "k": (2, 4, 8, 16, 32),
+    "prompt": (128, 256, 512, 1024, 2048 - NEW_TOKENS),
+    "environments": (1, 4, 16, 64, 256, 1024),
+}
+
+
+class Words(TextEnv):
+    """Each turn every seat reads random words and answers; all are paid a checksum of the answers."""
+
+    metadata = {**TextEnv.metadata, "name": "words_v0"}
+
+    def __init__(self, size: Size):
+        seats = [f"writer_{i}" for i in range(size.agents)]
+        super().__init__(seats, simultaneous=size.agents > 1, max_turns=size.turns)
+        self._size = size
+
+    def begin(self, rng: random.Random, task: int | None) -> None:
+        words = [f"w{rng.randrange(VOCABULARY)}" for _ in range(self._size.prompt - 1)]
+        self.episode = (" ".join(words), 0)
+
+    def prompt(self, agent: str) -> str:
+        text, turn = self.episode
+        return f"w{turn} {text}"
+
+    def play(self, agent: str, text: str) -> Outcome:
+        return self.play_together({agent: text})
+
+    def play_together(self, texts: Mapping[str, str]) -> Outcome:
+        text, turn = self.episode
+        self.episode = (text, turn + 1)
+        paid = zlib.crc32("\n".join(texts.values()).encode()) / 2**32
+        return Outcome(team=paid, done=turn + 1 == self._size.turns)
+
+
+class Bench:
+    """An engine for one size; :meth:`play` gives seconds of sampling, of stepping, of the update."""
+
+    def __init__(self, size: Size):
+        self._size = size
+        words = Tokenizer(models.WordLevel({f"w{i}": i for i in range(VOCABULARY)}, unk_token="w0"))
+        words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        policy = TransformersPolicy(
+            build_model(),
+            PreTrainedTokenizerFast(tokenizer_object=words, pad_token="w0"),
+            sampling=Sampling(max_new_tokens=NEW_TOKENS),
+        )
+        policy.eos_ids = ()
+        seats = {f"writer_{i}": policy for i in range(size.agents)}
+        cls = learner_class("magrpo")
+        learner = cls(cls.Config(group_size=size.k, learning_rate=1e-6))
+        self._engine = LocalEngine(learner, {"writer": policy}, seats, total_steps=1000)
+
+    def play(self, seed: int) -> tuple[float, float, float]:
+        seeds = [1000 * seed + i for i in range(self._size.environments)]
+        began = time.perf_counter()
+        batch = self._engine.collect(lambda: Words(self._size), seeds)
+        played = time.perf_counter()
+        self._engine.update(batch, seed=seed)
+        ended = time.perf_counter()
+        sampling = self._engine.clock.sampling_seconds
+        return sampling, played - began - sampling, ended - played
+
+
+def measure(kind: str, repeats: int) -> dict[int, tuple[float, float, float]]:
+    """Of each value of what grows: median seconds of sampling, stepping and updating."""
+    benches = {value: Bench(replace(Size(), **{kind: value})) for value in GROWING[kind]}
+    found: dict[int, list[tuple[float, float, float]]] = {value: [] for value in benches}
+    for seed in range(repeats + 1):
+        for value, bench in benches.items():
+            times = bench.play(seed)
+            if seed:  # the first one makes what is made once
+                found[value].append(times)
+    return {value: _medians(times) for value, times in found.items()}
+
+
+def _medians(times: list[tuple[float, float, float]]) -> tuple[float, float, float]:
+    sampling, stepping, update = (statistics.median(part) for part in zip(*times, strict=True))
+    return sampling, stepping, update
+
+
+def slope(found: Mapping[int, tuple[float, float, float]]) -> float:
+    """Of the whole's logarithm over the value's, from the first to the last."""
+    (low, first), *_, (high, last) = found.items()
+    return math.log(sum(last) / sum(first)) / math.log(high / low)
+
+
+def plot(kind: str, found: Mapping[int, tuple[float, float, float]], path: Path) -> None:
+    figure = Figure(figsize=(4.5, 3.2), layout="constrained")
+    axes = figure.subplots()
+    values = list(found)
+    for number, name in enumerate(("sampling", "stepping", "update")):
+        axes.plot(values, [times[number] for times in found.values()], marker="o", label=name)
+    whole = [sum(times) for times in found.values()]
+    axes.plot(values, whole, marker="o", color="black", label="iteration")
+    axes.plot(values, [whole[0] * v / values[0] for v in values], ls=":", color="gray", label="1:1")
+    axes.set(xscale="log", yscale="log", xlabel=kind, ylabel="seconds")
+    axes.set_xticks(values, labels=map(str, values))
+    axes.minorticks_off()
+    axes.legend(fontsize=8)
+    figure.savefig(path, dpi=150)
+
+
+def compare(repeats: int = 3, plots: Path | None = None) -> list[Row]:
+    torch.set_num_threads(1)
+    rows = []
+    for kind in GROWING:
+        found = measure(kind, repeats)
+        for value, (sampling, stepping, update) in found.items():
+            print(
+                f"{kind:<13}{value:>6}{sampling:>9.3f} s sampling{stepping:>9.3f} s stepping"
+                f"{update:>9.3f} s update",
+                flush=True,
+            )
+        print(f"{kind:<13} slope {slope(found):.2f}", flush=True)
+        (low, first), *_, (high, last) = found.items()
+        growth = row(f"growth_{kind}", sum(last) / sum(first), f"times from {low} to {high}")
+        rows.append({**growth, "higher_is_better": False})
+        if plots is not None:
+            plot(kind, found, plots / f"growth_{kind}.png")
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--plots", type=Path, help="folder for a plot of each")
+    parser.add_argument("--out", type=Path)
+    args = parser.parse_args()
+    found = compare(args.repeats, args.plots)
+    if args.out is not None:
+        args.out.write_text(json.dumps(found, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""The sides of a comparison of training steps: a process each, which steps when it is its turn."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from peers import Peer
+
+PROBES = 4  # steps that choose the number of threads, which take turns
+
+
+class Worker(Peer):
+    """A peer with another interpreter than its own, or with less than all of our environment."""
+
+    def __init__(self, name: str, python: Path, command: Sequence[str], env: Mapping[str, str]):
+        self.name = name
+        self._complaints = tempfile.TemporaryFile()  # noqa: SIM115  # open as long as the process
+        self._process = subprocess.Popen(
+            [str(python), *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._complaints,
+            text=True,
+            env=env,
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._to, self._from = self._process.stdin, self._process.stdout
+
+
+class Side:
+    """A worker, the numbers of threads to choose from and the chosen one, and what steps took."""
+
+    def __init__(self, worker: Peer, choices: Sequence[int]) -> None:
+        self.worker = worker
+        self.choices = choices
+        self.threads = choices[-1]
+        self.seconds: list[float] = []
+        self.cpu_seconds: list[float] = []
+        self.megabytes = 0.0  # the most so far
+
+    def step(self, threads: int, *, count: bool = False) -> dict[str, Any]:
+        found = self.worker.ask(threads=threads, count=count)
+        self.megabytes = found["peak_bytes"] / 1e6
+        return found
+
+
+def take_turns(sides: Sequence[Side], repeats: int, sampled: int, completions: int) -> None:
+    """Time ``repeats`` steps of every side, after one that is counted and those that try threads.
+
+    A step is to sample ``sampled`` tokens in ``completions`` completions, and to train on them all.
+    """
+    for side in sides:
+        found = side.step(side.threads, count=True)
+        assert found["sampled"] == sampled, found
+        # nothing is predicted from a completion's last token, so it need not be read
+        assert found["trained"] >= sampled - completions, found
+    fastest = [float("inf")] * len(sides)
+    for probe in range(PROBES):
+        for i, side in enumerate(sides):
+            threads = side.choices[probe % len(side.choices)]
+            seconds = side.step(threads)["seconds"]
+            if seconds < fastest[i]:
+                fastest[i], side.threads = seconds, threads
+    for _ in range(repeats):
+        for side in sides:
+            found = side.step(side.threads)
+            side.seconds.append(found["seconds"])
+            side.cpu_seconds.append(found["cpu_seconds"])

@@ -1,0 +1,206 @@
+"""A training step (sampling, reward, update) against those of TRL and comlrl.
+
+    python examples/benchmark/training_step.py --out steps.json            # all: three hours
+    python examples/benchmark/training_step.py --only 32 --k 8 --vocabulary 100 --peers trl
+
+GRPO with one agent against TRL's ``GRPOTrainer`` (rows ``step_vs_trl_32``), and MAGRPO with two
+agents that have a model each against comlrl's ``MAGRPOTrainer`` (``step_vs_comlrl_32``): 32, 128 and
+256 new tokens a completion; ``_k2``: 2 completions of a prompt instead of 8; ``_vocab50k``: 50,000
+words instead of 100.
+
+The same on all sides: the model (Qwen2, random weights, float32; 0.80 million parameters, 7.2 with
+50,000 words, whose embedding has 6.4), torch and transformers, the 16 prompts of 128 tokens, K, the
+length of every completion (nothing ends one early), sampling from the full distribution, a reward
+that takes no time and makes every group informative, and one AdamW step of each model on all
+completions. A worker's first step is counted, not timed: it must have sampled all those tokens and
+read them again with gradients.
+
+Not the same, besides how the work is done: each has its own loss (clipped in TRL and our GRPO, the
+plain policy gradient in comlrl and our MAGRPO, of which only ours leaves out the division by the
+group's deviation; no KL anywhere); ours returns the log-probability of every sampled token, theirs
+do not; ours steps a PettingZoo environment for each completion, theirs call a function. TRL
+computes in bfloat16 and checkpoints gradients by default; here it does neither, since both make it
+slower on a CPU. With checkpoints it would need less memory. comlrl samples one prompt at a time,
+whatever its settings; its buffer and batch are set to all 16, for one optimiser step an agent.
+
+Every side has a process of its own and steps when it is its turn, so that a busy machine hits all
+alike. Ours has the malloc settings of the Makefile, theirs the machine's defaults; in ``_tuned``
+rows theirs has ours too, and comlrl a thread for each agent. Each has one thread or two for its
+arithmetic, whichever is faster for it. Medians of seconds are compared; the range is printed, and
+``memory_vs_...`` compares the most memory that a process ever held, libraries included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from itertools import product
+from pathlib import Path
+
+from peers import PeerAbsent, interpreter
+from step_sides import Side, Worker, take_turns
+from timing import Row, row
+from workers.step_task import PROMPTS, Task
+
+WORKERS = Path(__file__).resolve().parent / "workers"
+PEERS = {"trl": 1, "comlrl": 2}  # agents
+# what the Makefile exports, for which this is the reason too: torch's large tensors come from
+# malloc, which gives them back to the kernel and fetches them again page by page
+KEPT_MEMORY = {
+    "MALLOC_MMAP_THRESHOLD_": "1073741824",
+    "MALLOC_TRIM_THRESHOLD_": "4294967296",
+    "MALLOC_TOP_PAD_": "268435456",
+}
+THREADS = (1, 2)
+
+
+class StepRow(Row):
+    """Also the least and the most of ours and of theirs; of both, the threads that each had, and
+    the median seconds of CPU time of a step, which say more than the clock's on a busy machine."""
+
+    ours_range: list[float]
+    theirs_range: list[float]
+    threads: list[int]
+    cpu_seconds: list[float]
+
+
+def measure(
+    task: Task,
+    peer: str,
+    repeats: int,
+    *,
+    choices: Sequence[int] = THREADS,
+    tuned: bool = True,
+) -> list[StepRow]:
+    """The rows of one task against one peer, ``tuned`` ones too. Raises :class:`PeerAbsent`."""
+    if peer == "trl" and importlib.util.find_spec("trl") is None:
+        raise PeerAbsent("trl is not installed: pip install 'llmzoo-marl[train]'")
+    here = Path(sys.executable)
+    there = here if peer == "trl" else interpreter(peer)
+    agents = PEERS[peer]
+    completions = agents * PROMPTS * task.k
+    sampled = completions * task.new_tokens
+    # not even what make has set
+    plain = {n: v for n, v in os.environ.items() if n not in (*KEPT_MEMORY, "OMP_NUM_THREADS")}
+    kept = plain | KEPT_MEMORY
+    with ExitStack() as stack:
+
+        def start(
+            name: str, python: Path, env: Mapping[str, str], threads: Sequence[int], *args: str
+        ) -> Side:
+            command = [str(WORKERS / f"step_{name}.py"), *task.arguments(), *args]
+            return Side(stack.enter_context(Worker(name, python, command, env)), threads)
+
+        ours = start("ours", here, kept, choices, f"--agents={agents}")
+        theirs = {"": start(peer, there, plain, choices)}
+        if tuned and peer == "trl":
+            theirs["_tuned"] = start(peer, there, kept, choices)
+        elif tuned:
+            theirs["_tuned"] = start(peer, there, kept, [1], "--parallel")
+        take_turns([ours, *theirs.values()], repeats, sampled, completions)
+    return [
+        found
+        for label, other in theirs.items()
+        for found in (
+            _row(f"step_vs_{peer}_{_suffix(task)}{label}", ours, other, "s"),
+            _row(f"memory_vs_{peer}_{_suffix(task)}{label}", ours, other, "MB"),
+        )
+    ]
+
+
+def _suffix(task: Task) -> str:
+    few = "" if task.k == 8 else f"_k{task.k}"
+    many = "" if task.vocabulary == 100 else f"_vocab{task.vocabulary // 1000}k"
+    return f"{task.new_tokens}{few}{many}"
+
+
+def _row(name: str, ours: Side, theirs: Side, unit: str) -> StepRow:
+    mine, other = (side.seconds if unit == "s" else [side.megabytes] for side in (ours, theirs))
+    middle = statistics.median(other)
+    return StepRow(
+        **row(name, statistics.median(mine), unit, theirs=middle, higher_is_better=False),
+        ours_range=[min(mine), max(mine)],
+        theirs_range=[min(other), max(other)],
+        threads=[ours.threads, theirs.threads],
+        cpu_seconds=[statistics.median(side.cpu_seconds) for side in (ours, theirs)],
+    )
+
+
+def compare(repeats: int = 5) -> list[Row]:
+    """The rows of ``make bench``: 32 new tokens, K=8, 100 words, about five minutes."""
+    rows: list[Row] = []
+    for peer in PEERS:
+        try:
+            found = measure(Task(new_tokens=32, k=8, vocabulary=100), peer, repeats)
+        except PeerAbsent as reason:
+            print(f"step_vs_{peer}_32 skipped: {reason}", file=sys.stderr)
+            continue
+        rows += [{key: each[key] for key in Row.__annotations__} for each in found]
+    return rows
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",")]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", type=_numbers, default=[32, 128, 256], help="new tokens")
+    parser.add_argument("--k", type=_numbers, default=[8, 2])
+    parser.add_argument("--vocabulary", type=_numbers, default=[100, 50_000])
+    parser.add_argument("--peers", type=lambda text: text.split(","), default=list(PEERS))
+    parser.add_argument("--threads", type=_numbers, default=THREADS, help="1 on a busy machine")
+    parser.add_argument("--plain", action="store_true", help="without the tuned rows")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--out", type=Path, help="rows are added to it; what it has is left out")
+    args = parser.parse_args()
+
+    rows = json.loads(args.out.read_text()) if args.out and args.out.exists() else []
+    known = {each["name"] for each in rows}
+    for new_tokens, k, vocabulary in product(args.only, args.k, args.vocabulary):
+        if k != 8 and vocabulary != 100 and len(args.vocabulary) > 1:
+            continue  # one thing is changed at a time, unless it is asked for
+        task = Task(new_tokens=new_tokens, k=k, vocabulary=vocabulary)
+        for peer in args.peers:
+            if f"step_vs_{peer}_{_suffix(task)}" in known:
+                continue
+            try:
+                found = measure(
+                    task, peer, args.repeats, choices=args.threads, tuned=not args.plain
+                )
+            except PeerAbsent as reason:
+                print(f"step_vs_{peer}_{_suffix(task)} skipped: {reason}", file=sys.stderr)
+                continue
+            for each in found:
+                print(_line(each), flush=True)
+            rows += found
+            if args.out:
+                args.out.write_text(json.dumps(rows, indent=2) + "\n")
+
+
+def _line(found: StepRow) -> str:
+    digits = ".2f" if found["unit"] == "s" else ",.0f"
+    (least, most), (their_least, their_most) = found["ours_range"], found["theirs_range"]
+    text = (
+        f"{found['name']}: {found['ours']:{digits}} {found['unit']} "
+        f"({least:{digits}} to {most:{digits}}, threads: {found['threads'][0]}), "
+        f"theirs {found['theirs']:{digits}} "
+        f"({their_least:{digits}} to {their_most:{digits}}, threads: {found['threads'][1]}): "
+        f"{found['ratio']:.2f} times"
+    )
+    if found["unit"] == "s":
+        ours, theirs = found["cpu_seconds"]
+        text += f"; of CPU time {ours:.2f} and {theirs:.2f} s: {theirs / ours:.2f} times"
+    return text
+
+
+if __name__ == "__main__":
+    main()

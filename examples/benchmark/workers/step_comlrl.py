@@ -1,0 +1,92 @@
+"""A training step of comlrl's ``MAGRPOTrainer``: two agents with a model each.
+
+comlrl samples one prompt at a time, K completions for each agent, and reads each completion by
+itself in the update. A step is 16 prompts: its buffer and its batch are set to 16, so that each
+agent takes one optimiser step over all of them, and an epoch is one such step.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import torch
+from comlrl.trainers.reinforce import MAGRPOConfig, MAGRPOTrainer
+from datasets import Dataset
+from serving import serve
+from step_task import (
+    LEARNING_RATE,
+    PROMPTS,
+    Tokens,
+    Watch,
+    build_model,
+    build_tokenizer,
+    from_arguments,
+    prompts,
+    reward,
+)
+
+AGENTS = 2
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--parallel",
+        action="store_true",
+        help="a thread for each agent; its arithmetic has one thread then",
+    )
+    task, found = from_arguments(parser)
+    models = [build_model(task) for _ in range(AGENTS)]
+    tokenizer = build_tokenizer(task)
+    sampled = 0
+
+    def paid(*texts: list[str]) -> list[float]:
+        nonlocal sampled
+        together = list(zip(*texts, strict=True))
+        sampled += sum(len(text.split()) for joint in together for text in joint)
+        return [reward(*joint) for joint in together]
+
+    parallel = {"parallel_training": "mp", "agent_devices": ["cpu", "cpu:0"]}
+    trainer = MAGRPOTrainer(
+        agents=models,
+        num_agents=AGENTS,
+        tokenizer=tokenizer,
+        train_dataset=Dataset.from_dict({"prompt": prompts(task)}),
+        reward_func=paid,
+        args=MAGRPOConfig(
+            num_agents=AGENTS,
+            num_turns=1,
+            num_train_epochs=1,
+            num_generations=task.k,
+            max_new_tokens=task.new_tokens,
+            temperature=1.0,
+            top_p=1.0,
+            top_k=0,
+            agent_learning_rate=LEARNING_RATE,
+            rollout_buffer_size=PROMPTS,
+            train_batch_size=PROMPTS,
+            eval_interval=0,
+            **(parallel if found.parallel else {}),
+        ),
+    )
+    trainer.verbose = False  # no progress bar
+
+    def step(threads: int, count: bool) -> dict[str, Any]:
+        nonlocal sampled
+        torch.set_num_threads(threads)  # not for threads that have begun: give always the same then
+        sampled = 0
+        tokens = Tokens(*models) if count else None
+        watch = Watch()
+        trainer.train()
+        answer: dict[str, Any] = watch.stop()
+        if tokens is not None:
+            tokens.close()
+            answer |= {"sampled": sampled, "read": tokens.read, "trained": tokens.trained}
+        return answer
+
+    serve(step)
+
+
+if __name__ == "__main__":
+    main()

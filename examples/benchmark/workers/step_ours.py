@@ -1,0 +1,97 @@
+"""A training step of llmzoo: GRPO with one agent, MAGRPO with two that have a model each."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from serving import serve
+from step_task import (
+    LEARNING_RATE,
+    Tokens,
+    Watch,
+    build_model,
+    build_tokenizer,
+    from_arguments,
+    prompts,
+    reward,
+)
+
+from llmzoo.engine import LocalEngine
+from llmzoo.envs.base import Outcome, TextEnv
+from llmzoo.learners import learner_class
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.transformers import TransformersPolicy
+
+
+class Words(TextEnv):
+    """Every seat reads the same prompt and answers once; all are paid the reward of their answers."""
+
+    metadata = {**TextEnv.metadata, "name": "words_v0"}
+
+    def __init__(self, text: str, agents: int):
+        seats = [f"writer_{i}" for i in range(agents)]
+        super().__init__(seats, simultaneous=agents > 1)
+        self._text = text
+
+    def begin(self, rng: random.Random, task: int | None) -> None:
+        self.episode = ()
+
+    def prompt(self, agent: str) -> str:
+        return self._text
+
+    def play(self, agent: str, text: str) -> Outcome:
+        return self.play_together({agent: text})
+
+    def play_together(self, texts: Mapping[str, str]) -> Outcome:
+        return Outcome(team=reward(*texts.values()), done=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--agents", type=int, default=1)
+    task, found = from_arguments(parser)
+    policies = {
+        f"writer_{i}": TransformersPolicy(
+            build_model(task),
+            build_tokenizer(task),
+            sampling=Sampling(max_new_tokens=task.new_tokens),
+            seed=i,
+            name=f"writer_{i}",
+        )
+        for i in range(found.agents)
+    }
+    cls = learner_class("grpo" if found.agents == 1 else "magrpo")
+    learner = cls(cls.Config(group_size=task.k, learning_rate=LEARNING_RATE))
+    engine = LocalEngine(learner, policies, policies, total_steps=1_000)
+    texts = prompts(task)
+    waiting = itertools.cycle(texts)
+    counter = itertools.count()
+
+    def step(threads: int, count: bool) -> dict[str, Any]:
+        torch.set_num_threads(threads)
+        tokens = Tokens(*(policy.model for policy in policies.values())) if count else None
+        watch = Watch()
+        batch = engine.collect(lambda: Words(next(waiting), found.agents), range(len(texts)))
+        metrics = engine.update(batch, seed=next(counter))
+        answer: dict[str, Any] = watch.stop()
+        if tokens is not None:
+            tokens.close()
+            informative = [v for name, v in metrics.items() if name.endswith("informative")]
+            assert informative == [1.0] * found.agents, metrics
+            answer |= {
+                "sampled": sum(len(c.ids) for g in batch.groups for c in g.completions),
+                "read": tokens.read,
+                "trained": tokens.trained,
+            }
+        return answer
+
+    serve(step)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""What both sides of a training step are given: the model, the tokenizer, the prompts, the reward.
+
+It needs torch and transformers alone, since it also runs in a peer's environment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import time
+import zlib
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+
+PROMPTS, PROMPT_TOKENS = 16, 128
+LEARNING_RATE = 1e-6  # the same on every side; no figure depends on it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One configuration of a step: K completions of every prompt, of exactly ``new_tokens`` each."""
+
+    new_tokens: int
+    k: int
+    vocabulary: int
+
+    def arguments(self) -> list[str]:
+        """For a worker's command line; :func:`from_arguments` reads them."""
+        return [f"--{f.name}={getattr(self, f.name)}" for f in fields(self)]
+
+
+def from_arguments(parser: argparse.ArgumentParser) -> tuple[Task, argparse.Namespace]:
+    """The task on this process's command line, and what else ``parser`` knows."""
+    for f in fields(Task):
+        parser.add_argument(f"--{f.name}", type=int, required=True)
+    found = parser.parse_args()
+    return Task(**{f.name: vars(found).pop(f.name) for f in fields(Task)}), found
+
+
+def build_model(task: Task, seed: int = 0) -> Qwen2ForCausalLM:
+    """Random weights, float32: 0.79 million parameters and a tied embedding of 128 a word."""
+    torch.manual_seed(seed)
+    config = Qwen2Config(
+        vocab_size=task.vocabulary,
+        hidden_size=128,
+        intermediate_size=384,
+        num_hidden_layers=4,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=2048,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        eos_token_id=None,
+    )
+    return Qwen2ForCausalLM(config)
+
+
+def build_tokenizer(task: Task) -> PreTrainedTokenizerFast:
+    """One token a word, and an end token just beyond what the model can sample.
+
+    Every trainer asks for an end and a padding token; this one is never sampled, so all answers
+    have their full length, and as they are all of one length nothing is ever padded either.
+    """
+    words = {f"w{i}": i for i in range(task.vocabulary)}
+    end = "<end>"
+    tokenizer = Tokenizer(models.WordLevel({**words, end: task.vocabulary}, unk_token="w0"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=end, pad_token=end)
+
+
+def prompts(task: Task) -> list[str]:
+    """16 prompts of 128 random words, the same on every side."""
+    rng = random.Random(0)
+    return [
+        " ".join(f"w{rng.randrange(task.vocabulary)}" for _ in range(PROMPT_TOKENS))
+        for _ in range(PROMPTS)
+    ]
+
+
+def reward(*texts: str) -> float:
+    """A checksum in [0, 1) of all agents' answers: no two different ones are paid alike."""
+    return zlib.crc32("\n".join(texts).encode()) / 2**32
+
+
+class Tokens:
+    """Counts the tokens that models read, with and without gradients, until it is closed."""
+
+    def __init__(self, *counted: Qwen2ForCausalLM) -> None:
+        self.read = self.trained = 0
+        self._hooks = [
+            model.get_input_embeddings().register_forward_pre_hook(self._count) for model in counted
+        ]
+
+    def _count(self, _: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
+        if torch.is_grad_enabled():
+            self.trained += inputs[0].numel()
+        else:
+            self.read += inputs[0].numel()
+
+    def close(self) -> None:
+        for hook in self._hooks:
+            hook.remove()
+
+
+class Watch:
+    """Takes the time of a step."""
+
+    def __init__(self) -> None:
+        self._began, self._worked = time.perf_counter(), time.process_time()
+
+    def stop(self) -> dict[str, float]:
+        """Seconds since, those that the CPU worked, and the most memory ever held, in bytes."""
+        return {
+            "seconds": time.perf_counter() - self._began,
+            "cpu_seconds": time.process_time() - self._worked,
+            "peak_bytes": _peak_bytes(),
+        }
+
+
+def _peak_bytes() -> int:
+    """Linux' own count. (``getrusage`` starts from what the process that began this one held.)"""
+    (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    return int(peak) * 1024

@@ -259,7 +259,7 @@ def test_environment_steps_are_counted_in_trees_and_in_episodes():
 
 def test_the_clock_tells_policies_from_environments(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("llmzoo.rollout.scheduler.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("llmzoo.rollout.clock.time.monotonic", lambda: now[0])
 
     class Slow(Adder):
         def play(self, agent, text):
@@ -277,7 +277,7 @@ def test_the_clock_tells_policies_from_environments(monkeypatch):
     line = agent_turn_tree(env, 0, width=4, trained=["a_0"])
     run([line], {"a_0": thinker, "b_1": thinker}, clock=clock)
     # a gives 4 answers and b one, each stepped once
-    assert clock == Clock(sampling_seconds=5.0, answers=5, steps=5)
+    assert clock == Clock(sampling_seconds=5.0, step_seconds=50.0, answers=5, steps=5)
     assert now[0] == 5.0 + 50.0
 
 

@@ -100,8 +100,12 @@ def test_a_killed_run_resumes_as_if_never_stopped(learner, tmp_path, random_mode
     same_end(killed, whole, first)
 
 
-@pytest.mark.parametrize("learner", list_learners())
-def test_a_run_that_was_stopped_goes_on_exactly(learner, tmp_path, random_model, monkeypatch):
+@pytest.mark.parametrize(
+    ("learner", "ahead"), [*((name, 0) for name in list_learners()), ("at_grpo", 1), ("mappo", 1)]
+)
+def test_a_run_that_was_stopped_goes_on_exactly(
+    learner, ahead, tmp_path, random_model, monkeypatch
+):
     """As above within this process, for every learner: stopped in its third iteration of five."""
 
     def run(folder, *, resume=False):
@@ -117,6 +121,7 @@ def test_a_run_that_was_stopped_goes_on_exactly(learner, tmp_path, random_model,
             policies={"writer_0": player(), "writer_1": player()},
             steps=5,
             envs=3,
+            ahead=ahead,
             checkpoint_every=2,
             eval_tasks=2,
             quiet=True,

@@ -10,7 +10,7 @@ from typing import Any
 
 from peers import Peer
 
-PROBES = 4  # steps that choose the number of threads, which take turns
+PROBES = 2  # steps with each number of threads, to choose it
 
 
 class Worker(Peer):
@@ -60,7 +60,8 @@ def take_turns(sides: Sequence[Side], repeats: int, sampled: int, completions: i
         # nothing is predicted from a completion's last token, so it need not be read
         assert found["trained"] >= sampled - completions, found
     fastest = [float("inf")] * len(sides)
-    for probe in range(PROBES):
+    most = max(len(side.choices) for side in sides)
+    for probe in range(PROBES * most if most > 1 else 0):
         for i, side in enumerate(sides):
             threads = side.choices[probe % len(side.choices)]
             seconds = side.step(threads)["seconds"]

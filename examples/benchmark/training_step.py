@@ -141,7 +141,16 @@ def compare(repeats: int = 5) -> list[Row]:
         except PeerAbsent as reason:
             print(f"step_vs_{peer}_32 skipped: {reason}", file=sys.stderr)
             continue
-        rows += [{key: each[key] for key in Row.__annotations__} for each in found]
+        rows += [
+            row(
+                each["name"],
+                each["ours"],
+                each["unit"],
+                theirs=each["theirs"],
+                higher_is_better=False,
+            )
+            for each in found
+        ]
     return rows
 
 

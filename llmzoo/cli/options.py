@@ -26,6 +26,7 @@ _SHORT = {
     "learner": "learner_args",
     "seat": "seat_args",
     "lora": "lora_args",
+    "sampler": "sampler_args",
 }
 _WITHIN = "/"  # stands for the dot between a mapping's name in a family and a name in it
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}

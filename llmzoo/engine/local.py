@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from threading import Event
 from typing import Any
 
+import torch
 from pettingzoo import AECEnv
 
+from llmzoo.engine.iteration import Draws, Iteration
+from llmzoo.engine.memory import keep_freed_memory
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
+from llmzoo.policies.sampler import Sampler
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
-from llmzoo.rollout.scheduler import Clock, run
+from llmzoo.rollout.scheduler import Clock, line_names, run, slow_steps
 
 
 class LocalEngine:
     """Plays, and hands what was played to the learner's updater.
 
     ``policies``: those that learn, by name. ``seats``: the policy of every seat, learning or not.
-    ``total_steps``: iterations of the whole run, for the schedule.
+    ``total_steps``: iterations of the whole run, for the schedule. ``cohorts``, ``workers``: of
+    play, see :func:`llmzoo.rollout.scheduler.run`.
+
+    Where a model is on the CPU, the process is told to keep memory that tensors have freed
+    (:func:`llmzoo.engine.memory.keep_freed_memory`).
     """
 
     def __init__(
@@ -31,10 +41,16 @@ class LocalEngine:
         seats: Mapping[str, Policy],
         *,
         total_steps: int,
+        cohorts: int = 1,
+        workers: int = 8,
     ):
+        if any(policy.model.device.type == "cpu" for policy in policies.values()):
+            keep_freed_memory()
         self.learner = learner
         self.policies = dict(policies)
         self.seats = dict(seats)
+        self.cohorts = cohorts
+        self.workers = workers
         self.trained = [
             agent
             for agent, policy in seats.items()
@@ -43,23 +59,73 @@ class LocalEngine:
         if not self.trained:
             raise ConfigError("no seat is taken by a policy that learns")
         self.updater = learner.updater(self.policies, self.seats, total_steps=total_steps)
+        self.samplers: list[Sampler] = []  # of the policies that do not sample themselves
         self.clock = Clock()  # of the last batch that was collected
 
     def collect(self, env_fn: Callable[[], AECEnv], seeds: Sequence[int]) -> Batch:
         """Play one line from each seed, all at once; and on while the updater wants more."""
         self.clock = Clock()
-        batch = self._play(env_fn, seeds)
+        return self.play(env_fn, seeds, self.updater.players(), self.clock)
+
+    def play(
+        self,
+        env_fn: Callable[[], AECEnv],
+        seeds: Sequence[int],
+        players: Mapping[str, Policy],
+        clock: Clock,
+        stop: Event | None = None,
+    ) -> Batch:
+        """:meth:`collect` with given players; what it took is added to ``clock``."""
+        batch = self._play(env_fn, seeds, players, clock, stop)
         rounds = 0
         while self.updater.wants_more(batch, rounds):
             rounds += 1
             rng = random.Random(f"{seeds[0]}/again/{rounds}")
-            more = self._play(env_fn, [rng.getrandbits(31) for _ in seeds])
-            batch = Batch.joined([batch, more])
+            again = [rng.getrandbits(31) for _ in seeds]
+            batch = Batch.joined([batch, self._play(env_fn, again, players, clock, stop)])
         return batch
 
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
         """Learn from a batch; ``seed`` fixes all chance in it. Returns metrics."""
-        return self.updater.update(batch, seed=seed)
+        for sampler in self.samplers:
+            sampler.rest()
+        learned = self.updater.update(batch, seed=seed)
+        self._sync()
+        return learned
+
+    def iterate(
+        self, env_fn: Callable[[], AECEnv], draw: Callable[[int], Draws], step: int, *, last: bool
+    ) -> Iteration:
+        """Play a batch and learn from it. ``draw`` gives the chance of each iteration by its number.
+
+        ``last``: no iteration follows.
+        """
+        self.reseed(self.seats, draw(step).noise)
+        torch.manual_seed(draw(step).update)
+        before = sum(policy.tokens_sampled for policy in self.policies.values())
+        started = time.monotonic()
+        batch = self.collect(env_fn, draw(step).seeds)
+        played = time.monotonic()
+        learned = self.update(batch, seed=step)
+        tokens = sum(policy.tokens_sampled for policy in self.policies.values()) - before
+        return Iteration(
+            batch=batch,
+            clock=self.clock,
+            tokens=tokens,
+            rollout_seconds=played - started,
+            learned=learned,
+            update_seconds=time.monotonic() - played,
+        )
+
+    def models(self, seats: Mapping[str, Policy]) -> list[TransformersPolicy]:
+        """All that sample among some seats, those that do not learn too, in the order of seats."""
+        found = [p for p in seats.values() if isinstance(p, TransformersPolicy)]
+        return list({id(policy): policy for policy in found}.values())
+
+    def reseed(self, seats: Mapping[str, Policy], noise: Sequence[int]) -> None:
+        """Begin the noise of every model anew."""
+        for policy, seed in zip(self.models(seats), noise, strict=True):
+            policy.reseed(seed)
 
     def save(self, folder: Path) -> None:
         """Write all that a run's next iteration depends on into an existing folder."""
@@ -72,8 +138,20 @@ class LocalEngine:
         for name, policy in self.policies.items():
             policy.load_weights(folder / name)
         self.updater.load(folder)
+        self._sync()
 
-    def _play(self, env_fn: Callable[[], AECEnv], seeds: Sequence[int]) -> Batch:
+    def _sync(self) -> None:
+        for sampler in self.samplers:
+            sampler.sync()
+
+    def _play(
+        self,
+        env_fn: Callable[[], AECEnv],
+        seeds: Sequence[int],
+        players: Mapping[str, Policy],
+        clock: Clock,
+        stop: Event | None,
+    ) -> Batch:
         envs = [env_fn() for _ in seeds]
         for env, seed in zip(envs, seeds, strict=True):
             env.reset(seed=seed)
@@ -81,4 +159,14 @@ class LocalEngine:
             self.learner.line(env, seed, self.trained)
             for env, seed in zip(envs, seeds, strict=True)
         ]
-        return Batch.joined(run(lines, self.updater.players(), clock=self.clock))
+        played = run(
+            lines,
+            players,
+            names=line_names(seeds),
+            early=slow_steps(envs),
+            cohorts=self.cohorts,
+            workers=self.workers,
+            clock=clock,
+            stop=stop,
+        )
+        return Batch.joined(played)

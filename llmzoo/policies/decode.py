@@ -48,6 +48,13 @@ class Decoder(Protocol):
         ...
 
 
+Finished = Callable[[int, list[Tokens]], None]  # the number of a prompt, and its rows
+
+
+def _unheard(prompt: int, rows: list[Tokens]) -> None:
+    """Nobody waits for a prompt's rows before the end."""
+
+
 @torch.inference_mode()
 def sample(
     model: Any,
@@ -60,12 +67,14 @@ def sample(
     keys: Sequence[int],
     greedy: bool = False,
     stopped: Callable[[list[int]], bool] | None = None,
+    finished: Finished = _unheard,
 ) -> list[list[Tokens]]:
     """K sampled rows for each prompt.
 
     ``keys``: a number for each prompt that fixes its noise, whatever else is sampled beside it.
-    ``stopped(ids)`` says whether a stop string has appeared. Equal prompts that stand side by side
-    are read as one.
+    ``stopped(ids)`` says whether a stop string has appeared. ``finished`` is called once for each
+    prompt, as soon as all its rows are complete. Equal prompts that stand side by side are read as
+    one.
     """
     runs = [(prompt, len(list(same))) for prompt, same in groupby(map(tuple, prompts))]
     decoder = _decoder(model, runs, k, sampling.max_new_tokens, pad_id)
@@ -73,6 +82,7 @@ def sample(
     rows = [Tokens([], [], False) for _ in range(len(prompts) * k)]
     alive = list(range(len(rows)))  # which of ``rows`` each row of the batch writes
     place_N = torch.arange(len(rows), device=model.device)  # the same
+    unended = [k] * len(prompts)  # rows of each prompt
     eos = set(eos_ids)
     for step in range(sampling.max_new_tokens):
         logprobs_NV = warp(decoder.logits, sampling)
@@ -87,6 +97,9 @@ def sample(
                 row.ids.append(token)
                 row.logprobs.append(logprob)
                 row.ended = token in eos or (stopped is not None and stopped(row.ids))
+                unended[at // k] -= row.ended
+                if not unended[at // k]:
+                    finished(at // k, rows[at - at % k : at - at % k + k])
         left = [n for n, at in enumerate(alive) if not rows[at].ended]
         if not left or step + 1 == sampling.max_new_tokens:
             break
@@ -96,7 +109,11 @@ def sample(
             token_N, place_N = token_N[kept], place_N[kept]
             alive = [alive[n] for n in left]
         decoder.step(token_N)
-    return [rows[b * k : (b + 1) * k] for b in range(len(prompts))]
+    found = [rows[b * k : (b + 1) * k] for b in range(len(prompts))]
+    for b, count in enumerate(unended):
+        if count:  # the token limit cut it off
+            finished(b, found[b])
+    return found
 
 
 def _decoder(

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from llmzoo.errors import ConfigError
 from llmzoo.policies import lora
-from llmzoo.policies.base import TINY, Request, answer_limit
-from llmzoo.policies.decode import Tokens, sample
+from llmzoo.policies.base import TINY, Answered, EarlyPolicy, Request, answer_limit
+from llmzoo.policies.decode import Finished, Tokens, sample
 from llmzoo.policies.likelihood import Likelihood, last_states, likelihood
 from llmzoo.policies.loading import (
     TINY_FOLDER,
@@ -37,7 +38,7 @@ from llmzoo.records import Completion, Group
 __all__ = ["TINY_FOLDER", "TransformersPolicy", "no_bars"]
 
 
-class TransformersPolicy:
+class TransformersPolicy(EarlyPolicy):
     """A model and its tokenizer in any number of seats.
 
     Parameters
@@ -161,6 +162,16 @@ class TransformersPolicy:
     def respond(
         self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
+        return self.respond_early(requests, k, greedy=greedy, answered=lambda index, answers: None)
+
+    def respond_early(
+        self,
+        requests: Sequence[Request],
+        k: int = 1,
+        *,
+        greedy: bool = False,
+        answered: Answered,
+    ) -> list[list[Completion]]:
         prompts = [self.encode(str(request.observation)) for request in requests]
         keys = self.chance.keys(requests)
         answers: list[list[Completion]] = [[] for _ in requests]
@@ -170,16 +181,25 @@ class TransformersPolicy:
             if len(prompts[index]) == 0 or len(prompts[index]) > self._room(sampling):
                 self._warn_too_long(len(prompts[index]))
                 answers[index] = [Completion(text="", prompt_ids=prompts[index])] * k
+                answered(index, answers[index])
             else:
                 by_sampling.setdefault(sampling, []).append(index)
         for sampling, indices in by_sampling.items():
             # alike lengths together: less padding; equal prompts side by side: read as one
             indices.sort(key=lambda i: (len(prompts[i]), prompts[i]))
-            sampled = self._sampled(
-                [prompts[i] for i in indices], k, sampling, [keys[i] for i in indices], greedy
-            )
-            for i, rows in zip(indices, sampled, strict=True):
+
+            def finished(
+                n: int,
+                rows: list[Tokens],
+                indices: list[int] = indices,
+                sampling: Sampling = sampling,
+            ) -> None:
+                i = indices[n]
                 answers[i] = [self._completion(prompts[i], row, sampling) for row in rows]
+                answered(i, answers[i])
+
+            prompts_of, keys_of = [prompts[i] for i in indices], [keys[i] for i in indices]
+            self._sample(prompts_of, k, sampling, keys_of, greedy, finished)
         return answers
 
     def reseed(self, seed: int) -> None:
@@ -306,22 +326,28 @@ class TransformersPolicy:
         ):
             yield
 
-    def _sampled(
+    def _sample(
         self,
         prompts: Sequence[tuple[int, ...]],
         k: int,
         sampling: Sampling,
         keys: Sequence[int],
         greedy: bool,
-    ) -> list[list[Tokens]]:
-        """K rows for each prompt, ``max_rows`` at once, or from the sampler where there is one."""
+        finished: Finished,
+    ) -> None:
+        """K rows for each prompt, ``max_rows`` at once, or from the sampler where there is one.
+
+        A prompt's rows are handed to ``finished``, with its number, as soon as they are complete.
+        """
         if self.sampler is not None:
-            return self.sampler.sample(prompts, k, sampling, keys=keys, greedy=greedy)
+            found = self.sampler.sample(prompts, k, sampling, keys=keys, greedy=greedy)
+            for n, rows in enumerate(found):
+                finished(n, rows)
+            return
         at_once = max(1, self.max_rows // k)
-        found: list[list[Tokens]] = []
         with self.ready():
             for start in range(0, len(prompts), at_once):
-                found += sample(
+                sample(
                     self.model,
                     prompts[start : start + at_once],
                     k,
@@ -331,8 +357,8 @@ class TransformersPolicy:
                     keys=keys[start : start + at_once],
                     greedy=greedy,
                     stopped=self._stopped(sampling),
+                    finished=partial(_later, finished, start),
                 )
-        return found
 
     def _recompute(self) -> Callable[[], None] | None:
         """What a layer's second run needs, where there is to be one."""
@@ -376,6 +402,11 @@ class TransformersPolicy:
             logprobs=tuple(row.logprobs),
             truncated=not row.ended,
         )
+
+
+def _later(finished: Finished, start: int, number: int, rows: list[Tokens]) -> None:
+    """Prompts are counted on from one pass to the next."""
+    finished(start + number, rows)
 
 
 def _context(model: PreTrainedModel) -> int:

@@ -85,11 +85,19 @@ def advance(env: AECEnv, texts: Sequence[str]) -> dict[str, float]:
     Returns what each agent was paid meanwhile.
     """
     paid = dict.fromkeys(env.agents, 0.0)
-    for text in texts:
-        env.step(text)
-        for agent, reward in paid_now(env).items():
+    for step in step_each(env, texts):
+        for agent, reward in step.items():
             paid[agent] = paid.get(agent, 0.0) + reward
     skip_dead(env)
+    return paid
+
+
+def step_each(env: AECEnv, texts: Sequence[str]) -> list[dict[str, float]]:
+    """Step ``env`` with the answers of the next deciders; returns what each step paid each agent."""
+    paid = []
+    for text in texts:
+        env.step(text)
+        paid.append(paid_now(env))
     return paid
 
 

@@ -10,8 +10,8 @@ from pettingzoo import AECEnv
 
 from llmzoo.policies.base import Policy, Request, seat_policies
 from llmzoo.records import Completion, Decision, Episode
-from llmzoo.rollout.branching import deciders, is_over, paid_now, skip_dead, succeeded
-from llmzoo.rollout.scheduler import Ask, Line, run
+from llmzoo.rollout.branching import deciders, is_over, skip_dead, step_each, succeeded
+from llmzoo.rollout.scheduler import Act, Ask, Line, line_names, run, slow_steps
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ def episodes(
         play_episode(env, seed, greedy=greedy, env_id=env_id)
         for env, seed in zip(envs, seeds, strict=True)
     ]
-    return run(lines, seats)
+    return run(lines, seats, names=line_names(seeds), early=slow_steps(envs))
 
 
 def play_episode(
@@ -77,14 +77,15 @@ def play_episode(
         ]
         state = str(env.state()) if with_state else ""
         answers = yield [Ask(request, 1, greedy) for request in requests]
-        for agent, request, (completion,) in zip(agents, requests, answers, strict=True):
+        paid = yield Act(env, tuple(completion.text for (completion,) in answers), step_each)
+        steps = zip(agents, requests, answers, paid, strict=True)
+        for agent, request, (completion,), rewards in steps:
             observation = str(request.observation)
             decision = _Open(agent, turns.get(agent, 0), observation, completion, state=state)
             turns[agent] = decision.turn + 1
             latest[agent] = decision
             taken.append(decision)
-            env.step(completion.text)
-            for name, reward in paid_now(env).items():
+            for name, reward in rewards.items():
                 if reward:
                     totals[name] += reward
                     if name in latest:

@@ -2,6 +2,7 @@
 
 from llmzoo.seating.opening import Learning, learning_among, seats_of_run, take_seats
 from llmzoo.seating.plan import Seat, SeatConfig, plan
+from llmzoo.seating.samplers import sampling_from
 
 __all__ = [
     "Learning",
@@ -9,6 +10,7 @@ __all__ = [
     "SeatConfig",
     "learning_among",
     "plan",
+    "sampling_from",
     "seats_of_run",
     "take_seats",
 ]

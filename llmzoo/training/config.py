@@ -10,6 +10,7 @@ from llmzoo import run_folder
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies.base import TINY, answer_limit
 from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.vllm.config import sampler_config
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +32,16 @@ class FitConfig:
         precision: float32, bf16_autocast (float32 weights, forward passes in bfloat16), or bf16
             (bfloat16 weights, trained through float32 copies).
         gradient_checkpointing: compute activations again instead of keeping them.
+        sampler: what samples for those that learn: transformers (the model that trains), vllm (in
+            this process), or the address http://HOST:PORT of a vLLM server.
+        sampler_args: options of the sampler.
         steps: iterations: one batch of play and its updates.
         envs: episodes started in each iteration.
+        cohorts: parts of a batch that take turns at the models: with 2 one is sampled for while the
+            steps of the other go on, which pays where steps take longer than a call of a model.
+        workers: threads that step slow environments, those that run programs.
+        ahead: batches that are played with weights of that many updates ago: with 1 the next is
+            played while this one is learned from. It needs a learner with the clipped ratio.
         token_budget: the run ends after the iteration in which this many tokens have been sampled;
             null is no limit.
         seed: of all chance in the run.
@@ -59,8 +68,13 @@ class FitConfig:
     lora_args: Mapping[str, Any] = field(default_factory=dict)
     precision: Literal["float32", "bf16_autocast", "bf16"] = "float32"
     gradient_checkpointing: bool = False
+    sampler: Literal["transformers", "vllm"] | str = "transformers"
+    sampler_args: Mapping[str, Any] = field(default_factory=dict)
     steps: int = 100
     envs: int = 16
+    cohorts: int = 1
+    workers: int = 8
+    ahead: int = 0
     token_budget: int | None = None
     seed: int = 0
     temperature: float = 1.0
@@ -76,12 +90,19 @@ class FitConfig:
     def __post_init__(self) -> None:
         if self.steps < 1 or self.envs < 1 or self.checkpoint_every < 1:
             raise ConfigError("steps, envs and checkpoint_every are at least 1")
+        if self.cohorts < 1 or self.workers < 1:
+            raise ConfigError("cohorts and workers are at least 1")
+        if self.ahead not in (0, 1):
+            raise ConfigError(f"ahead is 0 or 1, got {self.ahead}")
+        if self.ahead and self.sampler != "transformers":
+            raise ConfigError("ahead plays with a copy of the weights: sampler is transformers")
         if self.token_budget is not None and self.token_budget < 1:
             raise ConfigError(f"token_budget must be at least 1, got {self.token_budget}")
         if isinstance(self.trackers, str):
             raise ConfigError(f"trackers are a list of names, write [{self.trackers}]")
         if self.lora_args and self.seats != "lora":
             raise ConfigError("lora_args mean nothing unless seats is 'lora'")
+        sampler_config(self.sampler, self.sampler_args)
 
     def sampling(self) -> Sampling:
         """How answers are sampled, in play and in evaluation."""

@@ -8,7 +8,6 @@ TensorBoard files, ``before.json``, ``after.json`` and ``checkpoints/``; the com
 from __future__ import annotations
 
 import math
-import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -16,10 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
 from pettingzoo import AECEnv
 
 from llmzoo import checkpoints, metrics, registry
+from llmzoo.engine.ahead import AheadEngine
+from llmzoo.engine.iteration import draws
 from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import ConfigError
 from llmzoo.evaluation import evaluate, refuse_fallback, style_args
@@ -28,7 +28,7 @@ from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy, seat_policies
 from llmzoo.progress import Progress
 from llmzoo.run_folder import once, prepare
-from llmzoo.seating import learning_among, take_seats
+from llmzoo.seating import learning_among, sampling_from, take_seats
 from llmzoo.tracking import Tracker, check_trackers
 from llmzoo.training.config import FitConfig, make_config
 
@@ -118,7 +118,15 @@ def fit(
         env_args = {**style_args(env, seats.values()), **env_args}
     env_fn = partial(_make, env, env_args)
     refuse_fallback(env_fn(), str(env))
-    engine = LocalEngine(algorithm, learning, seats, total_steps=config.steps)
+    engine_class = AheadEngine if config.ahead else LocalEngine
+    engine = engine_class(
+        algorithm,
+        learning,
+        seats,
+        total_steps=config.steps,
+        cohorts=config.cohorts,
+        workers=config.workers,
+    )
     prepare(run, asdict(config), resume=resume)
 
     def measure() -> dict[str, Any]:
@@ -153,9 +161,11 @@ def fit(
     last = first if ended(first) else config.steps
     shown = {"trackers": config.trackers, "settings": asdict(config)}
     with (
+        sampling_from(config.sampler, config.sampler_args, learning, seats) as samplers,
         Tracker(run, first, last, **shown) as tracker,
         Progress(config, first, quiet=quiet) as progress,
     ):
+        engine.samplers = samplers
         before = once(run / "before.json", measure)
         if first == 0:
             tracker.evaluation(0, before)
@@ -211,27 +221,17 @@ def _iterate(
     engine: LocalEngine, env_fn: Callable[[], AECEnv], config: FitConfig, step: int
 ) -> dict[str, Any]:
     """One iteration. Its chance depends on the run's seed and its number only."""
-    rng = random.Random(f"{config.seed}/{step}")
-    for policy in learning_among(engine.seats).values():  # frozen ones sample too
-        policy.reseed(rng.getrandbits(48))
-    torch.manual_seed(rng.getrandbits(48))
-    seeds = [rng.getrandbits(31) for _ in range(config.envs)]
-    sampled_before = sum(p.tokens_sampled for p in engine.policies.values())
-    started = time.monotonic()
-    batch = engine.collect(env_fn, seeds)
-    played = time.monotonic()
-    learned = engine.update(batch, seed=step)
-    ended = time.monotonic()
-    tokens = sum(p.tokens_sampled for p in engine.policies.values()) - sampled_before
-    tokens += learned.get("demonstrated_tokens", 0)
+    models = len(engine.models(engine.seats))
+    draw = partial(draws, config.seed, models=models, envs=config.envs)
+    found = engine.iterate(env_fn, draw, step, last=step + 1 >= config.steps)
     return {
-        **metrics.of_batch(batch, engine.trained),
-        **learned,
+        **metrics.of_batch(found.batch, engine.trained),
+        **found.learned,
         **metrics.of_time(
-            engine.clock,
-            tokens=tokens,
-            rollout_seconds=played - started,
-            update_seconds=ended - played,
+            found.clock,
+            tokens=found.tokens + found.learned.get("demonstrated_tokens", 0),
+            rollout_seconds=found.rollout_seconds,
+            update_seconds=found.update_seconds,
         ),
     }
 

@@ -1,3 +1,4 @@
+import hashlib
 import threading
 import time
 
@@ -6,7 +7,7 @@ from tiny_models import FakePolicy
 from toy_envs import Adder
 
 from llmzoo.policies.base import Request, seat_policies
-from llmzoo.rollout.scheduler import Act, Ask, run
+from llmzoo.rollout.scheduler import Act, Ask, line_names, run
 
 
 def a_request(agent="a_0", text="x"):
@@ -90,3 +91,58 @@ def test_slow_environments_are_stepped_side_by_side():
 def test_seats_left_empty_are_named():
     with pytest.raises(ValueError, match="no policy for b_1"):
         seat_policies({"a_0": FakePolicy(lambda r, i: "")}, ["a_0", "b_1"])
+
+
+def noise_of(names=None, lines=2):
+    """What every ask of a few lines with branches is called, by line, branch and turn."""
+    found = {}
+
+    def note(request, i):
+        found.setdefault(request.observation, []).append(request.noise)
+        return ""
+
+    def branch(name, turns):
+        for turn in range(turns):
+            yield Ask(a_request(text=f"{name}.{turn}"), 2)
+
+    def line(name):
+        yield [Ask(a_request("a_0", f"{name}:a")), Ask(a_request("b_1", f"{name}:b"))]
+        yield [branch(f"{name}/0", 2), branch(f"{name}/1", 1)]
+        yield [branch(f"{name}/2", 1)]
+        yield Ask(a_request(text=f"{name}:end"), 1, True)
+
+    policy = FakePolicy(note)
+    labels = range(lines) if names is None else names
+    run([line(name) for name in labels], {"a_0": policy, "b_1": policy}, names=names)
+    return found
+
+
+def test_every_ask_of_a_run_has_a_noise_of_its_own():
+    found = noise_of(lines=3)
+    assert len(found) == 3 * 7  # a line asks 2 + (2 + 1) + 1 + 1 times
+    assert all(len(set(noises)) == 1 for noises in found.values())  # one for the k of an ask
+    noises = [noises[0] for noises in found.values()]
+    assert len(set(noises)) == len(noises)
+    assert all(0 <= noise < 2**62 for noise in noises)
+
+
+def test_the_noise_of_a_line_hangs_on_its_name_alone():
+    both = noise_of(names=["p", "q"])
+    assert noise_of(names=["q"]) == {at: n for at, n in both.items() if at.startswith("q")}
+    assert noise_of(names=["q", "r", "p"])["p/0.1"] == both["p/0.1"]
+    assert noise_of() == noise_of(names=[0, 1])  # by default the index
+
+
+def test_noise_is_the_same_on_every_machine():
+    # the first 8 bytes of blake2b of "('p', (0, 1))", without the last two bits
+    digest = hashlib.blake2b(b"('p', (0, 1))", digest_size=8).digest()
+    assert noise_of(names=["p"])["p:b"] == [int.from_bytes(digest, "big") // 4]
+
+
+def test_a_name_is_used_once():
+    with pytest.raises(ValueError, match="two lines are named 'p'"):
+        run([iter(()), iter(())], {}, names=["p", "p"])
+
+
+def test_lines_are_named_by_their_seed_and_its_count():
+    assert line_names([7, 3, 7, 7, 3]) == [(7, 0), (3, 0), (7, 1), (7, 2), (3, 1)]

@@ -122,8 +122,10 @@ def main() -> None:
         )
 
         def requests() -> None:
-            serve(halting.step)
-            halting.end()
+            try:
+                serve(halting.step)
+            finally:  # also where nobody reads the answers any more
+                halting.end()
 
         # the trainer has the main thread, as it does for its users
         threading.Thread(target=requests, daemon=True).start()

@@ -1,0 +1,43 @@
+"""What samples for the policies of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from llmzoo.policies.base import Policy
+from llmzoo.policies.sampler import Sampler
+from llmzoo.policies.vllm import give_samplers, sampler_config
+from llmzoo.seating.opening import Learning, learning_among
+
+
+@contextmanager
+def sampling_from(
+    sampler: str, args: Mapping[str, Any], learning: Learning, seats: Mapping[str, Policy]
+) -> Iterator[list[Sampler]]:
+    """Within this context the policies that learn sample there, and so do those on their models.
+
+    Gives the samplers of the policies that learn, to be told when the weights change.
+
+    ``sampler``: ``"transformers"`` (the policies' own models), ``"vllm"`` (in this process) or the
+    address of a vLLM server; ``args`` are the fields of :class:`llmzoo.policies.vllm.VllmArgs` or
+    :class:`llmzoo.policies.vllm.ServerArgs`. It starts with the weights as they are now.
+
+    Raises :class:`ConfigError` for what cannot be had together, and
+    :class:`llmzoo.policies.sampler.SamplerError` for a server that cannot be reached.
+    """
+    config = sampler_config(sampler, args)
+    if config is None:
+        yield []
+        return
+    models = {id(policy.model) for policy in learning.values()}
+    there = [p for p in learning_among(seats).values() if id(p.model) in models]
+    try:
+        give_samplers(there, sampler, config)
+        yield [policy.sampler for policy in learning.values() if policy.sampler is not None]
+    finally:
+        for policy in there:
+            if policy.sampler is not None:
+                policy.sampler.close()
+                policy.sampler = None

@@ -1,0 +1,448 @@
+"""Slow steps beside sampling: the same play whatever is ready first, and no thread left behind."""
+
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from functools import partial
+
+import pytest
+from tiny_models import FakePolicy, policy
+from toy_envs import Adder, Matcher
+
+from llmzoo.policies.base import EarlyPolicy, Request
+from llmzoo.rollout import agent_turn_tree, episodes, joint_tree
+from llmzoo.rollout.episodes import play_episode
+from llmzoo.rollout.scheduler import Act, Ask, Clock, Stopped, line_names, run, slow_steps
+
+SEEDS = [7, 3, 7, 11, 5]
+
+
+class Delayed(Matcher):
+    """A slow :class:`Matcher` whose every step takes another time each time it is played."""
+
+    metadata = {**Matcher.metadata, "slow_step": True}
+    delays = random.Random()  # not of the episode's seed
+    scale = 0.004
+
+    def play_together(self, texts):
+        time.sleep(self.delays.random() * self.scale)
+        return super().play_together(texts)
+
+
+class DelayedTurns(Adder):
+    metadata = {**Adder.metadata, "slow_step": True}
+
+    def play(self, agent, text):
+        time.sleep(Delayed.delays.random() * Delayed.scale)
+        return super().play(agent, text)
+
+
+class Keyed(FakePolicy):
+    """Answers with a digit made of the request's noise; notes what it was asked, call by call."""
+
+    def __init__(self):
+        super().__init__(lambda request, i: str((request.noise // 7 ** (i + 2)) % 5))
+        self.asked = []
+
+    def respond(self, requests, k=1, *, greedy=False):
+        self.asked.append([(r.agent, r.observation, r.noise) for r in requests])
+        return super().respond(requests, k, greedy=greedy)
+
+
+class EarlyKeyed(Keyed, EarlyPolicy):
+    """Hands out its answers one after the other, in any order."""
+
+    def respond_early(self, requests, k=1, *, greedy=False, answered):
+        found = self.respond(requests, k, greedy=greedy)
+        for index in Delayed.delays.sample(range(len(found)), len(found)):
+            time.sleep(Delayed.delays.random() * Delayed.scale / 2)
+            answered(index, found[index])
+        return found
+
+
+def started(make, seed):
+    env = make()
+    env.reset(seed=seed)
+    return env
+
+
+ROLLOUTS = {
+    "episodes": play_episode,
+    "agent_turn_tree": partial(agent_turn_tree, width=3, trained=["a_0", "b_1"], select="sample"),
+    "joint_tree": partial(joint_tree, width=2, trained=["a_0", "b_1"], expand=1, with_greedy=True),
+    "full_tree": partial(joint_tree, width=2, trained=["a_0"], expand=None),
+}
+
+
+def play(rollout, make, player=None, **options):
+    """What came of lines of play, and the policy that played them."""
+    player = player or Keyed()
+    lines = [ROLLOUTS[rollout](started(make, seed), seed) for seed in SEEDS]
+    seats = {"a_0": player, "b_1": player}
+    return run(lines, seats, names=line_names(SEEDS), **options), player
+
+
+@pytest.mark.parametrize("make", [Delayed, DelayedTurns])
+@pytest.mark.parametrize("rollout", ROLLOUTS)
+def test_play_is_the_same_for_any_number_of_threads_and_any_delays(rollout, make):
+    make = partial(make, 2)
+    alone, by_turns = play(rollout, make, workers=1)
+    assert len(set(map(repr, alone))) == len(SEEDS)  # the lines differ, those of one seed too
+    # lines that go on early change no call: the same requests in the same order
+    for workers in (1, 8):
+        found, player = play(rollout, make, EarlyKeyed(), early=True, workers=workers)
+        assert found == alone
+        assert player.asked == by_turns.asked
+        assert player.calls == by_turns.calls
+    # in cohorts there are more calls, the same ones always
+    one, one_by_one = play(rollout, make, cohorts=2, workers=1)
+    eight, together = play(rollout, make, EarlyKeyed(), cohorts=2, early=True, workers=8)
+    assert one == eight == alone
+    assert one_by_one.asked == together.asked
+    assert one_by_one.calls == together.calls
+    assert len(one_by_one.calls) > len(by_turns.calls)
+    flat = [sorted(ask for call in p.asked for ask in call) for p in (one_by_one, by_turns)]
+    assert flat[0] == flat[1]
+
+
+def test_quick_environments_play_the_same_in_cohorts():
+    quick = [play("agent_turn_tree", partial(Matcher, 2), cohorts=n)[0] for n in (1, 2, 3, 9)]
+    assert quick[0] == quick[1] == quick[2] == quick[3]
+
+
+def test_a_batch_split_over_processes_draws_the_same_answers():
+    make = partial(Delayed, 2)
+    parts = [*episodes(make, Keyed(), SEEDS[:3]), *episodes(make, Keyed(), SEEDS[3:])]
+    assert episodes(make, Keyed(), SEEDS) == parts
+
+
+class Echo(Delayed):
+    """Pays for any text; asks for it with what was written before, cut to what a tiny model reads."""
+
+    def prompt(self, agent):
+        return f"the {agent} {self.turn} {self.episode}"[-60:]
+
+    def play_together(self, texts):
+        time.sleep(self.delays.random() * self.scale)
+        self.episode = (*self.episode, *(len(text) for text in texts.values()))
+        return super(Delayed, self).play_together({a: str(len(t)) for a, t in texts.items()})
+
+
+def test_a_model_samples_the_same_to_the_last_bit():
+    def sampled(workers, **how):
+        player = policy(seed=3)
+        lines = [
+            agent_turn_tree(started(partial(Echo, 2), s), s, width=3, trained=["a_0", "b_1"])
+            for s in SEEDS
+        ]
+        seats = {"a_0": player, "b_1": player}
+        return run(lines, seats, names=line_names(SEEDS), workers=workers, **how)
+
+    # log-probabilities included
+    assert sampled(1) == sampled(8) == sampled(1, early=True) == sampled(8, early=True)
+    assert sampled(1, cohorts=2) == sampled(8, cohorts=2, early=True)
+
+
+def asking(text, then=()):
+    """A line: an answer, then steps, one after the other, then another answer."""
+    request = Request(agent="a_0", observation=text, env=None)
+    yield Ask(request)
+    paid = None
+    for step in then:
+        paid = yield step
+    yield Ask(request)
+    return paid
+
+
+class Stepped(Adder):
+    """Its steps are a given function."""
+
+    metadata = {**Adder.metadata, "slow_step": True}
+
+    def __init__(self, step, **kwargs):
+        super().__init__(max_turns=99, **kwargs)
+        self.step_with = step
+
+    def play(self, agent, text):
+        self.step_with()
+        return super().play(agent, text)
+
+
+def act(step):
+    return Act(started(partial(Stepped, step), 0), ("1",))
+
+
+def met(event):
+    """Wait for what must come about meanwhile."""
+    assert event.wait(10), "nobody came"
+
+
+def threads():
+    return [t.name for t in threading.enumerate() if t.name.startswith("llmzoo-step")]
+
+
+def test_a_slow_step_does_not_keep_the_other_cohort_from_its_answers():
+    stepping, answered = threading.Event(), threading.Event()
+    asked = []
+
+    def write(request, i):
+        asked.append(request.observation)
+        if asked == ["slow", "quick"]:  # while the step of the slow line goes on
+            met(stepping)
+            answered.set()
+        return ""
+
+    def step():
+        stepping.set()
+        met(answered)
+
+    lines = [asking("slow", [act(step)]), asking("quick")]
+    found = run(lines, {"a_0": FakePolicy(write)}, cohorts=2)
+    assert found == [{"a_0": 1.0, "b_1": 0.0}, None]
+    assert asked == ["slow", "quick", "slow", "quick"]  # in turn, whatever is ready first
+
+
+class OneByOne(FakePolicy, EarlyPolicy):
+    """Hands out each answer before it writes the next."""
+
+    def respond_early(self, requests, k=1, *, greedy=False, answered):
+        found = []
+        for index, request in enumerate(requests):
+            found += self.respond([request], k, greedy=greedy)
+            answered(index, found[-1])
+        return found
+
+
+def test_a_line_goes_on_while_the_same_call_still_writes_others():
+    stepping, answered = threading.Event(), threading.Event()
+
+    def write(request, i):
+        if request.observation == "long" and not answered.is_set():
+            met(stepping)
+            answered.set()
+        return ""
+
+    def step():
+        stepping.set()
+        met(answered)
+
+    lines = [asking("short", [act(step)]), asking("long")]
+    clock = Clock()
+    found = run(lines, {"a_0": OneByOne(write)}, early=True, clock=clock)
+    assert found == [{"a_0": 1.0, "b_1": 0.0}, None]
+    assert clock.answers == 4
+
+
+def test_a_line_goes_on_while_another_policy_writes():
+    stepping, answered = threading.Event(), threading.Event()
+
+    def write(request, i):
+        if not answered.is_set():
+            met(stepping)
+            answered.set()
+        return ""
+
+    def step():
+        stepping.set()
+        met(answered)
+
+    def other():
+        yield Ask(Request(agent="b_1", observation="", env=None))
+
+    seats = {"a_0": FakePolicy(lambda r, i: ""), "b_1": FakePolicy(write)}
+    run([asking("short", [act(step)]), other()], seats, early=True)
+    assert answered.is_set()
+
+
+def test_a_line_goes_on_from_step_to_step_while_the_model_samples():
+    second, answered = threading.Event(), threading.Event()
+    first_by = []
+
+    def write(request, i):
+        if request.observation == "quick" and not answered.is_set():
+            met(second)
+            answered.set()
+        return ""
+
+    def last():
+        second.set()
+        met(answered)
+
+    steps = [act(lambda: first_by.append(threading.current_thread().name)), act(last)]
+    run([asking("slow", steps), asking("quick")], {"a_0": FakePolicy(write)}, cohorts=2, workers=1)
+    assert first_by[0].startswith("llmzoo-step")
+
+
+def test_no_more_steps_at_once_than_workers():
+    lock = threading.Lock()
+    now, most, done = 0, 0, 0
+
+    def step():
+        nonlocal now, most, done
+        with lock:
+            now += 1
+            most = max(most, now)
+        time.sleep(0.005)
+        with lock:
+            now -= 1
+            done += 1
+
+    def line():
+        yield [act(step) for _ in range(6)]
+
+    clock = Clock()
+    run([line() for _ in range(4)], {}, cohorts=2, workers=3, clock=clock)
+    assert (done, clock.steps) == (24, 24)
+    assert most == 3
+    assert threads() == []
+
+
+def test_a_failing_step_ends_the_run_and_names_its_environment():
+    begun = threading.Event()
+    made = []
+
+    def fail():
+        met(begun)
+        raise ZeroDivisionError("mine")
+
+    def slow():
+        begun.set()
+        time.sleep(0.05)
+        made.append("slow")
+
+    def line():
+        yield [act(slow), act(fail), *(act(lambda: made.append("after")) for _ in range(50))]
+        made.append("went on")
+
+    with pytest.raises(ZeroDivisionError, match="mine") as caught:
+        run([line()], {}, workers=2)
+    if sys.version_info >= (3, 11):
+        assert caught.value.__notes__ == ["in a step of adder_v0"]
+    assert made.count("slow") == 1  # it had begun, so it was waited for
+    assert "after" not in made
+    assert "went on" not in made
+    assert threads() == []
+
+
+def test_a_failing_step_is_told_before_any_policy_is_asked_again():
+    answering, failing = threading.Event(), threading.Event()
+    calls = []
+
+    def fail():
+        met(answering)
+        failing.set()
+        raise ZeroDivisionError
+
+    def write(request, i):
+        calls.append(request.observation)
+        if request.observation == "q":
+            answering.set()
+            met(failing)
+            time.sleep(0.05)
+        return ""
+
+    lines = [asking("p", [act(fail)]), asking("q"), asking("r")]
+    with pytest.raises(ZeroDivisionError):
+        run(lines, {"a_0": FakePolicy(write)}, cohorts=3)
+    assert calls == ["p", "q"]
+    assert threads() == []
+
+
+def test_a_line_that_fails_after_a_step_is_not_swallowed():
+    def line():
+        yield act(lambda: None)
+        raise RuntimeError("in the line")
+
+    with pytest.raises(RuntimeError, match="in the line"):
+        run([line()], {})
+    assert threads() == []
+
+
+def test_a_run_that_is_stopped_asks_no_more():
+    stop, asked = threading.Event(), []
+
+    def write(request, i):
+        asked.append(request.observation)
+        stop.set()
+        return ""
+
+    with pytest.raises(Stopped):
+        run([asking("p")], {"a_0": FakePolicy(write)}, stop=stop)
+    assert asked == ["p"]
+
+
+def test_a_failing_policy_leaves_no_thread():
+    def write(request, i):
+        raise RuntimeError("no answer")
+
+    lines = [asking("p"), asking("q"), only(act(lambda: time.sleep(0.02)))]
+    with pytest.raises(RuntimeError, match="no answer"):
+        run(lines, {"a_0": FakePolicy(write)}, cohorts=2)
+    assert threads() == []
+
+
+def only(*acts):
+    yield list(acts)
+
+
+@pytest.mark.parametrize("early", [False, True])
+@pytest.mark.parametrize("cohorts", [1, 2])
+def test_an_interrupt_ends_the_run(cohorts, early):
+    """Ctrl-C while the main thread waits for a step, and while a policy answers."""
+    finished = []
+
+    def interrupt():
+        time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.1)
+        finished.append("the step")
+
+    def write(request, i):
+        time.sleep(0.5 if cohorts == 2 else 0.0)
+        return ""
+
+    lines = [only(act(interrupt)), asking("p")]
+    with pytest.raises(KeyboardInterrupt):
+        run(lines, {"a_0": FakePolicy(write)}, cohorts=cohorts, early=early, workers=1)
+    assert finished == ["the step"]
+    assert threads() == []
+
+
+def test_the_clock_tells_what_was_overlapped_from_what_was_waited_for():
+    stepping, answered = threading.Event(), threading.Event()
+
+    def write(request, i):
+        if request.observation == "q" and not answered.is_set():
+            met(stepping)
+            time.sleep(0.05)
+            answered.set()
+        return ""
+
+    def step():
+        stepping.set()
+        met(answered)  # 0.05 s of it beside the policy
+        time.sleep(0.1)  # and 0.1 s while the policy waits
+
+    clock = Clock()
+    seats = {"a_0": FakePolicy(write)}
+    run([asking("p", [act(step)]), asking("q")], seats, cohorts=2, clock=clock)
+    assert 0.05 <= clock.overlapped_seconds <= clock.sampling_seconds
+    assert clock.waiting_seconds >= 0.1
+    assert clock.step_seconds >= 0.15
+    assert clock.step_seconds - clock.overlapped_seconds >= 0.1
+    assert (clock.answers, clock.steps) == (4, 1)
+
+
+def test_environments_say_that_they_are_slow():
+    assert not slow_steps([Matcher(), Adder()])
+    assert slow_steps([Matcher(), Delayed()])
+    assert not slow_steps([])
+
+
+@pytest.mark.parametrize("wrong", [{"cohorts": 0}, {"workers": 0}])
+def test_somebody_has_to_work(wrong):
+    with pytest.raises(ValueError, match="at least 1"):
+        run([], {}, **wrong)

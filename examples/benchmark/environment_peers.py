@@ -168,6 +168,7 @@ def _ours(match: Match, boards: Sequence[str]) -> Iterator[Games]:
 
 def _start(env: AECEnv, task: int) -> AECEnv:
     scoring.pushes_left.cache_clear()  # every position of an episode is met for the first time
+    scoring.standing.cache_clear()
     env.reset(options={"task": task})
     env.last()
     return env

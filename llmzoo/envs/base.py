@@ -10,8 +10,8 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
@@ -24,9 +24,10 @@ MAX_ANSWER_CHARS = 20_000  # a longer answer is malformed, and never parsed
 MAX_OBSERVATION_CHARS = 1_000_000
 TEAM_PART = "team"  # the reward part that every seat shares
 
+_NOBODY: Mapping[str, Any] = MappingProxyType({})
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+
+class Outcome(NamedTuple):
     """What an answer, or a round of simultaneous answers, did.
 
     ``team``: the team reward, before ``team_weight``. ``local``: named reward parts for the seats
@@ -35,9 +36,9 @@ class Outcome:
     """
 
     team: float = 0.0
-    local: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    local: Mapping[str, Mapping[str, float]] = _NOBODY
     done: bool = False
-    errors: Mapping[str, str] = field(default_factory=dict)
+    errors: Mapping[str, str] = _NOBODY
 
 
 class TextEnv(AECEnv[str, str, str]):
@@ -90,8 +91,7 @@ class TextEnv(AECEnv[str, str, str]):
         self.success = False
         self.episode: Any = None
         self._random: random.Random | None = None
-        space = FreeText(MAX_OBSERVATION_CHARS)
-        self._observation_spaces = {a: copy.deepcopy(space) for a in agents}
+        self._observation_spaces = {a: FreeText(MAX_OBSERVATION_CHARS) for a in agents}
         self._action_spaces = {a: FreeText(MAX_ANSWER_CHARS) for a in agents}
 
     # What a task supplies
@@ -186,14 +186,15 @@ class TextEnv(AECEnv[str, str, str]):
                 self._pay(outcome)
         self._accumulate_rewards()
         following = self.agents[(self.agents.index(agent) + 1) % len(self.agents)]
-        if any(self.terminations.values()):
+        if True in self.terminations.values():
             self._finish()
         elif last_of_round:
             self.turn += 1
             if self.turn >= self.max_turns:
                 self.truncations = dict.fromkeys(self.agents, True)
                 self._finish()
-        self._select(following)
+        if following != agent:
+            self._select(following)
         if self.render_mode == "human":
             self.render()
 
@@ -236,12 +237,12 @@ class TextEnv(AECEnv[str, str, str]):
                 continue
             self.rewards[agent] = sum(parts.values())
             # like PettingZoo's cumulative reward: what came since the agent's last action
-            total = dict(self.infos[agent]["reward_parts"])
-            for name, value in parts.items():
-                total[name] = total.get(name, 0.0) + value
-            self.infos[agent] = {**self.infos[agent], "reward_parts": total}
+            info = self.infos[agent]
+            so_far = info["reward_parts"]
+            total = {name: so_far.get(name, 0.0) + value for name, value in parts.items()}
+            self.infos[agent] = {**info, "reward_parts": {**so_far, **total}}
         for agent, error in outcome.errors.items():
-            self.infos[agent]["error"] = error
+            self.infos[agent] = {**self.infos[agent], "error": error}
         if outcome.done:
             self.terminations = dict.fromkeys(self.agents, True)
 

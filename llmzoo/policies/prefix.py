@@ -1,7 +1,8 @@
 """Decoding with the prompts' keys and values kept once for all completions of a prompt.
 
 Shapes: B prompts of P tokens at most, N rows (completions that still grow), R rows of a prompt at
-most, H query heads, G of them for each key-value head, D the size of a head, V vocabulary.
+most, t tokens of a row so far; A query heads, G of them for each of kv = A/G key-value heads, D the
+size of a head; V vocabulary.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from llmzoo.policies import attention
+from llmzoo.policies import attention, lean
 from llmzoo.policies.packing import PackedTexts
 from llmzoo.policies.segments import Segments
 
@@ -33,100 +34,113 @@ class SharedPrefixDecoder:
         self, model: Any, prompts: Sequence[Sequence[int]], counts: Sequence[int], room: int
     ):
         self._model = model
-        self._room = room
+        self._lean = lean.LeanBody(model) if lean.fits(model) else None
+        self._room, self._grown = room, 0
         read = _Prompts(prompts, model.device)
         states = attention.run(model, read.ids, read.positions, read)
         self._prompts, self._prefixes = read.segments, read.kept
-        self._next = torch.empty(0)  # of each row, the place of its next token
-        self._own: dict[int, tuple[Tensor, Tensor]] = {}
-        self._grown = 0
-        self._place(
-            torch.repeat_interleave(torch.arange(len(prompts)), torch.tensor(counts)).tolist()
-        )
+        self._own: dict[
+            int, tuple[Tensor, Tensor]
+        ] = {}  # of a layer: keys, values [B, kv, R, ., D]
+        self._place([b for b, count in enumerate(counts) for _ in range(count)])
         self.logits = self._head(states[read.ends]).index_select(0, self._prompt_of)
 
     def step(self, tokens: Tensor) -> None:
         """Each row takes its next token [N]."""
-        states = attention.run(self._model, tokens, self._next, self)
+        positions = self._starts + self._grown
+        if self._lean is None:
+            states = attention.run(self._model, tokens, positions, self)
+        else:
+            states = self._lean.states(tokens, positions, self._attend)
         self._grown += 1
-        self._next = self._next + 1
         self.logits = self._head(states)
 
     def keep(self, rows: Tensor) -> None:
         """Go on with these rows only, numbers [M] in rising order."""
+        before, slots = self._rows, self._rows.slots[rows]
         prompt_of = self._prompt_of[rows].tolist()
         left = sorted(set(prompt_of))
-        if len(left) < len(self._prompts.lengths):
-            chosen = torch.tensor(left, device=rows.device)
-            self._prompts = Segments([self._prompts.lengths[b] for b in left], rows.device)
-            width = self._prompts.width
-            self._prefixes = {
-                layer: (keys[chosen, ..., :width], values[chosen, :, :width])
-                for layer, (keys, values) in self._prefixes.items()
-            }
-            prompt_of = [left.index(b) for b in prompt_of]
-        self._own = {
-            layer: (keys[rows], values[rows]) for layer, (keys, values) in self._own.items()
+        chosen = torch.tensor(left, device=rows.device)
+        self._prompts = Segments([self._prompts.lengths[b] for b in left], rows.device)
+        width = self._prompts.width
+        self._prefixes = {
+            layer: (keys[chosen, ..., :width], values[chosen, :, :width])
+            for layer, (keys, values) in self._prefixes.items()
         }
         self.logits = self.logits[rows]
-        self._place(prompt_of)
+        self._place([left.index(b) for b in prompt_of])
+        # each row's slot among those of all prompts, in the new arrangement
+        places = self._rows.grid(slots)
+        self._own = {
+            layer: (_taken(keys, places, before.width), _taken(values, places, before.width))
+            for layer, (keys, values) in self._own.items()
+        }
 
     def attend(
         self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float
     ) -> Tensor:
+        """As a layout: the model's own layers ask here."""
         query, key, value = (x[0].transpose(0, 1) for x in (query, key, value))  # [N, heads, D]
-        n, heads, d = query.shape
-        kv = key.shape[1]
-        query = (query * scaling).view(n, kv, heads // kv, d)
-        prompt_keys, prompt_values = self._prefixes[layer]  # [B, kv, D, P] and [B, kv, P, D]
-        own_keys, own_values = self._grow(layer, key, value)  # [N, kv, t, D]
+        out = self._attend(layer, query * scaling, key, value)
+        return out.view(1, *query.shape)
 
-        far = self._by_prompt(query) @ prompt_keys  # [B, kv, R*G, P]
+    def _attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Outputs [N, A * D] of scaled queries [N, A, D] on keys and values [N, kv, D]."""
+        _, heads, d = query.shape
+        kv, g = key.shape[1], heads // key.shape[1]
+        b, r = len(self._rows.lengths), self._rows.width
+        prompt_keys, prompt_values = self._prefixes[layer]  # [B, kv, D, P] and [B, kv, P, D]
+        own_keys, own_values = self._grow(layer, key, value)  # [B, kv, R, t, D]
+        t = own_keys.shape[3]
+
+        query = self._rows.grid(query).view(b, r, kv, g, d).transpose(1, 2)
+        query = query.reshape(b * kv, r * g, d)
+        far = torch.bmm(query, prompt_keys.flatten(0, 1))  # [B * kv, R * G, P]
         if self._outside is not None:
-            far = far + self._outside
-        near = self._by_prompt(query @ own_keys.transpose(-1, -2))  # [B, kv, R*G, t]
-        scores = torch.cat([far, near], dim=-1)
+            far = (far.view(b, kv * r * g, -1) + self._outside).view(far.shape)
+        near = torch.bmm(query.view(-1, g, d), own_keys.flatten(0, 2).transpose(1, 2))
+        scores = torch.cat([far, near.view(b * kv, r * g, t)], dim=-1)
         weights = scores.softmax(dim=-1, dtype=torch.float32).to(value.dtype)
-        far, near = weights.split([far.shape[-1], near.shape[-1]], dim=-1)
-        out = self._by_row(far @ prompt_values, heads // kv)
-        out += self._by_row(near, heads // kv) @ own_values
-        return out.reshape(1, n, heads, d)
+        far, near = weights.split([far.shape[-1], t], dim=-1)
+        out = torch.bmm(far, prompt_values.flatten(0, 1)).view(-1, g, d)
+        out = torch.baddbmm(out, near.reshape(-1, g, t), own_values.flatten(0, 2))
+        out = out.view(b, kv, r, g * d).transpose(1, 2).reshape(b, r, heads * d)
+        return self._rows.flat(out)
 
     def _grow(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """The layer's own keys and values, one token longer."""
+        """The layer's own keys and values [B, kv, R, t, D], one token longer."""
         at = self._grown
+        key, value = (self._rows.grid(x).transpose(1, 2) for x in (key, value))  # [B, kv, R, D]
         if layer not in self._own:
-            shape = (*key.shape[:2], min(_FIRST_ROOM, self._room), key.shape[2])
+            shape = (*key.shape[:3], min(_FIRST_ROOM, self._room), key.shape[3])
             self._own[layer] = key.new_empty(shape), value.new_empty(shape)
         keys, values = self._own[layer]
-        if at == keys.shape[2]:
+        if at == keys.shape[3]:
             more = min(self._room, 2 * at) - at
             keys, values = (F.pad(x, (0, 0, 0, more)) for x in (keys, values))
             self._own[layer] = keys, values
-        keys[:, :, at], values[:, :, at] = key, value
-        return keys[:, :, : at + 1], values[:, :, : at + 1]
+        keys.select(3, at).copy_(key)
+        values.select(3, at).copy_(value)
+        return keys.narrow(3, 0, at + 1), values.narrow(3, 0, at + 1)
 
     def _place(self, prompt_of: list[int]) -> None:
         """Note which prompt each row belongs to; rows of a prompt stand side by side."""
         device = self._model.device
         self._prompt_of = torch.tensor(prompt_of, device=device)
         lengths = torch.tensor(self._prompts.lengths, device=device)
-        self._next = lengths[self._prompt_of] + self._grown
+        self._starts = lengths[self._prompt_of]  # of each row, the position of its first token
         self._rows = Segments([len(list(same)) for _, same in groupby(prompt_of)], device)
         outside = self._prompts.outside(self._model.dtype)
-        self._outside = None if outside is None else outside[:, None, None, :]
-
-    def _by_prompt(self, x: Tensor) -> Tensor:
-        """[N, kv, G, .] as [B, kv, R*G, .]."""
-        return self._rows.grid(x).transpose(1, 2).flatten(2, 3)
-
-    def _by_row(self, x: Tensor, g: int) -> Tensor:
-        """[B, kv, R*G, .] as [N, kv, G, .]."""
-        return self._rows.flat(x.unflatten(2, (-1, g)).transpose(1, 2))
+        self._outside = None if outside is None else outside.unsqueeze(1)  # [B, 1, P]
 
     def _head(self, states: Tensor) -> Tensor:
         logits: Tensor = self._model.get_output_embeddings()(states)
         return logits
+
+
+def _taken(kept: Tensor, places: Tensor, width: int) -> Tensor:
+    """[B, kv, R, ., D] with other rows: ``places`` [B', R'] counts the rows of all prompts."""
+    return kept[places // width, :, places % width].transpose(1, 2).contiguous()
 
 
 class _Prompts(PackedTexts):

@@ -64,6 +64,11 @@ class Segments:
         every = torch.arange(self.width, device=self.real.device).expand(self.real.shape)
         return self.flat(every)
 
+    @property
+    def slots(self) -> Tensor:
+        """Of each token its place in the flattened grid [T]."""
+        return self._place
+
     def outside(self, dtype: torch.dtype) -> Tensor | None:
         """What is added to attention scores [S, width]: -inf at padding; None where there is none."""
         if self.even:

@@ -70,7 +70,11 @@ class Optimizer:
         self._config, self._rate, self._name = config, rate, name
         self._masters = MasterWeights(self.parameters)
         self._adamw = torch.optim.AdamW(
-            self._masters.masters, lr=rate, betas=(0.9, 0.99), weight_decay=config.weight_decay
+            self._masters.masters,
+            lr=rate,
+            betas=(0.9, 0.99),
+            weight_decay=config.weight_decay,
+            fused=True,  # a pass over the weights rather than one for each operation
         )
 
     @property

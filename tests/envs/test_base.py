@@ -220,6 +220,16 @@ def test_what_an_info_said_stays():
     assert env.infos["seat_1"]["reward_parts"] == {"team": 1.0}
 
 
+def test_what_an_info_said_stays_when_a_round_finds_an_error():
+    env = started(seats=2)
+    env.play_together = lambda texts: Outcome(errors={"seat_0": "late"})
+    env.step("1")
+    held = env.infos["seat_0"]
+    env.step("1")
+    assert held["error"] is None
+    assert env.infos["seat_0"]["error"] == "late"
+
+
 def test_render():
     assert started().render() is None
     env = started(render_mode="ansi")

@@ -6,7 +6,7 @@ import torch
 from torch.nn.attention.flex_attention import flex_attention
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from llmzoo.policies import attention, fused
+from llmzoo.policies import attention, fused, lean
 from llmzoo.policies.likelihood import last_states, likelihood
 from llmzoo.policies.packing import Packed
 from llmzoo.policies.padded import CacheDecoder
@@ -106,10 +106,15 @@ def test_packed_equals_one_row_at_a_time(family, kind, lora):
         assert (packed[name] - gradient).norm() <= 1e-5 * gradient.norm() + 1e-6, name
 
 
+@pytest.mark.parametrize("few", [True, False], ids=["lean", "own_layers"])
 @pytest.mark.parametrize("family", sorted(attention.FAMILIES))
-def test_rows_that_share_a_prompt_grow_as_rows_of_their_own(family):
+def test_rows_that_share_a_prompt_grow_as_rows_of_their_own(family, few, monkeypatch):
     """Ragged prompts, uneven numbers of rows, rows that leave, and more tokens than the first room."""
     model = a_model(family)
+    if not few:
+        monkeypatch.setattr(lean, "fits", lambda model: False)
+    elif not lean.fits(model):
+        pytest.skip("its layers are not written in few operations")
     rows = [list(PROMPTS[0])] * 2 + [list(PROMPTS[1])] * 3 + [list(PROMPTS[2])]
     noise = torch.Generator().manual_seed(0)
     with torch.inference_mode():
@@ -124,6 +129,32 @@ def test_rows_that_share_a_prompt_grow_as_rows_of_their_own(family):
             tokens = torch.randint(VOCABULARY, (len(rows),), generator=noise)
             decoder.step(tokens)
             rows = [[*row, token] for row, token in zip(rows, tokens.tolist(), strict=True)]
+
+
+def test_which_models_are_written_in_few_operations():
+    plain = a_model("qwen2")
+    assert lean.fits(plain)
+    assert lean.fits(a_model("llama"))
+    assert not lean.fits(a_model("llama", mlp_bias=True))
+    assert not lean.fits(a_model("gemma"))
+    assert not lean.fits(adapted(a_model("qwen2")))
+    assert not lean.fits(a_model("qwen2").to(torch.bfloat16))
+    with torch.autocast("cpu", torch.bfloat16):
+        assert not lean.fits(plain)
+
+
+def test_few_operations_use_the_weights_of_now():
+    model = a_model("qwen2")
+    with torch.inference_mode():
+        SharedPrefixDecoder(model, PROMPTS, [1, 1, 1], 4).step(torch.tensor([1, 2, 3]))
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights.mul_(1.1)
+    with torch.inference_mode():
+        decoder = SharedPrefixDecoder(model, PROMPTS[:1], [1], 4)
+        decoder.step(torch.tensor([9]))
+        alone = model(torch.tensor([[*PROMPTS[0], 9]])).logits[0, -1]
+    assert torch.allclose(decoder.logits[0], alone, atol=1e-4)
 
 
 def test_both_decoders_see_the_same():

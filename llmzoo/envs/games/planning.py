@@ -27,8 +27,8 @@ Task = TypeVar("Task")
 World = TypeVar("World")
 Plan = TypeVar("Plan")
 
-LOCAL_WEIGHTS = {"format": 0.1, "legal": 0.1, "quality": 0.8}
-_NOTHING = dict.fromkeys(LOCAL_WEIGHTS, 0.0)
+FORMAT, LEGAL, QUALITY = 0.1, 0.1, 0.8  # weights of the local parts
+_NOTHING = 0.0, 0.0, 0.0
 PROPOSER, PLANNER, ALONE = "proposer_0", "planner_1", "planner_0"
 
 _ROLES = {
@@ -44,7 +44,7 @@ class Malformed(ValueError):
     """An answer in which no plan can be read; its text tells the agent why."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: that would take several times as long to make, each step
 class Played(Generic[World]):
     """What a plan does: the world after it, and whether every part of it was legal.
 
@@ -56,16 +56,19 @@ class Played(Generic[World]):
     event: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Play(Generic[Task, World]):
-    """The state of an episode. ``scores``: each seat's local parts as last paid."""
+    """The state of an episode, replaced at each step and never changed: forks share it.
+
+    ``scores``: each seat's format, legal and quality as last paid.
+    """
 
     task: Task
     world: World
     candidate: str | None = None  # the proposer's plan of this round, rewritten in normal form
     outcome: str | None = None  # what its simulation gave
     feedback: Mapping[str, str] = field(default_factory=dict)
-    scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    scores: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
     progress: float = 0.0
 
 
@@ -154,6 +157,8 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     def begin(self, rng: random.Random, task: int | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
         self.episode = Play(chosen, self.start(chosen))
+        rules = self.rules()
+        self._instructions = {a: f"{_ROLES[a]}\n\n{rules}\n\n" for a in self.possible_agents}
 
     def describe(self) -> Mapping[str, Any]:
         return described(self.tasks, self.fingerprint(self.episode.task))
@@ -179,27 +184,29 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
                 error = f"illegal: {self.report(played)}"
 
         value = self.progress(world)
-        score = {
-            "format": LOCAL_WEIGHTS["format"] * (plan is not None),
-            "legal": LOCAL_WEIGHTS["legal"] * legal,
-            "quality": LOCAL_WEIGHTS["quality"] * value * (plan is not None),
-        }
+        read = plan is not None
+        score = FORMAT * read, LEGAL * legal, QUALITY * value * read
         before = play.scores.get(agent, _NOTHING)
-        local = {agent: {name: score[name] - before[name] for name in score}}
+        gained = {
+            "format": score[0] - before[0],
+            "legal": score[1] - before[1],
+            "quality": score[2] - before[2],
+        }
         scores = {**play.scores, agent: score}
         feedback = {**play.feedback, agent: report}
+        local = {agent: gained}
         errors = {agent: error} if error else {}
 
         if agent == PROPOSER:
-            candidate = self.write(plan) if plan is not None else None
+            candidate = None if plan is None else self.write(plan)
             self.episode = Play(
                 play.task, play.world, candidate, report, feedback, scores, play.progress
             )
             return Outcome(local=local, errors=errors)
 
         self.success = value == 1.0
-        self.episode = Play(play.task, world, feedback=feedback, scores=scores, progress=value)
-        return Outcome(team=value - play.progress, local=local, done=self.success, errors=errors)
+        self.episode = Play(play.task, world, None, None, feedback, scores, value)
+        return Outcome(value - play.progress, local, self.success, errors)
 
     def prompt(self, agent: str) -> str:
         return self._terse(agent) if self.prompt_style == "terse" else self._full(agent)
@@ -211,28 +218,28 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
 
     def _full(self, agent: str) -> str:
         play = self.episode
-        lines = [_ROLES[agent], "", self.rules(), ""]
-        lines += [f"Round {self._round()} of {self.max_turns}. The current state:", ""]
-        lines += [self.draw(play.world), ""]
+        text = (
+            f"{self._instructions[agent]}Round {self._round()} of {self.max_turns}. "
+            f"The current state:\n\n{self.draw(play.world)}\n\n"
+        )
         if agent == PLANNER and play.outcome is not None:
             candidate = "no plan could be read" if play.candidate is None else play.candidate
-            lines += [f"Candidate plan:\n{candidate}", f"Its simulation: {play.outcome}", ""]
+            text += f"Candidate plan:\n{candidate}\nIts simulation: {play.outcome}\n\n"
         if agent in play.feedback:
-            lines += [f"Your last answer: {play.feedback[agent]}", ""]
-        return "\n".join([*lines, "Your answer:"])
+            text += f"Your last answer: {play.feedback[agent]}\n\n"
+        return f"{text}Your answer:"
 
     def _terse(self, agent: str) -> str:
         play = self.episode
         role = agent.partition("_")[0]
-        lines = [
-            f"{self.terse_name} {role} {self._round()}/{self.max_turns}",
-            self.draw(play.world),
-        ]
+        text = (
+            f"{self.terse_name} {role} {self._round()}/{self.max_turns}\n{self.draw(play.world)}\n"
+        )
         if agent == PLANNER and play.outcome is not None:
-            lines += ["candidate", play.candidate or "none", play.outcome]
+            text += f"candidate\n{play.candidate or 'none'}\n{play.outcome}\n"
         if agent in play.feedback:
-            lines += [f"last {play.feedback[agent]}"]
-        return "\n".join([*lines, "answer\n"])
+            text += f"last {play.feedback[agent]}\n"
+        return f"{text}answer\n"
 
     def _round(self) -> int:
         return min(self.turn + 1, self.max_turns)

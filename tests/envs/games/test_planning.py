@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 
 import pytest
@@ -203,6 +204,32 @@ def test_the_proposer_changes_nothing_for_itself(id):
     env.step(env.unwrapped.expert("proposer_0"))
     assert env.unwrapped.episode.world == world
     assert env.terminations == {"proposer_0": False, "planner_1": False}
+
+
+@pytest.mark.parametrize("id", GAMES)
+@pytest.mark.parametrize("prompt", ["full", "terse"])
+@pytest.mark.parametrize("num_agents", [1, 2])
+def test_stepping_a_fork_leaves_the_original_as_it_was(id, prompt, num_agents):
+    def seen(env):
+        flags = env.agents, env.agent_selection, env.terminations, env.truncations
+        return copy.deepcopy((flags, env.rewards, env.infos, env.last(), env.state(), env.episode))
+
+    env = llmzoo.make(id, prompt=prompt, num_agents=num_agents).unwrapped
+    env.reset(seed=0)
+    env.step("no plan")  # so that there is feedback, an error and a score to share
+    before, held = seen(env), env.infos
+    twin = env.fork()
+    assert seen(twin) == before
+    while twin.agents:
+        over = twin.terminations[twin.agent_selection] or twin.truncations[twin.agent_selection]
+        twin.step(None if over else twin.expert(twin.agent_selection))
+    assert twin.success
+    assert seen(env) == before
+    assert env.infos is held
+    other = env.fork()
+    env.step(env.expert(env.agent_selection))  # and the other way about
+    assert seen(env) != before
+    assert seen(other) == before
 
 
 @pytest.mark.parametrize("id", GAMES)

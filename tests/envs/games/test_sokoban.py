@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -13,7 +14,7 @@ import llmzoo
 from llmzoo.envs.games.moves import parse_moves
 from llmzoo.envs.games.planning import Malformed
 from llmzoo.envs.games.sokoban import oracle, scoring, tasks
-from llmzoo.envs.games.sokoban.board import bits, board_of, flood
+from llmzoo.envs.games.sokoban.board import NEVER, bits, board_of, flood
 from llmzoo.envs.games.sokoban.scoring import World
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
 from llmzoo.envs.tasks import Generated, split_of
@@ -207,7 +208,10 @@ def test_a_box_against_a_box_blocks():
 def test_boxes_that_hold_each_other_are_lost():
     level = "#######\n#..   #\n#   $ #\n# @ $ #\n#     #\n#######"
     along_the_wall = world_of(level, boxes=[(2, 4), (2, 5)], player=(3, 3))
-    lost = [divmod(cell, 7) for cell in bits(scoring.lost_boxes(along_the_wall))]
+    lost = [
+        divmod(cell, 7)
+        for cell in bits(scoring.lost_boxes(along_the_wall.level, along_the_wall.boxes))
+    ]
     assert lost == [(1, 3), (1, 4)]  # rows and columns from 0
     apart = world_of(level, boxes=[(2, 3), (2, 5)], player=(3, 3))
     assert not scoring.is_dead(apart)
@@ -219,7 +223,7 @@ def test_boxes_that_hold_each_other_are_lost():
 def test_too_few_goals_within_reach():
     level = "########\n#@  .  #\n# $ $  #\n#   .  #\n########"
     world = world_of(level, boxes=[(4, 4), (4, 6)], player=(3, 3))  # both along the lower wall
-    assert scoring.lost_boxes(world) == 0
+    assert scoring.lost_boxes(world.level, world.boxes) == 0
     assert scoring.is_dead(world)
     done = scoring.run(world, "U")
     assert scoring.report(done).endswith("; the boxes can no longer reach a goal each")
@@ -241,10 +245,25 @@ def test_progress_by_hand():
 def test_progress_counts_from_what_was_placed_at_the_start():
     level = "#######\n#@    #\n# $ . #\n#  *  #\n#######"
     start = scoring.start(level)
-    assert scoring.placed(start) == 1
+    assert scoring.standing(level, start.boxes).placed == 1
     assert scoring.progress(start) == 0
     assert scoring.progress(scoring.run(start, "DR").world) == 0.25
     assert scoring.progress(scoring.run(start, "DRR").world) == 1
+
+
+def test_the_assignment_is_that_of_trying_all():
+    rng = random.Random(1)
+    for number in range(40):
+        world = scoring.start(tasks.draw(rng, boxes=1 + number % 4, height=7, width=7).level)
+        board = board_of(world.level)
+        for _ in range(10):
+            cells = rng.sample(list(bits(board.floor)), world.boxes.bit_count())
+            tried = [
+                sum(distances[cell] for cell, distances in zip(cells, order, strict=True))
+                for order in itertools.permutations(board.distances)
+            ]
+            left = scoring.pushes_left(world.level, sum(1 << cell for cell in cells))
+            assert left == min(NEVER, *tried)
 
 
 def test_the_assignment_is_the_cheapest_one():

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from llmzoo.envs.games.moves import DELTAS
 from llmzoo.envs.games.plan_path.tasks import PathTask, Position
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(NamedTuple):
     """Where a plan ends. ``blocked``: the number, from 1, of the first move that was not possible."""
 
     end: Position
@@ -36,6 +35,6 @@ def progress(task: PathTask, position: Position) -> float:
 
 def draw(task: PathTask, position: Position) -> str:
     """The grid with ``@`` at ``position``; the start is floor like any other."""
-    rows = [list(row.replace("S", ".")) for row in task.rows]
-    rows[position[0]][position[1]] = "@"
-    return "\n".join("".join(row) for row in rows)
+    grid = task.grid.replace("S", ".")
+    place = position[0] * (len(task.rows[0]) + 1) + position[1]
+    return f"{grid[:place]}@{grid[place + 1 :]}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 SYMBOLS = "# .$*@+"  # wall, floor, goal, box, box on goal, player, player on goal
+_EMPTIED = str.maketrans("$*@+", " . .")
 NEVER = 1 << 30  # the push distance of a cell from which a box cannot reach the goal
 
 
@@ -31,8 +32,12 @@ class Board:
     player: int  # a cell
     boxes: int
     distances: tuple[tuple[int, ...], ...]
+    to_goals: tuple[tuple[int, ...], ...]  # the same, for each cell the pushes to every goal
     dead: int
+    dead_across: int  # cells with dead ones to both sides
+    dead_along: int  # and above and below
     steps: dict[str, int]  # a move's change of the cell
+    text: str  # the level without boxes and player
 
 
 @lru_cache(maxsize=4096)
@@ -58,8 +63,12 @@ def board_of(level: str) -> Board:
         player=player.bit_length() - 1,
         boxes=mask(cells, "$*"),
         distances=distances,
+        to_goals=tuple(zip(*distances, strict=True)),
         dead=dead,
+        dead_across=dead << 1 & dead >> 1,
+        dead_along=dead << width & dead >> width,
         steps={"U": -width, "D": width, "L": -1, "R": 1},
+        text=level.translate(_EMPTIED),
     )
 
 

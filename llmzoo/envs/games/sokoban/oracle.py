@@ -117,7 +117,7 @@ def _fewest_pushes(world: World, limit: int) -> list[Push] | None:
                 if pushes + 1 >= made.get(there, NEVER):
                     continue
                 left = _least(world.level, moved)
-                if left >= NEVER or scoring.lost_boxes(World(world.level, cell, moved)):
+                if left >= NEVER or scoring.lost_boxes(world.level, moved):
                     continue
                 made[there] = pushes + 1
                 came[there] = here, (cell, step)

@@ -21,6 +21,21 @@ class World(NamedTuple):
     boxes: int
 
 
+class Standing(NamedTuple):
+    """What boxes in a level are worth and look like, wherever the player stands.
+
+    ``lost``: the mask of the boxes that can never reach a goal. ``hopeless``: there are such, or
+    not each box can have a goal of its own. ``drawn``: the level as text, without the player.
+    """
+
+    boxes: tuple[int, ...]
+    placed: int  # boxes on goals
+    lost: int
+    hopeless: bool
+    progress: float
+    drawn: str
+
+
 class Run(NamedTuple):
     """``made`` moves were carried out; the next one was ``blocked``, or none was (None)."""
 
@@ -67,57 +82,69 @@ def is_solved(world: World) -> bool:
     return world.boxes == board_of(world.level).goals
 
 
-def placed(world: World) -> int:
-    """The number of boxes on goals."""
-    return (world.boxes & board_of(world.level).goals).bit_count()
+@lru_cache(maxsize=16384)  # most moves push nothing, and the planner plays what was simulated
+def standing(level: str, boxes: int) -> Standing:
+    board = board_of(level)
+    cells = tuple(bits(boxes))
+    placed = (boxes & board.goals).bit_count()
+    lost = lost_boxes(level, boxes)
+    left = NEVER if lost else pushes_left(level, boxes)
+    drawn = list(board.text)
+    for cell in cells:
+        place = cell + cell // board.width  # every line but the last ends in a newline
+        drawn[place] = "$*"[drawn[place] == "."]
+    worth = _progress(board, level, boxes, placed, left)
+    return Standing(cells, placed, lost, left >= NEVER, worth, "".join(drawn))
 
 
-def lost_boxes(world: World) -> int:
+def lost_boxes(level: str, boxes: int) -> int:
     """The mask of boxes off goal that can never reach one.
 
     They stand on a cell from which no goal can be reached, or are frozen: along both axes a wall,
     another frozen box, or dead cells on both sides keep them where they are, in whatever order the
     boxes are moved. A solvable position has none; an unsolvable one may have none either.
     """
-    board = board_of(world.level)
-    width, walls, dead = board.width, ~board.floor, board.dead
-    across = dead << 1 & dead >> 1
-    along = dead << width & dead >> width
-    frozen, before = world.boxes, 0
+    board = board_of(level)
+    width, walls = board.width, ~board.floor
+    frozen, before = boxes, 0
     while frozen != before:
         before = frozen
         fixed = walls | frozen
-        frozen &= fixed << 1 | fixed >> 1 | across
-        frozen &= fixed << width | fixed >> width | along
-    return (world.boxes & dead) | (frozen & ~board.goals)
+        frozen &= fixed << 1 | fixed >> 1 | board.dead_across
+        frozen &= fixed << width | fixed >> width | board.dead_along
+    return (boxes & board.dead) | (frozen & ~board.goals)
 
 
 def is_dead(world: World) -> bool:
     """Whether the position is seen to be unsolvable: a lost box, or too few goals within reach."""
-    return bool(lost_boxes(world)) or pushes_left(world.level, world.boxes) >= NEVER
+    return standing(world.level, world.boxes).hopeless
 
 
 @lru_cache(maxsize=16384)
 def pushes_left(level: str, boxes: int) -> int:
-    """The cheapest assignment of boxes to goals, in pushes of single boxes on the empty board.
+    """The cheapest assignment of boxes to as many goals, in pushes of single boxes on the empty board.
 
     A lower bound of the pushes to a solution for up to 8 boxes, ``NEVER`` or more where no
     assignment exists; for more boxes the nearest pairs are taken first, which is neither.
     """
     board = board_of(level)
-    costs = [[distance[cell] for distance in board.distances] for cell in bits(boxes)]
+    costs = [board.to_goals[cell] for cell in bits(boxes)]
     if len(costs) > EXACT:
         return _greedy(costs, board)
-    best = {0: 0}  # mask of the goals taken by the boxes so far: pushes
-    for row in costs:
-        following: dict[int, int] = {}
-        for taken, pushes in best.items():
-            for goal, distance in enumerate(row):
-                with_goal = taken | 1 << goal
-                if with_goal != taken and pushes + distance < following.get(with_goal, NEVER):
-                    following[with_goal] = pushes + distance
-        best = following
-    return min(best.values(), default=NEVER)
+    best = [0]  # for each mask of goals: the pushes when the first boxes, as many, take them
+    for box, choices in _takings(len(costs)):
+        row = costs[box]
+        best.append(min([row[goal] + best[others] for goal, others in choices]))
+    return min(best[-1], NEVER)
+
+
+@cache
+def _takings(goals: int) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
+    """For each mask of goals from 1: the last box that takes one, which, and the mask of the others."""
+    return tuple(
+        (taken.bit_count() - 1, tuple((goal, taken ^ 1 << goal) for goal in bits(taken)))
+        for taken in range(1, 1 << goals)
+    )
 
 
 def _greedy(costs: Sequence[Sequence[int]], board: Board) -> int:
@@ -140,16 +167,17 @@ def progress(world: World) -> float:
     Otherwise the mean of two shares, each at least 0: of the boxes to be placed, those that are
     now on goals; and of the pushes that the start needs (see :func:`pushes_left`), those saved.
     """
-    board = board_of(world.level)
-    if world.boxes == board.goals:
+    return standing(world.level, world.boxes).progress
+
+
+def _progress(board: Board, level: str, boxes: int, placed: int, left: int) -> float:
+    if boxes == board.goals:
         return 1.0
-    if world.boxes == board.boxes or is_dead(world):
+    if boxes == board.boxes or left >= NEVER:
         return 0.0
     at_start = (board.boxes & board.goals).bit_count()
-    to_place = board.goals.bit_count() - at_start
-    total = pushes_left(world.level, board.boxes)
-    share_placed = max(0.0, (placed(world) - at_start) / to_place)
-    share_near = max(0.0, 1 - pushes_left(world.level, world.boxes) / total)
+    share_placed = max(0.0, (placed - at_start) / (board.goals.bit_count() - at_start))
+    share_near = max(0.0, 1 - left / pushes_left(level, board.boxes))
     return 0.5 * share_placed + 0.5 * share_near
 
 
@@ -159,21 +187,23 @@ def report(done: Run) -> str:
     board = board_of(world.level)
     if world.boxes == board.goals:
         return f"solved after {made} moves" if made != 1 else "solved after 1 move"
+    cells, placed, lost, hopeless, _, _ = standing(world.level, world.boxes)
     places = _places(board.width, board.height, "row {} column {}")
-    boxes = [places[cell] for cell in bits(world.boxes)]
-    parts = [
-        f"all {made} moves were made" if made != 1 else "the move was made",
-        f"the player is at {places[world.player]}",
-        f"the box is at {boxes[0]}" if len(boxes) == 1 else f"the boxes are at {', '.join(boxes)}",
-        f"boxes on goals: {placed(world)} of {len(boxes)}",
-    ]
     if blocked is not None:
-        parts[0] = f"move {made + 1} ({blocked}) was blocked and what followed it was not made"
-    lost = lost_boxes(world)
-    parts += [f"the box at {places[cell]} can never reach a goal" for cell in bits(lost)]
-    if not lost and pushes_left(world.level, world.boxes) >= NEVER:
-        parts.append("the boxes can no longer reach a goal each")
-    return "; ".join(parts)
+        told = f"move {made + 1} ({blocked}) was blocked and what followed it was not made"
+    else:
+        told = f"all {made} moves were made" if made != 1 else "the move was made"
+    boxes = ", ".join([places[cell] for cell in cells])
+    told += (
+        f"; the player is at {places[world.player]}; "
+        f"{'the box is' if len(cells) == 1 else 'the boxes are'} at {boxes}; "
+        f"boxes on goals: {placed} of {len(cells)}"
+    )
+    for cell in bits(lost):
+        told += f"; the box at {places[cell]} can never reach a goal"
+    if hopeless and not lost:
+        told += "; the boxes can no longer reach a goal each"
+    return told
 
 
 def terse_report(done: Run) -> str:
@@ -182,18 +212,14 @@ def terse_report(done: Run) -> str:
     board = board_of(world.level)
     if world.boxes == board.goals:
         return "solved"
+    cells, placed, lost, hopeless, _, _ = standing(world.level, world.boxes)
     places = _places(board.width, board.height, "{} {}")
-
-    def at(cells: int) -> str:
-        return " ".join([places[cell] for cell in bits(cells)])
-
-    count = world.boxes.bit_count()
-    text = f"player {places[world.player]} box {at(world.boxes)} placed {placed(world)}/{count}"
+    boxes = " ".join([places[cell] for cell in cells])
+    text = f"player {places[world.player]} box {boxes} placed {placed}/{len(cells)}"
     if blocked is not None:
         text += f" blocked {made + 1}"
-    lost = lost_boxes(world)
-    if lost or pushes_left(world.level, world.boxes) >= NEVER:
-        text += f" dead {at(lost)}".rstrip()
+    if hopeless:
+        text += " ".join([" dead", *[places[cell] for cell in bits(lost)]])
     return text
 
 
@@ -207,13 +233,7 @@ def _places(width: int, height: int, form: str) -> tuple[str, ...]:
 
 def draw(world: World) -> str:
     """The position in XSB text."""
-    width = board_of(world.level).width
-    cells = list(world.level.translate(_EMPTIED))
-    for cell in (*bits(world.boxes), world.player):
-        place = cell + cell // width  # every line but the last ends in a newline
-        symbols = "$*" if world.boxes >> cell & 1 else "@+"
-        cells[place] = symbols[cells[place] == "."]
-    return "".join(cells)
-
-
-_EMPTIED = str.maketrans("$*@+", " . .")
+    empty = standing(world.level, world.boxes).drawn
+    place = world.player + world.player // board_of(world.level).width
+    player = "+" if empty[place] == "." else "@"
+    return f"{empty[:place]}{player}{empty[place + 1 :]}"

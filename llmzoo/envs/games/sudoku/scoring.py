@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
-from operator import eq, itemgetter
+from functools import cache, lru_cache
+from operator import itemgetter
 
 from llmzoo.envs.games.planning import Malformed
 
 SIZES = (4, 9)
 BLANK = "."
+_ZERO = ord("0")
 
 Fill = tuple[int, int, int]  # row, column, value
 
 _LIST = re.compile(r"\[\s*[0-9]{1,2}(?:\s*,\s*[0-9]{1,2})*\s*\]")  # \d takes other scripts' digits
-_NUMBER = re.compile(r"\d+")
+_FILL = re.compile(r"\[\s*([0-9]{1,2})\s*,\s*([0-9]{1,2})\s*,\s*([0-9]{1,2})\s*\]")
 _NOISE = re.compile(r"[\s|,\[\]]+")
 _FENCE = re.compile(r"```[a-zA-Z]*\n?")
+
+_ONES = int("1" * 81, 16)  # the lowest bit of every cell; see _number
+_LINES = {
+    size: itemgetter(*(slice(i, i + size) for i in range(0, size * size, size))) for size in SIZES
+}
 
 
 def parse(text: str, size: int) -> tuple[Fill, ...]:
@@ -27,11 +33,11 @@ def parse(text: str, size: int) -> tuple[Fill, ...]:
     passed over; ``.``, ``0`` and ``_`` leave a cell as it is), lists of lists, or one run of
     size*size symbols. Raises :class:`Malformed`.
     """
-    text = _FENCE.sub("\n", text)
-    lists = _LIST.findall(text)
-    rows = _last_grid(text, lists, size)
+    if "```" in text:
+        text = _FENCE.sub("\n", text)
+    rows = _last_grid(text, size)
     if rows is None:
-        fills = _listed(lists, size)
+        fills = _listed(text, size)
     else:
         fills = tuple(
             [
@@ -46,17 +52,18 @@ def parse(text: str, size: int) -> tuple[Fill, ...]:
     return fills
 
 
-def _listed(lists: Sequence[str], size: int) -> tuple[Fill, ...]:
+def _listed(text: str, size: int) -> tuple[Fill, ...]:
     """The fills of ``[row, column, value]`` lists; others are passed over."""
-    found = [[int(n) for n in _NUMBER.findall(item)] for item in lists]
-    fills = tuple((item[0], item[1], item[2]) for item in found if len(item) == 3)
+    fills = []
     seen: dict[tuple[int, int], int] = {}
-    for row, column, value in fills:
+    for numbers in _FILL.findall(text):
+        row, column, value = map(int, numbers)
         if not (1 <= row <= size and 1 <= column <= size and 1 <= value <= size):
             raise Malformed(f"[{row}, {column}, {value}] has a number outside 1 to {size}")
         if seen.setdefault((row, column), value) != value:
             raise Malformed(f"row {row} column {column} is given two values")
-    return fills
+        fills.append((row, column, value))
+    return tuple(fills)
 
 
 @cache
@@ -66,7 +73,7 @@ def _symbols(size: int) -> tuple[frozenset[str], re.Pattern[str]]:
     return symbols, re.compile(rf"(?<!\S)[0-9._]{{{size * size}}}(?!\S)")
 
 
-def _last_grid(text: str, lists: Sequence[str], size: int) -> list[str] | None:
+def _last_grid(text: str, size: int) -> list[str] | None:
     if len(text) < size * size:
         return None
     symbols, in_one_run = _symbols(size)
@@ -95,7 +102,7 @@ def _last_grid(text: str, lists: Sequence[str], size: int) -> list[str] | None:
     blocks = last_block(text.splitlines())
     if blocks is not None:
         return blocks
-    of_rows = [item for item in lists if item.count(",") == size - 1]
+    of_rows = [item for item in _LIST.findall(text) if item.count(",") == size - 1]
     if len(of_rows) >= size:
         return last_block(of_rows)
     run = in_one_run.findall(text)
@@ -108,10 +115,10 @@ def _last_grid(text: str, lists: Sequence[str], size: int) -> list[str] | None:
 def fill_in(grid: str, fills: Sequence[Fill]) -> str:
     """``grid`` with the fills written into it."""
     size = side_of(grid)
-    cells = list(grid)
+    cells = bytearray(grid, "ascii")
     for row, column, value in fills:
-        cells[(row - 1) * size + column - 1] = str(value)
-    return "".join(cells)
+        cells[(row - 1) * size + column - 1] = _ZERO + value
+    return cells.decode()
 
 
 def broken_given(puzzle: str, fills: Sequence[Fill]) -> Fill | None:
@@ -160,7 +167,24 @@ def is_solved(puzzle: str, grid: str) -> bool:
 
 def right_cells(solutions: Sequence[str], grid: str) -> int:
     """The cells, givens among them, in which ``grid`` agrees with the nearest solution."""
-    return max([sum(map(eq, solution, grid)) for solution in solutions])
+    filled = _number(grid)
+    return len(grid) - min([_unequal(filled ^ solution) for solution in _numbers(tuple(solutions))])
+
+
+@lru_cache(maxsize=1024)
+def _numbers(grids: tuple[str, ...]) -> list[int]:
+    return list(map(_number, grids))
+
+
+def _number(grid: str) -> int:
+    """A grid as a number with four bits a cell, 0 for a blank: all cells are compared at once."""
+    return int(grid.replace(BLANK, "0"), 16)
+
+
+def _unequal(difference: int) -> int:
+    """The cells of which some bit is set."""
+    difference |= difference >> 2
+    return ((difference | difference >> 1) & _ONES).bit_count()
 
 
 def progress(puzzle: str, grid: str, right: int) -> float:
@@ -168,7 +192,7 @@ def progress(puzzle: str, grid: str, right: int) -> float:
 
     ``right``: the :func:`right_cells` of ``grid``. A changed given takes a cell off.
     """
-    if is_solved(puzzle, grid):
+    if right == len(grid) or is_solved(puzzle, grid):
         return 1.0
     to_fill = puzzle.count(BLANK)
     found = right - (len(puzzle) - to_fill)
@@ -177,8 +201,7 @@ def progress(puzzle: str, grid: str, right: int) -> float:
 
 def rows(grid: str) -> str:
     """A grid as lines of digits."""
-    size = side_of(grid)
-    return "\n".join([grid[i : i + size] for i in range(0, len(grid), size)])
+    return "\n".join(_LINES[side_of(grid)](grid))
 
 
 def side_of(grid: str) -> int:

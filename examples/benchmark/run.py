@@ -16,6 +16,7 @@ import sampling
 import sandbox
 import tool_steps
 import training_step
+import updates
 from rich.console import Console
 from rich.table import Table
 
@@ -39,6 +40,7 @@ def main() -> None:
         *level_generation.compare(args.seconds),
         *math_checks.compare(args.seconds, args.repeats),
         *sampling.compare(args.repeats),
+        *updates.compare(max(1, args.repeats // 3)),
         *sandbox.compare(args.seconds, max(1, args.repeats // 2)),
     ]
     if not args.without_peers:

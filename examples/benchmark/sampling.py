@@ -2,16 +2,20 @@
 
     python examples/benchmark/sampling.py
 
-The same model (Qwen2, 0.86 million parameters, random weights, float32, one thread of the CPU), the
-same 16 prompts of 128 tokens, K=8 answers to each of exactly 32 tokens: nothing ends an answer
-early, on either side. Both sample from the full distribution at temperature 1. Ours also returns
-the log-probability of every token. The two take turns in one process; medians are compared.
+The same model (Qwen2, 0.86 million parameters, random weights, float32), the same 16 prompts of 128
+tokens, K=8 answers to each of exactly 32 tokens: nothing ends an answer early, on either side. Both
+sample from the full distribution at temperature 1. Ours also returns the log-probability of every
+token. The two take turns in one process; medians are compared. ``memory_sampling`` compares the most
+memory that a process held that did one of them, libraries included.
 """
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Callable
+
 import torch
-from timing import Row, alternating, row
+from timing import Row, alternating, peak_memory, row
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from llmzoo.policies.decode import sample
@@ -37,8 +41,8 @@ def build_model() -> Qwen2ForCausalLM:
     return Qwen2ForCausalLM(config).eval()
 
 
-def compare(repeats: int = 7) -> list[Row]:
-    torch.set_num_threads(1)  # more than that measures how busy the machine is
+def sides() -> dict[str, Callable[[], int]]:
+    """Ours and theirs; each returns the tokens that it has sampled."""
     model = build_model()
     noise = torch.Generator().manual_seed(0)
     prompts_BP = torch.randint(VOCABULARY, (PROMPTS, PROMPT_TOKENS), generator=noise)
@@ -74,13 +78,27 @@ def compare(repeats: int = 7) -> list[Row]:
         assert found.shape == (PROMPTS * K, PROMPT_TOKENS + NEW_TOKENS)
         return tokens
 
-    fast, usual = alternating([ours, theirs], repeats)
-    return [row("sampling_vs_generate", fast, "tokens/s", theirs=usual)]
+    return {"ours": ours, "theirs": theirs}
+
+
+def compare(repeats: int = 7) -> list[Row]:
+    fast, usual = alternating(list(sides().values()), repeats)
+    held = [peak_memory(__file__, side) for side in ("ours", "theirs")]
+    return [
+        row("sampling_vs_generate", fast, "tokens/s", theirs=usual),
+        row("memory_sampling", held[0], "MB", theirs=held[1], higher_is_better=False),
+    ]
 
 
 if __name__ == "__main__":
-    for found in compare():
-        print(
-            f"{found['ours']:,.0f} {found['unit']}, generate {found['theirs']:,.0f}: "
-            f"{found['ratio']:.2f} times"
-        )
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--side", choices=["ours", "theirs"], help="do it once, for its memory")
+    side = parser.parse_args().side
+    if side is not None:
+        sides()[side]()
+    else:
+        for found in compare():
+            print(
+                f"{found['name']}: {found['ours']:,.0f} {found['unit']}, "
+                f"theirs {found['theirs']:,.0f}: {found['ratio']:.2f} times"
+            )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import TypedDict
@@ -57,3 +59,25 @@ def alternating(works: Sequence[Callable[[], int]], repeats: int) -> list[float]
             units = work()
             found.append(units / (time.perf_counter() - began))
     return [statistics.median(found) for found in rates]
+
+
+def peak_memory(script: str, side: str) -> float:
+    """The most memory, in MB, that ``script --side SIDE`` ever held, libraries included."""
+    run = subprocess.run(
+        [sys.executable, "-c", _WATCHED, script, "--side", side],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return int(run.stdout.split()[-1]) / 1e3
+
+
+# the script as it would run by itself, and then its high-water mark in kB
+_WATCHED = """
+import os, re, runpy, sys
+sys.argv = sys.argv[1:]
+sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[0])))
+runpy.run_path(sys.argv[0], run_name="__main__")
+with open("/proc/self/status") as status:
+    print(re.search(r"VmHWM:\\s+(\\d+) kB", status.read()).group(1))
+"""

@@ -284,7 +284,7 @@ def test_magrpo_learns_in_self_play_for_two_steps(tmp_path, small_model):
         "magrpo",
         PATH,
         env_args={"prompt": "terse"},
-        learner_args={"group_size": 3, "learning_rate": 1e-3},
+        learner_args={"group_size": 8, "learning_rate": 1e-3},
         model=small_model,
         out=tmp_path / "run",
         steps=2,

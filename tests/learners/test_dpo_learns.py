@@ -24,7 +24,7 @@ def run(learner, players, out, **options):
         partial(Parities, len(players)),
         out=out / "run",
         policies=players,
-        steps=30,
+        steps=45,
         envs=16,
         eval_tasks=200,
         quiet=True,

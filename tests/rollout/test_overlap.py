@@ -391,6 +391,9 @@ def only(*acts):
 @pytest.mark.parametrize("early", [False, True])
 @pytest.mark.parametrize("cohorts", [1, 2])
 def test_an_interrupt_ends_the_run(cohorts, early):
+    # a process that was started in the background ignores interrupts
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    assert before is not None
     """Ctrl-C while the main thread waits for a step, and while a policy answers."""
     finished = []
 

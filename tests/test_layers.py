@@ -24,7 +24,7 @@ LAYERS = (
     ("rollout",),
     ("run_folder",),
     ("policies",),
-    ("advantages", "losses", "preferences", "rewards", "trajectories"),
+    ("advantages", "losses", "preferences", "ranks", "rewards", "trajectories", "wire"),
     ("records",),
     ("envs",),
     ("endpoints",),

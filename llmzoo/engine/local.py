@@ -12,15 +12,17 @@ from typing import Any
 import torch
 from pettingzoo import AECEnv
 
+from llmzoo import ranks, wire
 from llmzoo.engine.iteration import Draws, Iteration
 from llmzoo.engine.memory import keep_freed_memory
+from llmzoo.engine.playing import Play
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
 from llmzoo.policies.sampler import Sampler
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
-from llmzoo.rollout.scheduler import Clock, line_names, run, slow_steps
+from llmzoo.rollout.scheduler import Clock, line_names
 
 
 class LocalEngine:
@@ -49,8 +51,6 @@ class LocalEngine:
         self.learner = learner
         self.policies = dict(policies)
         self.seats = dict(seats)
-        self.cohorts = cohorts
-        self.workers = workers
         self.trained = [
             agent
             for agent, policy in seats.items()
@@ -58,6 +58,7 @@ class LocalEngine:
         ]
         if not self.trained:
             raise ConfigError("no seat is taken by a policy that learns")
+        self._lines = Play(learner=learner, trained=self.trained, cohorts=cohorts, workers=workers)
         self.updater = learner.updater(self.policies, self.seats, total_steps=total_steps)
         self.samplers: list[Sampler] = []  # of the policies that do not sample themselves
         self.clock = Clock()  # of the last batch that was collected
@@ -152,21 +153,18 @@ class LocalEngine:
         clock: Clock,
         stop: Event | None,
     ) -> Batch:
-        envs = [env_fn() for _ in seeds]
-        for env, seed in zip(envs, seeds, strict=True):
-            env.reset(seed=seed)
-        lines = [
-            self.learner.line(env, seed, self.trained)
-            for env, seed in zip(envs, seeds, strict=True)
-        ]
-        played = run(
-            lines,
-            players,
-            names=line_names(seeds),
-            early=slow_steps(envs),
-            cohorts=self.cohorts,
-            workers=self.workers,
-            clock=clock,
-            stop=stop,
+        names = line_names(seeds)
+        mine = ranks.share(len(seeds))
+        self.learner.pass_over(seeds[: mine.start])
+        part = self._lines(
+            env_fn, [seeds[i] for i in mine], [names[i] for i in mine], players, clock, stop
         )
-        return Batch.joined(played)
+        self.learner.pass_over(seeds[mine.stop :])
+        return told_to_all(part)
+
+
+def told_to_all(part: Batch) -> Batch:
+    """The whole batch, of which this rank has played a part."""
+    if ranks.world() == 1:
+        return part
+    return Batch.joined([wire.load(data) for data in ranks.gather(wire.dump(part))])

@@ -14,7 +14,7 @@ from torch.nn import Parameter
 from llmzoo.errors import CheckpointError
 from llmzoo.policies import lora
 from llmzoo.policies.base import Policy
-from llmzoo.policies.noise import Chance
+from llmzoo.policies.chance import Chance
 from llmzoo.policies.transformers import TransformersPolicy
 
 _FILE = "ahead.safetensors"

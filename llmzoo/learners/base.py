@@ -38,6 +38,12 @@ class Learner:
         """A line of play on a freshly reset environment that returns a ``Batch``."""
         raise NotImplementedError
 
+    def pass_over(self, seeds: Sequence[int]) -> None:
+        """The next lines of the batch, those from ``seeds``, are played by other processes.
+
+        For a learner whose lines depend on those before them.
+        """
+
     def updater(
         self,
         policies: Mapping[str, TransformersPolicy],

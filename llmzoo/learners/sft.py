@@ -6,7 +6,7 @@ tokens and the end of the sequence trained.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar
 
 from pettingzoo import AECEnv
@@ -52,6 +52,11 @@ class SFT(Learner):
         if self.demonstrations is not None:  # taken now, so that lines have them in their order
             return _read(self.demonstrations.next(seed))
         return _play(env, seed)
+
+    def pass_over(self, seeds: Sequence[int]) -> None:
+        if self.demonstrations is not None:
+            for seed in seeds:
+                self.demonstrations.next(seed)
 
     def updater(
         self,

@@ -1,0 +1,61 @@
+"""Plays lines of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Event
+
+from pettingzoo import AECEnv
+
+from llmzoo.learners.base import Learner
+from llmzoo.policies.base import Policy
+from llmzoo.records import Batch
+from llmzoo.rollout.scheduler import Clock, Name, run, slow_steps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Play:
+    """How a learner's lines are played.
+
+    ``trained``: the seats that learn. ``cohorts``, ``workers``: see
+    :func:`llmzoo.rollout.scheduler.run`.
+    """
+
+    learner: Learner
+    trained: Collection[str]
+    cohorts: int = 1
+    workers: int = 8
+
+    def __call__(
+        self,
+        env_fn: Callable[[], AECEnv],
+        seeds: Sequence[int],
+        names: Sequence[Name],
+        players: Mapping[str, Policy],
+        clock: Clock,
+        stop: Event | None = None,
+    ) -> Batch:
+        """Play one line from each seed, all at once; what it took is added to ``clock``.
+
+        ``names``: of the lines, as :func:`llmzoo.rollout.scheduler.line_names` gives them for all
+        seeds of the batch. A part of a batch is so played as it would be in the whole.
+        """
+        envs = [env_fn() for _ in seeds]
+        for env, seed in zip(envs, seeds, strict=True):
+            env.reset(seed=seed)
+        lines = [
+            self.learner.line(env, seed, self.trained)
+            for env, seed in zip(envs, seeds, strict=True)
+        ]
+        played = run(
+            lines,
+            players,
+            names=names,
+            early=slow_steps(envs),
+            cohorts=self.cohorts,
+            workers=self.workers,
+            clock=clock,
+            stop=stop,
+        )
+        return Batch.joined(played)

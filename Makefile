@@ -21,13 +21,14 @@ READY := $(VENV)/.installed
 PYTEST := HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n $(WORKERS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint bench clean
+.PHONY: help demo test test-all lint stubs bench clean
 
 help:
 	@echo 'make demo      set up, train the embedded model with AT-GRPO, leave runs/demo'
 	@echo 'make test      set up and run the tests'
 	@echo 'make test-all  the slow tests too'
 	@echo 'make lint      ruff and mypy'
+	@echo 'make stubs     protobuf and gRPC stubs of llmzoo/serve/protos, anew'
 	@echo 'make bench     speed of environments, sampling and the sandbox: bench.json'
 	@echo 'make clean     remove .venv, .bench, caches and bench.json; runs/ stays'
 
@@ -53,6 +54,12 @@ lint: $(READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+
+# the folder of the stubs stands for that of the protos, so that the stubs import one another from there
+stubs: $(READY)
+	@$(BIN)/python -m grpc_tools.protoc -Illmzoo/serve/generated=llmzoo/serve/protos \
+		--python_out=. --pyi_out=. --grpc_python_out=. \
+		$(patsubst llmzoo/serve/protos/%,llmzoo/serve/generated/%,$(wildcard llmzoo/serve/protos/*.proto))
 
 bench: $(READY)
 	@$(BIN)/python examples/benchmark/run.py --out bench.json

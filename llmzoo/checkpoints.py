@@ -17,22 +17,35 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
-from llmzoo.engine.local import LocalEngine
+from llmzoo import ranks
+from llmzoo.engine.base import Engine
 from llmzoo.errors import CheckpointError
 
 _FORMAT = 2
 
 
-def save(folder: Path, engine: LocalEngine, step: int, tokens: int, *, keep: int = 3) -> Path:
+def save(folder: Path, engine: Engine, step: int, tokens: int, *, keep: int = 3) -> Path:
     """Write the checkpoint of iteration ``step``; all but the newest ``keep`` are removed.
 
+    All ranks of a run call this, with a folder that they share.
     ``tokens``: sampled in the run so far.
     """
     final = folder / f"step_{step:06d}"
     partial = folder / f".writing_{step:06d}"
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
+    if ranks.rank() == 0:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+    ranks.meet()
     engine.save(partial)
+    if ranks.rank() == 0:
+        _complete(partial, final, engine, step, tokens, keep)
+    ranks.meet()
+    return final
+
+
+def _complete(
+    partial: Path, final: Path, engine: Engine, step: int, tokens: int, keep: int
+) -> None:
     state = {
         "format": _FORMAT,
         "step": step,
@@ -47,9 +60,8 @@ def save(folder: Path, engine: LocalEngine, step: int, tokens: int, *, keep: int
                 os.fsync(file.fileno())
     shutil.rmtree(final, ignore_errors=True)
     partial.rename(final)
-    for old in sorted(folder.glob("step_*"))[:-keep]:
+    for old in sorted(final.parent.glob("step_*"))[:-keep]:
         shutil.rmtree(old)
-    return final
 
 
 def latest(folder: Path) -> Path | None:
@@ -58,7 +70,7 @@ def latest(folder: Path) -> Path | None:
     return found[-1] if found else None
 
 
-def load(checkpoint: Path, engine: LocalEngine) -> tuple[int, int]:
+def load(checkpoint: Path, engine: Engine) -> tuple[int, int]:
     """Put a checkpoint's state into ``engine``; returns its iteration, and the tokens until then.
 
     Raises :class:`CheckpointError` for one that is incomplete, or of another run.

@@ -56,5 +56,9 @@ class SandboxError(LlmzooError, RuntimeError):
     """Code could not be run safely, or not be judged, by a fault of ours or of the machine's."""
 
 
+class WorkerError(LlmzooError, RuntimeError):
+    """A worker process failed by something else than an error of llmzoo's, or died again and again."""
+
+
 class FallbackWarning(UserWarning):
     """A shipped sample is played, since the public set that was asked for cannot be reached."""

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
 from pettingzoo import AECEnv
 
-from llmzoo import registry
+from llmzoo import ranks, registry, wire
 from llmzoo.envs.base import TextEnv
 from llmzoo.errors import ConfigError
 from llmzoo.policies import ScriptedPolicy, load
 from llmzoo.policies.base import Policy, Request
-from llmzoo.records import Episode
+from llmzoo.records import Batch, Episode
 from llmzoo.rollout.episodes import episodes
 
-_AT_ONCE = 256  # episodes in lockstep
+_AT_ONCE = 256  # episodes in lockstep, on each rank
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,15 +73,29 @@ def evaluate(
     ``env``: an id, or a function that makes an AEC environment (then ``split`` only labels the
     result, and episode i is the one of seed ``seed + i``). ``policy``: a name for
     ``llmzoo.policies.load``, a policy, a policy for each seat, or a function
-    ``(observation, agent) -> answer``. A source with fewer tasks is played to its end.
+    ``(observation, agent) -> answer``. A source with fewer tasks is played to its end. The ranks of
+    a run divide the tasks, and all of them return the same.
     """
     if tasks < 1:
         raise ConfigError(f"tasks must be at least 1, got {tasks}")
+    with ranks.joined():
+        return _evaluate(env, policy, tasks, split, seed, greedy, env_args or {})
+
+
+def _evaluate(
+    env: str | Callable[[], AECEnv],
+    policy: Any,
+    tasks: int,
+    split: str,
+    seed: int,
+    greedy: bool,
+    env_args: Mapping[str, Any],
+) -> Evaluation:
     numbered = isinstance(env, str)
     player, name = _player(policy)
     if isinstance(env, str):
         players = player.values() if isinstance(player, Mapping) else [player]
-        arguments = {**style_args(env, players), **(env_args or {}), "split": split}
+        arguments = {**style_args(env, players), **env_args, "split": split}
         env_fn: Callable[[], AECEnv] = partial(registry.make, env, **arguments)
     else:
         env_fn = env
@@ -94,16 +109,20 @@ def evaluate(
         count = next(iter(first.infos.values())).get("tasks")
         numbers = numbers[: count or tasks]
     started = time.monotonic()
-    for start in range(0, len(numbers), _AT_ONCE):
-        chunk = numbers[start : start + _AT_ONCE]
-        played += episodes(
-            env_fn,
-            player,
-            [seed + i for i in chunk],
-            tasks=chunk if numbered else None,
-            greedy=greedy,
-            env_id=env_id,
-        )
+    at_once = _AT_ONCE * ranks.world()
+    for start in range(0, len(numbers), at_once):
+        chunk = numbers[start : start + at_once]
+        mine = [chunk[i] for i in ranks.share(len(chunk))]
+        with _whole(player):
+            own = episodes(
+                env_fn,
+                player,
+                [seed + i for i in mine],
+                tasks=mine if numbered else None,
+                greedy=greedy,
+                env_id=env_id,
+            )
+        played += own if ranks.world() == 1 else _of_all(own)
     seconds = time.monotonic() - started
     successes = sum(e.success for e in played)
     agents = list(played[0].totals)
@@ -122,6 +141,23 @@ def evaluate(
         tokens=sum(len(d.completion.ids) for e in played for d in e.decisions),
         seconds=seconds,
     )
+
+
+def _of_all(own: Sequence[Episode]) -> list[Episode]:
+    """The episodes of all ranks, in their order."""
+    parts = map(wire.load, ranks.gather(wire.dump(Batch(episodes=tuple(own)))))
+    return [episode for part in parts for episode in part.episodes]
+
+
+def _whole(player: Policy | Mapping[str, Policy]) -> AbstractContextManager[None]:
+    """Within this context every rank can run the models by itself."""
+    if ranks.world() == 1:
+        return nullcontext()
+    from llmzoo.policies.sharding import gathered
+    from llmzoo.policies.transformers import TransformersPolicy
+
+    players = player.values() if isinstance(player, Mapping) else [player]
+    return gathered([p.model for p in players if isinstance(p, TransformersPolicy)])
 
 
 def refuse_fallback(env: AECEnv, env_id: str) -> None:

@@ -74,6 +74,11 @@ def joined() -> Iterator[None]:
             distributed.destroy_process_group()
 
 
+def is_first() -> bool:
+    """Whether this process is the one that prints, as its launcher numbers it; joined or not."""
+    return int(os.environ.get("WORLD_SIZE", "1")) < 2 or os.environ.get("RANK") == "0"
+
+
 def rank() -> int:
     """The number of this process, from 0."""
     return _here.rank
@@ -104,6 +109,11 @@ def gather(data: bytes) -> list[bytes]:
     found = [torch.empty_like(own) for _ in sizes]
     distributed.all_gather(found, own)
     return [other[: int(size)].numpy().tobytes() for other, size in zip(found, sizes, strict=True)]
+
+
+def meet() -> None:
+    """Wait until every rank has come here."""
+    gather(b"")
 
 
 def told(value: Any) -> Any:

@@ -3,7 +3,8 @@
 An environment is named by an id (``sudoku_v0``) and started lazily from a ``"module:attribute"``
 string. Packages of third parties add theirs through the entry-point group ``llmzoo.envs``
 (``my_env_v0 = my_package.my_env:env``), or at run time with :func:`register`. Where an id is taken,
-so is such a string itself: ``my_package.my_env:env`` names an environment that nobody registered.
+so is such a string itself: ``my_package.my_env:env`` names an environment that nobody registered;
+and so is the address of one that another process hosts: ``grpc://host:port/sudoku_v0``.
 """
 
 from __future__ import annotations
@@ -114,7 +115,10 @@ def spec(id: str) -> EnvSpec:
     """The :class:`EnvSpec` of an id; ``UnknownNameError`` names the nearest one otherwise.
 
     ``"module:attribute"`` is an id too: whatever makes the environment, with the keyword ``split``.
+    So is an address, ``"grpc://host:port/id"``, whose server is asked for what it says of the id.
     """
+    if is_remote(id):
+        return _remote_spec(id)
     if is_path(id):
         return EnvSpec(id=id, entry_point=_maker(id), family="third-party")
     if id not in _specs:
@@ -171,8 +175,45 @@ def load_object(path: str) -> Any:
 
 
 def is_path(name: str) -> bool:
-    """Whether a name is a ``"module:attribute"`` and no id; ids hold no colon."""
-    return ":" in name
+    """Whether a name is a ``"module:attribute"`` and neither an id nor an address; ids hold no colon."""
+    return ":" in name and not is_remote(name)
+
+
+def is_remote(name: str) -> bool:
+    """Whether a name is the address of what a server hosts (``llmzoo.serve``)."""
+    return name.startswith(("grpc://", "grpcs://"))
+
+
+def arguments_of(env_spec: EnvSpec) -> dict[str, Any] | None:
+    """Names and type hints of an environment's arguments; None where it takes any.
+
+    A hint that cannot be read is ``Any``. Of a remote environment the server knows them: None.
+    """
+    if is_remote(env_spec.id):
+        return None
+    makes = env_spec.entry_point
+    maker = load_object(makes) if isinstance(makes, str) else makes
+    for candidate in (maker, type(make(env_spec.id, **env_spec.offline).unwrapped)):
+        try:
+            parameters = inspect.signature(candidate, eval_str=True).parameters.values()
+        except NameError:  # a third party's hints may name what it imports for type checking only
+            parameters = inspect.signature(candidate).parameters.values()
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            return {p.name: _hint(p.annotation) for p in parameters}
+    return None
+
+
+def _hint(annotation: Any) -> Any:
+    unknown = annotation is inspect.Parameter.empty or isinstance(annotation, str)
+    return Any if unknown else annotation
+
+
+def _remote_spec(address: str) -> EnvSpec:
+    try:
+        spec_at: Callable[[str], EnvSpec] = load_object("llmzoo.serve.remote:spec")
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"an environment at {address}", "serve", error.name) from error
+    return spec_at(address)
 
 
 def load_path(path: str, what: str) -> Any:

@@ -7,14 +7,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from llmzoo import ranks
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.policies.base import answer_limit
+
+# settings that say where the work is done, and change nothing in what a run gives
+PLACEMENT = ("engine", "engine_args", "parallel", "cpu_offload")
 
 
 def prepare(run: Path, config: Mapping[str, Any], *, resume: bool) -> None:
     """Write ``config.json`` of a new run, or check that a resumed one has the same settings.
 
-    Only ``steps`` may differ. Raises :class:`CheckpointError` where a new run would overwrite one,
+    Only ``steps`` and where the work is done (``PLACEMENT``) may differ. Raises :class:`CheckpointError` where a new run would overwrite one,
     there is none to resume, or it was started with other settings.
     """
     path = run / "config.json"
@@ -29,7 +33,8 @@ def prepare(run: Path, config: Mapping[str, Any], *, resume: bool) -> None:
         raise CheckpointError(f"{run} holds no run to resume")
     saved = json.loads(path.read_text())
     now = json.loads(text)
-    changed = [k for k in now if k != "steps" and saved.get(k) != now[k]]
+    free = {"steps", *PLACEMENT}
+    changed = [k for k in now if k not in free and saved.get(k) != now[k]]
     if changed:
         raise CheckpointError(
             f"{run} was started with other settings: "
@@ -39,13 +44,18 @@ def prepare(run: Path, config: Mapping[str, Any], *, resume: bool) -> None:
 
 
 def once(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What ``measure`` gives, kept in a file so that a resumed run has the same."""
-    if path.exists():
-        return json.loads(path.read_text())
+    """What ``measure`` gives, kept in a file so that a resumed run has the same.
+
+    All ranks call this, and measure together.
+    """
+    kept = ranks.told(json.loads(path.read_text()) if path.exists() else None)
+    if kept is not None:
+        return kept
     found = measure()
-    partial = path.with_suffix(".writing")
-    partial.write_text(json.dumps(found, indent=2) + "\n")
-    partial.replace(path)
+    if ranks.rank() == 0:
+        partial = path.with_suffix(".writing")
+        partial.write_text(json.dumps(found, indent=2) + "\n")
+        partial.replace(path)
     return found
 
 

@@ -113,6 +113,25 @@ class Tracker:
             tracker.log(values, step=row["step"])
 
 
+class Untold:
+    """A tracker that keeps nothing, for the ranks of a run beside the first."""
+
+    def __enter__(self) -> Untold:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def iteration(self, step: int, row: Mapping[str, Any]) -> None:
+        pass
+
+    def evaluation(self, step: int, found: Mapping[str, Any]) -> None:
+        pass
+
+    def flush(self) -> None:
+        pass
+
+
 def _started(name: str, run: Path, first: int, settings: Mapping[str, Any]) -> GeneralTracker:
     make = LOGGER_TYPE_TO_CLASS[name]
     if name == TENSORBOARD:

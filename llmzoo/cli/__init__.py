@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout
 
+from llmzoo import ranks
 from llmzoo.errors import LlmzooError, UnknownNameError
 from llmzoo.registry import load_object
 from llmzoo.version import __version__
@@ -17,6 +19,7 @@ COMMANDS = {
     "eval": "Measure a policy on held-out tasks.",
     "train": "Train a model and measure it before and after.",
     "bench": "Compare learners on environments.",
+    "serve": "Host environments or a policy for other processes and machines.",
 }
 
 
@@ -34,7 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         elif arguments[0] == "--version":
             print(f"llmzoo {__version__}")
         elif arguments[0] in COMMANDS:
-            load_object(f"llmzoo.cli.{arguments[0]}:run")(arguments[1:])
+            with nullcontext() if ranks.is_first() else _silent():
+                load_object(f"llmzoo.cli.{arguments[0]}:run")(arguments[1:])
         else:
             raise UnknownNameError("command", arguments[0], COMMANDS)
         sys.stdout.flush()
@@ -49,6 +53,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Of the processes of one run the first prints."""
+    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
+        yield
 
 
 def _usage() -> str:

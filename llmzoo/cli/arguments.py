@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import os
+import re
 import sys
 from collections.abc import Mapping
 from typing import Any, get_type_hints
@@ -27,7 +27,7 @@ def env_arguments(env_id: str, args: Mapping[str, Any], *, split: str) -> dict[s
         raise ConfigError(f"the split of tasks is no environment argument here: {split}")
     checked = dict(args)
     if args:
-        hints = _signature(found)
+        hints = registry.arguments_of(found)
         if hints is not None:
             checked = typed(hints, args, f"argument of {env_id}")
     try:
@@ -79,24 +79,5 @@ def find_here(name: str) -> None:
 
 
 def run_name(env: str, learner: str, seed: int) -> str:
-    """``env-learner-seed`` as a file name: paths hold a colon, which not every system takes."""
-    return f"{env}-{learner}-{seed}".replace(":", ".")
-
-
-def _signature(found: registry.EnvSpec) -> dict[str, Any] | None:
-    """Names and types of an environment's arguments; None where it takes any."""
-    makes = found.entry_point
-    maker = registry.load_object(makes) if isinstance(makes, str) else makes
-    for candidate in (maker, type(registry.make(found.id, **found.offline).unwrapped)):
-        try:
-            parameters = inspect.signature(candidate, eval_str=True).parameters.values()
-        except NameError:  # a third party's hints may name what it imports for type checking only
-            parameters = inspect.signature(candidate).parameters.values()
-        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-            return {p.name: _hint(p.annotation) for p in parameters}
-    return None
-
-
-def _hint(annotation: Any) -> Any:
-    unknown = annotation is inspect.Parameter.empty or isinstance(annotation, str)
-    return Any if unknown else annotation
+    """``env-learner-seed`` as a file name: paths and addresses hold what not every system takes."""
+    return re.sub(r"[:/]+", ".", f"{env}-{learner}-{seed}")

@@ -23,7 +23,8 @@ class Options:
         env: id of the environment.
         env_args: arguments of the environment; --env.NAME VALUE gives one.
         policy: oracle, amateur, random, tiny (the embedded model), a run folder of llmzoo train,
-            a folder with a model, or a hub id.
+            a folder with a model, a hub id, openai:MODEL@URL for a model behind an endpoint, or
+            grpc://HOST:PORT for that of a policy server (llmzoo serve).
         tasks: how many tasks.
         split: train, test or all.
         seed: of the sampling noise and of scripted chance.
@@ -56,20 +57,23 @@ def run(argv: Sequence[str]) -> None:
     env_args = env_arguments(options.env, options.env_args, split="use --split")
     with apart():
         agents = registry.make(options.env, **env_args).possible_agents
+        seats = players(options.policy, agents, seed=options.seed, sampling=_sampling(options))
         found = evaluate(
             options.env,
-            players(options.policy, agents, seed=options.seed, sampling=_sampling(options)),
+            seats,
             tasks=options.tasks,
             split=options.split,
             seed=options.seed,
             greedy=options.greedy,
             env_args=env_args,
         )
-    result = replace(found, policy=options.policy).to_dict()
+    # an address does not say which model is there
+    name = seats[agents[0]].name if registry.is_remote(options.policy) else options.policy
+    result = replace(found, policy=name).to_dict()
     if options.json:
         as_json(result)
     else:
-        title = f"{options.policy} on {options.env}, {found.decoding}"
+        title = f"{name} on {options.env}, {found.decoding}"
         as_table(EVALUATION_COLUMNS, [evaluation_row(title, result)])
 
 

@@ -27,6 +27,8 @@ _SHORT = {
     "seat": "seat_args",
     "lora": "lora_args",
     "sampler": "sampler_args",
+    "engine": "engine_args",
+    "policy": "policy_args",
 }
 _WITHIN = "/"  # stands for the dot between a mapping's name in a family and a name in it
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}

@@ -11,6 +11,8 @@ from llmzoo.endpoints import PREFIX
 from llmzoo.errors import ConfigError, MissingExtraError
 from llmzoo.policies import SCRIPTED, load
 from llmzoo.policies.base import Policy, answer_limit
+from llmzoo.policies.settings import Sampling
+from llmzoo.registry import is_remote
 
 
 def players(
@@ -30,7 +32,7 @@ def players(
     given = dict(sampling or {})
     _refuse_stages(name)
     if run_folder.is_run(name):
-        _check_sampling(name, given)
+        _sampling(given)
         try:
             from llmzoo.seating import seats_of_run
         except ModuleNotFoundError as error:
@@ -55,13 +57,9 @@ def _refuse_stages(name: str) -> None:
         raise ConfigError(f"{name} holds stages: name one of {', '.join(map(str, found))}")
 
 
-def _check_sampling(name: str, given: Mapping[str, Any]) -> None:
+def _sampling(given: Mapping[str, Any]) -> Sampling:
     try:
-        from llmzoo.policies.sampling import Sampling
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"the model {name!r}", "train", error.name) from error
-    try:
-        Sampling(**given)
+        return Sampling(**given)
     except ValueError as error:
         raise ConfigError(str(error)) from error
 
@@ -69,13 +67,21 @@ def _check_sampling(name: str, given: Mapping[str, Any]) -> None:
 def _one(name: str, seed: int, given: Mapping[str, Any]) -> Policy:
     if name in SCRIPTED:
         return load(name)
+    if is_remote(name):
+        return _remote(name, seed, given)
     behind_endpoint = name.startswith(PREFIX)
     if not behind_endpoint:
         policies.check_model(name)
-    _check_sampling(name, given)
-    from llmzoo.policies.sampling import Sampling
-
-    settings = Sampling(**{"max_new_tokens": answer_limit(name), **given})
+    settings = _sampling({"max_new_tokens": answer_limit(name), **given})
     if behind_endpoint:
         return load(name, sampling=settings)
     return load(name, seed=seed, sampling=settings)
+
+
+def _remote(name: str, seed: int, given: Mapping[str, Any]) -> Policy:
+    """The policy of a server, under its own settings but for those that are given."""
+    policy: Any = load(name, seed=seed)
+    try:
+        return policy.with_sampling(**given) if given else policy
+    except ValueError as error:
+        raise ConfigError(str(error)) from error

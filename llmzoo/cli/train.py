@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from llmzoo import ranks
 from llmzoo.cli.arguments import run_name, seat_arguments
 from llmzoo.cli.checks import check_run
 from llmzoo.cli.options import field_names, read
@@ -16,6 +17,7 @@ from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, eval
 from llmzoo.cli.players import check_model
 from llmzoo.cli.stages import run_stages
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError
+from llmzoo.run_folder import PLACEMENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +26,8 @@ class Options:
 
     Args:
         out: the run folder; runs/ENV-LEARNER-SEED where nothing is said.
-        resume: a run folder to continue with its own settings; only --steps may be raised.
+        resume: a run folder to continue with its own settings; only --steps may be raised, and
+            where the work is done may change (--parallel, --cpu_offload).
         stages: runs after one another, each from the model that the last one left: a list of
             mappings, each with a learner and what else is its own, in a configuration file. The
             same command again goes on where it was cut off.
@@ -72,7 +75,8 @@ def run(argv: Sequence[str]) -> None:
             if (out / "config.json").exists():
                 print(f"to go on: llmzoo train --resume {out}", file=sys.stderr)
             raise
-        plot_run(out)
+        if ranks.is_first():
+            plot_run(out)
     if options.json:
         as_json(result.to_dict())
         return
@@ -86,7 +90,7 @@ def run(argv: Sequence[str]) -> None:
 
 
 def resumed(options: Options, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings saved in a run folder, with ``steps`` as given now.
+    """The settings saved in a run folder, with ``steps`` and ``PLACEMENT`` as given now.
 
     Raises :class:`ConfigError` for a given option that contradicts a saved one.
     """
@@ -100,11 +104,16 @@ def resumed(options: Options, given: Mapping[str, Any]) -> dict[str, Any]:
         if name == "steps":
             if value < saved["steps"]:
                 raise ConfigError(f"{run} has {saved['steps']} steps: they can be raised only")
+        elif name in PLACEMENT:
+            pass
         elif not _agrees(value, saved[name]):
             raise ConfigError(
                 f"{run} was started with {name}={saved[name]!r}; it cannot go on with {value!r}"
             )
-    return {**saved, "steps": given.get("steps", saved["steps"])}
+    free = {name: value for name, value in given.items() if name in ("steps", *PLACEMENT)}
+    if free.get("engine", saved.get("engine")) != saved.get("engine"):
+        free.setdefault("engine_args", {})  # those that were saved are the other engine's
+    return {**saved, **free}
 
 
 def _agrees(value: Any, saved: Any) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from pettingzoo import AECEnv
 
+from llmzoo import ranks
 from llmzoo.engine.iteration import Draws, Iteration
 from llmzoo.engine.local import LocalEngine
 from llmzoo.engine.twins import Twins
@@ -33,6 +34,16 @@ class _Played:
     seconds: float
 
 
+def check_clipped(learner: Learner) -> None:
+    """Refuse a learner that cannot learn from answers of other weights than its own."""
+    config = learner.config
+    if not isinstance(config, SurrogateConfig) or config.clip is None:
+        raise ConfigError(
+            "ahead learns from answers of weights one update older, which needs the clipped "
+            "ratio: choose a learner by policy gradient and set its clip, such as 0.2"
+        )
+
+
 class AheadEngine(LocalEngine):
     """Plays each batch while the one before it is learned from, with a copy of the weights.
 
@@ -41,8 +52,7 @@ class AheadEngine(LocalEngine):
     The surrogate's ratio is to the log-probabilities as sampled, so the clipped ratio corrects for
     the update between; without it a learner is refused.
 
-    While batch t + 1 is played batch t changes the updater, so its ``wants_more`` may look at nothing
-    but the batch. The batch in flight is not saved, but the weights that play it are: a resumed run plays it again.
+    The batch in flight is not saved, but the weights that play it are: a resumed run plays it again.
     Nothing depends on which of the two is done first.
     """
 
@@ -53,12 +63,11 @@ class AheadEngine(LocalEngine):
         seats: Mapping[str, Policy],
         **options: Any,
     ):
-        config = learner.config
-        if not isinstance(config, SurrogateConfig) or config.clip is None:
+        if ranks.world() > 1:
             raise ConfigError(
-                "ahead learns from answers of weights one update older, which needs the clipped "
-                "ratio: choose a learner by policy gradient and set its clip, such as 0.2"
+                "ahead plays beside the update in one process: several ranks take turns"
             )
+        check_clipped(learner)
         super().__init__(learner, policies, seats, **options)
         if dict(self.updater.players()) != self.seats:
             raise ConfigError("ahead: this learner is not played by the policies that learn")

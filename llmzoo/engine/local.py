@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,11 +14,12 @@ from pettingzoo import AECEnv
 from llmzoo import ranks, wire
 from llmzoo.engine.iteration import Draws, Iteration
 from llmzoo.engine.memory import keep_freed_memory
-from llmzoo.engine.playing import Play
+from llmzoo.engine.playing import Play, models_among, seeds_of_round
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
 from llmzoo.policies.sampler import Sampler
+from llmzoo.policies.sharding import gathered
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.rollout.scheduler import Clock, line_names
@@ -79,10 +79,9 @@ class LocalEngine:
         """:meth:`collect` with given players; what it took is added to ``clock``."""
         batch = self._play(env_fn, seeds, players, clock, stop)
         rounds = 0
-        while self.updater.wants_more(batch, rounds):
+        while self.learner.wants_more(batch, rounds):
             rounds += 1
-            rng = random.Random(f"{seeds[0]}/again/{rounds}")
-            again = [rng.getrandbits(31) for _ in seeds]
+            again = seeds_of_round(seeds, rounds)
             batch = Batch.joined([batch, self._play(env_fn, again, players, clock, stop)])
         return batch
 
@@ -109,10 +108,14 @@ class LocalEngine:
         played = time.monotonic()
         learned = self.update(batch, seed=step)
         tokens = sum(policy.tokens_sampled for policy in self.policies.values()) - before
+        counts = ranks.summed(
+            {"tokens": tokens, "answers": self.clock.answers, "steps": self.clock.steps}
+        )
+        self.clock.answers, self.clock.steps = int(counts["answers"]), int(counts["steps"])
         return Iteration(
             batch=batch,
             clock=self.clock,
-            tokens=tokens,
+            tokens=int(counts["tokens"]),
             rollout_seconds=played - started,
             learned=learned,
             update_seconds=time.monotonic() - played,
@@ -120,13 +123,15 @@ class LocalEngine:
 
     def models(self, seats: Mapping[str, Policy]) -> list[TransformersPolicy]:
         """All that sample among some seats, those that do not learn too, in the order of seats."""
-        found = [p for p in seats.values() if isinstance(p, TransformersPolicy)]
-        return list({id(policy): policy for policy in found}.values())
+        return models_among(seats)
 
     def reseed(self, seats: Mapping[str, Policy], noise: Sequence[int]) -> None:
         """Begin the noise of every model anew."""
         for policy, seed in zip(self.models(seats), noise, strict=True):
             policy.reseed(seed)
+
+    def settle(self) -> None:
+        """Have the newest weights in ``policies``; here they always are."""
 
     def save(self, folder: Path) -> None:
         """Write all that a run's next iteration depends on into an existing folder."""
@@ -156,9 +161,11 @@ class LocalEngine:
         names = line_names(seeds)
         mine = ranks.share(len(seeds))
         self.learner.pass_over(seeds[: mine.start])
-        part = self._lines(
-            env_fn, [seeds[i] for i in mine], [names[i] for i in mine], players, clock, stop
-        )
+        models = [p.model for p in players.values() if isinstance(p, TransformersPolicy)]
+        with gathered(models):
+            part = self._lines(
+                env_fn, [seeds[i] for i in mine], [names[i] for i in mine], players, clock, stop
+            )
         self.learner.pass_over(seeds[mine.stop :])
         return told_to_all(part)
 

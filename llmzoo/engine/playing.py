@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event
@@ -10,8 +11,21 @@ from pettingzoo import AECEnv
 
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
+from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.rollout.scheduler import Clock, Name, run, slow_steps
+
+
+def models_among(seats: Mapping[str, Policy]) -> list[TransformersPolicy]:
+    """All that sample among some seats, those that do not learn too, in the order of seats."""
+    found = [p for p in seats.values() if isinstance(p, TransformersPolicy)]
+    return list({id(policy): policy for policy in found}.values())
+
+
+def seeds_of_round(seeds: Sequence[int], round: int) -> list[int]:
+    """Whence a batch of ``seeds`` is played on, the first time (1), the second and so on."""
+    rng = random.Random(f"{seeds[0]}/again/{round}")
+    return [rng.getrandbits(31) for _ in seeds]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,10 @@ class ActorCritic(Learner):
     config: ActorCriticConfig
     central: ClassVar[bool] = False  # one critic that reads the global state
 
+    @property
+    def separable(self) -> bool:
+        return not self.central
+
     def line(self, env: AECEnv, seed: int, trained: Collection[str]) -> Line:
         if self.central:
             _check_state(env)

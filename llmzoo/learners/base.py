@@ -18,10 +18,10 @@ from llmzoo.advantages import normalized
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Group
+from llmzoo.records import Batch, Group
 from llmzoo.rollout.scheduler import Line
 from llmzoo.updates.base import Updater
-from llmzoo.updates.groups import GroupConfig, GroupUpdater, sampled_only
+from llmzoo.updates.groups import GroupConfig, GroupUpdater, differs, sampled_only
 from llmzoo.updates.surrogate import Credited, surrogate_loss
 
 
@@ -34,6 +34,14 @@ class Learner:
     def __init__(self, config: Any = None):
         self.config: Any = config or self.Config()
 
+    @property
+    def separable(self) -> bool:
+        """Whether an updater for each policy alone does what one for all of them does.
+
+        It is then given the groups of its policy's own seats, and all episodes.
+        """
+        return False
+
     def line(self, env: AECEnv, seed: int, trained: Collection[str]) -> Line:
         """A line of play on a freshly reset environment that returns a ``Batch``."""
         raise NotImplementedError
@@ -43,6 +51,21 @@ class Learner:
 
         For a learner whose lines depend on those before them.
         """
+
+    def place(self) -> dict[str, Any]:
+        """Where its lines stand that depend on those before them; JSON has a form for it."""
+        return {}
+
+    def go_to(self, place: Mapping[str, Any]) -> None:
+        """Go on with the lines that follow where :meth:`place` was."""
+
+    def players(self, seats: Mapping[str, Policy]) -> Mapping[str, Policy]:
+        """Who plays for these seats, of players that never learn: demonstrators, for example."""
+        return seats
+
+    def wants_more(self, batch: Batch, rounds: int) -> bool:
+        """Whether a batch, played on ``rounds`` times already, is to be played on once more."""
+        return False
 
     def updater(
         self,
@@ -72,9 +95,19 @@ class GroupLearner(Learner):
                 "set group_size to at least 2"
             )
 
+    @property
+    def separable(self) -> bool:
+        return True
+
     def credit(self, group: Group) -> Tensor:
         """The advantage [K] of each completion."""
         raise NotImplementedError
+
+    def wants_more(self, batch: Batch, rounds: int) -> bool:
+        """Whether further episodes are to be played in place of groups that teach nothing."""
+        if self.config.uninformative != "resample" or rounds >= self.config.resamples:
+            return False
+        return 2 * sum(map(differs, batch.groups)) < len(batch.groups)
 
     def credited(self, groups: Sequence[Group]) -> list[Credited]:
         """Groups with their advantages; what no model sampled is left out before any baseline."""

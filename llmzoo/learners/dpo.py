@@ -44,6 +44,10 @@ class DPO(Learner):
     Config: ClassVar[type[DPOConfig]] = DPOConfig
     config: DPOConfig
 
+    @property
+    def separable(self) -> bool:
+        return True
+
     def line(self, env: AECEnv, seed: int, trained: Collection[str]) -> Line:
         if self.config.preferences is not None:
             return _nothing()

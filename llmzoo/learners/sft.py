@@ -7,7 +7,7 @@ tokens and the end of the sequence trained.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pettingzoo import AECEnv
 
@@ -17,7 +17,7 @@ from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Ending, Episode
 from llmzoo.rollout.episodes import play_episode
 from llmzoo.rollout.scheduler import Line
-from llmzoo.updates.sft import Demonstrations, SFTConfig, SFTUpdater
+from llmzoo.updates.sft import Demonstrations, SFTConfig, SFTUpdater, demonstrators
 
 
 class SFT(Learner):
@@ -46,7 +46,14 @@ class SFT(Learner):
 
     Config: ClassVar[type[SFTConfig]] = SFTConfig
     config: SFTConfig
-    demonstrations: Demonstrations | None = None
+
+    def __init__(self, config: SFTConfig | None = None):
+        super().__init__(config)
+        self.demonstrations = None if self.config.played else Demonstrations(self.config.source)
+
+    @property
+    def separable(self) -> bool:
+        return True
 
     def line(self, env: AECEnv, seed: int, trained: Collection[str]) -> Line:
         if self.demonstrations is not None:  # taken now, so that lines have them in their order
@@ -58,6 +65,16 @@ class SFT(Learner):
             for seed in seeds:
                 self.demonstrations.next(seed)
 
+    def place(self) -> dict[str, Any]:
+        return {} if self.demonstrations is None else self.demonstrations.place()
+
+    def go_to(self, place: Mapping[str, Any]) -> None:
+        if self.demonstrations is not None:
+            self.demonstrations.go_to(place)
+
+    def players(self, seats: Mapping[str, Policy]) -> Mapping[str, Policy]:
+        return demonstrators(self.config, seats)
+
     def updater(
         self,
         policies: Mapping[str, TransformersPolicy],
@@ -65,9 +82,9 @@ class SFT(Learner):
         *,
         total_steps: int,
     ) -> SFTUpdater:
-        self.demonstrations = None if self.config.played else Demonstrations(self.config.source)
         if self.demonstrations is not None:
             self.demonstrations.check(list(seats))
+            self.demonstrations.go_to({"taken": 0, "seed": None})
         return SFTUpdater(
             self.config, policies, seats, self.demonstrations, total_steps=total_steps
         )

@@ -2,7 +2,8 @@
 
 ``load(name)`` gives a policy by name: a scripted one (``oracle``, ``amateur``, ``random``,
 ``human``), the embedded model (``tiny``), any causal language model that transformers loads from a
-local folder or a hub id, or one behind an endpoint (``openai:MODEL``, ``openai:MODEL@BASE_URL``).
+local folder or a hub id, one behind an endpoint (``openai:MODEL``, ``openai:MODEL@BASE_URL``), or
+the one of a policy server (``grpc://HOST:PORT``).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from llmzoo.endpoints import PREFIX
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.policies.base import TINY, Player, Policy, Request, ScriptedPolicy, seat_policies
 from llmzoo.policies.scripted import amateur, expert, human, mixed, oracle, random_text
+from llmzoo.registry import is_remote, load_object
 
 SCRIPTED = {"oracle": expert, "amateur": amateur, "random": random_text, "human": human}
 
@@ -22,8 +24,9 @@ SCRIPTED = {"oracle": expert, "amateur": amateur, "random": random_text, "human"
 def load(name: str, **options: Any) -> Policy:
     """The policy called ``name``.
 
-    ``options`` go to :class:`TransformersPolicy`, or to :class:`EndpointPolicy` for a model behind
-    an endpoint; scripted players have none.
+    ``options`` go to :class:`TransformersPolicy`, to :class:`EndpointPolicy` for a model behind an
+    endpoint, or to :class:`llmzoo.serve.policies_client.RemotePolicy` for that of a server;
+    scripted players have none.
     """
     if name in SCRIPTED:
         return SCRIPTED[name]()
@@ -31,6 +34,8 @@ def load(name: str, **options: Any) -> Policy:
         from llmzoo.policies.endpoint import EndpointPolicy
 
         return EndpointPolicy.load(name, **options)
+    if is_remote(name):
+        return _load_remote(name, **options)
     return load_model(name, **options)
 
 
@@ -43,8 +48,18 @@ def load_model(name: str, **options: Any) -> Any:
     return TransformersPolicy.load(name, **options)
 
 
+def _load_remote(name: str, **options: Any) -> Policy:
+    try:
+        policy: Policy = load_object("llmzoo.serve.policies_client:load")(name, **options)
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"the policy server {name}", "serve", error.name) from error
+    return policy
+
+
 def check_model(name: str) -> None:
     """Raise :class:`ConfigError` where transformers finds no model, or adapter, of this name."""
+    if is_remote(name):
+        raise ConfigError(f"{name} is a policy server: a model that learns has its weights here")
     try:
         from transformers import AutoConfig
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from threading import Event
 from typing import Protocol
 
 from pettingzoo import AECEnv
@@ -19,7 +20,9 @@ class Request:
     ``env`` is the environment as it stands, for scripted players that look behind the prompt;
     models read ``observation`` only. ``seed`` is this request's own, for scripted chance.
     ``noise`` names this request's chance: the same number draws the same answers whatever else is
-    asked in the same call; None: the policy's own order.
+    asked in the same call; None: the policy's own order. ``key`` is the key itself, where who asks
+    has made it from a seed of its own (:class:`llmzoo.policies.chance.Chance`). Once ``given_up``
+    is set nobody waits for the answer any more: a policy may leave it unfinished.
     """
 
     agent: str
@@ -27,6 +30,8 @@ class Request:
     env: AECEnv
     seed: int = 0
     noise: int | None = None
+    key: int | None = None
+    given_up: Event | None = None
 
 
 class Policy(Protocol):

@@ -68,13 +68,15 @@ def sample(
     greedy: bool = False,
     stopped: Callable[[list[int]], bool] | None = None,
     finished: Finished = _unheard,
+    given_up: Callable[[int], bool] | None = None,
 ) -> list[list[Tokens]]:
     """K sampled rows for each prompt.
 
     ``keys``: a number for each prompt that fixes its noise, whatever else is sampled beside it.
     ``stopped(ids)`` says whether a stop string has appeared. ``finished`` is called once for each
-    prompt, as soon as all its rows are complete. Equal prompts that stand side by side are read as
-    one.
+    prompt, as soon as all its rows are complete. ``given_up(prompt)`` says, before each token, that
+    nobody waits for a prompt any more: its rows stay as they are. Equal prompts that stand side by
+    side are read as one.
     """
     runs = [(prompt, len(list(same))) for prompt, same in groupby(map(tuple, prompts))]
     decoder = _decoder(model, runs, k, sampling.max_new_tokens, pad_id)
@@ -100,7 +102,10 @@ def sample(
                 unended[at // k] -= row.ended
                 if not unended[at // k]:
                     finished(at // k, rows[at - at % k : at - at % k + k])
-        left = [n for n, at in enumerate(alive) if not rows[at].ended]
+        gone: set[int] = set()
+        if given_up is not None:
+            gone = {b for b, count in enumerate(unended) if count and given_up(b)}
+        left = [n for n, at in enumerate(alive) if not rows[at].ended and at // k not in gone]
         if not left or step + 1 == sampling.max_new_tokens:
             break
         if len(left) < _COMPACT_BELOW * len(alive):
@@ -111,7 +116,7 @@ def sample(
         decoder.step(token_N)
     found = [rows[b * k : (b + 1) * k] for b in range(len(prompts))]
     for b, count in enumerate(unended):
-        if count:  # the token limit cut it off
+        if count:  # the token limit cut it off, or it was given up
             finished(b, found[b])
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import random
 import re
 import warnings
@@ -13,12 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from llmzoo.endpoints import OPENAI_URL, PREFIX, Endpoint, connect, connect_async, parse
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Request
+from llmzoo.policies.settings import Sampled, Sampling
 from llmzoo.records import Completion
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI
-
-    from llmzoo.policies.sampling import Sampling
 
 T = TypeVar("T")
 _LONGEST_PAUSE_S = 60.0
@@ -29,7 +29,7 @@ _PROMPT_CODES = ("context_length_exceeded", "content_filter", "content_policy_vi
 _TOO_LONG = re.compile(r"context.{0,10}(length|size|window)", re.IGNORECASE)
 
 
-class EndpointPolicy:
+class EndpointPolicy(Sampled):
     """A model behind an endpoint in any number of seats. It needs the extra ``openai``.
 
     Parameters
@@ -91,6 +91,11 @@ class EndpointPolicy:
 
     def sampling_of(self, agent: str) -> Sampling | None:
         return self.seats.get(agent, self.sampling)
+
+    def under(self, sampling: Sampling) -> EndpointPolicy:
+        twin = copy.copy(self)
+        twin.sampling, twin.seats = sampling, {}
+        return twin
 
     def respond(
         self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False

@@ -17,7 +17,10 @@ from transformers import (
 from transformers.models.auto.tokenization_auto import get_tokenizer_config
 from transformers.utils import logging
 
+from llmzoo import ranks
 from llmzoo.errors import CheckpointError
+from llmzoo.policies import stored
+from llmzoo.policies.sharding import is_sharded, named_weights, put_into
 
 TINY_FOLDER = Path(__file__).parent / "tiny" / "weights"
 
@@ -71,7 +74,22 @@ def load_into(model: PreTrainedModel, folder: Path) -> None:
         n: t.shape for n, t in model.state_dict().items()
     }:
         raise CheckpointError(f"{folder} holds a model of another shape")
-    model.load_state_dict(weights)
+    if is_sharded(model):
+        put_into(model, weights)
+    else:
+        model.load_state_dict(weights)
+
+
+def save_sharded(model: PreTrainedModel, folder: Path) -> None:
+    """What ``save_pretrained`` writes, of a model that is divided over the ranks.
+
+    Each writes a file of whole weights, and none ever holds all of them.
+    """
+    if ranks.rank() == 0:
+        model.config.save_pretrained(str(folder))
+        if model.generation_config is not None:
+            model.generation_config.save_pretrained(str(folder))
+    stored.save(named_weights(model), folder, "model", metadata={"format": "pt"})
 
 
 def eos_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:

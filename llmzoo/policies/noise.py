@@ -3,36 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 
 import torch
 from torch import Tensor
 
-from llmzoo.policies.base import Request
+from llmzoo.policies.chance import mixed
 
 _BLOCK = 64  # tokens whose numbers are drawn at once
-
-
-class Chance:
-    """A key for each request, made of a seed and the request's own noise.
-
-    A request without noise of its own is given the number of its turn.
-    """
-
-    def __init__(self, seed: int):
-        self.reseed(seed)
-
-    def reseed(self, seed: int) -> None:
-        self.seed, self._asked = seed, 0
-
-    def keys(self, requests: Sequence[Request]) -> list[int]:
-        return [self._key(request) for request in requests]
-
-    def _key(self, request: Request) -> int:
-        if request.noise is not None:
-            return _mixed(self.seed, "named", request.noise)
-        self._asked += 1
-        return _mixed(self.seed, "turn", self._asked)
 
 
 class Uniforms:
@@ -53,13 +30,7 @@ class Uniforms:
             self._block = block
             numbers = torch.empty(len(self._keys), self._k, _BLOCK, dtype=torch.float64)
             for row, key in zip(numbers, self._keys, strict=True):
-                self._generator.manual_seed(_mixed(key, "block", block))
+                self._generator.manual_seed(mixed(key, "block", block))
                 row.uniform_(generator=self._generator)
             self._numbers = numbers.flatten(0, 1).T.contiguous().to(self._device)
         return self._numbers[column]
-
-
-def _mixed(seed: int, what: str, number: int) -> int:
-    """63 bits that any other seed or number would have changed."""
-    digest = blake2b(f"{seed}/{what}/{number}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> 1

@@ -35,7 +35,8 @@ def cast_weights(model: nn.Module, precision: str) -> None:
     """
     dtype = weight_dtype(precision)
     for parameter in model.parameters():
-        parameter.data = parameter.data.to(dtype)
+        if parameter.dtype != dtype:
+            parameter.data = parameter.data.to(dtype)
 
 
 def autocast(device: torch.device, precision: str | None) -> torch.autocast:

@@ -1,38 +1,16 @@
-"""How tokens are drawn from logits: settings, and the distribution that they define."""
+"""How tokens are drawn from logits: the distribution that sampling settings define."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from llmzoo.policies.settings import Sampling
+
+__all__ = ["Sampling", "draw", "warp"]
+
 _BLOCK = 256  # tokens of a sum: so that rare ones are not lost in the rounding of a longer one
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sampling:
-    """Sampling settings of a seat.
-
-    ``top_k=0`` and ``top_p=1.0`` switch these filters off. An answer ends with the
-    end-of-sequence token, with one of the ``stop`` strings (kept out of its text), or after
-    ``max_new_tokens`` (then it is marked truncated).
-    """
-
-    temperature: float = 1.0
-    top_p: float = 1.0
-    top_k: int = 0
-    max_new_tokens: int = 256
-    stop: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.temperature <= 0:
-            raise ValueError(f"temperature must be above 0, got {self.temperature}; ask for greedy")
-        if not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p must be in (0, 1], got {self.top_p}")
-        if self.top_k < 0 or self.max_new_tokens < 1:
-            raise ValueError("top_k must be at least 0 and max_new_tokens at least 1")
 
 
 def warp(logits: Tensor, sampling: Sampling, keep: Tensor | None = None) -> Tensor:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import torch
@@ -16,9 +16,11 @@ from torch import Tensor
 from torch.nn import Parameter
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from llmzoo import ranks
 from llmzoo.errors import ConfigError
-from llmzoo.policies import lora
+from llmzoo.policies import lora, sharding
 from llmzoo.policies.base import TINY, Answered, EarlyPolicy, Request, answer_limit
+from llmzoo.policies.chance import Chance
 from llmzoo.policies.decode import Finished, Tokens, sample
 from llmzoo.policies.likelihood import Likelihood, last_states, likelihood
 from llmzoo.policies.loading import (
@@ -28,17 +30,17 @@ from llmzoo.policies.loading import (
     load_into,
     load_tokenizer,
     no_bars,
+    save_sharded,
 )
-from llmzoo.policies.noise import Chance
 from llmzoo.policies.precision import Precision, autocast, cast_weights, weight_dtype
 from llmzoo.policies.sampler import Sampler
-from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.settings import Sampled, Sampling
 from llmzoo.records import Completion, Group
 
 __all__ = ["TINY_FOLDER", "TransformersPolicy", "no_bars"]
 
 
-class TransformersPolicy(EarlyPolicy):
+class TransformersPolicy(EarlyPolicy, Sampled):
     """A model and its tokenizer in any number of seats.
 
     Parameters
@@ -95,7 +97,7 @@ class TransformersPolicy(EarlyPolicy):
         self.precision = precision
         self.gradient_checkpointing = gradient_checkpointing
         self.tokenizer = tokenizer
-        self.sampling = sampling or Sampling()
+        self.sampling: Sampling = sampling or Sampling()
         self.seats = dict(seats or {})
         self.system = system
         self.max_rows = max_rows
@@ -144,6 +146,12 @@ class TransformersPolicy(EarlyPolicy):
 
     def sampling_of(self, agent: str) -> Sampling:
         return self.seats.get(agent, self.sampling)
+
+    @property
+    def context(self) -> int:
+        """The longest text, prompt and answer together, in tokens, that can be sampled."""
+        read = _read_by(self.model)
+        return read if self.sampler is None else min(read, self.sampler.context)
 
     def encode(self, observation: str) -> tuple[int, ...]:
         """The token ids of a prompt: through the chat template where there is one."""
@@ -199,7 +207,8 @@ class TransformersPolicy(EarlyPolicy):
                 answered(i, answers[i])
 
             prompts_of, keys_of = [prompts[i] for i in indices], [keys[i] for i in indices]
-            self._sample(prompts_of, k, sampling, keys_of, greedy, finished)
+            events = [requests[i].given_up for i in indices]
+            self._sample(prompts_of, k, sampling, keys_of, greedy, finished, events)
         return answers
 
     def reseed(self, seed: int) -> None:
@@ -213,8 +222,9 @@ class TransformersPolicy(EarlyPolicy):
         agents must share their sampling settings.
         """
         (sampling,) = {self.sampling_of(group.agent) for group in groups}
-        with self.ready():
-            return likelihood(
+
+        def compute() -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+            found = likelihood(
                 self.model,
                 [group.prompt_ids for group in groups],
                 [[completion.ids for completion in group.completions] for group in groups],
@@ -223,13 +233,17 @@ class TransformersPolicy(EarlyPolicy):
                 hidden=hidden,
                 recompute=self._recompute(),
             )
+            return found.logprobs, found.entropy, found.mask, found.hidden
+
+        with self.ready():
+            return Likelihood(*sharding.run(self.model, compute))
 
     def prompt_hidden(self, prompts: Sequence[Sequence[int]]) -> Tensor:
         """The last hidden states [B, H] at the ends of prompts, as in ``likelihood(hidden=True)``.
 
         A prompt beyond the model's context is cut on the left.
         """
-        limit = _context(self.model)
+        limit = _read_by(self.model)
         cut = [prompt[-limit:] for prompt in prompts]
         parts = [cut[i : i + self.max_rows] for i in range(0, len(cut), self.max_rows)]
         with self.ready():
@@ -257,7 +271,7 @@ class TransformersPolicy(EarlyPolicy):
         frozen = self._twin()
         frozen.sampler = None  # an engine has the weights that go on
         if not lora.is_peft(self.model):
-            frozen.model = copy.deepcopy(self.model).eval().requires_grad_(False)
+            frozen.model = sharding.copied(self.model).eval().requires_grad_(False)
         return frozen
 
     def activate(self) -> None:
@@ -268,16 +282,22 @@ class TransformersPolicy(EarlyPolicy):
     def save(self, folder: str | Path) -> None:
         """A plain transformers folder (safetensors) that ``from_pretrained`` loads.
 
-        With an adapter a plain peft folder: the adapter, its base's name, and the tokenizer.
+        With an adapter a plain peft folder: the adapter, its base's name, and the tokenizer. Where
+        several ranks train, all of them call this, and share the folder.
         """
-        if self.adapter is not None:
+        if sharding.is_sharded(self.model) and self.adapter is None:
+            save_sharded(self.model, Path(folder))
+        elif ranks.rank() > 0:
+            return
+        elif self.adapter is not None:
             lora.save_adapter(self.model, self.adapter, Path(folder))
         elif lora.is_peft(self.model):
             raise ConfigError(f"{self.name} is the bare base that adapters share: nothing to save")
         else:
             with no_bars():
                 self.model.save_pretrained(str(folder))
-        self.tokenizer.save_pretrained(str(folder))
+        if ranks.rank() == 0:
+            self.tokenizer.save_pretrained(str(folder))
 
     def load_weights(self, folder: str | Path) -> None:
         """Put the weights that :meth:`save` wrote into this model, in place.
@@ -293,6 +313,11 @@ class TransformersPolicy(EarlyPolicy):
         """This policy (same weights, same noise) under other sampling settings."""
         twin = self._twin()
         twin.sampling = replace(self.sampling, **changes)
+        return twin
+
+    def under(self, sampling: Sampling) -> TransformersPolicy:
+        twin = self._twin()
+        twin.sampling, twin.seats = sampling, {}
         return twin
 
     def with_adapter(
@@ -334,10 +359,12 @@ class TransformersPolicy(EarlyPolicy):
         keys: Sequence[int],
         greedy: bool,
         finished: Finished,
+        given_up: Sequence[Event | None],
     ) -> None:
         """K rows for each prompt, ``max_rows`` at once, or from the sampler where there is one.
 
-        A prompt's rows are handed to ``finished``, with its number, as soon as they are complete.
+        A prompt's rows are handed to ``finished``, with its number, as soon as they are complete,
+        or incomplete where its event in ``given_up`` is set.
         """
         if self.sampler is not None:
             found = self.sampler.sample(prompts, k, sampling, keys=keys, greedy=greedy)
@@ -358,6 +385,7 @@ class TransformersPolicy(EarlyPolicy):
                     greedy=greedy,
                     stopped=self._stopped(sampling),
                     finished=partial(_later, finished, start),
+                    given_up=_any_set(given_up[start : start + at_once]),
                 )
 
     def _recompute(self) -> Callable[[], None] | None:
@@ -365,10 +393,7 @@ class TransformersPolicy(EarlyPolicy):
         return self.activate if self.gradient_checkpointing else None
 
     def _room(self, sampling: Sampling) -> int:
-        context = _context(self.model)
-        if self.sampler is not None:
-            context = min(context, self.sampler.context)
-        return context - sampling.max_new_tokens
+        return self.context - sampling.max_new_tokens
 
     def _warn_too_long(self, length: int) -> None:
         if not self._warned:
@@ -409,7 +434,19 @@ def _later(finished: Finished, start: int, number: int, rows: list[Tokens]) -> N
     finished(start + number, rows)
 
 
-def _context(model: PreTrainedModel) -> int:
+def _any_set(events: Sequence[Event | None]) -> Callable[[int], bool] | None:
+    """Whether a prompt's event is set; None where no prompt has one."""
+    if all(event is None for event in events):
+        return None
+
+    def is_set(number: int) -> bool:
+        event = events[number]
+        return event is not None and event.is_set()
+
+    return is_set
+
+
+def _read_by(model: PreTrainedModel) -> int:
     """The longest text that the model reads, in tokens; some models know no limit."""
     return getattr(model.config, "max_position_embeddings", None) or 2**31
 

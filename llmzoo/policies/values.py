@@ -8,12 +8,14 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from llmzoo.errors import ConfigError
+from llmzoo.policies import sharding
 from llmzoo.policies.likelihood import last_states
 from llmzoo.policies.lora import is_peft
 from llmzoo.policies.precision import Precision, autocast, cast_weights
@@ -83,8 +85,12 @@ class CriticModel(nn.Module):
     def of(cls, policy: TransformersPolicy, **options: Any) -> CriticModel:
         """A critic that starts from a copy of the policy's weights, an adapter merged in."""
         if is_peft(policy.model):
+            if sharding.is_sharded(policy.model):
+                raise ConfigError(
+                    "a critic cannot start from adapters on a sharded base: give critic_model"
+                )
             return cls(_merged(copy.deepcopy(policy.model), policy.adapter), **options)
-        return cls(copy.deepcopy(policy.model.base_model), **options)
+        return cls(sharding.copied(policy.model.base_model), **options)
 
     @classmethod
     def load(cls, name: str, *, device: str | None = None, **options: Any) -> CriticModel:
@@ -126,13 +132,15 @@ class CriticModel(nn.Module):
         found: list[Tensor] = []
         for pack in packs([len(texts[i]) for i in order], self.tokens):
             part = [order[i] for i in pack]
+            states_of_part = partial(
+                last_states,
+                self.body,
+                [texts[i] for i in part],
+                [counts[i] for i in part],
+                recompute=nothing if self.gradient_checkpointing else None,
+            )
             with autocast(self.body.device, self.precision):
-                states = last_states(
-                    self.body,
-                    [texts[i] for i in part],
-                    [counts[i] for i in part],
-                    recompute=nothing if self.gradient_checkpointing else None,
-                )
+                states = sharding.run(self.body, states_of_part)
             found += self.head(states).split([counts[i] for i in part])
         return torch.cat(
             [values for _, values in sorted(zip(order, found, strict=True), key=_first)]

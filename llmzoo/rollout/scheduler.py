@@ -11,6 +11,9 @@ beside sampling in two ways:
   go on meanwhile. This hides all steps that take no longer than a call, but there are more calls,
   of fewer rows, and a call has a cost whatever its rows: it pays where steps take longer than that.
 
+Environments that are played elsewhere (:mod:`llmzoo.rollout.places`) are stepped in few calls: all
+acts of a cohort that are for one place in one, made beside the other cohorts' sampling.
+
 Nothing depends on which step is ready first: cohorts are fixed, they take turns in a fixed order,
 and what happens within a line does too. So each call of a policy gets the same requests for any
 number of threads, and the same seeds give the same play to the last bit.
@@ -76,6 +79,8 @@ def run(
         for strand in strands:
             crew.move(strand)
         turns = deque(strands[first::cohorts] for first in range(cohorts))
+        for cohort in turns:
+            crew.gather(cohort)
         while turns:
             cohort = turns.popleft()
             with clock.waiting():
@@ -85,6 +90,7 @@ def run(
                 raise Stopped
             if cohort:
                 _ask(cohort, seats, crew, clock, early=early)
+                crew.gather(cohort)
                 turns.append(cohort)
     return [strand.result for strand in strands]
 

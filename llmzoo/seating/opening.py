@@ -11,7 +11,7 @@ from typing import Any
 from llmzoo import run_folder
 from llmzoo.errors import ConfigError
 from llmzoo.policies import check_model, load, load_model
-from llmzoo.policies.base import Policy
+from llmzoo.policies.base import Policy, Request, ScriptedPolicy
 from llmzoo.policies.lora import is_adapter, lora_policies
 from llmzoo.policies.precision import Precision
 from llmzoo.policies.sampling import Sampling
@@ -25,6 +25,13 @@ _RECORD = {"task_type", "peft_type", "auto_mapping", "peft_version", "base_model
 }
 
 
+def _not_here(request: Request) -> str:
+    raise AssertionError(f"{request.agent} is played in another process")
+
+
+_ELSEWHERE: Policy = ScriptedPolicy(_not_here, name="elsewhere")
+
+
 def take_seats(
     agents: Sequence[str],
     arrangement: str,
@@ -36,6 +43,7 @@ def take_seats(
     precision: Precision = "float32",
     gradient_checkpointing: bool = False,
     lora_args: Mapping[str, Any] | None = None,
+    only: str | None = None,
 ) -> tuple[dict[str, Policy], Learning]:
     """The policy of every seat, and those that learn.
 
@@ -47,11 +55,14 @@ def take_seats(
     ``seat_args``: settings of single seats, by the seat's name: the fields of
     :class:`llmzoo.seating.SeatConfig`. A seat with a ``policy`` of its own is played by it, apart
     from the arrangement: a model then learns with weights of its own unless it is ``frozen``;
-    scripted players and models behind endpoints never learn.
+    scripted players and models elsewhere (behind endpoints, on policy servers) never learn.
 
     A model is ``"tiny"``, a folder, a hub id, or the folder of an earlier run: a seat then starts
     from what that run's newest checkpoint has for it. Policies that learn have weights of
     ``precision``; those that do not, their own.
+
+    ``only``: the name of one policy that learns. Then nothing else is loaded, and in all other
+    seats sits somebody who cannot play.
 
     Raises :class:`ConfigError` for what cannot be had together, for a model that cannot be found,
     and where nobody is left that learns; :class:`UnknownNameError` for a seat or setting that does
@@ -72,15 +83,16 @@ def take_seats(
         raise ConfigError(
             f"nobody is left that learns ({played}): leave one seat to a model that is not frozen"
         )
-    policies = _open(
-        seats,
+    present = {a: seat for a, seat in seats.items() if only in (None, seat.name)}
+    policies = dict.fromkeys(agents, _ELSEWHERE) | _open(
+        present,
         sampling,
         precision=precision,
         gradient_checkpointing=gradient_checkpointing,
         lora_args=lora_args or {},
     )
     learning: Learning = {}
-    for agent, seat in seats.items():
+    for agent, seat in present.items():
         policy = policies[agent]
         if seat.learns:
             assert isinstance(policy, TransformersPolicy)
@@ -176,7 +188,7 @@ def _open(
         options = _samplings(members, sampling)
         if kind(start) == "scripted":
             options = {}
-        elif kind(start) == "model":
+        elif kind(start) in ("model", "server"):
             options |= {"seed": seed, **(training if members[0].learns else {})}
         policies |= dict.fromkeys((seat.agent for seat in members), load(start, **options))
     return {agent: policies[agent] for agent in seats}

@@ -11,6 +11,7 @@ from llmzoo.endpoints import PREFIX
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies import SCRIPTED
 from llmzoo.policies.sampling import Sampling
+from llmzoo.registry import is_remote
 
 SHARED = "policy"  # the name of the one policy in all seats
 _OTHERS = "(others)"
@@ -32,7 +33,7 @@ class SeatConfig:
     """Settings of one seat; None leaves a setting as it is for the run."""
 
     policy: str | None = (
-        None  # plays this seat instead: scripted, a model, openai:..., a run folder
+        None  # plays this instead: scripted, a model, openai:..., grpc://..., a run folder
     )
     frozen: bool = False  # a model plays as it is and does not learn
     learning_rate: float | None = None  # of this seat's own weights
@@ -70,7 +71,7 @@ class SeatConfig:
 class Seat:
     """Who plays one seat.
 
-    ``source``: a scripted player, an endpoint, a model or a run folder. Seats of one ``name`` share
+    ``source``: a scripted player, an endpoint, a server, a model or a run folder. Seats of one ``name`` share
     a policy; one that learns is saved under it. ``adapter``: it is an adapter on a base that such
     seats share.
     """
@@ -124,9 +125,11 @@ def plan(
 
 
 def kind(source: str) -> str:
-    """``"scripted"``, ``"endpoint"`` or ``"model"``."""
+    """``"scripted"``, ``"endpoint"``, ``"server"`` (of policies) or ``"model"``."""
     if source in SCRIPTED:
         return "scripted"
+    if is_remote(source):
+        return "server"
     return "endpoint" if source.startswith(PREFIX) else "model"
 
 

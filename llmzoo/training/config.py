@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from llmzoo import run_folder
+from llmzoo.engine.placing import Parallel
+from llmzoo.engine.ray.config import ray_args
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies.base import TINY, answer_limit
 from llmzoo.policies.sampling import Sampling
@@ -36,12 +38,19 @@ class FitConfig:
             this process), or the address http://HOST:PORT of a vLLM server.
         sampler_args: options of the sampler.
         steps: iterations: one batch of play and its updates.
-        envs: episodes started in each iteration.
+        envs: episodes started in each iteration, by all processes of the run together.
         cohorts: parts of a batch that take turns at the models: with 2 one is sampled for while the
             steps of the other go on, which pays where steps take longer than a call of a model.
         workers: threads that step slow environments, those that run programs.
         ahead: batches that are played with weights of that many updates ago: with 1 the next is
             played while this one is learned from. It needs a learner with the clipped ratio.
+            More than 1 is for engine=ray.
+        engine: local (this process, or those of a launcher), or ray (rollouts and updates in
+            processes of their own, on one machine or several).
+        engine_args: options of the engine; --engine.NAME VALUE gives one.
+        parallel: how the models that learn lie on several processes: ddp (whole on each), fsdp (a
+            part of every weight on each), or auto (what accelerate launch was told, else ddp).
+        cpu_offload: with fsdp, the parts wait in the CPU's memory and are stepped there.
         token_budget: the run ends after the iteration in which this many tokens have been sampled;
             null is no limit.
         seed: of all chance in the run.
@@ -75,6 +84,10 @@ class FitConfig:
     cohorts: int = 1
     workers: int = 8
     ahead: int = 0
+    engine: Literal["local", "ray"] = "local"
+    engine_args: Mapping[str, Any] = field(default_factory=dict)
+    parallel: Parallel = "auto"
+    cpu_offload: bool = False
     token_budget: int | None = None
     seed: int = 0
     temperature: float = 1.0
@@ -92,10 +105,22 @@ class FitConfig:
             raise ConfigError("steps, envs and checkpoint_every are at least 1")
         if self.cohorts < 1 or self.workers < 1:
             raise ConfigError("cohorts and workers are at least 1")
-        if self.ahead not in (0, 1):
-            raise ConfigError(f"ahead is 0 or 1, got {self.ahead}")
+        if self.engine not in ("local", "ray"):
+            raise ConfigError(f"engine is local or ray; got {self.engine!r}")
+        if self.ahead < 0 or (self.ahead > 1 and self.engine == "local"):
+            raise ConfigError(f"ahead is 0 or 1, with engine='ray' also more; got {self.ahead}")
+        if self.engine_args and self.engine == "local":
+            raise ConfigError("engine_args mean nothing with engine='local'")
+        if self.engine == "ray" and self.sampler != "transformers":
+            raise ConfigError(
+                "engine='ray' samples in its rollout workers: sampler is transformers"
+            )
+        if self.engine == "ray":
+            ray_args(self.engine_args)
         if self.ahead and self.sampler != "transformers":
             raise ConfigError("ahead plays with a copy of the weights: sampler is transformers")
+        if self.parallel not in ("auto", "ddp", "fsdp"):
+            raise ConfigError(f"parallel is auto, ddp or fsdp; got {self.parallel!r}")
         if self.token_budget is not None and self.token_budget < 1:
             raise ConfigError(f"token_budget must be at least 1, got {self.token_budget}")
         if isinstance(self.trackers, str):

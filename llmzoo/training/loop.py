@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,10 +18,10 @@ from typing import Any
 
 from pettingzoo import AECEnv
 
-from llmzoo import checkpoints, metrics, registry
-from llmzoo.engine.ahead import AheadEngine
+from llmzoo import checkpoints, metrics, ranks, registry
+from llmzoo.engine.base import Engine
 from llmzoo.engine.iteration import draws
-from llmzoo.engine.local import LocalEngine
+from llmzoo.engine.placing import place
 from llmzoo.errors import ConfigError
 from llmzoo.evaluation import evaluate, refuse_fallback, style_args
 from llmzoo.learners import learner_class
@@ -29,8 +30,9 @@ from llmzoo.policies.base import Policy, seat_policies
 from llmzoo.progress import Progress
 from llmzoo.run_folder import once, prepare
 from llmzoo.seating import learning_among, sampling_from, take_seats
-from llmzoo.tracking import Tracker, check_trackers
+from llmzoo.tracking import Tracker, Untold, check_trackers
 from llmzoo.training.config import FitConfig, make_config
+from llmzoo.training.engines import check_engine, opened_engine
 
 # settings of what policies given as objects have been made with already
 _OF_SEATS = (
@@ -80,7 +82,26 @@ def fit(
     ``model``, ``seats`` and whatever else makes them; those that are ``TransformersPolicy`` learn.
     To resume, give them as they were at the start. Further settings are the fields of
     :class:`FitConfig`.
+
+    Where ``torchrun`` or ``accelerate launch`` has started several processes they share the run,
+    which is the same as one process's; the first of them writes and shows. The run folder is one
+    that all of them see.
     """
+    with ranks.joined(), ExitStack() as opened:
+        quiet = quiet or ranks.rank() > 0
+        return _fit(learner, env, Path(out), resume, policies, quiet, settings, opened)
+
+
+def _fit(
+    learner: str | Learner,
+    env: str | Callable[[], AECEnv],
+    run: Path,
+    resume: bool,
+    policies: Mapping[str, Policy] | None,
+    quiet: bool,
+    settings: dict[str, Any],
+    opened: ExitStack,
+) -> FitResult:
     named: dict[str, Any] = {
         "learner": learner if isinstance(learner, str) else type(learner).__name__,
         "env": env if isinstance(env, str) else str(env()),
@@ -95,8 +116,8 @@ def fit(
         _refuse(settings, ["env_args"], "an environment given as a function")
     config = make_config(FitConfig, {**settings, **named}, "fit")
     check_trackers(config.trackers)
+    check_engine(config, learner, env, policies)
     algorithm = _learner(learner, config)
-    run = Path(out)
     env_args = {**algorithm.env_defaults, **config.env_args}
     agents = _make(env, env_args).possible_agents
     if policies is None:
@@ -118,18 +139,12 @@ def fit(
         env_args = {**style_args(env, seats.values()), **env_args}
     env_fn = partial(_make, env, env_args)
     refuse_fallback(env_fn(), str(env))
-    engine_class = AheadEngine if config.ahead else LocalEngine
-    engine = engine_class(
-        algorithm,
-        learning,
-        seats,
-        total_steps=config.steps,
-        cohorts=config.cohorts,
-        workers=config.workers,
-    )
-    prepare(run, asdict(config), resume=resume)
+    place(learning.values(), config.parallel, cpu_offload=config.cpu_offload)
+    engine = opened.enter_context(opened_engine(config, algorithm, learning, seats, env_args))
+    ranks.by_first(lambda: prepare(run, asdict(config), resume=resume))
 
     def measure() -> dict[str, Any]:
+        engine.settle()
         for policy in learning_among(seats).values():
             policy.reseed(config.seed)
         measured = partial(
@@ -151,9 +166,11 @@ def fit(
     first = tokens = 0
     if resume:
         newest = checkpoints.latest(run / "checkpoints")
+        ranks.meet()  # all have seen the same checkpoints before any is removed
         if newest is not None:
             first, tokens = checkpoints.load(newest, engine)
-        (run / "after.json").unlink(missing_ok=True)  # it says that the run has ended
+        if ranks.rank() == 0:
+            (run / "after.json").unlink(missing_ok=True)  # it says that the run has ended
 
     def ended(step: int) -> bool:
         return step >= config.steps or tokens >= (config.token_budget or math.inf)
@@ -162,7 +179,7 @@ def fit(
     shown = {"trackers": config.trackers, "settings": asdict(config)}
     with (
         sampling_from(config.sampler, config.sampler_args, learning, seats) as samplers,
-        Tracker(run, first, last, **shown) as tracker,
+        Tracker(run, first, last, **shown) if ranks.rank() == 0 else Untold() as tracker,
         Progress(config, first, quiet=quiet) as progress,
     ):
         engine.samplers = samplers
@@ -218,7 +235,7 @@ def _make(env: str | Callable[[], AECEnv], env_args: Mapping[str, Any]) -> AECEn
 
 
 def _iterate(
-    engine: LocalEngine, env_fn: Callable[[], AECEnv], config: FitConfig, step: int
+    engine: Engine, env_fn: Callable[[], AECEnv], config: FitConfig, step: int
 ) -> dict[str, Any]:
     """One iteration. Its chance depends on the run's seed and its number only."""
     models = len(engine.models(engine.seats))

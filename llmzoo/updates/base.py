@@ -21,10 +21,6 @@ class Updater(Protocol):
         """Who sits in each seat while the next batch is played."""
         ...
 
-    def wants_more(self, batch: Batch, rounds: int) -> bool:
-        """Whether a batch, played on ``rounds`` times already, is to be played on once more."""
-        ...
-
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
         """Learn from a batch; ``seed`` fixes all chance in it. Returns metrics.
 

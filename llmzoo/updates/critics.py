@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from llmzoo import ranks
 from llmzoo.errors import ConfigError, DivergedError
 from llmzoo.losses import value_loss
-from llmzoo.policies import check_model
+from llmzoo.policies import check_model, stored
 from llmzoo.policies.likelihood import Likelihood
 from llmzoo.policies.segments import packs
+from llmzoo.policies.sharding import gathered, named_weights, put_into, shard_like
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.values import CriticModel, ValueHead
 from llmzoo.records import Group
 from llmzoo.updates.critic_config import ActorCriticConfig
 from llmzoo.updates.optimizer import Optimizer
-from llmzoo.updates.passes import minibatches
+from llmzoo.updates.passes import dealt, minibatches
 from llmzoo.updates.turns import Chain, Turn, Valued
 
 HEAD_RATE = 1e-3  # learning rate of a head alone: it starts at zero, and has nothing to unlearn
@@ -64,6 +66,7 @@ class ModelCritic:
             precision=policy.precision or "float32",
             gradient_checkpointing=policy.gradient_checkpointing,
         )
+        shard_like(self.model.body, policy.model)
         self._reader = start  # whose tokenizer cuts what is read into tokens
         if start is not policy:
             start.model = self.model.body  # the one that was loaded has been copied, and goes
@@ -81,16 +84,21 @@ class ModelCritic:
     @torch.no_grad()
     def values(self, turns: Sequence[Turn]) -> list[Tensor]:
         """Of each turn, [1] or one before each token, [C]."""
-        return list(self._values(turns).cpu().split(_sizes(turns, self._config)))
+        with gathered([self.model.body]):
+            return ranks.spread(
+                turns, lambda mine: self._values(mine).cpu().split(_sizes(mine, self._config))
+            )
 
     @torch.no_grad()
     def final(self, chains: Sequence[Chain]) -> list[float]:
         """Of what each chain's agent reads after its last turn."""
-        if not chains:
-            return []
+        with gathered([self.model.body]):
+            return [float(value) for value in ranks.spread(chains, self._final)]
+
+    def _final(self, chains: Sequence[Chain]) -> list[Tensor]:
         texts = [c.final_state if self._central else c.final for c in chains]
         values = self.model.values([_read(self._reader, text) for text in texts])
-        return [values[row, self._output[c.agent]].item() for row, c in enumerate(chains)]
+        return [values[row, [self._output[c.agent]]] for row, c in enumerate(chains)]
 
     def learn(self, items: Sequence[Valued], rng: random.Random) -> dict[str, float]:
         """Passes over judged turns, an optimiser step for each minibatch of them."""
@@ -99,29 +107,30 @@ class ModelCritic:
             self.optimizer.zero_grad()
             count = sum(len(item.targets) for item in minibatch)
             total = 0.0
-            sizes = [len(self._text(item.turn)) + _answer(item.turn) for item in minibatch]
-            for pack in packs(sizes, self._config.tokens_at_once):
-                part = [minibatch[i] for i in pack]
+            for part, counts in dealt(minibatch, self._config.tokens_at_once, self._parts):
                 now = self._values([item.turn for item in part])
                 loss = summed_value_loss(now, part, self._config.value_clip) / count
-                if not torch.isfinite(loss):
-                    raise DivergedError(
-                        f"the critic's loss is {loss.item()}: lower critic_learning_rate"
-                    )
-                loss.backward()
+                (loss if counts else loss * 0).backward()
                 self.optimizer.accumulate()
-                total += loss.item()
+                total += loss.item() if counts else 0.0
+            total = ranks.summed({"loss": total})["loss"]
+            if not math.isfinite(total):
+                raise DivergedError(f"the critic's loss is {total}: lower critic_learning_rate")
             norms.append(self.optimizer.step())
             losses.append(total)
         return {"value_loss": sum(losses) / len(losses), "value_grad_norm": sum(norms) / len(norms)}
 
+    def _parts(self, items: Sequence[Valued], tokens_at_once: int) -> list[list[Valued]]:
+        sizes = [len(self._text(item.turn)) + _answer(item.turn) for item in items]
+        return [[items[i] for i in pack] for pack in packs(sizes, tokens_at_once)]
+
     def save(self, folder: Path, name: str) -> None:
-        save_file(self.model.state_dict(), folder / f"{name}.critic.safetensors")
-        save_file(self.optimizer.state(), folder / f"{name}.critic_optimizer.safetensors")
+        stored.save(named_weights(self.model), folder, f"{name}.critic")
+        stored.save(self.optimizer.state(), folder, f"{name}.critic_optimizer")
 
     def load(self, folder: Path, name: str) -> None:
-        self.model.load_state_dict(load_file(folder / f"{name}.critic.safetensors"))
-        self.optimizer.restore(load_file(folder / f"{name}.critic_optimizer.safetensors"))
+        put_into(self.model, stored.load(folder, f"{name}.critic"))
+        self.optimizer.restore(stored.load(folder, f"{name}.critic_optimizer"))
 
     def _values(self, turns: Sequence[Turn]) -> Tensor:
         """All values of the turns, one after the other."""
@@ -158,16 +167,21 @@ class HeadCritic:
     @torch.no_grad()
     def values(self, turns: Sequence[Turn]) -> list[Tensor]:
         """Of each turn, [1] or one before each token, [C]."""
-        rows = [turn.group for turn in turns]
-        return self._judged(rows, _sizes(turns, self._config))
+        with gathered([self.policy.model]):
+            return ranks.spread(
+                turns,
+                lambda mine: self._judged([t.group for t in mine], _sizes(mine, self._config)),
+            )
 
     @torch.no_grad()
     def final(self, chains: Sequence[Chain]) -> list[float]:
         """Of what each chain's agent reads after its last turn."""
-        if not chains:
-            return []
+        with gathered([self.policy.model]):
+            return [float(value) for value in ranks.spread(chains, self._final)]
+
+    def _final(self, chains: Sequence[Chain]) -> list[Tensor]:
         hidden = self.policy.prompt_hidden([_read(self.policy, c.final) for c in chains])
-        return [float(value) for value in self.head(hidden).flatten()]
+        return list(self.head(hidden))
 
     def _judged(self, rows: Sequence[Group], sizes: Sequence[int]) -> list[Tensor]:
         """The values of groups of one, in their order."""
@@ -187,12 +201,12 @@ class HeadCritic:
         return summed_value_loss(self._values(now), part, self._config.value_clip)
 
     def save(self, folder: Path, name: str) -> None:
-        save_file(self.head.state_dict(), folder / f"{name}.head.safetensors")
-        save_file(self.optimizer.state(), folder / f"{name}.head_optimizer.safetensors")
+        stored.save(self.head.state_dict(), folder, f"{name}.head")
+        stored.save(self.optimizer.state(), folder, f"{name}.head_optimizer")
 
     def load(self, folder: Path, name: str) -> None:
-        self.head.load_state_dict(load_file(folder / f"{name}.head.safetensors"))
-        self.optimizer.restore(load_file(folder / f"{name}.head_optimizer.safetensors"))
+        put_into(self.head, stored.load(folder, f"{name}.head"))
+        self.optimizer.restore(stored.load(folder, f"{name}.head_optimizer"))
 
     def _values(self, now: Likelihood) -> Tensor:
         assert now.hidden is not None

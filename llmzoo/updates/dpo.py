@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+import torch
 from torch import Tensor
 
+from llmzoo import ranks
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy
 from llmzoo.policies.lora import is_peft
+from llmzoo.policies.sharding import gathered
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.preferences import conversational, load_preferences
 from llmzoo.records import Batch
@@ -36,6 +41,8 @@ def trainer_class(weight: float = 1.0) -> Any:
     ``weight`` multiplies the gradient, but not the loss that is logged.
     """
 
+    from trl.trainer import dpo_trainer
+
     class PairTrainer(trl().DPOTrainer):  # type: ignore[misc]
         def __init__(self, model: Any, **options: Any):
             if is_peft(model):
@@ -44,7 +51,10 @@ def trainer_class(weight: float = 1.0) -> Any:
                 if options["args"].gradient_checkpointing:
                     model.enable_input_require_grads()
                 model = model.get_base_model()
-            super().__init__(model, **options)
+            # a name for a cache of what the rows have already: it would read every weight, and
+            # cannot read those that are divided over ranks
+            with patch.object(dpo_trainer, "hash_module", lambda module: "", create=True):
+                super().__init__(model, **options)
 
         def _prepare_dataset(self, dataset: Any, *args: Any) -> Any:
             return dataset  # nothing to cut into tokens
@@ -111,13 +121,16 @@ class PreferenceUpdater(TRLUpdater):
 
     def _logps(self, policy: TransformersPolicy, pairs: Sequence[Pair]) -> Tensor:
         args = self.config.trl_args
-        return pair_logps(
+        compute = partial(
+            pair_logps,
             policy,
-            pairs,
             at_once=self.config.rows_at_once,
             max_length=args.get("max_length"),
             ld_alpha=args.get("ld_alpha"),
         )
+        with gathered([policy.model]):
+            found = ranks.spread(pairs, lambda mine: list(compute(mine)))
+        return torch.stack(found) if found else torch.zeros(0, 2)
 
     def _named(self, found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """The metrics of all policies, each after its policy's name where there are several."""

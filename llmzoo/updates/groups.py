@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import Tensor
 
-from llmzoo import rewards
+from llmzoo import ranks, rewards
 from llmzoo.advantages import informative, role_baseline
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy
@@ -95,13 +95,6 @@ class GroupUpdater(PolicyGradientUpdater):
         self.role_means: dict[str, float] = {}
         self.replays = {name: Replay(learner.config.replay) for name in self.policies}
 
-    def wants_more(self, batch: Batch, rounds: int) -> bool:
-        """Whether further episodes are to be played in place of groups that teach nothing."""
-        config = self.learner.config
-        if config.uninformative != "resample" or rounds >= config.resamples:
-            return False
-        return 2 * sum(map(_differs, batch.groups)) < len(batch.groups)
-
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
         metrics: dict[str, Any] = {}
         for name, policy in self.policies.items():
@@ -117,7 +110,7 @@ class GroupUpdater(PolicyGradientUpdater):
         credited = self._credited(sampled_only(groups))
         metrics = {"informative": _share(bool(c.advantages.any()) for c in credited)}
         if config.uninformative != "keep":
-            kept = [c for c in credited if _differs(c.group)]
+            kept = [c for c in credited if differs(c.group)]
             metrics["dropped_groups"] = len(credited) - len(kept)
             credited = kept
         if config.mask_truncated:
@@ -155,17 +148,20 @@ class GroupUpdater(PolicyGradientUpdater):
 
     def save(self, folder: Path) -> None:
         super().save(folder)
-        if self.learner.config.replay:
+        if self.learner.config.replay and ranks.rank() == 0:
             for name, replay in self.replays.items():
                 replay.save(folder / f"{name}.replay.json")
-        (folder / "roles.json").write_text(json.dumps(self.role_means))
+        if ranks.rank() == 0:
+            (folder / "roles.json").write_text(json.dumps(self.role_means))
 
     def load(self, folder: Path) -> None:
         super().load(folder)
         if self.learner.config.replay:
             for name, replay in self.replays.items():
                 replay.load(folder / f"{name}.replay.json")
-        self.role_means = json.loads((folder / "roles.json").read_text())
+        saved = json.loads((folder / "roles.json").read_text())
+        mine = [agent for agent, p in self.seats.items() if p in self.policies.values()]
+        self.role_means = {agent: mean for agent, mean in saved.items() if agent in mine}
 
 
 def _reshaped(groups: Sequence[Group], spec: Sequence[str]) -> list[Group]:
@@ -193,7 +189,8 @@ def _without_truncated(credited: Credited) -> Credited:
     return Credited(credited.group.only(whole), credited.advantages[whole])
 
 
-def _differs(group: Group) -> bool:
+def differs(group: Group) -> bool:
+    """Whether the returns of a group differ, so that a comparison teaches anything."""
     return informative(torch.tensor(group.returns))
 
 

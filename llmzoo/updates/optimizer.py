@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn import Parameter
 
+from llmzoo import ranks
 from llmzoo.errors import ConfigError, DivergedError
 from llmzoo.policies.precision import MasterWeights
+from llmzoo.policies.sharding import divided_like, is_divided, own_part
 
 SMALL = 10_000_000  # parameters; models below learn at a far higher rate
 
@@ -49,6 +52,27 @@ class OptimizerConfig:
         return 1.0 - done if self.schedule == "linear" else 0.5 * (1 + math.cos(math.pi * done))
 
 
+def bounded(weights: Sequence[Parameter], most: float) -> float:
+    """Scale gradients down to a norm of at most ``most``, in place; returns the norm before.
+
+    Of weights that are divided over the ranks it is the norm of the whole gradient.
+    """
+    found = [weight for weight in weights if weight.grad is not None]
+    if not any(map(is_divided, found)):
+        return float(torch.nn.utils.clip_grad_norm_(found, most))
+    squares = {"divided": 0.0, "whole": 0.0}
+    for weight in found:
+        assert weight.grad is not None
+        part = own_part(weight.grad).double().square().sum().item()
+        squares["divided" if is_divided(weight) else "whole"] += part
+    norm = math.sqrt(ranks.summed({"squares": squares["divided"]})["squares"] + squares["whole"])
+    scale = min(1.0, most / (norm + 1e-6))  # as clip_grad_norm_
+    for weight in found:
+        assert weight.grad is not None
+        own_part(weight.grad).mul_(scale)
+    return norm
+
+
 class Optimizer:
     """Trains ``parameters``; ``name`` is for error texts, ``total`` the steps of the whole run.
 
@@ -69,8 +93,12 @@ class Optimizer:
         self.total = total  # at which the schedule ends
         self._config, self._rate, self._name = config, rate, name
         self._masters = MasterWeights(self.parameters)
+        masters = self._masters.masters
+        # fused steps do not mix tensors that are divided over ranks with those that are not
+        self._order = sorted(range(len(masters)), key=lambda n: not is_divided(masters[n]))
+        kinds = groupby([masters[n] for n in self._order], is_divided)
         self._adamw = torch.optim.AdamW(
-            self._masters.masters,
+            [{"params": list(alike)} for _, alike in kinds] or masters,
             lr=rate,
             betas=(0.9, 0.99),
             weight_decay=config.weight_decay,
@@ -93,14 +121,16 @@ class Optimizer:
     def step(self) -> float:
         """Take a step with the gradients that have come together; returns their norm.
 
+        With several ranks each brings its share of the gradient, and all of them step alike.
         Raises :class:`DivergedError`, before anything is changed, where it is not finite. Without
         gradients nothing is changed.
         """
         norm = 0.0
         self.accumulate()
         masters = self._masters.masters
+        ranks.sum_gradients([master for master in masters if not is_divided(master)])
         if any(master.grad is not None for master in masters):
-            norm = float(torch.nn.utils.clip_grad_norm_(masters, self._config.max_grad_norm))
+            norm = bounded(masters, self._config.max_grad_norm)
             if not math.isfinite(norm):
                 raise DivergedError(
                     f"the gradient of {self._name!r} is {norm}: lower learning_rate"
@@ -115,7 +145,7 @@ class Optimizer:
     def state(self) -> dict[str, Tensor]:
         """Everything but the weights themselves: ``"number.name"``, ``"master.number"``, ``"steps"``."""
         found = {
-            f"{number}.{name}": torch.as_tensor(value).detach().clone().contiguous()
+            f"{self._order[number]}.{name}": torch.as_tensor(value).detach().clone().contiguous()
             for number, entry in self._adamw.state_dict()["state"].items()
             for name, value in entry.items()
         }
@@ -126,14 +156,19 @@ class Optimizer:
         """Take up what :meth:`state` gave; the weights have been put in place before."""
         entries: dict[int, dict[str, Tensor]] = {}
         masters: dict[str, Tensor] = {}
-        for key, tensor in tensors.items():
+        for (
+            key,
+            tensor,
+        ) in tensors.items():  # read one by one, and of each no more kept than is needed
             number, _, name = key.partition(".")
             if number == "master":
-                masters[name] = tensor
+                masters[name] = divided_like(tensor, self._masters.masters[int(name)])
             elif number != "steps":
-                entries.setdefault(int(number), {})[name] = tensor
+                like = self._masters.masters[int(number)]
+                own = divided_like(tensor, like) if tensor.shape == like.shape else tensor
+                entries.setdefault(int(number), {})[name] = own
         state = self._adamw.state_dict()
-        state["state"] = entries
+        state["state"] = {self._order.index(n): entry for n, entry in entries.items()}
         self._adamw.load_state_dict(state)
         self._masters.load_state_dict(masters)
         self.steps = int(tensors["steps"])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
-import torch
 from torch import Tensor
 
+from llmzoo import ranks
 from llmzoo.errors import DivergedError
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.segments import packs
@@ -19,6 +21,7 @@ from llmzoo.updates.optimizer import Optimizer
 from llmzoo.updates.surrogate import Credited, SurrogateConfig
 
 Item = TypeVar("Item")
+Part = TypeVar("Part")
 
 
 class PartLoss(Protocol):
@@ -58,19 +61,19 @@ def passes(
         needed = [c for c in minibatch if all_matter or bool(c.advantages.any())]
         for optimizer in optimizers:
             optimizer.zero_grad()
-        loss_sum = 0.0
-        for part in parts(policy, needed, config.tokens_at_once):
+        for part, counts in dealt(needed, config.tokens_at_once, partial(parts, policy)):
             value, metrics = loss(part, rows=rows, tokens=tokens)
-            if not torch.isfinite(value):
-                raise DivergedError(
-                    f"the loss of {policy.name!r} is {value.item()}: lower learning_rate or set clip"
-                )
-            value.backward()
+            (value if counts else value * 0).backward()
             for optimizer in optimizers:
                 optimizer.accumulate()
-            loss_sum += value.item()
-            for key, amount in metrics.items():
+            for key, amount in {"loss": value.item(), **metrics}.items() if counts else ():
                 found[key] = found.get(key, 0.0) + amount
+        found = ranks.summed(found)
+        loss_sum = found.pop("loss", 0.0)
+        if not math.isfinite(loss_sum):
+            raise DivergedError(
+                f"the loss of {policy.name!r} is {loss_sum}: lower learning_rate or set clip"
+            )
         first, *_ = [optimizer.step() for optimizer in optimizers]
         norms.append(first)
         losses.append(loss_sum)
@@ -105,6 +108,26 @@ def minibatches(
 def _per_token(totals: dict[str, float]) -> dict[str, float]:
     tokens = max(1.0, totals.get("tokens", 0.0))
     return {key: value / tokens for key, value in totals.items() if key != "tokens"}
+
+
+def dealt(
+    items: Sequence[Item], tokens_at_once: int, cut: Callable[[Sequence[Item], int], list[Part]]
+) -> list[tuple[Part, bool]]:
+    """This rank's parts of a minibatch, which ``cut`` divides, and whether each counts.
+
+    All ranks get the same number of parts, since those of a sharded model run it together: where
+    there are not enough, one that is another's is run for the sake of it, and does not count.
+    """
+    world = ranks.world()
+    if world == 1:
+        return [(part, True) for part in cut(items, tokens_at_once)]
+    found = cut(items, tokens_at_once)
+    while len(found) < min(world, len(items)) and tokens_at_once > 1:
+        tokens_at_once = -(-tokens_at_once // 2)
+        found = cut(items, tokens_at_once)
+    mine = [(part, True) for part in found[ranks.rank() :: world]]
+    lacking = len(mine) < math.ceil(len(found) / world)
+    return [*mine, (found[0], False)] if lacking else mine
 
 
 def parts(

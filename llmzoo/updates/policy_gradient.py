@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from llmzoo import ranks
 from llmzoo.errors import CheckpointError
+from llmzoo.policies import stored
 from llmzoo.policies.base import Policy
+from llmzoo.policies.sharding import whole
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Batch
 from llmzoo.updates.optimizer import Optimizer
 from llmzoo.updates.surrogate import SurrogateConfig
 
@@ -56,13 +57,10 @@ class PolicyGradientUpdater:
     def players(self) -> Mapping[str, Policy]:
         return self.seats
 
-    def wants_more(self, batch: Batch, rounds: int) -> bool:
-        return False
-
     def save(self, folder: Path) -> None:
         for name, optimizer in self.optimizers.items():
-            save_file(optimizer.state(), folder / f"{name}.optimizer.safetensors")
-        if self.starts:
+            stored.save(optimizer.state(), folder, f"{name}.optimizer")
+        if self.starts and ranks.rank() == 0:
             (folder / _STARTS).write_text(json.dumps(self.starts))
 
     def load(self, folder: Path) -> None:
@@ -76,7 +74,7 @@ class PolicyGradientUpdater:
                         "these are others: resume with the same model, not yet trained"
                     )
         for name, optimizer in self.optimizers.items():
-            optimizer.restore(load_file(folder / f"{name}.optimizer.safetensors"))
+            optimizer.restore(stored.load(folder, f"{name}.optimizer"))
 
 
 def named(name: str, found: Mapping[str, Any], among: Sized) -> dict[str, Any]:
@@ -88,5 +86,7 @@ def digest(weights: Iterable[Tensor]) -> str:
     """A hash of weights, in their order: any other bit gives another."""
     found = hashlib.blake2b(digest_size=16)
     for tensor in weights:
-        found.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
+        found.update(
+            whole(tensor.detach()).cpu().contiguous().flatten().view(torch.uint8).numpy().data
+        )
     return found.hexdigest()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from llmzoo import trajectories
+from llmzoo import ranks, trajectories
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies import amateur, expert, mixed
 from llmzoo.policies.base import Policy
@@ -87,6 +87,12 @@ _PLAYERS = {
 }
 
 
+def demonstrators(config: SFTConfig, seats: Mapping[str, Policy]) -> Mapping[str, Policy]:
+    """Who plays what is learned from: scripted players in all seats, or who sits there."""
+    player = _PLAYERS.get(config.source)
+    return dict.fromkeys(seats, player(config)) if player else seats
+
+
 class Demonstrations:
     """The episodes of a file, again and again, in an order that ``seed`` fixes for each time."""
 
@@ -104,6 +110,14 @@ class Demonstrations:
         random.Random(f"{self.seed}/{times}").shuffle(order)
         self.taken += 1
         return self.episodes[order[place]]
+
+    def place(self) -> dict[str, Any]:
+        """How many have been taken, and the order's seed."""
+        return {"taken": self.taken, "seed": self.seed}
+
+    def go_to(self, place: Mapping[str, Any]) -> None:
+        """Go on where :meth:`place` was."""
+        self.taken, self.seed = place["taken"], place["seed"]
 
     def check(self, agents: Sequence[str]) -> None:
         """Raise :class:`ConfigError` where an agent of the file has no seat."""
@@ -132,8 +146,7 @@ class SFTUpdater(TRLUpdater):
     ):
         super().__init__(config, policies, seats, total_steps=total_steps)
         self.demonstrations = demonstrations
-        player = _PLAYERS.get(config.source)
-        self._players = dict.fromkeys(seats, player(config)) if player else self.seats
+        self._players = demonstrators(config, self.seats)
 
     def players(self) -> Mapping[str, Policy]:
         return self._players
@@ -188,12 +201,10 @@ class SFTUpdater(TRLUpdater):
 
     def save(self, folder: Path) -> None:
         super().save(folder)
-        if self.demonstrations is not None:
-            place = {"taken": self.demonstrations.taken, "seed": self.demonstrations.seed}
-            (folder / "demonstrations.json").write_text(json.dumps(place))
+        if self.demonstrations is not None and ranks.rank() == 0:
+            (folder / "demonstrations.json").write_text(json.dumps(self.demonstrations.place()))
 
     def load(self, folder: Path) -> None:
         super().load(folder)
         if self.demonstrations is not None:
-            place = json.loads((folder / "demonstrations.json").read_text())
-            self.demonstrations.taken, self.demonstrations.seed = place["taken"], place["seed"]
+            self.demonstrations.go_to(json.loads((folder / "demonstrations.json").read_text()))

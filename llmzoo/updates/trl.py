@@ -12,6 +12,7 @@ import gc
 import random
 import tempfile
 import warnings
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -22,12 +23,14 @@ from accelerate.state import AcceleratorState, GradientState, PartialState
 from torch import nn
 from transformers import PrinterCallback
 
+from llmzoo import ranks
 from llmzoo.errors import ConfigError, DivergedError
 from llmzoo.policies.lora import is_peft
 from llmzoo.policies.precision import autocast
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.updates.optimizer import Optimizer
 from llmzoo.updates.trl_args import TRLConfig, trl
+from llmzoo.updates.trl_rows import Dealt, as_if_alone
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -63,11 +66,12 @@ def run_trainer(
         return {"loss": 0.0, "grad_norm": 0.0, "learning_rate": optimizer.rate, "steps": 0}
     policy.activate()
     view = _View(optimizer)
-    with tempfile.TemporaryDirectory() as folder, _put_back(policy, beside):
-        args = getattr(trl(), config.args_class)(**_arguments(policy, config, seed, folder))
+    dealt = Dealt(len(rows), config.batch_size, _at_once(config), seed)
+    with tempfile.TemporaryDirectory() as folder, as_if_alone(), _put_back(policy, beside):
+        args = getattr(trl(), config.args_class)(**_arguments(policy, config, dealt, folder))
         # transformers spreads a model over all GPUs that it sees; ours stays where it is
         args._n_gpu = min(1, args.n_gpu)
-        run = _quiet(trainer, policy)(
+        run = _quiet(trainer, policy, dealt)(
             model=policy.model,
             args=args,
             train_dataset=rows,
@@ -78,8 +82,11 @@ def run_trainer(
         run.remove_callback(PrinterCallback)
         run.train()
     logged = [entry for entry in run.state.log_history if "loss" in entry]
+    means = {key: sum(entry[key] for entry in logged) / len(logged) for key in _shared(logged)}
+    # the ranks' losses are shares of the step's; all else is a mean of their own rows
+    total = ranks.summed(means)
     return {
-        **{key: sum(entry[key] for entry in logged) / len(logged) for key in _shared(logged)},
+        **{key: n if key == "loss" else n / ranks.world() for key, n in total.items()},
         "grad_norm": sum(view.norms) / max(1, len(view.norms)),
         "learning_rate": optimizer.rate,
         "steps": len(view.norms),
@@ -101,20 +108,25 @@ class _View(torch.optim.Optimizer):
         self._optimizer.zero_grad()
 
 
-def _arguments(
-    policy: TransformersPolicy, config: TRLConfig, seed: int, folder: str
-) -> dict[str, Any]:
-    at_once = min(config.batch_size, config.rows_at_once)
-    while config.batch_size % at_once:  # parts of one size, so that a step has exactly its rows
+def _at_once(config: TRLConfig) -> int:
+    """Rows of a micro-batch: all of one size, so that a step has exactly its rows."""
+    each = -(-config.batch_size // ranks.world())
+    at_once = min(each, config.rows_at_once)
+    while config.batch_size % at_once:
         at_once -= 1
+    return at_once
+
+
+def _arguments(
+    policy: TransformersPolicy, config: TRLConfig, dealt: Dealt, folder: str
+) -> dict[str, Any]:
     return {
         "max_length": None,  # nothing is cut off silently
         **config.trl_args,
-        "per_device_train_batch_size": at_once,
-        "gradient_accumulation_steps": config.batch_size // at_once,
+        "per_device_train_batch_size": dealt.at_once,
+        "gradient_accumulation_steps": dealt.per_step,
         "num_train_epochs": config.epochs,
-        "seed": seed,
-        "data_seed": seed,
+        "seed": dealt.seed,
         "max_grad_norm": 0.0,  # the optimiser bounds the gradient
         "use_cpu": policy.model.device.type == "cpu",
         "bf16": False,  # the policy's own precision is used instead
@@ -130,15 +142,38 @@ def _arguments(
     }
 
 
-def _quiet(trainer: Any, policy: TransformersPolicy) -> Any:
-    """The trainer's class in the policy's arithmetic, without telemetry, stopping at a bad loss."""
+def _quiet(trainer: Any, policy: TransformersPolicy, dealt: Dealt) -> Any:
+    """The trainer's class on this rank's rows in the policy's arithmetic, without telemetry.
+
+    It stops at a bad loss; on several ranks, where all must stop, at the gradient that comes of it.
+    """
+    # of the micro-batches whose losses are still to be computed
+    weights = deque(dealt.weights())
 
     class Quiet(trainer):
+        def _get_train_sampler(self, *args: Any) -> Any:
+            return dealt
+
+        def _get_num_items_in_batch(self, batch_samples: list[Any], device: Any) -> Any:
+            found = super()._get_num_items_in_batch(batch_samples, device)
+            if ranks.world() == 1 or found is None:
+                return found
+            ahead = list(weights)[: len(batch_samples)]
+            counting = [batch for batch, w in zip(batch_samples, ahead, strict=True) if w]
+            own = super()._get_num_items_in_batch(counting, device) if counting else 0
+            return torch.tensor(int(ranks.summed({"items": int(own)})["items"]), device=device)
+
         def compute_loss_context_manager(self) -> Any:
             return autocast(policy.model.device, policy.precision)
 
         def compute_loss(self, model: Any, inputs: Any, *args: Any, **options: Any) -> Any:
             loss = super().compute_loss(model, inputs, *args, **options)
+            weight = weights.popleft()
+            if not weights:  # an epoch is over, and another may begin
+                weights.extend(dealt.weights())
+            if ranks.world() > 1:  # a sum over all tokens of the step is weighed by them already
+                summed = options.get("num_items_in_batch") is not None
+                return loss * (float(weight > 0) if summed else weight)
             if not torch.isfinite(loss):
                 raise DivergedError(
                     f"the loss of {policy.name!r} is {loss.item()}: lower learning_rate"

@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from safetensors.torch import load_file, save_file
-
+from llmzoo import ranks
+from llmzoo.policies import stored
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Batch
 from llmzoo.updates.optimizer import Optimizer
 from llmzoo.updates.trl import run_trainer
 from llmzoo.updates.trl_args import TRLConfig, trl
@@ -65,9 +64,6 @@ class TRLUpdater:
     def players(self) -> Mapping[str, Policy]:
         return self.seats
 
-    def wants_more(self, batch: Batch, rounds: int) -> bool:
-        return False
-
     def train(
         self, name: str, trainer: Any, rows: Dataset, *, seed: int, **options: Any
     ) -> dict[str, float]:
@@ -85,10 +81,11 @@ class TRLUpdater:
 
     def save(self, folder: Path) -> None:
         for name, optimizer in self.optimizers.items():
-            save_file(optimizer.state(), folder / f"{name}.optimizer.safetensors")
-        (folder / "iterations.json").write_text(json.dumps(self.iterations))
+            stored.save(optimizer.state(), folder, f"{name}.optimizer")
+        if ranks.rank() == 0:
+            (folder / "iterations.json").write_text(json.dumps(self.iterations))
 
     def load(self, folder: Path) -> None:
         for name, optimizer in self.optimizers.items():
-            optimizer.restore(load_file(folder / f"{name}.optimizer.safetensors"))
+            optimizer.restore(stored.load(folder, f"{name}.optimizer"))
         self.iterations = int(json.loads((folder / "iterations.json").read_text()))

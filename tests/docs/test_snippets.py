@@ -37,6 +37,17 @@ NOT_RUN = {
     "llmzoo train --model Qwen/Qwen2.5-0.5B-Instruct --env plan_path_v0 --steps 100": (
         "downloads a model"
     ),
+    **dict.fromkeys(
+        (
+            "llmzoo serve --policy tiny",
+            "llmzoo eval --env sudoku_v0 --env.max_turns 1 --policy grpc://127.0.0.1:50051 "
+            "--tasks 20",
+            "llmzoo play sudoku_v0 --policy grpc://127.0.0.1:50051",
+            "llmzoo train --env sudoku_v0 --env.max_turns 1 --seats proposer_0 "
+            "--others grpc://127.0.0.1:50051 --steps 2 --envs 2 --eval_tasks 8 --out runs/beside",
+        ),
+        "tests/serve/test_policy_docs.py runs it",
+    ),
     "llmzoo bench --envs sudoku_v0,sokoban_v0,plan_path_v0 --learners all --seeds 0,1,2 "
     "--steps 1000 --token_budget 100000 --out runs/bench": "takes hours",
 }

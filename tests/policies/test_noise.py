@@ -4,7 +4,8 @@ import torch
 from tiny_models import policy
 
 from llmzoo.policies.base import Request
-from llmzoo.policies.noise import Chance, Uniforms
+from llmzoo.policies.chance import Chance
+from llmzoo.policies.noise import Uniforms
 from llmzoo.policies.sampling import Sampling
 
 CPU = torch.device("cpu")

@@ -1,0 +1,95 @@
+"""What every worker is told of a run: names and numbers, from which it makes its own copies."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from pettingzoo import AECEnv
+
+from llmzoo import registry
+from llmzoo.engine.memory import keep_freed_memory
+from llmzoo.engine.placing import Parallel
+from llmzoo.learners import learner_class
+from llmzoo.learners.base import Learner
+from llmzoo.policies.base import Policy
+from llmzoo.policies.precision import Precision
+from llmzoo.policies.settings import Sampling
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.seating import take_seats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A run, in names and numbers. Paths are relative to ``folder``, on machines that have it."""
+
+    learner: str
+    learner_args: Mapping[str, Any]
+    env: str
+    env_args: Mapping[str, Any]
+    agents: Sequence[str]
+    seats: str
+    model: str
+    others: str
+    sampling: Mapping[str, Any]
+    seat_args: Mapping[str, Any]
+    precision: Precision
+    gradient_checkpointing: bool
+    lora_args: Mapping[str, Any]
+    cohorts: int
+    workers: int
+    parallel: Parallel
+    cpu_offload: bool
+    total_steps: int
+    folder: str
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> Plan:
+        return Plan(**json.loads(text))
+
+    def make_learner(self) -> Learner:
+        cls = learner_class(self.learner)
+        found: Learner = cls(cls.Config(**self.learner_args))
+        return found
+
+    def make_env(self) -> AECEnv:
+        return registry.make(self.env, **self.env_args)
+
+    def take_seats(
+        self, only: str | None = None
+    ) -> tuple[dict[str, Policy], dict[str, TransformersPolicy]]:
+        """The policy of every seat, and those that learn; ``only``: see ``take_seats``."""
+        return take_seats(
+            self.agents,
+            self.seats,
+            model=self.model,
+            others=self.others,
+            sampling=Sampling(**{**self.sampling, "stop": tuple(self.sampling["stop"])}),
+            seat_args=self.seat_args,
+            precision=self.precision,
+            gradient_checkpointing=self.gradient_checkpointing,
+            lora_args=self.lora_args,
+            only=only,
+        )
+
+
+def settle_in(plan: Plan, *, gpus: float, threads: int) -> None:
+    """Make this process a worker's: its folder, its threads, and no GPU that it was not given."""
+    if os.path.isdir(plan.folder):
+        os.chdir(plan.folder)
+    torch.set_num_threads(threads)
+    if not gpus:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+        keep_freed_memory()
+
+
+def threads_of(cpus: float) -> int:
+    """How many threads a worker computes with: as many as this process was told, or its CPUs."""
+    return torch.get_num_threads() if "OMP_NUM_THREADS" in os.environ else max(1, int(cpus))

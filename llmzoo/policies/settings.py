@@ -1,0 +1,53 @@
+"""Sampling settings, and policies that have them.
+
+What the settings do to logits is :mod:`llmzoo.policies.sampling`'s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from llmzoo.policies.base import Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """Sampling settings of a seat.
+
+    ``top_k=0`` and ``top_p=1.0`` switch these filters off. An answer ends with the
+    end-of-sequence token, with one of the ``stop`` strings (kept out of its text), or after
+    ``max_new_tokens`` (then it is marked truncated).
+    """
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+    top_k: int = 0
+    max_new_tokens: int = 256
+    stop: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.temperature > 0:  # NaN too
+            raise ValueError(f"temperature must be above 0, got {self.temperature}; ask for greedy")
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p must be in (0, 1], got {self.top_p}")
+        if self.top_k < 0 or self.max_new_tokens < 1:
+            raise ValueError("top_k must be at least 0 and max_new_tokens at least 1")
+
+
+class Sampled:
+    """A policy that samples under settings; a model, here or elsewhere.
+
+    ``sampling``: those of seats that have none of their own; None where the policy leaves them to
+    an endpoint.
+    """
+
+    sampling: Sampling | None
+
+    @property
+    def context(self) -> int | None:
+        """The longest text, prompt and answer together, in tokens; None where it is not known."""
+        return None
+
+    def under(self, sampling: Sampling) -> Policy:
+        """This policy (same weights, same noise) under these settings in every seat."""
+        raise NotImplementedError

@@ -1,0 +1,90 @@
+"""Named tensors in safetensors files, those that are divided over ranks too.
+
+Whole tensors are one file, ``NAME.safetensors``, which rank 0 writes. Where some are divided, each
+rank gets every n-th of them whole and writes these: the files ``NAME-00001-of-00002.safetensors``
+and the index ``NAME.safetensors.index.json`` that transformers reads too. Any number of ranks can
+load what any other number has saved.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from llmzoo import ranks
+from llmzoo.policies.sharding import is_divided, whole
+
+
+def save(
+    tensors: Mapping[str, Tensor],
+    folder: Path,
+    name: str,
+    *,
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Write tensors, the same names on every rank, into an existing folder that all ranks see."""
+    if not any(map(is_divided, tensors.values())):
+        if ranks.rank() == 0:
+            found = {key: tensor.contiguous() for key, tensor in tensors.items()}
+            save_file(found, folder / f"{name}.safetensors", metadata=_plain(metadata))
+        return
+    files = [_file(name, part) for part in range(ranks.world())]
+    own: dict[str, Tensor] = {}
+    index: dict[str, str] = {}
+    size = 0
+    for number, (key, tensor) in enumerate(tensors.items()):
+        keeper = number % ranks.world()
+        full = whole(tensor).cpu()  # every rank takes part, and one keeps it
+        index[key] = files[keeper]
+        size += full.nbytes
+        if keeper == ranks.rank():
+            own[key] = full.contiguous()
+    save_file(own, folder / files[ranks.rank()], metadata=_plain(metadata))
+    if ranks.rank() == 0:
+        text = json.dumps({"metadata": {"total_size": size}, "weight_map": index})
+        (folder / f"{name}.safetensors.index.json").write_text(text)
+    ranks.meet()
+
+
+def load(folder: Path, name: str) -> Mapping[str, Tensor]:
+    """The tensors that :func:`save` wrote, whole; each is read when it is asked for.
+
+    Raises ``FileNotFoundError`` where there are none.
+    """
+    index = folder / f"{name}.safetensors.index.json"
+    if index.exists():
+        files = set(json.loads(index.read_text())["weight_map"].values())
+    elif (folder / f"{name}.safetensors").exists():
+        files = {f"{name}.safetensors"}
+    else:
+        raise FileNotFoundError(f"{folder} holds no {name}.safetensors")
+    return _Stored([folder / file for file in sorted(files)])
+
+
+class _Stored(Mapping[str, Tensor]):
+    def __init__(self, files: list[Path]):
+        opened = [safe_open(str(file), framework="pt") for file in files]
+        self._file_of = {key: file for file in opened for key in file.keys()}  # noqa: SIM118
+
+    def __getitem__(self, key: str) -> Tensor:
+        found: Tensor = self._file_of[key].get_tensor(key)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._file_of)
+
+    def __len__(self) -> int:
+        return len(self._file_of)
+
+
+def _file(name: str, part: int) -> str:
+    return f"{name}-{part + 1:05d}-of-{ranks.world():05d}.safetensors"
+
+
+def _plain(metadata: Mapping[str, str] | None) -> dict[str, str] | None:
+    return None if metadata is None else dict(metadata)

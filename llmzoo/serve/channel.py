@@ -1,0 +1,220 @@
+"""The way to a server: its address, one channel for each, and its complaints in plain words.
+
+An address is ``grpc://host:port/name``, or ``grpcs://`` for TLS; it holds no secret. The token is
+that in ``LLMZOO_TOKEN``; for a server of one's own on this machine, the one that it left in a file
+(``tokens``). With TLS, ``LLMZOO_TLS_CA`` names a file with the authority that signed the server's
+certificate (where the machine's own do not know it), ``LLMZOO_TLS_CERT`` and ``LLMZOO_TLS_KEY`` a
+certificate to show.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import grpc
+
+from llmzoo.errors import ConfigError, LlmzooError
+from llmzoo.serve import tokens
+from llmzoo.serve.hosting import DEFAULT_PORT, TOKEN_ENV, check_token, is_loopback
+
+TLS_CA_ENV = "LLMZOO_TLS_CA"
+TLS_CERT_ENV = "LLMZOO_TLS_CERT"
+TLS_KEY_ENV = "LLMZOO_TLS_KEY"
+_SCHEMES = {"grpc": False, "grpcs": True}
+
+
+class RemoteError(LlmzooError, RuntimeError):
+    """A server that cannot be reached, or did not do what it was asked.
+
+    ``code``: the status of gRPC, such as ``grpc.StatusCode.UNAVAILABLE``.
+    """
+
+    def __init__(self, message: str, code: grpc.StatusCode):
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """``name``: what is asked for there, such as the id of an environment; may be empty."""
+
+    host: str
+    port: int
+    tls: bool
+    name: str = ""
+
+    @property
+    def target(self) -> str:
+        """As gRPC writes it."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def server(self) -> str:
+        """Without the name: ``grpc://host:port``."""
+        return f"{'grpcs' if self.tls else 'grpc'}://{self.target}"
+
+    def __str__(self) -> str:
+        return f"{self.server}/{self.name}" if self.name else self.server
+
+
+def parse(address: str) -> Address:
+    """Read an address. Raises :class:`ConfigError` for what is none, or holds a secret."""
+    example = f"write grpc://host:{DEFAULT_PORT}/name, or grpcs:// for TLS"
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError as error:
+        raise ConfigError(f"{address!r} is no address ({error}): {example}") from None
+    if "@" in parts.netloc:  # not repeated in the message, which may be logged
+        raise ConfigError(
+            f"an address of {parts.hostname} holds no user and no token: put the token into "
+            f"{TOKEN_ENV}"
+        )
+    if parts.scheme not in _SCHEMES or not parts.hostname or parts.query or parts.fragment:
+        raise ConfigError(f"{address!r} is no address: {example}")
+    return Address(
+        parts.hostname,
+        DEFAULT_PORT if port is None else port,
+        _SCHEMES[parts.scheme],
+        parts.path.removeprefix("/"),
+    )
+
+
+def connect(address: Address) -> grpc.Channel:
+    """The channel to the server of an address, the same one for the same secrets.
+
+    Every call through it brings the token. Nothing is sent yet: a server that is not there is found
+    out by the first call. Raises :class:`ConfigError` for a token or a file of TLS that cannot be
+    used.
+    """
+    secrets = _Secrets.found(address)
+    # a process that was forked off cannot use its parent's
+    key = (os.getpid(), replace(address, name=""), secrets)
+    with _lock:
+        if key not in _channels:
+            _channels[key] = _open(address, secrets)
+        return _channels[key]
+
+
+@contextmanager
+def plainly(address: Address) -> Iterator[None]:
+    """What gRPC raises inside is raised as :class:`RemoteError` or :class:`ConfigError`."""
+    try:
+        yield
+    except grpc.RpcError as error:
+        raise explained(error, address) from error
+
+
+def explained(error: grpc.RpcError, address: Address) -> LlmzooError:
+    """The complaint of a call in words that say what to do.
+
+    :class:`ConfigError` where what was asked for cannot be had (``INVALID_ARGUMENT``), otherwise
+    :class:`RemoteError`.
+    """
+    code, said = error.code(), " ".join((error.details() or "").split())
+    if code is grpc.StatusCode.INVALID_ARGUMENT:
+        return ConfigError(f"{address}: {said}")
+    where = address.server
+    message = {
+        grpc.StatusCode.UNAVAILABLE: f"no server can be reached at {where} ({said})",
+        grpc.StatusCode.UNAUTHENTICATED: (
+            f"the server at {where} refused the token: set {TOKEN_ENV} to the one that it was "
+            "started with"
+        ),
+        grpc.StatusCode.RESOURCE_EXHAUSTED: f"the server at {where} has no room for this: {said}",
+        grpc.StatusCode.DEADLINE_EXCEEDED: f"the server at {where} did not answer in time: {said}",
+        grpc.StatusCode.UNIMPLEMENTED: f"the server at {where} does not host this ({said})",
+        grpc.StatusCode.CANCELLED: f"a call of {where} was cut off: {said}",
+    }.get(code, f"the server at {where}: {said} ({code.name.lower()})")
+    return RemoteError(message, code)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _Secrets:
+    """What a client shows, and whom it trusts; files by their names."""
+
+    token: str | None
+    ca: str | None
+    certificate: str | None
+    key: str | None
+
+    @classmethod
+    def found(cls, address: Address) -> _Secrets:
+        token = os.environ.get(TOKEN_ENV)
+        if token is not None:
+            check_token(token)
+        elif is_loopback(address.host):
+            token = tokens.left_by(address.port)
+        if not address.tls:
+            return cls(token, None, None, None)
+        ca, certificate, key = map(os.environ.get, (TLS_CA_ENV, TLS_CERT_ENV, TLS_KEY_ENV))
+        if (certificate is None) != (key is None):
+            raise ConfigError(f"{TLS_CERT_ENV} and {TLS_KEY_ENV} go together")
+        return cls(token, ca, certificate, key)
+
+
+_lock = threading.Lock()
+_channels: dict[tuple[int, Address, _Secrets], grpc.Channel] = {}
+
+
+def _open(address: Address, secrets: _Secrets) -> grpc.Channel:
+    options = [
+        # the server says how much it takes and gives; here nothing more is cut off
+        ("grpc.max_send_message_length", -1),
+        ("grpc.max_receive_message_length", -1),
+        ("grpc.keepalive_time_ms", 20_000),  # a machine that is gone is noticed during a call
+        ("grpc.keepalive_timeout_ms", 10_000),
+        ("grpc.initial_reconnect_backoff_ms", 100),  # a server may be started again any time
+        ("grpc.max_reconnect_backoff_ms", 1_000),
+        ("grpc.max_reconnect_backoff_ms", 2_000),  # a server that is back is found soon
+        ("grpc.enable_http_proxy", 0 if is_loopback(address.host) else 1),
+    ]
+    if address.tls:
+        credentials = grpc.ssl_channel_credentials(
+            root_certificates=_file(secrets.ca, TLS_CA_ENV),
+            private_key=_file(secrets.key, TLS_KEY_ENV),
+            certificate_chain=_file(secrets.certificate, TLS_CERT_ENV),
+        )
+        channel = grpc.secure_channel(address.target, credentials, options)
+    else:
+        channel = grpc.insecure_channel(address.target, options)
+    if secrets.token is None:
+        return channel
+    return grpc.intercept_channel(channel, _WithToken(secrets.token))
+
+
+class _WithToken(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor):
+    """Adds the token to every call."""
+
+    def __init__(self, token: str):
+        self._header = ("authorization", f"Bearer {token}")
+
+    def intercept_unary_unary(
+        self, continuation: Any, client_call_details: Any, request: Any
+    ) -> Any:
+        return self._call(continuation, client_call_details, request)
+
+    def intercept_unary_stream(
+        self, continuation: Any, client_call_details: Any, request: Any
+    ) -> Any:
+        return self._call(continuation, client_call_details, request)
+
+    def _call(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
+        metadata = (*(details.metadata or ()), self._header)
+        return continuation(details._replace(metadata=metadata), request)
+
+
+def _file(name: str | None, variable: str) -> bytes | None:
+    if name is None:
+        return None
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{variable}={name}: {error.strerror}") from error

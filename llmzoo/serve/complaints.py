@@ -1,0 +1,47 @@
+"""What went wrong with an item on a server, raised on the client's side."""
+
+from __future__ import annotations
+
+import sys
+
+import grpc
+
+from llmzoo.errors import ConfigError, NoPlayerError, SandboxError
+from llmzoo.serve.channel import Address, RemoteError
+from llmzoo.serve.generated import environments_pb2 as pb
+
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+# what an environment raises there it raises here; anything else is a RemoteError
+_RAISED: dict[str, type[Exception]] = {
+    "AssertionError": AssertionError,
+    "AttributeError": AttributeError,
+    "ConfigError": ConfigError,
+    "IndexError": IndexError,
+    "KeyError": KeyError,
+    "NoPlayerError": NoPlayerError,
+    "NotImplementedError": NotImplementedError,
+    "SandboxError": SandboxError,
+    "TypeError": TypeError,
+    "UnknownNameError": ConfigError,
+    "UntypedError": TypeError,
+    "ValueError": ValueError,
+}
+
+
+class SessionLostError(RemoteError):
+    """The server has no such session any more; ``reset()`` opens a new one."""
+
+
+def of(status: pb.Status, address: Address) -> Exception:
+    """The exception that a status stands for."""
+    code = _CODES[status.code]
+    if status.lost:
+        return SessionLostError(
+            f"the episode at {address} is lost: {status.message}. reset() begins a new one", code
+        )
+    if status.error in _RAISED:
+        error = _RAISED[status.error](status.message)
+        if sys.version_info >= (3, 11):
+            error.add_note(f"raised by the server at {address.server}")
+        return error
+    return RemoteError(f"the server at {address.server}: {status.message}", code)

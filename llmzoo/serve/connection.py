@@ -1,0 +1,261 @@
+"""What a client has noted for a server, and how it is sent: together, when something is read.
+
+Resets, forks and steps cost nothing by themselves. They are noted, for all environments of a server
+in one list, and sent in one call once somebody reads what came of one of them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import math
+import threading
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import grpc
+
+from llmzoo.errors import LlmzooError
+from llmzoo.rollout.branching import step_each
+from llmzoo.rollout.lines import Act
+from llmzoo.rollout.places import Place
+from llmzoo.serve import values
+from llmzoo.serve.channel import Address, connect, explained, plainly
+from llmzoo.serve.descriptions import Description, read
+from llmzoo.serve.generated import environments_pb2 as pb
+from llmzoo.serve.generated import environments_pb2_grpc as pb_grpc
+
+if TYPE_CHECKING:
+    from llmzoo.serve.remote import RemoteEnv
+
+_SLACK_S = 30.0  # of a call beyond what its steps may take
+_GOODBYE_S = 2.0
+
+
+class Owner(Protocol):
+    """What becomes of an item is told to its owner, in the order of items."""
+
+    def take(self, noted: Noted, number: int, outcome: pb.Outcome) -> bool:
+        """Take what came of item ``number``; true where its view has to be asked for again."""
+        ...
+
+    def lose(self, noted: Noted, error: LlmzooError) -> None:
+        """Nothing is known of what became of an item."""
+        ...
+
+    def ask_again(self) -> Noted:
+        """Note that a view is wanted."""
+        ...
+
+
+class Noted:
+    """Items for one call, and whose they are; once it is over, ``outcomes`` in the same order.
+
+    ``company``: the environments that take part.
+    """
+
+    __slots__ = ("_kept", "company", "done", "message", "outcomes", "owners")
+
+    def __init__(self) -> None:
+        self.company: list[weakref.ref[RemoteEnv]] = []
+        self.message = pb.Batch()
+        self.owners: list[Owner] = []
+        self.outcomes: list[pb.Outcome] = []
+        self.done = threading.Event()
+        self._kept: list[Owner] = []
+
+    def keep(self, owner: Owner) -> None:
+        """Let the session of ``owner``, which is about to be forked, last until the call."""
+        self._kept.append(owner)
+
+    def over(self) -> None:
+        self.owners = []
+        self._kept = []
+        self.done.set()
+
+
+class Connection(Place):
+    """The environments of one server; threads may share it, and each has environments of its own."""
+
+    def __init__(self, address: Address, channel: grpc.Channel):
+        self.address = replace(address, name="")
+        self.calls = 0  # of StepBatch
+        self._stub = pb_grpc.EnvironmentsStub(channel)
+        self._noted = Noted()
+        self._lock = threading.Lock()
+        self._open: set[bytes] = set()  # sessions
+        self._dropped: deque[bytes] = deque()  # those that nobody here holds any more
+        self._described: dict[bytes, Description] = {}
+        self._listed: pb.ListReply | None = None
+
+    @property
+    def limits(self) -> pb.Limits:
+        return (self._listed or self._list()).limits
+
+    def hosted(self, id: str) -> pb.Hosted | None:
+        """What the server says of an id; None where it does not host it."""
+        for reply in (self._listed, None):  # it may have been started again with others
+            for found in (reply or self._list()).environments:
+                if found.id == id:
+                    return found
+        return None
+
+    def ids(self) -> list[str]:
+        return [found.id for found in (self._listed or self._list()).environments]
+
+    def described(self, spec: pb.Spec) -> Description:
+        """Raises :class:`ConfigError` for arguments that the server refuses."""
+        key = spec.SerializeToString(deterministic=True)
+        if key not in self._described:
+            timeout = self.limits.make_s + _SLACK_S
+            with plainly(replace(self.address, name=spec.env)):
+                self._described[key] = read(self._stub.Describe(spec, timeout=timeout))
+        return self._described[key]
+
+    def note(
+        self,
+        owner: Owner,
+        item: pb.Item,
+        *,
+        after: threading.Event | None,
+        keep: Owner | None = None,
+    ) -> tuple[Noted, int]:
+        """Put an item into the next call; returns that, and the item's number in it.
+
+        ``after``: set once the call is over that was noted for the same session before. Where another
+        thread is sending that, this waits, so that no later call overtakes it.
+        """
+        while True:
+            with self._lock:
+                noted = self._noted
+                if after is None or after is noted.done or after.is_set():
+                    noted.message.items.append(item)
+                    noted.owners.append(owner)
+                    if keep is not None:
+                        noted.keep(keep)
+                    return noted, len(noted.owners) - 1
+            after.wait()
+
+    def act(self, acts: Sequence[Act]) -> list[Any]:
+        envs = [cast("RemoteEnv", act.env.unwrapped) for act in acts]
+        noted = [
+            env.note_steps(act.texts, pb.Step.EACH if act.by is step_each else pb.Step.ADVANCE)
+            for env, act in zip(envs, acts, strict=True)
+        ]
+        for calls in {calls for calls, _ in noted}:
+            self.send(calls)
+        paid = [
+            env.paid(calls.outcomes, number)
+            for env, (calls, number) in zip(envs, noted, strict=True)
+        ]
+        return [
+            each if act.by is step_each else each[0] for act, each in zip(acts, paid, strict=True)
+        ]
+
+    def opened(self, session: bytes) -> None:
+        """Note that a session is to be closed when this process ends."""
+        self._open.add(session)
+
+    def drop(self, session: bytes) -> None:
+        """Have a session closed by the next call. The garbage collector calls this, at any time."""
+        self._dropped.append(session)
+
+    def send(self, noted: Noted) -> None:
+        """See to it that what was noted is done. What fails is told to its owners."""
+        with self._lock:
+            mine = noted is self._noted
+            if mine:
+                self._noted = Noted()
+        if mine:
+            try:
+                self._carry_out(noted)
+            finally:
+                noted.over()
+        else:
+            noted.done.wait()  # another thread sends it
+
+    def _carry_out(self, noted: Noted) -> None:
+        message = noted.message
+        for _ in range(len(self._dropped)):
+            session = self._dropped.popleft()
+            self._open.discard(session)
+            message.close.append(session)
+        error: LlmzooError | None = None
+        try:
+            for part in self._parts(message):
+                noted.outcomes.extend(self._call(part))
+        except grpc.RpcError as failed:
+            error = explained(failed, self.address)
+        again = []
+        told = len(noted.outcomes)
+        for number, owner in enumerate(noted.owners):
+            if number < told:
+                if owner.take(noted, number, noted.outcomes[number]):
+                    again.append(owner)
+            else:
+                assert error is not None
+                owner.lose(noted, error)
+        for following in {owner.ask_again() for owner in again}:
+            self.send(following)
+
+    def _parts(self, message: pb.Batch) -> list[pb.Batch]:
+        """The message, or several where the server would not take it whole."""
+        limits = self.limits
+        room = int(0.95 * limits.message_bytes)
+        if len(message.items) <= limits.batch_items and message.ByteSize() <= room:
+            return [message]
+        parts = [pb.Batch(close=message.close)]
+        size = parts[0].ByteSize()
+        for item in message.items:
+            more = item.ByteSize() + 8  # its tag and length
+            full = size + more > room or len(parts[-1].items) == limits.batch_items
+            if parts[-1].items and full:
+                parts.append(pb.Batch())
+                size = 0
+            parts[-1].items.append(item)
+            size += more
+        return parts
+
+    def _call(self, message: pb.Batch) -> Sequence[pb.Outcome]:
+        limits = self.limits
+        self.calls += 1
+        # the server keeps the limits of each step; this one is for a server that does not
+        rounds = math.ceil(len(message.items) / limits.workers)
+        timeout = _SLACK_S + limits.make_s + limits.step_s * rounds
+        outcomes: Sequence[pb.Outcome] = self._stub.StepBatch(message, timeout=timeout).outcomes
+        return outcomes
+
+    def _list(self) -> pb.ListReply:
+        with plainly(self.address):
+            self._listed = self._stub.ListEnvironments(pb.ListRequest(), timeout=_SLACK_S)
+        return self._listed
+
+    def leave(self) -> None:
+        """Close all sessions, as far as the server can still be reached."""
+        message = pb.Batch(close=list(self._open))
+        self._open.clear()
+        if message.close:
+            with contextlib.suppress(grpc.RpcError, ValueError):
+                self._stub.StepBatch(message, timeout=_GOODBYE_S)
+
+
+_connections: dict[grpc.Channel, Connection] = {}
+_lock = threading.Lock()
+
+
+def connection_to(address: Address) -> Connection:
+    """The connection to the server of an address, shared by all its environments here."""
+    channel = connect(address)
+    with _lock:
+        if channel not in _connections:
+            connection = _connections[channel] = Connection(address, channel)
+            atexit.register(connection.leave)
+        return _connections[channel]
+
+
+def spec_message(env: str, arguments: dict[str, Any]) -> pb.Spec:
+    """Raises ``UntypedError`` for arguments that have no typed form."""
+    return pb.Spec(env=env, arguments=values.as_map(arguments))

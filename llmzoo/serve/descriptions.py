@@ -1,0 +1,83 @@
+"""What an environment is like before its first episode: written on the server, read by its client."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from gymnasium.spaces import Text
+from pettingzoo import AECEnv
+
+from llmzoo.envs.base import TextEnv
+from llmzoo.serve import values
+from llmzoo.serve.generated import environments_pb2 as pb
+from llmzoo.spaces import FreeText
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """``name``: of the environment, as ``str`` gives it. ``fallback``: a sample is played, since a
+    public set could not be reached."""
+
+    name: str
+    agents: list[str]
+    metadata: dict[str, Any]
+    render_mode: str | None
+    fallback: bool
+    message: pb.Description
+
+
+class Spaces:
+    """The spaces of one environment and its forks, made when they are first asked for."""
+
+    def __init__(self, description: Description):
+        self._description = description
+
+    @cached_property
+    def observation(self) -> dict[str, Text]:
+        found = self._description
+        return dict(zip(found.agents, map(_space, found.message.observation_spaces), strict=True))
+
+    @cached_property
+    def action(self) -> dict[str, Text]:
+        found = self._description
+        return dict(zip(found.agents, map(_space, found.message.action_spaces), strict=True))
+
+
+def write(env: AECEnv, render_mode: str | None) -> pb.Description:
+    """Raises ``UntypedError`` for metadata that have no typed form. The spaces must be ``Text``."""
+    message = pb.Description(
+        name=str(env), agents=env.possible_agents, metadata=values.as_map(env.metadata)
+    )
+    values.write(render_mode, message.render_mode)
+    for agent in env.possible_agents:
+        _write_space(env.observation_space(agent), message.observation_spaces.add())
+        _write_space(env.action_space(agent), message.action_spaces.add())
+    game = env.unwrapped
+    message.fallback = isinstance(game, TextEnv) and game.fallback
+    return message
+
+
+def read(message: pb.Description) -> Description:
+    return Description(
+        message.name,
+        list(message.agents),
+        values.read_entries(message.metadata.entries),
+        values.read(message.render_mode),
+        message.fallback,
+        message,
+    )
+
+
+def _write_space(space: Any, message: pb.Text) -> None:
+    message.min_length = space.min_length
+    message.max_length = space.max_length
+    if not isinstance(space, FreeText):
+        message.characters = space.characters
+
+
+def _space(message: pb.Text) -> Text:
+    if not message.HasField("characters"):
+        return FreeText(message.max_length)
+    return Text(message.max_length, min_length=message.min_length, charset=message.characters)

@@ -1,0 +1,256 @@
+"""The service of environments: what its calls do with items, in which threads, within which limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+
+from llmzoo.errors import ConfigError
+from llmzoo.serve import values
+from llmzoo.serve.catalogue import Catalogue
+from llmzoo.serve.generated import environments_pb2 as pb
+from llmzoo.serve.generated import environments_pb2_grpc as pb_grpc
+from llmzoo.serve.hosting import MAX_MESSAGE_BYTES
+from llmzoo.serve.lanes import Lanes, TooManyLost
+from llmzoo.serve.operations import Operations, failure, raised
+from llmzoo.serve.sessions import Sessions
+from llmzoo.version import __version__
+
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+_TELLING = frozenset({"reset", "step", "look"})
+_LIMITS_S = (0.001, 86_400.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentsConfig:
+    """Which environments are hosted, and how much of them.
+
+    ``envs``: ids; None: all that are registered. ``env_args``: arguments that the server sets.
+    ``allow``: names of arguments that clients may set to any value. ``players``: whether scripted
+    players answer clients. ``max_sessions``: environments open at the same time. ``idle_s``:
+    seconds until an unused one is closed. ``step_s``: seconds that a step may take, ``make_s``
+    those that making an environment may. ``workers``: slow steps of a call that are made at the
+    same time. ``batch_items``: items of a call. ``message_bytes``: of an answer, as the server that
+    hosts this allows.
+    """
+
+    envs: Sequence[str] | None = None
+    env_args: Mapping[str, Any] = field(default_factory=dict)
+    allow: Sequence[str] = ()
+    players: bool = False
+    max_sessions: int = 16_384
+    idle_s: float = 3600.0
+    step_s: float = 60.0
+    make_s: float = 600.0
+    workers: int = 8
+    batch_items: int = 8192
+    message_bytes: int = MAX_MESSAGE_BYTES
+
+    def __post_init__(self) -> None:
+        counts = {
+            "max_sessions": self.max_sessions,
+            "workers": self.workers,
+            "batch_items": self.batch_items,
+        }
+        for name, count in counts.items():
+            if count < 1:
+                raise ConfigError(f"{name} must be at least 1, got {count}")
+        least, most = _LIMITS_S
+        times = {"idle_s": self.idle_s, "step_s": self.step_s, "make_s": self.make_s}
+        for name, seconds in times.items():
+            if not least <= seconds <= most:
+                raise ConfigError(f"{name} is {least:g} to {most:g} seconds, got {seconds}")
+
+
+class Environments(pb_grpc.EnvironmentsServicer):
+    """A :class:`llmzoo.serve.hosting.Service`."""
+
+    name = "llmzoo.v1.Environments"
+
+    def __init__(self, config: EnvironmentsConfig):
+        self.config = config
+        self.catalogue = Catalogue(config.envs, fixed=config.env_args, allowed=config.allow)
+        self.sessions = Sessions(most=config.max_sessions, idle_s=config.idle_s)
+        self._operations = Operations(self.catalogue, self.sessions, players=config.players)
+        self._lanes = Lanes()
+        self._room = int(0.95 * config.message_bytes)  # of an answer; headers take some
+
+    def register(self, server: grpc.Server) -> None:
+        pb_grpc.add_EnvironmentsServicer_to_server(self, server)
+
+    def close(self) -> None:
+        self.sessions.close()
+
+    def ListEnvironments(self, request: pb.ListRequest, context: Any) -> pb.ListReply:
+        config = self.config
+        reply = pb.ListReply(version=__version__)
+        reply.limits.message_bytes = config.message_bytes
+        reply.limits.batch_items = config.batch_items
+        reply.limits.step_s = config.step_s
+        reply.limits.make_s = config.make_s
+        reply.limits.workers = config.workers
+        reply.limits.idle_s = config.idle_s
+        reply.limits.players = config.players
+        for id, spec in self.catalogue.specs.items():
+            reply.environments.add(
+                id=id,
+                family=spec.family,
+                summary=spec.summary,
+                agents=spec.agents,
+                terse=values.as_map(spec.terse),
+                offline=values.as_map(spec.offline),
+            )
+        return reply
+
+    def Describe(self, request: pb.Spec, context: Any) -> pb.Description:
+        def work(number: int) -> pb.Description | pb.Outcome:
+            try:
+                return self._operations.describe(request)
+            except Exception as error:
+                return raised(error)
+
+        def gave_up(number: int) -> pb.Outcome:
+            return failure(
+                grpc.StatusCode.DEADLINE_EXCEEDED,
+                f"{request.env} was not made within {self.config.make_s:g} s",
+            )
+
+        (found,) = self._in_lanes([0], work, lambda _: self.config.make_s, gave_up)
+        if isinstance(found, pb.Outcome):
+            _abort(context, found)
+        return found
+
+    def Reset(self, request: pb.Item, context: Any) -> pb.Outcome:
+        return self._one("reset", request, context)
+
+    def Step(self, request: pb.Item, context: Any) -> pb.Outcome:
+        return self._one("step", request, context)
+
+    def Fork(self, request: pb.Item, context: Any) -> pb.Outcome:
+        return self._one("fork", request, context)
+
+    def Observe(self, request: pb.Item, context: Any) -> pb.Outcome:
+        return self._one("look", request, context)
+
+    def Close(self, request: pb.Item, context: Any) -> pb.Outcome:
+        return self._one("close", request, context)
+
+    def StepBatch(self, request: pb.Batch, context: Any) -> pb.BatchReply:
+        items = list(request.items)
+        if len(items) > self.config.batch_items:
+            context.abort(
+                grpc.StatusCode.INVALID_ARGUMENT,
+                f"a call has at most {self.config.batch_items} items, got {len(items)}",
+            )
+        for session in request.close:
+            self.sessions.drop(session)
+        reply = pb.BatchReply(outcomes=self._run(items, context))
+        if reply.ByteSize() > self._room:
+            reply = pb.BatchReply(outcomes=self._fitting(reply.outcomes))
+        return reply
+
+    def _one(self, what: str, item: pb.Item, context: Any) -> pb.Outcome:
+        if item.WhichOneof("what") != what:
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"this call takes an item with {what}")
+        (outcome,) = self._fitting(self._run([item], context))
+        if outcome.HasField("status"):
+            _abort(context, outcome)
+        return outcome
+
+    def _run(self, items: list[pb.Item], context: Any) -> list[pb.Outcome]:
+        """Carry out all items. Quick ones go one after the other; slow steps of different sessions
+        that follow one another go side by side."""
+        kinds = [(item.WhichOneof("what"), item.session) for item in items]
+        # the last item of a session that can have changed it tells what it has become
+        telling = {id: number for number, (what, id) in enumerate(kinds) if what in _TELLING}
+        new = {
+            n for n, (what, id) in enumerate(kinds) if what == "reset" and id not in self.sessions
+        }
+        step_s, make_s = self.config.step_s, self.config.make_s
+
+        def do(number: int) -> pb.Outcome:
+            what, id = kinds[number]
+            return self._operations.do(items[number], what, id, tell=telling.get(id) == number)
+
+        def limit_s(number: int) -> float:
+            return make_s if number in new else step_s
+
+        def gave_up(number: int) -> pb.Outcome:
+            self.sessions.forget(kinds[number][1])
+            message = f"this took more than {limit_s(number):g} s, and its session is closed"
+            return failure(grpc.StatusCode.DEADLINE_EXCEEDED, message, lost=True)
+
+        outcomes: list[pb.Outcome] = []
+        for side_by_side, numbers in self._parts(items, kinds):
+            if not context.is_active():  # the client is gone, and nobody reads what comes of it
+                break
+            lanes = self.config.workers if side_by_side else 1
+            outcomes += self._in_lanes(numbers, do, limit_s, gave_up, lanes)
+        return outcomes
+
+    def _parts(
+        self, items: Sequence[pb.Item], kinds: Sequence[tuple[str | None, bytes]]
+    ) -> list[tuple[bool, Sequence[int]]]:
+        """The numbers of items in their order, in parts: (whether they may go side by side, numbers)."""
+        slow = {id for _, id in kinds if self.sessions.is_slow(id)}
+        if not slow:
+            return [(False, range(len(items)))]
+        parts: list[tuple[bool, list[int]]] = []
+        stepped: set[bytes] = set()  # by the last part
+        for number, (what, id) in enumerate(kinds):
+            if what == "fork" and id in slow:
+                slow.add(items[number].fork.child)
+            beside = what == "step" and id in slow
+            if not parts or parts[-1][0] != beside or (beside and id in stepped):
+                parts.append((beside, []))
+                stepped = set()
+            parts[-1][1].append(number)
+            stepped.add(id)
+        return list(parts)
+
+    def _fitting(self, outcomes: Iterable[pb.Outcome]) -> list[pb.Outcome]:
+        """Outcomes that have room in one message; of the others, what cannot be asked for again."""
+        room = self._room
+        fitting = []
+        for outcome in outcomes:
+            size = outcome.ByteSize()
+            if size > room:
+                outcome = self._without_view(outcome, size)
+                size = outcome.ByteSize()
+            fitting.append(outcome)
+            room -= size
+        return fitting
+
+    def _in_lanes(
+        self,
+        numbers: Sequence[int],
+        work: Callable[[int], Any],
+        limit_s: Callable[[int], float],
+        gave_up: Callable[[int], Any],
+        lanes: int = 1,
+    ) -> list[Any]:
+        try:
+            found = self._lanes.run(numbers, work, limit_s=limit_s, gave_up=gave_up, lanes=lanes)
+        except TooManyLost as error:
+            return [failure(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error)) for _ in numbers]
+        return [found[number] for number in numbers]
+
+    def _without_view(self, outcome: pb.Outcome, size: int) -> pb.Outcome:
+        if size > self._room:
+            return failure(
+                grpc.StatusCode.RESOURCE_EXHAUSTED,
+                f"what comes of this takes {size:,} bytes, and a message has "
+                f"{self.config.message_bytes:,}: start the server with a higher --max_message_bytes",
+            )
+        kept = pb.Outcome(view_left_out=True, paid=outcome.paid)
+        if outcome.HasField("status"):
+            kept.status.CopyFrom(outcome.status)
+        return kept
+
+
+def _abort(context: Any, outcome: pb.Outcome) -> None:
+    """End a call with an outcome's status."""
+    context.abort(_CODES[outcome.status.code], outcome.status.message)

@@ -1,0 +1,237 @@
+"""The gRPC server that environments and policies are hosted in: who may call it, and how it ends."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+
+from llmzoo.errors import ConfigError
+
+TOKEN_ENV = "LLMZOO_TOKEN"
+DEFAULT_PORT = 50051
+MAX_MESSAGE_BYTES = 64 * 2**20
+THREADS = 16
+SHORTEST_TOKEN = 16  # characters; 16 random hexadecimal digits are 64 bits
+
+# says that a server runs, and nothing else; what checks on servers often cannot send a token
+_FREE_OF_TOKEN = frozenset({"/grpc.health.v1.Health/Check"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeConfig:
+    """Where a server listens and who may call it.
+
+    ``port``: 0 takes a free one. ``token``: what every call must bring; without one everybody on
+    this machine may call, and the server binds nowhere but to its loopback. ``tls_cert`` and
+    ``tls_key``: files (PEM) of the server's certificate, for calls that nobody can read under way;
+    with ``tls_client_ca`` a client needs a certificate too, signed by that authority.
+    ``max_message_bytes``: of a request or an answer. ``threads``: calls that are worked on at the
+    same time. ``max_calls``: calls at the same time, those that wait for a thread included; any
+    further one is refused.
+
+    Raises :class:`ConfigError` for settings that cannot be used together or would leave the server
+    open to others.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    token: str | None = field(default=None, repr=False)
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    tls_client_ca: str | None = None
+    max_message_bytes: int = MAX_MESSAGE_BYTES
+    threads: int = THREADS
+    max_calls: int = 256
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.port < 2**16:
+            raise ConfigError(f"port must be 0 to 65535, got {self.port}")
+        if self.max_message_bytes < 2**16:
+            raise ConfigError(f"max_message_bytes is at least 65536, got {self.max_message_bytes}")
+        if self.threads < 1 or self.max_calls < 1:
+            raise ConfigError("threads and max_calls are at least 1")
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise ConfigError("tls_cert and tls_key go together: a certificate and its key")
+        if self.tls_client_ca is not None and self.tls_cert is None:
+            raise ConfigError("tls_client_ca asks clients for certificates, which needs tls_cert")
+        if self.token is not None:
+            check_token(self.token)
+        elif not is_loopback(self.host):
+            raise ConfigError(
+                f"a server at {self.host} can be reached from other machines and needs a token: put "
+                f"a secret into {TOKEN_ENV}, such as the output of: openssl rand -hex 16"
+            )
+
+    @property
+    def scheme(self) -> str:
+        return "grpc" if self.tls_cert is None else "grpcs"
+
+
+class Service(Protocol):
+    """What a server hosts: a servicer of one generated service."""
+
+    name: str  # in full, such as "llmzoo.v1.Environments"; health checks ask by it
+
+    def register(self, server: grpc.Server) -> None:
+        """Add the servicer to a server that has not started."""
+        ...
+
+    def close(self) -> None:
+        """Free what the service holds; no call follows."""
+        ...
+
+
+class Running:
+    """A server that runs; leaving the ``with`` block stops it. ``address``: ``grpc://host:port``."""
+
+    def __init__(
+        self,
+        server: grpc.Server,
+        checks: health.HealthServicer,
+        services: Sequence[Service],
+        address: str,
+        port: int,
+    ):
+        self.address = address
+        self.port = port
+        self._server = server
+        self._health = checks
+        self._services = list(services)
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def stop(self, grace_s: float = 5.0) -> None:
+        """Take no new calls, let those under way end for ``grace_s`` seconds, and close services."""
+        self._health.enter_graceful_shutdown()
+        self._server.stop(grace_s).wait()
+        while self._services:
+            self._services.pop().close()
+
+    def wait(self) -> None:
+        """Until somebody stops the server."""
+        self._server.wait_for_termination()
+
+
+def host(config: ServeConfig, services: Sequence[Service]) -> Running:
+    """Start a server with these services and health checks (``grpc.health.v1``).
+
+    Raises :class:`ConfigError` where it cannot listen or a file of TLS cannot be used.
+    """
+    server = grpc.server(
+        ThreadPoolExecutor(config.threads, thread_name_prefix="llmzoo-serve"),
+        interceptors=[] if config.token is None else [_TokenCheck(config.token)],
+        options=[
+            ("grpc.max_receive_message_length", config.max_message_bytes),
+            ("grpc.max_send_message_length", config.max_message_bytes),
+            ("grpc.so_reuseport", 0),  # otherwise a second server at the port would share its calls
+            ("grpc.keepalive_time_ms", 60_000),  # ends the calls of clients that are gone
+            ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+            ("grpc.http2.max_ping_strikes", 0),  # clients look after their calls too
+        ],
+        maximum_concurrent_rpcs=config.max_calls,
+    )
+    checks = health.HealthServicer()
+    health_pb2_grpc.add_HealthServicer_to_server(checks, server)
+    for service in services:
+        service.register(server)
+        checks.set(service.name, health_pb2.HealthCheckResponse.SERVING)
+    port = _listen(server, config)
+    server.start()
+    address = f"{config.scheme}://{_authority(config.host, port)}"
+    return Running(server, checks, services, address, port)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach what listens at ``host``."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def check_token(token: str) -> None:
+    """Raise :class:`ConfigError` for a token that is too short, or no header could carry."""
+    if len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable()):
+        raise ConfigError(
+            f"a token is at least {SHORTEST_TOKEN} printable ASCII characters, such as the output "
+            "of: openssl rand -hex 16"
+        )
+
+
+class _TokenCheck(grpc.ServerInterceptor):
+    """Refuses calls that do not bring the token, before their message is read."""
+
+    def __init__(self, token: str):
+        self._expected = f"Bearer {token}".encode()
+        self._refusal = grpc.unary_unary_rpc_method_handler(_refuse)
+
+    def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], grpc.RpcMethodHandler | None],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> grpc.RpcMethodHandler | None:
+        brought = [
+            value.encode() if isinstance(value, str) else value
+            for key, value in handler_call_details.invocation_metadata
+            if key == "authorization"
+        ]
+        free = handler_call_details.method in _FREE_OF_TOKEN
+        # a comparison that takes the same time wherever the two differ
+        if free or (len(brought) == 1 and hmac.compare_digest(brought[0], self._expected)):
+            return continuation(handler_call_details)
+        return self._refusal
+
+
+def _refuse(request: Any, context: grpc.ServicerContext) -> None:
+    context.abort(
+        grpc.StatusCode.UNAUTHENTICATED, "this server asks for a token: none, or a wrong one"
+    )
+
+
+def _listen(server: grpc.Server, config: ServeConfig) -> int:
+    place = _authority(config.host, config.port)
+    try:
+        if config.tls_cert is None or config.tls_key is None:
+            return server.add_insecure_port(place)
+        client_ca = None if config.tls_client_ca is None else _read(config.tls_client_ca)
+        credentials = grpc.ssl_server_credentials(
+            [(_read(config.tls_key), _read(config.tls_cert))],
+            root_certificates=client_ca,
+            require_client_auth=client_ca is not None,
+        )
+        return server.add_secure_port(place, credentials)
+    except RuntimeError as error:
+        what = "the port is taken, the host is not of this machine"
+        if config.tls_cert is not None:
+            what += ", or the certificate and its key do not fit"
+        raise ConfigError(f"cannot listen at {place}: {what}") from error
+
+
+def _read(file: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{os.fspath(file)}: {error.strerror}") from error
+
+
+def _authority(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

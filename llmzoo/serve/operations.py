@@ -1,0 +1,175 @@
+"""What a server does with one item of a call: the only place that runs environments' code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import grpc
+from pettingzoo import AECEnv
+
+from llmzoo.envs.base import TextEnv
+from llmzoo.errors import ConfigError, LlmzooError, NoPlayerError
+from llmzoo.rollout.branching import advance, fork, step_each
+from llmzoo.serve import descriptions, values, views
+from llmzoo.serve.catalogue import Catalogue
+from llmzoo.serve.generated import environments_pb2 as pb
+from llmzoo.serve.sessions import Refused, Session, Sessions
+
+
+class Operations:
+    """``players``: whether the scripted players answer clients, who then need not solve anything."""
+
+    def __init__(self, catalogue: Catalogue, sessions: Sessions, *, players: bool):
+        self._catalogue = catalogue
+        self._sessions = sessions
+        self._players = players
+
+    def do(self, item: pb.Item, what: str | None, id: bytes, *, tell: bool) -> pb.Outcome:
+        """Carry out an item, of a kind ``what``, for the session ``id``. Raises nothing.
+
+        ``tell``: with a view of what it led to. What goes wrong stands in the outcome's status.
+        """
+        outcome = pb.Outcome()
+        try:
+            self._do(item, what, id, outcome, tell)
+        except Refused as error:
+            outcome = failure(error.code, error.message, lost=error.lost, error=error.error)
+        except BaseException as error:  # sys.exit() in an environment ends nothing here
+            outcome = raised(error)
+        return outcome
+
+    def describe(self, spec: pb.Spec) -> pb.Description:
+        """Raises what making the environment raises."""
+        arguments = values.read_entries(spec.arguments.entries)
+        env = self._catalogue.make(spec.env, arguments)
+        return descriptions.write(env, arguments.get("render_mode"))
+
+    def _do(
+        self, item: pb.Item, what: str | None, id: bytes, outcome: pb.Outcome, tell: bool
+    ) -> None:
+        if what == "close":
+            self._sessions.drop(id)
+            return
+        if what == "reset" and id not in self._sessions:
+            self._open(item)
+        session = self._sessions.take(id)
+        try:
+            if what == "step":
+                session.stale = True
+                _step(session, item.step, outcome)
+            elif what == "fork":
+                self._sessions.make_room(item.fork.child)
+                self._sessions.add(item.fork.child, session.twin(fork(session.env)))
+            elif what == "reset":
+                session.stale = True
+                self._reset(session.env, item.reset)
+            elif what == "look":
+                self._look(session, item.look, outcome.sight)
+            else:
+                raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "an item that asks for nothing")
+            if tell:
+                _tell(session, item.seen, outcome)
+        finally:
+            session.busy = False
+
+    def _open(self, item: pb.Item) -> None:
+        if not item.reset.HasField("spec"):
+            return  # the session is looked for, and not found
+        self._sessions.make_room(item.session)
+        self._sessions.add(item.session, Session(self._make(item.reset.spec)))
+
+    def _make(self, spec: pb.Spec) -> AECEnv:
+        return self._catalogue.make(spec.env, values.read_entries(spec.arguments.entries))
+
+    def _reset(self, env: AECEnv, reset: pb.Reset) -> None:
+        seed = values.read(reset.seed) if reset.HasField("seed") else None
+        options = values.read(reset.options) if reset.HasField("options") else None
+        self._catalogue.check_options(options)
+        env.reset(seed=seed, options=options)
+
+    def _look(self, session: Session, look: pb.Look, sight: pb.Sight) -> None:
+        env = session.env
+        for place in look.observe:
+            observation = env.observe(session.names[place])
+            views.write_observation(observation, place, sight.observations.add())
+        if look.state:
+            values.write(env.state(), sight.state)
+        if look.render:
+            values.write(env.render(), sight.render)
+        if look.board:
+            values.write(_game(env).board(), sight.board)
+        if look.expert or look.HasField("amateur"):
+            if not self._players:
+                raise NoPlayerError(
+                    "this server gives no answers away: whoever starts it can add --players"
+                )
+            for place in look.expert:
+                values.write(_game(env).expert(session.names[place]), sight.experts.add())
+            if look.HasField("amateur"):
+                rng = values.read_chance(look.chance)
+                answer = _game(env).amateur(session.names[look.amateur], rng)
+                values.write(answer, sight.amateur)
+                values.write_chance(rng, sight.chance)
+
+
+def failure(
+    code: grpc.StatusCode, message: str, *, lost: bool = False, error: str = ""
+) -> pb.Outcome:
+    number = code.value[0]
+    return pb.Outcome(
+        status=pb.Status(code=number, message=_encodable(message), error=error, lost=lost)
+    )
+
+
+def raised(error: BaseException) -> pb.Outcome:
+    """What Python raised, for the client to raise too."""
+    asked_wrongly = isinstance(error, ConfigError | ValueError | TypeError | KeyError)
+    ours = isinstance(error, LlmzooError | values.UntypedError)
+    if asked_wrongly or ours:
+        return failure(grpc.StatusCode.INVALID_ARGUMENT, str(error), error=type(error).__name__)
+    return failure(
+        grpc.StatusCode.INTERNAL,
+        f"{type(error).__name__}: {error}",
+        error=type(error).__name__,
+    )
+
+
+def _step(session: Session, step: pb.Step, outcome: pb.Outcome) -> None:
+    env = session.env
+    actions = list(step.texts) or [values.read(action) for action in step.actions]
+    if step.way == pb.Step.EACH:
+        for paid in step_each(env, actions):
+            _pay(session, paid, outcome.paid.add())
+    elif step.way == pb.Step.ADVANCE:
+        _pay(session, advance(env, actions), outcome.paid.add())
+    else:
+        for action in actions:
+            env.step(action)
+
+
+def _pay(session: Session, paid: dict[str, float], message: pb.Paid) -> None:
+    message.amounts.extend(paid.values())
+    agents = list(paid)
+    if agents != session.names:
+        message.agents.extend([session.places[agent] for agent in agents])
+
+
+def _tell(session: Session, seen: int, outcome: pb.Outcome) -> None:
+    """A view of what has changed since the client last saw the session; none where nothing has."""
+    known = session.seen
+    if known is not None and known.number != seen:
+        known = None
+    if known is None or session.stale:
+        session.seen = views.write(session.env, known, session.places, outcome.view)
+        session.stale = False
+
+
+def _game(env: AECEnv) -> TextEnv:
+    game = env.unwrapped
+    if not isinstance(game, TextEnv):
+        raise NoPlayerError(f"{env} is not of this suite and has no scripted players and no board")
+    return game
+
+
+def _encodable(text: Any) -> str:
+    return str(text).encode("utf-8", "replace").decode()

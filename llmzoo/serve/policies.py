@@ -1,0 +1,165 @@
+"""The service of a policy: answers to clients elsewhere, batched over all of them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import grpc
+
+from llmzoo.errors import ConfigError
+from llmzoo.policies.base import Policy
+from llmzoo.policies.settings import Sampling
+from llmzoo.serve.generated import policies_pb2 as pb
+from llmzoo.serve.generated import policies_pb2_grpc
+from llmzoo.serve.hosting import MAX_MESSAGE_BYTES
+from llmzoo.serve.policies_batching import Batcher, Busy, Call, Wanted
+from llmzoo.serve.policies_hosted import Hosted
+from llmzoo.serve.policies_wire import messages_of, request_of, sampling_from, sampling_to
+
+_LONGEST_COMPLAINT = 1000  # characters; gRPC sends it in a header, which must be short
+_STARTED_AGAIN = (
+    "it has been started again since this client began, maybe with another model: begin anew, or "
+    "resume the run"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyLimits:
+    """What clients may ask of a policy.
+
+    ``requests`` and ``rows`` (requests times answers): of one call; a client divides what is more.
+    ``new_tokens``: of an answer. ``message_bytes``: of a message, not above the server's own limit.
+    ``rows_at_once``: of several calls that are answered together. ``calls``: those that may wait,
+    each of which holds a thread of the server.
+    """
+
+    requests: int = 4096
+    rows: int = 16384
+    new_tokens: int = 4096
+    message_bytes: int = MAX_MESSAGE_BYTES
+    rows_at_once: int = 512
+    calls: int = 64
+
+    def __post_init__(self) -> None:
+        least = min(self.requests, self.rows, self.new_tokens, self.rows_at_once, self.calls)
+        if least < 1:
+            raise ConfigError("the limits of a policy server are at least 1")
+        if self.message_bytes < 2**16:
+            raise ConfigError(f"message_bytes is at least 65536, got {self.message_bytes}")
+
+
+class _Restarted(Exception):
+    """The client means another start of the server."""
+
+
+class PolicyService(policies_pb2_grpc.PoliciesServicer):
+    """Serves one policy; a :class:`llmzoo.serve.hosting.Service`.
+
+    Any policy may be served that needs no more of a request than the agent, the observation and the
+    seed. Raises :class:`ConfigError` where its own settings are beyond the limits.
+    """
+
+    name = "llmzoo.v1.Policies"
+
+    def __init__(self, policy: Policy, *, limits: PolicyLimits | None = None):
+        self.limits = limits or PolicyLimits()
+        self._part_bytes = min(2**20, self.limits.message_bytes // 2)
+        self.instance = secrets.token_hex(8)
+        self._hosted = Hosted(policy)
+        if self._hosted.sampling is not None:
+            self._check_length(self._hosted.sampling)
+        self._batcher = Batcher(
+            self._hosted, rows=self.limits.rows_at_once, calls=self.limits.calls
+        )
+
+    @property
+    def waiting(self) -> int:
+        """Calls that the model has not begun with."""
+        return self._batcher.waiting
+
+    def register(self, server: grpc.Server) -> None:
+        policies_pb2_grpc.add_PoliciesServicer_to_server(self, server)
+
+    def close(self) -> None:
+        self._batcher.close()
+
+    def Info(self, request: pb.PolicyInfoRequest, context: grpc.ServicerContext) -> pb.PolicyInfo:
+        sampling = self._hosted.sampling
+        return pb.PolicyInfo(
+            name=self._hosted.policy.name,
+            instance=self.instance,
+            prompt_style=self._hosted.policy.prompt_style,
+            sampling=None if sampling is None else sampling_to(sampling),
+            context=self._hosted.context,
+            limits=pb.GenerateLimits(
+                requests=self.limits.requests,
+                rows=self.limits.rows,
+                new_tokens=self.limits.new_tokens,
+                message_bytes=self.limits.message_bytes,
+            ),
+        )
+
+    def Generate(
+        self, request: pb.GenerateRequest, context: grpc.ServicerContext
+    ) -> Iterator[pb.Answers]:
+        with _told(context):
+            call = self._call(request)
+            # runs when the call ends, however it does: a client that is gone costs nothing more
+            if not context.add_callback(partial(self._batcher.give_up, call)):
+                return
+            self._batcher.take(call)
+            for answers in call.answers():
+                yield from messages_of(answers, self._part_bytes)
+
+    def _call(self, request: pb.GenerateRequest) -> Call:
+        """Raises :class:`ConfigError` for what may not be asked."""
+        if request.instance not in ("", self.instance):
+            raise _Restarted
+        if request.k < 1 or (request.greedy and request.k > 1) or not request.asks:
+            raise ConfigError("k must be at least 1, and 1 with greedy; asks must hold some")
+        count, rows = len(request.asks), len(request.asks) * request.k
+        if count > self.limits.requests or rows > self.limits.rows:
+            raise ConfigError(
+                f"{count} requests with {request.k} answers each are too many for one call: the "
+                f"limits are {self.limits.requests} requests and {self.limits.rows} rows"
+            )
+        sampling = None
+        if request.HasField("sampling"):
+            if self._hosted.sampling is None:
+                raise ConfigError(f"{self._hosted.policy.name} takes no sampling settings")
+            try:
+                sampling = sampling_from(request.sampling)
+            except ValueError as error:
+                raise ConfigError(str(error)) from error
+            self._check_length(sampling)
+        wanted = Wanted(k=request.k, greedy=request.greedy, sampling=sampling)
+        return Call([request_of(ask) for ask in request.asks], wanted)
+
+    def _check_length(self, sampling: Sampling) -> None:
+        if sampling.max_new_tokens > self.limits.new_tokens:
+            raise ConfigError(
+                f"max_new_tokens={sampling.max_new_tokens} is above the limit of this server, "
+                f"{self.limits.new_tokens}"
+            )
+
+
+@contextmanager
+def _told(context: grpc.ServicerContext) -> Iterator[None]:
+    """What is raised inside ends the call with a status that says so."""
+    try:
+        yield
+    except _Restarted:
+        code, said = grpc.StatusCode.FAILED_PRECONDITION, _STARTED_AGAIN
+    except Busy as error:
+        code, said = grpc.StatusCode.RESOURCE_EXHAUSTED, str(error)
+    except ConfigError as error:
+        code, said = grpc.StatusCode.INVALID_ARGUMENT, str(error)
+    except Exception as error:
+        code, said = grpc.StatusCode.INTERNAL, f"the policy raised {type(error).__name__}: {error}"
+    else:
+        return
+    context.abort(code, said[:_LONGEST_COMPLAINT])

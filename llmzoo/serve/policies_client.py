@@ -1,0 +1,250 @@
+"""A policy on a server, as a policy here."""
+
+from __future__ import annotations
+
+import copy
+import time
+import warnings
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+import grpc
+
+from llmzoo.errors import ConfigError
+from llmzoo.policies.base import Answered, EarlyPolicy, Request
+from llmzoo.policies.chance import Chance
+from llmzoo.policies.settings import Sampled, Sampling
+from llmzoo.records import Completion
+from llmzoo.serve.channel import Address, RemoteError, connect, parse, plainly
+from llmzoo.serve.generated import policies_pb2 as pb
+from llmzoo.serve.generated import policies_pb2_grpc
+from llmzoo.serve.policies_wire import ask_of, completions_of, sampling_from, sampling_to
+
+_INFO_S = 20.0  # seconds to wait for what a server says of itself
+_LATER = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
+
+
+def load(name: str, **options: Any) -> RemotePolicy:
+    """The policy of the server ``grpc://host:port``, or ``grpcs://`` with TLS."""
+    address = parse(name)
+    if address.name:
+        raise ConfigError(
+            f"{name!r} names an environment: a policy is all of a server, write {address.server}"
+        )
+    return RemotePolicy(address, **options)
+
+
+class RemotePolicy(EarlyPolicy, Sampled):
+    """A model on a policy server (``llmzoo serve --policy NAME``) in any number of seats.
+
+    Parameters
+    ----------
+    address: of the server, see :mod:`llmzoo.serve.channel`; the token and TLS are those of there.
+    sampling: settings for every seat, ``seats`` gives a seat its own; None leaves them to the
+        server, as does a server whose policy takes none.
+    seed: of the sampling noise.
+    timeout_s: seconds that a call may take, its time in the server's queue included.
+    retries: further attempts of a call that was broken off, or found too many waiting; they ask
+        for what has not been answered yet.
+    backoff_s: seconds before the first of them, doubled with each.
+
+    The noise is made here: the same seed gives the answers that the model would give in this
+    process, to the last bit where the same requests are asked together and nobody else asks at the
+    time, otherwise but for rounding. Completions carry ids and log-probabilities, but nothing here
+    can be trained.
+
+    Raises :class:`ConfigError` for settings beyond the server's limits, and
+    :class:`llmzoo.serve.channel.RemoteError` for a server that cannot be reached, refuses the
+    token, or was started again: it may serve other weights then.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        sampling: Sampling | None = None,
+        seats: Mapping[str, Sampling] | None = None,
+        seed: int = 0,
+        timeout_s: float = 3600.0,
+        retries: int = 3,
+        backoff_s: float = 1.0,
+    ):
+        if retries < 0 or backoff_s < 0 or not timeout_s > 0:
+            raise ConfigError("retries and backoff_s are at least 0, timeout_s is above 0")
+        self.address = address
+        self.chance = Chance(seed)
+        self.timeout_s = timeout_s
+        self.retries = retries
+        self.backoff_s = backoff_s
+        self._warned = False
+        with plainly(address):
+            self._info = self._stub().Info(pb.PolicyInfoRequest(), timeout=_INFO_S)
+        self.name = f"{self._info.name}@{address}"
+        styled = self._info.HasField("prompt_style")
+        self.prompt_style: str | None = self._info.prompt_style if styled else None
+        takes = self._info.HasField("sampling")
+        self._own = sampling_from(self._info.sampling) if takes else None
+        self.sampling = sampling if takes else None
+        self.seats = dict(seats or {}) if takes else {}
+        for chosen in (self.sampling, *self.seats.values()):
+            if chosen is not None:
+                self._check_length(chosen)
+
+    @property
+    def context(self) -> int | None:
+        return self._info.context if self._info.HasField("context") else None
+
+    def sampling_of(self, agent: str) -> Sampling | None:
+        return self.seats.get(agent, self.sampling)
+
+    def under(self, sampling: Sampling) -> RemotePolicy:
+        self._check_length(sampling)
+        twin = copy.copy(self)
+        twin.sampling, twin.seats = sampling, {}
+        return twin
+
+    def with_sampling(self, **changes: Any) -> RemotePolicy:
+        """This policy under the server's own settings with these changes, in every seat.
+
+        Raises ``ValueError`` for settings that mean nothing, and :class:`ConfigError` where the
+        server's policy takes none.
+        """
+        if self._own is None:
+            raise ConfigError(f"{self.name} takes no sampling settings")
+        return self.under(replace(self._own, **changes))
+
+    def reseed(self, seed: int) -> None:
+        """Begin the sampling noise anew; for a policy's twins that share it too."""
+        self.chance.reseed(seed)
+
+    def respond(
+        self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False
+    ) -> list[list[Completion]]:
+        return self.respond_early(requests, k, greedy=greedy, answered=lambda index, answers: None)
+
+    def respond_early(
+        self,
+        requests: Sequence[Request],
+        k: int = 1,
+        *,
+        greedy: bool = False,
+        answered: Answered,
+    ) -> list[list[Completion]]:
+        keys = self.chance.keys(requests)
+        answers: list[list[Completion]] = [[] for _ in requests]
+        by_sampling: dict[Sampling | None, list[int]] = {}
+        for index, request in enumerate(requests):
+            by_sampling.setdefault(self.sampling_of(request.agent), []).append(index)
+        for sampling, indices in by_sampling.items():
+            call = pb.GenerateRequest(instance=self._info.instance, k=k, greedy=greedy)
+            if sampling is not None:
+                call.sampling.CopyFrom(sampling_to(sampling))
+            asks = {index: self._ask(requests[index], keys[index]) for index in indices}
+            for part in self._divided(asks, k, call.ByteSize()):
+                with closing(self._generate(call, part)) as generated:
+                    for index, found in generated:
+                        answers[index] = found
+                        self._look_at(found)
+                        answered(index, found)
+        return answers
+
+    def _look_at(self, completions: Sequence[Completion]) -> None:
+        """Warn, once, of a prompt that the model read no further than its length."""
+        prompt = completions[0].prompt_ids
+        if prompt and not completions[0].ids and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{self.name}: a prompt of {len(prompt)} tokens was refused, as one is that does "
+                "not fit the model's context; it is answered with an empty text",
+                stacklevel=4,
+            )
+
+    def _ask(self, request: Request, key: int) -> pb.Ask:
+        try:
+            return ask_of(request, key)
+        except ValueError as error:
+            raise ConfigError(f"the seed {request.seed} does not fit 64 bits: {error}") from error
+
+    def _divided(
+        self, asks: Mapping[int, pb.Ask], k: int, spoken_for: int
+    ) -> Iterator[dict[int, pb.Ask]]:
+        """The asks of each call, within the server's limits; ``spoken_for``: bytes of the rest."""
+        limits = self._info.limits
+        most, room = min(limits.requests, limits.rows // k), limits.message_bytes - spoken_for
+        if most < 1:
+            raise ConfigError(f"{self.address} gives at most {limits.rows} answers to a prompt")
+        part: dict[int, pb.Ask] = {}
+        size = 0
+        for index, ask in asks.items():
+            more = ask.ByteSize() + 16  # what goes before it in the message
+            if more > room:
+                raise ConfigError(
+                    f"an observation of {len(ask.observation)} characters is beyond the "
+                    f"{limits.message_bytes} bytes that {self.address} takes"
+                )
+            if part and (len(part) == most or size + more > room):
+                yield part
+                part, size = {}, 0
+            part[index] = ask
+            size += more
+        if part:
+            yield part
+
+    def _generate(
+        self, call: pb.GenerateRequest, asks: Mapping[int, pb.Ask]
+    ) -> Generator[tuple[int, list[Completion]], None, None]:
+        """Each ask's number with its completions; what is broken off is asked again."""
+        left = dict(asks)
+        attempt = 0
+        while left:
+            try:
+                with closing(self._stream(call, left)) as stream:
+                    for index, found in stream:
+                        del left[index]
+                        yield index, found
+            except RemoteError as error:
+                if error.code not in _LATER or attempt == self.retries:
+                    raise
+                time.sleep(self.backoff_s * 2**attempt)
+                attempt += 1
+
+    def _stream(
+        self, call: pb.GenerateRequest, asks: Mapping[int, pb.Ask]
+    ) -> Generator[tuple[int, list[Completion]], None, None]:
+        """One call. Leaving it before its end cancels it."""
+        indices = list(asks)
+        found: list[list[Completion]] = [[] for _ in indices]
+        prompts: list[tuple[int, ...]] = [() for _ in indices]
+        request = pb.GenerateRequest(asks=asks.values())
+        request.MergeFrom(call)
+        with plainly(self.address):
+            stream = self._stub().Generate(request, timeout=self.timeout_s)
+            try:
+                for part in (part for message in stream for part in message.answers):
+                    at = part.ask
+                    if not found[at]:
+                        prompts[at] = tuple(part.prompt_ids)
+                    found[at] += completions_of(part, prompts[at])
+                    if len(found[at]) == call.k:
+                        yield indices[at], found[at]
+            finally:
+                stream.cancel()
+        unfinished = sum(len(completions) < call.k for completions in found)
+        if unfinished:
+            raise RemoteError(
+                f"the server at {self.address} ended without the answers to {unfinished} requests",
+                grpc.StatusCode.DATA_LOSS,
+            )
+
+    def _check_length(self, sampling: Sampling) -> None:
+        most = self._info.limits.new_tokens
+        if sampling.max_new_tokens > most:
+            raise ConfigError(
+                f"max_new_tokens={sampling.max_new_tokens} is above the limit of {self.address}, "
+                f"{most}"
+            )
+
+    def _stub(self) -> policies_pb2_grpc.PoliciesStub:
+        return policies_pb2_grpc.PoliciesStub(connect(self.address))

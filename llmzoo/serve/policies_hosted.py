@@ -1,0 +1,113 @@
+"""What a policy server hosts, and what cannot be hosted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn, cast
+
+from pettingzoo import AECEnv
+
+from llmzoo import run_folder
+from llmzoo.endpoints import PREFIX
+from llmzoo.errors import ConfigError
+from llmzoo.policies import SCRIPTED, check_model, load
+from llmzoo.policies.base import Answered, EarlyPolicy, Policy, Request, answer_limit
+from llmzoo.policies.settings import Sampled, Sampling
+from llmzoo.registry import is_remote
+
+_KEPT = 64  # settings whose policies are kept
+
+
+def load_hosted(name: str) -> Policy:
+    """The policy called ``name``, as for ``llmzoo.policies.load``, to be served.
+
+    The folder of a run that trained one policy gives that of its newest checkpoint, with the
+    sampling settings of the run. Raises :class:`ConfigError` for what reads the environment, for a
+    person, for a run that trained several, and for what cannot be found.
+    """
+    if name in SCRIPTED:
+        raise ConfigError(
+            f"{name!r} cannot be served: it looks at the environment (or is a person), and only "
+            "what an agent reads travels. Let it play where the environment is"
+        )
+    if run_folder.is_run(name):
+        return load(_trained(name), sampling=_settings(name))
+    if is_remote(name):
+        return load(name)
+    if name.startswith(PREFIX):
+        return load(name, sampling=Sampling(max_new_tokens=answer_limit(name)))
+    check_model(name)
+    return load(name)
+
+
+def _trained(run: str) -> str:
+    """The folder of the one policy that a run trained."""
+    newest = run_folder.newest_checkpoint(run)
+    folders = [str(newest / policy) for policy in run_folder.policies_in(newest)]
+    if len(folders) > 1:
+        raise ConfigError(
+            f"{run} trained several policies, and a server has one: name one of "
+            f"{', '.join(folders)}"
+        )
+    return folders[0]
+
+
+def _settings(run: str) -> Sampling:
+    config = run_folder.settings(run)
+    return Sampling(
+        **{name: config[name] for name in ("temperature", "top_p", "top_k")},
+        max_new_tokens=run_folder.answer_limit_of(run),
+    )
+
+
+class _Elsewhere:
+    """Stands in a request where the environment would be."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise ConfigError(
+            f"the environment is where the client is, and has no {name!r} here: a policy that "
+            "reads it cannot be served"
+        )
+
+
+ELSEWHERE = cast(AECEnv, _Elsewhere())
+
+
+class Hosted:
+    """A policy as it is served: under the settings that a call asks for."""
+
+    def __init__(self, policy: Policy):
+        self.policy = policy
+        self.sampling = policy.sampling if isinstance(policy, Sampled) else None
+        self.context = policy.context if isinstance(policy, Sampled) else None
+        self._under: dict[Sampling, Policy] = {}
+
+    def respond(
+        self,
+        requests: Sequence[Request],
+        k: int,
+        *,
+        greedy: bool,
+        sampling: Sampling | None,
+        answered: Answered,
+    ) -> None:
+        """Hand ``k`` answers for each request to ``answered``, as soon as they are complete.
+
+        ``sampling``: None for the policy's own.
+        """
+        policy = self._policy(sampling)
+        if isinstance(policy, EarlyPolicy):
+            policy.respond_early(requests, k, greedy=greedy, answered=answered)
+        else:
+            for number, answers in enumerate(policy.respond(requests, k, greedy=greedy)):
+                answered(number, answers)
+
+    def _policy(self, sampling: Sampling | None) -> Policy:
+        if sampling is None:
+            return self.policy
+        assert isinstance(self.policy, Sampled)
+        if sampling not in self._under:
+            if len(self._under) == _KEPT:
+                self._under.clear()
+            self._under[sampling] = self.policy.under(sampling)
+        return self._under[sampling]

@@ -1,0 +1,110 @@
+"""Requests and answers of a policy as messages, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from llmzoo.policies.base import Request
+from llmzoo.policies.settings import Sampling
+from llmzoo.records import Completion
+from llmzoo.serve.generated import policies_pb2 as pb
+from llmzoo.serve.policies_hosted import ELSEWHERE
+
+
+def ask_of(request: Request, key: int) -> pb.Ask:
+    """A request with the key of its noise. Raises ``ValueError`` for a seed of more than 64 bits."""
+    return pb.Ask(
+        agent=_text(request.agent),
+        observation=_text(str(request.observation)),
+        key=key,
+        seed=request.seed,
+    )
+
+
+def request_of(ask: pb.Ask) -> Request:
+    return Request(
+        agent=ask.agent, observation=ask.observation, env=ELSEWHERE, seed=ask.seed, key=ask.key
+    )
+
+
+def sampling_to(sampling: Sampling) -> pb.Sampling:
+    return pb.Sampling(
+        temperature=sampling.temperature,
+        top_p=sampling.top_p,
+        top_k=sampling.top_k,
+        max_new_tokens=sampling.max_new_tokens,
+        stop=sampling.stop,
+    )
+
+
+def sampling_from(message: pb.Sampling) -> Sampling:
+    """Raises ``ValueError`` for settings that mean nothing."""
+    if "" in message.stop:
+        raise ValueError("an empty stop string would end every answer before it begins")
+    return Sampling(
+        temperature=message.temperature,
+        top_p=message.top_p,
+        top_k=message.top_k,
+        max_new_tokens=message.max_new_tokens,
+        stop=tuple(message.stop),
+    )
+
+
+def messages_of(
+    answers: Iterable[tuple[int, Sequence[Completion]]], part_bytes: int
+) -> Iterator[pb.Answers]:
+    """Completions with the number of their ask, in messages of about ``part_bytes`` at most.
+
+    Raises ``ValueError`` where those of one ask begin with different prompts.
+    """
+    message, room = pb.Answers(), part_bytes
+    for ask, completions in answers:
+        for part in _parts(ask, completions, part_bytes):
+            size = part.ByteSize()
+            if message.answers and size > room:
+                yield message
+                message, room = pb.Answers(), part_bytes
+            message.answers.append(part)
+            room -= size
+    yield message
+
+
+def _parts(ask: int, completions: Sequence[Completion], part_bytes: int) -> Iterator[pb.Answer]:
+    prompts = {completion.prompt_ids for completion in completions}
+    if len(prompts) > 1:
+        raise ValueError("the completions of one request begin with different prompts")
+    answer = pb.Answer(ask=ask, prompt_ids=[ids for prompt in prompts for ids in prompt])
+    room = part_bytes - answer.ByteSize()
+    for completion in completions:
+        message = pb.Completion(
+            text=_text(completion.text),
+            ids=completion.ids,
+            logprobs=completion.logprobs,
+            truncated=completion.truncated,
+        )
+        size = message.ByteSize()
+        if answer.completions and size > room:
+            yield answer
+            answer, room = pb.Answer(ask=ask), part_bytes
+        answer.completions.append(message)
+        room -= size
+    yield answer
+
+
+def completions_of(answer: pb.Answer, prompt_ids: tuple[int, ...]) -> list[Completion]:
+    """Those of one part; ``prompt_ids`` as the first part of the request gave them."""
+    return [
+        Completion(
+            text=message.text,
+            prompt_ids=prompt_ids,
+            ids=tuple(message.ids),
+            logprobs=tuple(message.logprobs),
+            truncated=message.truncated,
+        )
+        for message in answer.completions
+    ]
+
+
+def _text(text: str) -> str:
+    """A text that UTF-8 can carry: a surrogate by itself, which no tokenizer reads, is a "?"."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,166 @@
+"""Sessions: environments that clients have open on a server, each by the 16 bytes that name it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Mapping
+
+import grpc
+from pettingzoo import AECEnv
+
+from llmzoo.envs.base import InOrder, TextEnv
+from llmzoo.serve.views import Seen
+
+ID_BYTES = 16
+
+
+class Refused(Exception):
+    """What a client asked for that a server does not do.
+
+    ``lost``: there is no such session any more. ``error``: the class of what Python raised.
+    """
+
+    def __init__(self, code: grpc.StatusCode, message: str, *, lost: bool = False, error: str = ""):
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.lost = lost
+        self.error = error
+
+
+class Session:
+    """``seen``: what the client knows; ``stale``: the environment may have changed since.
+
+    ``places``: the number of each possible agent.
+    """
+
+    __slots__ = ("busy", "env", "names", "places", "seen", "slow", "stale", "used")
+
+    def __init__(self, env: AECEnv):
+        # calls come in order here, so the wrapper that sees to it costs time for nothing
+        self.env = env.unwrapped if type(env) is InOrder else env
+        self.names = list(self.env.possible_agents)
+        self.places: Mapping[str, int] = {name: at for at, name in enumerate(self.names)}
+        self.slow = bool(self.env.metadata.get("slow_step", False))
+        self.seen: Seen | None = None
+        self.stale = True
+        self.busy = False
+        self.used = 0.0
+
+    def twin(self, env: AECEnv) -> Session:
+        """The session of a fork; its client knows of it what it knows of this one."""
+        found: Session = object.__new__(Session)
+        found.env = env
+        found.names = self.names
+        found.places = self.places
+        found.slow = self.slow
+        found.seen = self.seen
+        found.stale = self.stale
+        found.busy = False
+        found.used = 0.0
+        return found
+
+
+class Sessions:
+    """All that are open. One that is unused for ``idle_s`` seconds is closed, by a thread."""
+
+    def __init__(self, *, most: int, idle_s: float):
+        self._most = most
+        self._idle_s = idle_s
+        self._open: dict[bytes, Session] = {}
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._sweeper = threading.Thread(target=self._sweep, name="llmzoo-sweep", daemon=True)
+        self._sweeper.start()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def is_slow(self, id: bytes) -> bool:
+        session = self._open.get(id)
+        return session is not None and session.slow
+
+    def __contains__(self, id: bytes) -> bool:
+        return id in self._open
+
+    def take(self, id: bytes) -> Session:
+        """A session, for one user at a time, who sets ``busy`` to false. Raises :class:`Refused`."""
+        with self._lock:
+            session = self._open.get(id)
+            if session is None:
+                raise Refused(
+                    grpc.StatusCode.NOT_FOUND,
+                    "there is no such session: it was closed, nobody used it for "
+                    f"{self._idle_s:g} s, or the server has been started again",
+                    lost=True,
+                )
+            if session.busy:
+                raise Refused(grpc.StatusCode.ABORTED, "another call is using this session")
+            session.busy = True
+            session.used = time.monotonic()
+            return session
+
+    def add(self, id: bytes, session: Session) -> None:
+        """Open a session under a name of its client's choosing. Raises :class:`Refused`."""
+        self.make_room(id)
+        session.used = time.monotonic()
+        with self._lock:
+            self._open[id] = session
+
+    def make_room(self, id: bytes) -> None:
+        """Raise :class:`Refused` where a session of this name cannot be opened."""
+        if len(id) != ID_BYTES:
+            raise Refused(
+                grpc.StatusCode.INVALID_ARGUMENT,
+                f"a session is named by {ID_BYTES} random bytes, got {len(id)}",
+            )
+        if id in self._open:
+            raise Refused(grpc.StatusCode.ALREADY_EXISTS, "there is a session of this name")
+        if len(self._open) >= self._most:
+            raise Refused(
+                grpc.StatusCode.RESOURCE_EXHAUSTED,
+                f"{self._most} sessions are open: close some, or start the server with a higher "
+                "--max_sessions",
+                lost=True,
+            )
+
+    def drop(self, id: bytes) -> None:
+        """Close a session; none of this name is fine too."""
+        with self._lock:
+            session = self._open.pop(id, None)
+        if session is not None:
+            _close(session)
+
+    def forget(self, id: bytes) -> None:
+        """Drop a session whose environment still runs, so that it cannot be told to close."""
+        with self._lock:
+            self._open.pop(id, None)
+
+    def close(self) -> None:
+        """Close all of them."""
+        self._ended.set()
+        self._sweeper.join()
+        for id in list(self._open):
+            self.drop(id)
+
+    def _sweep(self) -> None:
+        while not self._ended.wait(min(max(self._idle_s / 8, 0.02), 30.0)):
+            before = time.monotonic() - self._idle_s
+            with self._lock:
+                old = [id for id, s in self._open.items() if s.used < before and not s.busy]
+                expired = [self._open.pop(id) for id in old]
+            for session in expired:
+                _close(session)
+
+
+def _close(session: Session) -> None:
+    if type(session.env).close is not TextEnv.close:  # which does nothing
+        # it may hang, and nobody waits for it
+        threading.Thread(target=_closed, args=(session.env,), daemon=True).start()
+
+
+def _closed(env: AECEnv) -> None:
+    with contextlib.suppress(Exception):  # it is gone either way
+        env.close()

@@ -1,0 +1,246 @@
+"""What has changed in an environment since its client last saw it: written here, read there.
+
+The server remembers what its client has last seen of each session; a view holds what differs from
+that. The two halves, :func:`write` and :func:`read`, mirror each other.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from pettingzoo import AECEnv
+
+from llmzoo.rollout.branching import deciders
+from llmzoo.serve import values
+from llmzoo.serve.generated import environments_pb2 as pb
+from llmzoo.spaces import Observation
+
+_numbers = itertools.count(1)  # of views; a fork knows its parent's, so they are all different
+_SCALARS = frozenset({str, int, float, bool, type(None), bytes})  # they never change
+
+
+class Seen(NamedTuple):  # a tuple is made faster than anything else
+    """What a client knows of a session, in PettingZoo's form.
+
+    On the server's side all of it are copies: what the environment changes later stays as it was.
+    """
+
+    number: int
+    agents: list[str]
+    selection: str
+    rewards: dict[str, float]
+    cumulative_rewards: dict[str, float]
+    terminations: dict[str, bool]
+    truncations: dict[str, bool]
+    infos: dict[str, dict[str, Any]]
+    observations: dict[str, Any]
+
+
+def write(env: AECEnv, known: Seen | None, places: Mapping[str, int], view: pb.View) -> Seen:
+    """Put into an empty view what has changed since ``known``; returns what the client knows then.
+
+    ``places``: the number of every possible agent. Raises ``UntypedError`` for an info that has no
+    typed form, and what the environment raises.
+    """
+    agents = env.agents.copy()
+    view.number = number = next(_numbers) % (2**32 - 1) + 1
+    if known is None:
+        known = _NOTHING
+    else:
+        view.since = known.number
+    same = known.agents == agents and known is not _NOTHING
+    if not same:
+        view.agents.extend([places[a] for a in agents])
+        view.nobody = not agents
+    selection = env.agent_selection
+    if known.selection != selection:
+        view.selection = places[selection]
+    rewards, terminations, truncations = known.rewards, known.terminations, known.truncations
+    if not same or rewards != env.rewards:
+        rewards = env.rewards.copy()
+        view.rewards.extend([float(rewards[a]) for a in agents])
+    cumulative = known.cumulative_rewards
+    if not same or cumulative != env._cumulative_rewards:
+        cumulative = env._cumulative_rewards.copy()
+        view.cumulative_rewards.extend([float(cumulative[a]) for a in agents])
+    if not same or terminations != env.terminations:
+        terminations = env.terminations.copy()
+        view.terminations.extend([bool(terminations[a]) for a in agents])
+    if not same or truncations != env.truncations:
+        truncations = env.truncations.copy()
+        view.truncations.extend([bool(truncations[a]) for a in agents])
+    infos = {}
+    for agent in agents:
+        told = known.infos.get(agent)
+        infos[agent] = _write_info(env.infos[agent], told, places[agent], view.infos)
+    observations = {}
+    for agent in _of_interest(env, agents, terminations, truncations):
+        observations[agent] = observation = env.observe(agent)
+        before = known.observations.get(agent, _UNSEEN)
+        if observation == before if isinstance(observation, str) else _same(observation, before):
+            view.same_observations.append(places[agent])
+        else:
+            write_observation(observation, places[agent], view.observations.add())
+    return Seen(
+        number,
+        agents,
+        selection,
+        rewards,
+        cumulative,
+        terminations,
+        truncations,
+        infos,
+        observations,
+    )
+
+
+def read(view: pb.View, known: Seen | None, names: Sequence[str]) -> Seen:
+    """What the client sees after ``view``. ``known``: the view that it follows; unchanged."""
+    if view.since and (known is None or known.number != view.since):
+        raise ValueError(f"a view since {view.since}, which this client has not seen")
+    if known is None or not view.since:
+        known = _NOTHING
+    agents = known.agents
+    if view.agents or view.nobody:
+        agents = [names[place] for place in view.agents]
+    infos = known.infos
+    if view.infos or agents is not known.agents:
+        infos = {agent: known.infos.get(agent, {}) for agent in agents}
+        for change in view.infos:
+            agent = names[change.agent]
+            info = {**infos[agent], **values.read_entries(change.set)}
+            for key in change.removed:
+                del info[key]
+            infos[agent] = info
+    observations = {}
+    for place in view.same_observations:
+        observations[names[place]] = known.observations[names[place]]
+    for observation in view.observations:
+        observations[names[observation.agent]] = read_observation(observation)
+    return Seen(
+        view.number,
+        agents,
+        names[view.selection] if view.HasField("selection") else known.selection,
+        _by_agent(agents, view.rewards, known.rewards),
+        _by_agent(agents, view.cumulative_rewards, known.cumulative_rewards),
+        _by_agent(agents, view.terminations, known.terminations),
+        _by_agent(agents, view.truncations, known.truncations),
+        infos,
+        observations,
+    )
+
+
+def write_observation(observation: Any, place: int, message: pb.Observation) -> None:
+    message.agent = place
+    if isinstance(observation, str):
+        try:
+            message.text = observation
+            return
+        except UnicodeEncodeError:  # a lone surrogate
+            pass
+    values.write(observation, message.other)
+
+
+def read_observation(message: pb.Observation) -> Any:
+    found = values.read(message.other) if message.HasField("other") else message.text
+    return Observation(found) if isinstance(found, str) else found
+
+
+_UNSEEN = object()
+_NOTHING = Seen(0, [], "", {}, {}, {}, {}, {}, {})
+
+
+def _by_agent(agents: Sequence[str], told: Sequence[Any], known: dict[str, Any]) -> dict[str, Any]:
+    if told:
+        return dict(zip(agents, told, strict=True))
+    return known if agents else {}
+
+
+def _of_interest(
+    env: AECEnv,
+    agents: list[str],
+    terminations: Mapping[str, bool],
+    truncations: Mapping[str, bool],
+) -> list[str]:
+    """The agents that choose next, and those whose play has ended."""
+    if not agents:
+        return []
+    if True not in terminations.values() and True not in truncations.values():
+        return deciders(env)
+    ended = [agent for agent in agents if terminations[agent] or truncations[agent]]
+    if len(ended) == len(agents):
+        return agents
+    return [*ended, *(agent for agent in deciders(env) if agent not in ended)]
+
+
+def _write_info(
+    info: Mapping[str, Any], before: dict[str, Any] | None, place: int, into: Any
+) -> dict[str, Any]:
+    """Add what has changed in an agent's info, if anything; returns a copy of the info."""
+    known = {} if before is None else before
+    changed: dict[str, Any] = {}
+    for key, value in info.items():
+        was = known.get(key, _UNSEEN)
+        # a list or mapping is never its own copy, so what is the same object cannot have changed
+        if value is was:
+            continue
+        kind = type(value)
+        if kind in _SCALARS:
+            if kind is not type(was) or value != was:
+                changed[key] = value
+        elif not _same(value, was):
+            changed[key] = _copied(value)
+    after = {**known, **changed}
+    removed = [key for key in known if key not in info] if len(after) != len(info) else []
+    if not changed and not removed:
+        return known
+    message = into.add()
+    message.agent = place
+    for key in removed:
+        message.removed.append(key)
+        del after[key]
+    try:
+        values.write_entries(changed, message.set)
+    except values.UntypedError as error:
+        raise values.UntypedError(f"an info of agent {place}: {error}") from None
+    return after
+
+
+def _same(value: Any, known: Any) -> bool:
+    """Whether a value is what it was, in type too; a list is as good as a tuple."""
+    kind = type(value)
+    if kind in _SCALARS:
+        return kind is type(known) and bool(value == known)
+    if kind is dict or isinstance(value, Mapping):
+        if type(known) is not dict or len(value) != len(known):
+            return False
+        return list(value) == list(known) and all(map(_same, value.values(), known.values()))
+    if isinstance(value, list | tuple):
+        return (
+            isinstance(known, list) and len(value) == len(known) and all(map(_same, value, known))
+        )
+    if isinstance(value, np.ndarray):
+        return (
+            isinstance(known, np.ndarray)
+            and value.dtype == known.dtype
+            and value.shape == known.shape
+            and value.tobytes() == known.tobytes()
+        )
+    return type(value) is type(known) and bool(value == known)
+
+
+def _copied(value: Any) -> Any:
+    """A copy that stays as it is when the environment changes what it holds."""
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    if kind is dict or isinstance(value, Mapping):
+        return {key: _copied(held) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [_copied(held) for held in value]
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return value

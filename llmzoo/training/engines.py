@@ -1,0 +1,105 @@
+"""Where the work of a run is done: its engine, from its settings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+from pettingzoo import AECEnv
+
+from llmzoo import ranks
+from llmzoo.engine.ahead import AheadEngine
+from llmzoo.engine.base import Engine
+from llmzoo.engine.local import LocalEngine
+from llmzoo.engine.ray import ray_args
+from llmzoo.errors import ConfigError
+from llmzoo.learners.base import Learner
+from llmzoo.policies.base import Policy
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.training.config import FitConfig
+
+
+@contextmanager
+def opened_engine(
+    config: FitConfig,
+    learner: Learner,
+    policies: Mapping[str, TransformersPolicy],
+    seats: Mapping[str, Policy],
+    env_args: Mapping[str, Any],
+) -> Iterator[Engine]:
+    """The engine that a run's settings ask for; what it has started ends with the context.
+
+    ``policies``: those that learn. ``env_args``: all arguments of the environment but its split.
+    """
+    if config.engine == "local":
+        engine_class = AheadEngine if config.ahead else LocalEngine
+        yield engine_class(
+            learner,
+            policies,
+            seats,
+            total_steps=config.steps,
+            cohorts=config.cohorts,
+            workers=config.workers,
+        )
+        return
+    from llmzoo.engine.ray.cluster import import_ray
+
+    import_ray()
+    from llmzoo.engine.ray.engine import ray_engine
+    from llmzoo.engine.ray.plan import Plan
+
+    plan = Plan(
+        learner=config.learner,
+        learner_args=config.learner_args,
+        env=config.env,
+        env_args={"split": "train", **env_args},
+        agents=list(seats),
+        seats=config.seats,
+        model=config.model,
+        others=config.others,
+        sampling=asdict(config.sampling()),
+        seat_args=config.seat_args,
+        precision=config.precision,
+        gradient_checkpointing=config.gradient_checkpointing,
+        lora_args=config.lora_args,
+        cohorts=config.cohorts,
+        workers=config.workers,
+        parallel=config.parallel,
+        cpu_offload=config.cpu_offload,
+        total_steps=config.steps,
+        folder=os.getcwd(),
+    )
+    args = ray_args(config.engine_args)
+    with ray_engine(plan, args, learner, policies, seats, ahead=config.ahead) as engine:
+        yield engine
+
+
+def check_engine(
+    config: FitConfig,
+    learner: str | Learner,
+    env: str | Callable[[], AECEnv],
+    policies: Mapping[str, Policy] | None,
+) -> None:
+    """Refuse what other processes could not make themselves, and too many processes at once."""
+    if config.engine == "local":
+        return
+    if ranks.world() > 1:
+        raise ConfigError(
+            "engine='ray' starts its processes itself: leave out torchrun or accelerate launch, "
+            "and set update_ranks in engine_args"
+        )
+    objects: Sequence[tuple[Any, str, str]] = (
+        (learner, "a learner given as an object", "its name or its path, 'module:Class'"),
+        (env, "an environment given as a function", "its id or its path, 'module:function'"),
+    )
+    for value, what, instead in objects:
+        if not isinstance(value, str):
+            raise ConfigError(f"engine='ray' makes its own in each process, not {what}: {instead}")
+    if policies is not None:
+        raise ConfigError(
+            "engine='ray' makes its own policies in each process, not from objects: give model, "
+            "seats and seat_args"
+        )

@@ -1,0 +1,185 @@
+"""The engine ray beside the local one: the same to the last bit, whoever dies on the way.
+
+All tests share the workers of one engine, and begin with the weights of a checkpoint.
+"""
+
+import os
+import signal
+import time
+from functools import partial
+
+import pytest
+import torch
+from ray_toys import Visited, VisitedATGRPO, VisitedConfig
+from tiny_models import model, tokenizer
+
+from llmzoo import wire
+from llmzoo.engine.iteration import draws
+from llmzoo.engine.local import LocalEngine
+from llmzoo.engine.ray.cluster import room_for
+from llmzoo.engine.ray.config import RayArgs
+from llmzoo.engine.ray.engine import ray_engine
+from llmzoo.engine.ray.plan import Plan
+from llmzoo.errors import ConfigError, DivergedError, WorkerError
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.transformers import TransformersPolicy
+
+STEPS = 3
+OPTIONS = {"learning_rate": 1e-2, "kl": 0.1, "epochs": 2}
+DRAW = partial(draws, 0, models=1, envs=4)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Where the model is, where the workers look for orders, and where the run begins."""
+    path = tmp_path_factory.mktemp("ray")
+    TransformersPolicy(model(initializer_range=0.1), tokenizer()).save(path / "model")
+    (path / "orders").mkdir()
+    (path / "start").mkdir()
+    return path
+
+
+@pytest.fixture(scope="module")
+def plan(folders):
+    return Plan(
+        learner="ray_toys:VisitedATGRPO",
+        learner_args={**OPTIONS, "folder": str(folders / "orders")},
+        env="ray_toys:Visited",
+        env_args={"split": "train", "folder": str(folders / "orders")},
+        agents=["writer_0", "writer_1"],
+        seats="shared",
+        model=str(folders / "model"),
+        others="oracle",
+        sampling={"max_new_tokens": 3, "stop": []},
+        seat_args={},
+        precision="float32",
+        gradient_checkpointing=False,
+        lora_args={},
+        cohorts=1,
+        workers=2,
+        parallel="auto",
+        cpu_offload=False,
+        total_steps=STEPS,
+        folder=str(folders),
+    )
+
+
+@pytest.fixture(scope="module")
+def local(folders, plan):
+    """A run of the local engine: what each iteration gave, and the engine at the end."""
+    seats, learning = plan.take_seats()
+    learner = VisitedATGRPO(VisitedConfig(**OPTIONS))
+    engine = LocalEngine(learner, learning, seats, total_steps=STEPS, workers=2)
+    engine.save(folders / "start")
+    return iterated(engine), engine
+
+
+@pytest.fixture(scope="module")
+def engine(cluster, plan, local):
+    seats, learning = plan.take_seats()
+    args = RayArgs(start_seconds=120)
+    with ray_engine(plan, args, plan.make_learner(), learning, seats) as engine:
+        yield engine
+
+
+@pytest.fixture
+def order(folders):
+    """Writes what the next process that comes to a place is to do; gives the file."""
+    written = []
+
+    def write(place, text):
+        written.append(folders / "orders" / place)
+        written[-1].write_text(text)
+        return written[-1]
+
+    yield write
+    for file in written:
+        file.unlink(missing_ok=True)
+
+
+def iterated(engine):
+    """What each iteration gave but for its times; batches as the bytes that workers would send."""
+    found = []
+    for step in range(STEPS):
+        one = engine.iterate(Visited, DRAW, step, last=step == STEPS - 1)
+        counts = (one.clock.answers, one.clock.steps)
+        found.append((wire.dump(one.batch), one.tokens, counts, one.learned))
+    return found
+
+
+def weights(engine):
+    engine.settle()
+    return [w.detach().clone() for p in engine.policies.values() for w in p.parameters()]
+
+
+def same(one, other):
+    return all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def files(engine, folder):
+    """The content of every file that an engine saves, by its path."""
+    folder.mkdir()
+    engine.save(folder)
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+def test_a_run_is_that_of_the_local_engine(engine, local, folders, tmp_path):
+    expected, other = local
+    start = weights(engine)
+    assert iterated(engine) == expected
+    assert same(weights(engine), weights(other))
+    assert not same(weights(engine), start)
+    assert files(engine, tmp_path / "ray") == files(other, tmp_path / "local")
+
+
+def test_workers_that_die_change_nothing(engine, local, folders, order):
+    expected, other = local
+    engine.load(folders / "start")
+    before = [engine.rollouts.workers[0].pid, *engine.updates["policy"].pids]
+    orders = [order("rollout", "die"), order("update", "die")]
+    found = iterated(engine)
+    assert not any(file.exists() for file in orders)  # both have died
+    after = [engine.rollouts.workers[0].pid, *engine.updates["policy"].pids]
+    assert not set(before) & set(after)
+    assert found == expected
+    assert same(weights(engine), weights(other))
+
+
+def test_an_update_worker_that_dies_between_updates_learns_them_again(engine, local, folders):
+    """Killed after two updates, of which it has told, and before the third."""
+    expected, other = local
+    engine.load(folders / "start")
+    found = [engine.iterate(Visited, DRAW, step, last=False).learned for step in range(2)]
+    (pid,) = engine.updates["policy"].pids
+    os.kill(pid, signal.SIGKILL)
+    found.append(engine.iterate(Visited, DRAW, 2, last=True).learned)
+    assert found == [learned for *_, learned in expected]
+    assert engine.updates["policy"].pids != [pid]
+    assert same(weights(engine), weights(other))
+
+
+def test_what_a_worker_raises_ends_the_run_as_itself(engine, local, folders, order):
+    engine.load(folders / "start")
+    order("update", "diverge")
+    with pytest.raises(DivergedError, match="^the loss of 'policy' is nan: lower learning_rate$"):
+        iterated(engine)
+    order("rollout", "no more of them")
+    with pytest.raises(WorkerError, match="rollout worker 0.*ZeroDivisionError: no more of them"):
+        iterated(engine)
+    engine.load(folders / "start")  # and nothing is left of that
+    assert iterated(engine) == local[0]
+
+
+@pytest.mark.parametrize(
+    "args", [{"rollout_workers": 3}, {"update_gpus": 1}, {"strategy": "STRICT_SPREAD"}]
+)
+def test_a_cluster_without_room_is_told_soon(cluster, args):
+    wanted = RayArgs(start_seconds=1, **args)
+    started = time.monotonic()
+    with (
+        pytest.raises(ConfigError, match="no room for this run in the Ray cluster"),
+        room_for(wanted.bundles(1), wanted),
+    ):
+        pass
+    assert time.monotonic() - started < 20

@@ -1,0 +1,85 @@
+"""Servers of environments in this process, reached over the loopback as any other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+
+import llmzoo
+from llmzoo import registry
+from llmzoo.serve.channel import connect, parse
+from llmzoo.serve.connection import Connection, connection_to
+from llmzoo.serve.environments import Environments, EnvironmentsConfig
+from llmzoo.serve.generated.environments_pb2_grpc import EnvironmentsStub
+from llmzoo.serve.hosting import Running, ServeConfig, host
+
+TOKEN = "a token of these tests"
+
+
+@dataclass(frozen=True)
+class Hosted:
+    """A server that runs, its service, and ways to it."""
+
+    running: Running
+    service: Environments
+
+    def at(self, id: str) -> str:
+        return f"{self.running.address}/{id}"
+
+    def make(self, id: str, **kwargs):
+        return llmzoo.make(self.at(id), **kwargs)
+
+    @property
+    def connection(self) -> Connection:
+        return connection_to(parse(self.running.address))
+
+    @property
+    def stub(self) -> EnvironmentsStub:
+        """For what our own client would never send."""
+        return EnvironmentsStub(connect(parse(self.running.address)))
+
+    @contextmanager
+    def calls(self) -> Iterator[list[int]]:
+        """Afterwards the list holds how many items each call of StepBatch had."""
+        made: list[int] = []
+        run = self.service._run
+        self.service._run = lambda items, context: made.append(len(items)) or run(items, context)
+        try:
+            yield made
+        finally:
+            self.service._run = run
+
+
+@contextmanager
+def hosted(*, port: int = 0, message_bytes: int = 64 * 2**20, **config) -> Iterator[Hosted]:
+    """A server on the loopback whose token this process has."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LLMZOO_TOKEN", TOKEN)
+        service = Environments(EnvironmentsConfig(message_bytes=message_bytes, **config))
+        where = ServeConfig(port=port, token=TOKEN, max_message_bytes=message_bytes)
+        with host(where, [service]) as running:
+            yield Hosted(running, service)
+
+
+@contextmanager
+def registered(**makers) -> Iterator[None]:
+    """Environments that are known by these names (``toy_v0=Toy``) meanwhile."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "_specs", dict(registry._specs))
+        for id, maker in makers.items():
+            registry._specs[id] = registry.EnvSpec(id=id, entry_point=maker)
+        yield
+
+
+def until(condition, seconds: float = 10.0) -> bool:
+    """Whether a condition comes about in time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True

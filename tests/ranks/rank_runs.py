@@ -1,0 +1,74 @@
+"""Runs that a test starts on one process and on two: ``torchrun rank_runs.py FOLDER KIND...``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # where torchrun does not look
+
+from tiny_models import model, tokenizer
+from toy_envs import Parities
+
+from llmzoo import ranks
+from llmzoo.policies.lora import lora_policies
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.training import fit
+
+SEATS = ("writer_0", "writer_1")
+
+# learner, its options, who sits where; options that make batches uneven and keep much state
+RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "magrpo": ("magrpo", {"clip": 0.2, "epochs": 2, "minibatches": 3, "kl": 0.1}, "shared"),
+    "at_grpo": ("at_grpo", {"role_baseline": 0.9, "normalize": False}, "lora"),
+    "ippo": ("ippo", {"minibatches": 2}, "separate"),
+    "ippo_head": ("ippo", {"critic": "value_head", "values": "token"}, "shared"),
+    "mappo": ("mappo", {}, "lora"),
+    "sft": ("sft", {"batch_size": 3, "epochs": 2, "mode": "mix"}, "separate"),
+    "dpo": ("dpo", {"rounds": 2, "batch_size": 3}, "separate"),
+    "madpo": ("madpo", {"rounds": 0}, "separate"),
+}
+
+
+def players(arrangement: str) -> dict[str, TransformersPolicy]:
+    def policy(seed: int) -> TransformersPolicy:
+        body = model(seed=seed, max_position_embeddings=1024)
+        return TransformersPolicy(
+            body, tokenizer(), sampling=Sampling(max_new_tokens=3), precision="float32"
+        )
+
+    if arrangement == "lora":
+        return dict(lora_policies(policy(0), list(SEATS), r=4))
+    if arrangement == "shared":
+        return dict.fromkeys(SEATS, policy(0))
+    return {seat: policy(seed) for seed, seat in enumerate(SEATS)}
+
+
+def play(name: str, out: Path, **settings: Any) -> None:
+    learner, options, arrangement = RUNS[name]
+    fit(
+        learner,
+        Parities,
+        out=out,
+        policies=players(arrangement),
+        learner_args={"learning_rate": 1e-4, **options},
+        **{
+            **{"steps": 3, "envs": 5, "eval_tasks": 3, "checkpoint_every": 1},
+            **{"quiet": True, "trackers": (), **settings},
+        },
+    )
+
+
+def main(folder: str, parallel: str, *names: str) -> None:
+    """The named runs, each in a folder of its own; ``NAME:resume`` goes on with a run for a step."""
+    with ranks.joined():
+        for name in names:
+            name, _, resume = name.partition(":")
+            settings = {"resume": True, "steps": 4} if resume else {}
+            play(name, Path(folder) / name, parallel=parallel, **settings)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

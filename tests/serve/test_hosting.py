@@ -1,0 +1,383 @@
+"""Who may call a server, and what is said to those who may not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import threading
+import time
+from concurrent import futures
+
+import grpc
+import pytest
+from env_servers import TOKEN, hosted, until
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+import llmzoo
+from llmzoo.errors import ConfigError
+from llmzoo.serve import tokens
+from llmzoo.serve.channel import RemoteError, connect, parse, plainly
+from llmzoo.serve.environments import Environments, EnvironmentsConfig
+from llmzoo.serve.generated import environments_pb2 as pb
+from llmzoo.serve.generated.environments_pb2_grpc import EnvironmentsStub
+from llmzoo.serve.hosting import ServeConfig, host, is_loopback
+
+SUDOKU = EnvironmentsConfig(envs=["sudoku_v0"])
+
+
+@pytest.fixture(autouse=True)
+def no_token_of_mine(monkeypatch, tmp_path):
+    monkeypatch.delenv("LLMZOO_TOKEN", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+def listed(address):
+    """The environments that a server lists, for the token that this process has."""
+    where = parse(address)
+    with plainly(where):
+        reply = EnvironmentsStub(connect(where)).ListEnvironments(pb.ListRequest(), timeout=10)
+    return [found.id for found in reply.environments]
+
+
+def health(address, service="", metadata=()):
+    stub = health_pb2_grpc.HealthStub(grpc.insecure_channel(parse(address).target))
+    request = health_pb2.HealthCheckRequest(service=service)
+    return stub.Check(request, timeout=10, metadata=metadata).status
+
+
+# Tokens
+
+
+@pytest.mark.parametrize("wrong", [None, "another token altogether", TOKEN + "x", TOKEN[:-1]])
+def test_a_call_without_the_token_is_refused(wrong, monkeypatch):
+    with hosted(envs=["sudoku_v0"]) as server:
+        if wrong is None:
+            monkeypatch.delenv("LLMZOO_TOKEN")
+        else:
+            monkeypatch.setenv("LLMZOO_TOKEN", wrong)
+        with pytest.raises(RemoteError, match="refused the token: set LLMZOO_TOKEN") as caught:
+            llmzoo.make(server.at("sudoku_v0"))
+        assert caught.value.code is grpc.StatusCode.UNAUTHENTICATED
+        assert str(wrong) not in str(caught.value)
+        monkeypatch.setenv("LLMZOO_TOKEN", TOKEN)
+        assert listed(server.running.address) == ["sudoku_v0"]
+
+
+def test_every_call_but_a_health_check_asks_for_it():
+    with hosted(envs=["sudoku_v0"]) as server:
+        channel = grpc.insecure_channel(parse(server.running.address).target)
+        stub = EnvironmentsStub(channel)
+        calls = {
+            stub.ListEnvironments: pb.ListRequest(),
+            stub.Describe: pb.Spec(env="sudoku_v0"),
+            stub.StepBatch: pb.Batch(),
+            **{
+                call: pb.Item()
+                for call in (stub.Reset, stub.Step, stub.Fork, stub.Observe, stub.Close)
+            },
+        }
+        assert len(calls) == 8
+        for call, message in calls.items():
+            with pytest.raises(grpc.RpcError) as caught:
+                call(message, timeout=10)
+            assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
+        assert health(server.running.address) == health_pb2.HealthCheckResponse.SERVING
+        watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
+        with pytest.raises(grpc.RpcError) as caught:
+            next(watch)
+        assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
+
+
+def test_two_tokens_in_one_call_are_none():
+    with hosted(envs=["sudoku_v0"]) as server:
+        stub = EnvironmentsStub(grpc.insecure_channel(parse(server.running.address).target))
+        right = ("authorization", f"Bearer {TOKEN}")
+        assert stub.ListEnvironments(pb.ListRequest(), metadata=[right]).environments
+        for metadata in ([right, right], [("authorization", TOKEN)], [("token", TOKEN)]):
+            with pytest.raises(grpc.RpcError) as caught:
+                stub.ListEnvironments(pb.ListRequest(), metadata=metadata)
+            assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
+
+
+@pytest.mark.parametrize("elsewhere", ["0.0.0.0", "::", "192.168.1.7", "example.org", ""])
+def test_a_server_for_other_machines_needs_a_token(elsewhere):
+    assert not is_loopback(elsewhere)
+    with pytest.raises(ConfigError, match="needs a token: put a secret into LLMZOO_TOKEN"):
+        ServeConfig(host=elsewhere)
+    assert ServeConfig(host=elsewhere, token=TOKEN).token == TOKEN
+
+
+@pytest.mark.parametrize("here", ["127.0.0.1", "127.3.2.1", "::1", "localhost"])
+def test_a_server_for_this_machine_may_do_without(here):
+    assert is_loopback(here)
+    assert ServeConfig(host=here).token is None
+
+
+@pytest.mark.parametrize(
+    "weak", ["", "short", "fifteen letters", "with a\nline break in it", "Größe" * 5]
+)
+def test_a_token_that_is_none(weak, monkeypatch):
+    with pytest.raises(ConfigError, match="at least 16 printable ASCII"):
+        ServeConfig(token=weak)
+    monkeypatch.setenv("LLMZOO_TOKEN", weak)
+    with pytest.raises(ConfigError, match="at least 16 printable ASCII"):
+        connect(parse("grpc://127.0.0.1:1"))
+
+
+def test_a_token_is_never_shown():
+    assert TOKEN not in repr(ServeConfig(token=TOKEN))
+    with pytest.raises(ConfigError) as caught:
+        parse(f"grpc://{TOKEN.replace(' ', '-')}@host:1/sudoku_v0")
+    assert "token" in str(caught.value)
+    assert TOKEN.replace(" ", "-") not in str(caught.value)
+
+
+def test_a_server_leaves_its_token_to_clients_of_the_same_user(tmp_path):
+    with host(ServeConfig(port=0), []) as probe:
+        port = probe.port
+    token = tokens.leave(port)
+    (file,) = (tmp_path / "llmzoo" / "tokens").iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
+    with host(ServeConfig(port=port, token=token), [Environments(SUDOKU)]) as running:
+        assert listed(running.address) == ["sudoku_v0"]
+        assert tokens.leave(port) != token  # as of a server that was killed: it is replaced
+        with pytest.raises(RemoteError, match="refused the token"):
+            listed(running.address)
+    tokens.take_back(port)
+    assert not file.exists()
+    assert tokens.left_by(port) is None
+
+
+# Addresses
+
+
+@pytest.mark.parametrize(
+    ("address", "target", "name"),
+    [
+        ("grpc://127.0.0.1:5/sudoku_v0", "127.0.0.1:5", "sudoku_v0"),
+        ("grpc://host", "host:50051", ""),
+        ("grpcs://host.example:1/a.b:c", "host.example:1", "a.b:c"),
+        ("grpc://[::1]:7/x", "[::1]:7", "x"),
+    ],
+)
+def test_addresses(address, target, name):
+    where = parse(address)
+    assert (where.target, where.name) == (target, name)
+    assert where.tls == address.startswith("grpcs")
+    assert parse(str(where)) == where
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *("grpc://", "grpc:///x", "http://host/x", "sudoku_v0"),
+        *("grpc://h:x/y", "grpc://h:99999/y", "grpc://h/y?token=1", "grpc://h/y#z"),
+    ],
+)
+def test_what_is_no_address(wrong):
+    with pytest.raises(ConfigError, match=r"is no address.*write grpc://host:50051/name"):
+        parse(wrong)
+
+
+# The server itself
+
+
+def test_a_port_that_is_taken_is_told():
+    with host(ServeConfig(port=0), []) as first, pytest.raises(ConfigError, match="port is taken"):
+        host(ServeConfig(port=first.port), [])
+
+
+def test_nobody_answers(monkeypatch):
+    with host(ServeConfig(port=0), []) as gone:
+        address = gone.address
+    with pytest.raises(RemoteError, match=f"no server can be reached at {address}") as caught:
+        llmzoo.make(f"{address}/sudoku_v0")
+    assert caught.value.code is grpc.StatusCode.UNAVAILABLE
+
+
+def test_a_server_that_does_not_host_environments():
+    with (
+        host(ServeConfig(port=0), []) as running,
+        pytest.raises(RemoteError, match="does not host this"),
+    ):
+        llmzoo.make(f"{running.address}/sudoku_v0")
+
+
+def test_health_names_the_service_and_its_end():
+    service = Environments(SUDOKU)
+    with host(ServeConfig(port=0), [service]) as running:
+        assert health(running.address, service.name) == health_pb2.HealthCheckResponse.SERVING
+        with pytest.raises(grpc.RpcError) as caught:
+            health(running.address, "llmzoo.v1.Nothing")
+        assert caught.value.code() is grpc.StatusCode.NOT_FOUND
+    with pytest.raises(grpc.RpcError):
+        health(running.address)
+
+
+def test_calls_under_way_end_before_the_server_does():
+    """A step that began is made and told, though the server was told to stop meanwhile."""
+    began, go_on = threading.Event(), threading.Event()
+
+    class Slow(Environments):
+        def _run(self, items, context):
+            began.set()
+            go_on.wait(10)
+            return super()._run(items, context)
+
+    service = Slow(SUDOKU)
+    running = host(ServeConfig(port=0), [service])
+    env = llmzoo.make(f"{running.address}/sudoku_v0")
+    env.reset(seed=1)
+    with futures.ThreadPoolExecutor() as pool:
+        reading = pool.submit(env.last)
+        assert began.wait(10)
+        stopping = pool.submit(running.stop)
+        time.sleep(0.1)
+        assert not stopping.done()
+        go_on.set()
+        assert "sudoku" in reading.result()[0]
+        stopping.result()
+    assert len(service.sessions) == 0
+
+
+def test_more_calls_than_are_allowed_are_refused_and_no_others():
+    began, go_on = threading.Event(), threading.Event()
+
+    class Slow(Environments):
+        def ListEnvironments(self, request, context):
+            began.set()
+            go_on.wait(10)
+            return super().ListEnvironments(request, context)
+
+    config = ServeConfig(port=0, max_calls=1, threads=1)
+    with host(config, [Slow(SUDOKU)]) as running, futures.ThreadPoolExecutor() as pool:
+        first = pool.submit(listed, running.address)
+        assert began.wait(10)
+        with pytest.raises(RemoteError, match="no room") as caught:
+            listed(running.address)
+        assert caught.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
+        go_on.set()
+        assert first.result() == ["sudoku_v0"]
+        assert until(lambda: _answers(running.address))
+
+
+def _answers(address):
+    try:
+        return listed(address) == ["sudoku_v0"]
+    except RemoteError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"port": 65536}, "port must be"),
+        ({"max_message_bytes": 10}, "max_message_bytes"),
+        ({"threads": 0}, "at least 1"),
+        ({"tls_cert": "a"}, "go together"),
+        ({"tls_client_ca": "a"}, "needs tls_cert"),
+    ],
+)
+def test_settings_that_mean_nothing(settings, told):
+    with pytest.raises(ConfigError, match=told):
+        ServeConfig(**settings)
+
+
+# TLS
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    """An authority, a certificate of a server on this machine and one of a client; and strangers'."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the certificates")
+    folder = tmp_path_factory.mktemp("tls")
+
+    def openssl(*arguments):
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+    for authority in ("ca", "other-ca"):
+        openssl(
+            *(
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:prime256v1",
+                "-nodes",
+            ),
+            *("-keyout", f"{authority}.key", "-out", f"{authority}.pem", "-days", "2"),
+            *("-subj", f"/CN={authority}"),
+        )
+    (folder / "san").write_text("subjectAltName=IP:127.0.0.1")
+    for name, authority in (("server", "ca"), ("client", "ca"), ("stranger", "other-ca")):
+        openssl(
+            *("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"),
+            *("-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}"),
+        )
+        openssl(
+            *("x509", "-req", "-in", f"{name}.csr", "-CA", f"{authority}.pem", "-days", "2"),
+            *("-CAkey", f"{authority}.key", "-CAcreateserial", "-extfile", "san"),
+            *("-out", f"{name}.pem"),
+        )
+    return folder
+
+
+@pytest.fixture
+def tls(certificates, monkeypatch):
+    """Settings of a server with TLS; this process trusts its authority."""
+    monkeypatch.setenv("LLMZOO_TOKEN", TOKEN)
+    monkeypatch.setenv("LLMZOO_TLS_CA", str(certificates / "ca.pem"))
+    return {
+        "port": 0,
+        "token": TOKEN,
+        "tls_cert": str(certificates / "server.pem"),
+        "tls_key": str(certificates / "server.key"),
+    }
+
+
+def test_tls_with_a_certificate_of_the_server(tls, certificates, monkeypatch):
+    with host(ServeConfig(**tls), [Environments(SUDOKU)]) as running:
+        assert running.address.startswith("grpcs://")
+        env = llmzoo.make(f"{running.address}/sudoku_v0")
+        env.reset(seed=1)
+        assert env.agent_selection == "proposer_0"
+        # nobody speaks to it in the clear, or trusts it for another authority's sake
+        with pytest.raises(RemoteError, match="no server can be reached"):
+            listed(running.address.replace("grpcs", "grpc"))
+        monkeypatch.setenv("LLMZOO_TLS_CA", str(certificates / "other-ca.pem"))
+        with pytest.raises(RemoteError, match="no server can be reached"):
+            listed(running.address)
+        monkeypatch.setenv("LLMZOO_TLS_CA", str(certificates / "ca.pem"))
+        monkeypatch.setenv("LLMZOO_TOKEN", "not that of this server")
+        with pytest.raises(RemoteError, match="refused the token"):
+            listed(running.address)
+
+
+def test_tls_with_certificates_of_clients(tls, certificates, monkeypatch):
+    config = ServeConfig(**tls, tls_client_ca=str(certificates / "ca.pem"))
+    with host(config, [Environments(SUDOKU)]) as running:
+        with pytest.raises(RemoteError, match="no server can be reached"):
+            listed(running.address)
+        for name in ("stranger", "client"):
+            monkeypatch.setenv("LLMZOO_TLS_CERT", str(certificates / f"{name}.pem"))
+            monkeypatch.setenv("LLMZOO_TLS_KEY", str(certificates / f"{name}.key"))
+            if name == "stranger":
+                with pytest.raises(RemoteError, match="no server can be reached"):
+                    listed(running.address)
+        assert listed(running.address) == ["sudoku_v0"]
+        monkeypatch.delenv("LLMZOO_TLS_KEY")
+        with pytest.raises(ConfigError, match="LLMZOO_TLS_CERT and LLMZOO_TLS_KEY go together"):
+            listed(running.address)
+
+
+def test_files_of_tls_that_are_not_there(tls, certificates, monkeypatch):
+    with pytest.raises(ConfigError, match=r"gone\.pem: No such file"):
+        host(ServeConfig(**{**tls, "tls_cert": "gone.pem"}), [])
+    with pytest.raises(ConfigError, match="do not fit"):
+        host(ServeConfig(**{**tls, "tls_key": str(certificates / "client.key")}), [])
+    monkeypatch.setenv("LLMZOO_TLS_CA", os.devnull + "/gone.pem")
+    with pytest.raises(ConfigError, match=r"LLMZOO_TLS_CA=.*gone\.pem: Not a directory"):
+        connect(parse("grpcs://127.0.0.1:1"))

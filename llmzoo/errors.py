@@ -52,6 +52,10 @@ class CheckpointError(LlmzooError, RuntimeError):
     """A checkpoint that is absent, incomplete, or of another run."""
 
 
+class FirstRankError(LlmzooError):
+    """What the first of a run's processes raised, raised on the others too so that all of them end."""
+
+
 class SandboxError(LlmzooError, RuntimeError):
     """Code could not be run safely, or not be judged, by a fault of ours or of the machine's."""
 

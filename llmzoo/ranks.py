@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from llmzoo.errors import ConfigError, LlmzooError
+from llmzoo.errors import ConfigError, FirstRankError, LlmzooError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -124,7 +124,10 @@ def told(value: Any) -> Any:
 
 
 def by_first(act: Callable[[], None]) -> None:
-    """Have rank 0 do something; what it raises on purpose is raised on every rank."""
+    """Have rank 0 do something; where it raises on purpose, so does every rank.
+
+    Rank 0 raises its own error, the others :class:`FirstRankError`.
+    """
     if world() == 1:
         act()
         return
@@ -138,7 +141,7 @@ def by_first(act: Callable[[], None]) -> None:
     if error is not None:
         raise error
     if message is not None:
-        raise LlmzooError(message)
+        raise FirstRankError(message)
 
 
 def summed(numbers: Mapping[str, float]) -> dict[str, float]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 
 from llmzoo import ranks
-from llmzoo.errors import LlmzooError, UnknownNameError
+from llmzoo.errors import FirstRankError, LlmzooError, UnknownNameError
 from llmzoo.registry import load_object
 from llmzoo.version import __version__
 
@@ -42,11 +42,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             raise UnknownNameError("command", arguments[0], COMMANDS)
         sys.stdout.flush()
+    except FirstRankError:
+        return 2  # the first process says why
     except LlmzooError as error:
-        print(f"llmzoo: {error}", file=sys.stderr)
+        who = "llmzoo" if ranks.is_first() else f"llmzoo (process {os.environ['RANK']})"
+        print(f"{who}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("llmzoo: stopped", file=sys.stderr)
+        if ranks.is_first():
+            print("llmzoo: stopped", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # what is still buffered goes nowhere, without a complaint at the interpreter's end

@@ -72,7 +72,7 @@ def run(argv: Sequence[str]) -> None:
         try:
             result = fit(**settings, out=out, resume=resume, quiet=options.quiet)
         except KeyboardInterrupt:
-            if (out / "config.json").exists():
+            if (out / "config.json").exists() and ranks.is_first():
                 print(f"to go on: llmzoo train --resume {out}", file=sys.stderr)
             raise
         if ranks.is_first():

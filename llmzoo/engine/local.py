@@ -161,8 +161,8 @@ class LocalEngine:
         names = line_names(seeds)
         mine = ranks.share(len(seeds))
         self.learner.pass_over(seeds[: mine.start])
-        models = [p.model for p in players.values() if isinstance(p, TransformersPolicy)]
-        with gathered(models):
+        sampling = [p.model for p in models_among(players) if p.sampler is None]
+        with gathered(sampling):
             part = self._lines(
                 env_fn, [seeds[i] for i in mine], [names[i] for i in mine], players, clock, stop
             )

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from transformers.conversion_mapping import get_checkpoint_conversion_mapping
+
 from llmzoo import ranks
 from llmzoo.errors import ConfigError
 from llmzoo.policies.lora import is_peft
@@ -43,6 +45,11 @@ def place(
             adapters = [weight for weight in model.parameters() if weight.requires_grad]
             shard(model.get_base_model(), offload=offload, whole=adapters)
         elif divided:
+            if get_checkpoint_conversion_mapping(model.config.model_type):
+                raise ConfigError(
+                    f"the weights of {model.config.model_type} are saved in another layout than they "
+                    "are trained in, and cannot be divided: parallel='ddp', or seats='lora'"
+                )
             shard(model, offload=offload)
 
 

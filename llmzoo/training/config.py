@@ -35,7 +35,8 @@ class FitConfig:
             (bfloat16 weights, trained through float32 copies).
         gradient_checkpointing: compute activations again instead of keeping them.
         sampler: what samples for those that learn: transformers (the model that trains), vllm (in
-            this process), or the address http://HOST:PORT of a vLLM server.
+            this process), or the address http://HOST:PORT of a vLLM server; of several processes
+            each has a server of its own, the addresses between commas.
         sampler_args: options of the sampler.
         steps: iterations: one batch of play and its updates.
         envs: episodes started in each iteration, by all processes of the run together.

@@ -9,11 +9,11 @@ import warnings
 from pathlib import Path
 
 import pytest
+from pages import BLOCK, ROOT, blocks, commands
 
 from llmzoo import registry
 from llmzoo.cli import main
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 # commands that a page shows and this test does not run
@@ -48,25 +48,37 @@ NOT_RUN = {
         ),
         "tests/serve/test_policy_docs.py runs it",
     ),
+    **dict.fromkeys(
+        (
+            "torchrun --nproc-per-node 2 -m llmzoo train --config run.yaml --out runs/two",
+            "accelerate launch --multi_gpu --num_processes 2 --num_machines 1 --mixed_precision no "
+            "--dynamo_backend no -m llmzoo train --config run.yaml --out runs/accelerate",
+            "torchrun --nproc-per-node 2 -m llmzoo train --config run.yaml --parallel fsdp "
+            "--gradient_checkpointing true --out runs/sharded",
+            "llmzoo train --resume runs/sharded --steps 3",
+        ),
+        "tests/ranks runs it",
+    ),
+    **dict.fromkeys(
+        (
+            "llmzoo train --config run.yaml --model Qwen/Qwen2.5-7B-Instruct --precision bf16 "
+            "--seats lora --gradient_checkpointing true --out runs/gpu",
+            "torchrun --nproc-per-node 8 -m llmzoo train --config run.yaml "
+            "--model Qwen/Qwen2.5-7B-Instruct --precision bf16 --seats lora --out runs/eight",
+            "torchrun --nproc-per-node 4 -m llmzoo train --config run.yaml "
+            "--model Qwen/Qwen2.5-7B-Instruct --sampler http://localhost:8000,http://localhost:8001,"
+            "http://localhost:8002,http://localhost:8003 --out runs/servers",
+            "torchrun --nnodes 2 --node-rank 0 --nproc-per-node 8 --master-addr 10.0.0.1 "
+            "--master-port 29500 -m llmzoo train --config run.yaml "
+            "--model Qwen/Qwen2.5-7B-Instruct --parallel fsdp --out runs/machines",
+        ),
+        "needs GPUs and a model from the hub",
+    ),
     "llmzoo bench --envs sudoku_v0,sokoban_v0,plan_path_v0 --learners all --seeds 0,1,2 "
     "--steps 1000 --token_budget 100000 --out runs/bench": "takes hours",
 }
 
-BLOCK = re.compile(r"^(`{3,})([^\n]*)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-
-
-def blocks(page: Path) -> list[tuple[str, str, int]]:
-    """(language, content, line) of every fenced block of a page."""
-    text = page.read_text()
-    return [(m[2], m[3], text.count("\n", 0, m.start()) + 2) for m in BLOCK.finditer(text)]
-
-
-def commands(block: str) -> list[str]:
-    """The commands of a bash block, without comments and line breaks."""
-    joined = block.replace("\\\n", " ")
-    lines = (re.sub(r"\s+#\s.*", "", line).strip() for line in joined.splitlines())
-    return [" ".join(line.split()) for line in lines if line and not line.startswith("#")]
 
 
 def name_of(page: Path) -> str:

@@ -62,11 +62,16 @@ def play(name: str, out: Path, **settings: Any) -> None:
 
 
 def main(folder: str, parallel: str, *names: str) -> None:
-    """The named runs, each in a folder of its own; ``NAME:resume`` goes on with a run for a step."""
+    """The named runs, each in a folder of its own.
+
+    ``NAME:resume`` goes on with a run for a step, ``NAME:http://...`` samples there.
+    """
     with ranks.joined():
         for name in names:
-            name, _, resume = name.partition(":")
-            settings = {"resume": True, "steps": 4} if resume else {}
+            name, _, how = name.partition(":")
+            settings: dict[str, Any] = {"sampler": how} if how.startswith("http") else {}
+            if how == "resume":
+                settings = {"resume": True, "steps": 4}
             play(name, Path(folder) / name, parallel=parallel, **settings)
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from rank_runs import RUNS, play
+from fake_vllm_server import serving
+from rank_runs import RUNS, play, players
 
 from llmzoo.policies import stored
 
@@ -33,7 +34,8 @@ def on_two(folder: Path, parallel: str, *names: str) -> None:
         text=True,
         timeout=300,
     )
-    assert done.returncode == 0, done.stderr[-3000:]
+    ranked = [line for line in done.stderr.splitlines() if line.startswith("[rank")]
+    assert done.returncode == 0, "\n".join(ranked[-40:]) or done.stderr[-3000:]
     assert done.stdout == ""  # nothing but what was asked for
 
 
@@ -123,6 +125,24 @@ def test_a_run_goes_on_on_another_number_of_processes(after, alone, together, tm
         assert any(not torch.equal(wanted[key], weight) for key, weight in before.items())
         for key, weight in wanted.items():
             assert float((weight - found[key]).abs().max()) < 1e-5, key
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
+def test_each_process_samples_from_a_server_of_its_own(parallel, tmp_path, together):
+    start = tmp_path / "start"
+    player = players("shared")["writer_0"]
+    player.save(start)
+    with serving(start) as one, serving(start) as other:
+        on_two(tmp_path, parallel, f"magrpo:{one.url},{other.url}")
+        for served in (one, other):
+            asked = [path for path in served.paths() if path.endswith("/completions")]
+            told = [path for path in served.paths() if path.endswith("/collective_rpc")]
+            assert len(asked) > 10
+            assert len(told) == 4  # at the start, and after each update
+    moved = weights(tmp_path / "magrpo", 3)
+    before = weights(tmp_path / "magrpo", 1)
+    assert any(not torch.equal(moved[key], before[key]) for key in moved)
 
 
 def test_a_sharded_checkpoint_is_two_files_that_transformers_loads(together):

@@ -90,9 +90,10 @@ def sampler_config(sampler: str, args: Mapping[str, Any]) -> VllmArgs | ServerAr
     if sampler == "vllm":
         cls = VllmArgs
     elif is_server(sampler):
-        address = urlsplit(sampler)
-        if not address.hostname or address.path.strip("/") or address.query:
-            raise ConfigError(f"{sampler!r} is no address of the form http://HOST:PORT")
+        for url in sampler.split(","):  # a server for each process
+            address = urlsplit(url)
+            if not address.hostname or address.path.strip("/") or address.query:
+                raise ConfigError(f"{url!r} is no address of the form http://HOST:PORT")
         cls = ServerArgs
     else:
         raise UnknownNameError("sampler", sampler, ["transformers", "vllm", "http://HOST:PORT"])

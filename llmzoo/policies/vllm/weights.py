@@ -14,6 +14,7 @@ from transformers.core_model_loading import revert_weight_conversion
 
 from llmzoo.errors import ConfigError
 from llmzoo.policies import lora
+from llmzoo.policies.sharding import whole
 
 WEIGHTS = "model.safetensors"
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # that vLLM makes room for
@@ -28,6 +29,8 @@ def base_of(model: Any) -> Any:
 def checkpoint_weights(model: Any) -> dict[str, Tensor]:
     """The weights as ``save_pretrained`` would name them, without any adapter.
 
+    Of a model that is divided over ranks, whole ones; all ranks call this.
+
     A weight that is tied to another stands under both names: where vLLM has packed the second apart
     (on a CPU it packs the tied head of a model), it would otherwise keep the old one.
     """
@@ -37,7 +40,7 @@ def checkpoint_weights(model: Any) -> dict[str, Tensor]:
     for name, tensor in base.state_dict().items():
         parts = name.split(".")
         if not adapters.intersection(parts):
-            found[".".join(part for part in parts if part != "base_layer")] = tensor
+            found[".".join(part for part in parts if part != "base_layer")] = whole(tensor)
     return dict(revert_weight_conversion(base, found))
 
 

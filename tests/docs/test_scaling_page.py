@@ -1,0 +1,42 @@
+"""The tables of docs/scaling.md are what examples/scaling.py prints."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from pages import ROOT
+
+
+def test_the_page_shows_what_the_model_says():
+    printed = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "scaling.py")],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    page = (ROOT / "docs" / "scaling.md").read_text()
+    lines = [line for line in printed if line]
+    assert len(lines) == 3 + 7 + 9
+    assert [line for line in lines if line not in page] == []
+
+
+def test_counts_that_can_be_worked_out_by_hand(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    import scaling
+
+    batch = scaling.Batch(gpus=2, envs=3, seats=2, k=4, turns=5, prompt=10, answer=7)
+    assert batch.groups == 3 * 2 * 5
+    assert batch.sampled == 30 * 4 * 7
+    assert batch.read == 30 * (10 + 4 * 7)
+    assert scaling.cache_bytes() == 2 * 2 * 28 * 4 * 128
+    base, adapter = scaling.weights()
+    # 28 layers: four projections of attention and three of the MLP, norms, biases; two embeddings
+    q, kv, m, v = 3584, 512, 18944, 152064
+    layer = 2 * q * q + 2 * q * kv + 3 * q * m + 2 * q + q + 2 * kv
+    assert base == 28 * layer + 2 * v * q + q
+    assert adapter == 28 * 16 * (2 * 2 * q + 2 * (q + kv) + 3 * (q + m))
+    seconds = scaling.update_seconds(batch, base, scaling.Assumed(), adapters=True)
+    assert seconds == 4 * base * batch.read / 2 / (989e12 * 0.4)
+    more = scaling.costs(scaling.Batch(envs=4096))["sampling_seconds"]
+    assert 1.9 < more / scaling.costs(scaling.Batch(envs=2048))["sampling_seconds"] < 2.1

@@ -4,8 +4,8 @@ PYTHON ?= python3
 # for pip install: where torch's CPU build is not the default, for example
 #   make demo PIP_ARGS='--extra-index-url https://download.pytorch.org/whl/cpu'
 PIP_ARGS ?=
-# test processes; tests with a time limit want the machine to themselves, so 0 (this one) is default
-WORKERS ?= 0
+# test processes for those tests that need not have the machine to themselves
+WORKERS ?= 2
 # one thread: for a model this small a second one waits more than it works, and on a busy machine
 # two that wait for each other are many times slower
 export OMP_NUM_THREADS ?= 1
@@ -18,7 +18,7 @@ export MALLOC_TOP_PAD_ ?= 268435456
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.installed
-PYTEST := HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n $(WORKERS)
+PYTEST := HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all lint stubs bench clean
@@ -45,10 +45,12 @@ demo: $(READY)
 	@$(BIN)/llmzoo train --config examples/demo.yaml --json
 
 test: $(READY)
-	@$(PYTEST)
+	@$(PYTEST) -m 'not slow and not alone' -n $(WORKERS)
+	@$(PYTEST) -m 'not slow and alone'
 
 test-all: $(READY)
-	@$(PYTEST) -m 'slow or not slow'
+	@$(PYTEST) -m 'not alone' -n $(WORKERS)
+	@$(PYTEST) -m alone
 
 lint: $(READY)
 	@$(BIN)/ruff check .

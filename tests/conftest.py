@@ -12,6 +12,21 @@ pytest.register_assert_rewrite("golden")  # so that a transcript that differs is
 _REPOSITORY = Path(__file__).resolve().parents[1]
 
 
+# tests of things that have a time limit, or processes of their own, want the machine to themselves
+ALONE = (
+    *("attacks", "sandbox", "serve", "ranks", "envs/coding", "envs/tools"),
+    *("engine/test_ray", "envs/math/test_answers", "envs/test_conformance", "rollout/test_overlap"),
+    *("policies/test_endpoint", "policies/test_vllm_server", "test_registry"),
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    tests = Path(__file__).parent
+    for item in items:
+        if item.path.relative_to(tests).as_posix().startswith(ALONE):
+            item.add_marker("alone")
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real public records that are no part of the repository; skips without it."""

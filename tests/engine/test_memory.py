@@ -51,5 +51,6 @@ def test_freed_tensors_are_kept():
     assert given_back("plain")[1] > 200
 
 
+@pytest.mark.slow
 def test_what_the_user_has_set_stays():
     assert given_back("kept", MALLOC_TOP_PAD_="131072")[0] == "False"

@@ -12,6 +12,7 @@ not even imported.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,8 +43,9 @@ _here = _Here()
 def joined() -> Iterator[None]:
     """Within this context a launched process is one of its run's ranks; any other stays alone.
 
-    A process group that exists already is used as it is. Raises :class:`ConfigError` for a launcher
-    that has left out what the ranks need to find one another.
+    A process group that exists already is used as it is. One that is made here lasts until the
+    process ends: what it has divided goes on, and processes cannot find one another twice. Raises
+    :class:`ConfigError` for a launcher that has left out what the ranks need to find one another.
     """
     global _here
     if _here.world > 1 or int(os.environ.get("WORLD_SIZE", "1")) < 2:
@@ -52,8 +54,7 @@ def joined() -> Iterator[None]:
     import torch
     from torch import distributed
 
-    ours = not distributed.is_initialized()
-    if ours:
+    if not distributed.is_initialized():
         missing = [n for n in ("RANK", "MASTER_ADDR", "MASTER_PORT") if n not in os.environ]
         if missing:
             raise ConfigError(
@@ -65,18 +66,17 @@ def joined() -> Iterator[None]:
         distributed.init_process_group(
             "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
         )
+        atexit.register(distributed.destroy_process_group)
     _here = _Here(distributed.get_rank(), distributed.get_world_size())
     try:
         yield
     finally:
         _here = _Here()
-        if ours:
-            distributed.destroy_process_group()
 
 
 def is_first() -> bool:
     """Whether this process is the one that prints, as its launcher numbers it; joined or not."""
-    return int(os.environ.get("WORLD_SIZE", "1")) < 2 or os.environ.get("RANK") == "0"
+    return int(os.environ.get("WORLD_SIZE", "1")) < 2 or os.environ.get("RANK", "0") == "0"
 
 
 def rank() -> int:

@@ -62,7 +62,11 @@ def dump(batch: Batch) -> bytes:
         *_packed(list(once.prompts), np.int64),
     ]
     found["arrays"] = [(array.dtype.str, array.nbytes) for array in arrays]
-    header = json.dumps(found, default=_written).encode()
+    try:
+        text = json.dumps(found, default=_written)
+    except TypeError:  # a key that JSON has no form for
+        text = json.dumps(_keyed(found), default=_written)
+    header = text.encode()
     parts = [len(header).to_bytes(8, "little"), header, *(a.tobytes() for a in arrays)]
     return zlib.compress(b"".join(parts), _LEVEL)
 
@@ -126,7 +130,8 @@ def _packed(rows: Sequence[Sequence[float]], kind: Any) -> tuple[NDArray[Any], N
     """The lengths of rows, and all their numbers, in half the bytes where nothing is lost by it."""
     count = sum(map(len, rows))
     flat = np.fromiter(itertools.chain.from_iterable(rows), dtype=kind, count=count)
-    small = flat.astype(np.float32 if kind is np.float64 else np.int32)
+    with np.errstate(over="ignore"):  # then it is not exact
+        small = flat.astype(np.float32 if kind is np.float64 else np.int32)
     exact = bool(np.array_equal(small.astype(kind), flat, equal_nan=kind is np.float64))
     return np.array([len(row) for row in rows], dtype=np.int64), small if exact else flat
 
@@ -158,6 +163,13 @@ def _plain(record: Any) -> dict[str, Any]:
 def _tuples(row: Mapping[str, Any]) -> dict[str, Any]:
     """A record's fields, of which those that are lists are tuples in the record."""
     return {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}
+
+
+def _keyed(value: Any) -> Any:
+    """A value of which every mapping has texts for keys."""
+    if isinstance(value, Mapping):
+        return {str(key): _keyed(item) for key, item in value.items()}
+    return [_keyed(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _written(value: Any) -> Any:

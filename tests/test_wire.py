@@ -81,6 +81,9 @@ def test_infos_that_json_has_no_form_for():
     odd = {"array": np.arange(3), "number": np.float32(0.5), "pair": (1, "b"), "set": {4}, 5: b"x"}
     (info,) = wire.load(wire.dump(Batch(groups=(group(infos=(odd,)),)))).groups[0].infos
     assert info == {"array": [0, 1, 2], "number": 0.5, "pair": [1, "b"], "set": "{4}", "5": "b'x'"}
+    odd = {(0, 1): {np.int64(2): True}, "kept": [{("a",): 1.0}]}
+    (info,) = wire.load(wire.dump(Batch(groups=(group(infos=(odd,)),)))).groups[0].infos
+    assert info == {"(0, 1)": {"2": True}, "kept": [{"('a',)": 1.0}]}
 
 
 def test_played_episodes_arrive_as_they_were():

@@ -14,10 +14,10 @@ linearly; ours are drawn from the medium sums (integers, fractions, decimals, br
 equations, and each comes with a program that computes the answer.
 
 Verification. Both check the same answers to the peer's tasks, every second one spoilt, and must
-agree on every one. An answer stands in a sentence, in ``<answer>`` tags for theirs, in a box or as a grid
-or moves for ours. Theirs compares texts first, and has done with a grid or number that is spelt as
-its own. Ours reads whatever form a grid or number has, checks the grid by the rules, and is several
-times slower at both; in sokoban both carry out the moves.
+agree on every one. An answer stands in a sentence, in ``<answer>`` tags for theirs, in a box or as
+a grid or moves for ours. Theirs compares texts first, and has done with a grid or number that is
+spelt as its own. Ours reads whatever form a grid or number has, checks the grid by the rules, and is
+several times slower at both; in sokoban both carry out the moves.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from __future__ import annotations
 import random
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -127,14 +127,12 @@ def kinds() -> list[Kind]:
         write=lambda answer: f"My grid:\n{answer}",
         check=_check_sudoku,
     )
-    small = Kind(
+    small = replace(
+        grid,
         name="sudoku_4x4",
         theirs="mini_sudoku",
         settings={"min_empty": 6, "max_empty": 10},
         ours=_game("sudoku_v0", size=4),
-        wrong=grid.wrong,
-        write=grid.write,
-        check=grid.check,
     )
     boxes = Kind(
         name="sokoban",
@@ -154,14 +152,11 @@ def kinds() -> list[Kind]:
         write=lambda answer: f"It is \\boxed{{{answer}}}",
         check=_check_number,
     )
-    equations = Kind(
+    equations = replace(
+        sums,
         name="equations",
         theirs="simple_equations",
-        settings={},
         ours=partial(draw, family="algebra", level="easy"),
-        wrong=sums.wrong,
-        write=sums.write,
-        check=sums.check,
     )
     return [grid, small, boxes, sums, equations]
 

@@ -16,12 +16,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workers.serving import ANSWER
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 ROOT = Path(__file__).resolve().parents[2]
 CONSTRAINTS = ROOT / "constraints.txt"
@@ -85,25 +88,23 @@ def _run(command: list[str], name: str) -> None:
         raise PeerAbsent(f"{name} cannot be installed: {done.stderr.strip()[-ERROR_CHARS:]}")
 
 
-class Peer:
-    """A process that runs ``script`` in the environment of the peer ``name`` and answers requests.
+class Worker:
+    """A process that runs ``command`` with exactly ``env`` and answers requests.
 
     One request is one line of JSON, and so is its answer (``workers/serving.py`` is the other end).
-    What a peer prints does not matter; its standard error stands in the error if it dies.
+    What it prints does not matter; its standard error stands in the error if it dies.
     """
 
-    def __init__(
-        self, name: str, script: Path, *args: str, env: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, name: str, command: Sequence[str], env: Mapping[str, str]) -> None:
         self.name = name
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115  # open as long as the process
         self._process = subprocess.Popen(
-            [str(interpreter(name)), str(script), *args],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._complaints,
             text=True,
-            env={**os.environ, **(env or {})},
+            env=env,
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -138,7 +139,7 @@ class Peer:
             self._process.kill()
             self._process.wait()
 
-    def __enter__(self) -> Peer:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -147,3 +148,13 @@ class Peer:
     def _complained(self) -> str:
         self._complaints.seek(0)
         return self._complaints.read().decode(errors="replace").strip()[-ERROR_CHARS:]
+
+
+class Peer(Worker):
+    """A worker that runs ``script`` in the environment of the peer ``name``; ``env`` is added."""
+
+    def __init__(
+        self, name: str, script: Path, *args: str, env: Mapping[str, str] | None = None
+    ) -> None:
+        command = [str(interpreter(name)), str(script), *args]
+        super().__init__(name, command, {**os.environ, **(env or {})})

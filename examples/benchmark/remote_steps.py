@@ -80,6 +80,9 @@ def server() -> Iterator[str]:
 @contextmanager
 def own_core(number: int) -> Iterator[None]:
     """This process on one core meanwhile."""
+    if sys.platform != "linux":
+        yield
+        return
     before = os.sched_getaffinity(0)
     _bind(os.getpid(), number)
     yield
@@ -87,7 +90,9 @@ def own_core(number: int) -> Iterator[None]:
 
 
 def _bind(pid: int, number: int) -> None:
-    """All threads of a process to one of the cores that the machine has for us."""
+    """All threads of a process to one of the cores that the machine has for us, on Linux."""
+    if sys.platform != "linux":
+        return
     cores = sorted(os.sched_getaffinity(os.getppid()))
     for thread in os.listdir(f"/proc/{pid}/task"):
         os.sched_setaffinity(int(thread), {cores[number % len(cores)]})

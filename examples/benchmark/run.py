@@ -12,6 +12,7 @@ import generation_peers
 import import_time
 import level_generation
 import math_checks
+import remote_steps
 import sampling
 import sandbox
 import tool_steps
@@ -37,6 +38,7 @@ def main() -> None:
         *import_time.compare(args.repeats),
         *environment_steps.compare(6 * args.repeats),
         *tool_steps.compare(2 * args.repeats),
+        *remote_steps.compare(2 * args.repeats),
         *level_generation.compare(args.seconds),
         *math_checks.compare(args.seconds, args.repeats),
         *sampling.compare(args.repeats),

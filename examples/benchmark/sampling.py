@@ -5,8 +5,8 @@
 The same model (Qwen2, 0.86 million parameters, random weights, float32), the same 16 prompts of 128
 tokens, K=8 answers to each of exactly 32 tokens: nothing ends an answer early, on either side. Both
 sample from the full distribution at temperature 1. Ours also returns the log-probability of every
-token. The two take turns in one process; medians are compared. ``memory_sampling`` compares the most
-memory that a process held that did one of them, libraries included.
+token. The two take turns in one process; medians are compared. ``memory_sampling`` compares the
+most memory that a process held that did one of them, libraries included.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from collections.abc import Callable
 
 import torch
 from timing import Row, alternating, peak_memory, row
-from transformers import Qwen2Config, Qwen2ForCausalLM
+from transformers import Qwen2ForCausalLM
+from workers import step_task
 
 from llmzoo.policies.decode import sample
 from llmzoo.policies.sampling import Sampling
@@ -25,20 +26,7 @@ PROMPTS, PROMPT_TOKENS, K, NEW_TOKENS, VOCABULARY = 16, 128, 8, 32, 512
 
 
 def build_model() -> Qwen2ForCausalLM:
-    torch.manual_seed(0)
-    config = Qwen2Config(
-        vocab_size=VOCABULARY,
-        hidden_size=128,
-        intermediate_size=384,
-        num_hidden_layers=4,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=2048,
-        tie_word_embeddings=True,
-        bos_token_id=None,
-        eos_token_id=None,
-    )
-    return Qwen2ForCausalLM(config).eval()
+    return step_task.build_model(VOCABULARY).eval()
 
 
 def sides() -> dict[str, Callable[[], int]]:

@@ -2,40 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from peers import Peer
+from peers import Worker
 
 PROBES = 2  # steps with each number of threads, to choose it
-
-
-class Worker(Peer):
-    """A peer with another interpreter than its own, or with less than all of our environment."""
-
-    def __init__(self, name: str, python: Path, command: Sequence[str], env: Mapping[str, str]):
-        self.name = name
-        self._complaints = tempfile.TemporaryFile()  # noqa: SIM115  # open as long as the process
-        self._process = subprocess.Popen(
-            [str(python), *command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._complaints,
-            text=True,
-            env=env,
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._to, self._from = self._process.stdin, self._process.stdout
 
 
 class Side:
     """A worker, the numbers of threads to choose from and the chosen one, and what steps took."""
 
-    def __init__(self, worker: Peer, choices: Sequence[int]) -> None:
+    def __init__(self, worker: Worker, choices: Sequence[int]) -> None:
         self.worker = worker
         self.choices = choices
         self.threads = choices[-1]

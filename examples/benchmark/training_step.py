@@ -4,9 +4,9 @@
     python examples/benchmark/training_step.py --only 32 --k 8 --vocabulary 100 --peers trl
 
 GRPO with one agent against TRL's ``GRPOTrainer`` (rows ``step_vs_trl_32``), and MAGRPO with two
-agents that have a model each against comlrl's ``MAGRPOTrainer`` (``step_vs_comlrl_32``): 32, 128 and
-256 new tokens a completion; ``_k2``: 2 completions of a prompt instead of 8; ``_vocab50k``: 50,000
-words instead of 100.
+agents that have a model each against comlrl's ``MAGRPOTrainer`` (``step_vs_comlrl_32``): 32, 128
+and 256 new tokens a completion; ``_k2``: 2 completions of a prompt instead of 8; ``_vocab50k``:
+50,000 words instead of 100.
 
 The same on all sides: the model (Qwen2, random weights, float32; 0.80 million parameters, 7.2 with
 50,000 words, whose embedding has 6.4), torch and transformers, the 16 prompts of 128 tokens, K, the
@@ -24,10 +24,11 @@ slower on a CPU. With checkpoints it would need less memory. comlrl samples one 
 whatever its settings; its buffer and batch are set to all 16, for one optimiser step an agent.
 
 Every side has a process of its own and steps when it is its turn, so that a busy machine hits all
-alike. Ours has the malloc settings of the Makefile, theirs the machine's defaults; in ``_tuned``
-rows theirs has ours too, and comlrl a thread for each agent. Each has one thread or two for its
-arithmetic, whichever is faster for it. Medians of seconds are compared; the range is printed, and
-``memory_vs_...`` compares the most memory that a process ever held, libraries included.
+alike. All start with the machine's malloc settings; ours keeps freed memory, as its engine does by
+itself on a CPU. In ``_tuned`` rows theirs keeps it too (by the Makefile's settings), and comlrl has
+a thread for each agent. Each has one thread or two for its arithmetic, whichever is faster for it.
+Medians of seconds are compared; the range is printed, and ``memory_vs_...`` compares the most memory
+that a process ever held, libraries included.
 """
 
 from __future__ import annotations
@@ -43,15 +44,14 @@ from contextlib import ExitStack
 from itertools import product
 from pathlib import Path
 
-from peers import PeerAbsent, interpreter
-from step_sides import Side, Worker, take_turns
+from peers import PeerAbsent, Worker, interpreter
+from step_sides import Side, take_turns
 from timing import Row, row
 from workers.step_task import PROMPTS, Task
 
 WORKERS = Path(__file__).resolve().parent / "workers"
 PEERS = {"trl": 1, "comlrl": 2}  # agents
-# what the Makefile exports, for which this is the reason too: torch's large tensors come from
-# malloc, which gives them back to the kernel and fetches them again page by page
+# what the Makefile exports, and much what llmzoo.engine.memory sets in a process of ours
 KEPT_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": "1073741824",
     "MALLOC_TRIM_THRESHOLD_": "4294967296",
@@ -88,17 +88,17 @@ def measure(
     sampled = completions * task.new_tokens
     # not even what make has set
     plain = {n: v for n, v in os.environ.items() if n not in (*KEPT_MEMORY, "OMP_NUM_THREADS")}
-    kept = plain | KEPT_MEMORY
     with ExitStack() as stack:
 
         def start(
             name: str, python: Path, env: Mapping[str, str], threads: Sequence[int], *args: str
         ) -> Side:
-            command = [str(WORKERS / f"step_{name}.py"), *task.arguments(), *args]
-            return Side(stack.enter_context(Worker(name, python, command, env)), threads)
+            command = [str(python), str(WORKERS / f"step_{name}.py"), *task.arguments(), *args]
+            return Side(stack.enter_context(Worker(name, command, env)), threads)
 
-        ours = start("ours", here, kept, choices, f"--agents={agents}")
+        ours = start("ours", here, plain, choices, f"--agents={agents}")
         theirs = {"": start(peer, there, plain, choices)}
+        kept = plain | KEPT_MEMORY
         if tuned and peer == "trl":
             theirs["_tuned"] = start(peer, there, kept, choices)
         elif tuned:

@@ -52,8 +52,8 @@ class AheadEngine(LocalEngine):
     The surrogate's ratio is to the log-probabilities as sampled, so the clipped ratio corrects for
     the update between; without it a learner is refused.
 
-    The batch in flight is not saved, but the weights that play it are: a resumed run plays it again.
-    Nothing depends on which of the two is done first.
+    The batch in flight is not saved, but the weights that play it are: a resumed run plays it
+    again. Nothing depends on which of the two is done first.
     """
 
     def __init__(

@@ -33,7 +33,7 @@ class Layout(Protocol):
     def attend(
         self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float
     ) -> Tensor:
-        """Attention outputs [1, T, heads, D] of queries [1, heads, T, D]; fewer heads in key, value."""
+        """Outputs [1, T, heads, D] of queries [1, heads, T, D]; keys, values may have fewer heads."""
         ...
 
 
@@ -41,10 +41,11 @@ def supported(config: Any) -> bool:
     """Whether a model of this configuration attends in the one way that layouts know."""
     if config.model_type not in FAMILIES:
         return False
-    kinds = config.to_dict().get("layer_types")
+    entries = vars(config)  # some families have neither; to_dict would copy all
+    kinds = entries.get("layer_types")
     if kinds is not None:
         return set(kinds) == {"full_attention"}
-    return config.to_dict().get("sliding_window") is None
+    return entries.get("sliding_window") is None
 
 
 def run(model: Any, ids: Tensor, positions: Tensor, layout: Layout) -> Tensor:

@@ -10,7 +10,7 @@ H hidden size, V vocabulary.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,10 +62,33 @@ def likelihood(
     """
     rows = [ids for group in completions for ids in group]
     targets = torch.tensor([token for ids in rows for token in ids], device=model.device)
-    through = _packed if attention.supported(model.config) else _padded
-    chosen, entropy, states = through(
-        model, prompts, completions, targets, sampling, pad_id, recompute
-    )
+    if attention.supported(model.config):
+        packed = Packed(prompts, completions, model.device)
+        with _layers(model, recompute) as again:
+            states = attention.run(model, packed.ids, packed.positions, packed)[packed.predicts]
+        chosen, entropy = score(
+            model.get_output_embeddings(),
+            states,
+            targets,
+            sampling,
+            vocabulary=model.config.vocab_size,
+            recompute=again,
+        )
+    else:
+        with _head_inputs(model) as read, _layers(model, recompute) as again:
+            logits, real = whole_rows(model, prompts, completions, pad_id)
+        states = read[0][real]
+        if again:
+            chosen, entropy = checkpoint(
+                score_logits,
+                logits,
+                targets,
+                sampling,
+                use_reentrant=False,
+                preserve_rng_state=False,
+            )
+        else:
+            chosen, entropy = score_logits(logits, targets, sampling)
     cells = Segments([len(ids) for ids in rows], model.device)
     mask = cells.real.float()
     return Likelihood(
@@ -105,56 +128,12 @@ def last_states(
     return padded[torch.arange(width, device=ids.device) >= width - wanted.unsqueeze(-1)]
 
 
-_Scored = tuple[Tensor, Tensor, Tensor]  # log-probability, entropy and state of each token
-
-
-def _packed(
-    model: Any,
-    prompts: Sequence[Sequence[int]],
-    completions: Sequence[Sequence[Sequence[int]]],
-    targets: Tensor,
-    sampling: Sampling,
-    pad_id: int,
-    recompute: Callable[[], None] | None,
-) -> _Scored:
-    packed = Packed(prompts, completions, model.device)
-    with _layers(model, recompute):
-        states = attention.run(model, packed.ids, packed.positions, packed)[packed.predicts]
-    chosen, entropy = score(
-        model.get_output_embeddings(),
-        states,
-        targets,
-        sampling,
-        vocabulary=model.config.vocab_size,
-        recompute=recompute is not None,
-    )
-    return chosen, entropy, states
-
-
-def _padded(
-    model: Any,
-    prompts: Sequence[Sequence[int]],
-    completions: Sequence[Sequence[Sequence[int]]],
-    targets: Tensor,
-    sampling: Sampling,
-    pad_id: int,
-    recompute: Callable[[], None] | None,
-) -> _Scored:
-    with _head_inputs(model) as states, _layers(model, recompute):
-        logits, real = whole_rows(model, prompts, completions, pad_id)
-    if recompute is None:
-        chosen, entropy = score_logits(logits, targets, sampling)
-    else:
-        chosen, entropy = checkpoint(
-            score_logits, logits, targets, sampling, use_reentrant=False, preserve_rng_state=False
-        )
-    return chosen, entropy, states[0][real]
-
-
-def _layers(model: Any, recompute: Callable[[], None] | None) -> AbstractContextManager[None]:
-    """The context of a forward pass: under checkpointing layers will run again as they ran now."""
+@contextmanager
+def _layers(model: Any, recompute: Callable[[], None] | None) -> Iterator[bool]:
+    """The context of a forward pass; whether its layers run again, as they ran now, backwards."""
     if recompute is None or not torch.is_grad_enabled():
-        return nullcontext()
+        yield False
+        return
     prepare, layouts = recompute, attention.supported(model.config)
 
     @contextmanager
@@ -163,7 +142,8 @@ def _layers(model: Any, recompute: Callable[[], None] | None) -> AbstractContext
         with attention.led_to_layouts(model.config) if layouts else nullcontext():
             yield
 
-    return recomputed_layers(model, around)
+    with recomputed_layers(model, around):
+        yield True
 
 
 @contextmanager

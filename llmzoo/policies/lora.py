@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors.torch import load_file, save_file
-from torch import nn
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.utils.peft_utils import find_adapter_config_file
 
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.policies.loading import TINY_FOLDER, load_causal_model
+from llmzoo.policies.sharding import made_anew, whole
 
 if TYPE_CHECKING:
     from llmzoo.policies.transformers import TransformersPolicy
@@ -174,6 +175,35 @@ def frozen_twin(model: Any, adapter: str) -> str | None:
             copied.copy_(parameter)
             copied.requires_grad_(False)
     model.eval()
+    return twin
+
+
+def base_weights(model: Any) -> dict[str, Tensor]:
+    """The weights of a model without any adapter of it, by the names that they have without.
+
+    Of a base that is divided over ranks, whole ones; all ranks call this.
+    """
+    base = model.get_base_model() if is_peft(model) else model
+    adapters = set(model.peft_config) if is_peft(model) else set()
+    named = ((name.split("."), tensor) for name, tensor in base.state_dict().items())
+    return {
+        ".".join(part for part in parts if part != "base_layer"): whole(tensor)
+        for parts, tensor in named
+        if not adapters.intersection(parts)
+    }
+
+
+def whole_twin(model: Any, adapter: str | None) -> Any:
+    """Of a ``PeftModel`` with a divided base a whole copy, with this adapter alone (None: any one)."""
+    base, chosen = model.get_base_model(), adapter or next(iter(model.peft_config))
+    plain = made_anew(base)
+    plain.load_state_dict(base_weights(model))
+    config = copy.deepcopy(model.peft_config[chosen])
+    twin = _peft().get_peft_model(plain, config, adapter_name=chosen)
+    copies = own_parameters(twin, chosen)
+    with torch.no_grad():
+        for name, parameter in own_parameters(model, chosen).items():
+            copies[name].copy_(parameter)
     return twin
 
 

@@ -25,7 +25,7 @@ _flash_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_bac
 
 
 class PackedTexts:
-    """Texts, each of which attends to itself, causally.
+    """B texts of P tokens at most, each of which attends to itself, causally.
 
     ``ids`` and ``positions`` [T] are what the model reads; ``ends`` [B] is where each text ends.
     """
@@ -40,15 +40,21 @@ class PackedTexts:
         self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float
     ) -> Tensor:
         query, key, value = (self.segments.grid(x[0].transpose(0, 1)) for x in (query, key, value))
-        return self.segments.flat(_causal(query, key, value, scaling)).unsqueeze(0)
+        return self.segments.flat(self._attend(layer, query, key, value, scaling)).unsqueeze(0)
+
+    def _attend(
+        self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float
+    ) -> Tensor:
+        """Of texts side by side: outputs [B, P, H, D], padded as queries, keys and values are."""
+        return _causal(query, key, value, scaling)
 
 
 class Packed:
     """Prompts, and completions that attend to their own prompt and to themselves.
 
     ``ids`` and ``positions`` [T] are what the model reads. Nothing is predicted from a completion's
-    last token, so it is left out. ``predicts`` [sum of lengths]: of each completion token, in order,
-    the place in the row from which it is predicted.
+    last token, so it is left out. ``predicts`` [sum of lengths]: of each completion token, in
+    order, the place in the row from which it is predicted.
     """
 
     def __init__(

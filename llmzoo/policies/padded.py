@@ -1,6 +1,7 @@
 """For models whose attention is not known to layouts: padded batches, and transformers' own cache.
 
-Shapes: B prompts of P tokens (left-padded), N rows, C completion tokens (right-padded), V vocabulary.
+Shapes: B prompts of P tokens (left-padded), N rows, C completion tokens (right-padded), V
+vocabulary.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from transformers import DynamicCache
 
 
 class CacheDecoder:
-    """Rows that grow by a token at a time; each prompt is read once, and its cache copied to its rows.
+    """Rows that grow by a token at a time; a prompt is read once, its cache copied to its rows.
 
     As :class:`llmzoo.policies.prefix.SharedPrefixDecoder`, but for any causal language model.
     """

@@ -39,9 +39,8 @@ class SharedPrefixDecoder:
         read = _Prompts(prompts, model.device)
         states = attention.run(model, read.ids, read.positions, read)
         self._prompts, self._prefixes = read.segments, read.kept
-        self._own: dict[
-            int, tuple[Tensor, Tensor]
-        ] = {}  # of a layer: keys, values [B, kv, R, ., D]
+        # of a layer: keys, values [B, kv, R, ., D]
+        self._own: dict[int, tuple[Tensor, Tensor]] = {}
         self._place([b for b, count in enumerate(counts) for _ in range(count)])
         self.logits = self._head(states[read.ends]).index_select(0, self._prompt_of)
 
@@ -58,17 +57,16 @@ class SharedPrefixDecoder:
     def keep(self, rows: Tensor) -> None:
         """Go on with these rows only, numbers [M] in rising order."""
         before, slots = self._rows, self._rows.slots[rows]
-        prompt_of = self._prompt_of[rows].tolist()
-        left = sorted(set(prompt_of))
-        chosen = torch.tensor(left, device=rows.device)
-        self._prompts = Segments([self._prompts.lengths[b] for b in left], rows.device)
-        width = self._prompts.width
-        self._prefixes = {
-            layer: (keys[chosen, ..., :width], values[chosen, :, :width])
-            for layer, (keys, values) in self._prefixes.items()
-        }
+        left, prompt_of = self._prompt_of[rows].unique_consecutive(return_inverse=True)
+        if len(left) < len(self._prompts.lengths):
+            self._prompts = Segments([self._prompts.lengths[b] for b in left.tolist()], rows.device)
+            width = self._prompts.width
+            self._prefixes = {
+                layer: (keys[left, ..., :width], values[left, :, :width])
+                for layer, (keys, values) in self._prefixes.items()
+            }
         self.logits = self.logits[rows]
-        self._place([left.index(b) for b in prompt_of])
+        self._place(prompt_of.tolist())
         # each row's slot among those of all prompts, in the new arrangement
         places = self._rows.grid(slots)
         self._own = {
@@ -150,13 +148,12 @@ class _Prompts(PackedTexts):
         super().__init__(prompts, device)
         self.kept: dict[int, tuple[Tensor, Tensor]] = {}
 
-    def attend(
+    def _attend(
         self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float
     ) -> Tensor:
-        keys, values = (self.segments.grid(x[0].transpose(0, 1)) for x in (key, value))
         # as they are multiplied with at every step
         self.kept[layer] = (
-            keys.permute(0, 2, 3, 1).contiguous(),
-            values.transpose(1, 2).contiguous(),
+            key.permute(0, 2, 3, 1).contiguous(),
+            value.transpose(1, 2).contiguous(),
         )
-        return super().attend(layer, query, key, value, scaling)
+        return super()._attend(layer, query, key, value, scaling)

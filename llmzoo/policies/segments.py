@@ -70,7 +70,7 @@ class Segments:
         return self._place
 
     def outside(self, dtype: torch.dtype) -> Tensor | None:
-        """What is added to attention scores [S, width]: -inf at padding; None where there is none."""
+        """What is added to attention scores [S, width]: -inf at padding; None if there is none."""
         if self.even:
             return None
         none = torch.zeros(self.real.shape, dtype=dtype, device=self.real.device)

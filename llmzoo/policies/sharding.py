@@ -14,8 +14,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import pairwise
 from types import MethodType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -63,9 +64,15 @@ def shard(model: nn.Module, *, offload: bool = False, whole: Collection[nn.Param
         module.set_force_sum_reduction_for_comms(True)
         module.llmzoo_offload = offload
     root: Any = model
+    # which layer is gathered ahead in a backward pass; by itself FSDP goes by the forward passes
+    # before, and of these a rank that has answered fewer prompts has had fewer
+    for part, ahead in pairwise([model, *layers[::-1], model]):
+        cast(FSDPModule, part).set_modules_to_backward_prefetch([cast(FSDPModule, ahead)])
     root.llmzoo_run = MethodType(_run, root)
     register_fsdp_forward_method(root, "llmzoo_run")
-    root.llmzoo_run(tuple)  # nothing, through the model: the first to run is taken for the outermost
+    root.llmzoo_run(
+        tuple
+    )  # nothing, through the model: the first to run is taken for the outermost
     root.reshard()
 
 
@@ -124,11 +131,8 @@ def copied(model: Any) -> Any:
     """
     if next(_parts(model), None) is None:
         return copy.deepcopy(model)
-    kind: Any = type(model).__bases__[1] if isinstance(model, FSDPModule) else type(model)
     weights = list(model.parameters())
-    with torch.random.fork_rng([]):
-        twin = kind._from_config(model.config, dtype=weights[0].dtype).to(model.device)
-    twin.train(model.training)
+    twin = made_anew(model)
     shard(twin, offload=next(_parts(model)).llmzoo_offload)
     with torch.no_grad():
         for own, weight in zip(twin.parameters(), weights, strict=True):
@@ -137,6 +141,14 @@ def copied(model: Any) -> Any:
         for buffer, original in zip(twin.buffers(), model.buffers(), strict=True):
             buffer.copy_(original)
     return twin
+
+
+def made_anew(model: Any) -> Any:
+    """A whole model of a sharded one's configuration, with weights of no meaning."""
+    kind: Any = type(model).__bases__[1] if isinstance(model, FSDPModule) else type(model)
+    with torch.random.fork_rng([]):
+        twin = kind._from_config(model.config, dtype=next(model.parameters()).dtype)
+    return twin.to(model.device).train(model.training)
 
 
 def named_weights(model: nn.Module) -> dict[str, Tensor]:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from llmzoo.errors import ConfigError
 from llmzoo.policies import sharding
 from llmzoo.policies.likelihood import last_states
-from llmzoo.policies.lora import is_peft
+from llmzoo.policies.lora import is_peft, whole_twin
 from llmzoo.policies.precision import Precision, autocast, cast_weights
 from llmzoo.policies.recompute import nothing
 from llmzoo.policies.segments import Segments, packs
@@ -85,11 +85,11 @@ class CriticModel(nn.Module):
     def of(cls, policy: TransformersPolicy, **options: Any) -> CriticModel:
         """A critic that starts from a copy of the policy's weights, an adapter merged in."""
         if is_peft(policy.model):
-            if sharding.is_sharded(policy.model):
-                raise ConfigError(
-                    "a critic cannot start from adapters on a sharded base: give critic_model"
-                )
-            return cls(_merged(copy.deepcopy(policy.model), policy.adapter), **options)
+            divided = sharding.is_sharded(policy.model)
+            twin = (
+                whole_twin(policy.model, policy.adapter) if divided else copy.deepcopy(policy.model)
+            )
+            return cls(_merged(twin, policy.adapter), **options)
         return cls(sharding.copied(policy.model.base_model), **options)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Threads that step slow environments, and those that are played elsewhere, while policies answer."""
+"""Threads that step environments that are slow or played elsewhere, while policies answer."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Crew:
         self._pool.shutdown(cancel_futures=True)
 
     def move(self, strand: Strand) -> None:
-        """Let a strand go on until it waits for policies or has ended, in threads where they help."""
+        """Let a strand go on until it waits for policies or ends, in threads where they help."""
         with self._changed:
             self._moving.add(strand)
         if self._early:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import atexit
 import contextlib
 import math
+import os
 import threading
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -23,7 +24,7 @@ from llmzoo.rollout.branching import step_each
 from llmzoo.rollout.lines import Act
 from llmzoo.rollout.places import Place
 from llmzoo.serve import values
-from llmzoo.serve.channel import Address, connect, explained, plainly
+from llmzoo.serve.channel import Address, RemoteError, connect, explained, plainly
 from llmzoo.serve.descriptions import Description, read
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.generated import environments_pb2_grpc as pb_grpc
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 _SLACK_S = 30.0  # of a call beyond what its steps may take
 _GOODBYE_S = 2.0
+_NOTHING = pb.Outcome()
+# what a server says of a call that it does not begin: too large, too many at once, no token
+_REFUSED = (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAUTHENTICATED)
 
 
 class Owner(Protocol):
@@ -42,8 +46,8 @@ class Owner(Protocol):
         """Take what came of item ``number``; true where its view has to be asked for again."""
         ...
 
-    def lose(self, noted: Noted, error: LlmzooError) -> None:
-        """Nothing is known of what became of an item."""
+    def lose(self, noted: Noted, error: LlmzooError, *, refused: bool) -> None:
+        """The call failed. ``refused``: it was not begun; otherwise nobody knows what was done."""
         ...
 
     def ask_again(self) -> Noted:
@@ -83,6 +87,7 @@ class Connection(Place):
     def __init__(self, address: Address, channel: grpc.Channel):
         self.address = replace(address, name="")
         self.calls = 0  # of StepBatch
+        self._process = os.getpid()
         self._stub = pb_grpc.EnvironmentsStub(channel)
         self._noted = Noted()
         self._lock = threading.Lock()
@@ -141,18 +146,15 @@ class Connection(Place):
 
     def act(self, acts: Sequence[Act]) -> list[Any]:
         envs = [cast("RemoteEnv", act.env.unwrapped) for act in acts]
+        ways = [pb.Step.EACH if act.by is step_each else pb.Step.ADVANCE for act in acts]
         noted = [
-            env.note_steps(act.texts, pb.Step.EACH if act.by is step_each else pb.Step.ADVANCE)
-            for env, act in zip(envs, acts, strict=True)
+            env.note_act(act.texts, way) for env, act, way in zip(envs, acts, ways, strict=True)
         ]
         for calls in {calls for calls, _ in noted}:
             self.send(calls)
-        paid = [
-            env.paid(calls.outcomes, number)
-            for env, (calls, number) in zip(envs, noted, strict=True)
-        ]
         return [
-            each if act.by is step_each else each[0] for act, each in zip(acts, paid, strict=True)
+            env.paid(calls.outcomes[number], way)
+            for env, (calls, number), way in zip(envs, noted, ways, strict=True)
         ]
 
     def opened(self, session: bytes) -> None:
@@ -169,55 +171,59 @@ class Connection(Place):
             mine = noted is self._noted
             if mine:
                 self._noted = Noted()
-        if mine:
-            try:
-                self._carry_out(noted)
-            finally:
-                noted.over()
-        else:
+        if not mine:
             noted.done.wait()  # another thread sends it
+            return
+        try:
+            again = self._carry_out(noted)
+        finally:
+            noted.over()
+        for following in {owner.ask_again() for owner in again}:
+            self.send(following)
 
-    def _carry_out(self, noted: Noted) -> None:
+    def _carry_out(self, noted: Noted) -> list[Owner]:
+        """Returns whose views have to be asked for again."""
         message = noted.message
         for _ in range(len(self._dropped)):
             session = self._dropped.popleft()
             self._open.discard(session)
             message.close.append(session)
-        error: LlmzooError | None = None
-        try:
-            for part in self._parts(message):
-                noted.outcomes.extend(self._call(part))
-        except grpc.RpcError as failed:
-            error = explained(failed, self.address)
-        again = []
-        told = len(noted.outcomes)
+        noted.outcomes = [_NOTHING] * len(noted.owners)
+        errors: dict[int, LlmzooError] = {}
+        for numbers, part in self._parts(message):
+            try:
+                noted.outcomes[numbers.start : numbers.stop] = self._call(part)
+            except grpc.RpcError as failed:
+                errors.update(dict.fromkeys(numbers, explained(failed, self.address)))
+        again: list[Owner] = []
         for number, owner in enumerate(noted.owners):
-            if number < told:
-                if owner.take(noted, number, noted.outcomes[number]):
-                    again.append(owner)
-            else:
-                assert error is not None
-                owner.lose(noted, error)
-        for following in {owner.ask_again() for owner in again}:
-            self.send(following)
+            if number in errors:
+                error = errors[number]
+                refused = isinstance(error, RemoteError) and error.code in _REFUSED
+                owner.lose(noted, error, refused=refused)
+            elif owner.take(noted, number, noted.outcomes[number]):
+                again.append(owner)
+        return again
 
-    def _parts(self, message: pb.Batch) -> list[pb.Batch]:
-        """The message, or several where the server would not take it whole."""
+    def _parts(self, message: pb.Batch) -> Iterator[tuple[range, pb.Batch]]:
+        """The message, or several where the server would not take it whole, with the numbers of
+        their items."""
         limits = self.limits
         room = int(0.95 * limits.message_bytes)
-        if len(message.items) <= limits.batch_items and message.ByteSize() <= room:
-            return [message]
-        parts = [pb.Batch(close=message.close)]
-        size = parts[0].ByteSize()
-        for item in message.items:
+        count = len(message.items)
+        if count <= limits.batch_items and message.ByteSize() <= room:
+            yield range(count), message
+            return
+        part = pb.Batch(close=message.close)
+        first, size = 0, part.ByteSize()
+        for number, item in enumerate(message.items):
             more = item.ByteSize() + 8  # its tag and length
-            full = size + more > room or len(parts[-1].items) == limits.batch_items
-            if parts[-1].items and full:
-                parts.append(pb.Batch())
-                size = 0
-            parts[-1].items.append(item)
+            if part.items and (size + more > room or len(part.items) == limits.batch_items):
+                yield range(first, number), part
+                part, first, size = pb.Batch(), number, 0
+            part.items.append(item)
             size += more
-        return parts
+        yield range(first, count), part
 
     def _call(self, message: pb.Batch) -> Sequence[pb.Outcome]:
         limits = self.limits
@@ -237,7 +243,8 @@ class Connection(Place):
         """Close all sessions, as far as the server can still be reached."""
         message = pb.Batch(close=list(self._open))
         self._open.clear()
-        if message.close:
+        # a process that was forked off leaves its parent's sessions alone
+        if message.close and os.getpid() == self._process:
             with contextlib.suppress(grpc.RpcError, ValueError):
                 self._stub.StepBatch(message, timeout=_GOODBYE_S)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -147,7 +148,7 @@ class Environments(pb_grpc.EnvironmentsServicer):
             )
         for session in request.close:
             self.sessions.drop(session)
-        reply = pb.BatchReply(outcomes=self._run(items, context))
+        reply = self._run(items, context)
         if reply.ByteSize() > self._room:
             reply = pb.BatchReply(outcomes=self._fitting(reply.outcomes))
         return reply
@@ -155,12 +156,12 @@ class Environments(pb_grpc.EnvironmentsServicer):
     def _one(self, what: str, item: pb.Item, context: Any) -> pb.Outcome:
         if item.WhichOneof("what") != what:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"this call takes an item with {what}")
-        (outcome,) = self._fitting(self._run([item], context))
+        (outcome,) = self._fitting(self._run([item], context).outcomes)
         if outcome.HasField("status"):
             _abort(context, outcome)
         return outcome
 
-    def _run(self, items: list[pb.Item], context: Any) -> list[pb.Outcome]:
+    def _run(self, items: list[pb.Item], context: Any) -> pb.BatchReply:
         """Carry out all items. Quick ones go one after the other; slow steps of different sessions
         that follow one another go side by side."""
         kinds = [(item.WhichOneof("what"), item.session) for item in items]
@@ -170,10 +171,15 @@ class Environments(pb_grpc.EnvironmentsServicer):
             n for n, (what, id) in enumerate(kinds) if what == "reset" and id not in self.sessions
         }
         step_s, make_s = self.config.step_s, self.config.make_s
+        reply = pb.BatchReply()
+        outcomes = [reply.outcomes.add() for _ in items]
+        do_one = self._operations.do
 
         def do(number: int) -> pb.Outcome:
             what, id = kinds[number]
-            return self._operations.do(items[number], what, id, tell=telling.get(id) == number)
+            outcome = outcomes[number]
+            do_one(items[number], what, id, outcome, telling.get(id) == number)
+            return outcome
 
         def limit_s(number: int) -> float:
             return make_s if number in new else step_s
@@ -183,13 +189,15 @@ class Environments(pb_grpc.EnvironmentsServicer):
             message = f"this took more than {limit_s(number):g} s, and its session is closed"
             return failure(grpc.StatusCode.DEADLINE_EXCEEDED, message, lost=True)
 
-        outcomes: list[pb.Outcome] = []
+        done: list[pb.Outcome] = []
         for side_by_side, numbers in self._parts(items, kinds):
             if not context.is_active():  # the client is gone, and nobody reads what comes of it
                 break
             lanes = self.config.workers if side_by_side else 1
-            outcomes += self._in_lanes(numbers, do, limit_s, gave_up, lanes)
-        return outcomes
+            done += self._in_lanes(numbers, do, limit_s, gave_up, lanes)
+        if all(map(operator.is_, done, outcomes)):
+            return reply
+        return pb.BatchReply(outcomes=done)  # what was given up may still be written to the other
 
     def _parts(
         self, items: Sequence[pb.Item], kinds: Sequence[tuple[str | None, bytes]]

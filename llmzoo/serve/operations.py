@@ -24,19 +24,20 @@ class Operations:
         self._sessions = sessions
         self._players = players
 
-    def do(self, item: pb.Item, what: str | None, id: bytes, *, tell: bool) -> pb.Outcome:
+    def do(
+        self, item: pb.Item, what: str | None, id: bytes, outcome: pb.Outcome, tell: bool
+    ) -> None:
         """Carry out an item, of a kind ``what``, for the session ``id``. Raises nothing.
 
-        ``tell``: with a view of what it led to. What goes wrong stands in the outcome's status.
+        ``outcome``: an empty one, for what comes of it; what goes wrong stands in its status.
+        ``tell``: with a view of what the session has become.
         """
-        outcome = pb.Outcome()
         try:
             self._do(item, what, id, outcome, tell)
         except Refused as error:
-            outcome = failure(error.code, error.message, lost=error.lost, error=error.error)
+            outcome.CopyFrom(failure(error.code, error.message, lost=error.lost))
         except BaseException as error:  # sys.exit() in an environment ends nothing here
-            outcome = raised(error)
-        return outcome
+            outcome.CopyFrom(raised(error))
 
     def describe(self, spec: pb.Spec) -> pb.Description:
         """Raises what making the environment raises."""
@@ -138,8 +139,9 @@ def _step(session: Session, step: pb.Step, outcome: pb.Outcome) -> None:
     env = session.env
     actions = list(step.texts) or [values.read(action) for action in step.actions]
     if step.way == pb.Step.EACH:
-        for paid in step_each(env, actions):
+        for paid in step_each(env, actions[:-1]):
             _pay(session, paid, outcome.paid.add())
+        env.step(actions[-1])
     elif step.way == pb.Step.ADVANCE:
         _pay(session, advance(env, actions), outcome.paid.add())
     else:

@@ -16,6 +16,7 @@ from pettingzoo import AECEnv
 from llmzoo.envs.base import InOrder, TextEnv
 from llmzoo.errors import ConfigError, FallbackWarning, LlmzooError, UnknownNameError
 from llmzoo.registry import EnvSpec
+from llmzoo.rollout.branching import paid_now
 from llmzoo.rollout.places import Distant
 from llmzoo.serve import complaints, values, views
 from llmzoo.serve.channel import Address, parse
@@ -133,18 +134,22 @@ class RemoteEnv(TextEnv, Distant):
             raise TypeError(f"an action is a str, got {name} for {self.agent_selection!r}")
         self._note(pb.Item(step=_steps([action], pb.Step.ONE)))
 
-    def note_steps(self, texts: Sequence[str], way: pb.Step.Way) -> tuple[Noted, int]:
-        """Note several steps in one item."""
+    def note_act(self, texts: Sequence[str], way: pb.Step.Way) -> tuple[Noted, int]:
+        """Note the steps of an act in one item."""
         return self._note(pb.Item(step=_steps(texts, way)))
 
-    def paid(self, outcomes: Sequence[pb.Outcome], number: int) -> list[dict[str, float]]:
-        """What steps paid that :meth:`note_steps` noted; raises what they raised."""
+    def paid(self, outcome: pb.Outcome, way: pb.Step.Way) -> Any:
+        """What an act paid that :meth:`note_act` noted, as ``step_each`` or ``advance`` returns it.
+
+        Raises what its steps raised.
+        """
         self._raise()
         names = self.possible_agents
-        return [
-            dict(zip([names[a] for a in paid.agents] or names, paid.amounts, strict=False))
-            for paid in outcomes[number].paid
+        found = [
+            dict(zip([names[a] for a in paid.agents] or names, paid.amounts, strict=True))
+            for paid in outcome.paid
         ]
+        return [*found, paid_now(self)] if way == pb.Step.EACH else found[0]
 
     def fork(self) -> RemoteEnv:
         """A session of its own from where this one stands; see :meth:`llmzoo.envs.base.TextEnv.fork`."""
@@ -259,11 +264,11 @@ class RemoteEnv(TextEnv, Distant):
             self._now = self._seen  # nothing has changed
         return False
 
-    def lose(self, noted: Noted, error: LlmzooError) -> None:
+    def lose(self, noted: Noted, error: LlmzooError, *, refused: bool) -> None:
         """See :class:`llmzoo.serve.connection.Owner`."""
         if self._waiting is noted:
             self._waiting = None
-        self._fail(error, lost=True)
+        self._fail(error, lost=not refused)
 
     def ask_again(self) -> Noted:
         """See :class:`llmzoo.serve.connection.Owner`."""
@@ -372,7 +377,7 @@ class _Onlooker:
             self._sights[self._key] = _found(outcome.sight, self._key)
         return False
 
-    def lose(self, noted: Noted, error: LlmzooError) -> None:
+    def lose(self, noted: Noted, error: LlmzooError, *, refused: bool) -> None:
         """Whoever needs it will ask for it."""
 
     def ask_again(self) -> Noted:

@@ -16,6 +16,7 @@ import numpy as np
 from llmzoo.serve.generated import environments_pb2 as pb
 
 MAX_DEPTH = 24  # of lists and mappings in one another; protobuf reads 100 messages deep
+_FLOATS, _TEXTS = {float}, {str}
 _ARRAYS = "biufc"  # kinds of numpy's types: bools, numbers
 
 
@@ -39,8 +40,9 @@ def write(value: Any, into: pb.Value, depth: int = 0) -> None:
     elif depth >= MAX_DEPTH:
         raise UntypedError(f"a value is more than {MAX_DEPTH} lists or mappings deep")
     elif kind is dict or isinstance(value, Mapping):
-        into.map.SetInParent()
-        write_entries(value, into.map.entries, depth + 1)
+        if not _write_reals(value, into):
+            into.map.SetInParent()
+            write_entries(value, into.map.entries, depth + 1)
     elif isinstance(value, list | tuple):
         into.list.SetInParent()
         items = into.list.items
@@ -74,9 +76,6 @@ def write_entries(values: Mapping[Any, Any], into: Any, depth: int = 0) -> None:
             write(key, entry.other_key, depth)
         else:
             raise UntypedError(f"a {type(key).__qualname__} as a key has no typed form")
-        if type(value) is float:
-            entry.value.real = value
-            continue
         try:
             write(value, entry.value, depth)
         except UntypedError as error:
@@ -96,6 +95,8 @@ def read(message: pb.Value) -> Any:
         return message.flag
     if kind == "integer":
         return message.integer
+    if kind == "reals":
+        return dict(zip(message.reals.keys, message.reals.values, strict=True))
     if kind == "map":
         return read_entries(message.map.entries)
     if kind == "list":
@@ -137,6 +138,18 @@ def read_chance(message: pb.Chance) -> random.Random:
     gauss = message.gauss if message.HasField("gauss") else None
     rng.setstate((rng.VERSION, tuple(message.words), gauss))
     return rng
+
+
+def _write_reals(values: Mapping[Any, Any], into: pb.Value) -> bool:
+    """Put a mapping of texts to floats into a message the short way; false for any other."""
+    if {*map(type, values.values())} != _FLOATS or {*map(type, values)} != _TEXTS:
+        return False
+    try:
+        into.reals.keys.extend(values)
+    except UnicodeEncodeError:
+        return False
+    into.reals.values.extend(values.values())
+    return True
 
 
 def _write_text(text: str, into: pb.Value) -> None:

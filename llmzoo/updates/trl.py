@@ -171,14 +171,13 @@ def _quiet(trainer: Any, policy: TransformersPolicy, dealt: Dealt) -> Any:
             weight = weights.popleft()
             if not weights:  # an epoch is over, and another may begin
                 weights.extend(dealt.weights())
-            if ranks.world() > 1:  # a sum over all tokens of the step is weighed by them already
-                summed = options.get("num_items_in_batch") is not None
-                return loss * (float(weight > 0) if summed else weight)
-            if not torch.isfinite(loss):
+            if ranks.world() == 1 and not torch.isfinite(loss):
                 raise DivergedError(
                     f"the loss of {policy.name!r} is {loss.item()}: lower learning_rate"
                 )
-            return loss
+            # a sum over all tokens of the step is weighed by them already
+            summed = options.get("num_items_in_batch") is not None
+            return loss * (float(weight > 0) if summed else weight)
 
         def _send_telemetry(self) -> None:
             pass

@@ -54,7 +54,7 @@ class Dealt(Sampler[int]):
     def weights(self) -> Iterator[float]:
         """For each micro-batch of an epoch, what its mean counts for in a mean over this rank's.
 
-        So that the ranks' means add up to the mean over all micro-batches of the step.
+        So that the ranks' means add up to the mean over all rows of the step.
         """
         return (weight for step in self._steps(range(self.rows)) for _, weight in step)
 
@@ -64,7 +64,10 @@ class Dealt(Sampler[int]):
             rows = order[start : start + self.batch]
             parts = [rows[i : i + self.at_once] for i in range(0, len(rows), self.at_once)]
             rounds = math.ceil(len(parts) / ranks.world())
-            mine = [(part, rounds / len(parts)) for part in parts[ranks.rank() :: ranks.world()]]
+            mine = [
+                (part, rounds * len(part) / len(rows))
+                for part in parts[ranks.rank() :: ranks.world()]
+            ]
             yield [*mine, (parts[0], 0.0)] if len(mine) < rounds else mine
 
 

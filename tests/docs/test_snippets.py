@@ -74,6 +74,40 @@ NOT_RUN = {
         ),
         "needs GPUs and a model from the hub",
     ),
+    **dict.fromkeys(
+        (
+            "llmzoo serve --envs sudoku_v0,plan_path_v0",
+            "llmzoo eval --env grpc://127.0.0.1:50051/sudoku_v0 --policy random --tasks 20",
+            "llmzoo train --env grpc://127.0.0.1:50051/sudoku_v0 --env.max_turns 1 --steps 2 "
+            "--envs 2 --eval_tasks 8 --out runs/remote",
+            "llmzoo bench --envs grpc://127.0.0.1:50051/plan_path_v0,plan_path_v0 "
+            "--env.max_turns 1 --learners at_grpo --seeds 0 --steps 1 --eval_tasks 4 "
+            "--out runs/both",
+            "llmzoo serve --envs sudoku_v0 --host 0.0.0.0",
+            "openssl req -x509 -newkey rsa:2048 -nodes -keyout server.key -out server.pem -days 365 "
+            "-subj /CN=llmzoo -addext subjectAltName=DNS:gpu1.example,IP:127.0.0.1",
+            "llmzoo serve --envs sudoku_v0 --host 0.0.0.0 --tls_cert server.pem "
+            "--tls_key server.key",
+            "llmzoo serve --envs gsm8k_v0 --env.source sample",
+        ),
+        "tests/serve/test_serve_command.py runs it",
+    ),
+    **dict.fromkeys(
+        (
+            "llmzoo train --config ray.yaml --out runs/ray",
+            "llmzoo train --resume runs/ray --engine local --steps 3",
+            "llmzoo train --resume runs/ray --engine ray --engine.rollout_workers 2 --steps 4",
+        ),
+        "tests/engine/test_ray_command.py runs it",
+    ),
+    "pip install 'llmzoo-marl[train,ray]'": "installs from the network",
+    "ray start --head --port 6379": "a server that does not end",
+    "ray start --address 10.0.0.1:6379": "a server that does not end",
+    "llmzoo train --config ray.yaml --engine.address auto --model Qwen/Qwen2.5-7B-Instruct "
+    "--precision bf16 --engine.rollout_workers 8 --engine.rollout_gpus 0.5 "
+    "--engine.update_ranks 2 --engine.update_gpus 1 --parallel fsdp --out runs/pools": (
+        "needs GPUs and a model from the hub"
+    ),
     "llmzoo bench --envs sudoku_v0,sokoban_v0,plan_path_v0 --learners all --seeds 0,1,2 "
     "--steps 1000 --token_budget 100000 --out runs/bench": "takes hours",
 }

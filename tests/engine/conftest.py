@@ -13,13 +13,20 @@ _TESTS = Path(__file__).resolve().parents[1]
 def cluster():
     """A cluster of 2 CPUs on this machine, to which this process is connected; gives its address.
 
-    Its processes find the modules of the tests.
+    Its processes find the modules of the tests. They compute with one thread, and so does this one:
+    with more of them sums are rounded otherwise.
     """
+    import torch
+
     from llmzoo.engine.ray.cluster import import_ray, start_here
 
     ray = import_ray()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(_TESTS))
+        patch.setenv("OMP_NUM_THREADS", "1")
         start_here(cpus=2)
-    yield ray.get_runtime_context().gcs_address
+        yield ray.get_runtime_context().gcs_address
     ray.shutdown()
+    torch.set_num_threads(threads)

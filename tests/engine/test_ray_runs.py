@@ -1,12 +1,8 @@
 """Whole runs with the engine ray: every kind of learner, arrangement and division of the work."""
 
 import json
-
-import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
+from functools import partial
 
 import pytest
 import torch
@@ -15,6 +11,10 @@ from tiny_models import model, tokenizer
 from toy_envs import Parities
 
 from llmzoo import checkpoints, trajectories
+from llmzoo.engine.iteration import draws
+from llmzoo.engine.ray import RayArgs
+from llmzoo.engine.ray.engine import ray_engine
+from llmzoo.engine.ray.plan import Plan
 from llmzoo.errors import WorkerError
 from llmzoo.policies import expert
 from llmzoo.policies.transformers import TransformersPolicy
@@ -114,3 +114,168 @@ def test_it_is_the_run_of_the_local_engine(name, train):
     ray = train("ray", learner, engine="ray", **settings)
     assert rows(ray) == rows(local)
     assert kept(ray) == kept(local)
+
+
+def test_demonstrations_of_a_file(train, tmp_path):
+    """Its lines follow one another, whoever plays them; seven of them, so that order matters."""
+    file = tmp_path / "demonstrations.jsonl"
+    played = episodes(Parities, expert(), list(range(7)))
+    trajectories.save(file, trajectories.rows(played))
+    options = {"seats": "separate", "learner_args": {"source": str(file)}}
+    local = train("local", "sft", **options)
+    ray = train("ray", "sft", engine="ray", engine_args={"shares": 3}, **options)
+    assert kept(ray) == kept(local)
+
+
+def test_either_engine_goes_on_where_the_other_stopped(train, monkeypatch):
+    settings = {"seats": "separate", "ahead": 1, "learner_args": {"kl": 0.1}}
+    whole = train("whole", "at_grpo", **settings)
+    for first, then in (("local", "ray"), ("ray", "local")):
+        iterate = loop._iterate
+
+        def stopped(engine, env_fn, config, step, iterate=iterate):
+            if step == 2:
+                raise KeyboardInterrupt
+            return iterate(engine, env_fn, config, step)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(loop, "_iterate", stopped)
+            with pytest.raises(KeyboardInterrupt):
+                train(first, "at_grpo", engine=first, **settings)
+        run = train(first, "at_grpo", engine=then, resume=True, **settings)
+        assert kept(run) == kept(whole)
+        assert rows(run) == rows(whole)
+
+
+@pytest.mark.parametrize(
+    ("args", "settings"),
+    [
+        pytest.param({"rollout_workers": 3, "shares": 4, "rollout_cpus": 0.3}, {}, id="players"),
+        pytest.param({"update_ranks": 2, "update_cpus": 0.2}, {}, id="ranks"),
+        pytest.param(
+            {"update_ranks": 2, "update_cpus": 0.5},
+            {"parallel": "fsdp", "seats": "shared"},
+            id="sharded ranks",
+        ),
+    ],
+)
+def test_more_workers_are_the_same_but_for_rounding(args, settings, train):
+    settings = {"seats": "separate", "steps": 2, "checkpoint_every": 1, **settings}
+    local = train("local", "at_grpo", **settings)
+    ray = train("ray", "at_grpo", engine="ray", engine_args=args, **settings)
+    assert 0 < gap(ray, local) < 1e-5
+    assert [row["success"] for row in rows(ray)] == [row["success"] for row in rows(local)]
+    # and what several ranks have saved, one goes on from
+    for run in (local, ray):
+        train(run.name, "at_grpo", resume=True, **{**settings, "steps": 3})
+    assert gap(ray, local) < 1e-5
+
+
+def test_each_batch_is_played_by_weights_of_bounded_age(cluster, folder):
+    """With ahead=2 batch t is played by W_{t - 2}: the log-probabilities of its answers say so."""
+    plan = Plan(
+        learner="at_grpo",
+        learner_args={"learning_rate": 1e-2},
+        env="toy_envs:Parities",
+        env_args={"split": "train"},
+        agents=["writer_0", "writer_1"],
+        seats="shared",
+        model=folder,
+        others="oracle",
+        sampling={"max_new_tokens": 3, "stop": []},
+        seat_args={},
+        precision="float32",
+        gradient_checkpointing=False,
+        lora_args={},
+        cohorts=1,
+        workers=1,
+        parallel="auto",
+        cpu_offload=False,
+        total_steps=5,
+        folder=folder,
+    )
+    seats, learning = plan.take_seats()
+    player = learning["policy"]
+    args, learner = RayArgs(start_seconds=120), plan.make_learner()
+    draw = partial(draws, 0, models=1, envs=3)
+    batches, versions = [], [{n: w.clone() for n, w in player.model.state_dict().items()}]
+    with ray_engine(plan, args, learner, learning, seats, ahead=2) as engine:
+        for step in range(5):
+            found = engine.iterate(plan.make_env, draw, step, last=step == 4)
+            batches.append(found.batch)
+            engine.settle()
+            versions.append({n: w.clone() for n, w in player.model.state_dict().items()})
+
+    def sampled_by(batch, version):
+        player.model.load_state_dict(version)
+        with torch.no_grad():
+            gaps = [
+                (now[: len(c.ids)] - torch.tensor(c.logprobs)).abs().max()
+                for group in batch.groups
+                for c, now in zip(
+                    group.completions, player.likelihood([group]).logprobs, strict=True
+                )
+            ]
+        return max(gaps) < 1e-4
+
+    by = [[v for v in range(5) if sampled_by(b, versions[v])] for b in batches]
+    assert by == [[0], [0], [0], [1], [2]]
+
+
+@pytest.fixture
+def visited(train, tmp_path):
+    """A run whose workers visit a folder for orders; ``when``: before which iteration which."""
+
+    def run(name, engine_args, when, monkeypatch, *, ahead=0):
+        orders = tmp_path / f"{name}-orders"
+        orders.mkdir()
+        iterate = loop._iterate
+
+        def ordered(engine, env_fn, config, step):
+            for place, text in when.get(step, {}).items():
+                (orders / place).write_text(text)
+            return iterate(engine, env_fn, config, step)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(loop, "_iterate", ordered)
+            out = train(
+                name,
+                "ray_toys:VisitedATGRPO",
+                env="ray_toys:Visited",
+                env_args={"folder": str(orders)},
+                learner_args={"folder": str(orders)},
+                engine="ray",
+                engine_args=engine_args,
+                seats="separate",
+                steps=4,
+                ahead=ahead,
+            )
+        assert list(orders.iterdir()) == []
+        return out
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("args", "ahead"),
+    [
+        pytest.param({"update_ranks": 2, "update_cpus": 0.2}, 0, id="a rank"),
+        pytest.param({"state_every": 3}, 0, id="updates made again"),
+        pytest.param({"rollout_workers": 2, "rollout_cpus": 0.5}, 2, id="ahead"),
+    ],
+)
+def test_workers_that_die_change_nothing(args, ahead, visited, monkeypatch):
+    undisturbed = visited("undisturbed", args, {}, monkeypatch, ahead=ahead)
+    orders = {1: {"rollout": "die", "update": "die"}, 3: {"update": "die"}}
+    disturbed = visited("disturbed", args, orders, monkeypatch, ahead=ahead)
+    assert rows(disturbed) == rows(undisturbed)
+    assert kept(disturbed) == kept(undisturbed)
+
+
+@pytest.mark.parametrize("place", ["rollout", "update"])
+def test_who_dies_again_and_again_ends_the_run(place, visited, monkeypatch):
+    began = time.monotonic()
+    what = {"rollout": "3 rollout workers have died at share 0", "update": "has died 3 times"}
+    with pytest.raises(WorkerError, match=rf"{what[place]}.*worker process has died"):
+        visited("run", {}, {1: {place: "die always"}}, monkeypatch)
+    assert time.monotonic() - began < 200

@@ -43,6 +43,11 @@ ANSWERS = [[(20, 21), (22, 23, 24, 1)], [(25, 1), (26,), (27, 28, 29)], [(30, 31
 EVEN = ([(5, 6, 7), (8, 9, 10)], [[(20, 21, 1), (22, 23, 1)], [(24, 25, 1), (26, 27, 1)]])
 
 
+# after some tokens: of rows 0 1 | 2 3 4 | 5 every prompt keeps some, then the last one none, then
+# the first neither
+LEFT = {3: [0, 1, 3, 5], 20: [0, 1, 2], 35: [2]}
+
+
 def a_model(family, **changes):
     torch.manual_seed(0)
     config = AutoConfig.for_model(family, **{**SIZES, **OWN.get(family, {}), **changes})
@@ -122,10 +127,9 @@ def test_rows_that_share_a_prompt_grow_as_rows_of_their_own(family, few, monkeyp
         for step in range(40):
             alone = torch.stack([model(torch.tensor([row])).logits[0, -1] for row in rows])
             assert torch.allclose(decoder.logits, alone, atol=1e-4)
-            if step in (3, 35):  # the first time a prompt keeps all its rows, one some, one none
-                kept = [0, 1, 3] if step == 3 else [2]
-                decoder.keep(torch.tensor(kept))
-                rows = [rows[n] for n in kept]
+            if step in LEFT:
+                decoder.keep(torch.tensor(LEFT[step]))
+                rows = [rows[n] for n in LEFT[step]]
             tokens = torch.randint(VOCABULARY, (len(rows),), generator=noise)
             decoder.step(tokens)
             rows = [[*row, token] for row, token in zip(rows, tokens.tolist(), strict=True)]

@@ -8,6 +8,7 @@ import pytest
 import torch
 from test_decode import group
 from test_hidden import groups
+from test_learned_positions import gpt2
 from tiny_models import model, policy, tokenizer
 from transformers.modeling_layers import GradientCheckpointingLayer
 
@@ -131,10 +132,13 @@ def test_a_model_whose_layers_cannot_be_told_is_refused():
         pass
 
 
-def test_without_gradients_nothing_is_recomputed(monkeypatch):
-    monkeypatch.setattr(
-        "llmzoo.policies.likelihood.recomputed_layers", lambda *a: pytest.fail("recomputed")
-    )
-    player = policy(gradient_checkpointing=True)
+@pytest.mark.parametrize("make", [policy, gpt2])
+def test_without_gradients_nothing_is_recomputed(make, monkeypatch):
+    for name in ("likelihood.recomputed_layers", "likelihood.checkpoint", "scoring.checkpoint"):
+        monkeypatch.setattr(f"llmzoo.policies.{name}", lambda *a, **b: pytest.fail("recomputed"))
+    # filters, so that what is scored in pieces would be checkpointed
+    player = make(gradient_checkpointing=True, sampling=FILTERED)
     with torch.no_grad():
         assert player.likelihood(groups()).logprobs.shape == (6, 4)
+    with pytest.raises(pytest.fail.Exception, match="recomputed"):
+        player.likelihood(groups())

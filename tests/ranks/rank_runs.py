@@ -9,7 +9,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent))  # where torchrun does not look
 
 from tiny_models import model, tokenizer
-from toy_envs import Parities
+from toy_envs import Parities, Parity
 
 from llmzoo import ranks
 from llmzoo.policies.lora import lora_policies
@@ -29,6 +29,8 @@ RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
     "sft": ("sft", {"batch_size": 3, "epochs": 2, "mode": "mix"}, "separate"),
     "dpo": ("dpo", {"rounds": 2, "batch_size": 3}, "separate"),
     "madpo": ("madpo", {"rounds": 0}, "separate"),
+    **{name: (name, {}, "shared") for name in ("mareinforce", "marloo", "maremax", "iac", "maac")},
+    **{name: (name, {}, "alone") for name in ("grpo", "ppo")},
 }
 
 
@@ -41,6 +43,8 @@ def players(arrangement: str) -> dict[str, TransformersPolicy]:
 
     if arrangement == "lora":
         return dict(lora_policies(policy(0), list(SEATS), r=4))
+    if arrangement == "alone":
+        return {SEATS[0]: policy(0)}
     if arrangement == "shared":
         return dict.fromkeys(SEATS, policy(0))
     return {seat: policy(seed) for seed, seat in enumerate(SEATS)}
@@ -50,7 +54,7 @@ def play(name: str, out: Path, **settings: Any) -> None:
     learner, options, arrangement = RUNS[name]
     fit(
         learner,
-        Parities,
+        Parity if arrangement == "alone" else Parities,
         out=out,
         policies=players(arrangement),
         learner_args={"learning_rate": 1e-4, **options},

@@ -61,8 +61,8 @@ def together(tmp_path_factory):
         if parallel not in folders:
             folders[parallel] = tmp_path_factory.mktemp(parallel)
             on_two(folders[parallel], parallel, *SHOWN)
-        if name not in SHOWN:
-            on_two(folders[parallel], parallel, name)
+        if name not in SHOWN and not (folders[parallel] / name).exists():
+            on_two(folders[parallel], parallel, *(other for other in RUNS if other not in SHOWN))
         return folders[parallel] / name
 
     return run

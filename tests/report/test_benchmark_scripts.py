@@ -28,6 +28,7 @@ def test_bench_json_is_the_contract(tmp_path):
         *(f"levels_{game}" for game in games),
         *(f"steps_{game}_{form}" for game in games for form in ("raw", "make")),
         *("tool_steps_alone", "tool_steps_planner_executor"),
+        *(f"remote_steps_{game}{how}" for game in games[1:] for how in ("", "_in_turn")),
         *("math_checks_generated", "math_checks_vs_math_verify", "math_checks_formulas"),
         *(name for name in rows if name.startswith("sandbox_")),
     }

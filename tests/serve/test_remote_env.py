@@ -24,6 +24,7 @@ from llmzoo.spaces import FreeText
 
 pytestmark = pytest.mark.filterwarnings("ignore::llmzoo.errors.FallbackWarning")
 
+slow = pytest.mark.slow
 CODE = set(llmzoo.list_envs("coding")) | {"gsm8k_v0", "math_v0", "tool_use_v0"}
 
 
@@ -47,7 +48,10 @@ def test_pettingzoos_own_tests_through_the_wire(server, id):
     testing.check_env(made, cycles=6 if id in CODE else 30, parallel_fn=parallel)
 
 
-@pytest.mark.parametrize("id", ["sudoku_v0", "debate_v0", "tldr_v0", "bfcl_v0"])
+@pytest.mark.parametrize(
+    "id",
+    ["sudoku_v0", *(pytest.param(i, marks=slow) for i in ("debate_v0", "tldr_v0", "bfcl_v0"))],
+)
 def test_the_conformance_kit_through_the_wire(server, id):
     made = partial(server.make, id, **offline(id))
     testing.check_text_spaces(made)
@@ -82,7 +86,8 @@ def played(env, texts, seed, with_state):
     found = [seen(env)]
     for text in texts:
         agent = env.agent_selection
-        found.append(repr(env.last()))
+        observation, reward, terminated, truncated, info = env.last()
+        found.append(repr([observation, float(reward), bool(terminated), bool(truncated), info]))
         over = env.terminations[agent] or env.truncations[agent]
         if text in ("expert", "amateur") and not over:
             game = env.unwrapped
@@ -125,7 +130,12 @@ def test_tasks_by_number_and_episodes_that_follow_from_a_seed(server):
 class Odd(AECEnv):
     """Somebody else's environment: numpy in its infos and rewards, agents that die one by one."""
 
-    metadata = {"name": "odd_v0", "render_modes": ["ansi"], "is_parallelizable": False, "of": (1, 2)}
+    metadata = {
+        "name": "odd_v0",
+        "render_modes": ["ansi"],
+        "is_parallelizable": False,
+        "of": (1, 2),
+    }
 
     def __init__(self, render_mode: str | None = None):
         self.render_mode = render_mode

@@ -43,6 +43,7 @@ PLAIN = [
         [None, [True, 1]],
     ),
     {"b": 1, "a": [1.0, "1", b"1", 1, True, None], "": {"c": {"d": []}}},
+    *({"b": 1.0, "a": -0.0}, {"b": 1.0, "a": 1}, {"b": 1.0, 2: 1.0}, {"": 0.5}, {"a": math.inf}),
     {1: "int", True + 1: "two", None: 0, 1.5: "x", b"k": "y", "1": "text"},
 ]
 
@@ -73,6 +74,7 @@ def test_text_with_lone_surrogates():
     for text in ("\ud800", "a\udfff", "\ud83d \ude42"):
         assert there_and_back(text) == text
         assert there_and_back({text: text}) == {text: text}
+        assert there_and_back({"a": 1.0, text: 2.0}) == {"a": 1.0, text: 2.0}
 
 
 def test_tuples_become_lists_and_subclasses_what_they_are_made_of():

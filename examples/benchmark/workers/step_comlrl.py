@@ -10,21 +10,11 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-import torch
+import step_task
 from comlrl.trainers.reinforce import MAGRPOConfig, MAGRPOTrainer
 from datasets import Dataset
 from serving import serve
-from step_task import (
-    LEARNING_RATE,
-    PROMPTS,
-    Tokens,
-    Watch,
-    build_model,
-    build_tokenizer,
-    from_arguments,
-    prompts,
-    reward,
-)
+from step_task import LEARNING_RATE, PROMPTS, Watch
 
 AGENTS = 2
 
@@ -36,23 +26,23 @@ def main() -> None:
         action="store_true",
         help="a thread for each agent; its arithmetic has one thread then",
     )
-    task, found = from_arguments(parser)
-    models = [build_model(task) for _ in range(AGENTS)]
-    tokenizer = build_tokenizer(task)
+    task, found = step_task.from_arguments(parser)
+    models = [step_task.build_model(task.vocabulary) for _ in range(AGENTS)]
+    tokenizer = step_task.build_tokenizer(task)
     sampled = 0
 
     def paid(*texts: list[str]) -> list[float]:
         nonlocal sampled
         together = list(zip(*texts, strict=True))
         sampled += sum(len(text.split()) for joint in together for text in joint)
-        return [reward(*joint) for joint in together]
+        return [step_task.reward(*joint) for joint in together]
 
     parallel = {"parallel_training": "mp", "agent_devices": ["cpu", "cpu:0"]}
     trainer = MAGRPOTrainer(
         agents=models,
         num_agents=AGENTS,
         tokenizer=tokenizer,
-        train_dataset=Dataset.from_dict({"prompt": prompts(task)}),
+        train_dataset=Dataset.from_dict({"prompt": step_task.prompts(task)}),
         reward_func=paid,
         args=MAGRPOConfig(
             num_agents=AGENTS,
@@ -74,16 +64,11 @@ def main() -> None:
 
     def step(threads: int, count: bool) -> dict[str, Any]:
         nonlocal sampled
-        torch.set_num_threads(threads)  # not for threads that have begun: give always the same then
         sampled = 0
-        tokens = Tokens(*models) if count else None
-        watch = Watch()
+        # threads that have begun keep theirs: give always the same then
+        watch = Watch(models, threads, count)
         trainer.train()
-        answer: dict[str, Any] = watch.stop()
-        if tokens is not None:
-            tokens.close()
-            answer |= {"sampled": sampled, "read": tokens.read, "trained": tokens.trained}
-        return answer
+        return watch.stop() | {"sampled": sampled}
 
     serve(step)
 

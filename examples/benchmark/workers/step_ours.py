@@ -8,18 +8,9 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-import torch
+import step_task
 from serving import serve
-from step_task import (
-    LEARNING_RATE,
-    Tokens,
-    Watch,
-    build_model,
-    build_tokenizer,
-    from_arguments,
-    prompts,
-    reward,
-)
+from step_task import LEARNING_RATE, Watch, reward
 
 from llmzoo.engine import LocalEngine
 from llmzoo.envs.base import Outcome, TextEnv
@@ -29,7 +20,7 @@ from llmzoo.policies.transformers import TransformersPolicy
 
 
 class Words(TextEnv):
-    """Every seat reads the same prompt and answers once; all are paid the reward of their answers."""
+    """Every seat reads the same prompt and answers once; all are paid for their answers."""
 
     metadata = {**TextEnv.metadata, "name": "words_v0"}
 
@@ -54,11 +45,11 @@ class Words(TextEnv):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--agents", type=int, default=1)
-    task, found = from_arguments(parser)
+    task, found = step_task.from_arguments(parser)
     policies = {
         f"writer_{i}": TransformersPolicy(
-            build_model(task),
-            build_tokenizer(task),
+            step_task.build_model(task.vocabulary),
+            step_task.build_tokenizer(task),
             sampling=Sampling(max_new_tokens=task.new_tokens),
             seed=i,
             name=f"writer_{i}",
@@ -68,26 +59,18 @@ def main() -> None:
     cls = learner_class("grpo" if found.agents == 1 else "magrpo")
     learner = cls(cls.Config(group_size=task.k, learning_rate=LEARNING_RATE))
     engine = LocalEngine(learner, policies, policies, total_steps=1_000)
-    texts = prompts(task)
+    texts = step_task.prompts(task)
     waiting = itertools.cycle(texts)
     counter = itertools.count()
 
     def step(threads: int, count: bool) -> dict[str, Any]:
-        torch.set_num_threads(threads)
-        tokens = Tokens(*(policy.model for policy in policies.values())) if count else None
-        watch = Watch()
+        watch = Watch([policy.model for policy in policies.values()], threads, count)
         batch = engine.collect(lambda: Words(next(waiting), found.agents), range(len(texts)))
         metrics = engine.update(batch, seed=next(counter))
-        answer: dict[str, Any] = watch.stop()
-        if tokens is not None:
-            tokens.close()
-            informative = [v for name, v in metrics.items() if name.endswith("informative")]
-            assert informative == [1.0] * found.agents, metrics
-            answer |= {
-                "sampled": sum(len(c.ids) for g in batch.groups for c in g.completions),
-                "read": tokens.read,
-                "trained": tokens.trained,
-            }
+        answer = watch.stop()
+        informative = [v for name, v in metrics.items() if name.endswith("informative")]
+        assert informative == [1.0] * found.agents, metrics
+        answer["sampled"] = sum(len(c.ids) for g in batch.groups for c in g.completions)
         return answer
 
     serve(step)

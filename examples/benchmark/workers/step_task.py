@@ -10,8 +10,10 @@ import random
 import re
 import time
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -23,7 +25,7 @@ LEARNING_RATE = 1e-6  # the same on every side; no figure depends on it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One configuration of a step: K completions of every prompt, of exactly ``new_tokens`` each."""
+    """A step: K completions of every prompt, of exactly ``new_tokens`` each."""
 
     new_tokens: int
     k: int
@@ -42,11 +44,11 @@ def from_arguments(parser: argparse.ArgumentParser) -> tuple[Task, argparse.Name
     return Task(**{f.name: vars(found).pop(f.name) for f in fields(Task)}), found
 
 
-def build_model(task: Task, seed: int = 0) -> Qwen2ForCausalLM:
+def build_model(vocabulary: int) -> Qwen2ForCausalLM:
     """Random weights, float32: 0.79 million parameters and a tied embedding of 128 a word."""
-    torch.manual_seed(seed)
+    torch.manual_seed(0)
     config = Qwen2Config(
-        vocab_size=task.vocabulary,
+        vocab_size=vocabulary,
         hidden_size=128,
         intermediate_size=384,
         num_hidden_layers=4,
@@ -87,39 +89,32 @@ def reward(*texts: str) -> float:
     return zlib.crc32("\n".join(texts).encode()) / 2**32
 
 
-class Tokens:
-    """Counts the tokens that models read, with and without gradients, until it is closed."""
-
-    def __init__(self, *counted: Qwen2ForCausalLM) -> None:
-        self.read = self.trained = 0
-        self._hooks = [
-            model.get_input_embeddings().register_forward_pre_hook(self._count) for model in counted
-        ]
-
-    def _count(self, _: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
-        if torch.is_grad_enabled():
-            self.trained += inputs[0].numel()
-        else:
-            self.read += inputs[0].numel()
-
-    def close(self) -> None:
-        for hook in self._hooks:
-            hook.remove()
-
-
 class Watch:
-    """Takes the time of a step."""
+    """Takes the time of a step on so many threads, and where asked counts what ``models`` read."""
 
-    def __init__(self) -> None:
+    def __init__(self, models: Iterable[torch.nn.Module], threads: int, count: bool) -> None:
+        torch.set_num_threads(threads)
+        self._counts = {"read": 0, "trained": 0} if count else {}  # tokens, without gradients, with
+        self._hooks = [
+            model.get_input_embeddings().register_forward_pre_hook(self._count)
+            for model in models
+            if count
+        ]
         self._began, self._worked = time.perf_counter(), time.process_time()
 
-    def stop(self) -> dict[str, float]:
-        """Seconds since, those that the CPU worked, and the most memory ever held, in bytes."""
-        return {
+    def stop(self) -> dict[str, Any]:
+        """Seconds since, those that the CPU worked, the most memory ever held, in bytes; counts."""
+        found = {
             "seconds": time.perf_counter() - self._began,
             "cpu_seconds": time.process_time() - self._worked,
             "peak_bytes": _peak_bytes(),
         }
+        for hook in self._hooks:
+            hook.remove()
+        return found | self._counts
+
+    def _count(self, _: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
+        self._counts["trained" if torch.is_grad_enabled() else "read"] += inputs[0].numel()
 
 
 def _peak_bytes() -> int:

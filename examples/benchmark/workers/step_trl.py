@@ -14,20 +14,11 @@ import tempfile
 import threading
 from typing import Any
 
+import step_task
 import torch
 from datasets import Dataset
 from serving import serve
-from step_task import (
-    LEARNING_RATE,
-    PROMPTS,
-    Tokens,
-    Watch,
-    build_model,
-    build_tokenizer,
-    from_arguments,
-    prompts,
-    reward,
-)
+from step_task import LEARNING_RATE, PROMPTS, Watch
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from trl import GRPOConfig, GRPOTrainer
 
@@ -42,8 +33,7 @@ class Halting(TrainerCallback):
         self._model = model
         self._requests: queue.Queue[tuple[int, bool] | None] = queue.Queue()
         self._answers: queue.Queue[dict[str, Any]] = queue.Queue()
-        self._tokens: Tokens | None = None
-        self._watch = Watch()
+        self._watch: Watch  # of the step that is being taken
 
     def step(self, threads: int, count: bool) -> dict[str, Any]:
         """One step, asked for by another thread than the trainer's."""
@@ -57,7 +47,7 @@ class Halting(TrainerCallback):
         self, completions: list[str], completion_ids: list[list[int]], **_: Any
     ) -> list[float]:
         self.sampled += sum(map(len, completion_ids))
-        return [reward(text) for text in completions]
+        return [step_task.reward(text) for text in completions]
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -67,15 +57,7 @@ class Halting(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        answer: dict[str, Any] = self._watch.stop()
-        if self._tokens is not None:
-            self._tokens.close()
-            answer |= {
-                "sampled": self.sampled,
-                "read": self._tokens.read,
-                "trained": self._tokens.trained,
-            }
-        self._answers.put(answer)
+        self._answers.put(self._watch.stop() | {"sampled": self.sampled})
         self._wait(control)
 
     def _wait(self, control: TrainerControl) -> None:
@@ -83,25 +65,22 @@ class Halting(TrainerCallback):
         if request is None:
             control.should_training_stop = True
             return
-        threads, count = request
-        torch.set_num_threads(threads)
         self.sampled = 0
-        self._tokens = Tokens(self._model) if count else None
-        self._watch = Watch()
+        self._watch = Watch([self._model], *request)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--checkpointing", action="store_true", help="as TRL does by default")
-    task, found = from_arguments(parser)
-    model = build_model(task)
+    task, found = step_task.from_arguments(parser)
+    model = step_task.build_model(task.vocabulary)
     halting = Halting(model)
     with tempfile.TemporaryDirectory() as folder:
         trainer = GRPOTrainer(
             model=model,
             reward_funcs=halting.paid,
-            processing_class=build_tokenizer(task),
-            train_dataset=Dataset.from_dict({"prompt": prompts(task) * STEPS}),
+            processing_class=step_task.build_tokenizer(task),
+            train_dataset=Dataset.from_dict({"prompt": step_task.prompts(task) * STEPS}),
             callbacks=[halting],
             args=GRPOConfig(
                 output_dir=folder,

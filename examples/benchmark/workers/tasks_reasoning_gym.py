@@ -1,4 +1,4 @@
-"""Tasks of reasoning-gym: made and scored; run by its interpreter, asked by ``generation_peers.py``."""
+"""Tasks of reasoning-gym, made and scored by its interpreter; ``generation_peers.py`` asks."""
 
 from __future__ import annotations
 

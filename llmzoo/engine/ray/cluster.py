@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -106,17 +108,25 @@ def _connect(address: str, bundles: Sequence[Bundle]) -> None:
             wanted = math.ceil(_sums(bundles)["CPU"])
             start_here(cpus=max(os.cpu_count() or 1, wanted))
         else:
+            _knock(address)
             _init(address=address)
     except Exception as error:  # Ray raises that very class where a start takes it over 30 s
         where = "could be started here" if address == "local" else f"answers at {address!r}"
         raise ConfigError(f"no Ray cluster {where}: {error}") from error
 
 
+def _knock(address: str) -> None:
+    """Raise ``OSError`` where nothing listens at HOST:PORT; Ray would go on trying for minutes."""
+    host, colon, port = address.rpartition(":")
+    if colon and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=10).close()
+
+
 def _init(**options: Any) -> None:
     import ray
 
     with _quiet():
-        ray.init(log_to_driver=False, logging_level="ERROR", **options)
+        ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
 
 
 @contextmanager

@@ -39,6 +39,10 @@ class RayArgs:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.shares is not None and self.shares < 1:
             raise ConfigError(f"shares must be at least 1, got {self.shares}")
+        if self.address is not None and self.address.startswith("ray://"):
+            raise ConfigError(
+                "Ray Client (ray://) is not supported: start the run on a machine of the cluster"
+            )
         if not self.start_seconds > 0:
             raise ConfigError(f"start_seconds must be above 0, got {self.start_seconds}")
         for name in ("rollout_cpus", "rollout_gpus", "update_cpus", "update_gpus"):

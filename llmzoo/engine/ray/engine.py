@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import ray
@@ -20,34 +19,20 @@ from llmzoo import wire
 from llmzoo.engine.ahead import check_clipped
 from llmzoo.engine.iteration import Draws, Iteration
 from llmzoo.engine.playing import models_among
-from llmzoo.engine.ray import older, weights
+from llmzoo.engine.ray import older, states, weights
 from llmzoo.engine.ray.calls import Calls
 from llmzoo.engine.ray.cluster import Room, room_for
 from llmzoo.engine.ray.config import RayArgs
-from llmzoo.engine.ray.parcels import (
-    Bytes,
-    packed,
-    read_folder,
-    tensors_packed,
-    unpacked,
-    write_folder,
-)
+from llmzoo.engine.ray.parcels import Bytes, packed, unpacked, write_folder
 from llmzoo.engine.ray.plan import Plan, threads_of
 from llmzoo.engine.ray.playing import Playing
 from llmzoo.engine.ray.reports import Report
 from llmzoo.engine.ray.rollout_worker import RolloutWorker
 from llmzoo.engine.ray.rollouts import Rollouts, Version
-from llmzoo.engine.ray.routing import (
-    merged_files,
-    merged_metrics,
-    of_policy,
-    routed,
-    without_weights,
-)
+from llmzoo.engine.ray.routing import merged_files, merged_metrics, routed
 from llmzoo.engine.ray.update_group import UpdateGroup
 from llmzoo.engine.ray.update_worker import UpdateWorker
 from llmzoo.learners.base import Learner
-from llmzoo.policies import stored
 from llmzoo.policies.base import Policy
 from llmzoo.policies.sampler import Sampler
 from llmzoo.policies.transformers import TransformersPolicy
@@ -180,13 +165,7 @@ class RayEngine:
         if self._here:
             return
         self._save_states()
-        with TemporaryDirectory(prefix="llmzoo-") as name:
-            folder = Path(name)
-            for files in self._files().values():
-                rest = without_weights(files, self.policies)
-                write_folder({p: data for p, data in files.items() if p not in rest}, folder)
-            for policy_name, policy in self.policies.items():
-                weights.put(policy, stored.load(folder, weights.file_of(policy_name)))
+        states.take_weights(self._states(), self.policies)
         self._here = True
 
     def save(self, folder: Path) -> None:
@@ -195,20 +174,16 @@ class RayEngine:
         self._save_states()
         for name, policy in self.policies.items():
             policy.save(folder / name)
-        states = [without_weights(files, self.policies) for files in self._files().values()]
-        write_folder(merged_files(states), folder)
+        write_folder(states.to_checkpoint(self._states(), self.policies), folder)
         older.save(folder, self.policies, [version.kept for version in self._versions][:-1])
 
     def load(self, folder: Path) -> None:
         """Take up what :meth:`save` wrote, or that of the local engine."""
         for name, policy in self.policies.items():
             policy.load_weights(folder / name)
-        files = read_folder(folder, without=[*self.policies, "state.json"])
-        for name, policy in self.policies.items():
-            own = tensors_packed(weights.changing(policy))
-            files[f"{weights.file_of(name)}.safetensors"] = own
+        found = states.of_checkpoint(folder, self.policies, self.updates)
         for name, group in self.updates.items():
-            group.load([packed(of_policy(files, name, self.policies) if name else files)])
+            group.load([packed(found[name])])
         self.rollouts.forget()
         self._in_play.clear()
         self._calls.until(self._idle)
@@ -296,9 +271,9 @@ class RayEngine:
                 group.save()
         self._calls.until(self._idle)
 
-    def _files(self) -> dict[str, dict[str, Bytes]]:
-        """Of each group the files of its state, those of all its ranks together."""
-        return {
-            name: merged_files([unpacked(parcel) for parcel in group.state])
-            for name, group in self.updates.items()
-        }
+    def _states(self) -> list[dict[str, Bytes]]:
+        """Of each update worker the files of its state, those of all its ranks together."""
+        return [
+            merged_files([unpacked(parcel) for parcel in group.state])
+            for group in self.updates.values()
+        ]

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from llmzoo.engine.ray.parcels import Bytes
-from llmzoo.engine.ray.weights import file_of
 from llmzoo.records import Batch
 from llmzoo.updates.policy_gradient import named
 
@@ -59,19 +58,3 @@ def _joined(path: str, one: Bytes, other: Bytes) -> Bytes:
     shared = both[0].keys() & both[1].keys()
     assert all(both[0][key] == both[1][key] for key in shared), f"two updaters differ in {path}"
     return np.frombuffer(json.dumps(both[0] | both[1]).encode(), dtype=np.uint8)
-
-
-def without_weights(files: Mapping[str, Bytes], policies: Collection[str]) -> dict[str, Bytes]:
-    """The files that an updater wrote, of a state that has the policies' weights too."""
-    own = tuple(f"{file_of(name)}{suffix}" for name in policies for suffix in (".", "-"))
-    return {path: data for path, data in files.items() if not path.startswith(own)}
-
-
-def of_policy(files: Mapping[str, Bytes], name: str, policies: Collection[str]) -> dict[str, Bytes]:
-    """The files that one policy's updater may read: not those named after the others."""
-    others = tuple(f"{other}." for other in policies if other != name)
-    return {
-        path: data
-        for path, data in files.items()
-        if path.startswith(f"{name}.") or not path.startswith(others)
-    }

@@ -14,7 +14,6 @@ from transformers.core_model_loading import revert_weight_conversion
 
 from llmzoo.errors import ConfigError
 from llmzoo.policies import lora
-from llmzoo.policies.sharding import whole
 
 WEIGHTS = "model.safetensors"
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # that vLLM makes room for
@@ -34,14 +33,7 @@ def checkpoint_weights(model: Any) -> dict[str, Tensor]:
     A weight that is tied to another stands under both names: where vLLM has packed the second apart
     (on a CPU it packs the tied head of a model), it would otherwise keep the old one.
     """
-    base = base_of(model)
-    adapters = set(model.peft_config) if lora.is_peft(model) else set()
-    found: dict[str, Tensor] = {}
-    for name, tensor in base.state_dict().items():
-        parts = name.split(".")
-        if not adapters.intersection(parts):
-            found[".".join(part for part in parts if part != "base_layer")] = whole(tensor)
-    return dict(revert_weight_conversion(base, found))
+    return dict(revert_weight_conversion(base_of(model), lora.base_weights(model)))
 
 
 def save_base(model: Any, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:

@@ -8,7 +8,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Value(_message.Message):
-    __slots__ = ("null", "flag", "integer", "real", "text", "data", "list", "map", "big_integer", "loose_text", "array")
+    __slots__ = ("null", "flag", "integer", "real", "text", "data", "list", "map", "big_integer", "loose_text", "array", "reals")
     NULL_FIELD_NUMBER: _ClassVar[int]
     FLAG_FIELD_NUMBER: _ClassVar[int]
     INTEGER_FIELD_NUMBER: _ClassVar[int]
@@ -20,6 +20,7 @@ class Value(_message.Message):
     BIG_INTEGER_FIELD_NUMBER: _ClassVar[int]
     LOOSE_TEXT_FIELD_NUMBER: _ClassVar[int]
     ARRAY_FIELD_NUMBER: _ClassVar[int]
+    REALS_FIELD_NUMBER: _ClassVar[int]
     null: bool
     flag: bool
     integer: int
@@ -31,7 +32,8 @@ class Value(_message.Message):
     big_integer: bytes
     loose_text: bytes
     array: Array
-    def __init__(self, null: _Optional[bool] = ..., flag: _Optional[bool] = ..., integer: _Optional[int] = ..., real: _Optional[float] = ..., text: _Optional[str] = ..., data: _Optional[bytes] = ..., list: _Optional[_Union[List, _Mapping]] = ..., map: _Optional[_Union[Map, _Mapping]] = ..., big_integer: _Optional[bytes] = ..., loose_text: _Optional[bytes] = ..., array: _Optional[_Union[Array, _Mapping]] = ...) -> None: ...
+    reals: Reals
+    def __init__(self, null: _Optional[bool] = ..., flag: _Optional[bool] = ..., integer: _Optional[int] = ..., real: _Optional[float] = ..., text: _Optional[str] = ..., data: _Optional[bytes] = ..., list: _Optional[_Union[List, _Mapping]] = ..., map: _Optional[_Union[Map, _Mapping]] = ..., big_integer: _Optional[bytes] = ..., loose_text: _Optional[bytes] = ..., array: _Optional[_Union[Array, _Mapping]] = ..., reals: _Optional[_Union[Reals, _Mapping]] = ...) -> None: ...
 
 class List(_message.Message):
     __slots__ = ("items",)
@@ -44,6 +46,14 @@ class Map(_message.Message):
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
     entries: _containers.RepeatedCompositeFieldContainer[Entry]
     def __init__(self, entries: _Optional[_Iterable[_Union[Entry, _Mapping]]] = ...) -> None: ...
+
+class Reals(_message.Message):
+    __slots__ = ("keys", "values")
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    keys: _containers.RepeatedScalarFieldContainer[str]
+    values: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, keys: _Optional[_Iterable[str]] = ..., values: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class Entry(_message.Message):
     __slots__ = ("key", "value", "other_key")

@@ -1,0 +1,110 @@
+"""The engine ray from the command line: what docs/ray.md shows, a kill from outside, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from pages import ROOT, blocks, commands
+from safetensors.torch import load_file
+
+from llmzoo import checkpoints
+from llmzoo.policies.transformers import TINY_FOLDER
+
+pytestmark = pytest.mark.slow
+
+PAGE = ROOT / "docs" / "ray.md"
+SHOWN = [c for language, block, _ in blocks(PAGE) if language == "bash" for c in commands(block)]
+ALONE = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+
+
+def begin(folder: Path, *arguments: str) -> subprocess.Popen:
+    """``llmzoo`` in a session of its own, as in a terminal; what it says goes to files."""
+    said = [(folder / name).open("w") for name in ("out", "err")]
+    return subprocess.Popen(
+        [sys.executable, "-m", "llmzoo", *arguments],
+        cwd=folder,
+        env=ALONE,
+        stdout=said[0],
+        stderr=said[1],
+        start_new_session=True,
+    )
+
+
+def processes(session: int) -> dict[int, str]:
+    """Those of a session that are alive, with their command lines."""
+    found = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                state, _, _, its = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
+                command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue  # it has ended meanwhile
+            if int(its) == session and state != "Z":
+                found[int(folder.name)] = command
+    return found
+
+
+def waited_for(what, process: subprocess.Popen, seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline, "too late"
+        assert process.poll() is None, "it has ended"
+        time.sleep(0.1)
+
+
+def iterations(run: Path) -> int:
+    file = run / "metrics.jsonl"
+    return file.read_text().count('"kind": "train"') if file.exists() else 0
+
+
+def test_what_the_page_shows(tmp_path):
+    """Role-specialised policies train on a cluster of 2 CPUs, and the run goes on either way."""
+    (shown,) = [block for language, block, _ in blocks(PAGE) if language == "yaml"]
+    (tmp_path / "ray.yaml").write_text(shown)
+    run = tmp_path / "runs" / "ray"
+    for steps, command in enumerate((c for c in SHOWN if "runs/ray" in c), start=2):
+        process = begin(tmp_path, *shlex.split(command)[1:], "--json")
+        assert process.wait(timeout=200) == 0, (tmp_path / "err").read_text()
+        assert processes(process.pid) == {}
+        (line,) = (tmp_path / "out").read_text().splitlines()
+        assert json.loads(line)["steps"] == steps
+        assert iterations(run) == steps
+    newest = checkpoints.latest(run / "checkpoints")
+    start = load_file(TINY_FOLDER / "model.safetensors")
+    ends = [load_file(newest / name / "model.safetensors") for name in ("proposer_0", "planner_1")]
+    for weights in (start, ends[1]):
+        assert any(not torch.equal(weights[name], ends[0][name]) for name in ends[0])
+
+
+def test_a_killed_worker_is_not_heard_of_and_ctrl_c_leaves_nothing(tmp_path):
+    run = tmp_path / "run"
+    options = "--engine ray --env plan_path_v0 --env.max_turns 1 --envs 2 --steps 100000"
+    process = begin(
+        tmp_path, "train", *options.split(), "--eval_tasks", "2", "--out", "run", "--quiet"
+    )
+    waited_for(lambda: iterations(run) >= 2, process)
+    workers = [p for p, c in processes(process.pid).items() if c.startswith("ray::RolloutWorker")]
+    (worker,) = workers
+    os.kill(worker, signal.SIGKILL)
+    before = iterations(run)
+    waited_for(lambda: iterations(run) >= before + 3, process)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(timeout=60) == 130
+    deadline = time.monotonic() + 20
+    while (left := processes(process.pid)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert left == {}
+    assert (tmp_path / "out").read_text() == ""
+    assert (tmp_path / "err").read_text() == (
+        "to go on: llmzoo train --resume run\nllmzoo: stopped\n"
+    )

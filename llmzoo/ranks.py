@@ -48,7 +48,7 @@ def joined() -> Iterator[None]:
     :class:`ConfigError` for a launcher that has left out what the ranks need to find one another.
     """
     global _here
-    if _here.world > 1 or int(os.environ.get("WORLD_SIZE", "1")) < 2:
+    if _here.world > 1 or launched() < 2:
         yield
         return
     import torch
@@ -74,9 +74,14 @@ def joined() -> Iterator[None]:
         _here = _Here()
 
 
+def launched() -> int:
+    """How many processes a launcher has started, joined or not."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
 def is_first() -> bool:
     """Whether this process is the one that prints, as its launcher numbers it; joined or not."""
-    return int(os.environ.get("WORLD_SIZE", "1")) < 2 or os.environ.get("RANK", "0") == "0"
+    return launched() < 2 or os.environ.get("RANK", "0") == "0"
 
 
 def rank() -> int:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from llmzoo import ranks
 from llmzoo.cli.arguments import run_name
 from llmzoo.cli.checks import check_run
 from llmzoo.cli.options import field_names, names, read
@@ -17,6 +18,7 @@ from llmzoo.cli.output import apart
 from llmzoo.cli.players import check_model
 from llmzoo.errors import ConfigError, DivergedError, MissingExtraError
 from llmzoo.learners import LEARNERS
+from llmzoo.run_folder import PLACEMENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,8 @@ def run(argv: Sequence[str]) -> None:
     except ModuleNotFoundError as error:
         raise MissingExtraError("llmzoo bench", "train", error.name) from error
 
+    if ranks.launched() > 1:
+        raise ConfigError("bench runs in one process: start several of them with other --seeds")
     given = read("bench", argv, FitConfig, Options, without=_MANY)
     options = Options(**{name: given.pop(name) for name in field_names(Options) & set(given)})
     learners = names(options.learners)
@@ -119,7 +123,8 @@ def _ended(config: Any, run: Path) -> bool:
         return False
     saved = json.loads((run / "config.json").read_text())
     wanted = json.loads(json.dumps(asdict(config)))
-    other = [name for name in wanted if name != "steps" and saved.get(name) != wanted[name]]
+    free = ("steps", *PLACEMENT)
+    other = [name for name in wanted if name not in free and saved.get(name) != wanted[name]]
     if other or saved["steps"] > wanted["steps"]:
         differ = ", ".join(other or ["steps"])
         raise ConfigError(f"{run} is of another bench ({differ}): choose another --out")

@@ -64,3 +64,11 @@ def test_learners_of_every_kind_under_one_budget(llmzoo, small, tmp_path):
         assert row["tokens"] == sum(tokens) >= 60 > sum(tokens[:-1])
     assert "| learner | sudoku_v0 | tokens a run |" in said.out
     assert "One agent alone, which is another task: grpo." in said.out
+
+
+def test_several_processes_are_refused(llmzoo, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", "0")
+    said = llmzoo("bench", "--envs", "sudoku_v0")
+    assert said.code == 2
+    assert "bench runs in one process" in said.err

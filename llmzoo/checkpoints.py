@@ -65,9 +65,9 @@ def _complete(
 
 
 def latest(folder: Path) -> Path | None:
-    """The newest complete checkpoint in a folder."""
-    found = sorted(folder.glob("step_*"))
-    return found[-1] if found else None
+    """The newest complete checkpoint in a folder, as rank 0 sees it; all ranks call this."""
+    found = ranks.told([path.name for path in sorted(folder.glob("step_*"))])
+    return folder / found[-1] if found else None
 
 
 def load(checkpoint: Path, engine: Engine) -> tuple[int, int]:

@@ -157,7 +157,8 @@ def _whole(player: Policy | Mapping[str, Policy]) -> AbstractContextManager[None
     from llmzoo.policies.transformers import TransformersPolicy
 
     players = player.values() if isinstance(player, Mapping) else [player]
-    return gathered([p.model for p in players if isinstance(p, TransformersPolicy)])
+    models = [p for p in players if isinstance(p, TransformersPolicy) and p.sampler is None]
+    return gathered([policy.model for policy in models])
 
 
 def refuse_fallback(env: AECEnv, env_id: str) -> None:

@@ -166,7 +166,6 @@ def _fit(
     first = tokens = 0
     if resume:
         newest = checkpoints.latest(run / "checkpoints")
-        ranks.meet()  # all have seen the same checkpoints before any is removed
         if newest is not None:
             first, tokens = checkpoints.load(newest, engine)
         if ranks.rank() == 0:

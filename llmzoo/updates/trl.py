@@ -14,7 +14,8 @@ import tempfile
 import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from torch import nn
 from transformers import PrinterCallback
 
 from llmzoo import ranks
-from llmzoo.errors import ConfigError, DivergedError
+from llmzoo.errors import DivergedError
 from llmzoo.policies.lora import is_peft
 from llmzoo.policies.precision import autocast
 from llmzoo.policies.transformers import TransformersPolicy
@@ -56,19 +57,18 @@ def run_trainer(
     there are no rows.
 
     Raises :class:`DivergedError` for a loss or a gradient that is not finite, before it changes a
-    weight, and :class:`ConfigError` for a policy on another GPU than the first, which
-    transformers' trainers insist on.
+    weight.
     """
     device = policy.model.device
-    if device.type == "cuda" and (device.index or 0) != 0:
-        raise ConfigError(f"TRL trains on cuda:0, not on {device}: set CUDA_VISIBLE_DEVICES")
     if len(rows) == 0:
         return {"loss": 0.0, "grad_norm": 0.0, "learning_rate": optimizer.rate, "steps": 0}
     policy.activate()
     view = _View(optimizer)
     dealt = Dealt(len(rows), config.batch_size, _at_once(config), seed)
-    with tempfile.TemporaryDirectory() as folder, as_if_alone(), _put_back(policy, beside):
-        args = getattr(trl(), config.args_class)(**_arguments(policy, config, dealt, folder))
+    there = torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+    with tempfile.TemporaryDirectory() as folder, there, as_if_alone(), _put_back(policy, beside):
+        args_class = staying_on(device, getattr(trl(), config.args_class))
+        args = args_class(**_arguments(policy, config, dealt, folder))
         # transformers spreads a model over all GPUs that it sees; ours stays where it is
         args._n_gpu = min(1, args.n_gpu)
         run = _quiet(trainer, policy, dealt)(
@@ -91,6 +91,21 @@ def run_trainer(
         "learning_rate": optimizer.rate,
         "steps": len(view.norms),
     }
+
+
+def staying_on(device: torch.device, args_class: Any) -> Any:
+    """The class of a trainer's arguments, for the GPU of a policy: by itself it takes the first."""
+    if device.type != "cuda":
+        return args_class
+
+    class Staying(args_class):
+        @cached_property
+        def _setup_devices(self) -> torch.device:
+            super()._setup_devices  # noqa: B018  what else it sets is needed
+            torch.cuda.set_device(device)
+            return device
+
+    return Staying
 
 
 class _View(torch.optim.Optimizer):

@@ -6,6 +6,7 @@ accumulates the gradients of its own, and the optimiser adds up those of all ran
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import random
@@ -90,9 +91,13 @@ def as_if_alone() -> Iterator[None]:
         del os.environ[name]
     for state in shared:
         state.clear()
+    log = logging.getLogger("transformers.training_args")
+    level = log.level
+    log.setLevel(logging.ERROR)  # it warns of the process group that it is not to know of
     try:
         yield
     finally:
+        log.setLevel(level)
         os.environ.update(launched)
         for state, before in zip(shared, copies, strict=True):
             state.clear()

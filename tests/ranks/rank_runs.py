@@ -11,7 +11,6 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # where torchrun does not
 from tiny_models import model, tokenizer
 from toy_envs import Parities, Parity
 
-from llmzoo import ranks
 from llmzoo.policies.lora import lora_policies
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
@@ -27,11 +26,14 @@ RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
     "ippo_head": ("ippo", {"critic": "value_head", "values": "token"}, "shared"),
     "mappo": ("mappo", {}, "lora"),
     "sft": ("sft", {"batch_size": 3, "epochs": 2, "mode": "mix"}, "separate"),
-    "dpo": ("dpo", {"rounds": 2, "batch_size": 3}, "separate"),
+    "dpo": ("dpo", {"rounds": 2, "batch_size": 4}, "separate"),
     "madpo": ("madpo", {"rounds": 0}, "separate"),
+    "few": ("at_grpo", {}, "shared"),
     **{name: (name, {}, "shared") for name in ("mareinforce", "marloo", "maremax", "iac", "maac")},
     **{name: (name, {}, "alone") for name in ("grpo", "ppo")},
 }
+# fewer episodes than processes: one of these answers nothing
+SMALL = {"few": {"envs": 1, "eval_tasks": 1}}
 
 
 def players(arrangement: str) -> dict[str, TransformersPolicy]:
@@ -60,7 +62,7 @@ def play(name: str, out: Path, **settings: Any) -> None:
         learner_args={"learning_rate": 1e-4, **options},
         **{
             **{"steps": 3, "envs": 5, "eval_tasks": 3, "checkpoint_every": 1},
-            **{"quiet": True, "trackers": (), **settings},
+            **{"quiet": True, "trackers": (), **SMALL.get(name, {}), **settings},
         },
     )
 
@@ -70,13 +72,12 @@ def main(folder: str, parallel: str, *names: str) -> None:
 
     ``NAME:resume`` goes on with a run for a step, ``NAME:http://...`` samples there.
     """
-    with ranks.joined():
-        for name in names:
-            name, _, how = name.partition(":")
-            settings: dict[str, Any] = {"sampler": how} if how.startswith("http") else {}
-            if how == "resume":
-                settings = {"resume": True, "steps": 4}
-            play(name, Path(folder) / name, parallel=parallel, **settings)
+    for name in names:
+        name, _, how = name.partition(":")
+        settings: dict[str, Any] = {"sampler": how} if how.startswith("http") else {}
+        if how == "resume":
+            settings = {"resume": True, "steps": 4}
+        play(name, Path(folder) / name, parallel=parallel, **settings)
 
 
 if __name__ == "__main__":

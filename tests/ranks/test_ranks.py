@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from llmzoo import ranks
+from llmzoo.cli import main
 from llmzoo.errors import ConfigError
 from llmzoo.updates.passes import dealt
 from llmzoo.updates.trl_rows import Dealt
@@ -49,6 +50,15 @@ def test_a_launcher_that_leaves_out_where_the_others_are(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ConfigError, match="RANK, MASTER_ADDR, MASTER_PORT"), ranks.joined():
         pass
+
+
+def test_a_process_without_a_number_speaks_for_itself(monkeypatch, capsys):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.delenv("RANK", raising=False)
+    assert main(["trian"]) == 2
+    assert "unknown command 'trian'" in capsys.readouterr().err
+    assert main(["list"]) == 0
+    assert "sudoku_v0" in capsys.readouterr().out
 
 
 def cut(items, at_once):

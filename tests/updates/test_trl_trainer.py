@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from llmzoo.errors import ConfigError, DivergedError, UnknownNameError
 from llmzoo.policies.lora import lora_policies, own_parameters
 from llmzoo.updates.optimizer import Optimizer
-from llmzoo.updates.trl import run_trainer
+from llmzoo.updates.trl import run_trainer, staying_on
 from llmzoo.updates.trl_args import TRLConfig, check_trl_args
 from llmzoo.updates.trl_updater import TRLUpdater
 
@@ -73,6 +73,40 @@ def assert_same(found, expected):
     for name in expected:
         if not name.endswith("k_proj.bias"):
             assert torch.allclose(found[name], expected[name], atol=2e-5), name
+
+
+def test_a_trainer_stays_on_the_gpu_of_its_policy(tmp_path, monkeypatch):
+    chosen = []
+    monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
+    second = torch.device("cuda", 1)
+    args = staying_on(second, trl.SFTConfig)(output_dir=str(tmp_path), use_cpu=True, bf16=False)
+    assert args.device == second
+    assert chosen[-1] == second
+    assert args.distributed_state is not None
+    assert staying_on(torch.device("cpu"), trl.SFTConfig) is trl.SFTConfig
+
+
+def test_a_short_last_micro_batch_counts_by_its_rows():
+    """DPO's loss, unlike SFT's, is a mean over rows."""
+
+    class OfRows(trl.SFTTrainer):
+        def _get_num_items_in_batch(self, batch_samples, device):
+            return None
+
+        def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+            log_probs = model(inputs["input_ids"]).logits[:, :-1].log_softmax(dim=-1)
+            labels = inputs["labels"][:, 1:]
+            chosen = log_probs.gather(-1, labels.clamp_min(0).unsqueeze(-1)).squeeze(-1)
+            return -(chosen * (labels != -100)).sum(dim=-1).mean()
+
+    found = []
+    for at_once in (3, 2):  # of rows 3: one micro-batch, or one of 2 and one of 1
+        player = tiny_models.policy()
+        config = Config(batch_size=4 if at_once == 2 else 3, rows_at_once=at_once)
+        optimizer = an_optimizer(player, config)
+        run_trainer(OfRows, player, labelled(ROWS[:3]), optimizer, config, seed=0)
+        found.append(weights(player))
+    assert_same(found[1], found[0])
 
 
 def test_the_loss_is_the_cross_entropy_of_the_completions():

@@ -44,7 +44,8 @@ def shard(model: nn.Module, *, offload: bool = False, whole: Collection[nn.Param
     ``offload``: the parts wait in the CPU's memory, where the optimiser steps them too. ``whole``:
     parameters that are left as they are.
     """
-    device = next(model.parameters()).device.type
+    home = next(model.parameters()).device
+    device = home.type
     options: dict[str, Any] = {
         "mesh": init_device_mesh(device, (ranks.world(),)),
         # sums of gradients are float32, whatever the weights are
@@ -62,7 +63,7 @@ def shard(model: nn.Module, *, offload: bool = False, whole: Collection[nn.Param
         # each rank's loss is its share of the sum, so gradients are added up, not averaged
         module.set_gradient_divide_factor(1.0)
         module.set_force_sum_reduction_for_comms(True)
-        module.llmzoo_offload = offload
+        module.llmzoo_offload, module.llmzoo_device = offload, home
     root: Any = model
     # which layer is gathered ahead in a backward pass; by itself FSDP goes by the forward passes
     # before, and of these a rank that has answered fewer prompts has had fewer
@@ -89,6 +90,12 @@ def _run(self: nn.Module, compute: Callable[[], Result]) -> Result:
 def is_sharded(model: nn.Module) -> bool:
     """Whether a model, or one inside it, is divided over the ranks."""
     return _root(model) is not None
+
+
+def device_of(model: Any) -> torch.device:
+    """Where a model computes, even if its parts wait in the CPU's memory."""
+    part = next(_parts(model), None)
+    return model.device if part is None else part.llmzoo_device
 
 
 def run(model: nn.Module, compute: Callable[[], Result]) -> Result:
@@ -148,7 +155,7 @@ def made_anew(model: Any) -> Any:
     kind: Any = type(model).__bases__[1] if isinstance(model, FSDPModule) else type(model)
     with torch.random.fork_rng([]):
         twin = kind._from_config(model.config, dtype=next(model.parameters()).dtype)
-    return twin.to(model.device).train(model.training)
+    return twin.to(device_of(model)).train(model.training)
 
 
 def named_weights(model: nn.Module) -> dict[str, Tensor]:

@@ -347,7 +347,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         bare = lora.is_peft(self.model) and self.adapter is None
         with (
             lora.bare(self.model) if bare else nullcontext(),
-            autocast(self.model.device, self.precision),
+            autocast(sharding.device_of(self.model), self.precision),
         ):
             yield
 

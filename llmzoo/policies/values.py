@@ -73,7 +73,7 @@ class CriticModel(nn.Module):
             raise ConfigError(f"outputs and tokens are at least 1, got {outputs} and {tokens}")
         cast_weights(body, precision)
         self.body = body.requires_grad_(True).eval()
-        self.head = ValueHead(body.config.hidden_size, outputs).to(body.device)
+        self.head = ValueHead(body.config.hidden_size, outputs).to(sharding.device_of(body))
         self.tokens = tokens
         self.precision = precision
         self.gradient_checkpointing = gradient_checkpointing
@@ -121,7 +121,7 @@ class CriticModel(nn.Module):
             [*self._cut(prompt, max(0, len(ids) - 1)), *ids[:-1]]
             for prompt, ids in zip(prompts, completions, strict=True)
         ]
-        cells = Segments([len(ids) for ids in completions], self.body.device)
+        cells = Segments([len(ids) for ids in completions], sharding.device_of(self.body))
         values = self._read(read, cells.lengths)[:, output]
         return cells.grid(values) * cells.real
 
@@ -139,7 +139,7 @@ class CriticModel(nn.Module):
                 [counts[i] for i in part],
                 recompute=nothing if self.gradient_checkpointing else None,
             )
-            with autocast(self.body.device, self.precision):
+            with autocast(sharding.device_of(self.body), self.precision):
                 states = sharding.run(self.body, states_of_part)
             found += self.head(states).split([counts[i] for i in part])
         return torch.cat(

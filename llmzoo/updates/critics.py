@@ -16,7 +16,7 @@ from llmzoo.losses import value_loss
 from llmzoo.policies import check_model, stored
 from llmzoo.policies.likelihood import Likelihood
 from llmzoo.policies.segments import packs
-from llmzoo.policies.sharding import gathered, named_weights, put_into, shard_like
+from llmzoo.policies.sharding import device_of, gathered, named_weights, put_into, shard_like
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.values import CriticModel, ValueHead
 from llmzoo.records import Group
@@ -49,7 +49,7 @@ class ModelCritic:
             check_model(config.critic_model)
             start = TransformersPolicy.load(
                 config.critic_model,
-                device=str(policy.model.device),
+                device=str(device_of(policy.model)),
                 precision=policy.precision,
                 system=policy.system,
             )
@@ -154,7 +154,7 @@ class HeadCritic:
         self, policy: TransformersPolicy, config: ActorCriticConfig, *, total_steps: int, name: str
     ):
         self.policy = policy
-        self.head = ValueHead(policy.model.config.hidden_size).to(policy.model.device)
+        self.head = ValueHead(policy.model.config.hidden_size).to(device_of(policy.model))
         self._config = config
         self.optimizer = Optimizer(
             self.head.parameters(),

@@ -28,6 +28,7 @@ from llmzoo import ranks
 from llmzoo.errors import DivergedError
 from llmzoo.policies.lora import is_peft
 from llmzoo.policies.precision import autocast
+from llmzoo.policies.sharding import device_of
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.updates.optimizer import Optimizer
 from llmzoo.updates.trl_args import TRLConfig, trl
@@ -59,7 +60,7 @@ def run_trainer(
     Raises :class:`DivergedError` for a loss or a gradient that is not finite, before it changes a
     weight.
     """
-    device = policy.model.device
+    device = device_of(policy.model)
     if len(rows) == 0:
         return {"loss": 0.0, "grad_norm": 0.0, "learning_rate": optimizer.rate, "steps": 0}
     policy.activate()
@@ -143,7 +144,7 @@ def _arguments(
         "num_train_epochs": config.epochs,
         "seed": dealt.seed,
         "max_grad_norm": 0.0,  # the optimiser bounds the gradient
-        "use_cpu": policy.model.device.type == "cpu",
+        "use_cpu": device_of(policy.model).type == "cpu",
         "bf16": False,  # the policy's own precision is used instead
         "gradient_checkpointing": policy.gradient_checkpointing,
         "output_dir": folder,
@@ -179,7 +180,7 @@ def _quiet(trainer: Any, policy: TransformersPolicy, dealt: Dealt) -> Any:
             return torch.tensor(int(ranks.summed({"items": int(own)})["items"]), device=device)
 
         def compute_loss_context_manager(self) -> Any:
-            return autocast(policy.model.device, policy.precision)
+            return autocast(device_of(policy.model), policy.precision)
 
         def compute_loss(self, model: Any, inputs: Any, *args: Any, **options: Any) -> Any:
             loss = super().compute_loss(model, inputs, *args, **options)

@@ -70,3 +70,10 @@ class VisitedATGRPO(ATGRPO):
         if self.credited_groups % 3 == 0:
             visit(self.config.folder, "update")
         return super().credit(group)
+
+
+class Looking:
+    """A worker that says what it sees."""
+
+    def gpus(self):
+        return os.environ.get("CUDA_VISIBLE_DEVICES")

@@ -3,11 +3,11 @@
     python examples/benchmark/remote_steps.py
 
 ``llmzoo serve`` runs in a process of its own on the loopback, with a token; it and this process are
-bound to a core each. Of each game 256 environments are stepped, one move an answer as in
+bound to a core each. Of each game 512 environments are stepped, one move an answer as in
 environment_peers.py. After each step its observation, reward, flags and info are here, and are read.
 They are divided into two halves, as ``cohorts=2`` divides lines of play: while the server makes the
-128 steps of one call (``StepBatch``), the last outcomes of the other half are read and its next
-moves noted. ``_in_turn``: one call for all 256, and client and server wait for each other.
+256 steps of one call (``StepBatch``), the last outcomes of the other half are read and its next
+moves noted. ``_in_turn``: one call for all 512, and client and server wait for each other.
 
 Moves are random and written down beforehand. Episodes that end begin anew, which is not timed.
 ``theirs`` is the same game stepped in this process, by the same moves, so that the ratio says what
@@ -37,7 +37,7 @@ from llmzoo.rollout.lines import Act
 from llmzoo.rollout.places import Place, place_of
 
 GAMES = {"sokoban": {"boxes": 3, "size": 8}, "plan_path": {"size": 12}}
-ENVIRONMENTS = 256
+ENVIRONMENTS = 512
 ROUNDS = 20  # steps of each environment before it begins anew
 Stepper = Callable[[Sequence[AECEnv], random.Random], int]  # plays on; returns how many steps
 SETTINGS = {"num_agents": 1, "max_turns": ROUNDS + 1, "split": "train"}

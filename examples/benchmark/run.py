@@ -38,7 +38,7 @@ def main() -> None:
         *import_time.compare(args.repeats),
         *environment_steps.compare(6 * args.repeats),
         *tool_steps.compare(2 * args.repeats),
-        *remote_steps.compare(2 * args.repeats),
+        *remote_steps.compare(args.repeats),
         *level_generation.compare(args.seconds),
         *math_checks.compare(args.seconds, args.repeats),
         *sampling.compare(args.repeats),

@@ -11,11 +11,10 @@ import contextlib
 import math
 import os
 import threading
-import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import grpc
 
@@ -23,11 +22,11 @@ from llmzoo.errors import LlmzooError
 from llmzoo.rollout.branching import step_each
 from llmzoo.rollout.lines import Act
 from llmzoo.rollout.places import Place
-from llmzoo.serve import values
 from llmzoo.serve.channel import Address, RemoteError, connect, explained, plainly
 from llmzoo.serve.descriptions import Description, read
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.generated import environments_pb2_grpc as pb_grpc
+from llmzoo.serve.noted import Noted, Owner
 
 if TYPE_CHECKING:
     from llmzoo.serve.remote import RemoteEnv
@@ -37,48 +36,6 @@ _GOODBYE_S = 2.0
 _NOTHING = pb.Outcome()
 # what a server says of a call that it does not begin: too large, too many at once, no token
 _REFUSED = (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAUTHENTICATED)
-
-
-class Owner(Protocol):
-    """What becomes of an item is told to its owner, in the order of items."""
-
-    def take(self, noted: Noted, number: int, outcome: pb.Outcome) -> bool:
-        """Take what came of item ``number``; true where its view has to be asked for again."""
-        ...
-
-    def lose(self, noted: Noted, error: LlmzooError, *, refused: bool) -> None:
-        """The call failed. ``refused``: it was not begun; otherwise nobody knows what was done."""
-        ...
-
-    def ask_again(self) -> Noted:
-        """Note that a view is wanted."""
-        ...
-
-
-class Noted:
-    """Items for one call, and whose they are; once it is over, ``outcomes`` in the same order.
-
-    ``company``: the environments that take part.
-    """
-
-    __slots__ = ("_kept", "company", "done", "message", "outcomes", "owners")
-
-    def __init__(self) -> None:
-        self.company: list[weakref.ref[RemoteEnv]] = []
-        self.message = pb.Batch()
-        self.owners: list[Owner] = []
-        self.outcomes: list[pb.Outcome] = []
-        self.done = threading.Event()
-        self._kept: list[Owner] = []
-
-    def keep(self, owner: Owner) -> None:
-        """Let the session of ``owner``, which is about to be forked, last until the call."""
-        self._kept.append(owner)
-
-    def over(self) -> None:
-        self.owners = []
-        self._kept = []
-        self.done.set()
 
 
 class Connection(Place):
@@ -261,8 +218,3 @@ def connection_to(address: Address) -> Connection:
             connection = _connections[channel] = Connection(address, channel)
             atexit.register(connection.leave)
         return _connections[channel]
-
-
-def spec_message(env: str, arguments: dict[str, Any]) -> pb.Spec:
-    """Raises ``UntypedError`` for arguments that have no typed form."""
-    return pb.Spec(env=env, arguments=values.as_map(arguments))

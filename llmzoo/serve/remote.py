@@ -20,12 +20,13 @@ from llmzoo.rollout.branching import paid_now
 from llmzoo.rollout.places import Distant
 from llmzoo.serve import complaints, values, views
 from llmzoo.serve.channel import Address, parse
-from llmzoo.serve.connection import Connection, Noted, connection_to
+from llmzoo.serve.connection import Connection, connection_to
 from llmzoo.serve.descriptions import Description, Spaces
 from llmzoo.serve.generated import environments_pb2 as pb
+from llmzoo.serve.noted import Noted
 from llmzoo.serve.sessions import ID_BYTES
+from llmzoo.serve.sights import ONE_BY_ONE, Key, Onlooker, look_at, seen_in
 
-Key = tuple[str, str]  # what is looked at, and of which agent ("" where that means nothing)
 Company = list["weakref.ref[RemoteEnv]"]  # environments that took part in the same call
 
 
@@ -315,7 +316,7 @@ class RemoteEnv(TextEnv, Distant):
             for env in {found for found in (ref() for ref in self._company) if found is not None}:
                 if env is not self:
                     env._look_ahead(key)
-            self._sights[key] = _found(self._look(_look_at(key, self._places)), key)
+            self._sights[key] = seen_in(self._look(look_at(key, self._places)), key)
         return self._sights[key]
 
     def _look(self, look: pb.Look) -> pb.Sight:
@@ -332,10 +333,10 @@ class RemoteEnv(TextEnv, Distant):
         if seen is None or session is None or key in sights:
             return
         what, agent = key
-        if what in _ONE_BY_ONE or (what == "expert" and not self._chooses(agent, seen)):
+        if what in ONE_BY_ONE or (what == "expert" and not self._chooses(agent, seen)):
             return
-        item = pb.Item(session=session, seen=seen.number, look=_look_at(key, self._places))
-        self._connection.note(_Onlooker(sights, key), item, after=None)  # it can do no harm
+        item = pb.Item(session=session, seen=seen.number, look=look_at(key, self._places))
+        self._connection.note(Onlooker(sights, key), item, after=None)  # it can do no harm
 
     def _chooses(self, agent: str, seen: views.Seen) -> bool:
         """Whether an agent may be asked for an answer at this state."""
@@ -361,29 +362,6 @@ class RemoteEnv(TextEnv, Distant):
             raise error.with_traceback(None)
 
 
-_ONE_BY_ONE = frozenset({"render", "board"})  # a person looks at these
-
-
-class _Onlooker:
-    """Takes what was looked at ahead of time. ``sights`` are those of the state that it was noted
-    at, which the environment has thrown away if it has gone on since."""
-
-    def __init__(self, sights: dict[Key, Any], key: Key):
-        self._sights = sights
-        self._key = key
-
-    def take(self, noted: Noted, number: int, outcome: pb.Outcome) -> bool:
-        if not outcome.HasField("status") and outcome.HasField("sight"):
-            self._sights[self._key] = _found(outcome.sight, self._key)
-        return False
-
-    def lose(self, noted: Noted, error: LlmzooError, *, refused: bool) -> None:
-        """Whoever needs it will ask for it."""
-
-    def ask_again(self) -> Noted:
-        raise AssertionError("nobody waits for this")
-
-
 def _steps(actions: Sequence[str | None], way: pb.Step.Way) -> pb.Step:
     try:
         return pb.Step(texts=actions, way=way)  # type: ignore[arg-type]
@@ -392,23 +370,3 @@ def _steps(actions: Sequence[str | None], way: pb.Step.Way) -> pb.Step:
         for action in actions:
             values.write(action, step.actions.add())
         return step
-
-
-def _look_at(key: Key, places: dict[str, int]) -> pb.Look:
-    what, agent = key
-    if what == "observe":
-        return pb.Look(observe=[places[agent]])
-    if what == "expert":
-        return pb.Look(expert=[places[agent]])
-    return pb.Look(state=what == "state", board=what == "board", render=what == "render")
-
-
-def _found(sight: pb.Sight, key: Key) -> Any:
-    what, _ = key
-    if what == "observe":
-        return views.read_observation(sight.observations[0])
-    if what == "expert":
-        return values.read(sight.experts[0])
-    if what == "state":
-        return values.read(sight.state)
-    return values.read(sight.board if what == "board" else sight.render)

@@ -72,10 +72,9 @@ def write(env: AECEnv, known: Seen | None, places: Mapping[str, int], view: pb.V
     if not same or truncations != env.truncations:
         truncations = env.truncations.copy()
         view.truncations.extend([bool(truncations[a]) for a in agents])
-    infos = {}
+    infos, held, into = {}, env.infos, view.infos
     for agent in agents:
-        told = known.infos.get(agent)
-        infos[agent] = _write_info(env.infos[agent], told, places[agent], view.infos)
+        infos[agent] = _write_info(held[agent], known.infos.get(agent), places[agent], into)
     observations = {}
     for agent in _of_interest(env, agents, terminations, truncations):
         observations[agent] = observation = env.observe(agent)
@@ -193,10 +192,10 @@ def _write_info(
                 changed[key] = value
         elif not _same(value, was):
             changed[key] = _copied(value)
+    if not changed and len(known) == len(info):
+        return known
     after = {**known, **changed}
     removed = [key for key in known if key not in info] if len(after) != len(info) else []
-    if not changed and not removed:
-        return known
     message = into.add()
     message.agent = place
     for key in removed:

@@ -14,9 +14,13 @@ from pathlib import Path
 import pytest
 import torch
 from pages import ROOT, blocks, commands
+from ray_toys import Looking
 from safetensors.torch import load_file
 
 from llmzoo import checkpoints
+from llmzoo.engine.ray import RayArgs
+from llmzoo.engine.ray.cluster import import_ray, room_for
+from llmzoo.errors import ConfigError
 from llmzoo.policies.transformers import TINY_FOLDER
 
 pytestmark = pytest.mark.slow
@@ -108,3 +112,21 @@ def test_a_killed_worker_is_not_heard_of_and_ctrl_c_leaves_nothing(tmp_path):
     assert (tmp_path / "err").read_text() == (
         "to go on: llmzoo train --resume run\nllmzoo: stopped\n"
     )
+
+
+def test_workers_share_a_gpu_by_parts(monkeypatch):
+    """Ray is told of a GPU that is not there; that one is given out in parts, and not beyond it."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
+    ray = import_ray()
+    ray.init("local", num_cpus=2, num_gpus=1, include_dashboard=False, log_to_driver=False)
+    try:
+        half = RayArgs(rollout_gpus=0.5, update_gpus=0.5, start_seconds=1)
+        with room_for(half.bundles(1), half) as room:
+            workers = [room.worker(Looking, number)(0) for number in range(2)]
+            assert ray.get([worker.gpus.remote() for worker in workers]) == ["0", "0"]
+        more = RayArgs(rollout_gpus=0.5, update_gpus=0.6, start_seconds=1)
+        told = r"ask for 2 CPU, 1.1 GPU \(PACK\), the cluster has 2 CPU, 1 GPU"
+        with pytest.raises(ConfigError, match=told), room_for(more.bundles(1), more):
+            pass
+    finally:
+        ray.shutdown()

@@ -1,6 +1,9 @@
 """What the engine ray is made of, without Ray: options, bytes, weights, routes, reports."""
 
 import json
+import os
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +21,7 @@ from llmzoo.engine.ray.parcels import (
     unpacked,
     write_folder,
 )
+from llmzoo.engine.ray.plan import settle_in
 from llmzoo.engine.ray.reports import opened, reporting
 from llmzoo.engine.ray.routing import merged_files, merged_metrics, routed
 from llmzoo.errors import (
@@ -77,6 +81,18 @@ def test_each_worker_is_given_its_part():
         rollout_workers=2, rollout_gpus=0.5, update_ranks=2, update_gpus=1, update_cpus=0
     )
     assert args.bundles(2) == [{"GPU": 1}] * 4 + [{"CPU": 1.0, "GPU": 0.5}] * 2
+
+
+def test_who_is_given_no_gpu_sees_none(tmp_path, monkeypatch):
+    monkeypatch.chdir("/")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    threads = torch.get_num_threads()
+    plan = SimpleNamespace(folder=str(tmp_path))
+    settle_in(plan, gpus=0.5, threads=threads)
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "3"
+    assert Path.cwd() == tmp_path
+    settle_in(plan, gpus=0, threads=threads)
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == ""
 
 
 def test_shares_are_of_neighbours_and_as_many_as_can_be():

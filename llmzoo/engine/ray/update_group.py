@@ -127,24 +127,22 @@ class UpdateGroup:
         self._again = deque([self._loading(_nothing)] if self.state else [])
         self._again.extend(self._journal)
         if self._ranks == 1:
-            self._start({})
-            return
-        first = self._handles[0].meeting_place.options(num_returns=1).remote()
-        self._follow("its start", [[first]], lambda reports, _: self._start(reports[0]))
+            self._start([{}])
+        else:
+            first = self._handles[0].meeting_place.remote()
+            self._follow("its start", [[first]], self._met)
 
-    def _start(self, meeting_place: dict[str, Any]) -> None:
-        references = []
-        for rank, handle in enumerate(self._handles):
-            told = self._told(
-                {
-                    **meeting_place,
-                    # each is given the GPUs that are its own, and counts them from 0
-                    **{"RANK": str(rank), "WORLD_SIZE": str(self._ranks), "LOCAL_RANK": "0"},
-                }
-                if meeting_place
-                else {}
-            )
-            references.append(handle.start.options(num_returns=2).remote(*told))
+    def _met(self, reports: list[Report], arrays: list[list[Array]]) -> None:
+        """Rank 0 has said where all of them can meet."""
+        # the GPUs that a rank is given are its own, and it counts them from 0
+        alike = {**reports[0], "WORLD_SIZE": str(self._ranks), "LOCAL_RANK": "0"}
+        self._start([{**alike, "RANK": str(rank)} for rank in range(self._ranks)])
+
+    def _start(self, environments: Sequence[dict[str, str]]) -> None:
+        references = [
+            handle.start.options(num_returns=2).remote(*self._told(environment))
+            for handle, environment in zip(self._handles, environments, strict=True)
+        ]
         self._follow("its start", references, self._started)
 
     def _started(self, reports: list[Report], arrays: list[list[Array]]) -> None:

@@ -45,12 +45,11 @@ demo: $(READY)
 	@$(BIN)/llmzoo train --config examples/demo.yaml --json
 
 test: $(READY)
-	@$(PYTEST) -m 'not slow and not alone' -n $(WORKERS)
-	@$(PYTEST) -m 'not slow and alone'
+	@$(PYTEST) -m 'not slow and not alone' -n $(WORKERS); first=$$?; \
+		$(PYTEST) -m 'not slow and alone' && exit $$first
 
 test-all: $(READY)
-	@$(PYTEST) -m 'not alone' -n $(WORKERS)
-	@$(PYTEST) -m alone
+	@$(PYTEST) -m 'not alone' -n $(WORKERS); first=$$?; $(PYTEST) -m alone && exit $$first
 
 lint: $(READY)
 	@$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""The tables of docs/scaling.md are what examples/scaling.py prints."""
+"""The tables of docs/scaling.md are what examples/benchmark/scaling.py prints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pages import ROOT
 
 def test_the_page_shows_what_the_model_says():
     printed = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "scaling.py")],
+        [sys.executable, str(ROOT / "examples" / "benchmark" / "scaling.py")],
         capture_output=True,
         text=True,
         check=True,
@@ -22,7 +22,7 @@ def test_the_page_shows_what_the_model_says():
 
 
 def test_counts_that_can_be_worked_out_by_hand(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    monkeypatch.syspath_prepend(str(ROOT / "examples" / "benchmark"))
     import scaling
 
     batch = scaling.Batch(gpus=2, envs=3, seats=2, k=4, turns=5, prompt=10, answer=7)

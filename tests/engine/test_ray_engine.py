@@ -77,7 +77,7 @@ def local(folders, plan):
 @pytest.fixture(scope="module")
 def engine(cluster, plan, local):
     seats, learning = plan.take_seats()
-    args = RayArgs(start_seconds=120)
+    args = RayArgs()
     with ray_engine(plan, args, plan.make_learner(), learning, seats) as engine:
         yield engine
 

@@ -43,7 +43,7 @@ def train(cluster, folder, tmp_path):
         learner_args = {"learning_rate": 1e-3, **settings.pop("learner_args", {})}
         given = {**SMALL, "env": "toy_envs:Parities", "model": folder, **settings}
         if given.get("engine") == "ray":
-            given["engine_args"] = {**APART, "start_seconds": 120, **given.get("engine_args", {})}
+            given["engine_args"] = {**APART, **given.get("engine_args", {})}
         out = tmp_path / name
         fit(learner, out=out, resume=resume, learner_args=learner_args, quiet=True, **given)
         return out
@@ -196,7 +196,7 @@ def test_each_batch_is_played_by_weights_of_bounded_age(cluster, folder):
     )
     seats, learning = plan.take_seats()
     player = learning["policy"]
-    args, learner = RayArgs(start_seconds=120), plan.make_learner()
+    args, learner = RayArgs(), plan.make_learner()
     draw = partial(draws, 0, models=1, envs=3)
     batches, versions = [], [{n: w.clone() for n, w in player.model.state_dict().items()}]
     with ray_engine(plan, args, learner, learning, seats, ahead=2) as engine:

@@ -1,7 +1,7 @@
 """A cost model of one iteration on paper: memory, seconds, bytes, and where more GPUs stop helping.
 
-    python examples/scaling.py
-    python examples/scaling.py --gpus 16 --envs 1024 --answer 512 --cores 64
+    python examples/benchmark/scaling.py
+    python examples/benchmark/scaling.py --gpus 16 --envs 1024 --answer 512 --cores 64
 
 Counts are exact: weights of the model and of its adapters come from its configuration, tokens from
 the batch. Rates are of two kinds. MEASURED ones are this project's, with the command that gave

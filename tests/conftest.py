@@ -14,9 +14,9 @@ _REPOSITORY = Path(__file__).resolve().parents[1]
 
 # tests of things that have a time limit, or processes of their own, want the machine to themselves
 ALONE = (
-    *("attacks", "sandbox", "serve", "ranks", "envs/coding", "envs/tools"),
-    *("engine/test_ray", "envs/math/test_answers", "envs/test_conformance", "rollout/test_overlap"),
-    *("policies/test_endpoint", "policies/test_vllm_server", "test_registry"),
+    *("attacks", "sandbox", "serve", "ranks", "envs/coding", "engine/test_ray"),
+    *("envs/math/test_answers", "rollout/test_overlap", "policies/test_endpoint"),
+    *("policies/test_vllm_server", "test_registry"),
 )
 
 

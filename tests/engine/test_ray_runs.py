@@ -226,7 +226,7 @@ def test_each_batch_is_played_by_weights_of_bounded_age(cluster, folder):
 def visited(train, tmp_path):
     """A run whose workers visit a folder for orders; ``when``: before which iteration which."""
 
-    def run(name, engine_args, when, monkeypatch, *, ahead=0):
+    def run(name, engine_args, when, monkeypatch, **settings):
         orders = tmp_path / f"{name}-orders"
         orders.mkdir()
         iterate = loop._iterate
@@ -246,9 +246,7 @@ def visited(train, tmp_path):
                 learner_args={"folder": str(orders)},
                 engine="ray",
                 engine_args=engine_args,
-                seats="separate",
-                steps=4,
-                ahead=ahead,
+                **{"seats": "separate", "steps": 4, **settings},
             )
         assert list(orders.iterdir()) == []
         return out
@@ -257,17 +255,17 @@ def visited(train, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("args", "ahead"),
+    ("args", "settings"),
     [
-        pytest.param({"update_ranks": 2, "update_cpus": 0.2}, 0, id="a rank"),
-        pytest.param({"state_every": 3}, 0, id="updates made again"),
-        pytest.param({"rollout_workers": 2, "rollout_cpus": 0.5}, 2, id="ahead"),
+        pytest.param({"update_ranks": 2}, {"seats": "shared"}, id="a rank"),
+        pytest.param({"state_every": 3}, {}, id="updates made again"),
+        pytest.param({"rollout_workers": 2, "rollout_cpus": 0.5}, {"ahead": 2}, id="ahead"),
     ],
 )
-def test_workers_that_die_change_nothing(args, ahead, visited, monkeypatch):
-    undisturbed = visited("undisturbed", args, {}, monkeypatch, ahead=ahead)
+def test_workers_that_die_change_nothing(args, settings, visited, monkeypatch):
+    undisturbed = visited("undisturbed", args, {}, monkeypatch, **settings)
     orders = {1: {"rollout": "die", "update": "die"}, 3: {"update": "die"}}
-    disturbed = visited("disturbed", args, orders, monkeypatch, ahead=ahead)
+    disturbed = visited("disturbed", args, orders, monkeypatch, **settings)
     assert rows(disturbed) == rows(undisturbed)
     assert kept(disturbed) == kept(undisturbed)
 

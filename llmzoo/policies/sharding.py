@@ -14,13 +14,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from itertools import pairwise
 from types import MethodType
 from typing import Any, TypeVar, cast
 
 import torch
-from torch import Tensor, nn
-from torch.distributed.device_mesh import init_device_mesh
+from torch import Tensor, distributed, nn
+from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import (
     CPUOffloadPolicy,
     FSDPModule,
@@ -37,6 +38,17 @@ from llmzoo import ranks
 Result = TypeVar("Result")
 
 
+@cache
+def _group() -> distributed.ProcessGroup:
+    """A group of all ranks for sharded models alone.
+
+    Caches of PyTorch hold the group of a mesh for as long as the process lives. Were it the ranks'
+    own, that could not end before the interpreter does, and a thread of it that lets go of a tensor
+    then aborts the process (pytorch/pytorch#179291).
+    """
+    return distributed.new_group()
+
+
 def shard(model: nn.Module, *, offload: bool = False, whole: Collection[nn.Parameter] = ()) -> None:
     """Divide a model's weights over the ranks, in place; its parameters are others afterwards.
 
@@ -47,7 +59,7 @@ def shard(model: nn.Module, *, offload: bool = False, whole: Collection[nn.Param
     home = next(model.parameters()).device
     device = home.type
     options: dict[str, Any] = {
-        "mesh": init_device_mesh(device, (ranks.world(),)),
+        "mesh": DeviceMesh.from_group(_group(), device),
         # sums of gradients are float32, whatever the weights are
         "mp_policy": MixedPrecisionPolicy(reduce_dtype=torch.float32),
         "offload_policy": CPUOffloadPolicy(pin_memory=device == "cuda")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
 from pathlib import Path
 from typing import Any
@@ -67,11 +68,19 @@ def play(name: str, out: Path, **settings: Any) -> None:
     )
 
 
+def left_over(sharded: bool) -> None:
+    """Say on stderr when threads of the ranks' own group outlive it; PyTorch keeps the sharded's."""
+    names = [task.read_text().strip() for task in Path("/proc/self/task").glob("*/comm")]
+    if names.count("pt_gloo_runloop") > (2 if sharded else 0):
+        print("threads of a process group are left", file=sys.stderr)
+
+
 def main(folder: str, parallel: str, *names: str) -> None:
     """The named runs, each in a folder of its own.
 
     ``NAME:resume`` goes on with a run for a step, ``NAME:http://...`` samples there.
     """
+    atexit.register(left_over, parallel == "fsdp")  # before the group's end is, so it comes after
     for name in names:
         name, _, how = name.partition(":")
         settings: dict[str, Any] = {"sampler": how} if how.startswith("http") else {}

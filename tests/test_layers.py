@@ -18,6 +18,7 @@ LAYERS = (
     ("report", "adapters", "serve", "testing"),
     ("training",),
     ("evaluation", "checkpoints", "metrics", "tracking", "progress"),
+    ("collecting",),
     ("engine",),
     ("seating",),
     ("learners",),

@@ -12,9 +12,9 @@ from llmzoo import registry
 from llmzoo.cli.arguments import env_arguments
 from llmzoo.cli.options import read
 from llmzoo.cli.players import players
+from llmzoo.collecting import style_args
 from llmzoo.envs.base import TextEnv
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.evaluation import style_args
 from llmzoo.policies.base import Policy, Request
 
 USAGE = "llmzoo play ENV [--seat AGENT | --policy NAME] [--others NAME] [options]"

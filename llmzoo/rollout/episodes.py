@@ -35,11 +35,13 @@ def episodes(
     tasks: Sequence[int] | None = None,
     greedy: bool = False,
     env_id: str = "",
+    ended: Callable[[], object] | None = None,
 ) -> list[Episode]:
     """Play one episode per seed.
 
     ``tasks`` gives each its task number (``reset(options={"task": i})``). All episodes are played
-    in lockstep: each policy is called once a round with every seat that waits for it.
+    in lockstep: each policy is called once a round with every seat that waits for it. ``ended`` is
+    called once for each episode that has ended.
     """
     envs = [env_fn() for _ in seeds]
     numbers = tasks if tasks is not None else [None] * len(seeds)
@@ -50,7 +52,16 @@ def episodes(
         play_episode(env, seed, greedy=greedy, env_id=env_id)
         for env, seed in zip(envs, seeds, strict=True)
     ]
+    if ended is not None:
+        lines = [_telling(line, ended) for line in lines]
     return run(lines, seats, names=line_names(seeds), early=slow_steps(envs))
+
+
+def _telling(line: Line, ended: Callable[[], object]) -> Line:
+    """A line of play that says when it has ended."""
+    episode = yield from line
+    ended()
+    return episode
 
 
 def play_episode(

@@ -19,11 +19,12 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo import checkpoints, metrics, ranks, registry
+from llmzoo.collecting import refuse_fallback, style_args
 from llmzoo.engine.base import Engine
 from llmzoo.engine.iteration import draws
 from llmzoo.engine.placing import place
 from llmzoo.errors import ConfigError
-from llmzoo.evaluation import evaluate, refuse_fallback, style_args
+from llmzoo.evaluation import evaluate
 from llmzoo.learners import learner_class
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy, seat_policies

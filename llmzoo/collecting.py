@@ -1,0 +1,145 @@
+"""Playing the tasks of a split: what an evaluation sums up, and what a collection keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import Any
+
+from pettingzoo import AECEnv
+
+from llmzoo import ranks, registry, wire
+from llmzoo.envs.base import TextEnv
+from llmzoo.errors import ConfigError
+from llmzoo.policies import ScriptedPolicy, load
+from llmzoo.policies.base import Policy, Request
+from llmzoo.records import Batch, Episode
+from llmzoo.rollout.episodes import episodes
+
+_AT_ONCE = 256  # episodes in lockstep, on each rank
+
+Playable = str | Policy | Mapping[str, Policy] | Callable[[str, str], str]
+
+
+def collect(
+    env: str | Callable[[], AECEnv],
+    policy: Playable,
+    *,
+    tasks: int = 200,
+    repeats: int = 1,
+    split: str = "train",
+    seed: int = 0,
+    greedy: bool = False,
+    env_args: Mapping[str, Any] | None = None,
+    ended: Callable[[], object] | None = None,
+) -> list[Episode]:
+    """Play each of the first ``tasks`` tasks of a split ``repeats`` times; the episodes, in order.
+
+    ``env``: an id, or a function that makes an AEC environment (then ``split`` means nothing, and
+    task i is the episode of seed ``seed + i``). ``policy``: a name for ``llmzoo.policies.load``, a
+    policy, a policy for each seat, or a function ``(observation, agent) -> answer``. A source with
+    fewer tasks is played to its end. Models answer each repetition anew; scripted players, whose
+    chance hangs on the seed, do the same again. ``ended`` is called once for each episode that has
+    ended. The ranks of a run divide the tasks, and all of them return the same.
+    """
+    for name, value in (("tasks", tasks), ("repeats", repeats)):
+        if value < 1:
+            raise ConfigError(f"{name} must be at least 1, got {value}")
+    with ranks.joined():
+        player, _ = named_player(policy)
+        env_fn, env_id = _maker(env, player, split, env_args or {})
+        numbered = isinstance(env, str)
+        first = env_fn()
+        refuse_fallback(first, env_id)
+        numbers = range(_there(first, tasks, seed) if numbered else tasks)
+        at_once = max(1, _AT_ONCE // repeats) * ranks.world()
+        played: list[Episode] = []
+        for start in range(0, len(numbers), at_once):
+            chunk = numbers[start : start + at_once]
+            mine = [chunk[i] for i in ranks.share(len(chunk)) for _ in range(repeats)]
+            with _whole(player):
+                own = episodes(
+                    env_fn,
+                    player,
+                    [seed + i for i in mine],
+                    tasks=mine if numbered else None,
+                    greedy=greedy,
+                    env_id=env_id,
+                    ended=ended,
+                )
+            played += own if ranks.world() == 1 else _of_all(own)
+        return played
+
+
+def named_player(policy: Any) -> tuple[Policy | Mapping[str, Policy], str]:
+    """Who plays, and what an evaluation calls it."""
+    if isinstance(policy, str):
+        return load(policy), policy
+    if isinstance(policy, Mapping):
+        return policy, ", ".join(f"{agent}: {p.name}" for agent, p in policy.items())
+    if isinstance(policy, ScriptedPolicy) or not callable(policy):
+        return policy, policy.name
+
+    def answer(request: Request) -> str:
+        return policy(request.observation, request.agent)
+
+    name = str(policy.__name__) if hasattr(policy, "__name__") else type(policy).__name__
+    return ScriptedPolicy(answer, name), name
+
+
+def refuse_fallback(env: AECEnv, env_id: str) -> None:
+    """Raise ``ConfigError`` for an environment that plays a sample in place of a public set."""
+    game = env.unwrapped
+    if isinstance(game, TextEnv) and game.fallback:
+        raise ConfigError(
+            f"{env_id}: its public set cannot be reached, and numbers of the shipped sample would "
+            'pass for numbers of that set. Say source="sample" (--source sample) to measure on '
+            "the sample, or give the path of a file"
+        )
+
+
+def style_args(env_id: str, players: Iterable[Policy]) -> dict[str, Any]:
+    """The arguments of an environment that suit models made for terse prompts."""
+    if any(player.prompt_style == "terse" for player in players):
+        return registry.spec(env_id).terse
+    return {}
+
+
+def _maker(
+    env: str | Callable[[], AECEnv],
+    player: Policy | Mapping[str, Policy],
+    split: str,
+    env_args: Mapping[str, Any],
+) -> tuple[Callable[[], AECEnv], str]:
+    """What makes the environment, and its id."""
+    if not isinstance(env, str):
+        return env, str(env())
+    players = player.values() if isinstance(player, Mapping) else [player]
+    arguments = {**style_args(env, players), **env_args, "split": split}
+    return partial(registry.make, env, **arguments), env
+
+
+def _there(env: AECEnv, tasks: int, seed: int) -> int:
+    """How many of the tasks asked for the source has."""
+    env.reset(seed=seed)
+    count = next(iter(env.infos.values())).get("tasks")
+    return tasks if count is None else min(tasks, count)
+
+
+def _of_all(own: Sequence[Episode]) -> list[Episode]:
+    """The episodes of all ranks, in their order."""
+    parts = map(wire.load, ranks.gather(wire.dump(Batch(episodes=tuple(own)))))
+    return [episode for part in parts for episode in part.episodes]
+
+
+def _whole(player: Policy | Mapping[str, Policy]) -> AbstractContextManager[None]:
+    """Within this context every rank can run the models by itself."""
+    if ranks.world() == 1:
+        return nullcontext()
+    from llmzoo.policies.sharding import gathered
+    from llmzoo.policies.transformers import TransformersPolicy
+
+    players = player.values() if isinstance(player, Mapping) else [player]
+    models = [p for p in players if isinstance(p, TransformersPolicy) and p.sampler is None]
+    return gathered([policy.model for policy in models])

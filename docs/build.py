@@ -6,18 +6,11 @@ of the learners' modules and classes, and the fields of their configurations.
 
 from __future__ import annotations
 
-import ast
-import inspect
-import io
-import re
-import sys
-import textwrap
-import tokenize
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import llmzoo
+from llmzoo.cli.about import environment_prose, learner_prose
 from llmzoo.learners import learner_class
 from llmzoo.records import Completion, Group
 
@@ -62,13 +55,6 @@ def environment_page(id: str) -> str:
     parts = [NOTE + environment_prose(id), "## What a seat reads", _prompts(id)]
     parts += ["## Watch it", f"```bash\nllmzoo play {id} --policy oracle{_source_option(id)}\n```"]
     return "\n\n".join(parts) + "\n"
-
-
-def environment_prose(id: str) -> str:
-    """The docstring of the environment's module, or of the one whose class it makes its own."""
-    env = llmzoo.make(id, **llmzoo.spec(id).offline).unwrapped
-    pages = [_prose(sys.modules[cls.__module__]) for cls in type(env).__mro__]
-    return next(page for page in pages if page.startswith("# "))
 
 
 def _prompts(id: str) -> str:
@@ -131,54 +117,8 @@ def _worked_table() -> str:
 
 
 def learner_page(name: str) -> str:
-    cls = learner_class(name)
-    rows = ["| option | default | type | what it is |", "|---|---|---|---|"]
-    for option in options_of(cls.Config):
-        field, kind, default, comment = map(_cell, option)
-        rows.append(f"| `{field}` | `{default}` | `{kind}` | {comment} |")
-    return (
-        "\n\n".join(
-            [
-                f"{NOTE}# {name}",
-                _prose(sys.modules[cls.__module__]),
-                _prose(cls),
-                "## Options",
-                f"{_prose(cls.Config)} Given as `learner_args` to `fit`, or as `--learner.NAME VALUE`.",
-                "\n".join(rows),
-                "[Try it](index.md#try-one). [What it logs](../metrics.md).",
-            ]
-        )
-        + "\n"
-    )
-
-
-def options_of(config: type) -> list[tuple[str, str, str, str]]:
-    """(name, type, default, comment) of every field; a field set again keeps its first comment."""
-    written: dict[str, tuple[str, str, str]] = {}
-    for cls in reversed(config.__mro__[:-1]):
-        source = textwrap.dedent(inspect.getsource(cls))
-        comments = {
-            token.start[0]: token.string.removeprefix("#").strip()
-            for token in tokenize.generate_tokens(io.StringIO(source).readline)
-            if token.type == tokenize.COMMENT
-        }
-        for node in ast.parse(source).body[0].body:  # type: ignore[attr-defined]
-            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                name = node.target.id
-                comment = comments.get(node.end_lineno or 0, written.get(name, ("", "", ""))[2])
-                default = ast.unparse(node.value) if node.value else "none: must be given"
-                written[name] = ast.unparse(node.annotation), default, comment
-    return [(field.name, *written[field.name]) for field in fields(config)]
-
-
-def _prose(thing: Any) -> str:
-    """The docstring of a module or class, its roles and double backticks as Markdown has them."""
-    text = (inspect.getdoc(thing) or "").strip()
-    return re.sub(r"(?::\w+:)?`+~?([^`]+)`+", r"`\1`", text)
-
-
-def _cell(text: str) -> str:
-    return text.replace("``", "`").replace("|", "\\|")
+    last = "[Try it](index.md#try-one). [What it logs](../metrics.md)."
+    return f"{NOTE}{learner_prose(name)}\n\n{last}\n"
 
 
 def _slug(id: str) -> str:
@@ -289,7 +229,7 @@ llmzoo train --env plan_path_v0 --env.max_turns 1 --learner marloo --learner.gro
 ```
 
 One iteration shows that it works; learning takes more:
-[`examples/ippo.yaml`](../../examples/ippo.yaml) and the files beside it hold settings with which it does.
+[`configs/learners/ippo.yaml`](../../configs/learners/ippo.yaml) and the files beside it hold settings with which it does.
 [What a run may be made of](../training.md). [How to write one](../writing_learners.md).
 """
 

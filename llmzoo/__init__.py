@@ -12,6 +12,7 @@ from llmzoo.registry import EnvSpec, list_envs, load_object, make, parallel, reg
 from llmzoo.version import __version__
 
 if TYPE_CHECKING:
+    from llmzoo.collecting import collect
     from llmzoo.evaluation import evaluate
     from llmzoo.learners import list_learners
     from llmzoo.policies import oracle
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 # loaded at first use, so that `import llmzoo` stays light
 _LAZY = {
+    "collect": "llmzoo.collecting:collect",
     "evaluate": "llmzoo.evaluation:evaluate",
     "fit": "llmzoo.training:fit",
     "fit_stages": "llmzoo.training:fit_stages",
@@ -33,6 +35,7 @@ _LAZY = {
 __all__ = [
     "EnvSpec",
     "__version__",
+    "collect",
     "evaluate",
     "fit",
     "fit_stages",

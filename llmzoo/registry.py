@@ -20,7 +20,11 @@ from typing import Any
 
 import pettingzoo
 from pettingzoo import AECEnv, ParallelEnv
-from pettingzoo.utils.conversions import aec_to_parallel, turn_based_aec_to_parallel
+from pettingzoo.utils.conversions import (
+    aec_to_parallel,
+    parallel_to_aec,
+    turn_based_aec_to_parallel,
+)
 
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 
@@ -144,8 +148,10 @@ def make(id: str, **kwargs: Any) -> AECEnv:
     """
     env_spec = spec(id)
     env = _load(env_spec, env_spec.entry_point)(**{**env_spec.kwargs, **kwargs})
+    if is_path(id) and isinstance(env, ParallelEnv):
+        return parallel_to_aec(env)
     if is_path(id) and not isinstance(env, AECEnv):
-        raise ConfigError(f"{id} gave {type(env).__name__}, not an AEC environment of PettingZoo")
+        raise ConfigError(f"{id} gave {type(env).__name__}, not an environment of PettingZoo")
     return env
 
 

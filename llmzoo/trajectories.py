@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -184,7 +185,9 @@ def save(path: str | Path, rows: Sequence[Row]) -> None:
         columns = {name: [row[name] for row in checked] for name in FIELDS}
         types = {str: "string", int: "int64", float: "float64", bool: "bool"}
         features = {name: datasets.Value(types[kind]) for name, kind in FIELDS.items()}
-        datasets.Dataset.from_dict(columns, features=datasets.Features(features)).to_parquet(path)
+        table = datasets.Dataset.from_dict(columns, features=datasets.Features(features))
+        with _no_bars(datasets):
+            table.to_parquet(path)
     else:
         raise ConfigError(f"trajectories are saved as .jsonl or .parquet, not as {path.name}")
 
@@ -201,9 +204,10 @@ def load(source: str | Path) -> list[Row]:
         raise ConfigError(f"trajectories: there is no file {source}")
     try:
         if path.suffix in _LOADERS:
-            found = datasets.load_dataset(
-                _LOADERS[path.suffix], data_files=str(path), split="train"
-            )
+            with _no_bars(datasets):
+                found = datasets.load_dataset(
+                    _LOADERS[path.suffix], data_files=str(path), split="train"
+                )
         else:
             found = datasets.load_dataset(str(source), split="train")
     except Exception as error:  # network, cache, schema: the library raises of every kind
@@ -223,6 +227,18 @@ def _datasets(source: str | Path) -> Any:
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"the trajectories {source}", "train", error.name) from error
     return datasets
+
+
+@contextmanager
+def _no_bars(datasets: Any) -> Iterator[None]:
+    """Files of ours are small: no progress bars of the library's."""
+    shown = not datasets.are_progress_bars_disabled()
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        if shown:
+            datasets.enable_progress_bars()
 
 
 def _checked(found: Any, source: str) -> Iterator[Row]:

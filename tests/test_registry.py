@@ -176,7 +176,7 @@ def test_an_environment_by_its_path():
         (f"{__name__}:NUMBER", "not a function or class"),
         (f"{__name__}:Echo", "unexpected keyword argument 'split'"),
         (f"{__name__}:_python", "missing a required argument: 'code'"),
-        (f"{__name__}:nothing", "gave NoneType, not an AEC environment"),
+        (f"{__name__}:nothing", "gave NoneType, not an environment of PettingZoo"),
     ],
 )
 def test_a_path_to_no_environment(path, reason):

@@ -17,19 +17,25 @@ COMMANDS = {
     "info": "What this installation and this machine offer.",
     "play": "Take a seat in an environment, or watch policies play.",
     "eval": "Measure a policy on held-out tasks.",
+    "collect": "Play tasks and keep the episodes in a file.",
     "train": "Train a model and measure it before and after.",
     "bench": "Compare learners on environments.",
+    "report": "Write a page of training runs: curves, settings, episodes.",
+    "check": "Check that an environment keeps its promises, one of yours too.",
     "serve": "Host environments or a policy for other processes and machines.",
+    "completion": "Print a script that completes this command line in a shell.",
+    "new": "Write a template of an environment or a learner.",
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, 2 for a mistake in what was asked, 130 if stopped,
-    1 if nobody reads its output any more.
+    1 if nobody reads its output any more, or if ``check`` found a broken promise.
 
     What was asked for goes to standard output, everything else to standard error.
     """
     # no ``list(...)`` here: once loaded, the command's module hides the builtin of its name
+    code: int | None = None
     arguments = [*(sys.argv[1:] if argv is None else argv)]
     try:
         if not arguments or arguments[0] in ("-h", "--help"):
@@ -38,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"llmzoo {__version__}")
         elif arguments[0] in COMMANDS:
             with nullcontext() if ranks.is_first() else _silent():
-                load_object(f"llmzoo.cli.{arguments[0]}:run")(arguments[1:])
+                code = load_object(f"llmzoo.cli.{arguments[0]}:run")(arguments[1:])
         else:
             raise UnknownNameError("command", arguments[0], COMMANDS)
         sys.stdout.flush()
@@ -56,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # what is still buffered goes nowhere, without a complaint at the interpreter's end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    return 0
+    return code or 0
 
 
 @contextmanager
@@ -67,7 +73,7 @@ def _silent() -> Iterator[None]:
 
 
 def _usage() -> str:
-    lines = [f"  {name:<8}{what}" for name, what in COMMANDS.items()]
+    lines = [f"  {name:<12}{what}" for name, what in COMMANDS.items()]
     return "\n".join(
         ["usage: llmzoo COMMAND [options]", "", *lines, "", "llmzoo COMMAND --help says more."]
     )

@@ -18,7 +18,11 @@ from llmzoo.cli.output import apart
 from llmzoo.cli.players import check_model
 from llmzoo.errors import ConfigError, DivergedError, MissingExtraError
 from llmzoo.learners import LEARNERS
-from llmzoo.run_folder import PLACEMENT
+from llmzoo.run_folder import FREE
+
+EXAMPLES = (
+    "llmzoo bench --envs sudoku_v0,plan_path_v0 --learners magrpo,ippo --seeds 0,1,2 --token_budget 100000",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +47,7 @@ class Options:
     batch: int = 16
 
 
-_MANY = {"env", "learner", "seed", "envs"}  # what a bench varies, or calls otherwise
+MANY = {"env", "learner", "seed", "envs"}  # what a bench varies, or calls otherwise
 
 
 def run(argv: Sequence[str]) -> None:
@@ -55,7 +59,7 @@ def run(argv: Sequence[str]) -> None:
 
     if ranks.launched() > 1:
         raise ConfigError("bench runs in one process: start several of them with other --seeds")
-    given = read("bench", argv, FitConfig, Options, without=_MANY)
+    given = read("bench", argv, FitConfig, Options, without=MANY, examples=EXAMPLES)
     options = Options(**{name: given.pop(name) for name in field_names(Options) & set(given)})
     learners = names(options.learners)
     if learners == ["all"]:
@@ -75,8 +79,12 @@ def run(argv: Sequence[str]) -> None:
     for number, config in enumerate(configs, start=1):
         name = run_name(config.env, config.learner, config.seed)
         print(f"run {number} of {len(configs)}: {name}", file=sys.stderr)
-        with apart():
-            rows.append(_row(config, out / "runs" / name))
+        try:
+            with apart():
+                rows.append(_row(config, out / "runs" / name))
+        except KeyboardInterrupt:
+            print(f"to go on: {shlex.join(['llmzoo', 'bench', *argv])}", file=sys.stderr)
+            raise
         _write(out / "results.json", json.dumps(rows, indent=2) + "\n")
     text = table(rows, shlex.join(["llmzoo", "bench", *argv]))
     _write(out / "table.md", text)
@@ -123,8 +131,7 @@ def _ended(config: Any, run: Path) -> bool:
         return False
     saved = json.loads((run / "config.json").read_text())
     wanted = json.loads(json.dumps(asdict(config)))
-    free = ("steps", *PLACEMENT)
-    other = [name for name in wanted if name not in free and saved.get(name) != wanted[name]]
+    other = [name for name in wanted if name not in FREE and saved.get(name) != wanted[name]]
     if other or saved["steps"] > wanted["steps"]:
         differ = ", ".join(other or ["steps"])
         raise ConfigError(f"{run} is of another bench ({differ}): choose another --out")

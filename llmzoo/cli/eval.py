@@ -6,13 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from llmzoo import registry
+from llmzoo import ranks, registry
 from llmzoo.cli.arguments import env_arguments
 from llmzoo.cli.options import read
-from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, evaluation_row
-from llmzoo.cli.players import players
+from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, counting, evaluation_row
+from llmzoo.cli.players import players, sampling
 from llmzoo.errors import ConfigError
 from llmzoo.evaluation import evaluate
+
+EXAMPLES = (
+    "llmzoo eval --env sudoku_v0 --policy tiny --tasks 100 --greedy",
+    "llmzoo eval --env mbpp_v0 --policy oracle --tasks 5 --source sample --json",
+    "llmzoo eval --env sudoku_v0 --env.max_turns 1 --policy runs/magrpo",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +39,7 @@ class Options:
         top_p: nucleus that is sampled from; 1 is all.
         top_k: most likely tokens that are sampled from; 0 is all.
         max_new_tokens: tokens of an answer; 64 for the embedded model, otherwise 256.
+        quiet: no progress on standard error.
         json: print one JSON object instead of a table.
     """
 
@@ -47,17 +54,21 @@ class Options:
     top_p: float | None = None
     top_k: int | None = None
     max_new_tokens: int | None = None
+    quiet: bool = False
     json: bool = False
 
 
 def run(argv: Sequence[str]) -> None:
-    options = Options(**read("eval", argv, Options))
+    options = Options(**read("eval", argv, Options, examples=EXAMPLES))
     if options.policy == "human":
         raise ConfigError("a person plays with llmzoo play")
     env_args = env_arguments(options.env, options.env_args, split="use --split")
     with apart():
         agents = registry.make(options.env, **env_args).possible_agents
-        seats = players(options.policy, agents, seed=options.seed, sampling=_sampling(options))
+        chosen = sampling(options)
+        seats = players(options.policy, agents, seed=options.seed, sampling=chosen)
+    quiet = options.quiet or not ranks.is_first()
+    with apart(), counting("episodes", options.tasks, quiet=quiet) as ended:
         found = evaluate(
             options.env,
             seats,
@@ -66,6 +77,7 @@ def run(argv: Sequence[str]) -> None:
             seed=options.seed,
             greedy=options.greedy,
             env_args=env_args,
+            ended=ended,
         )
     # an address does not say which model is there
     name = seats[agents[0]].name if registry.is_remote(options.policy) else options.policy
@@ -75,14 +87,3 @@ def run(argv: Sequence[str]) -> None:
     else:
         title = f"{name} on {options.env}, {found.decoding}"
         as_table(EVALUATION_COLUMNS, [evaluation_row(title, result)])
-
-
-def _sampling(options: Options) -> dict[str, Any]:
-    """The sampling settings that were given."""
-    chosen = {
-        "temperature": options.temperature,
-        "top_p": options.top_p,
-        "top_k": options.top_k,
-        "max_new_tokens": options.max_new_tokens,
-    }
-    return {name: value for name, value in chosen.items() if value is not None}

@@ -2,39 +2,57 @@
 
 from __future__ import annotations
 
+import os
 import platform
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from typing import Any
 
 from llmzoo import registry
+from llmzoo.cli.about import environment_prose, learner_prose
+from llmzoo.cli.arguments import find_here
 from llmzoo.cli.options import read
-from llmzoo.cli.output import as_json, as_table
-from llmzoo.errors import SandboxError
+from llmzoo.cli.output import as_json, as_markdown, as_table
+from llmzoo.errors import SandboxError, UnknownNameError
 from llmzoo.learners import list_learners
 from llmzoo.version import __version__
 
+EXAMPLES = ("llmzoo info", "llmzoo info magrpo", "llmzoo info sudoku_v0")
+DISTRIBUTION = "llmzoo-marl"
 _PACKAGES = ("pettingzoo", "gymnasium", "numpy", "torch", "transformers", "trl", "peft", "datasets")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What this installation and this machine offer.
+    """What this installation and this machine offer, or all about one environment or learner.
 
     Args:
+        name: id of an environment or name of a learner; may stand first, without --name.
         json: print one JSON object instead of a table.
     """
 
+    name: str | None = None
     json: bool = False
 
 
 def run(argv: Sequence[str]) -> None:
-    options = Options(**read("info", argv, Options))
-    found = {
+    if argv and not argv[0].startswith("-"):
+        argv = ["--name", *argv]
+    options = Options(**read("info", argv, Options, examples=EXAMPLES))
+    if options.name is not None:
+        _show(options.name, options.json)
+        return
+    found: dict[str, Any] = {
         "llmzoo": __version__,
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "devices": _devices(),
+        "extras": {
+            extra: _missing(extra)
+            for extra in metadata(DISTRIBUTION).get_all("Provides-Extra") or ()
+        },
         "packages": {name: _version(name) for name in _PACKAGES},
         "environments": len(registry.list_envs()),
         "learners": len(list_learners()),
@@ -45,11 +63,64 @@ def run(argv: Sequence[str]) -> None:
         return
     rows = []
     for name, value in found.items():
-        if isinstance(value, dict):
+        if name == "extras":
+            lacking = {
+                extra: "needs " + ", ".join(names) for extra, names in value.items() if names
+            }
+            rows += [[f"extra: {extra}", lacking.get(extra, "installed")] for extra in value]
+        elif isinstance(value, dict):
             rows += [[f"{name}: {key}", _text(item)] for key, item in value.items() if item != {}]
         else:
-            rows.append([name, str(value)])
+            rows.append([name, _text(value)])
     as_table(("what", "is"), rows)
+
+
+def _show(name: str, json: bool) -> None:
+    """The page of an environment or a learner."""
+    find_here(name)
+    if name in list_learners():
+        kind, text = "learner", learner_prose(name)
+    elif registry.is_path(name) or name in registry.list_envs():
+        kind, text = "environment", environment_prose(name)
+    else:
+        known = [*registry.list_envs(), *list_learners()]
+        raise UnknownNameError("environment or learner", name, known)
+    if json:
+        as_json({"name": name, "kind": kind, "text": text})
+    else:
+        as_markdown(text)
+
+
+def _devices() -> list[str]:
+    """Where models can run: the processor, and what torch sees beside it, where torch is installed."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    found = [f"cpu: {cores} cores"]
+    try:
+        import torch
+    except ModuleNotFoundError:
+        return found
+    for index in range(torch.cuda.device_count()):
+        device = torch.cuda.get_device_properties(index)
+        found.append(f"cuda:{index}: {device.name}, {device.total_memory / 2**30:.0f} GiB")
+    if torch.backends.mps.is_available():
+        found.append("mps: Apple GPU")
+    return found
+
+
+def _missing(extra: str) -> list[str]:
+    """The packages of an extra that are not installed."""
+    lacking: list[str] = []
+    for line in requires(DISTRIBUTION) or ():
+        requirement, _, marker = line.partition(";")
+        if not re.search(rf"extra == ['\"]{re.escape(extra)}['\"]", marker):
+            continue
+        name = re.match(r"[\w.-]+", requirement)
+        inner = re.search(r"\[(.*)\]", requirement)
+        if name and name[0] == DISTRIBUTION and inner:
+            lacking += [n for other in inner[1].split(",") for n in _missing(other.strip())]
+        elif name and _version(name[0]) is None:
+            lacking.append(name[0])
+    return sorted(set(lacking))
 
 
 def _sandbox() -> dict[str, Any]:

@@ -8,24 +8,41 @@ from dataclasses import dataclass
 from llmzoo import registry
 from llmzoo.cli.options import read
 from llmzoo.cli.output import as_json, as_table
-from llmzoo.learners import list_learners
+from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.learners import learner_class, list_learners
+
+EXAMPLES = (
+    "llmzoo list",
+    "llmzoo list --family games --json",
+    "llmzoo list --learners",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Which environments there are.
+    """Which environments there are, or which learners.
 
     Args:
-        family: only those of this family.
+        family: only environments of this family.
+        learners: list the learners, each with its rule of credit.
         json: print a JSON list instead of a table.
     """
 
     family: str | None = None
+    learners: bool = False
     json: bool = False
 
 
 def run(argv: Sequence[str]) -> None:
-    options = Options(**read("list", argv, Options))
+    options = Options(**read("list", argv, Options, examples=EXAMPLES))
+    if options.learners:
+        if options.family is not None:
+            raise ConfigError("families are of environments: give --family or --learners")
+        _list_learners(options)
+        return
+    families = {registry.spec(id).family for id in registry.list_envs()}
+    if options.family is not None and options.family not in families:
+        raise UnknownNameError("family", options.family, families)
     specs = [registry.spec(id) for id in registry.list_envs(options.family)]
     if options.json:
         as_json(
@@ -42,3 +59,14 @@ def run(argv: Sequence[str]) -> None:
         family = s.family
     as_table(("family", "id", "agents", "summary"), rows)
     print("learners:", ", ".join(list_learners()))
+
+
+def _list_learners(options: Options) -> None:
+    rows = []
+    for name in list_learners():
+        summary = (learner_class(name).__doc__ or "").strip().splitlines()[0]
+        rows.append((name, summary))
+    if options.json:
+        as_json([{"name": name, "summary": summary} for name, summary in rows])
+    else:
+        as_table(("learner", "summary"), rows)

@@ -9,7 +9,7 @@ mappings ``env_args``, ``learner_args``, ``lora_args`` and ``seat_args``, ``--so
 from __future__ import annotations
 
 import re
-from argparse import ArgumentError
+from argparse import ArgumentError, RawDescriptionHelpFormatter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -17,7 +17,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import yaml
-from jsonargparse import ActionConfigFile, ArgumentParser
+from jsonargparse import ActionConfigFile, ArgumentParser, DefaultHelpFormatter
 
 from llmzoo.errors import ConfigError, UnknownNameError
 
@@ -41,11 +41,12 @@ def read(
     *classes: type,
     without: Collection[str] = (),
     usage: str | None = None,
+    examples: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The options given on a command line and in its configuration files, without defaults.
 
     The keys are field names of ``classes``, but for those of the first that ``without`` names.
-    Raises :class:`ConfigError` or
+    ``examples`` are commands that the help ends with. Raises :class:`ConfigError` or
     :class:`UnknownNameError`; ``--help`` and ``--print_config`` print and exit.
     """
     taken = [(cls, set(without) if cls is classes[0] else set()) for cls in classes]
@@ -58,7 +59,12 @@ def read(
     argv = _normal_form(argv, hints)
     _check_files(argv, hints)
     parser = ArgumentParser(
-        prog=f"llmzoo {command}", usage=usage, exit_on_error=False, allow_abbrev=False
+        prog=f"llmzoo {command}",
+        usage=usage or f"llmzoo {command} [options]",
+        epilog="\n".join(["examples:", *(f"  {line}" for line in examples)]) if examples else None,
+        formatter_class=_Help,
+        exit_on_error=False,
+        allow_abbrev=False,
     )
     parser.add_argument(
         "--config", action=ActionConfigFile, help="YAML file with any of these options."
@@ -78,6 +84,10 @@ def read(
                 f"--seat.{seat} must name a setting: --seat.{seat}.learning_rate 1e-4"
             )
     return found
+
+
+class _Help(DefaultHelpFormatter, RawDescriptionHelpFormatter):
+    """Keeps the lines of the examples."""
 
 
 def typed(hints: Mapping[str, Any], values: Mapping[str, Any], what: str) -> dict[str, Any]:

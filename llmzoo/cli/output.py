@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
 from rich.console import Console
+from rich.markdown import Markdown
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
+from rich.text import Text
 
 
 @contextmanager
@@ -17,6 +28,31 @@ def apart() -> Iterator[None]:
     """Whatever is printed meanwhile goes to standard error; standard output is for the result."""
     with redirect_stdout(sys.stderr):
         yield
+
+
+class _Rate(ProgressColumn):
+    """How many a second."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:,.1f}/s")
+
+
+@contextmanager
+def counting(title: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[], None]]:
+    """A progress bar on standard error, with rate and remaining time; each call is one more done."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        _Rate(),
+        TimeRemainingColumn(),
+    )
+    console = Console(stderr=True)
+    hidden = quiet or not console.is_terminal  # in a file it would be one line, and an empty one
+    with Progress(*columns, console=console, disable=hidden, transient=True) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda: bar.advance(task)
 
 
 def as_json(value: Any) -> None:
@@ -31,6 +67,14 @@ def as_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         table.add_row(*row)
     width = None if sys.stdout.isatty() else _WIDE
     Console(markup=False, highlight=False, width=width).print(table)
+
+
+def as_markdown(text: str) -> None:
+    """A page for a person; in a file or a pipe as it is written."""
+    if sys.stdout.isatty():
+        Console().print(Markdown(text))
+    else:
+        print(text)
 
 
 def evaluation_row(name: str, found: Mapping[str, Any]) -> list[str]:

@@ -41,6 +41,13 @@ def players(
     return dict.fromkeys(agents, _one(name, seed, given))
 
 
+def sampling(options: Any) -> dict[str, Any]:
+    """The sampling settings among a command's options that were given."""
+    names = ("temperature", "top_p", "top_k", "max_new_tokens")
+    chosen = {name: getattr(options, name) for name in names}
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
 def check_model(name: str) -> None:
     """Raise :class:`ConfigError` where there is no model, or run with a checkpoint, of this name."""
     _refuse_stages(name)

@@ -20,6 +20,11 @@ from llmzoo.errors import ConfigError, MissingExtraError
 if TYPE_CHECKING:
     from llmzoo.serve.hosting import Service
 
+EXAMPLES = (
+    "llmzoo serve --envs sudoku_v0,plan_path_v0",
+    "llmzoo serve --policy tiny --port 50052",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -86,7 +91,7 @@ def run(argv: Sequence[str]) -> None:
     except ModuleNotFoundError as error:
         raise MissingExtraError("llmzoo serve", "serve", error.name) from error
 
-    options = Options(**read("serve", argv, Options))
+    options = Options(**read("serve", argv, Options, examples=EXAMPLES))
     with apart():
         offers = offers_of(options)
     with _token(options) as (port, token):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,14 @@ from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, eval
 from llmzoo.cli.players import check_model
 from llmzoo.cli.stages import run_stages
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError
-from llmzoo.run_folder import PLACEMENT
+from llmzoo.run_folder import FREE
+
+EXAMPLES = (
+    "llmzoo train --env sudoku_v0 --env.max_turns 1 --learner magrpo --model tiny --steps 20",
+    "llmzoo train --env math_v0 --learner at_grpo --learner.group_size 8 --model Qwen/Qwen2.5-0.5B-Instruct",
+    "llmzoo train --config run.yaml --seed 1 --out runs/second",
+    "llmzoo train --resume runs/second --steps 200",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +35,8 @@ class Options:
     Args:
         out: the run folder; runs/ENV-LEARNER-SEED where nothing is said.
         resume: a run folder to continue with its own settings; only --steps may be raised, and
-            where the work is done may change (--parallel, --cpu_offload).
+            where the work is done may change (--parallel, --cpu_offload), and what is recorded
+            (--record_every, --record_tasks).
         stages: runs after one another, each from the model that the last one left: a list of
             mappings, each with a learner and what else is its own, in a configuration file. The
             same command again goes on where it was cut off.
@@ -49,14 +58,20 @@ def run(argv: Sequence[str]) -> None:
     except ModuleNotFoundError as error:
         raise MissingExtraError("llmzoo train", "train", error.name) from error
 
-    given = read("train", argv, FitConfig, Options)
+    given = read("train", argv, FitConfig, Options, examples=EXAMPLES)
     options = Options(**{name: given.pop(name) for name in field_names(Options) & set(given)})
     if "seat_args" in given:
         given["seat_args"] = seat_arguments(given["seat_args"])
     if options.stages is not None:
         if options.resume is not None:
             raise ConfigError("stages go on where they were cut off when the same command is given")
-        run_stages(options.stages, given, out=options.out, quiet=options.quiet, json=options.json)
+        try:
+            run_stages(
+                options.stages, given, out=options.out, quiet=options.quiet, json=options.json
+            )
+        except KeyboardInterrupt:
+            _say_how_to_go_on(["llmzoo", "train", *argv])
+            raise
         return
     if options.resume is not None:
         config = FitConfig(**resumed(options, given))
@@ -72,8 +87,8 @@ def run(argv: Sequence[str]) -> None:
         try:
             result = fit(**settings, out=out, resume=resume, quiet=options.quiet)
         except KeyboardInterrupt:
-            if (out / "config.json").exists() and ranks.is_first():
-                print(f"to go on: llmzoo train --resume {out}", file=sys.stderr)
+            if (out / "config.json").exists():
+                _say_how_to_go_on(["llmzoo", "train", "--resume", str(out)])
             raise
         if ranks.is_first():
             plot_run(out)
@@ -89,8 +104,13 @@ def run(argv: Sequence[str]) -> None:
     print(f"{out}: metrics.jsonl, curve.png, checkpoints")
 
 
+def _say_how_to_go_on(command: Sequence[str]) -> None:
+    if ranks.is_first():
+        print(f"to go on: {shlex.join(command)}", file=sys.stderr)
+
+
 def resumed(options: Options, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings saved in a run folder, with ``steps`` and ``PLACEMENT`` as given now.
+    """The settings saved in a run folder, with those that are ``FREE`` as given now.
 
     Raises :class:`ConfigError` for a given option that contradicts a saved one.
     """
@@ -104,13 +124,13 @@ def resumed(options: Options, given: Mapping[str, Any]) -> dict[str, Any]:
         if name == "steps":
             if value < saved["steps"]:
                 raise ConfigError(f"{run} has {saved['steps']} steps: they can be raised only")
-        elif name in PLACEMENT:
+        elif name in FREE:
             pass
         elif not _agrees(value, saved[name]):
             raise ConfigError(
                 f"{run} was started with {name}={saved[name]!r}; it cannot go on with {value!r}"
             )
-    free = {name: value for name, value in given.items() if name in ("steps", *PLACEMENT)}
+    free = {name: value for name, value in given.items() if name in FREE}
     if free.get("engine", saved.get("engine")) != saved.get("engine"):
         free.setdefault("engine_args", {})  # those that were saved are the other engine's
     return {**saved, **free}

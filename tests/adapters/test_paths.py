@@ -183,7 +183,7 @@ def test_the_last_line_is_json_although_pygame_greets(folder):
         ("paths_needs:x", "paths_needs imports 'no_such_package', which is not installed"),
         ("paths_env:A_NUMBER", "paths_env:A_NUMBER makes no environment: it is 3"),
         ("paths_env:no_split", "one of them is split"),
-        ("paths_env:no_env", "gave str, not an AEC environment"),
+        ("paths_env:no_env", "gave str, not an environment of PettingZoo"),
         ("paths_env:numbers", "discrete_to_text"),
     ],
 )

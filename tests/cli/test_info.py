@@ -1,6 +1,7 @@
 """``llmzoo info``"""
 
 import json
+from types import SimpleNamespace
 
 
 def test_json_is_the_contract(llmzoo):
@@ -8,8 +9,11 @@ def test_json_is_the_contract(llmzoo):
     found = json.loads(said.out)
     assert said.code == 0
     assert list(found) == [
-        *("llmzoo", "python", "machine", "packages", "environments", "learners", "sandbox")
+        *("llmzoo", "python", "machine", "devices", "extras", "packages"),
+        *("environments", "learners", "sandbox"),
     ]
+    assert found["devices"][0].startswith("cpu: ")
+    assert found["extras"]["train"] == []
     assert found["packages"]["pettingzoo"].startswith("1.")
     assert list(found["sandbox"]) == ["level", "layers", "missing"]
     assert found["sandbox"]["level"] in (0, 1, 2, 3)
@@ -20,3 +24,17 @@ def test_a_table_for_people(llmzoo):
     said = llmzoo("info").out
     assert "sandbox: level" in said
     assert "packages: torch" in said
+
+
+def test_an_extra_that_is_not_there_names_what_it_needs(llmzoo, monkeypatch):
+    """A distribution of which one extra is here, one is not, and one is made of both."""
+    lines = ['numpy>=1; extra == "here"', 'no-such-package>=2; extra == "far"']
+    lines += ['llmzoo-marl[here,far]; extra == "both"', "pettingzoo>=1.27"]
+    monkeypatch.setattr("llmzoo.cli.info.requires", lambda name: lines)
+    monkeypatch.setattr(
+        "llmzoo.cli.info.metadata",
+        lambda name: SimpleNamespace(get_all=lambda key: ["here", "far", "both"]),
+    )
+    found = json.loads(llmzoo("info", "--json").out)["extras"]
+    assert found == {"here": [], "far": ["no-such-package"], "both": ["no-such-package"]}
+    assert "needs no-such-package" in llmzoo("info").out

@@ -20,7 +20,20 @@ def test_json_is_the_contract(llmzoo):
 def test_a_family(llmzoo):
     found = json.loads(llmzoo("list", "--family", "games", "--json").out)
     assert {entry["family"] for entry in found} == {"games"}
-    assert json.loads(llmzoo("list", "--family", "nothing", "--json").out) == []
+    said = llmzoo("list", "--family", "gaems")
+    assert said.code == 2
+    assert "Did you mean 'games'?" in said.err
+
+
+def test_learners(llmzoo):
+    found = {
+        row["name"]: row["summary"]
+        for row in json.loads(llmzoo("list", "--learners", "--json").out)
+    }
+    assert found["magrpo"] == "Credit: the return minus the group's mean return."
+    assert set(found) >= {"at_grpo", "ippo", "sft", "dpo"}
+    assert "group's mean return" in llmzoo("list", "--learners").out
+    assert llmzoo("list", "--learners", "--family", "games").code == 2
 
 
 def test_a_table_for_people(llmzoo):

@@ -1,11 +1,14 @@
 """The face of the command line: its commands, its exit codes, and how little it loads."""
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 
 import pytest
 
+from llmzoo.cli import COMMANDS
 from llmzoo.version import __version__
 
 
@@ -96,7 +99,7 @@ def test_help_comes_from_docstrings(command, capsys):
     assert stopped.value.code == 0
     said = capsys.readouterr().out
     assert f"usage: llmzoo {command}" in said
-    explained = {"list": "only those of this family", "play": "the agent that you play"}
+    explained = {"list": "only environments of this family", "play": "the agent that you play"}
     assert explained.get(command, "--env.NAME VALUE gives one") in " ".join(said.split())
 
 
@@ -123,3 +126,28 @@ def test_as_a_module():
     )
     assert failed.returncode == 2
     assert "Did you mean 'list'?" in failed.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_explains_every_option_and_its_examples_are_right(
+    llmzoo, capsys, tmp_path, monkeypatch, command
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.yaml").write_text("env: sudoku_v0\n")
+    with pytest.raises(SystemExit) as ended:
+        llmzoo(command, "--help")
+    said = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert said.startswith(f"usage: llmzoo {command}")
+    options, _, examples = said.partition("\nexamples:\n")
+    for option in re.split(r"\n  (?=--)", options)[1:]:
+        words = " ".join(option.partition("(type:")[0].split()).split(" ", 2)
+        assert len(words) == 3, f"{words[0]} is not explained"
+    lines = [line.strip() for line in examples.splitlines() if line.strip()]
+    assert lines
+    for line in lines:
+        words = shlex.split(line.partition(" > ")[0])
+        assert words[:2] == ["llmzoo", command]
+        with pytest.raises(SystemExit) as ended:
+            llmzoo(*words[1:], "--print-config")
+        assert ended.value.code == 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
+from llmzoo.cli.about import options_of
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
@@ -38,5 +40,5 @@ def test_no_page_is_left_over():
 
 def test_every_option_of_every_learner_is_explained():
     for name in build.llmzoo.list_learners():
-        for option, _, _, comment in build.options_of(build.learner_class(name).Config):
+        for option, _, _, comment in options_of(build.learner_class(name).Config):
             assert comment, f"{name}.{option} has no comment"

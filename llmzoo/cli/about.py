@@ -1,0 +1,78 @@
+"""What there is to read about an environment or a learner: its docstrings as Markdown, its options.
+
+``llmzoo info NAME`` shows this, and the pages of the documentation are made of it.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import io
+import re
+import sys
+import textwrap
+import tokenize
+from dataclasses import fields
+from typing import Any
+
+from llmzoo import registry
+from llmzoo.learners import learner_class
+
+
+def environment_prose(id: str) -> str:
+    """The docstring of the environment's module, or of the one whose class it makes its own.
+
+    Where no module's docstring begins with a heading: that of the class.
+    """
+    env = registry.make(id, **registry.spec(id).offline).unwrapped
+    pages = [prose(sys.modules[cls.__module__]) for cls in type(env).__mro__]
+    own = f"# {type(env).__name__}\n\n{prose(type(env))}"
+    return next((page for page in pages if page.startswith("# ")), own)
+
+
+def learner_prose(name: str) -> str:
+    """What a learner's module and class say, the table of its options last."""
+    cls = learner_class(name)
+    rows = ["| option | default | type | what it is |", "|---|---|---|---|"]
+    for option in options_of(cls.Config):
+        field, kind, default, comment = map(_cell, option)
+        rows.append(f"| `{field}` | `{default}` | `{kind}` | {comment} |")
+    return "\n\n".join(
+        [
+            f"# {name}",
+            prose(sys.modules[cls.__module__]),
+            prose(cls),
+            "## Options",
+            f"{prose(cls.Config)} Given as `learner_args` to `fit`, or as `--learner.NAME VALUE`.",
+            "\n".join(rows),
+        ]
+    )
+
+
+def options_of(config: type) -> list[tuple[str, str, str, str]]:
+    """(name, type, default, comment) of every field; a field set again keeps its first comment."""
+    written: dict[str, tuple[str, str, str]] = {}
+    for cls in reversed(config.__mro__[:-1]):
+        source = textwrap.dedent(inspect.getsource(cls))
+        comments = {
+            token.start[0]: token.string.removeprefix("#").strip()
+            for token in tokenize.generate_tokens(io.StringIO(source).readline)
+            if token.type == tokenize.COMMENT
+        }
+        for node in ast.parse(source).body[0].body:  # type: ignore[attr-defined]
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                name = node.target.id
+                comment = comments.get(node.end_lineno or 0, written.get(name, ("", "", ""))[2])
+                default = ast.unparse(node.value) if node.value else "none: must be given"
+                written[name] = ast.unparse(node.annotation), default, comment
+    return [(field.name, *written[field.name]) for field in fields(config)]
+
+
+def prose(thing: Any) -> str:
+    """The docstring of a module or class, its roles and double backticks as Markdown has them."""
+    text = (inspect.getdoc(thing) or "").strip()
+    return re.sub(r"(?::\w+:)?`+~?([^`]+)`+", r"`\1`", text)
+
+
+def _cell(text: str) -> str:
+    return text.replace("``", "`").replace("|", "\\|")

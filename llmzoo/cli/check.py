@@ -1,0 +1,145 @@
+"""``llmzoo check``"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import Any
+
+from pettingzoo import AECEnv
+
+from llmzoo import registry, testing
+from llmzoo.cli.arguments import env_arguments
+from llmzoo.cli.options import read
+from llmzoo.cli.output import apart, as_json, as_table, counting
+from llmzoo.envs.base import TextEnv
+from llmzoo.errors import ConfigError, NoPlayerError
+
+USAGE = "llmzoo check ENV [options]"
+EXAMPLES = (
+    "llmzoo check sudoku_v0",
+    "llmzoo check my_package.my_env:MyEnv --texts 1000 --traceback",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Check that an environment keeps its promises: PettingZoo's, and those of llmzoo.testing.
+
+    Any PettingZoo environment that speaks text can be checked, as package.module:name. The exit
+    code is 0 where every promise is kept, 1 where one is broken.
+
+    Args:
+        env: id of the environment; may stand first, without --env.
+        env_args: arguments of the environment; --env.NAME VALUE gives one.
+        texts: hostile texts that are tried.
+        tasks: tasks that the expert plays, and that are compared between the splits.
+        traceback: print where in the code a promise was broken.
+        quiet: no progress on standard error.
+        json: print one JSON object instead of a table.
+    """
+
+    env: str
+    env_args: Mapping[str, Any] = field(default_factory=dict)
+    texts: int = 300
+    tasks: int = 50
+    traceback: bool = False
+    quiet: bool = False
+    json: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a check found; ``kept`` is None where the environment does not promise this."""
+
+    check: str
+    kept: bool | None
+    why: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    name: str
+    run: Callable[[], None]
+    missing: str | None = None  # why the environment does not promise this
+
+
+def run(argv: Sequence[str]) -> int:
+    if argv and not argv[0].startswith("-"):
+        argv = ["--env", *argv]
+    options = Options(**read("check", argv, Options, usage=USAGE, examples=EXAMPLES))
+    if options.texts < 1 or options.tasks < 1:
+        raise ConfigError("texts and tasks are at least 1")
+    env_args = env_arguments(options.env, options.env_args, split="both are checked")
+    arguments = {**registry.spec(options.env).offline, **env_args}
+    make = partial(registry.make, options.env, **arguments)
+    found = [_result(_Check("reset", lambda: make().reset(seed=0)), options.traceback)]
+    checks = _checks(make, options) if found[0].kept else []
+    with apart(), counting("checks", len(checks), quiet=options.quiet) as ended:
+        for check in checks:
+            found.append(_result(check, options.traceback))
+            ended()
+    broken = [result for result in found if result.kept is False]
+    if options.json:
+        rows = [asdict(result) for result in found]
+        as_json({"env": options.env, "kept": not broken, "checks": rows})
+    else:
+        words = {True: "kept", False: "BROKEN", None: "not promised"}
+        as_table(
+            ("check", "promise", "why", "seconds"),
+            [[r.check, words[r.kept], r.why, f"{r.seconds:.1f}"] for r in found],
+        )
+    return 1 if broken else 0
+
+
+def _checks(make: Callable[..., AECEnv], options: Options) -> list[_Check]:
+    """The checks of :mod:`llmzoo.testing`, in the order in which its page explains them."""
+    env = make()
+    game = env.unwrapped
+    slow = bool(env.metadata.get("slow_step", False))  # its steps run programs
+    env.reset(seed=0)
+    info = env.infos[env.agent_selection]
+    own = None if isinstance(game, TextEnv) else "it is no llmzoo.envs.base.TextEnv"
+    numbered = None if "task_id" in info and "tasks" in info else "its tasks have no numbers"
+    texts = testing.hostile_texts(options.texts)
+    few = range(min(options.tasks, 5) if slow else options.tasks)
+    if info.get("tasks") is not None:
+        few = few[: info["tasks"]]
+    return [
+        _Check("pettingzoo", partial(testing.check_env, make, cycles=20 if slow else 100)),
+        _Check("text spaces", partial(testing.check_text_spaces, make)),
+        _Check("seeds", partial(testing.check_seeds, make, seeds=range(2 if slow else 3))),
+        _Check("hostile texts", partial(testing.check_hostile_text, make, texts)),
+        _Check("lengths", partial(testing.check_observations_do_not_grow, make)),
+        _Check("forks", partial(testing.check_fork, make)),
+        _Check("rewards", partial(testing.check_rewards, make), own),
+        _Check("expert", partial(testing.check_oracle, make, few), own or _no_expert(env)),
+        _Check("splits", partial(testing.check_splits, make, options.tasks), numbered),
+    ]
+
+
+def _no_expert(env: AECEnv) -> str | None:
+    """Why nobody can play every seat as it should be played."""
+    try:
+        env.unwrapped.expert(env.agent_selection)
+    except NoPlayerError as error:
+        return str(error)
+    return None
+
+
+def _result(check: _Check, shown: bool) -> Result:
+    if check.missing is not None:
+        return Result(check.name, None, check.missing, 0.0)
+    started = time.monotonic()
+    kept, why = True, ""
+    try:
+        check.run()
+    except Exception as error:  # whatever a third party's environment raises
+        kept, why = False, f"{type(error).__name__}: {error}".strip()
+        if shown:
+            traceback.print_exc()
+    return Result(check.name, kept, why, round(time.monotonic() - started, 2))

@@ -1,0 +1,105 @@
+"""``llmzoo completion``"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import shtab
+
+from llmzoo import registry
+from llmzoo.cli import COMMANDS
+from llmzoo.cli.bench import MANY
+from llmzoo.cli.options import read
+from llmzoo.errors import MissingExtraError
+from llmzoo.learners import list_learners
+from llmzoo.policies import SCRIPTED
+from llmzoo.policies.base import TINY
+from llmzoo.registry import load_object
+
+USAGE = "llmzoo completion SHELL"
+EXAMPLES = ("llmzoo completion bash > ~/.local/share/bash-completion/completions/llmzoo",)
+# commands that take the settings of a run too, but for those named
+_FIT: Mapping[str, Collection[str]] = {"train": (), "bench": MANY}
+_FIRST = {"play": "env", "check": "env"}  # may be given without its name
+_FILES = ("config", "tls_cert", "tls_key", "tls_client_ca")
+_FOLDERS = ("out", "resume")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Print a script that completes commands, options, ids and names in a shell.
+
+    In bash: llmzoo completion bash > ~/.local/share/bash-completion/completions/llmzoo
+
+    Args:
+        shell: bash, zsh, fish, tcsh or powershell; may stand first, without --shell.
+    """
+
+    shell: Literal["bash", "zsh", "fish", "tcsh", "powershell"]
+
+
+def run(argv: Sequence[str]) -> None:
+    if argv and not argv[0].startswith("-"):
+        argv = ["--shell", *argv]
+    options = Options(**read("completion", argv, Options, usage=USAGE, examples=EXAMPLES))
+    print(shtab.complete(parser(), options.shell))
+
+
+def parser() -> ArgumentParser:
+    """The whole command line, as far as a completion needs it: it reads nothing."""
+    root = ArgumentParser("llmzoo", description="Multi-agent RL for language models.")
+    root.add_argument("--version", action="store_true", help="Print the version.")
+    below = root.add_subparsers()
+    for name, what in COMMANDS.items():
+        command = below.add_parser(name, help=what)
+        takes = takes_of(name)
+        first = _FIRST.get(name)
+        if first is not None:
+            command.add_argument(first, nargs="?", choices=_choices(first, takes[first]))
+        config: Any = command.add_argument("--config", help="YAML file with any of these options.")
+        config.complete = shtab.FILE
+        command.add_argument("--print_config", action="store_true", help="Print a configuration.")
+        for option, hint in takes.items():
+            _add(command, option, hint)
+    return root
+
+
+def takes_of(command: str) -> dict[str, Any]:
+    """The options of a command with their type hints; families such as ``--env.NAME`` left out."""
+    hints = get_type_hints(load_object(f"llmzoo.cli.{command}:Options"))
+    if command in _FIT:
+        try:
+            more = get_type_hints(load_object("llmzoo.training:FitConfig"))
+        except ModuleNotFoundError as error:
+            raise MissingExtraError(f"completion of {command}", "train", error.name) from error
+        hints = {**{name: more[name] for name in more if name not in _FIT[command]}, **hints}
+    return {name: hint for name, hint in hints.items() if get_origin(hint) is not Mapping}
+
+
+def _add(command: ArgumentParser, option: str, hint: Any) -> None:
+    if hint is bool:
+        command.add_argument(f"--{option}", action="store_true")
+        return
+    added: Any = command.add_argument(f"--{option}", choices=_choices(option, hint))
+    if option in _FILES:
+        added.complete = shtab.FILE
+    elif option in _FOLDERS:
+        added.complete = shtab.DIRECTORY
+
+
+def _choices(option: str, hint: Any) -> list[str] | None:
+    """What an option's value may be, where there is a list of that."""
+    if get_origin(hint) is Literal:
+        return [str(value) for value in get_args(hint)]
+    if option in ("env", "envs"):
+        return list(registry.list_envs())
+    if option in ("learner", "learners"):
+        return list(list_learners())
+    if option in ("policy", "others"):
+        return [*SCRIPTED, TINY]
+    if option == "split":
+        return ["train", "test", "all"]
+    return None

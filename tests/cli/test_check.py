@@ -1,0 +1,163 @@
+"""``llmzoo check``: promises that are kept, and each of them broken by somebody."""
+
+import json
+import random
+
+import pytest
+
+ENVS = '''
+import random
+
+from pettingzoo import ParallelEnv
+
+from llmzoo.envs.base import Outcome, TextEnv
+from llmzoo.envs.tasks import Listed
+from llmzoo.spaces import FreeText, Observation
+
+
+class Sums(TextEnv):
+    metadata = {**TextEnv.metadata, "name": "sums_v0"}
+
+    def __init__(self, *, split="train", **kwargs):
+        super().__init__(["a_0"], **kwargs)
+        self.tasks = Listed([(a, b) for a in range(30) for b in range(9)], str, split=split, source="sums")
+
+    def begin(self, rng, task):
+        self.numbers = self.tasks.sample(rng) if task is None else self.tasks[task]
+
+    def prompt(self, agent):
+        return f"{self.numbers}?"
+
+    def play(self, agent, text):
+        self.success = text == str(sum(self.numbers))
+        return Outcome(team=float(self.success), done=True)
+
+    def expert(self, agent):
+        return str(sum(self.numbers))
+
+
+class Forgetful(Sums):
+    """Draws from the global random state, so a seed fixes nothing."""
+
+    def prompt(self, agent):
+        return f"{self.numbers}? {random.random()}"
+
+
+class Fragile(Sums):
+    def play(self, agent, text):
+        int(text)
+        return super().play(agent, text)
+
+
+class Wrong(Sums):
+    def expert(self, agent):
+        return "0"
+
+
+class Unready(Sums):
+    def begin(self, rng, task):
+        raise OSError("no tasks on this disk")
+
+
+class Echo(ParallelEnv):
+    """Somebody's parallel environment: both say something once."""
+
+    metadata = {"name": "echo_v0"}
+
+    def __init__(self, split="train", render_mode=None):
+        self.render_mode = render_mode
+        self.possible_agents = ["a", "b"]
+        self.spaces = {agent: FreeText(100) for agent in self.possible_agents}
+
+    def observation_space(self, agent):
+        return self.spaces[agent]
+
+    def action_space(self, agent):
+        return self.spaces[agent]
+
+    def _say(self, text):
+        return {agent: Observation(text) for agent in self.possible_agents}
+
+    def reset(self, seed=None, options=None):
+        self.agents = list(self.possible_agents)
+        return self._say("say"), {agent: {} for agent in self.agents}
+
+    def step(self, actions):
+        self.agents = []
+        ended = dict.fromkeys(self.possible_agents, True)
+        going = dict.fromkeys(self.possible_agents, False)
+        paid = {agent: float(len(text)) for agent, text in actions.items()}
+        return self._say("over"), paid, ended, going, {agent: {} for agent in ended}
+'''
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    name = f"envs_{random.Random(str(tmp_path)).randrange(10**9)}"  # modules are imported once
+    (tmp_path / f"{name}.py").write_text(ENVS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    return name
+
+
+def results(said):
+    found = json.loads(said.out)
+    return found, {check["check"]: check for check in found["checks"]}
+
+
+def test_every_promise_kept(llmzoo):
+    said = llmzoo("check", "plan_path_v0", "--texts", 30, "--tasks", 10, "--quiet", "--json")
+    found, checks = results(said)
+    assert said.code == 0
+    assert found["env"] == "plan_path_v0"
+    assert found["kept"] is True
+    assert {check["kept"] for check in checks.values()} == {True}
+    assert list(checks) == [
+        *("reset", "pettingzoo", "text spaces", "seeds", "hostile texts", "lengths", "forks"),
+        *("rewards", "expert", "splits"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "broken", "why"),
+    [
+        ("Forgetful", {"pettingzoo", "seeds", "forks"}, "global random state"),
+        ("Fragile", {"pettingzoo", "hostile texts"}, "ValueError"),
+        ("Wrong", {"expert"}, "the expert fails task"),
+        ("Unready", {"reset"}, "OSError: no tasks on this disk"),
+    ],
+)
+def test_a_broken_promise_is_named_and_gives_another_exit_code(llmzoo, folder, name, broken, why):
+    said = llmzoo("check", f"{folder}:{name}", "--texts", 30, "--tasks", 10, "--quiet", "--json")
+    found, checks = results(said)
+    assert said.code == 1
+    assert found["kept"] is False
+    wrong = {check for check, result in checks.items() if result["kept"] is False}
+    assert broken <= wrong
+    assert wrong <= broken | {"lengths", "seeds", "forks", "rewards"}
+    assert any(why in checks[check]["why"] for check in broken)
+
+
+def test_an_environment_of_ones_own(llmzoo, folder):
+    said = llmzoo("check", f"{folder}:Sums", "--texts", 30, "--tasks", 10, "--quiet")
+    assert said.code == 0
+    assert "BROKEN" not in said.out
+    assert said.out.count("kept") == 9
+    assert "its tasks have no numbers" in said.out
+
+
+def test_somebodys_parallel_environment_promises_less(llmzoo, folder):
+    said = llmzoo("check", f"{folder}:Echo", "--texts", 30, "--quiet", "--json")
+    _, checks = results(said)
+    assert checks["seeds"]["kept"] is True
+    assert checks["hostile texts"]["kept"] is True
+    assert [name for name, check in checks.items() if check["kept"] is None] == [
+        *("rewards", "expert", "splits")
+    ]
+    assert "no llmzoo.envs.base.TextEnv" in checks["rewards"]["why"]
+
+
+def test_an_unknown_environment(llmzoo):
+    said = llmzoo("check", "sudko_v0")
+    assert (said.code, said.out) == (2, "")
+    assert "'sudoku_v0'" in said.err

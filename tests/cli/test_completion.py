@@ -1,0 +1,52 @@
+"""``llmzoo completion``: it knows every command and option that there is, in a real shell too."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from llmzoo.cli import COMMANDS
+from llmzoo.cli.completion import takes_of
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_it_knows_the_options_that_the_help_lists(llmzoo, capsys, command):
+    with pytest.raises(SystemExit):
+        llmzoo(command, "--help")
+    listed = set(re.findall(r"^  (?:-h, )?--([a-z_]+)", capsys.readouterr().out, re.MULTILINE))
+    families = {"env_args", "learner_args", "seat_args", "lora_args", "sampler_args", "engine_args"}
+    assert set(takes_of(command)) - {"policy_args"} == listed - families - {
+        *("help", "config", "print_config", "policy_args")
+    }
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        (["llmzoo", "ev"], {"eval"}),
+        (["llmzoo", "train", "--learner", "mag"], {"magrpo"}),
+        (["llmzoo", "eval", "--env", "sud"], {"sudoku_v0"}),
+        (["llmzoo", "eval", "--pol"], {"--policy"}),
+        (["llmzoo", "play", "plan_p"], {"plan_path_v0"}),
+        (["llmzoo", "train", "--parallel", "f"], {"fsdp"}),
+    ],
+)
+def test_bash_completes(llmzoo, tmp_path, typed, expected):
+    script = tmp_path / "llmzoo.bash"
+    script.write_text(llmzoo("completion", "bash").out)
+    ask = (
+        f"source {script}; COMP_WORDS=({' '.join(typed)}); COMP_CWORD={len(typed) - 1}; "
+        "_shtab_llmzoo llmzoo; printf '%s\\n' \"${COMPREPLY[@]}\""
+    )
+    done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, timeout=20)
+    assert set(done.stdout.split()) == expected, done.stderr
+
+
+def test_other_shells(llmzoo):
+    assert "#compdef llmzoo" in llmzoo("completion", "zsh").out
+    assert "complete -c llmzoo" in llmzoo("completion", "fish").out
+    said = llmzoo("completion", "klingon")
+    assert said.code == 2
+    assert "bash" in said.err

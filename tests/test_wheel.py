@@ -1,0 +1,84 @@
+"""What is installed is all that is needed: a wheel, away from the repository, in an empty folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder with what a wheel of the files that git knows, or would take, installs."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a clone: which files belong to it is git's to say")
+    source, folder = tmp_path_factory.mktemp("clone"), tmp_path_factory.mktemp("installed")
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "llmzoo", "setup.cfg", "pyproject.toml"],
+        **{"cwd": ROOT, "capture_output": True, "text": True, "check": True},
+    ).stdout.splitlines()
+    for name in [*listed, "README.md", "LICENSE"]:
+        if (ROOT / name).exists():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).write_bytes((ROOT / name).read_bytes())
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*command, "--wheel-dir", str(folder), str(source)], check=True)
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    wheel.unlink()
+    return folder
+
+
+@pytest.fixture
+def run(installed, tmp_path):
+    def call(*argv: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "llmzoo", *argv],
+            env={**os.environ, "PYTHONPATH": str(installed)},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return call
+
+
+def test_it_holds_every_file_that_the_package_reads(installed):
+    """Everything under llmzoo/ that git knows and that is no source is package data."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "llmzoo"],
+        **{"cwd": ROOT, "capture_output": True, "text": True, "check": True},
+    ).stdout.splitlines()
+    missing = [n for n in listed if (ROOT / n).exists() and not (installed / n).exists()]
+    assert missing == []
+
+
+@pytest.mark.slow
+def test_it_works_without_the_repository(run, installed, tmp_path):
+    where = subprocess.run(
+        [sys.executable, "-P", "-c", "import llmzoo; print(llmzoo.__file__)"],
+        env={**os.environ, "PYTHONPATH": str(installed)},
+        **{"cwd": tmp_path, "capture_output": True, "text": True, "check": True},
+    ).stdout
+    assert where.startswith(str(installed))
+    assert "sudoku_v0" in run("list")
+    found = json.loads(
+        run("eval", "--env", "sudoku_v0", "--policy", "tiny", "--tasks", "5", "--json")
+    )
+    assert found["tasks"] == 5
+    settings = "--env sudoku_v0 --env.max_turns 1 --steps 1 --envs 2 --eval_tasks 4 --quiet"
+    run("train", *settings.split(), "--out", "first")
+    told = json.loads(run("report", "first", "--json"))
+    assert told["runs"] == 1
+    assert Path(tmp_path / told["page"]).read_text().startswith("<!doctype html>")

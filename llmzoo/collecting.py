@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
@@ -43,6 +43,24 @@ def collect(
     chance hangs on the seed, do the same again. ``ended`` is called once for each episode that has
     ended. The ranks of a run divide the tasks, and all of them return the same.
     """
+    options: dict[str, Any] = {"tasks": tasks, "repeats": repeats, "split": split, "seed": seed}
+    options |= {"greedy": greedy, "env_args": env_args, "ended": ended}
+    return [episode for part in in_parts(env, policy, **options) for episode in part]
+
+
+def in_parts(
+    env: str | Callable[[], AECEnv],
+    policy: Playable,
+    *,
+    tasks: int,
+    repeats: int = 1,
+    split: str = "train",
+    seed: int = 0,
+    greedy: bool = False,
+    env_args: Mapping[str, Any] | None = None,
+    ended: Callable[[], object] | None = None,
+) -> Iterator[list[Episode]]:
+    """What :func:`collect` returns, as it comes: the episodes that are played side by side."""
     for name, value in (("tasks", tasks), ("repeats", repeats)):
         if value < 1:
             raise ConfigError(f"{name} must be at least 1, got {value}")
@@ -54,7 +72,6 @@ def collect(
         refuse_fallback(first, env_id)
         numbers = range(_there(first, tasks, seed) if numbered else tasks)
         at_once = max(1, _AT_ONCE // repeats) * ranks.world()
-        played: list[Episode] = []
         for start in range(0, len(numbers), at_once):
             chunk = numbers[start : start + at_once]
             mine = [chunk[i] for i in ranks.share(len(chunk)) for _ in range(repeats)]
@@ -68,8 +85,7 @@ def collect(
                     env_id=env_id,
                     ended=ended,
                 )
-            played += own if ranks.world() == 1 else _of_all(own)
-        return played
+            yield own if ranks.world() == 1 else _of_all(own)
 
 
 def named_player(policy: Any) -> tuple[Policy | Mapping[str, Policy], str]:

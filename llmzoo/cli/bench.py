@@ -14,7 +14,7 @@ from llmzoo import ranks
 from llmzoo.cli.arguments import run_name
 from llmzoo.cli.checks import check_run
 from llmzoo.cli.options import field_names, names, read
-from llmzoo.cli.output import apart
+from llmzoo.cli.output import apart, as_json
 from llmzoo.cli.players import check_model
 from llmzoo.errors import ConfigError, DivergedError, MissingExtraError
 from llmzoo.learners import LEARNERS
@@ -38,6 +38,7 @@ class Options:
         seeds: numbers, with commas between.
         out: the folder of results.json, table.md, heatmap.png and the runs.
         batch: episodes started in each iteration of a run.
+        json: print the rows of results.json instead of the table.
     """
 
     envs: str | list[str] = "sudoku_v0,sokoban_v0,plan_path_v0"
@@ -45,6 +46,7 @@ class Options:
     seeds: int | str | list[int] = "0,1,2"
     out: str = "runs/bench"
     batch: int = 16
+    json: bool = False
 
 
 MANY = {"env", "learner", "seed", "envs"}  # what a bench varies, or calls otherwise
@@ -89,7 +91,10 @@ def run(argv: Sequence[str]) -> None:
     text = table(rows, shlex.join(["llmzoo", "bench", *argv]))
     _write(out / "table.md", text)
     heatmap(rows, out / "heatmap.png")
-    print(text, end="")
+    if options.json:
+        as_json(rows)
+    else:
+        print(text, end="")
 
 
 def _row(config: Any, run: Path) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from llmzoo.cli.arguments import env_arguments
 from llmzoo.cli.options import read
 from llmzoo.cli.output import apart, as_json, counting
 from llmzoo.cli.players import players, sampling
-from llmzoo.collecting import collect
+from llmzoo.collecting import in_parts
 from llmzoo.errors import ConfigError
 from llmzoo.records import Episode
 from llmzoo.version import __version__
@@ -31,7 +31,8 @@ class Options:
     """Play tasks of a split and keep the episodes as trajectories, a row for each decision.
 
     What llmzoo train --learner sft and dpo learn from, by --learner.source FILE. Beside the file
-    stands NAME.provenance.json, which says where its rows come from.
+    stands NAME.provenance.json, which says where its rows come from. Ctrl-C keeps what has been
+    played, in parts of 256 episodes.
 
     Args:
         env: id of the environment.
@@ -74,7 +75,7 @@ class Options:
     json: bool = False
 
 
-def run(argv: Sequence[str]) -> None:
+def run(argv: Sequence[str]) -> int:
     options = Options(**read("collect", argv, Options, examples=EXAMPLES))
     out, beside = _files(options)
     if options.policy == "human":
@@ -89,8 +90,10 @@ def run(argv: Sequence[str]) -> None:
         chosen = sampling(options)
         seats = players(options.policy, agents, seed=options.seed, sampling=chosen)
     total = options.tasks * options.repeats
+    played: list[Episode] = []
+    stopped = False
     with apart(), counting("episodes", total, quiet=options.quiet) as ended:
-        played = collect(
+        parts = in_parts(
             options.env,
             seats,
             tasks=options.tasks,
@@ -101,6 +104,13 @@ def run(argv: Sequence[str]) -> None:
             env_args=env_args,
             ended=ended,
         )
+        try:
+            for part in parts:
+                played += part
+        except KeyboardInterrupt:
+            if not played:
+                raise
+            stopped = True
     rows = trajectories.rows(played, policy=options.policy)
     kept = trajectories.filtered(
         rows, min_return=options.min_return, top=options.top, success=options.success
@@ -110,11 +120,13 @@ def run(argv: Sequence[str]) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     trajectories.save(out, kept)
     found = {**_provenance(options, argv, played), "rows_played": len(rows), "rows": len(kept)}
+    found["stopped"] = stopped
     beside.write_text(json.dumps(found, indent=2) + "\n")
     if options.json:
         as_json(found)
     else:
         print(f"{out}: {len(kept)} of {len(rows)} decisions, from {len(played)} episodes; {beside}")
+    return 130 if stopped else 0
 
 
 def _files(options: Options) -> tuple[Path, Path]:

@@ -30,7 +30,9 @@ def test_one_environment_two_learners(llmzoo, small, tmp_path):
 
     # a second call repeats nothing: the runs stay as they are, even their times
     kept = (tmp_path / "bench" / "runs" / "sudoku_v0-grpo-0" / "after.json").stat().st_mtime_ns
-    assert llmzoo(*argv).code == 0
+    again = llmzoo(*argv, "--json")
+    assert again.code == 0
+    assert json.loads(again.out) == rows
     assert json.loads((tmp_path / "bench" / "results.json").read_text()) == rows
     now = (tmp_path / "bench" / "runs" / "sudoku_v0-grpo-0" / "after.json").stat().st_mtime_ns
     assert now == kept

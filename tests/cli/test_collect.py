@@ -97,6 +97,29 @@ def test_what_cannot_be_collected(llmzoo, tmp_path, monkeypatch, options, reason
     assert list(tmp_path.iterdir()) == []
 
 
+def test_ctrl_c_keeps_what_has_been_played(llmzoo, tmp_path, monkeypatch):
+    """Parts of two tasks; the person gives up in the third."""
+    from llmzoo import collecting
+
+    whole = collecting.episodes
+    calls = []
+
+    def played(*args, **kwargs):
+        calls.append(args)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return whole(*args, **kwargs)
+
+    monkeypatch.setattr(collecting, "_AT_ONCE", 2)
+    monkeypatch.setattr(collecting, "episodes", played)
+    out = tmp_path / "rows.jsonl"
+    said = llmzoo("collect", "--env", "sudoku_v0", "--tasks", 9, "--out", out, "--json", "--quiet")
+    assert said.code == 130
+    found = json.loads(said.out)
+    assert (found["episodes"], found["stopped"]) == (4, True)
+    assert len(trajectories.by_episode(trajectories.load(out))) == 4
+
+
 def test_nothing_is_overwritten(llmzoo, tmp_path):
     out = tmp_path / "rows.jsonl"
     asked = ("collect", "--env", "sudoku_v0", "--tasks", 1, "--out", out, "--quiet")

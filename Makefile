@@ -21,16 +21,17 @@ READY := $(VENV)/.installed
 PYTEST := HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint stubs bench clean
+.PHONY: help demo test test-all lint docs stubs bench clean
 
 help:
 	@echo 'make demo      set up, train the embedded model with AT-GRPO, leave runs/demo'
 	@echo 'make test      set up and run the tests'
 	@echo 'make test-all  the slow tests too'
 	@echo 'make lint      ruff and mypy'
+	@echo 'make docs      the documentation as a site: site/index.html'
 	@echo 'make stubs     protobuf and gRPC stubs of llmzoo/serve/protos, anew'
 	@echo 'make bench     speed of environments, sampling and the sandbox: bench.json'
-	@echo 'make clean     remove .venv, .bench, caches and bench.json; runs/ stays'
+	@echo 'make clean     remove .venv, .bench, site, caches and bench.json; runs/ stays'
 
 $(READY): setup.cfg pyproject.toml constraints.txt
 	@echo 'setting up $(VENV)' >&2
@@ -42,7 +43,7 @@ $(READY): setup.cfg pyproject.toml constraints.txt
 # the last line of output is the JSON object of llmzoo train
 demo: $(READY)
 	@rm -rf runs/demo
-	@$(BIN)/llmzoo train --config examples/demo.yaml --json
+	@$(BIN)/llmzoo train --config configs/demo.yaml --json
 
 test: $(READY)
 	@$(PYTEST) -m 'not slow and not alone' -n $(WORKERS); first=$$?; \
@@ -56,6 +57,10 @@ lint: $(READY)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
+# warnings are errors
+docs: $(READY)
+	@$(BIN)/python docs/_site/build.py site
+
 # the folder of the stubs stands for that of the protos, so that the stubs import one another from there
 stubs: $(READY)
 	@$(BIN)/python -m grpc_tools.protoc -Illmzoo/serve/generated=llmzoo/serve/protos \
@@ -66,5 +71,5 @@ bench: $(READY)
 	@$(BIN)/python examples/benchmark/run.py --out bench.json
 
 clean:
-	@rm -rf $(VENV) .bench *.egg-info build dist bench.json .pytest_cache .ruff_cache .mypy_cache
+	@rm -rf $(VENV) .bench *.egg-info build dist site bench.json .pytest_cache .ruff_cache .mypy_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,6 +1,7 @@
 """An environment of one's own: two seats, several rounds, hidden knowledge.
 
-A guesser has five guesses at a number from 1 to 31; a hinter, who knows it, says higher or lower.
+A guesser has five guesses at a number up to 31; a hinter, who knows it, says higher or lower. Expect
+a success of 1 for the scripted expert. Left out, the rest: docs/writing_environments.md.
 """
 
 import argparse
@@ -51,9 +52,9 @@ class HigherLower(TextEnv):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--policy", default="oracle", help="or random, tiny, a folder, a hub id")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", default="oracle", help="or random, tiny, a folder, a hub id")
     for check in (check_env, check_seeds, check_rewards, check_fork):
         check(HigherLower)
     llmzoo.register("higher_lower_v0", HigherLower)
-    print(llmzoo.evaluate("higher_lower_v0", parser.parse_args().policy, tasks=31, split="all"))
+    print(llmzoo.evaluate("higher_lower_v0", parser.parse_args().model, tasks=31, split="all"))

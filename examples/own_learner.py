@@ -1,7 +1,8 @@
 """A learner of one's own: only the best answers of a group are made likelier.
 
-That is fine-tuning on the samples that a reward ranks first (RAFT, arXiv 2304.06767), a group at a
-time. The default settings show that it runs; scale with --steps, --envs and --max_turns.
+Shows that a learner is a credit rule over groups: this one fine-tunes on the samples that a reward
+ranks first (RAFT, arXiv 2304.06767), a group at a time. Expect the success before and after. The
+default settings show that it runs. Left out: rollouts and updates of one's own (docs).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Best(JointLearner):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--env", default="plan_path_v0", choices=llmzoo.list_envs())
     parser.add_argument("--model", default="tiny")
     parser.add_argument("--steps", type=int, default=2)

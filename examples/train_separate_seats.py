@@ -1,6 +1,8 @@
 """Train a model of its own for each seat, and ask which seat the change came from.
 
-The default settings show that it runs; scale with --steps, --envs, --max_turns and --tasks.
+Shows ``seats="separate"``, and teams of trained and untrained players in ``evaluate``. Expect the
+success of four teams. The default settings show that it runs; scale with --steps, --envs,
+--max_turns and --tasks. Left out: one base with an adapter for each seat, ``seats="lora"``.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from llmzoo.policies import load
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--env", default="plan_path_v0", choices=llmzoo.list_envs())
     parser.add_argument("--learner", default="at_grpo", choices=llmzoo.list_learners())
     parser.add_argument("--model", default="tiny")

@@ -12,6 +12,7 @@ from llmzoo.registry import EnvSpec, list_envs, load_object, make, parallel, reg
 from llmzoo.version import __version__
 
 if TYPE_CHECKING:
+    from llmzoo.adapters.reward_functions import from_reward_function
     from llmzoo.collecting import collect
     from llmzoo.evaluation import evaluate
     from llmzoo.learners import list_learners
@@ -24,6 +25,7 @@ _LAZY = {
     "evaluate": "llmzoo.evaluation:evaluate",
     "fit": "llmzoo.training:fit",
     "fit_stages": "llmzoo.training:fit_stages",
+    "from_reward_function": "llmzoo.adapters.reward_functions:from_reward_function",
     "list_learners": "llmzoo.learners:list_learners",
     "oracle": "llmzoo.policies:oracle",
     "rollout": "llmzoo.rollout",
@@ -39,6 +41,7 @@ __all__ = [
     "evaluate",
     "fit",
     "fit_stages",
+    "from_reward_function",
     "list_envs",
     "list_learners",
     "make",

@@ -28,8 +28,8 @@ def sequence_log_ratio(logprobs: Tensor, old_logprobs: Tensor, mask: Tensor) -> 
     the value of its answer, and the derivative of its own log-probability: arXiv 2507.18071.
 
     With one advantage an answer, clipped or not, ``sequence_mean`` gives exactly the loss and the
-    gradient of GSPO, ``1/N sum_i 1/|y_i| s_i A_i sum_t grad log pi``. ``sequence_sum`` gives |y_i|
-    times both for each answer, and ``token_mean`` N |y_i| / (all tokens) times both.
+    gradient of GSPO, ``1/N sum_i 1/|y_i| s_i A_i sum_t grad log pi``. ``sequence_sum`` gives ``|y_i|``
+    times both for each answer, and ``token_mean`` ``N |y_i| / (all tokens)`` times both.
     A row without sampled tokens is 0.
     """
     difference = logprobs - old_logprobs

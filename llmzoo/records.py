@@ -143,6 +143,14 @@ class Batch:
     endings: tuple[Ending, ...] = ()
     episodes: tuple[Episode, ...] = ()
 
+    @property
+    def completions(self) -> tuple[Completion, ...]:
+        """Every answer: those of the groups, in their order, then those of the episodes."""
+        return (
+            *(completion for group in self.groups for completion in group.completions),
+            *(d.completion for episode in self.episodes for d in episode.decisions),
+        )
+
     @staticmethod
     def joined(parts: Sequence[Batch]) -> Batch:
         """Several batches as one, in their order."""

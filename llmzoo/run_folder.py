@@ -13,13 +13,15 @@ from llmzoo.policies.base import answer_limit
 
 # settings that say where the work is done, and change nothing in what a run gives
 PLACEMENT = ("engine", "engine_args", "parallel", "cpu_offload")
+# what may be other where a run goes on: its length, the above, and what is kept for people to read
+FREE = ("steps", *PLACEMENT, "record_every", "record_tasks")
 
 
 def prepare(run: Path, config: Mapping[str, Any], *, resume: bool) -> None:
     """Write ``config.json`` of a new run, or check that a resumed one has the same settings.
 
-    Only ``steps`` and where the work is done (``PLACEMENT``) may differ. Raises :class:`CheckpointError` where a new run would overwrite one,
-    there is none to resume, or it was started with other settings.
+    Only the settings ``FREE`` may differ. Raises :class:`CheckpointError` where a new run would
+    overwrite one, there is none to resume, or it was started with other settings.
     """
     path = run / "config.json"
     text = json.dumps(config, indent=2, default=str) + "\n"
@@ -33,14 +35,24 @@ def prepare(run: Path, config: Mapping[str, Any], *, resume: bool) -> None:
         raise CheckpointError(f"{run} holds no run to resume")
     saved = json.loads(path.read_text())
     now = json.loads(text)
-    free = {"steps", *PLACEMENT}
-    changed = [k for k in now if k not in free and saved.get(k) != now[k]]
+    changed = [k for k in now if k not in FREE and saved.get(k) != now[k]]
     if changed:
         raise CheckpointError(
             f"{run} was started with other settings: "
             + ", ".join(f"{k}={saved.get(k)!r} (now {now[k]!r})" for k in changed)
         )
     path.write_text(text)
+
+
+def keep_lines(path: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
+    """Have a file of JSON lines hold those only that are wanted, and none that a kill cut short."""
+    if not path.exists():
+        return
+    text = path.read_text()
+    lines = text[: text.rfind("\n") + 1].splitlines(keepends=True)
+    partial = path.with_suffix(".writing")
+    partial.write_text("".join(line for line in lines if wanted(json.loads(line))))
+    partial.replace(path)
 
 
 def once(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from accelerate import PartialState
 from accelerate.tracking import LOGGER_TYPE_TO_CLASS, GeneralTracker, get_available_trackers
 
 from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.run_folder import keep_lines
 
 TENSORBOARD = "tensorboard"
 PROJECT = "llmzoo"
@@ -62,18 +63,12 @@ class Tracker:
         trackers: Sequence[str] = (TENSORBOARD,),
         settings: Mapping[str, Any],
     ):
-        self._path = run / "metrics.jsonl"
-        if self._path.exists():
-            rows = [json.loads(line) for line in _complete_lines(self._path)]
-            kept = [
-                row
-                for row in rows
-                if 0 < first >= row["step"] and (row["kind"], row["step"]) != ("eval", steps)
-            ]
-            partial = self._path.with_suffix(".writing")
-            partial.write_text("".join(json.dumps(row) + "\n" for row in kept))
-            partial.replace(self._path)
-        self._file = self._path.open("a")
+        path = run / "metrics.jsonl"
+        keep_lines(
+            path,
+            lambda row: 0 < first >= row["step"] and (row["kind"], row["step"]) != ("eval", steps),
+        )
+        self._file = path.open("a")
         PartialState()  # accelerate's trackers ask it which process they are in
         self._trackers = [_started(name, run, first, settings) for name in trackers]
 
@@ -156,9 +151,3 @@ def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]
             yield from _flat(value, f"{prefix}{name}/")
         else:
             yield f"{prefix}{name}", value
-
-
-def _complete_lines(path: Path) -> list[str]:
-    """All lines but one that a kill cut short."""
-    text = path.read_text()
-    return text[: text.rfind("\n") + 1].splitlines()

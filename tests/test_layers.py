@@ -15,9 +15,9 @@ PACKAGE = Path(llmzoo.__file__).parent
 # from the top down; parts of one row do not import one another
 LAYERS = (
     ("cli",),
-    ("report", "adapters", "serve", "testing"),
+    ("report", "adapters", "export", "serve", "testing"),
     ("training",),
-    ("evaluation", "checkpoints", "metrics", "tracking", "progress"),
+    ("evaluation", "checkpoints", "metrics", "recording", "tracking", "progress"),
     ("collecting",),
     ("engine",),
     ("seating",),

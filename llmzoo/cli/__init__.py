@@ -21,6 +21,7 @@ COMMANDS = {
     "train": "Train a model and measure it before and after.",
     "bench": "Compare learners on environments.",
     "report": "Write a page of training runs: curves, settings, episodes.",
+    "export": "Write trained seats as transformers or peft folders, and push them.",
     "check": "Check that an environment keeps its promises, one of yours too.",
     "serve": "Host environments or a policy for other processes and machines.",
     "completion": "Print a script that completes this command line in a shell.",

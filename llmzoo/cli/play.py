@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,19 +11,28 @@ from pettingzoo import AECEnv
 
 from llmzoo import registry
 from llmzoo.cli.arguments import env_arguments
+from llmzoo.cli.films import Film
 from llmzoo.cli.options import read
 from llmzoo.cli.players import players
 from llmzoo.collecting import style_args
 from llmzoo.envs.base import TextEnv
+from llmzoo.envs.drawing import terminal
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies.base import Policy, Request
 
 USAGE = "llmzoo play ENV [--seat AGENT | --policy NAME] [--others NAME] [options]"
+EXAMPLES = (
+    "llmzoo play sudoku_v0 --seat planner_1",
+    "llmzoo play sokoban_v0 --policy oracle --env.boxes 2 --seed 3",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """Play one episode in the terminal. An empty line ends your answer.
+
+    The boards of sudoku, sokoban and plan_path are drawn in colour on a terminal; elsewhere, and
+    where NO_COLOR is set, they are plain text.
 
     Args:
         env: id of the environment; may stand first, without --env.
@@ -33,6 +43,7 @@ class Options:
         task: number of the task in its split; one that the seed draws where nothing is said.
         split: train, test or all.
         seed: of the episode.
+        record: a file that ends in .gif, for the boards of the episode as an animated picture.
     """
 
     env: str
@@ -43,12 +54,13 @@ class Options:
     task: int | None = None
     split: str = "train"
     seed: int = 0
+    record: str | None = None
 
 
 def run(argv: Sequence[str]) -> None:
     if argv and not argv[0].startswith("-"):
         argv = ["--env", *argv]
-    options = Options(**read("play", argv, Options, usage=USAGE))
+    options = Options(**read("play", argv, Options, usage=USAGE, examples=EXAMPLES))
     env_args = env_arguments(options.env, options.env_args, split="use --split")
     agents = registry.make(options.env, **env_args).possible_agents
     seats = _seats(options, agents)
@@ -59,10 +71,14 @@ def run(argv: Sequence[str]) -> None:
     }
     env = registry.make(options.env, **arguments)
     env.reset(seed=options.seed, options=None if options.task is None else {"task": options.task})
-    play(env, seats, options.seed)
+    film = None if options.record is None else Film(env, options.record)
+    play(env, seats, options.seed, film)
+    if film is not None:
+        film.save()
+        print(f"recorded in {film.path}")
 
 
-def play(env: AECEnv, seats: Mapping[str, Policy], seed: int) -> None:
+def play(env: AECEnv, seats: Mapping[str, Policy], seed: int, film: Film | None = None) -> None:
     """Play an episode from its start, and print it. A person's own prompts print themselves."""
     totals = dict.fromkeys(env.possible_agents, 0.0)
     success = False
@@ -72,13 +88,20 @@ def play(env: AECEnv, seats: Mapping[str, Policy], seed: int) -> None:
             success = success or bool(info.get("success", False))
             env.step(None)
             continue
-        request = Request(agent=agent, observation=observation or "", env=env, seed=seed)
-        if seats[agent].name != "human":
-            print(f"\n--- {agent} ({seats[agent].name}) ---\n{observation}")
+        text = observation or ""
+        shown = _with_boards(env, text)
+        if seats[agent].name == "human":
+            text = shown  # a person's own prompt prints itself
+        else:
+            print(f"\n--- {agent} ({seats[agent].name}) ---\n{shown}")
+        request = Request(agent=agent, observation=text, env=env, seed=seed)
         answer = seats[agent].respond([request])[0][0].text
         print(f"\n{agent} answers:\n{answer}")
         before = {**env.infos, agent: {}}
-        env.step(answer)
+        if film is None:
+            env.step(answer)
+        else:
+            film.step(answer)
         _tell(env, before)
         for name, reward in env.rewards.items():
             totals[name] += float(reward)
@@ -105,7 +128,17 @@ def _tell(env: AECEnv, before: Mapping[str, Mapping[str, Any]]) -> None:
         named = ", ".join(f"{name} {value:+.3f}" for name, value in parts.items() if value)
         print(f"reward of {agent}: {reward:+.3f}" + (f" ({named})" if named else ""))
     if isinstance(env.unwrapped, TextEnv):
-        print(env.unwrapped.board())
+        game = env.unwrapped
+        board = game.picture() if terminal.takes_colour(sys.stdout) else None
+        print(game.board() if board is None else terminal.coloured(board))
+
+
+def _with_boards(env: AECEnv, text: str) -> str:
+    """An observation as a person sees it: its boards in colour where that can be shown."""
+    game = env.unwrapped
+    if not isinstance(game, TextEnv) or not terminal.takes_colour(sys.stdout):
+        return text
+    return terminal.in_text(text, game.boards_in(text))
 
 
 def _seats(options: Options, agents: Sequence[str]) -> dict[str, Policy]:

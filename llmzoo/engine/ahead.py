@@ -103,6 +103,7 @@ class AheadEngine(LocalEngine):
             tokens=played.tokens,
             rollout_seconds=played.seconds,
             learned=learned,
+            credits=self.updater.credits(played.batch),
             update_seconds=seconds,
         )
 

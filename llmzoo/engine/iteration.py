@@ -31,11 +31,12 @@ def draws(seed: int, step: int, *, models: int, envs: int) -> Draws:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Iteration:
-    """A batch, what playing it took, and the metrics of learning from it."""
+    """A batch, what playing it took, the metrics of learning from it, and its advantages."""
 
     batch: Batch
     clock: Clock
     tokens: int  # sampled by the policies that learn
     rollout_seconds: float
     learned: dict[str, Any]
+    credits: list[float | None]  # of each of the batch's completions, see Updater.credits
     update_seconds: float

@@ -118,6 +118,7 @@ class LocalEngine:
             tokens=int(counts["tokens"]),
             rollout_seconds=played - started,
             learned=learned,
+            credits=self.updater.credits(batch),
             update_seconds=time.monotonic() - played,
         )
 

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import copy
 import random
+import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from llmzoo.errors import NoPlayerError
+from llmzoo.envs.drawing import Board, Sighting, terminal
+from llmzoo.errors import ConfigError, NoPlayerError
 from llmzoo.registry import to_parallel
 from llmzoo.spaces import FreeText, Observation
 
@@ -50,7 +53,9 @@ class TextEnv(AECEnv[str, str, str]):
     simultaneous: no seat sees another's answer of the same round; answers take effect together.
     max_turns: rounds (each seat acts once a round) after which the episode is truncated.
     team_weight: ``reward[agent] = team_weight * team + sum(local parts)``.
-    render_mode: ``"ansi"`` (``render`` returns text), ``"human"`` (prints it) or None.
+    render_mode: ``"ansi"`` (``render`` returns text), ``"human"`` (it is printed after ``reset`` and
+        after every step), ``"rgb_array"`` (``render`` returns a picture, [height, width, 3] uint8;
+        games with a board) or None. ``metadata["render_modes"]`` has those of a class.
 
     ``fallback`` is true where the tasks are a shipped sample because a public set could not be
     reached: good for a look, but not for numbers.
@@ -78,8 +83,14 @@ class TextEnv(AECEnv[str, str, str]):
     ):
         if max_turns < 1:
             raise ValueError(f"max_turns must be at least 1, got {max_turns}")
-        if render_mode not in (None, "ansi", "human"):
-            raise ValueError(f"render_mode must be None, 'ansi' or 'human', got {render_mode!r}")
+        modes = type(self).metadata["render_modes"]
+        if render_mode is not None and render_mode not in modes:
+            name = type(self).metadata["name"]
+            why = "" if "rgb_array" in modes else ", and no board to make a picture of"
+            raise ConfigError(
+                f"{name} has no render_mode {render_mode!r}; it has None, "
+                f"{', '.join(map(repr, modes))}{why}"
+            )
         self.metadata = {**type(self).metadata, "is_parallelizable": simultaneous}
         self.possible_agents = list(agents)
         self.agents: list[str] = []
@@ -125,8 +136,25 @@ class TextEnv(AECEnv[str, str, str]):
         raise NoPlayerError(f"{self.metadata['name']} has no scripted amateur")
 
     def board(self) -> str:
-        """The state as a person would like to see it, for ``render``."""
+        """The state as plain text, as a person would like to see it."""
         return self.prompt(self.agent_selection)
+
+    def picture(self) -> Board | None:
+        """The state as a board of cells; None where the task has no board."""
+        return None
+
+    def on_the_way(self, text: str) -> list[Board]:
+        """The boards that an answer would lead through, if it took effect now; for an animation."""
+        return []
+
+    @classmethod
+    def boards_in(cls, text: str) -> tuple[Sighting, ...]:
+        """The boards that an observation of this environment shows, in either form of prompt.
+
+        Never raises, whatever the text, and takes time in proportion to its length. Boards that a
+        model has written are none: only those that the environment itself draws are found.
+        """
+        return ()
 
     # PettingZoo's side
 
@@ -161,6 +189,8 @@ class TextEnv(AECEnv[str, str, str]):
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos = {a: {**shared, "reward_parts": {}, "error": None} for a in self.agents}
         self._select(self.agents[0])
+        if self.render_mode == "human":
+            self.render()
 
     def observe(self, agent: str) -> Observation:
         return Observation(self.prompt(agent))
@@ -202,10 +232,24 @@ class TextEnv(AECEnv[str, str, str]):
         """The global state as text, for a central critic: what every seat would read now."""
         return "\n\n".join(f"[{a}]\n{self.prompt(a)}" for a in self.possible_agents)
 
-    def render(self) -> str | None:
+    def render(self) -> str | np.ndarray | None:
+        """The state as text, as a picture ([height, width, 3] uint8), or printed; see ``render_mode``.
+
+        Text has colours and lines around the cells of a board if standard output is a terminal that
+        shows them (:func:`llmzoo.envs.drawing.terminal.takes_colour`), and is plain otherwise.
+        Raises :class:`MissingExtraError` for a picture where Pillow is missing.
+        """
         if self.render_mode is None:
             return None
-        text = self.board()
+        board = self.picture()
+        if self.render_mode == "rgb_array":
+            from llmzoo.envs.drawing import pixels
+
+            if board is None:
+                raise NotImplementedError(f"{self} has the render_mode rgb_array and no picture()")
+            return pixels.rgb(board)
+        colours = board is not None and terminal.takes_colour(sys.stdout)
+        text = terminal.coloured(board) if board is not None and colours else self.board()
         if self.render_mode == "human":
             print(text)
             return None

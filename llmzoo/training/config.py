@@ -63,6 +63,9 @@ class FitConfig:
         eval_split: the split that they are from.
         eval_every: iterations between evaluations in the run; 0 is none.
         checkpoint_every: iterations between checkpoints; the last one is always kept.
+        record_every: iterations between those whose play is recorded in played.jsonl, for people to
+            read; the first and the last are too; 0 records none.
+        record_tasks: lines of play of an iteration that are recorded.
         trackers: where metrics are shown beside metrics.jsonl: tensorboard, wandb, trackio,
             mlflow, or any other tracker of accelerate; --trackers [tensorboard,wandb].
     """
@@ -99,11 +102,17 @@ class FitConfig:
     eval_split: str = "test"
     eval_every: int = 0
     checkpoint_every: int = 20
+    record_every: int = 10
+    record_tasks: int = 4
     trackers: tuple[str, ...] = ("tensorboard",)
 
     def __post_init__(self) -> None:
         if self.steps < 1 or self.envs < 1 or self.checkpoint_every < 1:
             raise ConfigError("steps, envs and checkpoint_every are at least 1")
+        if self.record_every < 0 or self.record_tasks < 1:
+            raise ConfigError(
+                "record_every is at least 0, which records nothing, and record_tasks at least 1"
+            )
         if self.cohorts < 1 or self.workers < 1:
             raise ConfigError("cohorts and workers are at least 1")
         if self.engine not in ("local", "ray"):

@@ -1,8 +1,8 @@
 """The one training loop: play, learn, measure, keep.
 
 A run folder holds ``config.json``, ``metrics.jsonl`` (a row an iteration, and rows of evaluations),
-TensorBoard files, ``before.json``, ``after.json`` and ``checkpoints/``; the command line adds
-``curve.png``.
+``played.jsonl`` (some of what was played), TensorBoard files, ``before.json``, ``after.json`` and
+``checkpoints/``; the command line adds ``curve.png``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pettingzoo import AECEnv
 from llmzoo import checkpoints, metrics, ranks, registry
 from llmzoo.collecting import refuse_fallback, style_args
 from llmzoo.engine.base import Engine
-from llmzoo.engine.iteration import draws
+from llmzoo.engine.iteration import Iteration, draws
 from llmzoo.engine.placing import place
 from llmzoo.errors import ConfigError
 from llmzoo.evaluation import evaluate
@@ -29,11 +29,13 @@ from llmzoo.learners import learner_class
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy, seat_policies
 from llmzoo.progress import Progress
+from llmzoo.recording import Recorder, Unrecorded
 from llmzoo.run_folder import once, prepare
 from llmzoo.seating import learning_among, sampling_from, take_seats
 from llmzoo.tracking import Tracker, Untold, check_trackers
 from llmzoo.training.config import FitConfig, make_config
 from llmzoo.training.engines import check_engine, opened_engine
+from llmzoo.training.interrupt import patient
 
 # settings of what policies given as objects have been made with already
 _OF_SEATS = (
@@ -83,6 +85,9 @@ def fit(
     ``model``, ``seats`` and whatever else makes them; those that are ``TransformersPolicy`` learn.
     To resume, give them as they were at the start. Further settings are the fields of
     :class:`FitConfig`.
+
+    Ctrl-C lets the iteration end, keeps a checkpoint of it and raises ``KeyboardInterrupt``; a
+    second one raises it at once, and so does one during the evaluations before and after.
 
     Where ``torchrun`` or ``accelerate launch`` has started several processes they share the run,
     which is the same as one process's; the first of them writes and shows. The run folder is one
@@ -177,9 +182,15 @@ def _fit(
 
     last = first if ended(first) else config.steps
     shown = {"trackers": config.trackers, "settings": asdict(config)}
+    recorded = {"every": config.record_every, "tasks": config.record_tasks}
     with (
         sampling_from(config.sampler, config.sampler_args, learning, seats) as samplers,
         Tracker(run, first, last, **shown) if ranks.rank() == 0 else Untold() as tracker,
+        (
+            Recorder(run, first=first, ended=ended(first), **recorded)
+            if ranks.rank() == 0
+            else Unrecorded()
+        ) as recorder,
         Progress(config, first, quiet=quiet) as progress,
     ):
         engine.samplers = samplers
@@ -188,20 +199,28 @@ def _fit(
             tracker.evaluation(0, before)
         progress.note(f"before: {_say(before)}")
         step = first
-        while not ended(step):
-            row = _iterate(engine, env_fn, config, step)
-            step += 1
-            tokens += row["tokens"]
-            tracker.iteration(step, row)
-            progress.advance(row)
-            if config.eval_every and step % config.eval_every == 0 and not ended(step):
-                found = measure()
-                tracker.evaluation(step, found)
-                progress.note(f"after {step}: {_say(found)}")
-            # after the evaluation of this step, which a resumed run would not repeat
-            if ended(step) or step % config.checkpoint_every == 0:
-                tracker.flush()
-                checkpoints.save(run / "checkpoints", engine, step, tokens)
+        with patient(progress.note) as stop:
+            while not ended(step):
+                row, found = _iterate(engine, env_fn, config, step)
+                step += 1
+                tokens += row["tokens"]
+                tracker.iteration(step, row)
+                recorder.iteration(step, found, seats, last=ended(step))
+                progress.advance(row)
+                if config.eval_every and step % config.eval_every == 0 and not ended(step):
+                    measured = measure()
+                    tracker.evaluation(step, measured)
+                    progress.note(f"after {step}: {_say(measured)}")
+                # all ranks stop where one of them was asked to
+                stopping = ranks.summed({"asked": stop.asked})["asked"] > 0
+                # after the evaluation of this step, which a resumed run would not repeat
+                if ended(step) or stopping or step % config.checkpoint_every == 0:
+                    tracker.flush()
+                    recorder.flush()
+                    checkpoints.save(run / "checkpoints", engine, step, tokens)
+                if stopping:
+                    progress.note(f"stopped after iteration {step}, of which a checkpoint is kept")
+                    raise KeyboardInterrupt
         after = once(run / "after.json", measure)
         tracker.evaluation(step, after)
         progress.note(f"after: {_say(after)}")
@@ -236,12 +255,12 @@ def _make(env: str | Callable[[], AECEnv], env_args: Mapping[str, Any]) -> AECEn
 
 def _iterate(
     engine: Engine, env_fn: Callable[[], AECEnv], config: FitConfig, step: int
-) -> dict[str, Any]:
-    """One iteration. Its chance depends on the run's seed and its number only."""
+) -> tuple[dict[str, Any], Iteration]:
+    """One iteration: its row, and what it gave. Its chance depends on the run's seed and its number only."""
     models = len(engine.models(engine.seats))
     draw = partial(draws, config.seed, models=models, envs=config.envs)
     found = engine.iterate(env_fn, draw, step, last=step + 1 >= config.steps)
-    return {
+    row = {
         **metrics.of_batch(found.batch, engine.trained),
         **found.learned,
         **metrics.of_time(
@@ -251,6 +270,7 @@ def _iterate(
             update_seconds=found.update_seconds,
         ),
     }
+    return row, found
 
 
 def _say(found: Mapping[str, Any]) -> str:

@@ -53,6 +53,7 @@ class ActorCriticUpdater(PolicyGradientUpdater):
 
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
         metrics: dict[str, Any] = {}
+        self.used = []
         judged: dict[str, list[Valued]] = {name: [] for name in self.critics}
         for name, policy in self.policies.items():
             mine = [agent for agent, player in self.seats.items() if player is policy]
@@ -99,6 +100,7 @@ class ActorCriticUpdater(PolicyGradientUpdater):
         }
         if config.whiten and len(flat) > 1:  # one alone would be 0, and never teach anything
             items = _with(items, whitened(flat))
+        self.used += items
         critic = self.critics.get(name)
         head = critic if isinstance(critic, HeadCritic) else None
         loss = partial(self._loss, policy, head, self.references.get(name))

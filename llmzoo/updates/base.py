@@ -29,6 +29,15 @@ class Updater(Protocol):
         """
         ...
 
+    def credits(self, batch: Batch) -> list[float | None]:
+        """The advantage of each of ``batch.completions`` in the update that has just learned from it.
+
+        It is what the loss was given, after every normalisation and filter; the mean over an
+        answer's tokens where each has its own. None for an answer that was not trained on, and of
+        learners that have no advantages.
+        """
+        ...
+
     def save(self, folder: Path) -> None:
         """Write the state into an existing folder."""
         ...

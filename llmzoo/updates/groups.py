@@ -97,6 +97,7 @@ class GroupUpdater(PolicyGradientUpdater):
 
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
         metrics: dict[str, Any] = {}
+        self.used = []
         for name, policy in self.policies.items():
             mine = [g for g in batch.groups if self.seats[g.agent] is policy]
             found = self._update(name, policy, mine, random.Random(f"{seed}/{name}"))
@@ -115,6 +116,7 @@ class GroupUpdater(PolicyGradientUpdater):
             credited = kept
         if config.mask_truncated:
             credited = [c for c in map(_without_truncated, credited) if c.group.completions]
+        self.used += credited
         if config.replay:
             credited = self.replays[name].mixed(credited)
         loss = partial(self.learner.loss, policy, reference=self.references.get(name))

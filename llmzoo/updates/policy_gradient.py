@@ -17,8 +17,10 @@ from llmzoo.policies import stored
 from llmzoo.policies.base import Policy
 from llmzoo.policies.sharding import whole
 from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch
+from llmzoo.updates.credits import credits_of
 from llmzoo.updates.optimizer import Optimizer
-from llmzoo.updates.surrogate import SurrogateConfig
+from llmzoo.updates.surrogate import Credited, SurrogateConfig
 
 _STARTS = "starts.json"
 
@@ -28,6 +30,8 @@ class PolicyGradientUpdater:
 
     The starting policy is not saved: a resumed run is built from the same model, and refused where
     its weights are others.
+
+    ``used``: what the last update was given to learn from, for :meth:`credits`. A subclass sets it.
     """
 
     def __init__(
@@ -53,9 +57,14 @@ class PolicyGradientUpdater:
         with_kl = self.policies if config.kl else {}
         self.references = {name: policy.reference() for name, policy in with_kl.items()}
         self.starts = {name: digest(policy.parameters()) for name, policy in with_kl.items()}
+        self.used: list[Credited] = []
 
     def players(self) -> Mapping[str, Policy]:
         return self.seats
+
+    def credits(self, batch: Batch) -> list[float | None]:
+        """The advantage of each of ``batch.completions`` in the last update."""
+        return credits_of(batch, self.used)
 
     def save(self, folder: Path) -> None:
         for name, optimizer in self.optimizers.items():

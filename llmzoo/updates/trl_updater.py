@@ -13,6 +13,7 @@ from llmzoo import ranks
 from llmzoo.policies import stored
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch
 from llmzoo.updates.optimizer import Optimizer
 from llmzoo.updates.trl import run_trainer
 from llmzoo.updates.trl_args import TRLConfig, trl
@@ -63,6 +64,10 @@ class TRLUpdater:
 
     def players(self) -> Mapping[str, Policy]:
         return self.seats
+
+    def credits(self, batch: Batch) -> list[float | None]:
+        """None for each of ``batch.completions``: what is imitated or compared has no advantage."""
+        return [None for _ in batch.completions]
 
     def train(
         self, name: str, trainer: Any, rows: Dataset, *, seed: int, **options: Any

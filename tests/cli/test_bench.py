@@ -1,6 +1,9 @@
 """``llmzoo bench``"""
 
 import json
+import shlex
+
+from llmzoo import training
 
 
 def test_one_environment_two_learners(llmzoo, small, tmp_path):
@@ -66,6 +69,32 @@ def test_learners_of_every_kind_under_one_budget(llmzoo, small, tmp_path):
         assert row["tokens"] == sum(tokens) >= 60 > sum(tokens[:-1])
     assert "| learner | sudoku_v0 | tokens a run |" in said.out
     assert "One agent alone, which is another task: grpo." in said.out
+
+
+def test_ctrl_c_stops_all_of_it_and_it_goes_on(llmzoo, small, tmp_path, monkeypatch):
+    options = small.copy()
+    options[options.index("--envs")] = "--batch"
+    argv = ["bench", "--envs", "sudoku_v0", "--learners", "grpo,at_grpo,magrpo", "--seeds", "0"]
+    argv += ["--steps", "1", "--out", str(tmp_path / "a bench"), *options]
+    begun = []
+
+    def pressed(learner, env, **settings):
+        begun.append(learner)
+        if learner == "at_grpo":
+            raise KeyboardInterrupt
+        return fit(learner, env, **settings)
+
+    fit = training.fit
+    monkeypatch.setattr(training, "fit", pressed)
+    said = llmzoo(*argv)
+    assert said.code == 130
+    assert begun == ["grpo", "at_grpo"]
+    command = shlex.join(["llmzoo", *argv])
+    assert said.err.endswith(f"to go on: {command}\nllmzoo: stopped\n")
+    monkeypatch.undo()
+    assert llmzoo(*shlex.split(command)[1:]).code == 0
+    found = json.loads((tmp_path / "a bench" / "results.json").read_text())
+    assert [row["learner"] for row in found] == ["grpo", "at_grpo", "magrpo"]
 
 
 def test_several_processes_are_refused(llmzoo, monkeypatch):

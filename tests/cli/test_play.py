@@ -2,9 +2,13 @@
 
 import io
 
+import numpy as np
 import pytest
+from PIL import Image
 
 import llmzoo as package
+from llmzoo.envs.drawing import pixels, terminal
+from llmzoo.policies.base import ScriptedPolicy
 
 
 def solution(task: int) -> str:
@@ -52,3 +56,85 @@ def test_a_model_beside_a_person(llmzoo, model_folder, monkeypatch):
     assert said.code == 0, said.err
     assert "sudoku planner 1/1" in said.out  # the model reads terse prompts, so all do
     assert "\nsolved\n" in said.out
+
+
+def test_boards_are_drawn_in_colour_where_colours_are_shown(llmzoo, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    plain = llmzoo("play", "plan_path_v0", "--policy", "oracle").out
+    assert "\x1b" not in plain
+    assert "\nIts simulation: goal reached" in plain
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    drawn = llmzoo("play", "plan_path_v0", "--policy", "oracle").out
+    env = package.make("plan_path_v0").unwrapped
+    env.reset(seed=0)
+    start = terminal.coloured(env.picture())
+    assert drawn.count(start) == 3  # what each seat reads, and after the proposer's answer
+    env.step(env.expert("proposer_0"))
+    _, plan = env.boards_in(env.observe("planner_1"))
+    assert f"\n{terminal.coloured(plan.board)}\nIts simulation: goal reached" in drawn
+    env.step(env.expert("planner_1"))
+    assert terminal.coloured(env.picture()) in drawn
+    assert env.board() in plain
+    assert env.board() not in drawn
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert llmzoo("play", "plan_path_v0", "--policy", "oracle").out == plain
+
+
+def test_a_person_sees_boards_and_a_policy_reads_text(llmzoo, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{solution(0)}\n\n"))
+    read = []
+    monkeypatch.setattr(
+        ScriptedPolicy, "respond", watched(ScriptedPolicy.respond, read), raising=True
+    )
+    argv = ["--env.prompt", "terse", "--env.max_turns", 1, "--task", 0]
+    said = llmzoo("play", "sudoku_v0", *argv)
+    assert said.out.startswith("\n--- proposer_0 ---\nsudoku proposer 1/1\n\x1b[38;5;")
+    assert ["\x1b" in text for text in read] == [True, False]
+    assert "\nsolved\n" in said.out
+
+
+def watched(respond, read):
+    def respond_and_note(self, requests, *args, **kwargs):
+        read.extend(request.observation for request in requests)
+        return respond(self, requests, *args, **kwargs)
+
+    return respond_and_note
+
+
+def test_an_episode_is_recorded(llmzoo, tmp_path):
+    film = tmp_path / "play.gif"
+    argv = ["play", "sokoban_v0", "--policy", "oracle", "--seed", 3, "--record", film]
+    said = llmzoo(*argv)
+    assert said.code == 0, said.err
+    assert f"recorded in {film}" in said.out
+    env = package.make("sokoban_v0").unwrapped
+    env.reset(seed=3)
+    size = np.asarray(pixels.image(env.picture(), 28)).shape
+    with Image.open(film) as frames:
+        assert (frames.height, frames.width) == size[:2]
+        # the start and each move of the planner; what the proposer says changes nothing
+        assert frames.n_frames == 1 + len(env.expert("planner_1"))
+        frames.seek(frames.n_frames - 1)
+        last = np.asarray(frames.convert("RGB")).astype(int)
+    for agent in env.possible_agents:
+        env.step(env.expert(agent))
+    assert np.abs(last - np.asarray(pixels.image(env.picture(), 28))).mean() < 3
+
+
+@pytest.mark.parametrize(
+    ("argv", "reason"),
+    [
+        (["sudoku_v0", "--record", "play.mp4"], "play.mp4 does not end in .gif"),
+        (["sudoku_v0", "--record", "nowhere/play.gif"], "there is no folder nowhere"),
+        (["math_v0", "--record", "play.gif"], "math_v0 has no board to make a picture of"),
+    ],
+)
+def test_records_that_cannot_be_made(llmzoo, argv, reason, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = llmzoo("play", *argv, "--policy", "oracle")
+    assert said.code != 0
+    assert reason in said.err
+    assert "---" not in said.out  # nothing has been played
+    assert list(tmp_path.iterdir()) == []

@@ -37,6 +37,12 @@ NOT_RUN = {
     "llmzoo train --model Qwen/Qwen2.5-0.5B-Instruct --env plan_path_v0 --steps 100": (
         "downloads a model"
     ),
+    "llmzoo train --env sudoku_v0 --env.max_turns 2 --learner at_grpo --learner.group_size 8 "
+    "--learner.select random --learner.learning_rate 3e-4 --model tiny --steps 20 --envs 16 "
+    "--eval_tasks 100 --out runs/first": (
+        "takes minutes; the block of Python below it has the same settings"
+    ),
+    "make docs": "test_site.py builds the site",
     **dict.fromkeys(
         (
             "llmzoo serve --policy tiny",

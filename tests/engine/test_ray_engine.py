@@ -103,7 +103,7 @@ def iterated(engine, steps=range(STEPS)):
     for step in steps:
         one = engine.iterate(Visited, DRAW, step, last=step == STEPS - 1)
         counts = (one.clock.answers, one.clock.steps)
-        found.append((wire.dump(one.batch), one.tokens, counts, one.learned))
+        found.append((wire.dump(one.batch), one.tokens, counts, one.learned, one.credits))
     return found
 
 

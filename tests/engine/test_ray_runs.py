@@ -114,6 +114,9 @@ def test_it_is_the_run_of_the_local_engine(name, train):
     ray = train("ray", learner, engine="ray", **settings)
     assert rows(ray) == rows(local)
     assert kept(ray) == kept(local)
+    played = (ray / "played.jsonl").read_bytes()
+    assert played == (local / "played.jsonl").read_bytes()
+    assert ('"advantage": null' in played.decode()) == (learner in ("dpo", "madpo", "sft"))
 
 
 def test_demonstrations_of_a_file(train, tmp_path):

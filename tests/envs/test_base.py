@@ -9,6 +9,7 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from llmzoo import testing
 from llmzoo.envs.base import InOrder, Outcome, TextEnv
+from llmzoo.errors import ConfigError
 from llmzoo.registry import to_parallel
 
 
@@ -236,10 +237,42 @@ def test_render():
     assert env.render() == env.observe("seat_0")
 
 
-def test_human_rendering_prints_after_every_step(capsys):
+def test_human_rendering_prints_after_the_reset_and_every_step(capsys):
     env = started(render_mode="human", seats=1, max_turns=5)
+    assert capsys.readouterr().out == env.observe("seat_0") + "\n"
     env.step("1")
     assert capsys.readouterr().out == env.observe("seat_0") + "\n"
+
+
+def test_nothing_is_drawn_where_nobody_looks(monkeypatch):
+    def never(self):
+        raise AssertionError("drawn")
+
+    monkeypatch.setattr(Match, "picture", never)
+    monkeypatch.setattr(Match, "board", never)
+    started(seats=1).step("1")
+    with pytest.raises(AssertionError, match="drawn"):
+        started(seats=1, render_mode="human")
+
+
+def test_modes_that_are_not_there():
+    with pytest.raises(
+        ConfigError,
+        match="text_env_v0 has no render_mode 'rgb_array'; it has None, 'ansi', 'human', and no "
+        "board to make a picture of",
+    ):
+        Match(render_mode="rgb_array")
+
+
+def test_a_picture_that_was_promised_and_is_not_there():
+    class Promising(Match):
+        metadata = {**Match.metadata, "render_modes": ["rgb_array"]}
+
+    env = started(Promising, render_mode="rgb_array")
+    with pytest.raises(
+        NotImplementedError, match=r"has the render_mode rgb_array and no picture\(\)"
+    ):
+        env.render()
 
 
 def test_state_is_what_all_seats_read():

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import importlib
 import random
+import warnings
 from functools import partial
 from typing import Any
 
 import pettingzoo
 import pytest
+from pettingzoo.test.render_test import render_test
 
 import llmzoo
 from llmzoo import testing
+from llmzoo.errors import ConfigError, FallbackWarning
 
 GAME_FORMS = [
     {"num_agents": agents, "prompt": prompt} for agents in (1, 2) for prompt in ("full", "terse")
@@ -214,8 +217,26 @@ def test_render(id, capsys):
     assert board in env.observe("planner_0")
     env = llmzoo.make(id, render_mode="human", num_agents=1)
     env.reset(seed=0)
+    assert capsys.readouterr().out == board + "\n"
     assert env.render() is None
     assert capsys.readouterr().out == board + "\n"
+    env = llmzoo.make(id, render_mode="rgb_array", num_agents=1)
+    env.reset(seed=0)
+    picture = env.render()
+    assert picture.dtype == "uint8"
+    assert picture.shape[2] == 3
+
+
+@pytest.mark.parametrize("id", llmzoo.list_envs())
+def test_pettingzoos_render_test(id):
+    kwargs = llmzoo.spec(id).offline
+    modes = llmzoo.make(id, **kwargs).metadata["render_modes"]
+    assert modes == ["ansi", "human", "rgb_array"][: 3 if id in GAMES else 2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        render_test(partial(llmzoo.make, id, **kwargs))
+    with pytest.raises(ConfigError, match=f"{id.rpartition('_')[0]}.* has no render_mode 'video'"):
+        llmzoo.make(id, render_mode="video", **kwargs)
 
 
 @every_game

@@ -1,44 +1,123 @@
-"""Every configuration in examples/ runs, made small."""
+"""Every configuration in configs/ runs, made small; a saved one gives the same run again."""
 
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 import yaml
 
+from llmzoo import registry
 from llmzoo.cli import main
+from llmzoo.learners import list_learners
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-SMALL = ["--eval_tasks", "2", "--quiet"]
-NAMES = sorted(path.name for path in EXAMPLES.glob("*.yaml"))
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+NAMES = sorted(path.relative_to(CONFIGS).as_posix() for path in CONFIGS.rglob("*.yaml"))
+SMALL = [
+    "--envs",
+    "1",
+    "--eval_tasks",
+    "2",
+    "--max_new_tokens",
+    "8",
+    "--trackers",
+    "[]",
+    "--quiet",
+    "--json",
+]
 
 
-def small(name: str, folder: Path) -> Path:
-    """A copy with one iteration of two episodes, in the run and in each of its stages."""
-    content = yaml.safe_load((EXAMPLES / name).read_text())
-    for part in [content, *content.get("stages", [])]:
-        part |= {"steps": 1, "envs": 2} if "learner" in part else {}
-    path = folder / name
+def read(name: str) -> dict:
+    return yaml.safe_load((CONFIGS / name).read_text())
+
+
+def small_stages(name: str, folder: Path) -> Path:
+    """A copy in which each stage has two iterations, which no option of the command line says."""
+    content = read(name)
+    for stage in content["stages"]:
+        stage |= {"steps": 2, "envs": 1}
+    path = folder / "small.yaml"
     path.write_text(yaml.safe_dump(content))
     return path
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_configuration_runs(name, tmp_path, monkeypatch):
+def test_two_steps(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    out = yaml.safe_load((EXAMPLES / name).read_text())["out"]
-    assert main(["train", "--config", str(small(name, tmp_path)), *SMALL]) == 0
-    runs = sorted(path.parent for path in (tmp_path / out).rglob("config.json"))
-    runs = [run for run in runs if (run / "metrics.jsonl").exists()]
-    assert len(runs) == len(yaml.safe_load((tmp_path / name).read_text()).get("stages", [name]))
+    staged = "stages" in read(name)
+    file = small_stages(name, tmp_path) if staged else CONFIGS / name
+    argv = ["train", "--config", str(file), *SMALL, *([] if staged else ["--steps", "2"])]
+    assert main(argv) == 0
+    runs = [path.parent for path in (tmp_path / read(name)["out"]).rglob("metrics.jsonl")]
+    assert len(runs) == len(read(name).get("stages", ["the only one"]))
     for run in runs:
         rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-        assert [row["step"] for row in rows if row["kind"] == "train"] == [1]
+        assert [row["step"] for row in rows if row["kind"] == "train"] == [1, 2]
+        assert json.loads((run / "after.json").read_text())["env"] == read(name)["env"]
 
 
-def test_each_says_how_it_is_started():
+def test_there_is_one_for_every_learner_and_every_family():
+    learners = {f"learners/{name}.yaml": name for name in list_learners()}
+    families = {
+        f"environments/{s.family}.yaml": s.family for s in map(registry.spec, registry.list_envs())
+    }
+    assert {name for name in NAMES if name.startswith("learners/")} == set(learners)
+    assert {name for name in NAMES if name.startswith("environments/")} == set(families)
+    for name, learner in learners.items():
+        assert read(name)["learner"] == learner
+    for name, family in families.items():
+        assert registry.spec(read(name)["env"]).family == family
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_says_how_it_is_started_and_what_to_change(name):
+    text = (CONFIGS / name).read_text()
+    started = (
+        "# make demo: " if name == "demo.yaml" else f"# llmzoo train --config configs/{name}\n# "
+    )
+    assert text.startswith(started)
+    assert "\nmodel: tiny # a real one: a folder, or a hub id" in text
+    assert "\nseed: 0\n" in text
+    assert max(map(len, text.splitlines())) <= 110
+
+
+def test_the_table_names_them_all():
+    table = (CONFIGS / "README.md").read_text()
     for name in NAMES:
-        text = (EXAMPLES / name).read_text()
-        assert text.startswith(("# make demo", f"# llmzoo train --config examples/{name}\n"))
+        assert f"]({name})" in table, name
+
+
+# numbers that YAML and JSON write differently, lists, mappings in mappings, what is null
+GIVEN = {
+    "at_grpo": "--learner.learning_rate 1e-6 --learner.rewards '[scale 2]' --top_p 0.9 "
+    "--seats lora --lora.r 4 --seat.planner_1.temperature 0.7 --seed 3",
+    "ippo": "--learner.critic value_head --env.size 4 --token_budget 1000 --seed 4",
+    "sft": "--learner.trl_args.neftune_noise_alpha 5 --seats planner_1 --seed 5",
+}
+
+
+@pytest.mark.parametrize(
+    "learner", ["at_grpo", *(pytest.param(n, marks=pytest.mark.slow) for n in ("ippo", "sft"))]
+)
+def test_the_configuration_of_a_run_gives_the_same_run(learner, tmp_path):
+    first, again, other = tmp_path / "first", tmp_path / "again", tmp_path / "other"
+    small = (
+        "--env sudoku_v0 --env.max_turns 1 --steps 1 --envs 2 --eval_tasks 2 --trackers [] --quiet"
+    )
+    argv = ["--learner", learner, *shlex.split(GIVEN[learner]), *small.split()]
+    assert main(["train", *argv, "--out", str(first)]) == 0
+    saved = first / "config.json"
+    assert main(["train", "--config", str(saved), "--quiet", "--out", str(again)]) == 0
+    assert json.loads((again / "config.json").read_text()) == json.loads(saved.read_text())
+    weights = sorted(path.relative_to(first) for path in first.rglob("*.safetensors"))
+    assert weights == sorted(path.relative_to(again) for path in again.rglob("*.safetensors"))
+    for path in weights:
+        assert (first / path).read_bytes() == (again / path).read_bytes(), path
+    # and not because nothing depends on the configuration
+    assert (
+        main(["train", "--config", str(saved), "--quiet", "--seed", "9", "--out", str(other)]) == 0
+    )
+    trained = [path for path in weights if "optimizer" not in path.name]
+    assert any((first / p).read_bytes() != (other / p).read_bytes() for p in trained)

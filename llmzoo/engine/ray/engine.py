@@ -36,6 +36,7 @@ from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
 from llmzoo.policies.sampler import Sampler
 from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.updates.credits import merged_credits
 
 _ALL = ""  # the name of the one group that learns all policies together
 
@@ -146,13 +147,14 @@ class RayEngine:
         self._calls.until(lambda: playing.ended)
         del self._in_play[step]
         started = time.monotonic()
-        learned = self._learn(playing, step, draw(step).update)
+        learned, credits = self._learn(playing, step, draw(step).update)
         return Iteration(
             batch=playing.batch,
             clock=playing.clock,
             tokens=playing.tokens,
             rollout_seconds=playing.seconds,
             learned=learned,
+            credits=credits,
             update_seconds=time.monotonic() - started,
         )
 
@@ -235,10 +237,14 @@ class RayEngine:
                 told={"noise": chance.noise, "seed": chance.update},
             )
 
-    def _learn(self, playing: Playing, step: int, seed: int) -> dict[str, Any]:
+    def _learn(
+        self, playing: Playing, step: int, seed: int
+    ) -> tuple[dict[str, Any], list[float | None]]:
+        """Metrics, and the advantage of each answer."""
         reports: dict[str, Report] = {}
+        parts = {name: routed(playing.batch, self._agents_of(name)) for name in self.updates}
         for name, group in self.updates.items():
-            data = wire.dump(routed(playing.batch, self._agents_of(name)))
+            data = wire.dump(parts[name])
             told = {
                 "step": step,
                 "seed": seed,
@@ -250,7 +256,9 @@ class RayEngine:
         self._here = False
         self._publish()
         learned = {name: report["learned"] for name, report in reports.items()}
-        return dict(learned[_ALL]) if _ALL in learned else merged_metrics(learned)
+        metrics = dict(learned[_ALL]) if _ALL in learned else merged_metrics(learned)
+        credits = [(parts[name], report["credits"]) for name, report in reports.items()]
+        return metrics, merged_credits(playing.batch, credits)
 
     def _idle(self) -> bool:
         return all(group.idle for group in self.updates.values())

@@ -92,7 +92,7 @@ class UpdateWorker:
 
     @reporting(arrays=2)
     def update(self, told: str, batch: bytes) -> tuple[Report, Bytes, Bytes]:
-        """Learn from a batch; returns the metrics, the weights that play then, and the state.
+        """Learn from a batch; returns metrics and credits, the weights that play then, the state.
 
         ``told``: JSON of the ``step``, which seeds the update, torch's own ``seed``, the seeds of
         the lines that were ``played`` for the batch, and whether to ``keep`` the state; without
@@ -101,8 +101,10 @@ class UpdateWorker:
         given: dict[str, Any] = json.loads(told)
         self.learner.pass_over(given["played"])
         torch.manual_seed(given["seed"])
-        learned = self.updater.update(wire.load(batch), seed=given["step"])
-        return {"learned": learned}, self._playing(), self._state() if given["keep"] else nothing()
+        played = wire.load(batch)
+        learned = self.updater.update(played, seed=given["step"])
+        report = {"learned": learned, "credits": self.updater.credits(played)}
+        return report, self._playing(), self._state() if given["keep"] else nothing()
 
     @reporting(arrays=1)
     def state(self) -> tuple[Report, Bytes]:

@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
+from llmzoo.envs.drawing import Board, Sighting
+from llmzoo.envs.games import sightings
 from llmzoo.envs.tasks import Tasks, described
 from llmzoo.errors import ConfigError
 
@@ -84,7 +86,13 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     team_weight: weight of the team reward beside the local one.
     """
 
+    metadata: dict[str, Any] = {
+        **TextEnv.metadata,
+        "render_modes": ["ansi", "human", "rgb_array"],
+        "render_fps": 1,
+    }
     terse_name: ClassVar[str]  # the game's name in terse prompts
+    prompt_view: ClassVar[sightings.View[Any]]  # its boards, and how prompts show them
 
     def __init__(
         self,
@@ -138,6 +146,10 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
 
     def draw(self, world: World) -> str:
         """The world as lines of characters."""
+        raise NotImplementedError
+
+    def seen(self, world: World) -> Board:
+        """The world as a board of cells."""
         raise NotImplementedError
 
     def write(self, plan: Plan) -> str:
@@ -213,6 +225,30 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
 
     def board(self) -> str:
         return self.draw(self.episode.world)
+
+    def picture(self) -> Board:
+        return self.seen(self.episode.world)
+
+    def on_the_way(self, text: str) -> list[Board]:
+        """The boards that carrying out an answer now would lead through: one for each move or fill,
+        up to the first that cannot be made."""
+        try:
+            plan: Any = self.parse(text[: MAX_ANSWER_CHARS + 1])
+        except Malformed:
+            return []
+        world, boards = self.episode.world, []
+        for place in range(len(plan)):
+            played = self.carry_out(world, plan[place : place + 1])
+            if not played.legal:
+                break
+            world = played.world
+            boards.append(self.seen(world))
+        return boards
+
+    @classmethod
+    def boards_in(cls, text: str) -> tuple[Sighting, ...]:
+        """See :meth:`TextEnv.boards_in`: the state, and what the candidate plan leads to."""
+        return sightings.find(text, cls.terse_name, cls.prompt_view)
 
     # Prompts
 

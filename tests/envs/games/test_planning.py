@@ -239,7 +239,11 @@ def test_stepping_a_fork_leaves_the_original_as_it_was(id, prompt, num_agents):
         ({"num_agents": 3}, ConfigError, "num_agents must be 1 or 2, got 3"),
         ({"prompt": "short"}, ConfigError, "prompt must be 'full' or 'terse', got 'short'"),
         ({"max_turns": 0}, ValueError, "max_turns must be at least 1, got 0"),
-        ({"render_mode": "rgb"}, ValueError, "render_mode must be None, 'ansi' or 'human'"),
+        (
+            {"render_mode": "rgb"},
+            ConfigError,
+            "has no render_mode 'rgb'; it has None, 'ansi', 'human', 'rgb_array'",
+        ),
         ({"split": "dev"}, ConfigError, "split must be one of train, test, all; got 'dev'"),
         ({"sizes": 4}, TypeError, "unexpected keyword argument 'sizes'"),
     ],
@@ -261,3 +265,35 @@ def test_an_action_is_a_string(id):
 def test_task_numbers_start_at_0(id):
     with pytest.raises(IndexError, match="task numbers start at 0; got -1"):
         llmzoo.make(id).reset(options={"task": -1})
+
+
+@pytest.mark.parametrize("id", GAMES)
+def test_what_an_answer_leads_through(id):
+    env = llmzoo.make(id, num_agents=1).unwrapped
+    for seed in range(5):
+        env.reset(seed=seed)
+        start, answer = env.picture(), env.expert("planner_0")
+        held = env.episode
+        way = env.on_the_way(answer)
+        assert env.episode is held
+        assert env.on_the_way("I do not know") == env.on_the_way("U" * 30_000) == []
+        for before, after in zip([start, *way], way, strict=False):
+            changed = [
+                (one, other)
+                for row, line in zip(before.rows, after.rows, strict=True)
+                for one, other in zip(row, line, strict=True)
+                if one != other
+            ]
+            assert len(changed) <= 3  # a step, or a push; a given that is written again
+        env.step(answer)
+        assert way[-1] == env.picture()
+
+
+def test_what_an_illegal_answer_leads_through():
+    env = llmzoo.make("plan_path_v0", num_agents=1).unwrapped
+    env.reset(seed=0)
+    right = env.expert("planner_0")[:2]
+    env.step(f"{right}{'U' * 40}")
+    reached = env.picture()
+    env.reset(seed=0)
+    assert env.on_the_way(f"{right}{'U' * 40}")[-1] == reached

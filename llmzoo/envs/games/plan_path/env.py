@@ -39,6 +39,9 @@ start to goal), `num_agents`, `max_turns`, `prompt` ("full" or "terse"), `team_w
 **Tasks.** The goal of every grid can be reached. The split is by content: mirror images and turns
 stay together.
 
+**Pictures.** `render_mode="human"` prints the grid after the reset and every step, `"ansi"` returns
+it as text and `"rgb_array"` as a picture ([rendering](../concepts.md#rendering)).
+
 **Version history.** v0: first version.
 """
 
@@ -49,8 +52,9 @@ from functools import lru_cache, partial
 from typing import Any, Literal
 
 from llmzoo.envs.base import public_forms
+from llmzoo.envs.drawing import Board
 from llmzoo.envs.games.moves import parse_moves
-from llmzoo.envs.games.plan_path import oracle, scoring, tasks
+from llmzoo.envs.games.plan_path import oracle, scoring, tasks, view
 from llmzoo.envs.games.plan_path.tasks import PathTask, Position
 from llmzoo.envs.games.planning import PlanningGame, Played
 from llmzoo.envs.tasks import Generated, Listed, Tasks
@@ -61,6 +65,7 @@ class PlanPath(PlanningGame[PathTask, Position, str]):
 
     metadata: dict[str, Any] = {**PlanningGame.metadata, "name": "plan_path_v0"}
     terse_name = "path"
+    prompt_view = view.VIEW
 
     def __init__(
         self,
@@ -121,6 +126,9 @@ class PlanPath(PlanningGame[PathTask, Position, str]):
 
     def draw(self, world: Position) -> str:
         return scoring.draw(self.episode.task, world)
+
+    def seen(self, world: Position) -> Board:
+        return view.board(self.draw(world).split("\n"))
 
     def write(self, plan: str) -> str:
         return plan

@@ -44,6 +44,9 @@ none of the arguments before), `num_agents`, `max_turns`, `prompt` ("full" or "t
 a file need not be solvable. The split is by content: mirror images and turns of a level, and starts
 between which the player can walk, stay together.
 
+**Pictures.** `render_mode="human"` prints the level after the reset and every step, `"ansi"` returns
+it as text and `"rgb_array"` as a picture ([rendering](../concepts.md#rendering)).
+
 **Version history.** v0: first version.
 """
 
@@ -54,8 +57,9 @@ from functools import lru_cache, partial
 from typing import Any, Literal
 
 from llmzoo.envs.base import public_forms
+from llmzoo.envs.drawing import Board
 from llmzoo.envs.games.planning import PlanningGame, Played
-from llmzoo.envs.games.sokoban import oracle, scoring, tasks
+from llmzoo.envs.games.sokoban import oracle, scoring, tasks, view
 from llmzoo.envs.games.sokoban.scoring import World
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
 from llmzoo.envs.tasks import Generated, Listed, Tasks
@@ -69,6 +73,7 @@ class Sokoban(PlanningGame[SokobanTask, World, str]):
 
     metadata: dict[str, Any] = {**PlanningGame.metadata, "name": "sokoban_v0"}
     terse_name = "sokoban"
+    prompt_view = view.VIEW
 
     def __init__(
         self,
@@ -134,6 +139,9 @@ class Sokoban(PlanningGame[SokobanTask, World, str]):
 
     def draw(self, world: World) -> str:
         return scoring.draw(world)
+
+    def seen(self, world: World) -> Board:
+        return view.board(self.draw(world).split("\n"))
 
     def write(self, plan: str) -> str:
         return plan

@@ -33,6 +33,10 @@ lines), `render_mode`.
 **Tasks.** Generated puzzles have exactly one solution. Puzzles from a file may have several; each
 counts. The split is by content: mirror images, turns and renamings of digits stay together.
 
+**Pictures.** `render_mode="human"` prints the grid after the reset and every step, `"ansi"` returns
+it as text and `"rgb_array"` as a picture ([rendering](../concepts.md#rendering)). Givens are dark, digits
+filled in blue, and red where one stands twice in a row, a column or a box.
+
 **Version history.** v0: first version.
 """
 
@@ -43,8 +47,9 @@ from functools import cache, lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
 from llmzoo.envs.base import public_forms
+from llmzoo.envs.drawing import Board
 from llmzoo.envs.games.planning import PlanningGame, Played
-from llmzoo.envs.games.sudoku import oracle, scoring, tasks
+from llmzoo.envs.games.sudoku import oracle, scoring, tasks, view
 from llmzoo.envs.games.sudoku.tasks import SudokuTask
 from llmzoo.envs.tasks import Generated, Listed, Tasks
 
@@ -62,6 +67,7 @@ class Sudoku(PlanningGame[SudokuTask, World, tuple[scoring.Fill, ...]]):
 
     metadata: dict[str, Any] = {**PlanningGame.metadata, "name": "sudoku_v0"}
     terse_name = "sudoku"
+    prompt_view = view.VIEW
 
     def __init__(
         self,
@@ -129,6 +135,9 @@ class Sudoku(PlanningGame[SudokuTask, World, tuple[scoring.Fill, ...]]):
             return drawn
         givens = "givens" if self.prompt_style == "terse" else "The givens among these are:"
         return f"{drawn}\n{givens}\n{_givens(world.puzzle)}"
+
+    def seen(self, world: World) -> Board:
+        return view.board(view.Grids(world.puzzle, world.grid))
 
     def write(self, plan: tuple[scoring.Fill, ...]) -> str:
         size = self.episode.task.size

@@ -1,0 +1,24 @@
+"""What stands where in the site. A page of docs/ that is not named here is an error of the build."""
+
+from __future__ import annotations
+
+# caption -> pages, as paths below docs/ without the suffix; "repository/" are files outside docs/
+SECTIONS: dict[str, list[str]] = {
+    "Start": ["quickstart", "concepts", "training", "data"],
+    "What there is": ["environments/index", "learners/index", "results/learners_by_environments"],
+    "How to": [
+        "writing_environments",
+        "writing_learners",
+        "tools",
+        "sandbox",
+        "adapters/index",
+        "testing",
+    ],
+    "Scale": ["distributed", "ray", "serving", "serving_policies", "scaling", "performance"],
+    "Reference": ["cli", "metrics", "api/index", "embedded_model"],
+    "Help": ["troubleshooting", "moving"],
+    "Project": ["repository/examples", "repository/CONTRIBUTING", "repository/CHANGELOG"],
+}
+
+# folders whose other pages stand below their index.md
+FOLDERS = ("environments", "learners", "adapters", "api")

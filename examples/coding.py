@@ -1,0 +1,57 @@
+"""Coding: two writers of one program, and a sandbox that is not talked into a reward.
+
+Shows a problem of ``coop_functions_v0``, in which a helper writes ``aux`` and main, at the same
+time, what calls it; and what different answers of main are paid: the reference solution, one that
+only claims to have passed, one that never ends, one that looks for the tests, and a model's. Expect
+full pay for the first, and next to nothing for the cheats: a result is judged by what the program
+returns to a process of its own, never by what it prints.
+
+    python examples/coding.py --model Qwen/Qwen2.5-Coder-0.5B-Instruct --task 3
+
+Left out: training, which is ``llmzoo train --config configs/environments/coding.yaml``, and public
+sets: humaneval_v0, mbpp_v0 and others have the same seats.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import llmzoo
+from llmzoo.policies import load
+from llmzoo.policies.base import Request
+
+CHEATS = {
+    "claims": "def {name}(*args):\n    print('all tests passed')\n    raise SystemExit(0)",
+    "never ends": "def {name}(*args):\n    while True:\n        pass",
+    "looks for the tests": "import os\ndef {name}(*args):\n    return os.listdir('/')",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", default="tiny")
+    parser.add_argument("--task", type=int, default=0, help="number of the problem")
+    args = parser.parse_args()
+
+    env = llmzoo.make("coop_functions_v0", source="sample", timeout=1.0)
+    env.reset(options={"task": args.task})
+    helper, main_seat = env.possible_agents
+    print(env.observe(main_seat))
+    aux, reference = (env.unwrapped.expert(agent) for agent in (helper, main_seat))
+    name = reference.split("def ")[-1].split("(")[0]
+    asked = Request(agent=main_seat, observation=env.observe(main_seat), env=env)
+    answers = {"the reference": reference}
+    answers |= {what: code.format(name=name) for what, code in CHEATS.items()}
+    answers |= {f"the model {args.model}": load(args.model).respond([asked])[0][0].text}
+    for what, code in answers.items():
+        env.reset(options={"task": args.task})
+        env.step(aux)
+        env.step(code)
+        parts = {
+            part: round(paid, 3) for part, paid in env.infos[main_seat]["reward_parts"].items()
+        }
+        print(f"{what}: paid {env.rewards[main_seat]:.3f} = {parts}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""Our environments in CoMLRL's trainers, as what those take: formatters, a reward function, a transition.
+
+CoMLRL's agents answer at the same time, share one reward a turn, and know no environment: a trainer
+calls a formatter an agent for the prompts of the first turn, a reward function for the answers of
+a turn, and ``external_transition`` for the prompts of the next one. It walks its tree of answers
+depth first and judges all answers of a node before it goes on from the first of them; neither the
+reward function nor the formatters are told where in the tree they are. :class:`Bridge` follows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
+from typing import Any
+
+from pettingzoo import AECEnv
+
+from llmzoo.adapters.single_seat import aec_form
+from llmzoo.errors import ConfigError
+from llmzoo.rollout.branching import advance, deciders, fork, is_over
+
+Shared = Callable[[Mapping[str, float]], float]  # from what each agent is paid to what all share
+
+
+def mean_paid(paid: Mapping[str, float]) -> float:
+    """The mean of what the agents are paid: exact where all are paid the same."""
+    return sum(paid.values()) / len(paid)
+
+
+def bridge(
+    env: str | Callable[..., AECEnv], *, shared: Shared = mean_paid, **env_args: Any
+) -> Bridge:
+    """An environment in the form of CoMLRL's arguments.
+
+    ``env``: an id, or a function that makes an AEC text environment whose agents answer at the
+    same time; it is given ``env_args``. ``shared``: the one reward that CoMLRL's agents share,
+    from what each of ours is paid in a turn.
+
+    Raises :class:`ConfigError` for an environment whose agents take turns.
+    """
+    return Bridge(aec_form(env, **env_args), shared)
+
+
+class Bridge:
+    """``formatters``, ``reward_func`` and ``external_transition`` of one environment.
+
+    One trainer uses a bridge at a time. A node of its tree is a copy of the environment; joint
+    answers are played in copies, each once a tree.
+    """
+
+    def __init__(self, env: AECEnv, shared: Shared = mean_paid):
+        agents = list(env.possible_agents)
+        if len(agents) > 1 and not env.metadata.get("is_parallelizable", False):
+            raise ConfigError(
+                f"in {env} {', '.join(agents)} take turns; CoMLRL's agents answer at the same time"
+            )
+        self.agents = agents
+        self.num_agents = len(agents)
+        self.formatters = [self._formatter(agent) for agent in agents]
+        self._env = env
+        self._shared = shared
+        self._seed: int | None = None  # of the task that is being played
+        self._first: dict[str, str] = {}  # what each agent reads at its first turn
+        self._node = env  # where its agents answer now
+        self._turned = False  # a transition has led here and no answer has been judged yet
+        self._after: dict[tuple[tuple[str, ...], ...], AECEnv] = {}  # joint answers so far -> env
+        self._history: tuple[tuple[str, ...], ...] = ()  # joint answers that led to the node
+        self._lock = Lock()  # a trainer with a device an agent calls formatters in threads
+
+    def dataset(self, seeds: Sequence[int]) -> list[dict[str, Any]]:
+        """A row for each seed: ``seed``, and ``prompt``, which is what the first agent reads.
+
+        ``datasets.Dataset.from_list`` makes of it what a trainer that saves checkpoints wants.
+        """
+        rows = []
+        for seed in seeds:
+            self._env.reset(seed=seed)
+            rows.append({"prompt": str(self._env.observe(self.agents[0])), "seed": seed})
+        self._seed = None
+        return rows
+
+    def reward_func(
+        self, *completions: Sequence[str], batch_items: Sequence[Mapping[str, Any]]
+    ) -> list[float]:
+        """What all share for each joint answer: the i-th of every agent's list.
+
+        An episode that is over pays 0 for what is said after it.
+        """
+        if len(completions) != self.num_agents or len({len(own) for own in completions}) != 1:
+            raise ConfigError(
+                f"{self.num_agents} agents answer together, each with as many answers; got lists of "
+                f"{', '.join(str(len(own)) for own in completions) or 'none'}"
+            )
+        if int(batch_items[0]["seed"]) != self._seed:
+            self._begin(batch_items[0])
+        self._turned = False
+        return [self._judge(joint) for joint in zip(*completions, strict=True)]
+
+    def external_transition(
+        self,
+        prompt: str,
+        agent_completions: Sequence[str],
+        num_agents: int,
+        prompt_history_per_agent: Sequence[Sequence[str]],
+        response_history_per_agent: Sequence[Sequence[str]],
+    ) -> list[str]:
+        """Go where the answers so far lead; returns what each agent reads there."""
+        if self._seed is None:
+            raise ConfigError("external_transition was called before any answer was judged")
+        history = tuple(zip(*response_history_per_agent, strict=True))
+        self._node = self._at(history)
+        self._history = history
+        self._turned = True
+        return [str(self._node.observe(agent)) for agent in self.agents]
+
+    def _formatter(self, agent: str) -> Callable[..., str]:
+        def format(item: Mapping[str, Any], external_prompts: str | None = None) -> str:
+            if external_prompts is not None:
+                return external_prompts
+            with self._lock:
+                # right after a transition an evaluation asks again for the first turn's prompt
+                if not self._turned or int(item["seed"]) != self._seed:
+                    self._begin(item)
+                return self._first[agent]
+
+        return format
+
+    def _begin(self, item: Mapping[str, Any]) -> None:
+        """Go to the first turn of the task of a row."""
+        seed = int(item["seed"])
+        if seed != self._seed:
+            self._env.reset(seed=seed)
+            self._first = {agent: str(self._env.observe(agent)) for agent in self.agents}
+            self._seed = seed
+        self._node, self._history, self._turned = self._env, (), False
+        self._after = {}
+
+    def _judge(self, joint: tuple[str, ...]) -> float:
+        if is_over(self._node):
+            return 0.0
+        after = fork(self._node)
+        paid = dict.fromkeys(self.agents, 0.0) | _played(after, joint, self.agents)
+        self._after[(*self._history, joint)] = after
+        return float(self._shared(paid))
+
+    def _at(self, history: tuple[tuple[str, ...], ...]) -> AECEnv:
+        """The environment after these joint answers."""
+        if not history:
+            return self._env
+        known = self._after.get(history)
+        if known is None:
+            known = fork(self._at(history[:-1]))
+            if not is_over(known):
+                _played(known, history[-1], self.agents)
+            self._after[history] = known
+        return known
+
+
+def _played(env: AECEnv, joint: tuple[str, ...], agents: Sequence[str]) -> dict[str, float]:
+    """Step with the joint answer of all agents; those who are out of the game are passed over."""
+    texts = dict(zip(agents, joint, strict=True))
+    return advance(env, [texts[agent] for agent in deciders(env)])

@@ -1,0 +1,33 @@
+"""Our environments by their names in Gymnasium.
+
+Importing this module registers every environment as ``llmzoo/NAME-vN``; Gymnasium itself imports
+it where the name says so: ``gymnasium.make("llmzoo.adapters.gymnasium:llmzoo/sudoku-v0",
+seat="planner_1", others="oracle")``. (Gymnasium has had no entry point for packages since 1.0.)
+"""
+
+from __future__ import annotations
+
+import gymnasium
+
+from llmzoo.adapters.single_seat import SingleSeat, single_seat
+from llmzoo.adapters.vector import VectorSeats, vector
+from llmzoo.registry import list_envs
+
+__all__ = ["SingleSeat", "VectorSeats", "register", "single_seat", "vector"]
+
+
+def register() -> None:
+    """Register with Gymnasium every environment that llmzoo knows and Gymnasium does not yet."""
+    for id in list_envs():
+        name, _, version = id.rpartition("_v")
+        gymnasium_id = f"llmzoo/{name}-v{version}"
+        if gymnasium_id not in gymnasium.registry:
+            gymnasium.register(
+                gymnasium_id,
+                entry_point="llmzoo.adapters.single_seat:single_seat",
+                vector_entry_point="llmzoo.adapters.vector:vector",
+                kwargs={"env": id},
+            )
+
+
+register()

@@ -1,0 +1,263 @@
+"""Our environments as OpenEnv environments: a server, its types, and a client.
+
+``create_app("sudoku_v0", seat="planner_1", others="oracle")`` is the web application that OpenEnv's
+own tools serve; :class:`TextClient` plays on it over a WebSocket. One seat is the client's, policies
+play the others on the server's side.
+
+* A session is an environment of its own, and any number of sessions play at once. Policies are
+  shared by them, and answer one session at a time.
+* ``reset(seed=, split=, index=)``: the seed fixes all chance of the episode, ``index`` names a task
+  of the split. OpenEnv's task routes tell the splits and their tasks.
+* An observation is what the seat reads; ``reward`` is all that it was paid since its last answer,
+  ``reward_parts`` its parts, ``error`` what was wrong with the answer.
+* Any text is an answer. One that the environment cannot use costs what the environment says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+from llmzoo import registry
+from llmzoo.adapters.others import Others, seat_others
+from llmzoo.adapters.seat import Seat
+from llmzoo.adapters.shared import one_at_a_time
+from llmzoo.adapters.single_seat import SingleSeat
+from llmzoo.collecting import refuse_fallback
+from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.policies.base import Policy
+
+try:
+    from openenv.core import EnvClient
+    from openenv.core.client_types import StepResult
+    from openenv.core.env_server import create_app as openenv_app
+    from openenv.core.env_server.interfaces import Environment
+    from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation, State
+    from pydantic import Field, field_validator
+except ModuleNotFoundError as missing:
+    raise MissingExtraError("the adapter for OpenEnv", "openenv", missing.name) from missing
+
+SPLITS = ("train", "test")
+MAX_INDEX = 100_000  # a generated task is found by making all before it; a seed draws any
+
+
+class TextAction(Action):
+    """An answer."""
+
+    text: str = Field(description="the answer, in words")
+
+    @field_validator("text", mode="before")
+    @classmethod
+    def _unicode(cls, text: Any) -> Any:
+        """JSON may carry halves of characters, which could not be sent back."""
+        return text.encode("utf-8", "replace").decode() if isinstance(text, str) else text
+
+
+class TextObservation(Observation):
+    """What the seat reads; at the end of an episode, what it would read next.
+
+    ``metadata`` says which task is played: its source, split, number and id.
+    """
+
+    text: str
+    error: str | None = None  # what was wrong with the last answer
+    reward_parts: dict[str, float] = {}  # they sum to the reward
+    success: bool | None = None  # known at the end
+    truncated: bool = False  # a time limit ended the episode
+
+
+class EpisodeState(State):
+    """Where an episode stands, beside what OpenEnv says of every environment."""
+
+    seat: str = ""
+    split: str = ""
+    seed: int | None = None
+    total: float = 0.0  # paid so far
+    done: bool = False
+
+
+class TextEnvironment(Environment[TextAction, TextObservation, EpisodeState]):
+    """One seat of an environment of ours.
+
+    ``make(split=...)`` makes the AEC environment, ``policies`` play the other seats.
+    """
+
+    SUPPORTS_CONCURRENT_SESSIONS = True
+
+    def __init__(
+        self,
+        make: Callable[..., Any],
+        seat: str,
+        policies: dict[str, Policy],
+        *,
+        name: str,
+        split: str = "train",
+    ):
+        super().__init__()
+        self._make, self._seat, self._policies = make, seat, policies
+        self._name, self._split = name, split
+        self._played: dict[str, SingleSeat] = {}  # by split
+        self._state = EpisodeState(seat=seat, split=split)
+
+    def reset(
+        self,
+        seed: int | None = None,
+        episode_id: str | None = None,
+        split: str | None = None,
+        index: int | None = None,
+        **_: Any,
+    ) -> TextObservation:
+        """Start an episode: task ``index`` of a split, or one that the seed draws."""
+        split = self._split if split is None else split
+        if index is not None and (type(index) is not int or not 0 <= index <= MAX_INDEX):
+            raise ConfigError(f"index is a whole number from 0 to {MAX_INDEX}, got {index!r:.40}")
+        options = None if index is None else {"task": index}
+        text, info = self._game(split).reset(seed=seed, options=options)
+        self._state = EpisodeState(
+            episode_id=episode_id or str(uuid4()), seat=self._seat, split=split, seed=seed
+        )
+        return _observation(text, None, False, False, info)
+
+    def step(self, action: TextAction, timeout_s: float | None = None, **_: Any) -> TextObservation:
+        """Answer, and play up to the seat's next turn, or its end."""
+        state = self._state
+        if state.done or state.episode_id is None:
+            raise ConfigError("no episode is going on: reset before the next step")
+        text, reward, terminated, truncated, info = self._game(state.split).step(action.text)
+        self._state = state.model_copy(
+            update={
+                "step_count": state.step_count + 1,
+                "total": state.total + reward,
+                "done": terminated or truncated,
+            }
+        )
+        return _observation(text, reward, terminated, truncated, info)
+
+    @property
+    def state(self) -> EpisodeState:
+        return self._state
+
+    def get_metadata(self) -> EnvironmentMetadata:
+        return EnvironmentMetadata(
+            name=self._name, description=f"{self._name}: the seat {self._seat}, in words"
+        )
+
+    def close(self) -> None:
+        for game in self._played.values():
+            game.close()
+        self._played.clear()
+
+    # OpenEnv's task routes; an environment that generates its tasks has no number of them
+
+    def list_splits(self) -> list[str]:
+        return list(SPLITS)
+
+    def num_tasks(self, split: str) -> int:
+        """Raises ``NotImplementedError`` where tasks are generated: every index is one."""
+        game = self._game(split)
+        game.reset(seed=0)
+        size = game.seat.env.infos[self._seat].get("tasks")
+        if size is None:
+            raise NotImplementedError(f"{self._name} generates its tasks")
+        return int(size)
+
+    def list_tasks(self, split: str) -> list[dict[str, Any]]:
+        return self.get_task_range(split)
+
+    def get_task(self, split: str, index: int) -> dict[str, Any]:
+        if index < 0 or (self._counted(split) and index >= self.num_tasks(split)):
+            raise IndexError(index)
+        return {"split": split, "index": index}
+
+    def get_task_range(
+        self, split: str, start: int | None = None, stop: int | None = None
+    ) -> list[dict[str, Any]]:
+        if stop is None or self._counted(split):
+            indices = range(self.num_tasks(split))[start:stop]
+        else:
+            indices = range(start or 0, stop)
+        return [{"split": split, "index": index} for index in indices]
+
+    def _counted(self, split: str) -> bool:
+        try:
+            self.num_tasks(split)
+        except NotImplementedError:
+            return False
+        return True
+
+    def _game(self, split: str) -> SingleSeat:
+        if split not in SPLITS:
+            raise UnknownNameError("split", split, SPLITS)
+        if split not in self._played:
+            seat = Seat(self._make(split=split), self._seat)
+            self._played[split] = SingleSeat(seat, self._policies)
+        return self._played[split]
+
+
+class TextClient(EnvClient[TextAction, TextObservation, EpisodeState]):
+    """Plays on a server of :func:`create_app`: ``await client.step(TextAction(text="..."))``."""
+
+    def _step_payload(self, action: TextAction) -> dict[str, Any]:
+        return action.model_dump()
+
+    def _parse_result(self, payload: dict[str, Any]) -> StepResult[TextObservation]:
+        reward, done = payload.get("reward"), payload["done"]
+        observation = TextObservation(reward=reward, done=done, **payload["observation"])
+        return StepResult(observation=observation, reward=reward, done=done)
+
+    def _parse_state(self, payload: dict[str, Any]) -> EpisodeState:
+        return EpisodeState(**payload)
+
+
+def create_app(
+    env_id: str,
+    *,
+    seat: str | None = None,
+    others: Others = None,
+    split: str = "train",
+    max_concurrent_envs: int = 64,
+    **env_args: Any,
+) -> Any:
+    """The FastAPI application that serves ``env_id``; serve it with uvicorn, or a container.
+
+    ``seat``: the client's. ``others``: who plays the other seats
+    (:func:`llmzoo.adapters.others.seat_others`). ``split``: what is played where ``reset`` names
+    none. ``max_concurrent_envs``: sessions at once; more are refused.
+
+    Raises :class:`ConfigError` or :class:`UnknownNameError` for what does not exist or cannot be.
+    """
+    if split not in SPLITS:
+        raise UnknownNameError("split", split, SPLITS)
+    make = partial(registry.make, env_id, **env_args)
+    first = make(split=split)
+    refuse_fallback(first, env_id)
+    taken = Seat(first, seat)
+    policies = one_at_a_time(seat_others(others, taken.others))
+    first.close()
+    factory = partial(TextEnvironment, make, taken.agent, policies, name=env_id, split=split)
+    return openenv_app(
+        factory,
+        TextAction,
+        TextObservation,
+        env_name=env_id,
+        max_concurrent_envs=max_concurrent_envs,
+        state_cls=EpisodeState,
+    )
+
+
+def _observation(
+    text: str, reward: float | None, terminated: bool, truncated: bool, info: dict[str, Any]
+) -> TextObservation:
+    task = {k: info[k] for k in ("source", "split", "task", "task_id") if k in info}
+    return TextObservation(
+        text=text,
+        reward=reward,
+        done=terminated or truncated,
+        error=info.get("error"),
+        reward_parts=info.get("reward_parts", {}),
+        success=info.get("success"),
+        truncated=truncated,
+        metadata=task,
+    )

@@ -1,0 +1,69 @@
+"""An episode whose seats are played from outside, each by who can: what several seats need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pettingzoo import AECEnv
+
+from llmzoo.records import Completion
+from llmzoo.rollout.episodes import play_episode
+from llmzoo.rollout.lines import Ask, Strand, line_names
+
+
+class Played:
+    """Task ``task`` of ``env`` with the seed ``seed``, which goes on as its seats answer.
+
+    ``totals`` is what each agent was paid so far. The same answers give the same episode as in
+    :func:`llmzoo.evaluate`: each request carries the chance that it has there.
+    """
+
+    def __init__(self, env: AECEnv, seed: int, task: int):
+        env.reset(seed=seed, options={"task": task})
+        self.totals = dict.fromkeys(env.possible_agents, 0.0)
+        self._told: dict[str, list[Mapping[str, Any]]] = {a: [] for a in env.possible_agents}
+        self._env = env
+        (name,) = line_names([seed])
+        self._strand = Strand(play_episode(env, seed), name)
+        self._go_on()
+
+    @property
+    def asks(self) -> list[Ask]:
+        """Whose answers are awaited now; nobody's at the end."""
+        return self._strand.asks
+
+    def answered(self, answers: Sequence[Completion]) -> None:
+        """Play on with an answer to each of ``asks``."""
+        for ask in self.asks:
+            self._told[ask.request.agent].append(self._latest(ask.request.agent))
+        for slot, answer in enumerate(answers):
+            self._strand.answered(slot, [answer])
+        self._go_on()
+
+    def metrics(self, agent: str) -> dict[str, float]:
+        """What is known of a seat beside its return."""
+        told = [*self._told[agent], self._latest(agent)]
+        found = {
+            "success": float(not self.asks and self._strand.result.success),  # no end, no success
+            "decisions": float(len(self._told[agent])),
+            "errors": float(sum(info.get("error") is not None for info in told)),
+        }
+        for parts in (info.get("reward_parts", {}) for info in told):
+            for name, value in parts.items():
+                found[f"part_{name}"] = found.get(f"part_{name}", 0.0) + value
+        return found
+
+    def _go_on(self) -> None:
+        self._strand.go_on()
+        while acts := self._strand.acts:
+            paid = [act.by(act.env, act.texts) for act in acts]
+            for step in (step for steps in paid for step in steps):
+                for agent, reward in step.items():
+                    self.totals[agent] += reward
+            self._strand.acted(paid)
+            self._strand.go_on()
+
+    def _latest(self, agent: str) -> Mapping[str, Any]:
+        """What the environment says of an agent's latest decision, until it takes the next."""
+        return self._env.infos.get(agent, {})

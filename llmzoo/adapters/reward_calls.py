@@ -1,0 +1,155 @@
+"""Reward functions as others write them: which of their parameters is given what, and what is returned."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from llmzoo.envs.text import cut
+from llmzoo.errors import ConfigError, LlmzooError
+
+_SHOWN = 200  # characters of an answer in an error
+
+
+class RewardFunctionError(LlmzooError, RuntimeError):
+    """A reward function, formatter or transition of the user's that raised, or returned nonsense."""
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """What an error calls a function."""
+    if isinstance(function, FunctionType | MethodType | type):
+        return f"{function.__module__}.{function.__qualname__}"
+    return repr(function)
+
+
+class RewardCall:
+    """``function`` as a function from prompts, answers and a task to one number.
+
+    For N agents, it is called with lists of one element each, by its parameters' names where they
+    are ``prompts``, ``batch_items`` (the task) and, for one agent, ``completions`` and the task's
+    own ``columns``; the others take the answers: one list an agent, also as ``*args``; or all of
+    them in one list; or the prompts before them. That is how CoMLRL's trainers call theirs, and for
+    one agent TRL's. It returns one number, in a list, an array or alone.
+
+    Raises :class:`ConfigError` where the parameters fit none of these.
+    """
+
+    def __init__(self, function: Callable[..., Any], agents: int, columns: Sequence[str] = ()):
+        self.function = function
+        self.agents = agents
+        self.name = name_of(function)
+        try:
+            self._parameters = list(inspect.signature(function).parameters.values())
+        except (TypeError, ValueError) as error:
+            raise ConfigError(
+                f"reward function {self.name} hides its parameters: {error}"
+            ) from None
+        self._named = {"prompts", "batch_items"}
+        if agents == 1:
+            self._named |= {"completions", *columns}
+        self._check()
+
+    def __call__(
+        self, prompts: Sequence[str], answers: Sequence[str], task: Mapping[str, Any]
+    ) -> float:
+        """The reward of one joint answer; raises :class:`RewardFunctionError` for no number."""
+        args, keywords = self._arguments(prompts, answers, task)
+        shown = ", ".join(repr(cut(answer, _SHOWN)) for answer in answers)
+        try:
+            returned = self.function(*args, **keywords)
+        except Exception as error:
+            raise RewardFunctionError(
+                f"reward function {self.name} raised {error!r} for the answers {shown}"
+            ) from error
+        return self._number(returned, shown)
+
+    def _number(self, returned: Any, shown: str) -> float:
+        what = f"reward function {self.name} returned {cut(repr(returned), _SHOWN)}"
+        try:
+            values = np.asarray(returned, dtype=np.float64)
+        except (TypeError, ValueError, RuntimeError):
+            raise RewardFunctionError(
+                f"{what} for the answers {shown}: no list of numbers"
+            ) from None
+        if values.ndim > 1 or values.size != 1:
+            raise RewardFunctionError(
+                f"{what}: {values.size} values for one joint answer of {self.agents} agents; "
+                "it must be one, which they share"
+            )
+        value = float(values.reshape(())) if values.ndim == 0 else float(values[0])
+        if not math.isfinite(value):
+            raise RewardFunctionError(f"{what} for the answers {shown}: rewards are finite numbers")
+        return value
+
+    def _arguments(
+        self, prompts: Sequence[str], answers: Sequence[str], task: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        known: dict[str, Any] = {"prompts": [prompts[0]], "batch_items": [dict(task)]}
+        if self.agents == 1:
+            columns = {name: [value] for name, value in task.items()}
+            known = {**columns, **known, "completions": [answers[0]]}
+        values = iter(self._in_slots([[answer] for answer in answers], [prompts[0]]))
+        args: list[Any] = []
+        keywords: dict[str, Any] = {}
+        for parameter in self._parameters:
+            name, kind = parameter.name, parameter.kind
+            if kind is parameter.VAR_POSITIONAL:
+                args += values
+            elif kind is parameter.VAR_KEYWORD:
+                given = {p.name for p in self._parameters}
+                keywords |= {key: value for key, value in known.items() if key not in given}
+            elif name in self._named and name in known:
+                if kind is parameter.KEYWORD_ONLY:
+                    keywords[name] = known[name]
+                else:
+                    args.append(known[name])
+            elif kind is not parameter.KEYWORD_ONLY:
+                value = next(values, parameter.default)
+                args.append(value)
+        return args, keywords
+
+    def _in_slots(self, lists: list[list[str]], prompts: list[str]) -> list[Any]:
+        """What the parameters without a known name are given, in order."""
+        if self._form == "each":
+            return lists
+        if self._form == "prompts first":
+            return [prompts, *lists]
+        return [lists] if self._form == "all in one" else []
+
+    def _check(self) -> None:
+        """Find out which form the parameters have."""
+        kinds = [p.kind for p in self._parameters]
+        slots = [
+            p
+            for p in self._parameters
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.name not in self._named
+        ]
+        needed = sum(p.default is p.empty for p in slots)
+        names = {p.name for p in self._parameters}
+        takes_any = inspect.Parameter.VAR_POSITIONAL in kinds
+        if self.agents == 1 and "completions" in names and needed == 0:
+            self._form = "by name"
+        elif needed <= self.agents <= len(slots) or (takes_any and needed <= self.agents):
+            self._form = "each"
+        elif needed == self.agents + 1 and not takes_any:
+            self._form = "prompts first"
+        elif needed == 1 and not takes_any:
+            self._form = "all in one"
+        else:
+            self._form = ""
+        unknown = [
+            p.name
+            for p in self._parameters
+            if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name not in self._named
+        ]
+        if not self._form or unknown:
+            raise ConfigError(
+                f"reward function {self.name}({', '.join(map(str, self._parameters))}) does not fit "
+                f"{self.agents} agents: it takes a list of answers for each of them, and by name "
+                f"{', '.join(sorted(self._named))}"
+            )

@@ -1,0 +1,225 @@
+"""Reward functions as environments: CoMLRL's with their formatters, and TRL's for one agent."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pettingzoo import AECEnv
+
+from llmzoo.adapters.formatters import (
+    Formatter,
+    Formatters,
+    Transition,
+    check_transition,
+    external_prompts,
+)
+from llmzoo.adapters.reward_calls import RewardCall, name_of
+from llmzoo.envs.base import MAX_ANSWER_CHARS, InOrder, Outcome, TextEnv
+from llmzoo.envs.tasks import Listed, check_split, described
+from llmzoo.errors import ConfigError, UnknownNameError
+
+Rows = Sequence[str | Mapping[str, Any]]
+Tasks = Rows | Mapping[str, Rows] | str | Path
+
+
+def from_reward_function(
+    reward_func: Callable[..., Any],
+    *,
+    tasks: Tasks,
+    formatters: Formatter | Sequence[Formatter] | None = None,
+    agents: int | Sequence[str] = 2,
+    turns: int = 1,
+    external_transition: Transition | None = None,
+    external_prompt_passthrough: bool = False,
+    success: float = 1.0,
+    split: str = "train",
+    render_mode: str | None = None,
+) -> AECEnv:
+    """An environment whose agents answer at the same time and share what a function says of it.
+
+    ``reward_func``: called once a turn for one joint answer, see
+    :class:`llmzoo.adapters.reward_calls.RewardCall`. ``tasks``: rows with columns (a text stands
+    for ``{"prompt": text}``), or a ``.jsonl`` file of them, divided into train and test by their
+    content; or ``{"train": rows, "test": rows}``. ``formatters``: see
+    :class:`llmzoo.adapters.formatters.Formatters`. ``agents``: how many, or their names.
+    ``external_transition``: gives the prompts of the next turn, where there is more than one of
+    the ``turns``. ``success``: an episode succeeds whose last turn is paid at least this.
+
+    Raises :class:`ConfigError` for settings that do not fit; the environment raises
+    :class:`llmzoo.adapters.reward_calls.RewardFunctionError` where one of the functions does, or
+    returns no finite number. An answer of over 20,000 characters counts as an empty one.
+    """
+    names = [f"agent_{i}" for i in range(agents)] if isinstance(agents, int) else list(agents)
+    if not names or len(set(names)) < len(names):
+        raise ConfigError(f"agents must be at least 1, each with a name of its own; got {agents}")
+    if (external_transition is None) != (turns == 1):
+        raise ConfigError(
+            f"turns={turns}: external_transition gives the prompts of the turns after the first, "
+            "and is needed where there are any, and only there"
+        )
+    if external_transition is not None:
+        check_transition(external_transition)
+    return InOrder(
+        RewardedText(
+            reward_func,
+            _split_of(tasks, split),
+            Formatters(formatters, names, passthrough=external_prompt_passthrough),
+            names,
+            turns,
+            external_transition,
+            success,
+            render_mode,
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A task; ``text`` is its canonical form."""
+
+    text: str
+    columns: Mapping[str, Any]
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """An episode so far; prompts and answers of each agent, those of the current turn included."""
+
+    row: Row
+    prompts: tuple[tuple[str, ...], ...]
+    answers: tuple[tuple[str, ...], ...]
+
+
+class RewardedText(TextEnv):
+    """See :func:`from_reward_function`, which makes it."""
+
+    def __init__(
+        self,
+        reward_func: Callable[..., Any],
+        tasks: Listed[Row],
+        formatters: Formatters,
+        agents: list[str],
+        turns: int,
+        transition: Transition | None,
+        success: float,
+        render_mode: str | None,
+    ):
+        several = len(agents) > 1
+        super().__init__(agents, simultaneous=several, max_turns=turns, render_mode=render_mode)
+        name = name_of(reward_func).rpartition(".")[2]
+        self.metadata = {
+            **self.metadata,
+            "name": f"{name}_v0" if name.isidentifier() else "reward_v0",
+        }
+        self.tasks = tasks
+        self._reward = RewardCall(reward_func, len(agents), list(tasks[0].columns))
+        self._formatters = formatters
+        self._transition = transition
+        self._enough = success
+
+    def begin(self, rng: random.Random, task: int | None) -> None:
+        row = self.tasks.sample(rng) if task is None else self.tasks[task]
+        first = self._formatters.first(copy.deepcopy(row.columns))
+        self.episode = Played(row, tuple((prompt,) for prompt in first), ((),) * len(first))
+
+    def prompt(self, agent: str) -> str:
+        prompts: tuple[str, ...] = self.episode.prompts[self.possible_agents.index(agent)]
+        return prompts[-1]
+
+    def describe(self) -> Mapping[str, Any]:
+        return described(self.tasks, self.episode.row.text)
+
+    def play(self, agent: str, text: str) -> Outcome:
+        return self.play_together({agent: text})
+
+    def play_together(self, texts: Mapping[str, str]) -> Outcome:
+        errors = {
+            agent: f"malformed: longer than {MAX_ANSWER_CHARS} characters"
+            for agent, text in texts.items()
+            if len(text) > MAX_ANSWER_CHARS
+        }
+        said = ["" if agent in errors else texts[agent] for agent in self.possible_agents]
+        played: Played = self.episode
+        answers = tuple((*own, text) for own, text in zip(played.answers, said, strict=True))
+        now = [own[-1] for own in played.prompts]
+        columns = copy.deepcopy(dict(played.row.columns))
+        reward = self._reward(now, said, columns)
+        last = self.turn + 1 == self.max_turns
+        prompts = played.prompts
+        if self._transition is not None and not last:
+            given = external_prompts(self._transition, columns, prompts, answers)
+            later = self._formatters.later(columns, given)
+            prompts = tuple((*own, text) for own, text in zip(prompts, later, strict=True))
+        self.episode = replace(played, prompts=prompts, answers=answers)
+        self.success = last and reward >= self._enough
+        return Outcome(team=reward, done=last, errors=errors)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Given:
+    """Tasks as they were given; two are one where they are the same object."""
+
+    tasks: Tasks
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Given) and self.tasks is other.tasks
+
+    def __hash__(self) -> int:
+        return id(self.tasks)
+
+
+def _split_of(tasks: Tasks, split: str) -> Listed[Row]:
+    check_split(split)
+    return _listed(_Given(tasks), split)
+
+
+# every copy of an environment is made anew; its tasks are divided once
+@lru_cache(maxsize=16)
+def _listed(given: _Given, split: str) -> Listed[Row]:
+    tasks = given.tasks
+    source = str(tasks) if isinstance(tasks, str | Path) else "tasks"
+    if isinstance(tasks, str | Path):
+        tasks = _read(Path(tasks))
+    if not isinstance(tasks, Mapping):
+        return Listed(_rows(tasks), lambda row: row.text, split=split, source=source)
+    for name in tasks:
+        if name not in ("train", "test"):
+            raise UnknownNameError("split in tasks", name, ("train", "test"))
+    rows = {name: _rows(some) for name, some in tasks.items()}
+    both = {r.text for r in rows.get("train", ())} & {r.text for r in rows.get("test", ())}
+    if both:
+        raise ConfigError(f"{len(both)} tasks stand in train and in test")
+    chosen = [row for name, some in rows.items() if split in ("all", name) for row in some]
+    if not chosen:
+        raise ConfigError(f"tasks has none in split {split!r}, only in {', '.join(rows)}")
+    listed = Listed(chosen, lambda row: row.text, split="all", source=source)
+    listed.split = split
+    return listed
+
+
+def _read(path: Path) -> list[Any]:
+    try:
+        return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} holds no tasks, one JSON object a line: {error}") from error
+
+
+def _rows(tasks: Rows) -> list[Row]:
+    rows = {}
+    for task in tasks:
+        columns = {"prompt": task} if isinstance(task, str) else task
+        if not isinstance(columns, Mapping):
+            raise ConfigError(f"a task is a text or a mapping, got {task!r:.60}")
+        text = json.dumps(columns, sort_keys=True, default=str)
+        rows[text] = Row(text, dict(columns))
+    return list(rows.values())

@@ -1,0 +1,147 @@
+"""Our environments behind the interface of rLLM's environments.
+
+:class:`RllmEnv` does what ``rllm.environments.base.base_env.BaseEnv`` asks for, and is one wherever
+rLLM is installed: give it as ``env_class``. One seat is the agent's, policies play the others.
+:func:`rows` gives the tasks of a split, each of which ``from_dict`` makes an environment of.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+from pettingzoo import AECEnv
+
+from llmzoo import registry
+from llmzoo.adapters.others import Others, seat_others
+from llmzoo.adapters.seat import Seat
+from llmzoo.adapters.shared import one_at_a_time
+from llmzoo.adapters.single_seat import SingleSeat
+from llmzoo.collecting import refuse_fallback
+from llmzoo.errors import ConfigError
+from llmzoo.policies.base import Policy
+
+_COLUMNS = ("env_id", "seat", "others", "split", "seed", "task", "args")
+
+
+class RllmEnv:
+    """One seat of an environment, in one task.
+
+    ``others``: who plays the other seats (:func:`llmzoo.adapters.others.seat_others`); policies by
+    name are loaded once, for all environments. ``task``: its number in the split (None: the seed
+    draws it). ``seed`` fixes all chance of the episode, the other seats' too, so all samples of a
+    row's group meet the same. ``args`` go to the environment.
+
+    Raises :class:`ConfigError` or :class:`UnknownNameError` for what does not exist or cannot be.
+    """
+
+    def __init__(
+        self,
+        env_id: str,
+        *,
+        seat: str | None = None,
+        others: Others = None,
+        split: str = "train",
+        seed: int = 0,
+        task: int | None = None,
+        args: Mapping[str, Any] | None = None,
+    ):
+        taken = Seat(_make(env_id, split, args), seat)
+        refuse_fallback(taken.env, env_id)
+        self.idx: Any = None  # rLLM numbers its environments
+        self._game = SingleSeat(taken, _policies(others, tuple(taken.others)))
+        self._seed = seed
+        self._options = None if task is None else {"task": task}
+
+    def reset(self) -> tuple[str, dict[str, Any]]:
+        """Start the episode, the same one each time: what the seat reads first, and its info."""
+        return self._game.reset(seed=self._seed, options=self._options)
+
+    def step(self, action: str) -> tuple[str, float, bool, dict[str, Any]]:
+        """Answer, and play up to the seat's next turn or its end.
+
+        Returns what it reads, what it was paid since its last answer, whether the episode is over,
+        and its info, in which ``truncated`` says whether a time limit ended it.
+        """
+        observation, reward, terminated, truncated, info = self._game.step(action)
+        return observation, reward, terminated or truncated, {**info, "truncated": truncated}
+
+    def close(self) -> None:
+        self._game.close()
+
+    @property
+    def supports_parallel_step(self) -> bool:
+        """Whether one answer of the model may be several steps at once: no."""
+        return False
+
+    @staticmethod
+    def is_multithread_safe() -> bool:
+        """Whether rLLM may step environments side by side in threads: yes, they share no state."""
+        return True
+
+    @staticmethod
+    def from_dict(info: Mapping[str, Any]) -> RllmEnv:
+        """The environment of a row; columns that are not of :func:`rows` are passed over."""
+        if "env_id" not in info:
+            raise ConfigError(f"a row names its environment in env_id; this has {sorted(info)}")
+        return RllmEnv(**{name: info[name] for name in _COLUMNS if name in info})
+
+
+with suppress(ModuleNotFoundError):  # rLLM's engine asks whether an environment is its own kind
+    importlib.import_module("rllm.environments.base.base_env").BaseEnv.register(RllmEnv)
+
+
+def rows(
+    env_id: str,
+    tasks: int,
+    *,
+    seat: str | None = None,
+    others: str | Mapping[str, str] | None = None,
+    split: str = "train",
+    seed: int = 0,
+    args: Mapping[str, Any] | None = None,
+) -> list[dict[str, Any]]:
+    """The first ``tasks`` tasks of a split, or all where it has fewer: task i with seed + i.
+
+    The columns are :class:`RllmEnv`'s arguments, and ``uid``, which no two rows share.
+    """
+    if tasks < 1:
+        raise ConfigError(f"tasks must be at least 1, got {tasks}")
+    env = _make(env_id, split, args)
+    refuse_fallback(env, env_id)
+    taken = Seat(env, seat)
+    env.reset(seed=seed)
+    known = env.infos[taken.agent].get("tasks")
+    shared = {
+        "env_id": env_id,
+        "seat": taken.agent,
+        "others": dict(others) if isinstance(others, Mapping) else others,
+        "split": split,
+        "args": dict(args or {}),
+    }
+    return [
+        {"uid": f"{env_id}/{split}/{i}", "task": i, "seed": seed + i, **shared}
+        for i in range(tasks if known is None else min(tasks, known))
+    ]
+
+
+def _make(env_id: str, split: str, args: Mapping[str, Any] | None) -> AECEnv:
+    return registry.make(env_id, **{**(args or {}), "split": split})
+
+
+def _policies(others: Others, agents: tuple[str, ...]) -> dict[str, Policy]:
+    if isinstance(others, str):
+        others = dict.fromkeys(agents, others)
+    if isinstance(others, Mapping):
+        names = {agent: other for agent, other in others.items() if isinstance(other, str)}
+        if len(names) == len(others):
+            return _loaded(tuple(sorted(names.items())), agents)
+    return one_at_a_time(seat_others(others, agents))
+
+
+@cache
+def _loaded(names: tuple[tuple[str, str], ...], agents: tuple[str, ...]) -> dict[str, Policy]:
+    return one_at_a_time(seat_others(dict(names), agents))

@@ -1,0 +1,24 @@
+"""Our environments in TRL's ``GRPOTrainer``: one learner seat, or several seats of one model.
+
+``environment_factory`` puts one seat into the trainer's own conversation loop, and policies into the
+others; ``rollout_func`` plays all seats with the model and makes groups of their decisions.
+``dataset`` makes the rows of both: a prompt and the seed that fixes the task of a group.
+"""
+
+from __future__ import annotations
+
+from llmzoo.adapters.trl.chat import plain_chat
+from llmzoo.adapters.trl.data import dataset
+from llmzoo.adapters.trl.rollouts import Rollouts, decision_return, rollout_func
+from llmzoo.adapters.trl.seat import Seat, environment_factory, seat_return
+
+__all__ = [
+    "Rollouts",
+    "Seat",
+    "dataset",
+    "decision_return",
+    "environment_factory",
+    "plain_chat",
+    "rollout_func",
+    "seat_return",
+]

@@ -1,0 +1,219 @@
+"""``environment_factory``: one seat in TRL's conversation loop, policies in the others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+from pettingzoo import AECEnv
+
+from llmzoo.adapters.trl.table import Others, Table
+from llmzoo.errors import ConfigError
+from llmzoo.policies.base import Policy, Request
+from llmzoo.rollout.branching import is_over, paid_now, skip_dead, succeeded
+
+_MOST_SILENT_TURNS = 1000
+_OVER = "The episode is over"  # what a seat reads after its last turn begins like this
+
+
+def environment_factory(
+    env: str | Callable[[], AECEnv],
+    *,
+    seat: str,
+    others: Others = "oracle",
+    env_args: Mapping[str, Any] | None = None,
+) -> Callable[[], Seat]:
+    """An ``environment_factory`` for ``trl.GRPOTrainer``: the model that it trains plays ``seat``.
+
+    ``others`` and ``env_args`` as in :class:`llmzoo.adapters.trl.table.Table`; the policies of the
+    other seats are loaded once, and shared by all environments that TRL makes. The reward is
+    :func:`seat_return`, the rows :func:`llmzoo.adapters.trl.dataset`.
+    """
+    table = Table(env, seats=[seat], others=others, env_args=env_args)
+    return lambda: Seat(Play(table.make(), seat, table.others))
+
+
+class Play:
+    """An episode as one seat sees it; everybody else is played by policies.
+
+    What the others draw by chance hangs on the episode's seed and on how often they have answered
+    in it. So the same seed and the same answers of the seat give the same episode, and the seats of
+    a group read the same first observation.
+    """
+
+    def __init__(self, env: AECEnv, seat: str, others: Mapping[str, Policy]):
+        self.env = env
+        self.seat = seat
+        self.others = others
+        self.seed: int | None = None
+        self.answers: list[str] = []  # of the seat, in this episode
+        self.paid = 0.0  # to the seat, in this episode
+        self.success = False
+        self.fault: Exception | None = None  # what a step raised, which TRL tells nobody
+        self._asked = 0
+
+    def start(self, seed: int) -> str:
+        """Begin the episode of ``seed``; returns the seat's first observation.
+
+        Raises :class:`ConfigError` for an episode in which the seat has no turn.
+        """
+        self.seed, self.answers, self.paid, self._asked = seed, [], 0.0, 0
+        self.success, self.fault = False, None
+        self.env.reset(seed=seed)
+        self._let_others_play()
+        if self.over:
+            raise ConfigError(f"the episode of seed {seed} has no turn of {self.seat}")
+        return self.observation
+
+    @property
+    def over(self) -> bool:
+        return is_over(self.env)
+
+    @property
+    def observation(self) -> str:
+        """What the seat reads now."""
+        if self.over:
+            return f"{_OVER}: {'success' if self.success else 'no success'}."
+        return str(self.env.observe(self.seat) or "")
+
+    def answer(self, text: str) -> None:
+        """The seat's answer, and what the others do until it is the seat's turn again.
+
+        After the end of the episode this does nothing.
+        """
+        if self.over:
+            return
+        self.answers.append(text)
+        try:
+            self._step(text)
+            self._let_others_play()
+        except Exception as error:
+            self.fault = error
+            raise
+
+    def finish(self) -> None:
+        """Play to the end; the seat answers its remaining turns with the empty text.
+
+        A seat that falls silent is thus paid what its environment pays for empty answers, rather
+        than keeping what it had. Raises :class:`ConfigError` where that never ends.
+        """
+        for _ in range(_MOST_SILENT_TURNS):
+            if self.over:
+                return
+            self.answer("")
+        raise ConfigError(
+            f"{self.env} goes on after {_MOST_SILENT_TURNS} empty answers of {self.seat}: give it "
+            "a time limit"
+        )
+
+    def _let_others_play(self) -> None:
+        skip_dead(self.env)
+        while not self.over and self.env.agent_selection != self.seat:
+            agent = self.env.agent_selection
+            request = Request(
+                agent=agent,
+                observation=self.env.observe(agent) or "",
+                env=self.env,
+                seed=self.seed or 0,
+                noise=_noise(f"{self.seed}/{self._asked}"),
+            )
+            self._asked += 1
+            self._step(self.others[agent].respond([request])[0][0].text)
+            skip_dead(self.env)
+
+    def _step(self, text: str) -> None:
+        self.env.step(text)
+        self.paid += paid_now(self.env).get(self.seat, 0.0)
+        self.success = succeeded(self.env)
+        skip_dead(self.env)
+
+
+class Seat:
+    """What TRL talks to: ``reset`` starts a task, ``answer`` is the tool that the model calls."""
+
+    def __init__(self, play: Play):
+        self.play = play
+
+    def reset(self, seed: int | None = None, **columns: Any) -> str:
+        """Start the task of a row's seed; returns what the seat reads, which TRL appends to the
+        row's prompt."""
+        if seed is None:
+            raise ConfigError(
+                "this row has no seed: the rows are those of llmzoo.adapters.trl.dataset(seeds)"
+            )
+        return self.play.start(int(seed))
+
+    def answer(self, text: str) -> str:
+        """Give your answer, and read what comes next.
+
+        Args:
+            text: Your answer, in the form that the task asks for.
+
+        Returns:
+            What you read next, or that the episode is over.
+        """
+        # what a call holds in place of a text is read as it was written
+        self.play.answer(text if isinstance(text, str) else json.dumps(text, ensure_ascii=False))
+        return self.play.observation
+
+
+def seat_return(
+    completions: Sequence[Sequence[Mapping[str, Any]]],
+    environments: Sequence[Seat],
+    log_metric: Callable[[str, float], None],
+    **columns: Any,
+) -> list[float]:
+    """TRL's reward function for :func:`environment_factory`: what each seat was paid in its episode.
+
+    TRL stops without a word to the environment: when the model writes a message without a call, and
+    at the limits of its length and number of calls. So the episodes are brought to their ends here.
+    A message without a call is the seat's answer to the turn that is open, as are calls that TRL
+    did not execute any more; turns that then remain are answered with the empty text.
+
+    Logs ``success``, the share of successful episodes, and ``turns``, the mean number of answers
+    that the model gave. Raises what a step of an environment raised, which TRL shows the model as
+    the result of its call.
+    """
+    returns, turns, successes = [], 0, 0
+    for messages, environment in zip(completions, environments, strict=True):
+        play = environment.play
+        if play.fault is not None:
+            raise play.fault
+        for text in _left_over(messages, len(play.answers)):
+            play.answer(text)
+        turns += len(play.answers)
+        play.finish()
+        returns.append(play.paid)
+        successes += play.success
+    log_metric("success", successes / len(environments))
+    log_metric("turns", turns / len(environments))
+    return returns
+
+
+def _left_over(messages: Sequence[Mapping[str, Any]], answered: int) -> list[str]:
+    """What the model wrote for its seat and TRL did not hand over."""
+    calls = [call for message in messages for call in message.get("tool_calls") or ()]
+    texts = [text for text in map(_text_of, calls) if text is not None]
+    last = messages[-1]
+    if last["role"] == "assistant" and not last.get("tool_calls"):
+        return [str(last.get("content") or "")]
+    return texts[answered:]
+
+
+def _text_of(call: Mapping[str, Any]) -> str | None:
+    """What a call of ``answer`` hands over; None for a call that cannot be carried out."""
+    function = call.get("function") or {}
+    arguments = function.get("arguments")
+    if function.get("name") != "answer" or not isinstance(arguments, dict):
+        return None
+    if set(arguments) != {"text"}:
+        return None
+    text = arguments["text"]
+    return text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+
+
+def _noise(name: str) -> int:
+    """62 bits that are the same for the same name on every machine."""
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big") >> 2

@@ -1,0 +1,193 @@
+"""Many single seats at once, as a ``gymnasium.vector.VectorEnv`` for text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+from pettingzoo import AECEnv
+
+from llmzoo.adapters.batched_infos import batched
+from llmzoo.adapters.others import Others, seat_others
+from llmzoo.adapters.seat import Arrival, Seat
+from llmzoo.adapters.single_seat import SingleSeat, aec_form, run_lines
+from llmzoo.envs.settings import one_of
+from llmzoo.errors import ConfigError
+from llmzoo.policies.base import Policy
+
+Texts = tuple[str, ...]
+Bools = NDArray[np.bool_]
+
+
+def vector(
+    env: str | Callable[..., AECEnv],
+    num_envs: int,
+    *,
+    seat: str | None = None,
+    others: Others = None,
+    autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+    **env_args: Any,
+) -> VectorSeats:
+    """``num_envs`` single seats; the arguments are those of :func:`.single_seat.single_seat`."""
+    if num_envs < 1:
+        raise ConfigError(f"num_envs must be at least 1, got {num_envs}")
+    if isinstance(env, AECEnv):
+        raise ConfigError(f"{env} is one environment: give an id, or a function that makes them")
+    seats = [Seat(aec_form(env, **env_args), seat) for _ in range(num_envs)]
+    return VectorSeats(seats, seat_others(others, seats[0].others), autoreset_mode=autoreset_mode)
+
+
+class VectorSeats(VectorEnv[Texts, Sequence[str | None], NDArray[Any]]):
+    """Seats that act at once, each in an environment of its own; ``policies`` play the others.
+
+    Each behaves as :class:`.single_seat.SingleSeat` does alone, to the letter. Observations and
+    actions are tuples of ``num_envs`` texts of any length (an array or list of actions will do);
+    rewards are float64, endings bool, each ``[num_envs]``; infos as :func:`.batched_infos.batched`
+    says. Policies are asked in one call for all environments whose turn it is.
+
+    ``autoreset_mode``, as Gymnasium defines it: ``NextStep`` starts the next episode at the step
+    after the last one, whose action for this environment is ignored; ``SameStep`` at once, with
+    the end in ``infos["final_obs"]`` and ``infos["final_info"]``; ``Disabled`` leaves it to
+    ``reset(options={"reset_mask": mask})``. Episodes that begin by themselves follow from the
+    environment's last seed.
+    """
+
+    def __init__(
+        self,
+        seats: Sequence[Seat],
+        policies: Mapping[str, Policy],
+        *,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+    ):
+        modes = [mode.value for mode in AutoresetMode]
+        if not isinstance(autoreset_mode, AutoresetMode):
+            one_of("autoreset_mode", autoreset_mode, modes)
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.envs = [SingleSeat(seat, policies) for seat in seats]
+        self.num_envs = len(self.envs)
+        first = self.envs[0]
+        self.metadata = {**first.metadata, "autoreset_mode": self.autoreset_mode}
+        self.render_mode = first.render_mode
+        self.single_observation_space = first.observation_space
+        self.single_action_space = first.action_space
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._observations = [""] * self.num_envs
+        self._over = np.ones(self.num_envs, dtype=np.bool_)  # those without an episode
+        self._begun = False
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Texts, dict[str, Any]]:
+        """Start an episode in every environment, or in those of ``options["reset_mask"]``.
+
+        ``seed``: s gives environment i the seed s + i; or one for each. The other ``options`` go
+        to the environments. Raises ``ValueError`` or ``TypeError`` for a mask or seeds that do not
+        fit.
+        """
+        given = dict(options or {})
+        mask = self._mask(given.pop("reset_mask", None))
+        if isinstance(seed, int | np.integer):
+            seed = [int(seed) + i for i in range(self.num_envs)]
+        seeds = [None] * self.num_envs if seed is None else list(seed)
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"{len(seeds)} seeds for {self.num_envs} environments")
+        chosen = [int(i) for i in np.flatnonzero(mask)]
+        arrivals = self._begin(chosen, seeds, given or None)
+        return tuple(self._observations), batched([self._info(arrivals, i) for i in self._all])
+
+    def step(
+        self, actions: Sequence[str | None]
+    ) -> tuple[Texts, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
+        """Answer in every environment; what is given to one that is being reset is ignored.
+
+        Raises ``ValueError`` for another number of actions, and ``gymnasium.error.ResetNeeded``
+        before the first reset, and for an environment that is over where nothing resets it.
+        """
+        if len(actions) != self.num_envs:
+            raise ValueError(f"{len(actions)} actions for {self.num_envs} environments")
+        resting = self._over.copy()
+        if resting.any() and (
+            not self._begun or self.autoreset_mode is not AutoresetMode.NEXT_STEP
+        ):
+            ended = ", ".join(map(str, np.flatnonzero(resting)))
+            raise ResetNeeded(f"environments {ended} are over or have not begun: reset them first")
+        lines = [
+            env.beginning(None, None) if rests else env.acting(action)  # type: ignore[arg-type]
+            for env, rests, action in zip(self.envs, resting, actions, strict=True)
+        ]
+        arrivals = dict(enumerate(run_lines(lines, self.envs)))
+        rewards = np.zeros(self.num_envs)
+        terminations = np.zeros(self.num_envs, dtype=np.bool_)
+        truncations = np.zeros(self.num_envs, dtype=np.bool_)
+        for i, arrival in arrivals.items():
+            self._observations[i] = arrival.observation
+            if not resting[i]:
+                rewards[i] = arrival.reward
+                terminations[i], truncations[i] = arrival.terminated, arrival.truncated
+        self._over = terminations | truncations
+        infos = [dict(arrivals[i].info) for i in self._all]
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and self._over.any():
+            ended_now = [int(i) for i in np.flatnonzero(self._over)]
+            nothing: list[int | None] = [None] * self.num_envs
+            for i, begun in self._begin(ended_now, nothing, None).items():
+                end = {"final_obs": arrivals[i].observation, "final_info": arrivals[i].info}
+                infos[i] = {**end, **begun.info}
+        return (
+            tuple(self._observations),
+            rewards,
+            terminations,
+            truncations,
+            batched(infos),
+        )
+
+    def render(self) -> tuple[Any, ...] | None:
+        """What each environment draws."""
+        return tuple(env.render() for env in self.envs)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        for env in self.envs:
+            env.close()
+
+    @property
+    def _all(self) -> range:
+        return range(self.num_envs)
+
+    def _begin(
+        self, chosen: Sequence[int], seeds: Sequence[int | None], options: dict[str, Any] | None
+    ) -> dict[int, Arrival]:
+        """Start an episode in the environments ``chosen``."""
+        lines = [self.envs[i].beginning(seeds[i], options) for i in chosen]
+        arrivals = dict(zip(chosen, run_lines(lines, self.envs), strict=True))
+        for i, arrival in arrivals.items():
+            self._observations[i] = arrival.observation
+            self._over[i] = False
+        self._begun = self._begun or not self._over.any()
+        return arrivals
+
+    @staticmethod
+    def _info(arrivals: Mapping[int, Arrival], i: int) -> dict[str, Any] | None:
+        return arrivals[i].info if i in arrivals else None
+
+    def _mask(self, mask: Any) -> Bools:
+        if mask is None:
+            return np.ones(self.num_envs, dtype=np.bool_)
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+            raise TypeError(
+                f"options['reset_mask'] must be a numpy array of bool, got {mask!r:.80}"
+            )
+        if mask.shape != (self.num_envs,):
+            raise ValueError(
+                f"options['reset_mask'] has shape {mask.shape}, not ({self.num_envs},)"
+            )
+        if not mask.any():
+            raise ValueError("options['reset_mask'] chooses no environment")
+        return mask

@@ -1,0 +1,272 @@
+"""Our environments in verifiers: its v1 interface, ``import verifiers.v1 as vf``.
+
+``load_environment("sudoku_v0", seat="planner_1")`` is a ``vf.Env`` in which a model of verifiers'
+plays one seat, or several, and policies of ours the others. In verifiers' own commands and in
+prime-rl the same is the taskset ``llmzoo-verifiers``, with the settings of :class:`LlmzooConfig`.
+
+* A row is a task: row i is task i of the split with seed ``seed + i``, as :func:`llmzoo.evaluate`
+  plays it, chance for chance.
+* Every observation is a user message. Observations hold all that a seat may use, so the harness
+  that comes with the taskset asks with the latest one alone, in this process; any harness of
+  verifiers that can continue an exchange (``null``) asks with the whole exchange instead.
+* The reward is what the seat was paid, ``return``; metrics are ``success``, ``decisions``,
+  ``errors`` and each part of the reward, ``part_NAME``. Text that the environment cannot use is a
+  decision like any other: it costs what the environment says, and counts in ``errors``.
+* Each seat that the model plays has a trace of its own and is an agent of its own (``first``,
+  ``second``, ...), so that nobody's baseline mixes seats.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from itertools import count
+from typing import Any, Literal
+
+from pettingzoo import AECEnv
+
+from llmzoo import registry
+from llmzoo.adapters.others import seat_others
+from llmzoo.adapters.played import Played
+from llmzoo.adapters.shared import one_at_a_time
+from llmzoo.collecting import refuse_fallback
+from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.records import Completion
+from llmzoo.rollout.lines import Ask
+
+try:
+    import httpx
+    import verifiers.v1 as vf
+    from verifiers.v1.dialects.chat import message_to_wire
+except ModuleNotFoundError as missing:
+    raise MissingExtraError("the adapter for verifiers", "verifiers", missing.name) from missing
+
+TASKSET = "llmzoo-verifiers"
+AGENTS = ("first", "second", "third", "fourth")  # of verifiers, by the order of ``seats``
+
+
+class LlmzooConfig(vf.TasksetConfig):
+    """Which environment, who plays what, and which rows; ``--env.taskset.*`` on the command line."""
+
+    id: str = TASKSET
+    env: str = ""  # an id, "module:attribute", or "grpc://host:port/id"
+    args: dict[str, Any] = {}  # of the environment
+    seats: list[str] = []  # that the model plays; none: all
+    others: str | dict[str, str] = "oracle"  # who plays the rest: a policy's name, or one a seat
+    split: Literal["train", "test", "all"] = "train"
+    tasks: int | None = None  # rows; None: the whole split, without end where tasks are generated
+    seed: int = 0
+
+
+class LlmzooData(vf.TaskData):
+    """A row: the task's number in the split, and the seed that fixes all chance in it."""
+
+    task: int
+    seed: int
+
+
+class LlmzooTask(vf.Task[LlmzooData, vf.State, vf.TaskConfig]):
+    """A task; what it is worth is found by playing it, in :meth:`LlmzooEnv.run`."""
+
+
+class LlmzooTaskset(vf.Taskset[LlmzooTask, LlmzooConfig]):
+    """The rows of an environment's split.
+
+    Raises :class:`ConfigError` or :class:`UnknownNameError` for settings that make no sense, and
+    for a public set that cannot be reached (say ``args={"source": "sample"}`` to play the sample).
+    """
+
+    INFINITE = True  # where the environment does not say how many tasks it has
+
+    def __init__(self, config: LlmzooConfig):
+        super().__init__(config)
+        if not config.env:
+            raise ConfigError("say which environment: --env.taskset.env sudoku_v0")
+        if config.tasks is not None and config.tasks < 1:
+            raise ConfigError(f"tasks must be at least 1, got {config.tasks}")
+        env = self.make()
+        refuse_fallback(env, config.env)
+        self.seats = _seats(config.seats, env.possible_agents)
+        self.others = [agent for agent in env.possible_agents if agent not in self.seats]
+        env.reset(seed=config.seed)
+        known = next(iter(env.infos.values())).get("tasks")
+        env.close()
+        sizes = [size for size in (known, config.tasks) if size is not None]
+        self._size = min(sizes) if sizes else None
+
+    def make(self) -> AECEnv:
+        """A new environment."""
+        config = self.config
+        return registry.make(config.env, **{**config.args, "split": config.split})
+
+    @property
+    def bounded(self) -> bool:
+        return self._size is not None if self._bounded is None else self._bounded
+
+    def load(self) -> Iterator[LlmzooTask]:
+        config = self.config
+        for task in count() if self._size is None else range(self._size):
+            name = f"{config.env}/{config.split}/{task}"
+            data = LlmzooData(name=name, task=task, seed=config.seed + task)
+            yield LlmzooTask(data, config.task)
+
+
+class LlmzooHarness(vf.Harness[vf.HarnessConfig]):
+    """Asks the model once a turn, with the observation alone, from this process."""
+
+    APPENDS_SYSTEM_PROMPT = True
+    EXECUTES_CODE = False
+    NEEDS_CONTAINER = False
+
+    async def launch(
+        self,
+        ctx: vf.ModelContext,
+        trace: vf.Trace,
+        runtime: vf.Runtime,
+        endpoint: str,
+        secret: str,
+        mcp_urls: dict[str, str],
+        data: vf.TaskData,
+    ) -> vf.ProgramResult:
+        system, prompt = self.resolve_prompt(data)
+        messages: list[Any] = [{"role": "system", "content": system}] if system else []
+        if isinstance(prompt, str):
+            messages.append({"role": "user", "content": prompt})
+        else:
+            messages += [message_to_wire(message) for message in prompt or ()]
+        async with httpx.AsyncClient(timeout=None) as client:  # the agent's timeout bounds it
+            response = await client.post(
+                f"{endpoint}/chat/completions",
+                headers={"Authorization": f"Bearer {secret}"},
+                json={"model": ctx.model, "messages": messages},
+            )
+        failed = response.status_code != httpx.codes.OK
+        return vf.ProgramResult(int(failed), "", response.text if failed else "")
+
+    async def resume(
+        self,
+        ctx: vf.ModelContext,
+        trace: vf.Trace,
+        runtime: vf.Runtime,
+        endpoint: str,
+        secret: str,
+        mcp_urls: dict[str, str],
+        data: vf.TaskData,
+        messages: vf.Messages,
+        tool_interception_url: str | None = None,
+    ) -> vf.ProgramResult:
+        alone = data.model_copy(update={"prompt": messages})
+        return await self.launch(ctx, trace, runtime, endpoint, secret, mcp_urls, alone)
+
+
+class LlmzooEnvConfig(vf.EnvConfig):
+    """The agents: each plays the seat at its place in ``seats``; those beyond have none."""
+
+    first: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
+    second: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
+    third: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
+    fourth: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
+
+
+class LlmzooEnv(vf.Env[LlmzooEnvConfig]):
+    """One episode of an environment of ours is one episode of verifiers, with a trace a seat."""
+
+    taskset: LlmzooTaskset
+
+    def __init__(self, config: LlmzooEnvConfig):
+        super().__init__(config)
+        others = self.taskset.config.others
+        self._policies = one_at_a_time(seat_others(others, self.taskset.others))
+
+    async def run(self, task: LlmzooTask, agents: vf.Agents) -> None:
+        seats = self.taskset.seats
+        env = await asyncio.to_thread(self.taskset.make)
+        talks: dict[str, vf.Interaction] = {}
+        played: Played | None = None
+        try:
+            async with AsyncExitStack() as stack:
+                for agent, seat in zip(AGENTS, seats, strict=False):
+                    talk = getattr(agents, agent).interaction(task)
+                    talks[seat] = await stack.enter_async_context(talk)
+                played = await asyncio.to_thread(Played, env, task.data.seed, task.data.task)
+                await self._play(played, talks)
+        finally:
+            env.close()
+        for seat, talk in talks.items():
+            talk.trace.record_reward("return", played.totals[seat])
+            talk.trace.record_metrics(played.metrics(seat))
+            talk.trace.info["seat"] = seat
+
+    async def _play(self, played: Played, talks: Mapping[str, vf.Interaction]) -> None:
+        """Play to the end, or until verifiers ends an exchange (a limit, or a failed call)."""
+        while asks := played.asks:
+            found = await asyncio.gather(*(self._answer(ask, talks) for ask in asks))
+            answers = [answer for answer in found if answer is not None]
+            if len(answers) < len(asks):
+                return
+            await asyncio.to_thread(played.answered, answers)
+
+    async def _answer(self, ask: Ask, talks: Mapping[str, vf.Interaction]) -> Completion | None:
+        request = ask.request
+        if request.agent not in talks:
+            return await asyncio.to_thread(self._other_answer, ask)
+        segment = await talks[request.agent].turn(str(request.observation))
+        return None if segment.terminated else Completion(text=_text(segment))
+
+    def _other_answer(self, ask: Ask) -> Completion:
+        return self._policies[ask.request.agent].respond([ask.request])[0][0]
+
+
+def load_environment(
+    env_id: str,
+    *,
+    seat: str | Sequence[str] | None = None,
+    others: str | Mapping[str, str] = "oracle",
+    split: Literal["train", "test", "all"] = "train",
+    tasks: int | None = None,
+    seed: int = 0,
+    args: Mapping[str, Any] | None = None,
+) -> LlmzooEnv:
+    """The environment ``env_id`` for verifiers.
+
+    ``seat``: whom the model plays, one seat or several (None: all). ``others``: the policy in the
+    other seats by its name, such as ``"tiny"``, or one for each of them. Train on
+    ``split="train"`` and evaluate on ``"test"``: no task is in both. ``tasks``: rows (None: the
+    whole split, which has no end where tasks are generated). ``args``: of the environment.
+
+    Raises :class:`UnknownNameError` or :class:`ConfigError` for what does not exist or cannot be.
+    """
+    taskset = LlmzooConfig(
+        env=env_id,
+        args=dict(args or {}),
+        seats=[seat] if isinstance(seat, str) else list(seat or ()),
+        others=others if isinstance(others, str) else dict(others),
+        split=split,
+        tasks=tasks,
+        seed=seed,
+    )
+    return LlmzooEnv(LlmzooEnvConfig(taskset=taskset))
+
+
+def _seats(wanted: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    for seat in wanted:
+        if seat not in known:
+            raise UnknownNameError("seat", seat, known)
+    seats = tuple(wanted) or tuple(known)
+    if len(set(seats)) < len(seats):
+        raise ConfigError(f"a seat is named twice: {', '.join(seats)}")
+    if len(seats) > len(AGENTS):
+        raise ConfigError(
+            f"{len(seats)} seats for the model, and verifiers has agents for {len(AGENTS)} here: "
+            "name fewer in seats"
+        )
+    return seats
+
+
+def _text(segment: vf.Segment) -> str:
+    """What the model wrote, to the letter (``last_reply`` drops space that code may need)."""
+    if segment.root_reply is not None:
+        return str(segment.root_reply)
+    said = [m.content for m in segment.messages if isinstance(m, vf.AssistantMessage)]
+    return (said[-1] or "") if said else ""

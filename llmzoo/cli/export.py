@@ -1,0 +1,73 @@
+"""``llmzoo export``"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from llmzoo.cli.options import read
+from llmzoo.cli.output import apart, as_json
+from llmzoo.errors import MissingExtraError
+
+USAGE = "llmzoo export RUN --out FOLDER [--step N] [--push REPO]"
+EXAMPLES = (
+    "llmzoo export runs/demo --out exported/demo",
+    "llmzoo export runs/demo --out exported/demo --push me/sudoku --private false",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Write the policies that a run has trained as plain transformers or peft folders, with a model
+    card; nothing leaves this machine without --push.
+
+    Args:
+        run: run folder of llmzoo train; may stand first, without --run.
+        out: folder that is made.
+        step: iteration of the checkpoint; the newest one where nothing is said.
+        push: repository of the Hugging Face hub to upload to, as USER/NAME; you log in with
+            hf auth login or the variable HF_TOKEN.
+        private: whether a repository that is made now is private.
+        json: print one JSON object instead of a list.
+    """
+
+    run: str
+    out: str
+    step: int | None = None
+    push: str | None = None
+    private: bool = True
+    json: bool = False
+
+
+def run(argv: Sequence[str]) -> None:
+    if argv and not argv[0].startswith("-"):
+        argv = ["--run", *argv]
+    options = Options(**read("export", argv, Options, usage=USAGE, examples=EXAMPLES))
+    try:
+        from llmzoo.export import export_run, push_to_hub
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("the export of a run", "train", error.name) from error
+    with apart():
+        done = export_run(options.run, options.out, step=options.step)
+        address = None
+        if options.push is not None:
+            address = push_to_hub(done.folder, options.push, private=options.private)
+    if options.json:
+        as_json(
+            {
+                "folder": str(done.folder),
+                "step": done.step,
+                "policies": {name: str(path) for name, path in done.policies.items()},
+                "base": None if done.base is None else str(done.base),
+                "pushed": address,
+            }
+        )
+        return
+    for name, path in done.policies.items():
+        print(f"{name}: {path}")
+    if done.base is not None:
+        print(f"their base: {done.base}")
+    print(f"model card: {Path(done.folder) / 'README.md'}")
+    if address is not None:
+        print(f"pushed to {address}")

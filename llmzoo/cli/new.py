@@ -1,0 +1,124 @@
+"""``llmzoo new``: templates of an environment and of a learner that work at once."""
+
+from __future__ import annotations
+
+import importlib.util
+import keyword
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Literal
+
+from llmzoo.cli.options import read
+from llmzoo.errors import ConfigError
+
+USAGE = "llmzoo new {env,learner} NAME [--out FOLDER]"
+
+# what to do with the files: shown to the reader, and run by the tests
+NEXT_STEPS = {
+    "env": (
+        "pytest test_$name.py",
+        "llmzoo play $name:$cls --policy oracle",
+        "llmzoo eval --env $name:$cls --policy oracle --tasks 20",
+        "llmzoo train --env $name:$cls --steps 2 --envs 2 --eval_tasks 4",
+    ),
+    "learner": (
+        "pytest test_$name.py",
+        "llmzoo train --learner $name:$cls --env plan_path_v0 --env.max_turns 1 --steps 2 --envs 2 "
+        "--eval_tasks 4",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Write a module that works at once, with its tests, to be changed into what you want.
+
+    Args:
+        kind: env (an environment) or learner; stands first, without --kind.
+        name: of the module and its class, such as my_game; stands second, without --name.
+        out: the folder that the two files are written to; it is made where there is none.
+    """
+
+    kind: Literal["env", "learner"]
+    name: str
+    out: str = "."
+
+
+def run(argv: Sequence[str]) -> None:
+    options = Options(**read("new", _named(argv), Options, usage=USAGE))
+    folder = Path(options.out)
+    written = render(options.kind, options.name)
+    _check_name(options.name)
+    _check_free(folder, options.name, list(written))
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, text in written.items():
+        (folder / file).write_text(text)
+        print(f"wrote {folder / file}")
+    print("\nnext:")
+    if folder.resolve() != Path.cwd():
+        print(f"  cd {folder}")  # a module is found in the folder in which llmzoo is called
+    for step in next_steps(options.kind, options.name):
+        print(f"  {step}")
+
+
+def render(kind: str, name: str) -> dict[str, str]:
+    """The files of a new environment or learner: text by file name."""
+    templates = files("llmzoo.cli") / "templates"
+    words = _words(name)
+    return {
+        file: Template((templates / template).read_text("utf-8")).substitute(words)
+        for file, template in (
+            (f"{name}.py", f"{kind}.py.txt"),
+            (f"test_{name}.py", f"test_{kind}.py.txt"),
+        )
+    }
+
+
+def next_steps(kind: str, name: str) -> list[str]:
+    """Commands to go on with, in the folder of the files."""
+    return [Template(step).substitute(_words(name)) for step in NEXT_STEPS[kind]]
+
+
+def _words(name: str) -> dict[str, str]:
+    parts = [part for part in name.split("_") if part]
+    cls = "".join(part[0].upper() + part[1:] for part in parts)
+    return {"name": name, "cls": cls, "title": " ".join(parts).capitalize()}
+
+
+def _named(argv: Sequence[str]) -> list[str]:
+    """``env my_game --out x`` as ``--kind env --name my_game --out x``."""
+    named = []
+    rest = list(argv)
+    for option in ("--kind", "--name"):
+        if rest and not rest[0].startswith("-"):
+            named += [option, rest.pop(0)]
+    return [*named, *rest]
+
+
+def _check_name(name: str) -> None:
+    """Refuse what is no name of a module, or hides another module from Python."""
+    if not name.isidentifier() or keyword.iskeyword(name) or not _words(name)["cls"].isidentifier():
+        raise ConfigError(
+            f"{name!r} is no name for a Python module: letters, digits and underscores, such as "
+            "my_game"
+        )
+    if name != name.lower() or name.startswith("_"):
+        raise ConfigError(f"a module is named in lower case, such as my_game; got {name!r}")
+
+
+def _check_free(folder: Path, name: str, names: Sequence[str]) -> None:
+    """Refuse to overwrite a file, or to write a module that an installed one would hide."""
+    for file in names:
+        if (folder / file).exists():
+            raise ConfigError(f"{folder / file} is there already: choose another name or --out")
+    for module in (name, f"test_{name}"):
+        found = importlib.util.find_spec(module)
+        if found is not None:
+            where = found.origin or "a folder"
+            raise ConfigError(
+                f"there is a module {module!r} already ({where}), and Python would take one for "
+                "the other: choose another name"
+            )

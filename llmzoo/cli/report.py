@@ -1,0 +1,105 @@
+"""``llmzoo report``"""
+
+from __future__ import annotations
+
+import json as as_text
+import sys
+import webbrowser
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from llmzoo.cli.options import read
+from llmzoo.cli.output import as_json
+from llmzoo.errors import ConfigError, MissingExtraError
+
+USAGE = "llmzoo report RUN [RUN...] [options]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Write one HTML page of training runs: learning curves, settings, and every recorded episode.
+
+    The page needs neither a server nor a network. Runs with the same settings but for their seeds
+    are drawn as one, with an interval.
+
+    Args:
+        runs: run folders of llmzoo train, or folders that hold some (of a bench, of stages); they
+            stand first, without --runs.
+        out: the page; report.html in the run folder where one is named, else in this folder.
+        watch: write it again while the runs go on, until they have ended or Ctrl-C; an open page
+            renews itself.
+        every: seconds between two looks of watch at the files.
+        plots: a folder for the figures, each as a file of its own.
+        format: of these files.
+        open: show the page in a browser.
+        json: print one JSON object as the last line.
+    """
+
+    runs: list[str]
+    out: str | None = None
+    watch: bool = False
+    every: float = 5.0
+    plots: str | None = None
+    format: Literal["png", "svg"] = "png"
+    open: bool = False
+    json: bool = False
+
+
+def run(argv: Sequence[str]) -> None:
+    options = Options(**_read(argv))
+    try:
+        from llmzoo.report.files import save_plots
+        from llmzoo.report.page import Report, write
+        from llmzoo.report.watch import watch
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("llmzoo report", "train", error.name) from error
+
+    report = Report(options.runs)
+    report.read()
+    out = Path(options.out) if options.out is not None else _default_out(options.runs)
+    opened = [out] if options.open else []
+
+    def show() -> None:
+        while opened:
+            webbrowser.open(opened.pop().resolve().as_uri())
+
+    if options.watch:
+        print(f"watching; the page is {out}", file=sys.stderr, flush=True)
+        watch(report, out, every=options.every, written=show)
+    else:
+        write(out, report.html())
+        show()
+    if options.plots is not None:
+        save_plots(report.runs, Path(options.plots), options.format)
+    found = {"page": str(out), "runs": len(report.runs), "episodes": report.episodes}
+    if options.json:
+        as_json(found)
+    else:
+        print(f"{out}: {_count(found['runs'], 'run')}, {_count(found['episodes'], 'episode')}")
+
+
+def _read(argv: Sequence[str]) -> dict[str, Any]:
+    """The options; those before the first that begins with a dash are run folders."""
+    names = []
+    for token in argv:
+        if token.startswith("-"):
+            break
+        names.append(token)
+    if names:
+        argv = [f"--runs={as_text.dumps(names)}", *argv[len(names) :]]
+    given = read("report", argv, Options, usage=USAGE)
+    if not given.get("runs"):
+        raise ConfigError(f"name at least one run folder: {USAGE}")
+    if given.get("every", 1.0) < 0.5:
+        raise ConfigError(f"--every must be at least 0.5 seconds, got {given['every']}")
+    return given
+
+
+def _default_out(runs: Sequence[str]) -> Path:
+    return Path(runs[0] if len(runs) == 1 else ".") / "report.html"
+
+
+def _count(number: Any, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,95 @@
+"""Boards as pictures. Pillow draws them, at three times their size, which are then reduced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from llmzoo.envs.drawing.board import Board
+from llmzoo.envs.drawing.palette import INK, PAPER
+from llmzoo.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+CELL = 56  # pixels of a cell's side, where the board is not too large for it
+LARGEST = 960  # pixels that the longer side of a board's cells may take together
+SMALLEST = 8  # pixels of a cell's side
+FILM = 0.5  # the size of animated pictures, beside that of others
+_FINE = 3  # drawn so many times as large
+
+
+def rgb(board: Board) -> np.ndarray:
+    """The picture of a board, [height, width, 3] uint8.
+
+    Cells are 56 pixels wide, or less where the longer side of the board has more than 17. Raises
+    :class:`MissingExtraError` where Pillow is missing.
+    """
+    return np.asarray(image(board))
+
+
+def image(board: Board, cell: int | None = None) -> Image:
+    """The same as Pillow's image; ``cell``: pixels of a cell's side."""
+    pillow = _pillow("a picture of a board")
+    from llmzoo.envs.drawing.strokes import draw_board
+
+    side = cell or _side(board)
+    columns, rows = len(board.rows[0]), len(board.rows)
+    margin = max(2, side // 3)
+    size = columns * side + 2 * margin, rows * side + 2 * margin
+    picture = pillow.new("RGB", (size[0] * _FINE, size[1] * _FINE), PAPER)
+    draw_board(picture, board, side * _FINE, margin * _FINE)
+    return picture.reduce(_FINE)
+
+
+def side_by_side(named: Sequence[tuple[str, Board]], height: int = 340) -> Image:
+    """Boards in a row, about ``height`` pixels high each, with their names below."""
+    pillow = _pillow("a picture of boards")
+    from PIL import ImageDraw, ImageFont
+
+    pictures = [image(board, cell=height * 5 // (5 * len(board.rows) + 3)) for _, board in named]
+    gap, below = 28, 44
+    width = sum(picture.width for picture in pictures) + gap * (len(pictures) + 1)
+    tallest = max(picture.height for picture in pictures)
+    sheet = pillow.new("RGB", (width, tallest + gap + below), PAPER)
+    pen, font, left = ImageDraw.Draw(sheet), ImageFont.load_default(20), gap
+    for (name, _), picture in zip(named, pictures, strict=True):
+        sheet.paste(picture, (left, gap // 2 + (tallest - picture.height) // 2))
+        middle = left + picture.width / 2, tallest + gap
+        pen.text(middle, name, fill=INK, font=font, anchor="mm")
+        left += picture.width + gap
+    return sheet
+
+
+def animate(boards: Sequence[Board], path: Path, seconds: float = 0.3) -> None:
+    """Write boards of one size as an animated GIF, ``seconds`` each; the first one stands for three
+    times as long, the last one for six. Half the size of :func:`rgb`."""
+    side = max(SMALLEST, round(FILM * _side(boards[0])))
+    each = round(1000 * seconds)
+    waits = [3 * each, *[each] * (len(boards) - 1)]
+    waits[-1] = 6 * each
+    others = (image(board, side) for board in boards[1:])
+    image(boards[0], side).save(
+        path, format="GIF", save_all=True, append_images=others, duration=waits, loop=0
+    )
+
+
+def check() -> None:
+    """Raises :class:`MissingExtraError` where Pillow is missing."""
+    _pillow("a picture of a board")
+
+
+def _side(board: Board) -> int:
+    longest = max(len(board.rows), len(board.rows[0]))
+    return max(SMALLEST, min(CELL, LARGEST // longest))
+
+
+def _pillow(what: str) -> Any:
+    try:
+        from PIL import Image
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(what, "train", error.name) from error
+    return Image

@@ -1,0 +1,118 @@
+"""What there is to say about the policies of a run, for a model card."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from llmzoo import run_folder
+from llmzoo.policies.base import TINY
+
+_SECRET = re.compile(r"api_?key|secret|password|(^|_)token$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One policy of an export. ``place``: its folder in the export, empty for the export itself."""
+
+    name: str
+    place: str
+    is_adapter: bool
+    tokenizer_class: str  # of transformers: the one that loads its tokenizer as it was saved
+    has_chat: bool
+    model_config: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """A run at one of its checkpoints.
+
+    ``hub_base``: the hub ids that the policies started from, without those that are on no hub.
+    ``started_from``: the same for a reader, all of them. ``before`` and ``after``: evaluations as in
+    the run folder; None where there is none of this checkpoint.
+    """
+
+    run: str
+    step: int
+    config: Mapping[str, Any]
+    parts: tuple[Part, ...]
+    adapter_base: str | None  # a hub id, or the folder "base" of the export
+    hub_base: tuple[str, ...]
+    started_from: str
+    prompt_style: str
+    max_new_tokens: int
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+
+
+def described(
+    run: Path, checkpoint: Path, parts: Sequence[Part], adapter_base: str | None
+) -> Described:
+    """All that a card says about a run at a checkpoint; ``parts`` are its policies."""
+    config = run_folder.settings(run)
+    step = int(json.loads((checkpoint / "state.json").read_text())["step"])
+    starts = list(dict.fromkeys(_start(config, part.name) for part in parts))
+    terse = any(part.model_config.get("llmzoo_prompt") == "terse" for part in parts)
+    return Described(
+        run=run.name,
+        step=step,
+        config=_without_secrets(config),
+        parts=tuple(parts),
+        adapter_base=adapter_base,
+        hub_base=tuple(start for start in starts if start != TINY and not Path(start).exists()),
+        started_from=", ".join(map(_named, starts)),
+        prompt_style=str(config["env_args"].get("prompt") or ("terse" if terse else "full")),
+        max_new_tokens=run_folder.answer_limit_of(run),
+        before=_read(run / "before.json"),
+        after=_measured(run, checkpoint, step),
+    )
+
+
+def _start(config: Mapping[str, Any], policy: str) -> str:
+    """What a policy started from; one that all seats share has the run's own model."""
+    own = config.get("seat_args", {}).get(policy, {})
+    return str(own.get("policy") or config["model"])
+
+
+def _named(start: str) -> str:
+    """A start as a reader knows it: of a folder the name, and not where it stood."""
+    if start == TINY:
+        return "llmzoo's embedded model (`tiny`)"
+    if run_folder.is_run(start):
+        return f"the run `{Path(start).name}`"
+    return f"the folder `{Path(start).name}`" if Path(start).exists() else f"`{start}`"
+
+
+def _measured(run: Path, checkpoint: Path, step: int) -> Mapping[str, Any] | None:
+    """The evaluation of a checkpoint: the last one of a run that has ended, or one on the way."""
+    if checkpoint == run_folder.newest_checkpoint(run):
+        ended = _read(run / "after.json")
+        if ended is not None:
+            return ended
+    path = run / "metrics.jsonl"
+    lines = path.read_text().splitlines() if path.exists() else []
+    rows = [row for row in map(json.loads, lines) if row["kind"] == "eval" and row["step"] == step]
+    return rows[-1] if rows else None
+
+
+def _read(path: Path) -> Mapping[str, Any] | None:
+    found: Mapping[str, Any] | None = json.loads(path.read_text()) if path.exists() else None
+    return found
+
+
+def _without_secrets(value: Any) -> Any:
+    """Settings without the values of what is called a key, a password, a secret or a token."""
+    if isinstance(value, Mapping):
+        return {
+            name: "(left out)" if _SECRET.search(str(name)) else _without_secrets(inner)
+            for name, inner in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_without_secrets(inner) for inner in value]
+    if isinstance(value, str) and Path(value).is_absolute() and Path(value).exists():
+        return Path(value).name  # where a folder stood on this machine is nobody's business
+    return value

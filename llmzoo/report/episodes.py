@@ -1,0 +1,189 @@
+"""The episodes of ``played.jsonl``, packed for the page.
+
+A page with thousands of episodes holds tens of megabytes of text. They go into it compressed, in
+chunks of :data:`CHUNK` characters that the browser opens when it needs one; beside them stands an
+index with a row for each episode, which is all that the list and its filters read.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from llmzoo.report.boards import Segments
+
+CHUNK = 400_000  # characters of JSON in a chunk
+Draw = Callable[[str], Segments]
+
+
+@dataclass(slots=True)
+class Played:
+    """``played.jsonl`` of one run, read as it grows.
+
+    ``draw`` says what a prompt is shown as (:mod:`llmzoo.report.boards`). ``index`` has a row for
+    each episode, in the order of the file; an episode's body lies in one of ``chunks``.
+    ``unreadable`` counts the lines that are no episodes.
+    """
+
+    path: Path
+    draw: Draw
+    index: list[dict[str, Any]] = field(default_factory=list)
+    chunks: list[str] = field(default_factory=list)  # gzip in base64, all of them full
+    unreadable: int = 0
+    _read: int = 0  # bytes
+    _inode: int = -1
+    _open: list[str] = field(default_factory=list)  # bodies of the chunk that is not full yet
+    _length: int = 0  # of them, in characters
+
+    def update(self) -> None:
+        """Read what has been added since; all of it again where the file is another one."""
+        try:
+            state = self.path.stat()
+        except FileNotFoundError:
+            self._start_over(-1)
+            return
+        if state.st_ino != self._inode or state.st_size < self._read:
+            self._start_over(state.st_ino)
+        with self.path.open("rb") as file:
+            file.seek(self._read)
+            for line in file:
+                if not line.endswith(b"\n"):  # still being written
+                    break
+                self._read += len(line)
+                if line.strip():
+                    self._add(line)
+
+    def all_chunks(self) -> list[str]:
+        """The full chunks and the one that is not full yet."""
+        return [*self.chunks, *([pack(_joined(self._open))] if self._open else [])]
+
+    def _start_over(self, inode: int) -> None:
+        self.index, self.chunks, self._open = [], [], []
+        self.unreadable = self._read = self._length = 0
+        self._inode = inode
+
+    def _add(self, line: bytes) -> None:
+        try:
+            record = json.loads(line)
+            row, body = index_row(record), dumps(body_of(record, self.draw))
+        except (ValueError, KeyError, TypeError, AttributeError):  # of another shape
+            self.unreadable += 1
+            return
+        self.index.append({**row, "chunk": len(self.chunks), "place": len(self._open)})
+        self._open.append(body)
+        self._length += len(body)
+        if self._length >= CHUNK:
+            self.chunks.append(pack(_joined(self._open)))
+            self._open, self._length = [], 0
+
+
+def index_row(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What the list, its filters and its order need of an episode."""
+    turns = record["turns"]
+    answers = [answer for turn in turns for answer in turn["answers"]]
+    return {
+        "step": int(record["step"]),
+        "seed": str(record["seed"]),  # JavaScript's numbers are too short for some
+        "success": number(record["success"]),
+        "returns": {str(agent): number(value) for agent, value in record["returns"].items()},
+        "acted": list(dict.fromkeys(str(turn["agent"]) for turn in turns)),
+        "turns": len(turns),
+        "answers": len(answers),
+        "errors": sum(bool(answer.get("error")) for answer in answers),
+        "truncated": sum(bool(answer.get("truncated")) for answer in answers),
+    }
+
+
+def body_of(record: Mapping[str, Any], draw: Draw) -> dict[str, Any]:
+    """What is shown of an episode that has been chosen."""
+    return {
+        "endings": [
+            {
+                "success": bool(ending["success"]),
+                "totals": {str(k): number(v) for k, v in ending["totals"].items()},
+                "decisions": ending.get("decisions"),
+            }
+            for ending in record.get("endings", [])
+        ],
+        "turns": [
+            {
+                "agent": str(turn["agent"]),
+                "turn": int(turn["turn"]),
+                "path": place(turn.get("path")),
+                "prompt": draw(str(turn["prompt"])),
+                "answers": [_answer(answer, draw) for answer in turn["answers"]],
+            }
+            for turn in record["turns"]
+        ],
+    }
+
+
+def _answer(answer: Mapping[str, Any], draw: Draw) -> dict[str, Any]:
+    reply, error = answer.get("reply"), answer.get("error")
+    return {
+        "text": str(answer["text"]),
+        "return": number(answer.get("return")),
+        "advantage": number(answer.get("advantage")),
+        "tokens": answer.get("tokens"),
+        "truncated": bool(answer.get("truncated")),
+        "error": None if not error else str(error),
+        "parts": {str(k): number(v) for k, v in (answer.get("reward_parts") or {}).items()},
+        "reply": None if reply is None else draw(str(reply)),
+    }
+
+
+def place(path: Any) -> str:
+    """Where in the tree a turn stands, in a few characters; ``""`` at its root."""
+    if isinstance(path, Sequence) and not isinstance(path, str):
+        return "·".join(filter(None, map(place, path)))
+    return "" if path is None else str(path)
+
+
+def number(value: Any) -> float | int | str | None:
+    """A number as JSON can hold it: one that is not finite by its name."""
+    if value is None:
+        return None
+    return value if math.isfinite(value) else str(value)
+
+
+def dumps(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def pack(text: str) -> str:
+    """gzip, in base64. Halves of surrogate pairs, which UTF-8 cannot hold, go as JSON's escapes."""
+    data = gzip.compress(text.encode("utf-8", "backslashreplace"), compresslevel=6, mtime=0)
+    return base64.b64encode(data).decode("ascii")
+
+
+def packed_index(files: Sequence[Played]) -> str:
+    """The rows of all runs, by columns; ``chunk`` counts through all of them."""
+    columns: dict[str, list[Any]] = {"run": []}
+    first = 0
+    for run, played in enumerate(files):
+        for row in played.index:
+            columns["run"].append(run)
+            for name, value in row.items():
+                columns.setdefault(name, []).append(value + first if name == "chunk" else value)
+        first += len(played.all_chunks())
+    return pack(dumps(columns))
+
+
+def stamp(path: Path) -> tuple[int, int, int]:
+    """What changes when a file does; zeros where there is none."""
+    try:
+        state = os.stat(path)
+    except FileNotFoundError:
+        return 0, 0, 0
+    return state.st_ino, state.st_size, state.st_mtime_ns
+
+
+def _joined(bodies: Sequence[str]) -> str:
+    return f"[{','.join(bodies)}]"

@@ -1,0 +1,202 @@
+"""Which figures a report has; each is drawn when it is asked for, in the page or as a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from llmzoo.report.drawing import Line, lines, success, time_of_group, time_of_groups, time_parts
+from llmzoo.report.measures import AGENT_SHARES, HIDDEN, MEASURES, Measure
+from llmzoo.report.runs import Row
+from llmzoo.report.series import Group, in_order, is_finite
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """One figure. ``name`` is unlike that of any other of the report, and fit for a file."""
+
+    name: str
+    section: str
+    title: str
+    draw: Callable[[], Figure]
+    wide: bool = False
+
+
+def plots(groups: Sequence[Group]) -> list[Plot]:
+    """All figures of the runs: for each environment success, rewards, answers, learning, time."""
+    envs = list(dict.fromkeys(group.env for group in groups))
+    found = []
+    for env in envs:
+        for plot in _of_env([group for group in groups if group.env == env]):
+            several = len(envs) > 1
+            name = f"{env} {plot.name}" if several else plot.name
+            found.append(
+                Plot(
+                    name=re.sub(r"[^\w.-]+", "-", name),
+                    section=plot.section,
+                    title=f"{plot.title}, {env}" if several else plot.title,
+                    draw=plot.draw,
+                    wide=plot.wide,
+                )
+            )
+    return found
+
+
+def _of_env(groups: Sequence[Group]) -> list[Plot]:
+    whole = Plot(
+        name="success",
+        section="Success",
+        title="Success",
+        draw=partial(success, groups),
+        wide=True,
+    )
+    return [
+        whole,
+        *_returns(groups),
+        *_reward_parts(groups),
+        *_measures(groups),
+        *_of_agents(groups),
+        *_time(groups),
+    ]
+
+
+def _returns(groups: Sequence[Group]) -> list[Plot]:
+    """One figure with all agents of a group, or one for each agent with all groups."""
+    agents = _agents(groups, lambda row: row.get("return", {}))
+    y = "return (reward, undiscounted)"
+    if len(groups) == 1:
+        drawn = [_line(agent, groups[0], "return", agent) for agent in agents]
+        title = "Return of each agent"
+        plot = Plot(name="return", section="Rewards", title=title, draw=partial(lines, drawn, y))
+        return [plot] if drawn else []
+    return [
+        Plot(
+            name=f"return-{agent}",
+            section="Rewards",
+            title=f"Return of {agent}",
+            draw=partial(lines, [_line(g.label, g, "return", agent) for g in groups], y),
+        )
+        for agent in agents
+    ]
+
+
+def _reward_parts(groups: Sequence[Group]) -> list[Plot]:
+    """A figure for each agent of each group, with a line for each part."""
+    found = []
+    for number, group in enumerate(groups, start=1):
+        for agent in _agents([group], lambda row: row.get("agents", {})):
+            path = ("agents", agent, "reward_parts")
+            parts = _names([group], partial(_within, path=path))
+            drawn = [_line(part, group, *path, part) for part in parts]
+            several = len(groups) > 1
+            if drawn:
+                found.append(
+                    Plot(
+                        name=f"reward-parts-{agent}" + (f"-{number}" if several else ""),
+                        section="Rewards",
+                        title=f"Reward parts of {agent}" + (f", {group.label}" if several else ""),
+                        draw=partial(lines, drawn, "reward (mean per answer)"),
+                    )
+                )
+    return found
+
+
+def _measures(groups: Sequence[Group]) -> list[Plot]:
+    """The other numbers of the rows; of several policies a line for each."""
+    keys = [k for k in _names(groups, _numbers) if k.rpartition("/")[2] not in HIDDEN]
+    by_name: dict[str, list[str]] = {}
+    for key in keys:
+        by_name.setdefault(_base(key, groups), []).append(key)
+    others = [name for name in by_name if name not in MEASURES]
+    found = []
+    for name in [*(known for known in MEASURES if known in by_name), *others]:
+        measure = MEASURES.get(name, Measure(title=name, unit=""))
+        drawn = [
+            _line(_label(group, key.removesuffix(name).rstrip("/"), groups), group, key)
+            for group in groups
+            for key in by_name[name]
+            if any(is_finite(row.get(key)) for run in group.runs for row in run.train)
+        ]
+        if drawn:
+            found.append(_measured(f"learning-{name}", measure, drawn))
+    return found
+
+
+def _of_agents(groups: Sequence[Group]) -> list[Plot]:
+    found = []
+    for key, measure in AGENT_SHARES.items():
+        drawn = [
+            _line(_label(group, agent, groups), group, "agents", agent, key)
+            for group in groups
+            for agent in _agents([group], partial(_with_number, key=key))
+        ]
+        if drawn:
+            found.append(_measured(f"agents-{key}", measure, drawn))
+    return found
+
+
+def _measured(name: str, measure: Measure, drawn: Sequence[Line]) -> Plot:
+    draw = partial(lines, drawn, measure.axis)
+    return Plot(name=name, section=measure.section, title=measure.title, draw=draw)
+
+
+def _time(groups: Sequence[Group]) -> list[Plot]:
+    timed = [group for group in groups if time_parts(group)]
+    if not timed:
+        return []
+    alone = len(timed) == 1
+    draw = partial(time_of_group, timed[0]) if alone else partial(time_of_groups, timed)
+    title = "Time of an iteration"
+    return [Plot(name="time", section="Time", title=title, draw=draw, wide=not alone)]
+
+
+def _base(key: str, groups: Sequence[Group]) -> str:
+    """``loss`` of ``planner_1/loss``; names of TRL's own with a slash, ``logps/chosen``, stay."""
+    policy, slash, name = key.partition("/")
+    agents = {a for g in groups for r in g.runs for row in r.train for a in row.get("return", {})}
+    return name if slash and policy in agents else key
+
+
+def _label(group: Group, agent: str, groups: Sequence[Group]) -> str:
+    """Whose line it is: of the only group the agent's, which may be nobody's in particular."""
+    return agent if len(groups) == 1 else ", ".join(filter(None, [group.label, agent]))
+
+
+def _line(label: str, group: Group, *path: str) -> Line:
+    return Line(label=label, runs=group.runs, value=partial(_value, path=path))
+
+
+def _value(row: Row, path: Sequence[str]) -> Any:
+    return _within(row, path[:-1]).get(path[-1])
+
+
+def _within(row: Row, path: Sequence[str]) -> Any:
+    """What stands at a path of keys; an empty mapping where there is nothing."""
+    found: Any = row
+    for key in path:
+        found = found.get(key, {})
+    return found
+
+
+def _with_number(row: Row, key: str) -> list[str]:
+    """The agents of which a row has the number ``key``."""
+    return [agent for agent, numbers in row.get("agents", {}).items() if key in numbers]
+
+
+def _numbers(row: Row) -> list[str]:
+    return [key for key, value in row.items() if type(value) in (int, float)]
+
+
+def _agents(groups: Sequence[Group], of_row: Callable[[Row], Any]) -> list[str]:
+    return in_order(_names(groups, of_row))
+
+
+def _names(groups: Sequence[Group], of_row: Callable[[Row], Any]) -> list[str]:
+    """All names that rows have, each once, by first appearance."""
+    rows = (row for group in groups for run in group.runs for row in run.train)
+    return list(dict.fromkeys(name for row in rows for name in of_row(row)))

@@ -1,0 +1,179 @@
+"""The page: one HTML file that needs no server and no network.
+
+Whatever runs, models and environments have written is escaped or packed; the page's security policy
+lets run and look only what is named by its hash, and forbids every connection.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup
+
+from llmzoo.report import svg
+from llmzoo.report.boards import drawer
+from llmzoo.report.episodes import Played, packed_index
+from llmzoo.report.figures import plots
+from llmzoo.report.runs import Run, find, names_of, read
+from llmzoo.report.series import groups, in_order
+from llmzoo.report.summary import heading, run_row, settings_table, tiles
+from llmzoo.version import __version__
+
+ASSETS = Path(__file__).parent / "assets"
+SCRIPTS = ("data.js", "episode.js", "page.js")  # in this order one script
+SECTIONS = {  # with what stands under their titles
+    "Success": "Solved tasks: in play, and held-out ones with 95% Wilson intervals.",
+    "Rewards": "Return: what an agent was paid along a line of play. Parts: what an answer was paid at "
+    "its own step, and for what.",
+    "Answers": "",
+    "Learning": "Numbers of the updates. The size of a loss says nothing about progress.",
+    "Time": "",
+}
+SEEDS = "A line is the mean over seeds, its band the 95% interval of Student's t."
+UNRECORDED = "No episodes were recorded in what is shown here. Training records them unless record_every is 0."
+
+
+@dataclass(slots=True)
+class Report:
+    """The page of some runs; written again, it reads only what has been added.
+
+    ``paths`` are run folders or folders that hold some (:func:`llmzoo.report.runs.find`), looked
+    through anew each time: a bench under way gets new runs. ``runs`` are those of the last writing.
+    """
+
+    paths: Sequence[str | Path]
+    runs: list[Run] = field(default_factory=list)
+    _played: dict[Path, Played] = field(default_factory=dict)
+
+    def read(self) -> None:
+        """Read what the folders hold now. Raises :class:`ConfigError` where one holds no run."""
+        folders = find(self.paths)
+        named = zip(folders, names_of(folders), strict=True)
+        self.runs = [read(folder, name) for folder, name in named]
+        for run in self.runs:
+            if run.folder not in self._played:
+                draw = drawer(str(run.config["env"]))
+                self._played[run.folder] = Played(run.folder / "played.jsonl", draw)
+            self._played[run.folder].update()
+
+    @property
+    def episodes(self) -> int:
+        return sum(len(played.index) for played in self._of_runs())
+
+    def html(self, *, every: float | None = None) -> str:
+        """The page. ``every``: seconds after which an open one renews itself; None is never."""
+        css, script = asset("page.css"), "".join(asset(name) for name in SCRIPTS)
+        played = self._of_runs()
+        title, subtitle = heading(self.runs)
+        template = Environment(
+            loader=FileSystemLoader(ASSETS), autoescape=True, trim_blocks=True, lstrip_blocks=True
+        ).get_template("page.html.j2")
+        return template.render(
+            every=None if every is None else f"{every:g}",
+            policy=policy(css, script),
+            version=__version__,
+            written=datetime.now().strftime("%Y-%m-%d %H:%M:%S"),
+            title=title,
+            subtitle=subtitle,
+            notes=self._notes(),
+            tiles=tiles(self.runs[0]) if len(self.runs) == 1 else [],
+            sections=self._sections(),
+            runs=[run_row(run) for run in self.runs],
+            settings=settings_table(self.runs),
+            episodes=self.episodes,
+            css=Markup(css),
+            script=Markup(script),
+            facts=in_script(self._facts(played)),
+            index=packed_index(played),
+            chunks=[chunk for one in played for chunk in one.all_chunks()],
+        )
+
+    def _of_runs(self) -> list[Played]:
+        return [self._played[run.folder] for run in self.runs]
+
+    def _notes(self) -> list[str]:
+        found = [f"{run.name}: {note}." for run in self.runs for note in run.notes]
+        for run, played in zip(self.runs, self._of_runs(), strict=True):
+            if played.unreadable:
+                found.append(
+                    f"{run.name}: {played.unreadable} lines of played.jsonl cannot be read."
+                )
+        return found
+
+    def _sections(self) -> list[dict[str, Any]]:
+        together = groups(self.runs)
+        drawn = [
+            (plot, Markup(svg.inline(plot.draw(), plot.name, plot.title)))
+            for plot in plots(together)
+        ]
+        several = f" {SEEDS}" if any(len(group.runs) > 1 for group in together) else ""
+        return [
+            {
+                "title": name,
+                "about": f"{about}{several if name == 'Success' else ''}",
+                "figures": [
+                    {"title": plot.title, "wide": plot.wide, "svg": picture}
+                    for plot, picture in drawn
+                    if plot.section == name
+                ],
+            }
+            for name, about in SECTIONS.items()
+            if any(plot.section == name for plot, _ in drawn)
+        ]
+
+    def _facts(self, played: Sequence[Played]) -> dict[str, Any]:
+        return {
+            "runs": [
+                {"name": run.name, "agents": agents_of(one)}
+                for run, one in zip(self.runs, played, strict=True)
+            ],
+            "absent": UNRECORDED,
+        }
+
+
+def write(path: Path, text: str) -> None:
+    """All of it or nothing: who opens the page meanwhile sees the one before."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.writing")
+    partial.write_text(text, encoding="utf-8", newline="\n")
+    partial.replace(path)
+
+
+def asset(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def policy(css: str, script: str) -> str:
+    """The Content-Security-Policy: this style, this script, the empty icon, and nothing else."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src '{_hash(script)}'",
+            f"style-src '{_hash(css)}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+
+
+def in_script(value: Mapping[str, Any]) -> Markup:
+    """JSON that no HTML parser takes for the end of its script element."""
+    return Markup(json.dumps(value).replace("<", "\\u003c"))
+
+
+def agents_of(played: Played) -> list[str]:
+    """Who acts in the episodes of a run."""
+    return in_order({agent for row in played.index for agent in row["acted"]})
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

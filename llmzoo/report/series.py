@@ -1,0 +1,182 @@
+"""Numbers of several runs beside one another: groups of seeds, curves with intervals, differences."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import Any
+
+from llmzoo.evaluation import wilson
+from llmzoo.report.runs import Row, Run
+from llmzoo.run_folder import PLACEMENT
+
+POINTS = 400  # of a curve; a longer one is averaged over stretches of equal length
+_ALIKE = {"seed", *PLACEMENT}  # settings in which runs of one group may differ
+
+# the 97.5% quantile of Student's t distribution for 1 to 30 degrees of freedom
+_T = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
+    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
+    *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Runs with the same settings but for their seeds. ``label`` tells it from the other groups."""
+
+    label: str
+    env: str
+    runs: tuple[Run, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """A number over the iterations: the mean over runs, with its 95% interval of Student's t.
+
+    Where fewer than two runs have the number, ``low`` and ``high`` are the mean itself. Iterations
+    in which no run has it are left out.
+    """
+
+    steps: tuple[float, ...]
+    mean: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.steps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """Evaluations of a group after ``step`` iterations, their tasks pooled over the runs."""
+
+    step: int
+    success: float
+    ci95: tuple[float, float]  # Wilson
+    tasks: int
+
+
+def groups(runs: Sequence[Run]) -> list[Group]:
+    """Runs of the same settings together, in the order of their first."""
+    members: dict[str, list[Run]] = {}
+    for run in runs:
+        same = {k: v for k, v in run.config.items() if k not in _ALIKE}
+        members.setdefault(json.dumps(same, sort_keys=True), []).append(run)
+    found = list(members.values())
+    return [
+        Group(label=label, env=str(part[0].config["env"]), runs=tuple(part))
+        for label, part in zip(_labels(found), found, strict=True)
+    ]
+
+
+def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """``{"a": {"b": 1}}`` as ``("a.b", 1)``; an empty mapping gives nothing."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def differences(configs: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """The settings in which configurations differ: for each its values, None where one has none."""
+    flattened = [dict(flat(config)) for config in configs]
+    names = dict.fromkeys(name for one in flattened for name in one)
+    found = {name: [one.get(name) for one in flattened] for name in names}
+    return {k: v for k, v in found.items() if any(value != v[0] for value in v)}
+
+
+def curve(
+    runs: Sequence[Run], value: Callable[[Row], Any], *, window: int = 1, points: int = POINTS
+) -> Curve:
+    """``value`` of the training rows; numbers that are absent or not finite are left out.
+
+    ``window``: iterations of a run over which a running mean is taken first.
+    """
+    each: dict[int, list[float]] = {}
+    for run in runs:
+        found = [(row["step"], value(row)) for row in run.train]
+        finite = [(step, float(v)) for step, v in found if is_finite(v)]
+        smooth = running_mean([v for _, v in finite], window)
+        for (step, _), v in zip(finite, smooth, strict=True):
+            each.setdefault(step, []).append(v)
+    steps = sorted(each)
+    made = [interval(each[step]) for step in steps]
+    columns = [[float(s) for s in steps], *([m[i] for m in made] for i in range(3))]
+    x, mean, low, high = (tuple(thinned(column, points)) for column in columns)
+    return Curve(steps=x, mean=mean, low=low, high=high)
+
+
+def evaluations(runs: Sequence[Run]) -> list[Point]:
+    """Success on held-out tasks; of several runs the tasks of all together."""
+    rows: dict[int, list[Row]] = {}
+    for run in runs:
+        for row in run.evals:
+            if is_finite(row.get("success")) and row.get("tasks"):
+                rows.setdefault(row["step"], []).append(row)
+    points = []
+    for step, found in sorted(rows.items()):
+        tasks = sum(row["tasks"] for row in found)
+        good = round(sum(row["success"] * row["tasks"] for row in found))
+        points.append(Point(step=step, success=good / tasks, ci95=wilson(good, tasks), tasks=tasks))
+    return points
+
+
+def interval(values: Sequence[float]) -> tuple[float, float, float]:
+    """The mean, and its 95% interval by Student's t distribution: of one value, itself."""
+    mean = fmean(values)
+    if len(values) < 2:
+        return mean, mean, mean
+    quantile = _T[len(values) - 2] if len(values) - 2 < len(_T) else 1.96
+    half = quantile * stdev(values) / math.sqrt(len(values))
+    return mean, mean - half, mean + half
+
+
+def running_mean(values: Sequence[float], window: int) -> list[float]:
+    """At each place the mean of the last ``window`` values, of as many as there are at the start."""
+    means = []
+    for end in range(1, len(values) + 1):
+        part = values[max(0, end - window) : end]
+        means.append(fmean(part))
+    return means
+
+
+def thinned(values: Sequence[float], points: int) -> list[float]:
+    """At most ``points`` values: the means of stretches of equal length, the last perhaps shorter."""
+    length = max(1, math.ceil(len(values) / points))
+    return [fmean(values[i : i + length]) for i in range(0, len(values), length)]
+
+
+def window_of(runs: Sequence[Run]) -> int:
+    """Iterations that a running mean is taken over: a tenth of the longest run."""
+    return max(1, max((len(run.train) for run in runs), default=0) // 10)
+
+
+def in_order(agents: Iterable[str]) -> list[str]:
+    """Agents in the order of the numbers at their ends, which is that of their seats."""
+    numbered = {agent: re.search(r"\d+$", agent) for agent in agents}
+    return sorted(numbered, key=lambda a: (int(n[0]) if (n := numbered[a]) else math.inf, a))
+
+
+def is_finite(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def _labels(found: Sequence[Sequence[Run]]) -> list[str]:
+    """By the learner and the settings that differ within an environment; where they are too many,
+    by the name of the first run."""
+    configs = [{k: v for k, v in part[0].config.items() if k not in _ALIKE} for part in found]
+    labels = []
+    for config, part in zip(configs, found, strict=True):
+        beside = [other for other in configs if other["env"] == config["env"]]
+        alike = [other for other in beside if other["learner"] == config["learner"]]
+        own = dict(flat(config))
+        told = [f"{k.rpartition('.')[2]}={own.get(k)}" for k in differences(alike)]
+        learner = [str(config["learner"])] if len(alike) < len(beside) or not told else []
+        labels.append(", ".join([*learner, *told]) if len(told) <= 3 else part[0].name)
+    return labels

@@ -1,0 +1,108 @@
+"""How figures look, in the page and in files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")  # no screen is needed
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+ITERATION = "iteration"  # the label of an axis that counts them
+
+INK, MUTED, GRID, SURFACE = "#24292f", "#59636e", "#e4e7eb", "#ffffff"
+# the first is the page's accent; each is told from the others in black and white by its dash
+SERIES = (
+    *("#3355cc", "#c2570c", "#2a7d46", "#8438a8", "#0f7285", "#a83232", "#7a6a1f", "#5b6470"),
+)
+DASHES = ("-", "--", "-.", ":")
+WIDE, SMALL = (6.6, 3.3), (3.3, 2.3)  # inches
+
+_STYLE: dict[Any, Any] = {
+    "font.size": 8.5,
+    "axes.titlesize": 9,
+    "axes.edgecolor": GRID,
+    "axes.labelcolor": MUTED,
+    "axes.facecolor": SURFACE,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.7,
+    "text.color": INK,
+    "xtick.color": GRID,
+    "ytick.color": GRID,
+    "xtick.labelcolor": MUTED,
+    "ytick.labelcolor": MUTED,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "figure.facecolor": SURFACE,
+    "lines.solid_capstyle": "round",
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "llmzoo",  # the same figure is the same file
+}
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    with matplotlib.rc_context(_STYLE):
+        yield
+
+
+def blank(size: tuple[float, float], *, x: str, y: str) -> tuple[Figure, Axes]:
+    """A figure with one pair of axes and their labels."""
+    figure = Figure(figsize=size, dpi=144, layout="constrained")
+    axes = figure.subplots()
+    axes.set(xlabel=x, ylabel=y)
+    if x == ITERATION:
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True))
+    return figure, axes
+
+
+def colour(number: int) -> str:
+    return SERIES[number % len(SERIES)]
+
+
+def dash(number: int) -> str:
+    """Solid for the first round of colours, dashed for the next."""
+    return DASHES[number // len(SERIES) % len(DASHES)]
+
+
+def shortened(label: str) -> str:
+    """What there is room for."""
+    return label if len(label) <= 44 else f"{label[:43]}…"
+
+
+def legend(axes: Axes) -> None:
+    """Above the axes, where it hides nothing, in as many columns as fit; none without labels.
+
+    The figure grows by what stands above its first row.
+    """
+    handles, labels = axes.get_legend_handles_labels()
+    if not handles:
+        return
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    width, height = figure.get_size_inches()
+    short = [shortened(label) for label in labels]
+    entry = 36 + 4.7 * max(map(len, short))  # points: of the line before the words, and of these
+    columns = max(1, min(len(short), int((72 * width - 24) / entry)))
+    rows = -(-len(short) // columns)
+    figure.set_size_inches(width, height + 0.16 * (rows - 1))
+    axes.legend(
+        handles,
+        short,
+        loc="lower left",
+        bbox_to_anchor=(-0.02, 1.0),
+        ncols=columns,
+        handlelength=1.6,
+        columnspacing=1.4,
+        labelspacing=0.25,
+        borderaxespad=0.2,
+    )

@@ -1,0 +1,143 @@
+"""What the page says of runs in words and tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
+from typing import Any
+
+from llmzoo.report.runs import Row, Run
+from llmzoo.report.series import differences, flat, is_finite
+
+
+def heading(runs: Sequence[Run]) -> tuple[str, str]:
+    """The title of a report, and the line below it."""
+    if len(runs) == 1:
+        run = runs[0]
+        config = run.config
+        state = "" if run.ended else ", not ended"
+        told = [
+            f"model {config.get('model', 'unknown')}",
+            f"seed {config.get('seed', 'unknown')}",
+            f"{run.steps:,} of {config.get('steps', run.steps):,} iterations{state}",
+            str(run.folder),
+        ]
+        return f"{config['learner']} on {config['env']}", " · ".join(told)
+    envs, learners = (
+        [*dict.fromkeys(str(r.config[key]) for r in runs)] for key in ("env", "learner")
+    )
+    ended = sum(run.ended for run in runs)
+    state = "all ended" if ended == len(runs) else f"{ended} of them ended"
+    return (
+        f"{len(runs)} runs on {_listed(envs)}",
+        f"{_listed(learners)} · {state}",
+    )
+
+
+def tiles(run: Run) -> list[dict[str, str]]:
+    """The first numbers to look at, of one run."""
+    last = run.after or (run.evals[-1] if run.evals else None)
+    before, after = rate(run.before), rate(last)
+    main = {
+        "label": "Success on held-out tasks",
+        "value": after["rate"],
+        "detail": after["interval"],
+    }
+    if last is not run.before and run.before is not None and last is not None:
+        main["value"] = f"{before['rate']} → {after['rate']}"
+        main["detail"] = f"{before['interval']} → {after['interval']}, on {last['tasks']} tasks"
+    found = [main]
+    if last is not None and "greedy" in last:
+        greedy = rate(last["greedy"])
+        found.append({"label": "Greedy", "value": greedy["rate"], "detail": greedy["interval"]})
+    found.append({"label": "Tokens sampled", "value": short(run.tokens), "detail": ""})
+    found.append({"label": "Time", "value": duration(run.seconds), "detail": ""})
+    return found
+
+
+def run_row(run: Run) -> dict[str, Any]:
+    """A row of the table of runs."""
+    config = run.config
+    steps = config.get("steps", run.steps)
+    return {
+        "name": run.name,
+        "env": config["env"],
+        "learner": config["learner"],
+        "seed": config.get("seed", "–"),
+        "steps": f"{run.steps:,}" + ("" if run.steps == steps else f" of {steps:,}"),
+        "before": rate(run.before),
+        "after": rate(run.after),
+        "tokens": f"{run.tokens:,}",
+        "time": duration(run.seconds),
+        "config": json.dumps(config, indent=2, ensure_ascii=False),
+    }
+
+
+def settings_table(runs: Sequence[Run]) -> dict[str, Any]:
+    """The settings in which runs differ; of one run, those that are not the defaults."""
+    if len(runs) > 1:
+        found = differences([run.config for run in runs])
+        columns = [run.name for run in runs]
+    else:
+        found = {name: [value, default] for name, value, default in unusual(runs[0].config)}
+        columns = ["this run", "default"]
+    rows = [
+        {"name": name, "values": [None if value is None else _say(value) for value in values]}
+        for name, values in found.items()
+    ]
+    return {"columns": columns, "rows": rows}
+
+
+def unusual(config: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """(name, value, default) of the settings that are not the defaults of ``FitConfig``."""
+    from llmzoo.training import FitConfig  # with torch
+
+    values = {field.name: _default(field) for field in fields(FitConfig)}
+    defaults = json.loads(json.dumps(values, default=str))
+    found = []
+    flat_defaults = dict(flat(defaults))
+    for name, value in flat(config):
+        if name not in flat_defaults or flat_defaults[name] != value:
+            found.append((name, value, flat_defaults.get(name)))
+    return found
+
+
+def rate(found: Row | None) -> dict[str, str]:
+    """``{"rate": "65.0%", "interval": "[58.2%, 71.3%]"}``; a dash where there is no evaluation."""
+    if found is None or not is_finite(found.get("success")):
+        return {"rate": "–", "interval": ""}
+    low, high = found["success_ci95"]
+    return {"rate": f"{found['success']:.1%}", "interval": f"[{low:.1%}, {high:.1%}]"}
+
+
+def duration(seconds: float) -> str:
+    """``"52 s"``, ``"4 min 12 s"``, ``"3 h 20 min"``."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def short(count: int) -> str:
+    """``"950"``, ``"12.3k"``, ``"4.57M"``."""
+    if count < 10_000:
+        return f"{count:,}"
+    return f"{count / 1e3:.1f}k" if count < 1_000_000 else f"{count / 1e6:.2f}M"
+
+
+def _default(field: Any) -> Any:
+    return field.default if field.default is not MISSING else field.default_factory()
+
+
+def _say(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """``"a, b and c"``; of many the first three and how many more."""
+    if len(names) > 4:
+        return f"{', '.join(names[:3])} and {len(names) - 3} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

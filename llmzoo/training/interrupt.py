@@ -1,0 +1,51 @@
+"""Ctrl-C in a run: the first lets the iteration end, a second one stops at once."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+WAITING = (
+    "stopping when this iteration has ended and a checkpoint is kept; Ctrl-C again stops at once"
+)
+
+
+@dataclass(slots=True)
+class Stop:
+    """Whether the run is to stop."""
+
+    asked: bool = False
+
+
+@contextmanager
+def patient(note: Callable[[str], None]) -> Iterator[Stop]:
+    """Within this context the first SIGINT sets ``Stop.asked``, and ``note`` is told.
+
+    The second one raises ``KeyboardInterrupt``, as the first does outside; so does the context's
+    end where nobody has acted on the first. Python's own handler is replaced, and only in the main
+    thread, where it can be: a program that has another one, or ignores the signal, keeps that.
+    """
+    stop = Stop()
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield stop
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if stop.asked:
+            raise KeyboardInterrupt
+        stop.asked = True
+        # a thread of its own: this one may be in the middle of writing to the same stream
+        threading.Thread(target=note, args=(WAITING,), name="llmzoo-stopping", daemon=True).start()
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if stop.asked:
+        raise KeyboardInterrupt

@@ -1,0 +1,344 @@
+"""One seat in TRL's own loop, policies in the others."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+from tiny_models import FakePolicy, model, tokenizer
+from toy_envs import Adder, Matcher
+
+from llmzoo.adapters import trl as adapter
+from llmzoo.adapters.trl.seat import Play
+from llmzoo.envs.base import Outcome, TextEnv
+from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.policies import load_model
+from llmzoo.policies.base import ScriptedPolicy
+from llmzoo.registry import make
+
+trl_runs = pytest.importorskip("trl_runs")
+
+
+def fixed(text):
+    return ScriptedPolicy(lambda request: text)
+
+
+def seat_of(env, seat, others="oracle", **env_args):
+    return adapter.environment_factory(env, seat=seat, others=others, env_args=env_args)()
+
+
+def called(*texts):
+    """TRL's messages of a model that has called ``answer`` with each text, all carried out."""
+    messages = []
+    for text in texts:
+        call = {"type": "function", "function": {"name": "answer", "arguments": {"text": text}}}
+        messages += [
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", "name": "answer", "content": "..."},
+        ]
+    return messages
+
+
+def said(text):
+    return {"role": "assistant", "content": text}
+
+
+def reward(seat, messages):
+    metrics = {}
+    (found,) = adapter.seat_return(
+        completions=[messages], environments=[seat], log_metric=metrics.__setitem__
+    )
+    return found, metrics
+
+
+# the seat's episode
+
+
+def test_others_play_until_it_is_the_seat_s_turn():
+    seat = seat_of(lambda: Adder(max_turns=2), "b_1", fixed("3"))
+    assert seat.reset(seed=1, prompt=[]) == "b_1 0 3.0"
+    assert seat.answer("1") == "b_1 1 3.0 1.0 3.0"
+    assert seat.answer("2") == "The episode is over: success."
+    # its own numbers, and a tenth of the sum
+    assert reward(seat, called("1", "2")) == (pytest.approx(3.9), {"success": 1.0, "turns": 2.0})
+
+
+@pytest.mark.parametrize("seat", ["a_0", "b_1"])
+def test_a_simultaneous_seat_is_paid_for_both_answers(seat):
+    player = seat_of(lambda: Matcher(max_turns=1), seat, fixed("4"))
+    player.reset(seed=0)
+    assert player.answer("2") == "The episode is over: no success."
+    assert reward(player, called("2"))[0] == pytest.approx(2 + 8)
+
+
+def test_the_seed_fixes_the_task_and_what_the_others_draw():
+    others = FakePolicy(lambda request, i: str(request.noise % 10))
+    seat = seat_of(lambda: Adder(max_turns=3), "b_1", others)
+
+    def played(seed):
+        return [seat.reset(seed=seed), seat.answer("1"), seat.answer("1")]
+
+    assert played(1) == played(1)
+    assert len({str(played(seed)) for seed in range(5)}) > 1
+
+
+def test_an_episode_is_paid_as_by_hand():
+    seat = seat_of("sudoku_v0", "planner_1", "oracle", max_turns=2)
+    seat.reset(seed=4)
+    seat.answer("nonsense")
+    seat.answer("1234")
+    env = make("sudoku_v0", max_turns=2)
+    env.reset(seed=4)
+    paid = 0.0
+    answers = iter(["nonsense", "1234"])
+    for agent in env.agent_iter():
+        _, reward_so_far, terminated, truncated, _ = env.last()
+        if agent == "planner_1":
+            paid += reward_so_far
+        over = terminated or truncated
+        if agent == "planner_1":
+            env.step(None if over else next(answers))
+        else:
+            env.step(None if over else env.unwrapped.expert(agent))
+    assert reward(seat, called("nonsense", "1234"))[0] == pytest.approx(paid)
+
+
+# where TRL stops without a word
+
+
+def test_a_message_without_a_call_is_the_answer_to_the_open_turn():
+    seat = seat_of(lambda: Adder(max_turns=1), "a_0", fixed("1"))
+    seat.reset(seed=0)
+    found, metrics = reward(seat, [said("5")])
+    assert (found, metrics) == (pytest.approx(5.6), {"success": 1.0, "turns": 1.0})
+
+
+def test_calls_that_trl_did_not_carry_out_any_more_are_answers():
+    seat = seat_of(lambda: Adder(max_turns=2), "a_0", fixed("0"))
+    seat.reset(seed=0)
+    seat.answer("1")
+    assert reward(seat, [*called("1"), called("2")[0]])[0] == pytest.approx(3.3)
+
+
+def test_a_call_whose_result_trl_took_back_does_not_count_twice():
+    """It drops a result that would be too long, though the call was carried out."""
+    seat = seat_of(lambda: Strict(2), "a_0")
+    seat.reset(seed=0)
+    seat.answer("good")
+    found, metrics = reward(seat, called("good")[:1])
+    assert (found, metrics["turns"]) == (pytest.approx(1 - 0.5), 1.0)  # and silent in the second
+
+
+class Strict(TextEnv):
+    """One seat: 1 for "good", -0.5 for anything else; it ends after so many good answers."""
+
+    def __init__(self, good):
+        super().__init__(["a_0"], max_turns=2000)
+        self.good = good
+
+    def begin(self, rng, task):
+        self.episode = 0
+
+    def prompt(self, agent):
+        return f"{self.episode} good"
+
+    def play(self, agent, text):
+        self.episode += text == "good" or self.good < 3
+        paid = 1.0 if text == "good" else -0.5
+        return Outcome(local={agent: {"own": paid}}, done=self.episode == self.good)
+
+
+def test_an_episode_without_an_end_is_named():
+    seat = seat_of(lambda: Strict(3), "a_0")
+    seat.reset(seed=0)
+    with pytest.raises(ConfigError, match="after 1000 empty answers of a_0"):
+        reward(seat, [said("")])
+
+
+def test_a_silent_seat_forfeits_as_the_documentation_says():
+    seat = seat_of("llmzoo.adapters.classic:tic_tac_toe", "player_2", "amateur")
+    seat.reset(seed=0)
+    # twice 0.1 for a wrong answer, and 1 for forfeiting
+    assert reward(seat, [said("I give up.")])[0] == pytest.approx(-1.2)
+
+
+def test_calls_that_cannot_be_carried_out_are_no_answers():
+    seat = seat_of(lambda: Strict(1), "a_0")
+    seat.reset(seed=0)
+    wrong = [
+        {"function": {"name": "reply", "arguments": {"text": "good"}}},
+        {"function": {"name": "answer", "arguments": {"words": "good"}}},
+        {"function": {"name": "answer", "arguments": "good"}},
+    ]
+    found, metrics = reward(seat, [{"role": "assistant", "content": "", "tool_calls": wrong}])
+    assert (found, metrics["turns"]) == (-0.5, 0.0)
+
+
+@pytest.mark.parametrize("value", [7, ["a", 1], {"b": None}, "é"])
+def test_a_value_that_is_no_text_is_read_as_written(value):
+    heard = []
+
+    class Listening(Strict):
+        def play(self, agent, text):
+            heard.append(text)
+            return super().play(agent, text)
+
+    seat = seat_of(lambda: Listening(1), "a_0")
+    seat.reset(seed=0)
+    seat.answer(value)
+    assert heard == [value if isinstance(value, str) else json.dumps(value)]
+
+
+def test_what_a_step_raises_is_raised_though_trl_swallows_it():
+    seat = seat_of(lambda: Adder(max_turns=1), "a_0", fixed("1"))
+    seat.reset(seed=0)
+    with pytest.raises(ValueError, match="could not convert"):
+        seat.answer("no number")  # a bug of this environment
+    with pytest.raises(ValueError, match="could not convert"):
+        reward(seat, [*called("no number"), said("1")])
+    seat.reset(seed=0)
+    assert reward(seat, [said("1")])[0] == pytest.approx(1.2)
+
+
+def test_mistakes_are_named():
+    with pytest.raises(UnknownNameError, match="planner_1"):
+        adapter.environment_factory("sudoku_v0", seat="planner_2")
+    with pytest.raises(ConfigError, match="no seed"):
+        seat_of(Adder, "a_0", fixed("1")).reset(prompt=[])
+    with pytest.raises(ConfigError, match="seed 0 has no turn of b_1"):
+        Play(Ended(), "b_1", {"a_0": fixed("")}).start(0)
+
+
+class Ended(TextEnv):
+    """The first seat ends the episode."""
+
+    def __init__(self):
+        super().__init__(["a_0", "b_1"])
+
+    def begin(self, rng, task):
+        self.episode = ()
+
+    def prompt(self, agent):
+        return agent
+
+    def play(self, agent, text):
+        return Outcome(done=True)
+
+
+# in TRL's trainer
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Three steps of sudoku: the planner beside an amateur, up to two rounds."""
+    policy = load_model("tiny")
+    env_args = {"prompt": "terse", "max_turns": 2}
+    played = []
+
+    def watched(**given):
+        found = adapter.seat_return(**given)
+        plays = [seat.play for seat in given["environments"]]
+        played.append([(p.seed, tuple(p.answers), p.paid, p.success) for p in plays])
+        return found
+
+    watched.__name__ = "seat_return"
+    seen = trl_runs.train(
+        policy.model,
+        adapter.plain_chat(policy.tokenizer),
+        tmp_path_factory.mktemp("seat"),
+        adapter.dataset(range(6)),
+        steps=3,
+        max_completion_length=256,
+        settings={"max_tool_calling_iterations": 1},
+        environment_factory=adapter.environment_factory(
+            "sudoku_v0", seat="planner_1", others="amateur", env_args=env_args
+        ),
+        reward_funcs=watched,
+    )
+    return seen, played
+
+
+def test_three_steps_move_the_weights(run):
+    seen, played = run
+    assert [len(step) for step in played] == [8, 8, 8]
+    assert seen.moved() > 1e-4
+
+
+def test_a_group_shares_its_task_and_prompt(run):
+    seen, played = run
+    for step, batch in zip(played, seen.batches, strict=True):
+        for start in (0, 4):
+            rows = batch["inputs"][start : start + 4]
+            assert [seed for seed, *_ in step[start : start + 4]] == [rows[0]["seed"]] * 4
+            assert torch.equal(
+                batch["prompt_ids"][start : start + 4], batch["prompt_ids"][start].expand(4, -1)
+            )
+
+
+def test_rewards_are_those_of_the_environment_played_again(run):
+    seen, played = run
+    for number, step in enumerate(played):
+        for seed, answers, paid, success in step:
+            again = seat_of("sudoku_v0", "planner_1", "amateur", prompt="terse", max_turns=2)
+            again.reset(seed=seed)
+            for text in answers:
+                again.answer(text)
+            assert (again.play.paid, again.play.success) == (pytest.approx(paid), success)
+        mean = sum(paid for _, _, paid, _ in step) / 8
+        assert seen.logged("rewards/seat_return/mean")[number] == pytest.approx(mean, abs=1e-5)
+        rate = sum(success for *_, success in step) / 8
+        assert seen.logged("success")[number] == pytest.approx(rate)
+    assert len({paid for step in played for _, _, paid, _ in step}) > 3
+
+
+def test_the_mask_leaves_out_what_the_seat_was_told(run):
+    seen, played = run
+    tokenizer_ = seen.trainer.processing_class
+    several = 0
+    for step, batch in zip(played, seen.batches, strict=True):
+        for row, (seed, answers, _, _) in enumerate(step):
+            again = seat_of("sudoku_v0", "planner_1", "amateur", prompt="terse", max_turns=2)
+            told = [again.reset(seed=seed), *(again.answer(text) for text in answers)]
+            prompt = batch["prompt_ids"][row][batch["prompt_mask"][row].bool()]
+            assert tokenizer_.decode(prompt) == told[0]
+            kept = batch["completion_mask"][row].bool()
+            ids, own = batch["completion_ids"][row][kept], batch["tool_mask"][row][kept].bool()
+            ended = int(own.sum()) < len(own)
+            several += ended
+            assert tokenizer_.decode(ids[~own]) == (told[1] if ended else "")
+            written = tokenizer_.decode(ids[own]).split(tokenizer_.eos_token)
+            assert list(answers) == [text for text in written if text][: len(answers)]
+    assert several > 0
+
+
+def test_log_probabilities_are_those_of_the_model(run):
+    seen, _ = run
+    for batch, ours, theirs in zip(seen.batches, seen.ours, seen.theirs, strict=True):
+        mask = batch["completion_mask"].bool()
+        torch.testing.assert_close(theirs[mask], ours[mask], atol=2e-4, rtol=0)
+
+
+def test_plain_chat_is_a_copy():
+    before = tokenizer()
+    found = adapter.plain_chat(before)
+    assert before.chat_template is None
+    assert found.apply_chat_template([{"role": "user", "content": "a b"}], tokenize=False) == "a b"
+
+
+def test_a_model_with_random_weights_writes_rubbish_that_is_paid_for(tmp_path):
+    seen = trl_runs.train(
+        model(max_position_embeddings=2048),
+        adapter.plain_chat(tokenizer()),
+        tmp_path,
+        adapter.dataset(range(2)),
+        steps=1,
+        max_completion_length=6,
+        settings={"max_tool_calling_iterations": 0},
+        environment_factory=adapter.environment_factory(
+            "llmzoo.adapters.classic:tic_tac_toe", seat="player_1", others="amateur"
+        ),
+        reward_funcs=adapter.seat_return,
+    )
+    # it writes no legal move, and then is silent: twice 0.1, and 1 for forfeiting
+    assert seen.logged("rewards/seat_return/mean") == [pytest.approx(-1.2)]

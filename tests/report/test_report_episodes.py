@@ -1,0 +1,182 @@
+"""What of played.jsonl goes into the page."""
+
+import base64
+import gzip
+import json
+import math
+
+import pytest
+from made_runs import answer, episode
+
+from llmzoo.envs.drawing import Board, Cell, Sighting
+from llmzoo.report import episodes
+from llmzoo.report.boards import cut, drawer
+from llmzoo.report.episodes import Played, body_of, index_row, number, pack, packed_index, place
+
+
+def unpacked(text):
+    return json.loads(gzip.decompress(base64.b64decode(text)))
+
+
+def whole(text):
+    return text
+
+
+@pytest.fixture
+def played(tmp_path):
+    return Played(tmp_path / "played.jsonl", whole)
+
+
+def write(played, *lines, mode="w"):
+    with played.path.open(mode) as file:
+        file.writelines(
+            line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines
+        )
+
+
+def bodies(played):
+    return [body for chunk in played.all_chunks() for body in unpacked(chunk)]
+
+
+def test_a_row_of_the_index():
+    turn = {"agent": "a_0", "turn": 0, "path": [], "prompt": "p"}
+    turns = [
+        {**turn, "answers": [answer("x", 1.0, error="illegal"), answer("y", 0.0, truncated=True)]},
+        {**turn, "agent": "b_1", "answers": [answer("z", None)]},
+    ]
+    row = index_row(episode(3, 2**60, 0.5, turns=turns))
+    assert row == {
+        "step": 3,
+        "seed": "1152921504606846976",
+        "success": 0.5,
+        "returns": {"proposer_0": 1.5, "planner_1": 1.0},
+        "acted": ["a_0", "b_1"],
+        "turns": 2,
+        "answers": 3,
+        "errors": 1,
+        "truncated": 1,
+    }
+
+
+def test_episodes_are_packed_in_chunks(played, monkeypatch):
+    monkeypatch.setattr(episodes, "CHUNK", 3000)
+    write(played, *(episode(step, 7) for step in range(9)))
+    played.update()
+    assert len(played.all_chunks()) > 2
+    found = bodies(played)
+    assert len(found) == 9
+    places = [(row["chunk"], row["place"]) for row in played.index]
+    assert places == [
+        (chunk, place)
+        for chunk, text in enumerate(played.all_chunks())
+        for place in range(len(unpacked(text)))
+    ]
+
+
+def test_what_is_added_is_read_and_nothing_twice(played, monkeypatch):
+    monkeypatch.setattr(episodes, "CHUNK", 3000)
+    write(played, *(episode(step, 7) for step in range(4)))
+    played.update()
+    full = list(played.chunks)
+    text = json.dumps(episode(4, 7)) + "\n"
+    write(played, text[:50], mode="a")  # half of a line
+    played.update()
+    assert [row["step"] for row in played.index] == [0, 1, 2, 3]
+    write(played, text[50:], mode="a")
+    played.update()
+    assert [row["step"] for row in played.index] == [0, 1, 2, 3, 4]
+    assert played.chunks[: len(full)] == full
+    assert played.unreadable == 0
+
+
+def test_another_file_is_read_anew(played):
+    write(played, episode(1, 7), episode(2, 7))
+    played.update()
+    write(played, episode(5, 8))  # shorter: a resumed run has dropped what it plays again
+    played.update()
+    assert [(row["step"], row["seed"]) for row in played.index] == [(5, "8")]
+    replaced = played.path.with_name("new")
+    replaced.write_text("".join(json.dumps(episode(step, 9)) + "\n" for step in range(4)))
+    replaced.replace(played.path)  # longer, but another
+    played.update()
+    assert [row["step"] for row in played.index] == [0, 1, 2, 3]
+    played.path.unlink()
+    played.update()
+    assert (played.index, played.all_chunks()) == ([], [])
+
+
+def test_lines_that_are_no_episodes_are_counted(played):
+    wrong = [
+        {"step": 1},
+        {**episode(1, 1), "turns": [{"agent": "a"}]},
+        {**episode(1, 1), "turns": 3},
+    ]
+    write(played, episode(1, 1), "{half\n", "[]\n", *wrong, "\n", episode(2, 1))
+    played.update()
+    assert [row["step"] for row in played.index] == [1, 2]
+    assert played.unreadable == 5
+
+
+def test_numbers_that_are_none():
+    assert [number(value) for value in (1, 0.5, None, math.nan, -math.inf)] == [
+        *(1, 0.5, None, "nan", "-inf")
+    ]
+    record = episode(
+        1, 1, turns=[{**episode(1, 1)["turns"][0], "answers": [answer("x", math.nan)]}]
+    )
+    assert body_of(record, whole)["turns"][0]["answers"][0]["return"] == "nan"
+
+
+def test_half_a_surrogate_pair_survives():
+    assert unpacked(pack(episodes.dumps(["\ud83d", "日本 🦓"]))) == ["\ud83d", "日本 🦓"]
+
+
+def test_the_index_counts_chunks_through_all_runs(tmp_path):
+    files = []
+    for name in ("a", "b"):
+        files.append(Played(tmp_path / name, whole))
+        write(files[-1], episode(1, 1))
+        files[-1].update()
+    columns = unpacked(packed_index(files))
+    assert (columns["run"], columns["chunk"], columns["place"]) == ([0, 1], [0, 1], [0, 0])
+
+
+def test_places_in_a_tree():
+    assert [place(path) for path in ([], [3], [3, 1, 0], [[0, 1], 2], None)] == [
+        *("", "3", "3·1·0", "0·1·2", "")
+    ]
+
+
+BOARD = Board(rows=((Cell("3", "given"), Cell(".", "empty")),), block=2)
+DRAWN = {"rows": [[["3", "given"], [".", "empty"]]], "block": 2, "shows": "state"}
+
+
+def test_a_text_is_cut_at_its_boards():
+    assert cut("abc3.xyz", [Sighting(3, 5, BOARD)]) == [
+        "abc",
+        {"text": "3.", "board": DRAWN},
+        "xyz",
+    ]
+    assert cut("3.", [Sighting(0, 2, BOARD)]) == [{"text": "3.", "board": DRAWN}]
+    # one that the text says in another way takes nothing from it
+    assert cut("right", [Sighting(5, 5, BOARD)]) == ["right", {"text": "", "board": DRAWN}]
+    assert cut("abc", []) == "abc"
+    # of two that overlap the first
+    assert len(cut("3.3.", [Sighting(0, 3, BOARD), Sighting(2, 4, BOARD)])) == 2
+
+
+def test_boards_of_a_registered_environment():
+    segments = drawer("sudoku_v0")("sudoku proposer 1/4\n2.41\n41..\n1.34\n3...\nanswer\n")
+    assert [type(part) for part in segments] == [str, dict, str]
+    assert segments[1]["board"]["rows"][0] == [
+        *(["2", "given"], [".", "empty"], ["4", "given"], ["1", "given"])
+    ]
+    assert "".join(p if isinstance(p, str) else p["text"] for p in segments).startswith("sudoku")
+
+
+@pytest.mark.parametrize("env", ["nowhere_v0", "evil_module:env", "grpc://127.0.0.1:1/sudoku_v0"])
+def test_what_a_run_folder_names_is_not_run(env, tmp_path, monkeypatch):
+    (tmp_path / "evil_module.py").write_text("raise SystemExit('run')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert drawer(env)("2.41\n41..\n1.34\n3...") == "2.41\n41..\n1.34\n3..."

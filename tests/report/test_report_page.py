@@ -1,0 +1,244 @@
+"""The page as text: what stands in it, and that nothing foreign gets out of its place."""
+
+import base64
+import hashlib
+import html.parser
+import json
+import math
+import re
+from xml.etree import ElementTree
+
+import pytest
+from made_runs import answer, episode, evaluation, iteration, learning, make
+
+from llmzoo.report.drawing import success
+from llmzoo.report.figures import plots
+from llmzoo.report.files import save_plots
+from llmzoo.report.page import Report, write
+from llmzoo.report.runs import read
+from llmzoo.report.series import groups
+from llmzoo.report.summary import duration, heading, run_row, settings_table, short, tiles, unusual
+from llmzoo.report.svg import inline
+
+HOSTILE = "</script><img src=x onerror=alert(1)><!--<script>"
+
+
+def page_of(*folders):
+    report = Report(folders)
+    report.read()
+    return report.html()
+
+
+class Elements(html.parser.HTMLParser):
+    """Every element of a page: (name, attributes, text directly in it)."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append([tag, dict(attrs), ""])
+
+    def handle_data(self, data):
+        if self.found:
+            self.found[-1][2] += data
+
+    def of(self, tag):
+        return [(attrs, text) for name, attrs, text in self.found if name == tag]
+
+
+def test_a_page_has_everything_of_its_run(tmp_path):
+    text = page_of(make(tmp_path / "a", learning(20), [episode(1, 1), episode(2, 2)]))
+    elements = Elements(text)
+    assert [t for _, t in elements.of("h2")] == [
+        *("Success", "Rewards", "Answers", "Learning", "Time"),
+        *("The run", "Settings that are not the defaults"),
+    ]
+    titles = [t for _, t in elements.of("figcaption")]
+    assert "Reward parts of planner_1" in titles
+    assert "Entropy" in titles
+    assert "30.0% → 80.0%" in text
+    assert "[21.9%, 39.6%]" in text  # Wilson's interval of 30 of 100
+    ids = [attrs["id"] for _, attrs, _ in elements.found if "id" in attrs]
+    assert len(ids) == len(set(ids))
+
+
+def test_nothing_is_fetched_and_the_policy_says_so(tmp_path):
+    elements = Elements(page_of(make(tmp_path / "a", learning(5), [episode(1, 1)])))
+    for tag, attrs, _ in elements.found:
+        for name, value in attrs.items():
+            assert not name.startswith("on"), (tag, name)
+            assert name != "style", tag
+            if name in ("src", "href"):
+                assert value.startswith(("#", "data:,")), (tag, value)
+    metas = {attrs.get("http-equiv"): attrs.get("content") for attrs, _ in elements.of("meta")}
+    policy = dict(part.split(" ", 1) for part in metas["Content-Security-Policy"].split("; "))
+    assert policy["default-src"] == "'none'"
+
+    def sha(text):
+        return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+    # the only style and the only script that runs are those that are named
+    assert [sha(text) for _, text in elements.of("style")] == [policy["style-src"]]
+    running = [text for attrs, text in elements.of("script") if "type" not in attrs]
+    assert [sha(text) for text in running] == [policy["script-src"]]
+
+
+def test_hostile_names_and_texts_are_escaped(tmp_path):
+    rows = [iteration(1, 0.5, **{HOSTILE: 1.0}), evaluation(1, 5)]
+    rows[0]["return"] = {HOSTILE: 1.0, "b": 2.0}
+    rows[0]["agents"] = {HOSTILE: {"reward_parts": {HOSTILE: 1.0, "b": 1.0}}}
+    turn = {
+        "agent": HOSTILE,
+        "turn": 0,
+        "path": [],
+        "prompt": HOSTILE,
+        "answers": [answer(HOSTILE, 1)],
+    }
+    played = [episode(1, 1, turns=[turn], returns={HOSTILE: 1.0})]
+    folder = make(tmp_path / "a", rows, played, learner=HOSTILE, env=HOSTILE, model=HOSTILE)
+    elements = Elements(page_of(folder, make(tmp_path / "b", rows, played, seed=HOSTILE)))
+    assert elements.of("img") == []
+    types = [attrs.get("type") for attrs, _ in elements.of("script")]
+    assert types == [None, "application/json", *["application/gzip"] * 3]
+    facts = json.loads(elements.of("script")[1][1])
+    assert facts["runs"][0]["agents"] == [HOSTILE]
+
+
+def test_figures_of_a_page_are_svg_without_styles(tmp_path):
+    (group,) = groups([read(make(tmp_path / "a", learning(5)), "a")])
+    one, two = (inline(success([group]), name, "Success <1>") for name in ("one", "two"))
+    root = ElementTree.fromstring(one)
+    assert root.attrib["aria-label"] == "Success <1>"
+    assert "style" not in {name for element in root.iter() for name in element.attrib}
+    assert not list(root.iter("{http://www.w3.org/2000/svg}style"))
+    ids, others = (set(re.findall(r' id="([^"]+)"', text)) for text in (one, two))
+    assert ids
+    assert not ids & others
+    # what is referred to is there
+    assert set(re.findall(r'(?:url\(|href=")#([^")]+)', one)) <= ids
+    assert 'stroke="var(--series-0)"' in one
+    assert ">iteration</text>" in one
+    assert "#3355cc" not in one
+
+
+def test_figures_are_files_too(tmp_path):
+    run = read(make(tmp_path / "a", learning(5)), "a")
+    names = {path.name for path in save_plots([run], tmp_path / "plots", "svg")}
+    assert {"success.svg", "return.svg", "reward-parts-planner_1.svg", "time.svg"} <= names
+    for path in (tmp_path / "plots").iterdir():
+        ElementTree.parse(path)
+    assert (tmp_path / "plots" / "success.svg").read_text().count("#3355cc") > 0
+    (first, *_) = save_plots([run], tmp_path / "png", "png")
+    assert first.read_bytes().startswith(b"\x89PNG")
+
+
+def test_numbers_that_are_none_leave_gaps(tmp_path):
+    rows = [
+        iteration(1, 0.5, loss=math.nan),
+        iteration(2, math.inf, loss=math.nan),
+        evaluation(2, 5),
+    ]
+    names = [p.name for p in plots(groups([read(make(tmp_path / "a", rows), "a")]))]
+    assert "learning-loss" not in names
+    assert "learning-entropy" in names
+    page_of(tmp_path / "a")
+
+
+def test_an_older_run_without_the_newer_numbers(tmp_path):
+    old = {"kind": "train", "step": 1, "success": 0.5, "return": {"a_0": 1.0}, "loss": 0.1}
+    old |= {"rollout_seconds": 1.0, "update_seconds": 2.0, "tokens": 5}
+    run = read(make(tmp_path / "a", [old, {**old, "step": 2}]), "a")
+    names = [p.name for p in plots(groups([run]))]
+    assert names == ["success", "return", "learning-loss", "time"]
+    text = page_of(tmp_path / "a")
+    assert "playing" in text
+    assert ">sampling<" not in text
+
+
+def test_a_run_that_has_just_begun_has_a_page(tmp_path):
+    folder = make(tmp_path / "a", ended=False)
+    (folder / "before.json").unlink()
+    text = page_of(folder)
+    assert "not ended" in text
+    assert "No episodes were recorded" in text
+
+
+def test_broken_lines_are_told_on_the_page(tmp_path):
+    folder = make(tmp_path / "a", learning(2), [episode(1, 1)])
+    for name in ("metrics.jsonl", "played.jsonl"):
+        with (folder / name).open("a") as file:
+            file.write("{broken\n")
+    text = page_of(folder)
+    assert "a: 1 of 5 lines of metrics.jsonl cannot be read." in text
+    assert "a: 1 lines of played.jsonl cannot be read." in text
+
+
+def test_several_policies_have_a_line_each(tmp_path):
+    rows = [
+        iteration(1, 0.5, **{"planner_1/loss": 0.1, "proposer_0/loss": 0.2, "logps/chosen": -3.0})
+    ]
+    names = [p.name for p in plots(groups([read(make(tmp_path / "a", rows), "a")]))]
+    assert names.count("learning-loss") == 1
+    assert "learning-logps-chosen" in names
+
+
+def test_environments_have_figures_of_their_own(tmp_path):
+    runs = [
+        read(make(tmp_path / env, learning(3), env=env), env) for env in ("sudoku_v0", "other_v0")
+    ]
+    found = plots(groups(runs))
+    names = [plot.name for plot in found]
+    assert {"sudoku_v0-success", "other_v0-success"} <= set(names)
+    assert len(names) == len(set(names))
+    assert "Success, other_v0" in [plot.title for plot in found]
+
+
+def test_words_of_a_run(tmp_path):
+    run = read(make(tmp_path / "a", learning(20)), "a")
+    assert heading([run])[0] == "at_grpo on sudoku_v0"
+    assert [tile["value"] for tile in tiles(run)] == [
+        "30.0% → 80.0%",
+        "80.0%",
+        "20.0k",
+        "1 min 23 s",
+    ]
+    row = run_row(run)
+    assert (row["steps"], row["tokens"]) == ("20", "20,000")
+    going = read(make(tmp_path / "b", learning(5), ended=False, learner="grpo"), "b")
+    assert run_row(going)["steps"] == "5 of 20"
+    assert heading([run, going]) == ("2 runs on sudoku_v0", "at_grpo and grpo · 1 of them ended")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(52.4, "52 s"), (252, "4 min 12 s"), (12_000, "3 h 20 min"), (0, "0 s")]
+)
+def test_durations(seconds, said):
+    assert duration(seconds) == said
+
+
+def test_counts():
+    assert [short(n) for n in (950, 9999, 12_345, 4_567_000)] == ["950", "9,999", "12.3k", "4.57M"]
+
+
+def test_settings_that_are_not_the_defaults():
+    assert unusual({"env": "sudoku_v0", "env_args": {"size": 4}, "steps": 7, "mine": 1}) == [
+        *(("env_args.size", 4, None), ("steps", 7, 100), ("mine", 1, None))
+    ]
+
+
+def test_the_table_of_differences(tmp_path):
+    runs = [read(make(tmp_path / str(n), seed=n), str(n)) for n in (0, 1)]
+    assert settings_table(runs) == {
+        "columns": ["0", "1"],
+        "rows": [{"name": "seed", "values": ["0", "1"]}],
+    }
+
+
+def test_a_page_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "new" / "report.html"
+    write(path, "first")
+    with pytest.raises(UnicodeEncodeError):
+        write(path, "second \ud800")
+    assert path.read_text() == "first"

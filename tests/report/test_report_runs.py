@@ -1,0 +1,106 @@
+"""Reading run folders, whole and broken."""
+
+import json
+
+import pytest
+from made_runs import evaluation, iteration, learning, make
+
+from llmzoo.errors import ConfigError
+from llmzoo.report.runs import find, names_of, read
+
+
+def test_a_run_as_it_is(tmp_path):
+    run = read(make(tmp_path / "a", learning(3)), "a")
+    assert [row["step"] for row in run.train] == [1, 2, 3]
+    assert [row["step"] for row in run.evals] == [0, 3]
+    assert run.steps == 3
+    assert run.tokens == 3 * 1000
+    # (3 s of play + 1 s of updating) x 3 + two evaluations of 1.5 s
+    assert run.seconds == pytest.approx(15.0)
+    assert run.ended
+    assert run.notes == ()
+
+
+def test_a_line_that_is_still_being_written_is_left_out(tmp_path):
+    folder = make(tmp_path / "a", learning(3), ended=False)
+    whole = (folder / "metrics.jsonl").read_text()
+    with (folder / "metrics.jsonl").open("a") as file:
+        file.write(json.dumps(iteration(4, 0.5))[:40])
+    run = read(folder, "a")
+    assert run.steps == 3
+    assert run.notes == ()
+    assert not run.ended
+    # the same row whole
+    (folder / "metrics.jsonl").write_text(whole + json.dumps(iteration(4, 0.5)) + "\n")
+    assert read(folder, "a").steps == 4
+
+
+def test_a_broken_line_in_the_middle_is_told(tmp_path):
+    folder = make(tmp_path / "a")
+    lines = [json.dumps(iteration(1, 0.5)), '{"kind": "tr', json.dumps(iteration(2, 0.5)), "[1]"]
+    (folder / "metrics.jsonl").write_text("\n".join(lines) + "\n")
+    run = read(folder, "a")
+    assert run.steps == 2
+    assert run.notes == ("2 of 4 lines of metrics.jsonl cannot be read",)
+
+
+def test_metrics_that_are_none_are_refused(tmp_path):
+    folder = make(tmp_path / "a")
+    (folder / "metrics.jsonl").write_bytes(b"\xff\xfe\x00binary\nmore\n")
+    with pytest.raises(ConfigError, match=r"metrics\.jsonl holds no metrics: none of its 2 lines"):
+        read(folder, "a")
+
+
+@pytest.mark.parametrize("text", ["{", "[1, 2]"])
+def test_an_evaluation_that_cannot_be_read_is_refused(tmp_path, text):
+    folder = make(tmp_path / "a")
+    (folder / "after.json").write_text(text)
+    with pytest.raises(ConfigError, match=r"after\.json cannot be read"):
+        read(folder, "a")
+
+
+def test_a_run_that_has_just_begun(tmp_path):
+    folder = make(tmp_path / "a", ended=False)
+    for name in ("metrics.jsonl", "before.json"):
+        (folder / name).unlink()
+    run = read(folder, "a")
+    assert (run.train, run.evals, run.before, run.ended) == ((), (), None, False)
+
+
+def test_the_last_row_of_a_step_counts(tmp_path):
+    rows = [evaluation(0, 30), iteration(1, 0.2), iteration(2, 0.3), iteration(2, 0.9)]
+    assert [row["success"] for row in read(make(tmp_path / "a", rows), "a").train] == [0.2, 0.9]
+
+
+def test_a_folder_stands_for_the_runs_in_it(tmp_path):
+    make(tmp_path / "bench" / "runs" / "b")
+    make(tmp_path / "bench" / "runs" / "a")
+    # of a model, within a run and beside it, which is no run
+    for model in ("bench/runs/a/checkpoints/step_1/policy", "bench/model"):
+        folder = tmp_path / model
+        folder.mkdir(parents=True)
+        (folder / "config.json").write_text('{"model_type": "llama"}')
+    runs = tmp_path / "bench" / "runs"
+    assert find([tmp_path / "bench"]) == [runs / "a", runs / "b"]
+    assert find([runs / "b", tmp_path / "bench"]) == [runs / "b", runs / "a"]  # each once
+
+
+def test_stages_are_runs(tmp_path):
+    for stage in ("1-sft", "2-magrpo"):
+        make(tmp_path / "staged" / stage)
+    assert [run.name for run in find([tmp_path / "staged"])] == ["1-sft", "2-magrpo"]
+
+
+def test_what_holds_no_run_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="there is no folder"):
+        find([tmp_path / "nowhere"])
+    with pytest.raises(ConfigError, match="holds no run: a run folder has"):
+        find([tmp_path])
+    with pytest.raises(ConfigError, match="name at least one run folder"):
+        find([])
+
+
+def test_names_are_as_short_as_they_can_be(tmp_path):
+    folders = [tmp_path / "x" / "a", tmp_path / "x" / "b"]
+    assert names_of(folders) == ["a", "b"]
+    assert names_of([tmp_path / "x" / "a", tmp_path / "y" / "a"]) == ["x/a", "y/a"]

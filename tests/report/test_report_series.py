@@ -1,0 +1,99 @@
+"""Numbers of several runs: worked out by hand."""
+
+import math
+
+import pytest
+from made_runs import evaluation, iteration, make
+
+from llmzoo.evaluation import wilson
+from llmzoo.report.runs import read
+from llmzoo.report.series import (
+    curve,
+    differences,
+    evaluations,
+    groups,
+    in_order,
+    interval,
+    running_mean,
+    thinned,
+)
+
+
+def run_of(folder, rows=(), **config):
+    return read(make(folder, rows, **config), folder.name)
+
+
+def success(row):
+    return row["success"]
+
+
+def test_the_interval_of_three_seeds():
+    # mean 0.5, standard deviation 0.1, t(0.975, 2) = 4.303: 4.303 x 0.1 / sqrt(3) = 0.24843
+    mean, low, high = interval([0.4, 0.5, 0.6])
+    assert (mean, low, high) == pytest.approx((0.5, 0.5 - 0.24843, 0.5 + 0.24843), abs=1e-5)
+    assert interval([0.4]) == (0.4, 0.4, 0.4)
+
+
+def test_a_running_mean_has_what_there_is():
+    assert running_mean([1, 2, 3, 4], 2) == [1, 1.5, 2.5, 3.5]
+
+
+def test_long_curves_are_averaged_over_stretches():
+    assert thinned([1, 3, 5, 7, 9], 3) == [2, 6, 9]
+    assert thinned([1, 3], 3) == [1, 3]
+
+
+def test_a_curve_over_seeds(tmp_path):
+    one = run_of(tmp_path / "a", [iteration(1, 0.2), iteration(2, 0.4), iteration(3, 0.9)])
+    two = run_of(tmp_path / "b", [iteration(1, 0.4), iteration(2, math.nan)], seed=1)
+    found = curve([one, two], success)
+    assert found.steps == (1, 2, 3)
+    assert found.mean == pytest.approx((0.3, 0.4, 0.9))
+    # t(0.975, 1) = 12.706, standard deviation of 0.2 and 0.4 = 0.14142: half of it is 1.2706
+    assert found.high == pytest.approx((0.3 + 1.2706, 0.4, 0.9))
+    assert not curve([one], lambda row: row.get("absent"))
+    assert not curve([one], lambda row: "text")
+
+
+def test_evaluations_of_seeds_are_pooled(tmp_path):
+    one = run_of(tmp_path / "a", [evaluation(0, 30), evaluation(5, 50)])
+    two = run_of(tmp_path / "b", [evaluation(0, 10, tasks=50)], seed=1)
+    first, last = evaluations([one, two])
+    assert (first.step, first.tasks, first.success) == (0, 150, pytest.approx(40 / 150))
+    assert first.ci95 == wilson(40, 150)
+    assert (last.step, last.tasks, last.ci95) == (5, 100, wilson(50, 100))
+
+
+def test_seeds_are_one_group_and_settings_are_not(tmp_path):
+    runs = [
+        run_of(tmp_path / "a0", seed=0, learner_args={"group_size": 4}),
+        run_of(tmp_path / "b0", seed=0, learner_args={"group_size": 8}),
+        run_of(tmp_path / "a1", seed=1, learner_args={"group_size": 4}),
+    ]
+    found = groups(runs)
+    assert [[run.name for run in group.runs] for group in found] == [["a0", "a1"], ["b0"]]
+    assert [group.label for group in found] == ["group_size=4", "group_size=8"]
+
+
+def test_labels_name_learners_where_these_differ(tmp_path):
+    runs = [
+        run_of(tmp_path / "a", learner="grpo", learner_args={}),
+        run_of(tmp_path / "b", learner="magrpo", learner_args={}),
+    ]
+    assert [group.label for group in groups(runs)] == ["grpo", "magrpo"]
+    other = run_of(tmp_path / "c", learner="magrpo", learner_args={}, steps=9)
+    assert [group.label for group in groups([*runs, other])] == [
+        *("grpo", "magrpo, steps=20", "magrpo, steps=9")
+    ]
+
+
+def test_settings_that_differ():
+    configs = [{"a": {"b": 1, "c": 2}, "d": 3}, {"a": {"b": 1}, "d": 4}]
+    assert differences(configs) == {"a.c": [2, None], "d": [3, 4]}
+    assert differences(configs[:1]) == {}
+
+
+def test_agents_stand_in_the_order_of_their_seats():
+    assert in_order(["planner_1", "judge", "proposer_0", "x_10"]) == [
+        *("proposer_0", "planner_1", "x_10", "judge")
+    ]

@@ -1,0 +1,306 @@
+"""Exports load without llmzoo, and compute what the trained policies compute."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+import torch
+from huggingface_hub import ModelCard
+from huggingface_hub.errors import LocalTokenNotFoundError
+
+from llmzoo import run_folder
+from llmzoo.errors import CheckpointError, ConfigError
+from llmzoo.export import export_run, push_to_hub
+from llmzoo.export.description import _without_secrets
+from llmzoo.policies import load_model
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.training import fit
+
+# for a process in which llmzoo cannot be imported: runs blocks of cards, each in its folder
+ALONE = """
+import json, os, sys
+sys.modules["llmzoo"] = None
+import torch
+found = {}
+for number, (folder, code, text, ids) in enumerate(json.load(open("blocks.json"))):
+    os.chdir(folder)
+    names = {}
+    exec(code, names)
+    with torch.no_grad():
+        found[f"{number}.logits"] = names["model"](input_ids=torch.tensor([ids])).logits[0, -1]
+    found[f"{number}.ids"] = torch.tensor(names["tokenizer"](text)["input_ids"])
+torch.save(found, sys.argv[1])
+"""
+TEXT = "sudoku 4\n1.3.\n proposer"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory, small_model):
+    """A run of shared seats, and one of adapters, of two iterations each."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name, settings in {
+        "shared": {"eval_every": 1},
+        "lora": {"seats": "lora", "lora_args": {"r": 2}},
+    }.items():
+        fit(
+            env="sudoku_v0",
+            env_args={"max_turns": 1},
+            learner="sft",  # whatever the model writes, its weights move
+            learner_args={"learning_rate": 0.01},
+            model=small_model,
+            steps=2,
+            envs=2,
+            checkpoint_every=1,
+            max_new_tokens=8,
+            eval_tasks=4,
+            seed=5,
+            trackers=(),
+            out=folder / name,
+            quiet=True,
+            **settings,
+        )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def small_model(tmp_path_factory):
+    from tiny_models import model, tokenizer
+
+    folder = tmp_path_factory.mktemp("small")
+    made = model(max_position_embeddings=1024, llmzoo_prompt="terse")
+    TransformersPolicy(made, tokenizer()).save(folder)
+    return str(folder)
+
+
+def blocks(card: str) -> list[str]:
+    """The Python blocks of a card."""
+    return [part.split("```")[0] for part in card.split("```python\n")[1:]]
+
+
+def logits_of(policy, ids):
+    with torch.no_grad(), policy.ready():
+        return policy.model(input_ids=torch.tensor([ids])).logits[0, -1]
+
+
+def test_exports_compute_without_llmzoo_what_was_trained(runs, tmp_path, small_model):
+    """The cards' own code, run where llmzoo cannot be imported."""
+    shared = export_run(runs / "shared", tmp_path / "shared")
+    lora = export_run(runs / "lora", tmp_path / "lora")
+    assert (shared.policies, shared.base, shared.step) == (
+        {"policy": tmp_path / "shared"},
+        None,
+        2,
+    )
+    assert lora.policies == {n: tmp_path / "lora" / n for n in ("planner_1", "proposer_0")}
+    assert lora.base == tmp_path / "lora" / "base"
+    trained = [
+        load_model(str(run_folder.newest_checkpoint(runs / run) / name))
+        for run, name in (("shared", "policy"), ("lora", "planner_1"), ("lora", "proposer_0"))
+    ]
+    ids = list(trained[0].encode(TEXT))
+    codes = [
+        (str(done.folder), code, TEXT, ids)
+        for done in (shared, lora)
+        for code in blocks((done.folder / "README.md").read_text())
+    ]
+    assert len(codes) == 3
+    (tmp_path / "blocks.json").write_text(json.dumps(codes))
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, str(tmp_path / "found.pt")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = torch.load(tmp_path / "found.pt", weights_only=True)
+    for number, policy in enumerate(trained):
+        assert found[f"{number}.ids"].tolist() == ids
+        torch.testing.assert_close(found[f"{number}.logits"], logits_of(policy, ids))
+    base = logits_of(load_model(small_model), ids)
+    computed = [base, *(found[f"{number}.logits"] for number in range(3))]
+    assert all(not torch.equal(a, b) for a, b in combinations(computed, 2))  # all were trained
+
+
+def test_adapters_name_no_place_and_load_beside_their_base(runs, tmp_path, small_model):
+    done = export_run(runs / "lora", tmp_path / "out")
+    for folder in done.policies.values():
+        config = (folder / "adapter_config.json").read_text()
+        assert json.loads(config)["base_model_name_or_path"] is None
+        assert small_model not in config
+    again = load_model(str(done.policies["planner_1"]), base=str(done.base))
+    trained = load_model(str(run_folder.newest_checkpoint(runs / "lora") / "planner_1"))
+    ids = list(trained.encode(TEXT))
+    torch.testing.assert_close(logits_of(again, ids), logits_of(trained, ids))
+
+
+def test_the_card_says_what_was_measured(runs, tmp_path):
+    out = tmp_path / "sudoku-pair"
+    export_run(runs / "shared", out)
+    card = ModelCard.load(out / "README.md")
+    after = json.loads((runs / "shared" / "after.json").read_text())
+    (result,) = card.data.eval_results
+    assert result.metric_value == pytest.approx(after["success"])
+    assert (result.dataset_name, result.dataset_split) == ("sudoku_v0", "test")
+    assert card.data.library_name == "transformers"
+    assert set(card.data.tags) == {"llmzoo", "reinforcement-learning", "multi-agent", "sft"}
+    low, high = after["success_ci95"]
+    assert f"| after | {after['success']:.1%} [{low:.1%}, {high:.1%}] |" in card.text
+    for said in (
+        "environment `sudoku_v0`",
+        "learner `sft`",
+        "one policy in all seats",
+        "| seed of the run | 5 |",
+        "iteration 2 of the run `shared`",
+        "the environment's `terse` form",
+        '`{"max_turns": 1}`',
+        "temperature 1.0, top_p 1.0, top_k 0 (0 is all), at most 8 tokens",
+        '"learning_rate": 0.01',
+    ):
+        assert said in card.text, said
+
+
+def test_no_place_of_this_machine_stands_in_a_card(runs, tmp_path, small_model):
+    for name in ("shared", "lora"):
+        done = export_run(runs / name, tmp_path / name)
+        for path in done.folder.rglob("*.[jm][sd]*"):
+            assert small_model not in path.read_text(), path
+            assert str(runs) not in path.read_text(), path
+        text = (done.folder / "README.md").read_text()
+        assert f"| started from | the folder `{Path(small_model).name}` |" in text
+        assert "base_model" not in text.split("---")[1]  # it is on no hub
+
+
+def test_an_earlier_checkpoint_has_its_own_measurement(runs, tmp_path):
+    done = export_run(runs / "shared", tmp_path / "one", step=1)
+    rows = map(json.loads, (runs / "shared" / "metrics.jsonl").read_text().splitlines())
+    (row,) = [row for row in rows if row["kind"] == "eval" and row["step"] == 1]
+    low, high = row["success_ci95"]
+    text = (done.folder / "README.md").read_text()
+    assert f"| after | {row['success']:.1%} [{low:.1%}, {high:.1%}] |" in text
+    assert "iteration 1 of" in text
+    unmeasured = export_run(runs / "lora", tmp_path / "two", step=1)
+    text = (unmeasured.folder / "README.md").read_text()
+    assert "This checkpoint itself has not been measured." in text
+    assert "| after |" not in text
+
+
+def test_a_hub_base_stays_where_it_is(runs, tmp_path):
+    """Its id goes into the card, and it is not copied."""
+    run = tmp_path / "run"
+    checkpoint = run / "checkpoints" / "step_000002"
+    source = runs / "lora"
+    for path in source.rglob("*"):
+        target = run / path.relative_to(source)
+        if path.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(path.read_bytes())
+    for name in ("proposer_0", "planner_1"):
+        path = checkpoint / name / "adapter_config.json"
+        config = json.loads(path.read_text())
+        path.write_text(json.dumps({**config, "base_model_name_or_path": "some/model-7B"}))
+    config = json.loads((run / "config.json").read_text())
+    (run / "config.json").write_text(json.dumps({**config, "model": "some/model-7B"}))
+    done = export_run(run, tmp_path / "out")
+    assert done.base is None
+    assert not (done.folder / "base").exists()
+    saved = json.loads((done.policies["planner_1"] / "adapter_config.json").read_text())
+    assert saved["base_model_name_or_path"] == "some/model-7B"
+    card = ModelCard.load(done.folder / "README.md")
+    assert (card.data.base_model, card.data.library_name) == ("some/model-7B", "peft")
+    assert 'AutoModelForCausalLM.from_pretrained("some/model-7B")' in card.text
+
+
+def test_a_base_that_is_gone_is_named(runs, tmp_path):
+    run = tmp_path / "run"
+    checkpoint = run / "checkpoints" / "step_000001"
+    (checkpoint / "policy").mkdir(parents=True)
+    gone = {"base_model_name_or_path": str(tmp_path / "gone")}
+    (checkpoint / "policy" / "adapter_config.json").write_text(json.dumps(gone))
+    with pytest.raises(CheckpointError, match="is not there any more"):
+        export_run(run, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_mistakes_are_named(runs, tmp_path):
+    with pytest.raises(CheckpointError, match="no run folder"):
+        export_run(tmp_path, tmp_path / "out")
+    with pytest.raises(CheckpointError, match="no checkpoint of iteration 7; it has 1, 2"):
+        export_run(runs / "shared", tmp_path / "out", step=7)
+    (tmp_path / "there").mkdir()
+    with pytest.raises(ConfigError, match="exists already"):
+        export_run(runs / "shared", tmp_path / "there")
+
+
+def test_what_is_called_a_secret_is_left_out():
+    settings = {"env_args": {"api_key": "k", "hf_token": "t", "max_new_tokens": 8}, "password": "p"}
+    assert _without_secrets(settings) == {
+        "env_args": {"api_key": "(left out)", "hf_token": "(left out)", "max_new_tokens": 8},
+        "password": "(left out)",
+    }
+
+
+# the hub
+
+
+class Stub:
+    """Stands for ``HfApi``; keeps the calls."""
+
+    def __init__(self, error: Exception | None = None):
+        self.calls: list[tuple[str, object, dict[str, object]]] = []
+        self.error = error
+
+    def create_repo(self, repo_id, **options):
+        self.calls.append(("create_repo", repo_id, options))
+        return f"https://huggingface.co/{repo_id}"
+
+    def upload_folder(self, *, repo_id, **options):
+        if self.error is not None:
+            raise self.error
+        self.calls.append(("upload_folder", repo_id, options))
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_push_makes_the_repository_and_uploads_the_folder(runs, tmp_path, private):
+    done = export_run(runs / "shared", tmp_path / "out")
+    hub = Stub()
+    assert push_to_hub(done.folder, "me/pair", private=private, api=hub) == (
+        "https://huggingface.co/me/pair"
+    )
+    assert hub.calls == [
+        ("create_repo", "me/pair", {"private": private, "exist_ok": True}),
+        (
+            "upload_folder",
+            "me/pair",
+            {"folder_path": str(done.folder), "commit_message": "out, exported by llmzoo"},
+        ),
+    ]
+
+
+def test_a_new_repository_is_private_unless_told(runs, tmp_path):
+    hub = Stub()
+    push_to_hub(export_run(runs / "shared", tmp_path / "out").folder, "me/pair", api=hub)
+    assert hub.calls[0][2]["private"] is True
+
+
+def test_a_token_is_never_written(runs, tmp_path, monkeypatch, capsys):
+    secret = "hf_abcdefghijklmnopqrstuvwxyz012345"
+    monkeypatch.setenv("HF_TOKEN", secret)
+    done = export_run(runs / "lora", tmp_path / "out")
+    push_to_hub(done.folder, "me/pair", api=Stub())
+    assert all(secret.encode() not in p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
+    assert secret not in "".join(capsys.readouterr())
+
+
+def test_what_the_hub_refuses_is_told(runs, tmp_path):
+    done = export_run(runs / "shared", tmp_path / "out")
+    hub = Stub(LocalTokenNotFoundError("no token"))
+    with pytest.raises(ConfigError, match=r"me/pair was not pushed: no token.*hf auth login"):
+        push_to_hub(done.folder, "me/pair", api=hub)
+    with pytest.raises(ConfigError, match="is no export"):
+        push_to_hub(tmp_path, "me/pair", api=Stub())

@@ -1,12 +1,12 @@
 """Debate by self-play: one model argues both sides, and what one side wins the other loses.
 
 Shows zero-sum self-play with ``role_baseline``: a speech is judged against what its side usually
-gets, since one side of a motion may be easier to argue. Then the trained model debates against the
-scripted expert and amateur; as rewards are zero-sum, both at 0 is what self-play itself amounts to.
-Expect a return for each pairing. The embedded model cannot argue: with it this shows the mechanics,
-and the scripted pairing what a real difference looks like.
+gets, since one side of a motion may be easier to argue. In play against itself a model's mean return
+says nothing, so the trained one then meets the scripted expert and amateur. Expect the returns of
+each pairing; the two of a debate sum to 0. The embedded model cannot argue: with it this shows the
+mechanics, and the scripted pairings what a difference looks like.
 
-    python examples/debate_self_play.py --model Qwen/Qwen2.5-0.5B-Instruct --words 400 --steps 100
+    python examples/debate_self_play.py --model Qwen/Qwen2.5-0.5B-Instruct --tokens 400 --steps 100
 
 Left out: older versions of the model as opponents, which ``seat_args`` can seat: ``policy: RUN``.
 """
@@ -22,7 +22,7 @@ from llmzoo.policies import load
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", default="tiny")
-    parser.add_argument("--words", type=int, default=8, help="tokens of a speech, at most")
+    parser.add_argument("--tokens", type=int, default=8, help="of a speech, at most")
     parser.add_argument("--steps", type=int, default=1)
     parser.add_argument("--envs", type=int, default=1, help="debates in each iteration")
     parser.add_argument("--tasks", type=int, default=1)
@@ -36,7 +36,7 @@ def main() -> None:
         env_args=env_args,
         learner_args={"group_size": 2, "role_baseline": 0.9},
         model=args.model,
-        max_new_tokens=args.words,
+        max_new_tokens=args.tokens,
         steps=args.steps,
         envs=args.envs,
         eval_tasks=args.tasks,

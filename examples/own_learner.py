@@ -1,8 +1,8 @@
 """A learner of one's own: only the best answers of a group are made likelier.
 
 Shows that a learner is a credit rule over groups: this one fine-tunes on the samples that a reward
-ranks first (RAFT, arXiv 2304.06767), a group at a time. Expect the success before and after. The
-default settings show that it runs. Left out: rollouts and updates of one's own (docs).
+ranks first (RAFT, arXiv 2304.06767). Expect the success before and after; the default settings show
+that it runs. Left out: rollouts and updates of one's own (docs/writing_learners.md).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class BestConfig(JointConfig):
 
 
 class Best(JointLearner):
-    """Credit: 1 for the best answers of a group, 0 for the others and for groups without a best."""
+    """Credit: 1 for the best answers of a group, 0 for the others; without a best, 0 for all."""
 
     Config = BestConfig
 
@@ -34,11 +34,10 @@ class Best(JointLearner):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--env", default="plan_path_v0", choices=llmzoo.list_envs())
+    parser.add_argument("--env", default="sudoku_v0", choices=llmzoo.list_envs())
     parser.add_argument("--model", default="tiny")
     parser.add_argument("--steps", type=int, default=2)
     parser.add_argument("--envs", type=int, default=2, help="episodes in each iteration")
-    parser.add_argument("--max_turns", type=int, default=1)
     parser.add_argument("--tasks", type=int, default=10)
     parser.add_argument("--out", default="runs/own_learner")
     args = parser.parse_args()
@@ -46,7 +45,7 @@ def main() -> None:
     result = llmzoo.fit(
         Best(BestConfig(group_size=4)),
         args.env,
-        env_args={"max_turns": args.max_turns},
+        env_args={"max_turns": 1},
         model=args.model,
         steps=args.steps,
         envs=args.envs,

@@ -19,7 +19,7 @@ import llmzoo
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--env", default="plan_path_v0", choices=llmzoo.list_envs())
+    parser.add_argument("--env", default="sudoku_v0", choices=llmzoo.list_envs())
     parser.add_argument("--model", default="tiny")
     parser.add_argument("--steps", type=int, default=2, help="iterations of each stage")
     parser.add_argument("--envs", type=int, default=4, help="episodes in each iteration")

@@ -3,7 +3,8 @@
 Shows ``sft`` with ``mode="world_model"`` (the implicit world model of arXiv 2510.08558): the sloppy
 scripted players play, and the model learns what the environment answers to them; mistakes teach
 that as well as good play does. Expect the share of the next observation's tokens that it foretells
-in each iteration, which rises with --steps, and a prediction beside the truth.
+in each iteration, which rises with --steps, and a prediction beside the truth: a poor one after the
+default three.
 
     python examples/world_model.py --model Qwen/Qwen2.5-0.5B-Instruct --steps 100 --envs 32
 
@@ -27,12 +28,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--env", default="sudoku_v0", choices=llmzoo.list_envs())
     parser.add_argument("--model", default="tiny")
-    parser.add_argument("--steps", type=int, default=5)
-    parser.add_argument("--envs", type=int, default=8, help="episodes in each iteration")
+    parser.add_argument("--steps", type=int, default=3)
+    parser.add_argument("--envs", type=int, default=4, help="episodes in each iteration")
     parser.add_argument("--out", default="runs/world_model")
     args = parser.parse_args()
 
-    settings = {"env_args": {"max_turns": 3}, "model": args.model, "steps": args.steps}
+    settings = {"env_args": {"max_turns": 2}, "model": args.model, "steps": args.steps}
     settings |= {"envs": args.envs, "eval_tasks": 1, "out": args.out}
     how = {"source": "amateur", "mode": "world_model"}
     result = llmzoo.fit("sft", args.env, learner_args=how, **settings)
@@ -43,7 +44,7 @@ def main() -> None:
 
     model = next(iter(result.seats.values()))
     style = llmzoo.spec(args.env).terse if model.prompt_style == "terse" else {}
-    env_args = {"max_turns": 3, **style}
+    env_args = {"max_turns": 2, **style}
     played = llmzoo.collect(args.env, "amateur", tasks=5, split="test", env_args=env_args)
     seen = next(row for row in rows(played) if row["next_observation"])
     asked = WORLD_MODEL_FORM.format(**seen)

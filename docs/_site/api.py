@@ -10,9 +10,9 @@ import llmzoo
 # read as files, since importing their packages would load torch
 _PACKAGE = Path(llmzoo.__file__).parent
 _ADAPTERS = [
-    f"llmzoo.adapters.{file.stem}"
-    for file in sorted((_PACKAGE / "adapters").glob("*.py"))
-    if not file.stem.startswith("_")
+    ".".join(("llmzoo", *file.relative_to(_PACKAGE).with_suffix("").parts))
+    for file in sorted((_PACKAGE / "adapters").rglob("*.py"))
+    if file.stem != "__init__"
 ]
 
 # page -> (title, modules); all public names that a module defines are shown
@@ -72,10 +72,14 @@ def pages() -> dict[str, str]:
     """Path below the site's source -> reStructuredText."""
     index = [
         _title("API reference", "="),
-        "Everything that a program may use, from the docstrings. ``import llmzoo`` gives the names "
-        "below and loads neither torch nor transformers; the other modules are on pages of their "
-        "own, and :doc:`../concepts` says how they go together.\n",
-        _title("llmzoo", "-"),
+        "What a program may use, from the docstrings. ``import llmzoo`` gives the names below; it "
+        "loads neither torch nor transformers, which come with the first use of what needs them. "
+        ":doc:`../concepts` says how the parts go together.\n",
+        *(
+            f"- :doc:`{title} <{page}>`: " + ", ".join(f"``{module}``" for module in modules)
+            for page, (title, modules) in PAGES.items()
+        ),
+        "\n" + _title("llmzoo", "-"),
     ]
     for name in sorted(set(llmzoo.__all__) - {"__version__"}):
         kind = "class" if name[0].isupper() else "function"
@@ -84,25 +88,34 @@ def pages() -> dict[str, str]:
     for page, (title, modules) in PAGES.items():
         parts = [_title(title, "=")]
         for module in modules:
-            parts += [_title(module, "-"), f".. automodule:: {module}\n   :no-members:\n"]
             names = public_names(module)
-            parts += [" · ".join(f":py:obj:`~{module}.{name}`" for name in names) + "\n"]
-            parts += [f".. auto{kind}:: {module}.{name}\n" for name, kind in names.items()]
+            links = " · ".join(f":py:obj:`~{module}.{name}`" for name in names)
+            parts += [
+                _title(module, "-"),
+                f".. automodule:: {module}\n   :no-members:\n",
+                links + "\n",
+            ]
+            parts += [_directive(module, node) for node in names.values()]
         found[f"api/{page}.rst"] = "\n".join(parts)
     return found
 
 
-def public_names(module: str) -> dict[str, str]:
-    """Name -> "class" or "function", of what a module's file defines for others to use."""
+def public_names(module: str) -> dict[str, ast.ClassDef | ast.FunctionDef]:
+    """The classes and functions that a module's file defines for others to use, by name."""
     file = _PACKAGE.parent / module.replace(".", "/")
     source = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
-    found: dict[str, str] = {}
-    for node in ast.parse(source.read_text()).body:
-        if isinstance(node, ast.ClassDef):
-            found[node.name] = "class"
-        elif isinstance(node, ast.FunctionDef):
-            found[node.name] = "function"
-    return {name: kind for name, kind in found.items() if not name.startswith("_")}
+    return {
+        node.name: node
+        for node in ast.parse(source.read_text()).body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
+    }
+
+
+def _directive(module: str, node: ast.ClassDef | ast.FunctionDef) -> str:
+    if isinstance(node, ast.FunctionDef):
+        return f".. autofunction:: {module}.{node.name}\n"
+    bases = "   :show-inheritance:\n" if node.bases else ""  # "Bases: object" says nothing
+    return f".. autoclass:: {module}.{node.name}\n{bases}"
 
 
 def _title(text: str, line: str) -> str:

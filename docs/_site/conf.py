@@ -27,7 +27,7 @@ autodoc_mock_imports = [
     *("openai", "openenv", "peft", "ray", "rllm", "safetensors", "torch", "transformers", "trl"),
     *("verifiers", "vllm", "google"),
 ]
-autodoc_default_options = {"members": True, "undoc-members": True, "show-inheritance": True}
+autodoc_default_options = {"members": True, "undoc-members": True}
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 autodoc_use_type_comments = False
@@ -41,6 +41,7 @@ default_role = "code"  # `name` in a docstring, as in Markdown
 html_theme = "furo"
 html_title = f"llmzoo {release}"
 html_static_path = ["static"]
+html_logo = html_favicon = "static/logo.svg"
 html_css_files = ["style.css"]
 html_js_files = ["copy.js"]
 html_copy_source = False
@@ -51,11 +52,13 @@ html_theme_options: dict[str, Any] = {
         "color-brand-primary": "#0b6e5d",
         "color-brand-content": "#0b6e5d",
         "color-brand-visited": "#0b6e5d",
+        "color-api-name": "#0b6e5d",
     },
     "dark_css_variables": {
         "color-brand-primary": "#5fd3bc",
         "color-brand-content": "#5fd3bc",
         "color-brand-visited": "#5fd3bc",
+        "color-api-name": "#5fd3bc",
     },
     "footer_icons": [],
 }

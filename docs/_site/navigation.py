@@ -12,12 +12,13 @@ SECTIONS: dict[str, list[str]] = {
         "tools",
         "sandbox",
         "adapters/index",
+        "exporting",
         "testing",
     ],
     "Scale": ["distributed", "ray", "serving", "serving_policies", "scaling", "performance"],
     "Reference": ["cli", "metrics", "api/index", "embedded_model"],
     "Help": ["troubleshooting", "moving"],
-    "Project": ["repository/examples", "repository/CONTRIBUTING", "repository/CHANGELOG"],
+    "Project": ["repository/CONTRIBUTING", "repository/CHANGELOG", "repository/README"],
 }
 
 # folders whose other pages stand below their index.md

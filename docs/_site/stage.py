@@ -46,9 +46,7 @@ def _page(place: str, source: Path, outside: list[Path]) -> str:
             return link[0]
         target = (source.parent / link[2]).resolve()
         if not target.exists():
-            raise FileNotFoundError(
-                f"{source.relative_to(ROOT)} links to {link[2]}, which is not there"
-            )
+            return link[0]  # Sphinx says so
         if _is_shown(target) and target not in outside:
             outside.append(target)
         leads = os.path.relpath(_place(target), PurePosixPath(place).parent)

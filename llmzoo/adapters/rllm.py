@@ -73,6 +73,11 @@ class RllmEnv:
         self._game.close()
 
     @property
+    def aec(self) -> AECEnv:
+        """The environment as it stands, for policies of ours."""
+        return self._game.seat.env
+
+    @property
     def supports_parallel_step(self) -> bool:
         """Whether one answer of the model may be several steps at once: no."""
         return False

@@ -6,7 +6,7 @@ import json as as_text
 import sys
 import webbrowser
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,7 +37,7 @@ class Options:
         json: print one JSON object as the last line.
     """
 
-    runs: list[str]
+    runs: list[str] = field(default_factory=list)
     out: str | None = None
     watch: bool = False
     every: float = 5.0

@@ -205,16 +205,24 @@ def test_forms_of_reward_functions(agents, function, reward):
     assert call(["prompt", "second"][:agents], ["ab", "cde"][:agents], task) == reward
 
 
-@pytest.mark.parametrize(("agents", "function", "reward"), [form for form in FORMS if form[0] == 2])
+# CoMLRL 1.4.3 counts a batch_items or a default among the answers, and then leaves it out
+ALIKE = [
+    form
+    for form in FORMS
+    if form[0] == 2 and {"batch_items", "weight"}.isdisjoint(inspect.signature(form[1]).parameters)
+]
+
+
+@pytest.mark.parametrize(("agents", "function", "reward"), ALIKE)
 def test_comlrl_calls_them_alike(agents, function, reward):
-    """CoMLRL's own caller gives the same number, but where a default makes one parameter too many."""
     utils = pytest.importorskip("comlrl.utils.reward_utils", reason="comlrl is not installed")
-    if "weight" in inspect.signature(function).parameters:
-        pytest.skip("CoMLRL takes three parameters of two agents for prompts and two answers")
     given = utils.call_reward_function(
-        function, ["prompt"], [["ab"], ["cde"]], num_agents=2,
+        function,
+        ["prompt"],
+        [["ab"], ["cde"]],
+        num_agents=agents,
         batch_items=[{"prompt": "prompt", "n": 8}],
-    )  # fmt: skip
+    )
     assert given == [reward]
 
 

@@ -352,7 +352,7 @@ def test_gem_takes_it(capsys):
         for i, one in enumerate(alone):
             assert observations[i].rstrip("\n") == one.reset(seed=5 + i)[0].rstrip("\n")
         for text in ("no", "neither"):
-            _, rewards, terminations, truncations, infos = envs.step([text] * 3)
+            _, rewards, terminations, truncations, _ = envs.step([text] * 3)
             expected = [one.step(text) for one in alone]
             assert rewards.tolist() == [step[1] for step in expected]
             assert truncations.tolist() == [step[3] for step in expected]

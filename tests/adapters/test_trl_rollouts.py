@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
+import trl_runs
+from peft import LoraConfig
 from tiny_models import FakePolicy, model, tokenizer
 from toy_envs import Adder, Matcher
 
@@ -11,12 +16,10 @@ from llmzoo.adapters import trl as adapter
 from llmzoo.adapters.trl.rollouts import Row, branch, rows_of
 from llmzoo.adapters.trl.table import Table
 from llmzoo.envs.base import Outcome, TextEnv
-from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.policies import load_model
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.registry import make
-
-trl_runs = pytest.importorskip("trl_runs")
 
 
 def by_chance(request, _):
@@ -164,6 +167,18 @@ def test_mistakes_are_named():
         adapter.rollout_func(Adder, env_args={"max_turns": 2})
 
 
+def test_what_is_not_installed_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(MissingExtraError, match=r"llmzoo-marl\[train\]"):
+        adapter.dataset([1])
+
+
+def test_the_adapter_loads_neither_torch_nor_trl():
+    heavy = "{'torch', 'trl', 'transformers', 'datasets', 'peft'}"
+    code = f"import sys, llmzoo.adapters.trl; assert not {heavy} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 # in TRL's trainer
 
 
@@ -264,6 +279,29 @@ def test_a_prompt_that_does_not_fit_is_masked(tmp_path):
         )
     assert seen.batches[0]["tool_mask"].tolist() == [[0]] * 8
     assert seen.moved() == 0
+
+
+def test_an_adapter_is_trained_alone(tmp_path):
+    """And what was sampled has the likelihood that TRL finds, under the trainer's temperature."""
+    rollouts = adapter.rollout_func("sudoku_v0", env_args={"prompt": "terse", "max_turns": 1})
+    policy = load_model("tiny")
+    seen = trl_runs.train(
+        policy.model,
+        policy.tokenizer,
+        tmp_path,
+        adapter.dataset(range(2), decisions=2),
+        steps=1,
+        max_completion_length=24,
+        settings={"temperature": 0.7},
+        rollout_func=rollouts,
+        reward_funcs=adapter.decision_return,
+        peft_config=LoraConfig(r=2, target_modules="all-linear", task_type="CAUSAL_LM"),
+    )
+    moved = {n: w for n, w in seen.trainer.model.named_parameters() if "lora_B" in n}
+    assert any(bool(weight.any()) for weight in moved.values())
+    mask = seen.batches[0]["completion_mask"].bool()
+    sampled = seen.batches[0]["sampling_per_token_logps"]
+    torch.testing.assert_close(sampled[mask], seen.theirs[0][mask], atol=2e-4, rtol=0)
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 import torch
+import trl_runs
 from tiny_models import FakePolicy, model, tokenizer
 from toy_envs import Adder, Matcher
+from trl import chat_template_utils
 
 from llmzoo.adapters import trl as adapter
 from llmzoo.adapters.trl.seat import Play
@@ -16,8 +19,7 @@ from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies import load_model
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.registry import make
-
-trl_runs = pytest.importorskip("trl_runs")
+from llmzoo.training import fit
 
 
 def fixed(text):
@@ -102,6 +104,18 @@ def test_an_episode_is_paid_as_by_hand():
         else:
             env.step(None if over else env.unwrapped.expert(agent))
     assert reward(seat, called("nonsense", "1234"))[0] == pytest.approx(paid)
+
+
+def test_a_run_folder_plays_the_other_seat(tmp_path, small_model):
+    run = tmp_path / "run"
+    shown = {"env": "sudoku_v0", "env_args": {"max_turns": 1}, "model": small_model}
+    small = {"steps": 1, "envs": 1, "eval_tasks": 1, "max_new_tokens": 4, "trackers": ()}
+    fit(learner="magrpo", out=run, quiet=True, **shown, **small)
+    seat = seat_of("sudoku_v0", "planner_1", str(run), max_turns=1)
+    assert seat.reset(seed=0) == seat.reset(seed=0)
+    other = seat.play.others["proposer_0"]
+    assert (list(seat.play.others), other.tokens_sampled > 0) == (["proposer_0"], True)
+    assert other.sampling.max_new_tokens == 4  # as in its run
 
 
 # where TRL stops without a word
@@ -342,3 +356,62 @@ def test_a_model_with_random_weights_writes_rubbish_that_is_paid_for(tmp_path):
     )
     # it writes no legal move, and then is silent: twice 0.1, and 1 for forfeiting
     assert seen.logged("rewards/seat_return/mean") == [pytest.approx(-1.2)]
+
+
+def test_a_chat_model_calls_the_tool(tmp_path, monkeypatch):
+    """TRL's own template for Qwen3, and a model whose words are given here."""
+    template = Path(chat_template_utils.__file__).parent / "chat_templates" / "qwen3.jinja"
+    chat = tokenizer()
+    chat.chat_template = template.read_text()
+    call = '<tool_call>\n{"name": "answer", "arguments": {"text": "%s"}}\n</tool_call>'
+    # of the four samples: two turns by calls; one that breaks off; no call at all; a broken call
+    scripts = [
+        [call % "2", call % "3", "Done."],
+        [call % "2", "I think 3 is right."],
+        ["4"],
+        ["<tool_call>\n{4</tool_call>"],
+    ]
+    turns = [0] * 4
+
+    def written(self, prompt_ids, *args, **kwargs):
+        waiting = [i for i in range(4) if turns[i] < len(scripts[i])]
+        assert len(waiting) == len(prompt_ids)
+        texts = [scripts[i][turns[i]] for i in waiting]
+        for i in waiting:
+            turns[i] += 1
+        return [[*chat(text)["input_ids"], chat.eos_token_id] for text in texts], None
+
+    monkeypatch.setattr(trl_runs.GRPOTrainer, "_generate_single_turn", written)
+    seen = trl_runs.train(
+        model(max_position_embeddings=8192),
+        chat,
+        tmp_path,
+        adapter.dataset([1], instructions="Write a number.\n"),
+        steps=1,
+        max_completion_length=2000,
+        settings={"per_device_train_batch_size": 4},
+        environment_factory=adapter.environment_factory(
+            Lenient, seat="a_0", others=ScriptedPolicy(lambda request: "1")
+        ),
+        reward_funcs=adapter.seat_return,
+    )
+    (batch,) = seen.batches
+    prompt = chat.decode(batch["prompt_ids"][0][batch["prompt_mask"][0].bool()])
+    assert "Write a number.\na_0 0 " in prompt
+    assert '"name": "answer"' in prompt  # the tool's description
+    told = [chat.decode(batch["completion_ids"][i][(batch["tool_mask"][i] == 0)]) for i in range(4)]
+    assert "a_0 1 2.0 1.0" in told[0]
+    assert "The episode is over: success." in told[0]
+    assert told[2:] == ["", ""]
+    # 2 + 3 and a tenth of 7; 2 + nothing that can be read; 4 and a silent turn; twice nothing
+    assert seen.logged("reward") == [pytest.approx((5.7 + 2.4 + 4.6 + 0.2) / 4, abs=1e-5)]
+
+
+class Lenient(Adder):
+    """Reads what is no number as 0."""
+
+    def __init__(self):
+        super().__init__(max_turns=2)
+
+    def play(self, agent, text):
+        return super().play(agent, text if text.isdigit() else "0")

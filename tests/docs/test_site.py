@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -122,9 +123,7 @@ def test_the_reference_has_every_public_name(site, pages):
     ],
 )
 def test_a_warning_fails_the_build(tmp_path, text, said):
-    (tmp_path / "source" / "static").mkdir(parents=True)
-    (tmp_path / "source" / "static" / "style.css").touch()
-    (tmp_path / "source" / "static" / "copy.js").touch()
+    shutil.copytree(DOCS / "_site" / "static", tmp_path / "source" / "static")
     (tmp_path / "source" / "conf.py").write_text((DOCS / "_site" / "conf.py").read_text())
     (tmp_path / "source" / "index.md").write_text(f"# One\n\n{text}\n")
     code = (

@@ -43,6 +43,9 @@ NOT_RUN = {
         "takes minutes; the block of Python below it has the same settings"
     ),
     "make docs": "test_site.py builds the site",
+    "llmzoo export runs/pair --out exported/pair --push USER/NAME --private false": (
+        "uploads to the hub; tests/cli/test_export_command.py runs it with a stub in its place"
+    ),
     **dict.fromkeys(
         (
             "llmzoo serve --policy tiny",

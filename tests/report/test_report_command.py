@@ -7,6 +7,13 @@ import pytest
 from made_runs import episode, learning, make
 
 from llmzoo.cli import main
+from llmzoo.report import page
+
+
+@pytest.fixture
+def without_figures(monkeypatch):
+    """They take a second a page, and are tested elsewhere."""
+    monkeypatch.setattr(page, "plots", lambda groups: [])
 
 
 @pytest.fixture
@@ -29,6 +36,7 @@ def test_one_run(tmp_path, llmzoo):
     assert (run / "report.html").read_text().startswith("<!doctype html>")
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_several_runs_go_into_this_folder(tmp_path, llmzoo, monkeypatch):
     runs = [make(tmp_path / name, learning(2), seed=n) for n, name in enumerate(["a, 1", "b"])]
     monkeypatch.chdir(tmp_path)
@@ -36,6 +44,7 @@ def test_several_runs_go_into_this_folder(tmp_path, llmzoo, monkeypatch):
     assert (code, out) == (0, "report.html: 2 runs, 0 episodes\n")
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_files_and_the_browser(tmp_path, llmzoo, monkeypatch):
     shown = []
     monkeypatch.setattr(webbrowser, "open", shown.append)
@@ -48,6 +57,7 @@ def test_files_and_the_browser(tmp_path, llmzoo, monkeypatch):
     assert shown == [out.as_uri()]
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_watching_a_run_that_has_ended(tmp_path, llmzoo):
     run = make(tmp_path / "a", learning(2))
     code, out, err = llmzoo(run, "--watch", "--every", 0.5, "--json")

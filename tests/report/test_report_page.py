@@ -34,15 +34,19 @@ class Elements(html.parser.HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.found = []
+        self.found, self.within = [], False
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         self.found.append([tag, dict(attrs), ""])
+        self.within = True
 
     def handle_data(self, data):
-        if self.found:
+        if self.within:
             self.found[-1][2] += data
+
+    def handle_endtag(self, tag):
+        self.within = False
 
     def of(self, tag):
         return [(attrs, text) for name, attrs, text in self.found if name == tag]

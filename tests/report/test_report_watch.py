@@ -22,6 +22,12 @@ class Clock:
         self.events.pop(0)()
 
 
+@pytest.fixture(autouse=True)
+def without_figures(monkeypatch):
+    """They take a second a page, and are tested elsewhere."""
+    monkeypatch.setattr(page, "plots", lambda groups: [])
+
+
 @pytest.fixture
 def pages(monkeypatch):
     """Every page that is written: (whether it renews itself, number of iterations in it)."""

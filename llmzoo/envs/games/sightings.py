@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Generic, NamedTuple, TypeVar
 
@@ -32,7 +33,8 @@ class Place(NamedTuple):
     end: int
 
 
-class View(NamedTuple, Generic[State]):
+@dataclass(frozen=True, slots=True)
+class View(Generic[State]):
     """How a game's boards are read and seen.
 
     ``state(text, start)``: the state drawn from there on and where it ends, or None.

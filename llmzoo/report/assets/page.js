@@ -178,7 +178,8 @@ function choose(i) {
 
 function step(by) {
   const here = shown.indexOf(episodes.keys.get(state.ep));
-  const next = here < 0 ? 0 : Math.min(shown.length - 1, Math.max(0, here + by));
+  const last = shown.length - 1;
+  const next = here < 0 ? (by > last ? last : 0) : Math.min(last, Math.max(0, here + by));
   if (!shown.length || next === here) return;
   intoSight(next);
   choose(shown[next]);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -129,8 +130,11 @@ assert "PIL" in sys.modules and "torch" not in sys.modules
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_the_picture_of_the_documentation_is_small():
-    path = Path(llmzoo.__file__).parent.parent / "docs" / "images" / "boards.png"
+def test_the_picture_of_the_documentation_is_what_its_script_draws():
+    docs = Path(llmzoo.__file__).parent.parent / "docs"
+    path = docs / "images" / "boards.png"
     assert path.stat().st_size < 150_000
+    drawn = pixels.side_by_side(runpy.run_path(str(docs / "boards.py"))["boards"]())
     with Image.open(path) as picture:
-        assert picture.width > 2 * picture.height
+        stored = np.asarray(picture.convert("RGB")).astype(int)
+    assert np.abs(stored - np.asarray(drawn)).mean() < 2  # it has fewer colours

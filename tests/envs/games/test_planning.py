@@ -292,8 +292,8 @@ def test_what_an_answer_leads_through(id):
 def test_what_an_illegal_answer_leads_through():
     env = llmzoo.make("plan_path_v0", num_agents=1).unwrapped
     env.reset(seed=0)
-    right = env.expert("planner_0")[:2]
-    env.step(f"{right}{'U' * 40}")
-    reached = env.picture()
-    env.reset(seed=0)
-    assert env.on_the_way(f"{right}{'U' * 40}")[-1] == reached
+    answer = f"{env.expert('planner_0')[:2]}{'U' * 40}DLR"  # it stops at the first wall
+    way = env.on_the_way(answer)
+    env.step(answer)
+    assert env.infos["planner_0"]["error"].startswith("illegal")
+    assert way[-1] == env.picture()

@@ -1,7 +1,6 @@
 """An environment of one's own: two seats, several rounds, hidden knowledge.
 
-A guesser has five guesses at a number up to 31; a hinter, who knows it, says higher or lower. Expect
-a success of 1 for the scripted expert. Left out, the rest: docs/writing_environments.md.
+A hinter helps a guesser. Expect a success of 1. Left out, the rest: docs/writing_environments.md.
 """
 
 import argparse

@@ -232,6 +232,10 @@ def test_mistakes_are_named(runs, tmp_path):
         export_run(tmp_path, tmp_path / "out")
     with pytest.raises(CheckpointError, match="no checkpoint of iteration 7; it has 1, 2"):
         export_run(runs / "shared", tmp_path / "out", step=7)
+    (tmp_path / "both" / "1-sft").mkdir(parents=True)
+    (tmp_path / "both" / "1-sft" / "config.json").write_text("{}")
+    with pytest.raises(CheckpointError, match=r"name one of its stages, .*1-sft"):
+        export_run(tmp_path / "both", tmp_path / "out")
     (tmp_path / "there").mkdir()
     with pytest.raises(ConfigError, match="exists already"):
         export_run(runs / "shared", tmp_path / "there")

@@ -15,10 +15,11 @@ _ADAPTERS = [
     if file.stem != "__init__"
 ]
 
-# page -> (title, modules); all public names that a module defines are shown
-PAGES: dict[str, tuple[str, list[str]]] = {
+# page -> (title, what it is about, modules); all public names that a module defines are shown
+PAGES: dict[str, tuple[str, str, list[str]]] = {
     "envs": (
         "Environments",
+        "the base class of environments, splits, spaces, the registry, errors",
         [
             *("llmzoo.envs.base", "llmzoo.envs.tasks", "llmzoo.spaces"),
             *("llmzoo.registry", "llmzoo.errors"),
@@ -26,10 +27,12 @@ PAGES: dict[str, tuple[str, list[str]]] = {
     ),
     "records": (
         "Records",
+        "what a rollout records; episodes as rows, and files of them",
         ["llmzoo.records", "llmzoo.collecting", "llmzoo.trajectories", "llmzoo.preferences"],
     ),
     "rollout": (
         "Rollouts",
+        "episodes, trees, copies in mid-play",
         [
             *("llmzoo.rollout.episodes", "llmzoo.rollout.trees", "llmzoo.rollout.branching"),
             "llmzoo.rollout.scheduler",
@@ -37,6 +40,7 @@ PAGES: dict[str, tuple[str, list[str]]] = {
     ),
     "policies": (
         "Policies",
+        "who answers: models, adapters, endpoints, scripted players",
         [
             *("llmzoo.policies", "llmzoo.policies.base", "llmzoo.policies.sampling"),
             *("llmzoo.policies.scripted", "llmzoo.policies.transformers", "llmzoo.policies.lora"),
@@ -45,6 +49,7 @@ PAGES: dict[str, tuple[str, list[str]]] = {
     ),
     "learners": (
         "Learners",
+        "base classes, losses, advantages, what holds state between batches",
         [
             *("llmzoo.learners.base", "llmzoo.learners.joint", "llmzoo.learners.actor_critic"),
             *("llmzoo.updates.base", "llmzoo.updates.policy_gradient", "llmzoo.updates.groups"),
@@ -53,18 +58,37 @@ PAGES: dict[str, tuple[str, list[str]]] = {
     ),
     "training": (
         "Training and evaluation",
+        "the settings of a run, ``fit``, stages, evaluation, checkpoints, export",
         [
             *("llmzoo.training.config", "llmzoo.training.loop", "llmzoo.training.stages"),
-            *("llmzoo.evaluation", "llmzoo.checkpoints"),
+            *("llmzoo.evaluation", "llmzoo.checkpoints", "llmzoo.recording"),
+            "llmzoo.export",
         ],
     ),
-    "adapters": ("Adapters", _ADAPTERS),
+    "adapters": (
+        "Adapters",
+        "these environments in other tools, other people's games here",
+        _ADAPTERS,
+    ),
     "serve": (
         "Serving",
+        "hosting environments and policies",
         ["llmzoo.serve.hosting", "llmzoo.serve.environments", "llmzoo.serve.remote"],
     ),
-    "testing": ("Testing", ["llmzoo.testing"]),
-    "report": ("Reports", ["llmzoo.report.curves", "llmzoo.report.bench"]),
+    "testing": ("Testing", "the conformance kit", ["llmzoo.testing"]),
+    "sandbox": (
+        "Sandbox",
+        "running programs that a model wrote",
+        [
+            *("llmzoo.sandbox.box", "llmzoo.sandbox.results", "llmzoo.sandbox.judging"),
+            "llmzoo.sandbox.session",
+        ],
+    ),
+    "report": (
+        "Reports",
+        "curves, tables and pages of runs",
+        ["llmzoo.report.curves", "llmzoo.report.bench"],
+    ),
 }
 
 
@@ -75,17 +99,14 @@ def pages() -> dict[str, str]:
         "What a program may use, from the docstrings. ``import llmzoo`` gives the names below; it "
         "loads neither torch nor transformers, which come with the first use of what needs them. "
         ":doc:`../concepts` says how the parts go together.\n",
-        *(
-            f"- :doc:`{title} <{page}>`: " + ", ".join(f"``{module}``" for module in modules)
-            for page, (title, modules) in PAGES.items()
-        ),
+        *(f"- :doc:`{title} <{page}>`: {summary}" for page, (title, summary, _) in PAGES.items()),
         "\n" + _title("llmzoo", "-"),
     ]
     for name in sorted(set(llmzoo.__all__) - {"__version__"}):
         kind = "class" if name[0].isupper() else "function"
         index.append(f".. auto{kind}:: llmzoo.{name}\n")
     found = {"api/index.rst": "\n".join(index)}
-    for page, (title, modules) in PAGES.items():
+    for page, (title, _, modules) in PAGES.items():
         parts = [_title(title, "=")]
         for module in modules:
             names = public_names(module)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import Any
+
+from docutils import nodes
 
 from llmzoo.version import __version__
 
@@ -36,6 +39,7 @@ python_use_unqualified_type_names = True
 maximum_signature_line_length = 88
 toc_object_entries = False  # thousands of them in every page's navigation would take minutes
 add_module_names = False
+smartquotes = False  # -- is an option here, not a dash
 default_role = "code"  # `name` in a docstring, as in Markdown
 
 html_theme = "furo"
@@ -68,7 +72,39 @@ pygments_dark_style = "one-dark"
 
 def setup(app: Any) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", _parameters)
+    app.connect("autodoc-process-signature", _fields)
+    app.connect("doctree-read", _dashes)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _fields(
+    app: Any,
+    what: str,
+    name: str,
+    thing: Any,
+    options: Any,
+    given: str | None,
+    returned: str | None,
+) -> tuple[str | None, str | None]:
+    """A dataclass is shown with the defaults of its fields; their types stand below it."""
+    if not (isinstance(thing, type) and dataclasses.is_dataclass(thing)):
+        return given, returned
+    shown = []
+    for field in dataclasses.fields(thing):
+        if field.default is not dataclasses.MISSING:
+            shown.append(f"{field.name}={field.default!r}")
+        elif field.default_factory is not dataclasses.MISSING:
+            shown.append(f"{field.name}={field.default_factory()!r}")
+        else:
+            shown.append(field.name)
+    return f"({', '.join(shown)})", None
+
+
+def _dashes(app: Any, doctree: Any) -> None:
+    """Sphinx sets two hyphens between a parameter and its description."""
+    for text in list(doctree.findall(nodes.Text)):
+        if text == " -- ":
+            text.parent.replace(text, nodes.Text(" \N{EN DASH} "))
 
 
 _ENTRY = re.compile(r"(\*{0,2}[a-z_]\w*(?:, \*{0,2}[a-z_]\w*)*): (.*)")
@@ -85,6 +121,11 @@ def _parameters(
             rows = rows[2:]  # without the heading and its line
         starts = [row for row in rows if not row.startswith(" ")]
         if starts and all(map(_ENTRY.fullmatch, starts)):
-            rows = [_ENTRY.sub(r":param \1: \2", row) for row in rows]
+            rows = [
+                _ENTRY.sub("- **\\1** \N{EN DASH} \\2", row)
+                if row in starts
+                else f"  {row.strip()}"
+                for row in rows
+            ]
         found += [*rows, ""]
     lines[:] = found

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 # caption -> pages, as paths below docs/ without the suffix; "repository/" are files outside docs/
 SECTIONS: dict[str, list[str]] = {
-    "Start": ["quickstart", "concepts", "training", "data"],
+    "Start": [
+        "quickstart",
+        "concepts",
+        "training",
+        "data",
+        "repository/examples/README",
+        "repository/configs/README",
+    ],
     "What there is": ["environments/index", "learners/index", "results/learners_by_environments"],
     "How to": [
         "writing_environments",
@@ -16,9 +23,9 @@ SECTIONS: dict[str, list[str]] = {
         "testing",
     ],
     "Scale": ["distributed", "ray", "serving", "serving_policies", "scaling", "performance"],
-    "Reference": ["cli", "metrics", "api/index", "embedded_model"],
+    "Reference": ["cli", "metrics", "report", "api/index", "embedded_model"],
     "Help": ["troubleshooting", "moving"],
-    "Project": ["repository/CONTRIBUTING", "repository/CHANGELOG", "repository/README"],
+    "Project": ["repository/CONTRIBUTING", "repository/CHANGELOG"],
 }
 
 # folders whose other pages stand below their index.md

@@ -80,7 +80,8 @@ def _shown(source: Path, outside: list[Path]) -> str:
 
 def _is_shown(target: Path) -> bool:
     """Whether the site has a page that shows this file or folder; pages and pictures need none."""
-    return not (target.is_relative_to(DOCS) and target.suffix in {".md", ".png"})
+    page = target.is_relative_to(DOCS) and target.suffix == ".md"
+    return not page and not target.is_relative_to(DOCS / "images")
 
 
 def _place(source: Path) -> str:

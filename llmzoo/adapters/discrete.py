@@ -136,6 +136,8 @@ class DiscreteText(TextEnv):
         shared = {"source": str(self.game.unwrapped), "split": self.split, "tasks": None}
         self.infos = {a: {**shared, "reward_parts": {}, "error": None} for a in self.agents}
         self._follow()
+        if self.render_mode == "human":
+            self.render()
 
     def step(self, action: str | None) -> None:
         agent = self.agent_selection

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import copy
-import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from pettingzoo import AECEnv
@@ -21,12 +18,10 @@ from llmzoo.adapters.formatters import (
     external_prompts,
 )
 from llmzoo.adapters.reward_calls import RewardCall, name_of
+from llmzoo.adapters.reward_tasks import Row, Tasks, tasks_of
 from llmzoo.envs.base import MAX_ANSWER_CHARS, InOrder, Outcome, TextEnv
-from llmzoo.envs.tasks import Listed, check_split, described
-from llmzoo.errors import ConfigError, UnknownNameError
-
-Rows = Sequence[str | Mapping[str, Any]]
-Tasks = Rows | Mapping[str, Rows] | str | Path
+from llmzoo.envs.tasks import Listed, described
+from llmzoo.errors import ConfigError
 
 
 def from_reward_function(
@@ -69,7 +64,7 @@ def from_reward_function(
     return InOrder(
         RewardedText(
             reward_func,
-            _split_of(tasks, split),
+            tasks_of(tasks, split),
             Formatters(formatters, names, passthrough=external_prompt_passthrough),
             names,
             turns,
@@ -78,17 +73,6 @@ def from_reward_function(
             render_mode,
         )
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A task; ``text`` is its canonical form."""
-
-    text: str
-    columns: Mapping[str, Any]
-
-    def __hash__(self) -> int:
-        return hash(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,63 +147,3 @@ class RewardedText(TextEnv):
         self.episode = replace(played, prompts=prompts, answers=answers)
         self.success = last and reward >= self._enough
         return Outcome(team=reward, done=last, errors=errors)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Given:
-    """Tasks as they were given; two are one where they are the same object."""
-
-    tasks: Tasks
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Given) and self.tasks is other.tasks
-
-    def __hash__(self) -> int:
-        return id(self.tasks)
-
-
-def _split_of(tasks: Tasks, split: str) -> Listed[Row]:
-    check_split(split)
-    return _listed(_Given(tasks), split)
-
-
-# every copy of an environment is made anew; its tasks are divided once
-@lru_cache(maxsize=16)
-def _listed(given: _Given, split: str) -> Listed[Row]:
-    tasks = given.tasks
-    source = str(tasks) if isinstance(tasks, str | Path) else "tasks"
-    if isinstance(tasks, str | Path):
-        tasks = _read(Path(tasks))
-    if not isinstance(tasks, Mapping):
-        return Listed(_rows(tasks), lambda row: row.text, split=split, source=source)
-    for name in tasks:
-        if name not in ("train", "test"):
-            raise UnknownNameError("split in tasks", name, ("train", "test"))
-    rows = {name: _rows(some) for name, some in tasks.items()}
-    both = {r.text for r in rows.get("train", ())} & {r.text for r in rows.get("test", ())}
-    if both:
-        raise ConfigError(f"{len(both)} tasks stand in train and in test")
-    chosen = [row for name, some in rows.items() if split in ("all", name) for row in some]
-    if not chosen:
-        raise ConfigError(f"tasks has none in split {split!r}, only in {', '.join(rows)}")
-    listed = Listed(chosen, lambda row: row.text, split="all", source=source)
-    listed.split = split
-    return listed
-
-
-def _read(path: Path) -> list[Any]:
-    try:
-        return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path} holds no tasks, one JSON object a line: {error}") from error
-
-
-def _rows(tasks: Rows) -> list[Row]:
-    rows = {}
-    for task in tasks:
-        columns = {"prompt": task} if isinstance(task, str) else task
-        if not isinstance(columns, Mapping):
-            raise ConfigError(f"a task is a text or a mapping, got {task!r:.60}")
-        text = json.dumps(columns, sort_keys=True, default=str)
-        rows[text] = Row(text, dict(columns))
-    return list(rows.values())

@@ -19,8 +19,7 @@ EXAMPLES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Write the policies that a run has trained as plain transformers or peft folders, with a model
-    card; nothing leaves this machine without --push.
+    """Write what a run has trained as plain transformers or peft folders, with a model card.
 
     Args:
         run: run folder of llmzoo train; may stand first, without --run.

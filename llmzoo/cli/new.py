@@ -15,11 +15,13 @@ from llmzoo.cli.options import read
 from llmzoo.errors import ConfigError
 
 USAGE = "llmzoo new {env,learner} NAME [--out FOLDER]"
+EXAMPLES = ("llmzoo new env my_game", "llmzoo new learner my_learner --out src")
 
 # what to do with the files: shown to the reader, and run by the tests
 NEXT_STEPS = {
     "env": (
         "pytest test_$name.py",
+        "llmzoo check $name:$cls",
         "llmzoo play $name:$cls --policy oracle",
         "llmzoo eval --env $name:$cls --policy oracle --tasks 20",
         "llmzoo train --env $name:$cls --steps 2 --envs 2 --eval_tasks 4",
@@ -48,7 +50,7 @@ class Options:
 
 
 def run(argv: Sequence[str]) -> None:
-    options = Options(**read("new", _named(argv), Options, usage=USAGE))
+    options = Options(**read("new", _named(argv), Options, usage=USAGE, examples=EXAMPLES))
     folder = Path(options.out)
     written = render(options.kind, options.name)
     _check_name(options.name)

@@ -134,7 +134,8 @@ def _play(run: Described) -> str:
             f"- Prompts: the environment's `{run.prompt_style}` form, given {system}.",
             f"- Arguments of the environment: `{json.dumps(config['env_args'])}`.",
             f"- Sampling: temperature {config['temperature']}, top_p {config['top_p']}, top_k "
-            f"{config['top_k']} (0 is all), at most {run.max_new_tokens} tokens an answer.",
+            f"{config['top_k']} (0 is all), at most {run.max_new_tokens} tokens an answer"
+            + ("; `seat_args` below says where a seat had its own." if own else "."),
         ]
     )
 

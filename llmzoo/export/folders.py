@@ -43,7 +43,9 @@ def export_run(run: str | Path, out: str | Path, *, step: int | None = None) -> 
     """
     run, out = Path(run), Path(out)
     if not run_folder.is_run(run):
-        raise CheckpointError(f"{run} is no run folder with checkpoints")
+        stages = sorted(path.parent for path in run.glob("[0-9]*-*/config.json"))
+        remedy = f": name one of its stages, {', '.join(map(str, stages))}" if stages else ""
+        raise CheckpointError(f"{run} is no run folder with checkpoints{remedy}")
     if out.exists():
         raise ConfigError(f"{out} exists already: choose another folder")
     checkpoint = _checkpoint(run, step)

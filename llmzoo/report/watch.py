@@ -11,7 +11,7 @@ from llmzoo.report.page import Report, write
 from llmzoo.report.runs import find
 
 FILES = ("config.json", "metrics.jsonl", "played.jsonl", "before.json", "after.json")
-IDLE = 9  # times as long as the last writing took are waited at least: the machine is for the runs
+IDLE = 9  # seconds of waiting, at least, for each of computing: the machine is for the runs
 
 
 def watch(
@@ -30,7 +30,7 @@ def watch(
     seen: object = None
     try:
         while True:
-            started = time.monotonic()
+            started = time.process_time()
             # what is on disk before it is read: a change meanwhile is seen the next time
             now = _state(report.paths)
             if now != seen:
@@ -40,7 +40,7 @@ def watch(
                     break
                 write(out, report.html(every=every))
                 written()
-            sleep(max(every, IDLE * (time.monotonic() - started)))
+            sleep(max(every, IDLE * (time.process_time() - started)))
         # the last evaluation is written to the metrics right after the file that says it has ended
         sleep(min(every, 1.0))
     except KeyboardInterrupt:

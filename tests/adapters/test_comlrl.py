@@ -225,8 +225,11 @@ class ParitiesTwice(Parities):
 LEARNING_RATE = 1e-2
 
 
-def trained(trainer_class, config_class, **settings):
-    """Three steps; returns the trainer, its rewards, and how far each agent's weights moved."""
+def trained(trainer_class, config_class, *, given=None, **settings):
+    """Three steps; returns the trainer, its rewards, and how far each agent's weights moved.
+
+    ``given``: further arguments of the trainer; ``settings``: of its configuration.
+    """
     bridged = bridge(ParitiesTwice)
     rewards = []
 
@@ -238,7 +241,6 @@ def trained(trainer_class, config_class, **settings):
     models = [model(initializer_range=0.1) for _ in bridged.agents]
     before = [[p.detach().clone() for p in m.parameters()] for m in models]
     trainer = trainer_class(
-        num_agents=bridged.num_agents,
         tokenizer=[tokenizer(), tokenizer()],
         reward_func=reward_func,
         formatters=bridged.formatters,
@@ -259,6 +261,7 @@ def trained(trainer_class, config_class, **settings):
             **settings,
         ),
         agents=models,
+        **(given or {}),
     )
     trainer.train()
     moved = [
@@ -279,6 +282,7 @@ def test_its_magrpo_trains_on_an_environment_of_ours(joint_mode, monkeypatch):
     trainer, rewards, moved = trained(
         trainers.MAGRPOTrainer,
         trainers.MAGRPOConfig,
+        given={"num_agents": 2},
         num_generations=4,
         joint_mode=joint_mode,
         agent_learning_rate=LEARNING_RATE,
@@ -288,6 +292,23 @@ def test_its_magrpo_trains_on_an_environment_of_ours(joint_mode, monkeypatch):
     assert len(rewards) == trainer.env_step + 3 * 2  # and an evaluation of two turns a step
     assert {0.0, 1.0} == set(rewards)
     # weight decay alone moves them by a hundredth of the learning rate, at most
+    assert min(moved) > LEARNING_RATE / 2
+
+
+@pytest.mark.slow
+def test_its_actor_critic_trains_on_an_environment_of_ours(monkeypatch):
+    """IAC calls formatters with ``external_prompts=None`` at the first turn."""
+    trainers = pytest.importorskip("comlrl.trainers", reason="comlrl is not installed")
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+    _, rewards, moved = trained(
+        trainers.IACTrainer,
+        trainers.IACConfig,
+        given={"critics": [model(), model()]},
+        num_generations=1,
+        agent_learning_rate=LEARNING_RATE,
+    )
+    assert len(rewards) == 3 * 2 + 3 * 2  # two turns of each task, and of as many evaluations
+    assert set(rewards) <= {0.0, 1.0}
     assert min(moved) > LEARNING_RATE / 2
 
 

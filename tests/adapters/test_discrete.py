@@ -263,3 +263,12 @@ def test_a_game_without_a_legal_move_is_to_blame():
 def test_the_class_is_what_the_function_wraps():
     assert isinstance(discrete_to_text(Pile()).unwrapped, DiscreteText)
     assert str(discrete_to_text(Pile())) == "text_pile_v0"
+
+
+def test_human_shows_the_start_and_what_follows(capsys):
+    env = discrete_to_text(Pile(), render_mode="human")
+    env.reset(seed=0)
+    start = capsys.readouterr().out
+    assert start.strip()
+    env.step("4")
+    assert capsys.readouterr().out not in ("", start)

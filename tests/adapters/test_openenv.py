@@ -14,7 +14,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from pages import ROOT
+from pages import ROOT, blocks
 
 import llmzoo
 from llmzoo.adapters.single_seat import single_seat
@@ -222,3 +222,18 @@ def test_the_example_runs(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["openenv_server.py"])
     runpy.run_path(str(ROOT / "examples/adapters/openenv_server.py"), run_name="__main__")
     assert "success" in capsys.readouterr().out
+
+
+@with_openenv
+@pytest.mark.slow
+def test_the_page_s_blocks_serve_and_train(tmp_path, monkeypatch):
+    """The second one trains with TRL over the server for three steps, and says that weights moved."""
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "__main__"}
+    for kind, block, _ in blocks(ROOT / "docs/adapters/openenv.md"):
+        if kind == "python":
+            exec(block, namespace)
+    paid = [row["reward"] for row in namespace["trainer"].state.log_history if "reward" in row]
+    assert paid
+    assert all(reward > 0 for reward in paid)
+    assert namespace["state"].step_count > 0

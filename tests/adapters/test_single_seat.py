@@ -164,6 +164,35 @@ def test_simultaneous_seats_do_not_see_the_answer():
     assert read == ["b_1 0", "b_1 0"]
 
 
+class Trio(TextEnv):
+    """Simultaneous: three seats; each reads its name and the round."""
+
+    metadata = {**TextEnv.metadata, "name": "trio_v0"}
+
+    def __init__(self):
+        super().__init__(["a_0", "b_1", "c_2"], simultaneous=True, max_turns=2)
+
+    def begin(self, rng, task):
+        self.episode = ()
+
+    def prompt(self, agent):
+        return f"{agent} {self.turn}"
+
+    def play_together(self, texts):
+        self.episode = (*self.episode, tuple(texts.values()))
+        return Outcome()
+
+
+def test_the_others_answer_once_a_round():
+    """b_1 sits between them: what they say belongs to the round in which they were asked."""
+    env = single_seat(Trio, seat="b_1", others=lambda text: f"<{text}>")
+    play(env, ["first", "second"])
+    assert env.seat.env.episode == (
+        ("<a_0 0>", "first", "<c_2 0>"),
+        ("<a_0 1>", "second", "<c_2 1>"),
+    )
+
+
 # Gymnasium's own checks
 
 
@@ -244,6 +273,41 @@ def test_a_model_in_the_other_seat_follows_the_seed_too():
     assert len({str(r) for r in rounds[:3]}) == 3
 
 
+class Alike(TextEnv):
+    """Every seat reads the same at every turn of every episode; what a_0 says is kept."""
+
+    metadata = {**TextEnv.metadata, "name": "alike_v0"}
+
+    def __init__(self):
+        super().__init__(["a_0", "b_1"], max_turns=3)
+
+    def begin(self, rng, task):
+        self.episode = ()
+
+    def prompt(self, agent):
+        return "sudoku proposer 1/4\n1234\n3412\n2143\n432.\nanswer\n"
+
+    def play(self, agent, text):
+        self.episode = (*self.episode, text) if agent == "a_0" else self.episode
+        return Outcome()
+
+
+@pytest.mark.parametrize("others", ["random", "tiny"])
+def test_the_others_chance_is_the_seeds_own(others):
+    """The same prompt: another seed draws other answers, and the same one the same again."""
+    env = single_seat(Alike, seat="b_1", others=others)
+    said = {}
+    for seed in (1, 2, 3):
+        play(env, ["x"] * 3, seed=seed)
+        said[seed] = env.seat.env.episode
+        assert len(said[seed]) == 3
+    assert len(set(said.values())) == 3
+    play(env, ["x"] * 3, seed=2)
+    assert env.seat.env.episode == said[2]
+    if others == "tiny":  # a scripted player's chance hangs on what it reads, a model's on its turn
+        assert any(len(set(answers)) > 1 for answers in said.values())
+
+
 def test_a_task_by_its_number():
     env = single_seat("sudoku_v0", seat="planner_1", others="oracle", split="test")
     ids = [env.reset(options={"task": number})[1]["task_id"] for number in (4, 5, 4)]
@@ -273,9 +337,10 @@ def test_a_wrong_answer_is_named():
 
 def test_infos_are_not_shared():
     env = single_seat(partial(Adder, 2), seat="b_1", others=lambda text: "1")
-    _, first, _ = play(env, ["1", "2"])
-    first[4]["reward_parts"]["number"] = 99.0
-    assert env.seat.env.infos["b_1"]["reward_parts"]["number"] == 2.0
+    env.reset()
+    for _ in range(2):
+        env.step("1")[4]["reward_parts"]["number"] = 99.0
+        assert env.seat.env.infos["b_1"]["reward_parts"]["number"] == 1.0
 
 
 def test_calls_out_of_order():
@@ -347,7 +412,7 @@ def test_gem_takes_it(capsys):
         assert capsys.readouterr().out.rstrip().splitlines()[-2].strip("=") == ""
         wrappers = get_wrapper_fns("concat_with_action,episode_tracking")
         envs = gem.make_vec(["llmzoo:sudoku"] * 3, wrappers=wrappers, seed=5)
-        observations, infos = envs.reset()
+        observations, _ = envs.reset()
         alone = [single_seat(**settings) for _ in range(3)]
         for i, one in enumerate(alone):
             assert observations[i].rstrip("\n") == one.reset(seed=5 + i)[0].rstrip("\n")

@@ -223,31 +223,30 @@ def test_the_rewards_that_trl_logs_are_those_of_the_environment(run):
 
 
 def test_an_answer_replayed_by_hand_is_paid_the_same(tmp_path):
-    """A model with random weights writes rubbish, which is paid what the environment says."""
-    env_args = {"max_turns": 1}
+    env_args = {"max_turns": 1, "prompt": "terse"}
     rollouts = adapter.rollout_func("sudoku_v0", seats=["planner_1"], env_args=env_args)
+    policy = load_model("tiny")
     made = []
     trl_runs.train(
-        model(max_position_embeddings=1024),
-        tokenizer(),
+        policy.model,
+        policy.tokenizer,
         tmp_path,
         adapter.dataset(range(2), decisions=1),
         steps=1,
-        max_completion_length=6,
+        max_completion_length=24,
         rollout_func=lambda prompts, trainer: made.append(rollouts(prompts, trainer)) or made[-1],
         reward_funcs=adapter.decision_return,
     )
-    paid, errors = [], 0
+    paid = []
     for i, observation in enumerate(made[0]["observation"]):
         env = make("sudoku_v0", **env_args)
         seed = next(s for s in range(2) if after_the_expert(env, s) == observation)
         assert after_the_expert(env, seed) == observation
         ids = made[0]["completion_ids"][i]
-        env.step(tokenizer().decode(ids, skip_special_tokens=True))
+        env.step(policy.tokenizer.decode(ids, skip_special_tokens=True))
         paid.append(env.rewards["planner_1"])
-        errors += env.infos["planner_1"]["error"] is not None
     assert made[0]["decision_return"] == pytest.approx(paid)
-    assert errors > 0
+    assert len(set(paid)) > 2
 
 
 def after_the_expert(env, seed):

@@ -11,11 +11,12 @@ import importlib.util
 import json
 import os
 import runpy
+import socket
 import subprocess
 import sys
 
 import pytest
-from pages import ROOT
+from pages import ROOT, blocks
 from text_endpoint import endpoint
 
 import llmzoo
@@ -242,7 +243,62 @@ def test_the_command_of_verifiers_finds_the_taskset(tmp_path):
 
 
 @with_verifiers
+def test_an_environment_server_plays_in_a_process_of_its_own(tmp_path):
+    """How a trainer has its episodes played: settings and rows go over, and traces come back."""
+    import verifiers.v1 as vf
+    from verifiers.v1.serve import EnvClient, env_config_data
+
+    from llmzoo.adapters.verifiers import load_environment
+
+    env = load_environment("plan_path_v0", split="test")
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(env_config_data(env.config)))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    program = (
+        "import json, sys; from verifiers.v1.serve import serve_env; "
+        "serve_env(max_workers=1, address=sys.argv[1], config_data=json.load(open(sys.argv[2])))"
+    )
+    plays = played("plan_path_v0", "amateur", tasks=2)
+
+    async def run(url):
+        client = EnvClient(address)
+        await client.wait_for_server_startup(timeout=90)
+        model = vf.EvalClientConfig(base_url=url, api_key_var="NO_SUCH_KEY")
+        rows = [task.data.model_dump(mode="json") for task in env.taskset.take(2)]
+        sampling = vf.SamplingConfig()
+        found = [await client.run(model, "m", sampling, row) for row in rows]
+        await client.close()
+        return found
+
+    with endpoint(from_memory(plays)) as server:
+        serving = subprocess.Popen(
+            [sys.executable, "-c", program, address, str(config)],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+        try:
+            found = asyncio.run(run(server.url))
+        finally:
+            serving.terminate()
+            serving.wait(20)
+    for play, episode in zip(plays, found, strict=True):
+        assert episode.ok
+        returns = {t.info["seat"]: t.rewards["return"].score for t in episode.traces}
+        assert returns == pytest.approx(dict(play.totals))
+
+
+@with_verifiers
 def test_the_example_runs(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["verifiers_eval.py"])
     runpy.run_path(str(ROOT / "examples/adapters/verifiers_eval.py"), run_name="__main__")
     assert "success" in capsys.readouterr().out
+
+
+@with_verifiers
+def test_the_page_s_blocks_evaluate(capsys):
+    (block,) = [b for kind, b, _ in blocks(ROOT / "docs/adapters/verifiers.md") if kind == "python"]
+    with endpoint(from_memory(played("sudoku_v0", "oracle", tasks=4))) as server:
+        exec(block.replace("http://localhost:8000/v1", server.url), {"__name__": "__main__"})
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines] == [["planner_1", "2.0"]] * 4

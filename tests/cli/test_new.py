@@ -69,6 +69,8 @@ def test_the_next_steps_work(kind, folder, llmzoo, monkeypatch):
     for step in steps[1:]:
         said = llmzoo(*step[1:])
         assert said.code == 0, said.err
+        if step[1] == "check":
+            assert "kept" in said.out
         if step[1] == "play":
             assert "\nsolved\n" in said.out
         if step[1] == "eval":

@@ -107,7 +107,7 @@ def test_the_reference_has_every_public_name(site, pages):
     front = pages[site / "api" / "index.html"]
     for name in set(llmzoo.__all__) - {"__version__"}:
         assert f"llmzoo.{name}" in front.anchors
-    for title, (_, modules) in api.PAGES.items():
+    for title, (_, _, modules) in api.PAGES.items():
         page = pages[site / "api" / f"{title}.html"]
         for module in modules:
             for name in api.public_names(module):

@@ -43,7 +43,12 @@ def small_stages(name: str, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", NAMES)
+# with prompts as long as these the embedded model takes several seconds
+SLOW = [f"environments/{family}.yaml" for family in ("debate", "tools", "writing")]
+BY_TIME = [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in NAMES]
+
+
+@pytest.mark.parametrize("name", BY_TIME)
 def test_two_steps(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     staged = "stages" in read(name)

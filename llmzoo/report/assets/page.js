@@ -119,21 +119,17 @@ function list(progress = 1) {
 async function refresh() {
   const wanted = state.q.trim();
   const mine = ++searching;
-  if (wanted !== searched && wanted !== "") {
+  if (wanted !== "" && wanted !== searched) {
     hits = new Uint8Array(episodes.count);
-    searched = wanted;
+    searched = ""; // until all is looked through
     list(0);
     const told = (progress) => {
       if (mine !== searching) return false;
       list(progress);
       return true;
     };
-    if (!(await episodes.search(wanted, hits, told))) {
-      if (searched === wanted) searched = ""; // it was not searched to its end
-      return;
-    }
+    if (await episodes.search(wanted, hits, told)) searched = wanted;
   } else list();
-  at("list").dataset.ready = toAddress();
 }
 
 // --- the list -------------------------------------------------------------------------------------
@@ -390,7 +386,7 @@ async function start() {
   await openEpisode(false);
   if (before) restoreLists(before);
   const chosen = shown.indexOf(episodes.keys.get(state.ep));
-  if (!before && chosen >= 0) intoSight(chosen);
+  if (before?.detail.name !== state.ep && chosen >= 0) intoSight(chosen);
   document.documentElement.dataset.ready = "";
 }
 

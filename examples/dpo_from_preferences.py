@@ -33,9 +33,8 @@ def main() -> None:
 
     one_answer = {"num_agents": 1, "max_turns": 1}
     answers = defaultdict(list)  # to each prompt: (reward, text)
-    played = llmzoo.collect(
-        args.env, args.model, tasks=args.pairs_from, repeats=4, env_args=one_answer
-    )
+    often = {"tasks": args.pairs_from, "repeats": 4, "env_args": one_answer}
+    played = llmzoo.collect(args.env, args.model, **often)
     for decision in (episode.decisions[0] for episode in played):
         answers[decision.observation].append((decision.reward, decision.completion.text))
     pairs = []
@@ -43,11 +42,12 @@ def main() -> None:
         (worst, rejected), (best, chosen) = min(ranked), max(ranked)
         if best > worst:
             pairs.append({"prompt": prompt, "chosen": chosen, "rejected": rejected})
+    if not pairs:
+        raise SystemExit("the answers to each prompt were worth the same: nothing to prefer")
     file = Path(args.out) / "preferences.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
     print(f"{len(pairs)} pairs in {file}")
-
     settings = {"env_args": one_answer, "model": args.model, "eval_tasks": args.tasks}
     settings |= {"steps": args.steps, "learner_args": {"preferences": str(file)}}
     result = llmzoo.fit("dpo", args.env, out=f"{args.out}/run", **settings)

@@ -1,5 +1,7 @@
 """A reward function and its formatters, as CoMLRL takes them, trained with a learner of ours.
 
+Three steps show that it runs; they teach nothing yet.
+
 python examples/adapters/reward_function.py --model Qwen/Qwen2.5-0.5B-Instruct --steps 100
 """
 

@@ -29,7 +29,8 @@ def seat_others(others: Others, agents: Sequence[str]) -> dict[str, Policy]:
     ``llmzoo eval --policy`` takes (``oracle``, ``amateur``, ``random``, ``human``, ``tiny``, a
     folder or hub id of a model, a run folder, ``openai:MODEL``, ``grpc://HOST:PORT``); a function
     is given the text that the seat reads, and returns its answer; anything with ``respond`` is a
-    policy. Equal names share one policy, and so one call for all who wait for it.
+    policy. Equal names share one policy, and so one call for all who wait for it. Where there are
+    no other seats, nobody is needed and a player for all of them is let be.
 
     Raises :class:`ConfigError` for a seat without a player and for what is none of these.
     """

@@ -124,6 +124,7 @@ def _rate(found: Mapping[str, Any]) -> str:
 
 def _play(run: Described) -> str:
     config = run.config
+    own = config.get("seat_args")
     system = (
         "through the chat template" if run.parts[0].has_chat else "as it is, without a template"
     )

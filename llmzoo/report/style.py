@@ -61,7 +61,9 @@ def blank(size: tuple[float, float], *, x: str, y: str) -> tuple[Figure, Axes]:
     axes = figure.subplots()
     axes.set(xlabel=x, ylabel=y)
     if x == ITERATION:
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True, steps=[1, 2, 5, 10]))
+        # "2e-9" at each tick: a common factor would stand in the legend's place
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "\u2212"))
     return figure, axes
 
 
@@ -91,8 +93,10 @@ def legend(axes: Axes) -> None:
     assert figure is not None
     width, height = figure.get_size_inches()
     short = [shortened(label) for label in labels]
-    entry = 36 + 4.7 * max(map(len, short))  # points: of the line before the words, and of these
-    columns = max(1, min(len(short), int((72 * width - 24) / entry)))
+    # in points: of an entry's line and the space around it, and of a character
+    widths = [32 + 4.6 * len(label) for label in short]
+    room = 72 * width - 24
+    columns = len(short) if sum(widths) <= room else max(1, int(room / max(widths)))
     rows = -(-len(short) // columns)
     figure.set_size_inches(width, height + 0.16 * (rows - 1))
     axes.legend(

@@ -14,6 +14,7 @@ from discrete_envs import Pile
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from pages import ROOT
+from seat_envs import Prepaid
 from toy_envs import Adder, Matcher
 
 import llmzoo.adapters.gymnasium  # noqa: F401  # registers
@@ -60,26 +61,6 @@ def test_who_acts_first_is_paid_what_the_others_bring_about():
     _, (_, reward, terminated, truncated, info) = play(env, ["1"])
     assert (reward, terminated, truncated) == (pytest.approx(1 + 0.6), False, True)
     assert info["reward_parts"] == {"number": 1.0, "team": pytest.approx(0.6)}
-
-
-class Prepaid(TextEnv):
-    """In turns: what a_0 writes is paid to b_1, before b_1 has said anything."""
-
-    metadata = {**TextEnv.metadata, "name": "prepaid_v0"}
-
-    def __init__(self, end=False):
-        super().__init__(["a_0", "b_1"], max_turns=2)
-        self.end = end
-
-    def begin(self, rng, task):
-        self.episode = rng.random()
-
-    def prompt(self, agent):
-        return f"{agent} {self.turn} {self.episode}"
-
-    def play(self, agent, text):
-        parts = {"b_1": {"gift": float(text)}} if agent == "a_0" else {"b_1": {"own": 1.0}}
-        return Outcome(local=parts, done=self.end and agent == "a_0")
 
 
 def test_what_was_paid_before_the_first_answer_comes_with_it():

@@ -13,7 +13,8 @@ from tiny_models import FakePolicy, model, tokenizer
 from toy_envs import Adder, Matcher
 
 from llmzoo.adapters import trl as adapter
-from llmzoo.adapters.trl.rollouts import Row, branch, rows_of
+from llmzoo.adapters.trl.branches import Row, branch
+from llmzoo.adapters.trl.rollouts import rows_of
 from llmzoo.adapters.trl.table import Table
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError

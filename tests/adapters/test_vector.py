@@ -16,6 +16,7 @@ from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 from pages import ROOT
+from seat_envs import Prepaid
 from toy_envs import Adder, Matcher
 
 import llmzoo.adapters.gymnasium  # noqa: F401  # registers
@@ -26,6 +27,7 @@ from llmzoo.adapters.single_seat import single_seat
 from llmzoo.adapters.vector import vector
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import ConfigError
+from llmzoo.policies import load
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.testing import hostile_texts
 
@@ -50,6 +52,8 @@ ENVIRONMENTS = {
     "debate": (of_suite("debate_v0"), "con_1", "amateur"),
     "pile, who may die early": (pile, "b_1", "amateur"),
     "adder": (partial(Adder, 3), "b_1", lambda text: str(len(text))),
+    "paid before its turn": (Prepaid, "b_1", lambda text: "4"),
+    "over before its turn": (partial(Prepaid, end=True), "b_1", lambda text: "4"),
     "matcher": (partial(Matcher, 2), "a_0", lambda text: str(len(text))),
 }
 NUMBERS_ONLY = ("adder", "matcher")
@@ -229,6 +233,24 @@ def test_one_call_for_all_who_wait():
     envs.step(["1"] * 5)
     envs.step([None] * 5)  # the next episodes
     assert calls == [5, 5, 5]
+
+
+def test_a_model_answers_together_as_alone():
+    """Its chance hangs on each episode's seed and turn, not on who else asks in the same call."""
+    make = partial(registry.make, "sudoku_v0", prompt="terse", max_turns=2)
+    policy = load("tiny")
+    envs = vector(make, N, seat="planner_1", others=policy)
+    alone = [single_seat(make, seat="planner_1", others=policy) for _ in range(N)]
+    observations = envs.reset(seed=21)[0]
+    assert list(observations) == [env.reset(seed=21 + i)[0] for i, env in enumerate(alone)]
+    for _ in range(5):
+        observations = envs.step(["x"] * N)[0]
+        for i, env in enumerate(alone):
+            try:
+                observation = env.step("x")[0]
+            except ResetNeeded:
+                observation = env.reset()[0]
+            assert observations[i] == observation
 
 
 def test_environments_on_one_seed_play_one_task():

@@ -264,7 +264,7 @@ def test_an_environment_server_plays_in_a_process_of_its_own(tmp_path):
 
     async def run(url):
         client = EnvClient(address)
-        await client.wait_for_server_startup(timeout=90)
+        await client.wait_for_server_startup(timeout=180)
         model = vf.EvalClientConfig(base_url=url, api_key_var="NO_SUCH_KEY")
         rows = [task.data.model_dump(mode="json") for task in env.taskset.take(2)]
         sampling = vf.SamplingConfig()

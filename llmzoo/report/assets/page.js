@@ -62,6 +62,7 @@ function fillForm() {
   }
   const active = FILTERS.filter((name) => !["q", "sort"].includes(name) && state[name] !== "").length;
   at("active").textContent = active ? ` (${active})` : "";
+  at("clear").hidden = FILTERS.every((name) => state[name] === "");
 }
 
 function readForm() {

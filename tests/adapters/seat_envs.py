@@ -1,0 +1,25 @@
+"""Environments in which a seat is paid before it has said anything."""
+
+from __future__ import annotations
+
+from llmzoo.envs.base import Outcome, TextEnv
+
+
+class Prepaid(TextEnv):
+    """In turns: what a_0 writes is paid to b_1, before b_1 has said anything."""
+
+    metadata = {**TextEnv.metadata, "name": "prepaid_v0"}
+
+    def __init__(self, end=False):
+        super().__init__(["a_0", "b_1"], max_turns=2)
+        self.end = end
+
+    def begin(self, rng, task):
+        self.episode = rng.random()
+
+    def prompt(self, agent):
+        return f"{agent} {self.turn} {self.episode}"
+
+    def play(self, agent, text):
+        parts = {"b_1": {"gift": float(text)}} if agent == "a_0" else {"b_1": {"own": 1.0}}
+        return Outcome(local=parts, done=self.end and agent == "a_0")

@@ -3,8 +3,8 @@
 Shows a problem of ``coop_functions_v0``, in which a helper writes ``aux`` and main, at the same
 time, what calls it; and what different answers of main are paid: the reference solution, one that
 only claims to have passed, one that never ends, one that looks for the tests, and a model's. Expect
-full pay for the first, and next to nothing for the cheats: a result is judged by what the program
-returns to a process of its own, never by what it prints.
+full pay for the first; the cheats are paid for the form of their answers, and nothing for tests:
+these compare what the program returns, outside of its process, and never what it prints.
 
     python examples/coding.py --model Qwen/Qwen2.5-Coder-0.5B-Instruct --task 3
 

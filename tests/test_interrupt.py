@@ -152,14 +152,15 @@ def test_evaluations_before_and_after_stop_at_once(at, reached, press, folder, w
 
 def test_an_evaluation_in_the_run_is_not_lost(press, folder, tmp_path):
     """Pressed in it, it ends; the checkpoint comes after it, for a resumed run would not repeat it."""
-    undisturbed = run(folder, tmp_path / "undisturbed", eval_every=1)
+    settings = {"eval_every": 1, "steps": 2}
+    undisturbed = run(folder, tmp_path / "undisturbed", **settings)
     press(8)  # before: 4, the first iteration: 2, its evaluation: 4
     out = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
-        run(folder, out, eval_every=1)
+        run(folder, out, **settings)
     assert Pressed.played == 10
     assert newest(out) == "step_000001"
-    run(folder, out, eval_every=1, resume=True)
+    run(folder, out, **settings, resume=True)
     same(out, undisturbed)
 
 

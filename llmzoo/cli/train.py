@@ -101,7 +101,8 @@ def run(argv: Sequence[str]) -> None:
         evaluation_row(f"{title}, after {result.steps}", result.after),
     ]
     as_table(EVALUATION_COLUMNS, rows)
-    print(f"{out}: metrics.jsonl, curve.png, checkpoints")
+    print(f"{out}: metrics.jsonl, played.jsonl, curve.png, checkpoints")
+    print(f"to see it: llmzoo report {out}")
 
 
 def _say_how_to_go_on(command: Sequence[str]) -> None:

@@ -32,7 +32,7 @@ def watch(
         while True:
             started = time.process_time()
             # what is on disk before it is read: a change meanwhile is seen the next time
-            now = _state(report.paths)
+            first, now = seen is None, _state(report.paths)
             if now != seen:
                 seen = now
                 report.read()
@@ -40,7 +40,9 @@ def watch(
                     break
                 write(out, report.html(every=every))
                 written()
-            sleep(max(every, IDLE * (time.process_time() - started)))
+            spent = time.process_time() - started
+            # the first time modules are loaded, which takes longer than all else
+            sleep(every if first else max(every, IDLE * spent))
         # the last evaluation is written to the metrics right after the file that says it has ended
         sleep(min(every, 1.0))
     except KeyboardInterrupt:

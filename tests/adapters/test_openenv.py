@@ -1,4 +1,8 @@
-"""Our environments served as OpenEnv environments, and played with OpenEnv's own client."""
+"""Our environments served as OpenEnv environments, and played with OpenEnv's own client.
+
+Most of it needs openenv itself, which brings ``mcp`` below 2: in an environment of its own,
+``pip install 'llmzoo-marl[openenv,train]' pytest`` and run this file there.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Our environments in verifiers: rows, seats and rewards, with a model behind a local endpoint.
 
-Most of it needs verifiers itself, which wants an older ``openai`` than we do: in an environment of
-its own, ``pip install 'llmzoo-marl[verifiers]' pytest`` and run this file there.
+Most of it needs verifiers itself, which pins an older ``openai`` and ``mcp``: in an environment of
+its own, ``pip install 'llmzoo-marl[verifiers,train]' pytest`` and run this file there.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from made_runs import answer, episode, evaluation, iteration, learning, make
 
+from llmzoo.report import page
 from llmzoo.report.drawing import success
 from llmzoo.report.figures import plots
 from llmzoo.report.files import save_plots
@@ -169,7 +170,8 @@ def test_a_run_that_has_just_begun_has_a_page(tmp_path):
     assert "No episodes were recorded" in text
 
 
-def test_broken_lines_are_told_on_the_page(tmp_path):
+def test_broken_lines_are_told_on_the_page(tmp_path, monkeypatch):
+    monkeypatch.setattr(page, "plots", lambda groups: [])
     folder = make(tmp_path / "a", learning(2), [episode(1, 1)])
     for name in ("metrics.jsonl", "played.jsonl"):
         with (folder / name).open("a") as file:

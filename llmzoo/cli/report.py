@@ -15,6 +15,11 @@ from llmzoo.cli.output import as_json
 from llmzoo.errors import ConfigError, MissingExtraError
 
 USAGE = "llmzoo report RUN [RUN...] [options]"
+EXAMPLES = (
+    "llmzoo report runs/demo",
+    "llmzoo report runs/demo --watch --open",
+    "llmzoo report runs/first runs/second --out compared.html --plots figures --format svg",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +94,7 @@ def _read(argv: Sequence[str]) -> dict[str, Any]:
         names.append(token)
     if names:
         argv = [f"--runs={as_text.dumps(names)}", *argv[len(names) :]]
-    given = read("report", argv, Options, usage=USAGE)
+    given = read("report", argv, Options, usage=USAGE, examples=EXAMPLES)
     if not given.get("runs"):
         raise ConfigError(f"name at least one run folder: {USAGE}")
     if given.get("every", 1.0) < 0.5:

@@ -100,7 +100,7 @@ def until(page, expression, seconds=20.0):
 
 def seeds(page):
     """Of the rows that are listed, in their order."""
-    page.wait_for_timeout(250)  # what is typed is looked for after a moment
+    until(page, "document.querySelector('#list').getAttribute('aria-busy') === 'false'")
     names = page.locator(".row").evaluate_all("rows => rows.map(r => [r.offsetTop, r.textContent])")
     return [text.split("seed ")[1][:2] for _, text in sorted(names)]
 

@@ -129,8 +129,10 @@ async function refresh() {
       list(progress);
       return true;
     };
-    if (await episodes.search(wanted, hits, told)) searched = wanted;
+    if (!(await episodes.search(wanted, hits, told))) return; // a newer one goes on
+    searched = wanted;
   } else list();
+  at("list").setAttribute("aria-busy", "false");
 }
 
 // --- the list -------------------------------------------------------------------------------------
@@ -328,6 +330,7 @@ function listen() {
     if (state.ep) openEpisode(false);
   };
   at("filters").addEventListener("input", (event) => {
+    at("list").setAttribute("aria-busy", "true"); // until it shows what is asked for
     clearTimeout(waiting);
     waiting = setTimeout(changed, event.target.id === "f-q" ? 180 : 0);
   });

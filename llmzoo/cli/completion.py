@@ -23,9 +23,11 @@ USAGE = "llmzoo completion SHELL"
 EXAMPLES = ("llmzoo completion bash > ~/.local/share/bash-completion/completions/llmzoo",)
 # commands that take the settings of a run too, but for those named
 _FIT: Mapping[str, Collection[str]] = {"train": (), "bench": MANY}
-_FIRST = {"play": "env", "check": "env"}  # may be given without its name
+# options that may be given without their name
+_FIRST = {"play": "env", "check": "env", "info": "name", "new": "kind", "completion": "shell"}
+_OF_RUNS = ("report", "export")  # commands whose first words are folders
 _FILES = ("config", "tls_cert", "tls_key", "tls_client_ca")
-_FOLDERS = ("out", "resume")
+_FOLDERS = ("out", "resume", "plots", "run")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,9 @@ def parser() -> ArgumentParser:
         first = _FIRST.get(name)
         if first is not None:
             command.add_argument(first, nargs="?", choices=_choices(first, takes[first]))
+        if name in _OF_RUNS:
+            runs: Any = command.add_argument("runs", nargs="*")
+            runs.complete = shtab.DIRECTORY
         config: Any = command.add_argument("--config", help="YAML file with any of these options.")
         config.complete = shtab.FILE
         command.add_argument("--print_config", action="store_true", help="Print a configuration.")
@@ -96,6 +101,8 @@ def _choices(option: str, hint: Any) -> list[str] | None:
         return [str(value) for value in get_args(hint)]
     if option in ("env", "envs"):
         return list(registry.list_envs())
+    if option == "name":
+        return [*registry.list_envs(), *list_learners()]
     if option in ("learner", "learners"):
         return list(list_learners())
     if option in ("policy", "others"):

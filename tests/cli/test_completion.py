@@ -30,6 +30,8 @@ def test_it_knows_the_options_that_the_help_lists(llmzoo, capsys, command):
         (["llmzoo", "eval", "--env", "sud"], {"sudoku_v0"}),
         (["llmzoo", "eval", "--pol"], {"--policy"}),
         (["llmzoo", "play", "plan_p"], {"plan_path_v0"}),
+        (["llmzoo", "info", "marl"], {"marloo"}),
+        (["llmzoo", "new", "l"], {"learner"}),
         (["llmzoo", "train", "--parallel", "f"], {"fsdp"}),
     ],
 )

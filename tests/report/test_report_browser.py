@@ -318,6 +318,8 @@ def test_a_watched_page_renews_itself_and_keeps_its_state(tmp_path, opened, with
     page.locator("#list").evaluate("list => { list.scrollTop = 1000 }")
     page.click("text=proposer_0 42 ")
     page.wait_for_selector(".turn")
+    page.keyboard.press("Shift")  # a touch: no renewal for a moment
+    until(page, "document.querySelector('#detail .turn') !== null")
     page.locator("#detail").evaluate("detail => { detail.scrollTop = 120 }")
     top = page.locator(".row[aria-selected=true]").bounding_box()["y"]
     with (folder / "played.jsonl").open("a") as file:

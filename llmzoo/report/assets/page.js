@@ -256,6 +256,7 @@ const KEPT = `llmzoo-report ${location.pathname}`;
 
 // What the address does not say: where everything is scrolled to, what is open, who has the focus.
 function keep() {
+  if (!ready()) return; // what was kept before still has to be restored
   const box = at("list");
   const top = Math.floor(box.scrollTop / ROW);
   const focused = document.activeElement;
@@ -270,6 +271,10 @@ function keep() {
     paused: document.body.classList.contains("paused"),
   };
   sessionStorage.setItem(KEPT, JSON.stringify(kept));
+}
+
+function ready() {
+  return "ready" in document.documentElement.dataset;
 }
 
 function kept() {
@@ -306,7 +311,7 @@ function renew() {
   if (kept()?.paused) at("pause").click();
   setInterval(() => {
     const busy = performance.now() - touched < 1500 || !getSelection().isCollapsed || document.hidden;
-    if (!busy && !document.body.classList.contains("paused")) location.reload();
+    if (ready() && !busy && !document.body.classList.contains("paused")) location.reload();
   }, every * 1000);
 }
 
@@ -382,6 +387,7 @@ async function start() {
   addEventListener("hashchange", show);
   if (typeof DecompressionStream === "undefined") {
     at("detail").textContent = "This browser cannot open the episodes: it lacks DecompressionStream, which browsers have since 2023.";
+    document.documentElement.dataset.ready = "";
     return;
   }
   episodes = await Episodes.open(facts.runs);

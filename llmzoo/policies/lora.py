@@ -217,6 +217,9 @@ def save_adapter(model: Any, adapter: str, folder: Path) -> None:
     config = copy.deepcopy(model.peft_config[adapter])
     config.inference_mode = True
     config.base_model_name_or_path = model.get_base_model().name_or_path or None
+    for name, value in vars(config).items():
+        if isinstance(value, set):  # each process would write it in an order of its own
+            setattr(config, name, sorted(value))
     folder.mkdir(parents=True, exist_ok=True)
     save_file(
         {name: tensor.contiguous() for name, tensor in weights.items()},

@@ -224,9 +224,10 @@ def test_a_saved_adapter_is_a_plain_peft_folder(base_folder, tmp_path):
     names = {path.name for path in (tmp_path / "one").iterdir()}
     assert {"adapter_config.json", "adapter_model.safetensors", "tokenizer.json"} <= names
     assert "model.safetensors" not in names
-    assert json.loads((tmp_path / "one" / "adapter_config.json").read_text())[
-        "base_model_name_or_path"
-    ] == str(base_folder)
+    saved = json.loads((tmp_path / "one" / "adapter_config.json").read_text())
+    assert saved["base_model_name_or_path"] == str(base_folder)
+    assert len(saved["target_modules"]) > 2
+    assert saved["target_modules"] == sorted(saved["target_modules"])  # in every process
     wanted = logprobs(one)
     loaded = [
         peft.PeftModel.from_pretrained(model(), tmp_path / "one"),

@@ -39,6 +39,14 @@ class Pressed(Parities):
         return super().play_together(texts)
 
 
+@pytest.fixture(autouse=True)
+def pythons_own_handler():
+    """Tests may run in the background, where the signal is ignored from the start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def press():
     """``press(9, 10)``: Ctrl-C in the 9th and in the 10th step that environments make from now on."""
@@ -272,6 +280,7 @@ def command(*arguments: object, cwd: Path) -> subprocess.Popen:
     )
 
 
+@pytest.mark.slow
 def test_from_the_command_line(folder, tmp_path):
     """A real Ctrl-C in mid-run, and then the very command that it names."""
     given = f"--env test_interrupt:Pressed --learner mappo --model {folder} --envs 2 --eval_tasks 2"

@@ -74,13 +74,8 @@ KEPT = {
 }
 
 
-@pytest.mark.parametrize(
-    "learner",
-    [
-        name if name == "at_grpo" else pytest.param(name, marks=pytest.mark.slow)
-        for name in list_learners()
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", list_learners())
 def test_a_killed_run_resumes_as_if_never_stopped(learner, tmp_path, random_model):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     settings = (random_model, learner, KEPT.get(learner, {}))

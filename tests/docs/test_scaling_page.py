@@ -5,9 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 from pages import ROOT
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_the_model_says():
     printed = subprocess.run(
         [sys.executable, str(ROOT / "examples" / "benchmark" / "scaling.py")],

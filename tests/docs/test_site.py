@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 pytest.importorskip("sphinx", reason="the site needs the extra 'docs'")
+pytestmark = pytest.mark.slow  # the build takes a minute
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

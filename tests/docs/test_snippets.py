@@ -16,6 +16,11 @@ from llmzoo.cli import main
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
+# pages that take ten seconds and more
+SLOW = tuple(
+    f"docs/{name}.md"
+    for name in ("cli", "training", "report", "writing_learners", "data", "moving", "adapters/trl")
+)
 # commands that a page shows and this test does not run
 NOT_RUN = {
     "pip install 'llmzoo-marl[train]'": "installs from the network",
@@ -146,7 +151,11 @@ def own_registry(monkeypatch):
         yield
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=pytest.mark.slow) if name_of(p) in SLOW else p for p in PAGES],
+    ids=name_of,
+)
 def test_page_runs(page, tmp_path, monkeypatch, own_registry, capsys):
     if name_of(page) in NEEDS:
         pytest.importorskip(NEEDS[name_of(page)], reason="the page needs it")

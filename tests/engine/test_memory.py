@@ -44,6 +44,7 @@ def given_back(how, **variables):
     return said, int(pages) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
+@pytest.mark.slow
 def test_freed_tensors_are_kept():
     said, kept = given_back("kept")
     assert said == "True"

@@ -38,7 +38,7 @@ def test_dpo_learns(rounds, tmp_path):
     assert result.after["success"] >= 0.9
 
 
-@pytest.mark.parametrize("how", ["shared", "separate"])
+@pytest.mark.parametrize("how", ["shared", pytest.param("separate", marks=pytest.mark.slow)])
 def test_the_joint_form_learns_where_only_the_joint_answer_is_paid(how, tmp_path):
     shared = a_player()
     players = {f"writer_{i}": shared if how == "shared" else a_player(i) for i in range(2)}

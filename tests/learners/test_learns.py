@@ -36,7 +36,12 @@ def test_there_is_a_case_for_every_learner():
     assert list(SETTINGS) == list_learners()
 
 
-@pytest.mark.parametrize("name", list(SETTINGS))
+LONG = ("iac", "maac", "mappo")  # ten seconds and more; ippo and ppo show that critics work
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in SETTINGS]
+)
 def test_every_learner_learns(name, tmp_path):
     """One or two seats answer "U" and "D" by the parity of a letter; only all right are paid."""
     options, envs, steps = SETTINGS[name]

@@ -161,6 +161,7 @@ def test_a_run_is_that_of_the_local_engine(engine, local, folders, tmp_path):
     assert files(engine, tmp_path / "ray") == files(other, tmp_path / "local")
 
 
+@pytest.mark.slow
 def test_workers_that_die_change_nothing(engine, local, folders, order):
     """Each is killed in the middle of its work of the second iteration."""
     expected, other = local
@@ -178,6 +179,7 @@ def test_workers_that_die_change_nothing(engine, local, folders, order):
     assert same(weights(engine), weights(other))
 
 
+@pytest.mark.slow
 def test_an_update_worker_that_dies_between_updates_learns_them_again(engine, local, folders):
     """Killed after two updates, of which it has told, and before the third."""
     expected, other = local

@@ -106,7 +106,7 @@ def test_text_spaces(id, kwargs):
 @pytest.mark.parametrize("act", [None, amateur], ids=["noise", "amateur"])
 def test_seeds_rewards_forks_and_lengths(id, kwargs, act):
     make = partial(llmzoo.make, id, **kwargs)
-    few = runs_code(id, kwargs)
+    few = runs_code(id, kwargs)  # a sloppy player's programs run into time limits
     testing.check_seeds(make, seeds=range(2 if few else 5), act=act)
     testing.check_rewards(make, episodes=4 if few else 20, act=act)
     testing.check_observations_do_not_grow(make, act=act)

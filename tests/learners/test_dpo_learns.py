@@ -31,7 +31,7 @@ def run(learner, players, out, **options):
     )
 
 
-@pytest.mark.parametrize("rounds", [0, 6])
+@pytest.mark.parametrize("rounds", [0, pytest.param(6, marks=pytest.mark.slow)])
 def test_dpo_learns(rounds, tmp_path):
     result = run(DPO, {"writer_0": a_player()}, tmp_path, rounds=rounds)
     assert result.before["success"] < 0.6

@@ -84,6 +84,7 @@ def test_a_command_of_the_page(command, folder, monkeypatch):
         )
 
 
+@pytest.mark.slow
 def test_a_mistake_is_said_once_and_ends_all(folder):
     (folder / "runs" / "two").mkdir(parents=True)
     (folder / "runs" / "two" / "config.json").write_text("{}")

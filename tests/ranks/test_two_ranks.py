@@ -109,6 +109,7 @@ def test_two_processes_equal_one(name, parallel, alone, together):
 RESUMED = ("magrpo", "ippo")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", ["one", "two"])
 def test_a_run_goes_on_on_another_number_of_processes(after, alone, together, tmp_path):
     """A fourth step: from sharded checkpoints on one process, and from whole ones on two."""

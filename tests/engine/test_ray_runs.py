@@ -1,6 +1,7 @@
 """Whole runs with the engine ray: every kind of learner, arrangement and division of the work."""
 
 import json
+import re
 import time
 from functools import partial
 

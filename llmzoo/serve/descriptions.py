@@ -47,7 +47,10 @@ class Spaces:
 
 def write(env: AECEnv, render_mode: str | None) -> pb.Description:
     """Raises ``UntypedError`` for metadata that have no typed form. The spaces must be ``Text``."""
-    metadata = {**env.metadata, "render_modes": ["ansi"]}  # texts travel; pictures and terminals do not
+    metadata = {
+        **env.metadata,
+        "render_modes": ["ansi"],
+    }  # texts travel; pictures and terminals do not
     message = pb.Description(
         name=str(env), agents=env.possible_agents, metadata=values.as_map(metadata)
     )

@@ -18,6 +18,7 @@ from llmzoo.cli.output import apart, as_json, as_table, counting
 from llmzoo.envs.base import TextEnv
 from llmzoo.errors import ConfigError, NoPlayerError
 
+FIRST = ("env",)
 USAGE = "llmzoo check ENV [options]"
 EXAMPLES = (
     "llmzoo check sudoku_v0",
@@ -69,9 +70,7 @@ class _Check:
 
 
 def run(argv: Sequence[str]) -> int:
-    if argv and not argv[0].startswith("-"):
-        argv = ["--env", *argv]
-    options = Options(**read("check", argv, Options, usage=USAGE, examples=EXAMPLES))
+    options = Options(**read("check", argv, Options, first=FIRST, usage=USAGE, examples=EXAMPLES))
     if options.texts < 1 or options.tasks < 1:
         raise ConfigError("texts and tasks are at least 1")
     env_args = env_arguments(options.env, options.env_args, split="both are checked")

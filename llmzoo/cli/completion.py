@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import shtab
@@ -19,15 +20,13 @@ from llmzoo.policies import SCRIPTED
 from llmzoo.policies.base import TINY
 from llmzoo.registry import load_object
 
+FIRST = ("shell",)
 USAGE = "llmzoo completion SHELL"
 EXAMPLES = ("llmzoo completion bash > ~/.local/share/bash-completion/completions/llmzoo",)
 # commands that take the settings of a run too, but for those named
 _FIT: Mapping[str, Collection[str]] = {"train": (), "bench": MANY}
-# options that may be given without their name
-_FIRST = {"play": "env", "check": "env", "info": "name", "new": "kind", "completion": "shell"}
-_OF_RUNS = ("report", "export")  # commands whose first words are folders
 _FILES = ("config", "tls_cert", "tls_key", "tls_client_ca")
-_FOLDERS = ("out", "resume", "plots", "run")
+_FOLDERS = ("out", "resume", "plots", "run", "runs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +43,9 @@ class Options:
 
 
 def run(argv: Sequence[str]) -> None:
-    if argv and not argv[0].startswith("-"):
-        argv = ["--shell", *argv]
-    options = Options(**read("completion", argv, Options, usage=USAGE, examples=EXAMPLES))
+    options = Options(
+        **read("completion", argv, Options, first=FIRST, usage=USAGE, examples=EXAMPLES)
+    )
     print(shtab.complete(parser(), options.shell))
 
 
@@ -58,12 +57,8 @@ def parser() -> ArgumentParser:
     for name, what in COMMANDS.items():
         command = below.add_parser(name, help=what)
         takes = takes_of(name)
-        first = _FIRST.get(name)
-        if first is not None:
-            command.add_argument(first, nargs="?", choices=_choices(first, takes[first]))
-        if name in _OF_RUNS:
-            runs: Any = command.add_argument("runs", nargs="*")
-            runs.complete = shtab.DIRECTORY
+        for option in vars(import_module(f"llmzoo.cli.{name}")).get("FIRST", ()):
+            _complete(command.add_argument(option, nargs="?"), option, takes[option])
         config: Any = command.add_argument("--config", help="YAML file with any of these options.")
         config.complete = shtab.FILE
         command.add_argument("--print_config", action="store_true", help="Print a configuration.")
@@ -87,8 +82,13 @@ def takes_of(command: str) -> dict[str, Any]:
 def _add(command: ArgumentParser, option: str, hint: Any) -> None:
     if hint is bool:
         command.add_argument(f"--{option}", action="store_true")
-        return
-    added: Any = command.add_argument(f"--{option}", choices=_choices(option, hint))
+    else:
+        _complete(command.add_argument(f"--{option}"), option, hint)
+
+
+def _complete(added: Any, option: str, hint: Any) -> None:
+    """Say what the value of an option may be."""
+    added.choices = _choices(option, hint)
     if option in _FILES:
         added.complete = shtab.FILE
     elif option in _FOLDERS:

@@ -10,6 +10,7 @@ from llmzoo.cli.options import read
 from llmzoo.cli.output import apart, as_json
 from llmzoo.errors import MissingExtraError
 
+FIRST = ("run",)
 USAGE = "llmzoo export RUN --out FOLDER [--step N] [--push REPO]"
 EXAMPLES = (
     "llmzoo export runs/demo --out exported/demo",
@@ -40,9 +41,7 @@ class Options:
 
 
 def run(argv: Sequence[str]) -> None:
-    if argv and not argv[0].startswith("-"):
-        argv = ["--run", *argv]
-    options = Options(**read("export", argv, Options, usage=USAGE, examples=EXAMPLES))
+    options = Options(**read("export", argv, Options, first=FIRST, usage=USAGE, examples=EXAMPLES))
     try:
         from llmzoo.export import export_run, push_to_hub
     except ModuleNotFoundError as error:

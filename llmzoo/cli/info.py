@@ -19,6 +19,7 @@ from llmzoo.errors import SandboxError, UnknownNameError
 from llmzoo.learners import list_learners
 from llmzoo.version import __version__
 
+FIRST = ("name",)
 EXAMPLES = ("llmzoo info", "llmzoo info magrpo", "llmzoo info sudoku_v0")
 DISTRIBUTION = "llmzoo-marl"
 _PACKAGES = ("pettingzoo", "gymnasium", "numpy", "torch", "transformers", "trl", "peft", "datasets")
@@ -38,9 +39,7 @@ class Options:
 
 
 def run(argv: Sequence[str]) -> None:
-    if argv and not argv[0].startswith("-"):
-        argv = ["--name", *argv]
-    options = Options(**read("info", argv, Options, examples=EXAMPLES))
+    options = Options(**read("info", argv, Options, first=FIRST, examples=EXAMPLES))
     if options.name is not None:
         _show(options.name, options.json)
         return

@@ -14,6 +14,7 @@ from typing import Literal
 from llmzoo.cli.options import read
 from llmzoo.errors import ConfigError
 
+FIRST = ("kind", "name")
 USAGE = "llmzoo new {env,learner} NAME [--out FOLDER]"
 EXAMPLES = ("llmzoo new env my_game", "llmzoo new learner my_learner --out src")
 
@@ -50,7 +51,7 @@ class Options:
 
 
 def run(argv: Sequence[str]) -> None:
-    options = Options(**read("new", _named(argv), Options, usage=USAGE, examples=EXAMPLES))
+    options = Options(**read("new", argv, Options, first=FIRST, usage=USAGE, examples=EXAMPLES))
     folder = Path(options.out)
     written = render(options.kind, options.name)
     _check_name(options.name)
@@ -88,16 +89,6 @@ def _words(name: str) -> dict[str, str]:
     parts = [part for part in name.split("_") if part]
     cls = "".join(part[0].upper() + part[1:] for part in parts)
     return {"name": name, "cls": cls, "title": " ".join(parts).capitalize()}
-
-
-def _named(argv: Sequence[str]) -> list[str]:
-    """``env my_game --out x`` as ``--kind env --name my_game --out x``."""
-    named = []
-    rest = list(argv)
-    for option in ("--kind", "--name"):
-        if rest and not rest[0].startswith("-"):
-            named += [option, rest.pop(0)]
-    return [*named, *rest]
 
 
 def _check_name(name: str) -> None:

@@ -8,10 +8,12 @@ mappings ``env_args``, ``learner_args``, ``lora_args`` and ``seat_args``, ``--so
 
 from __future__ import annotations
 
+import json
 import re
 from argparse import ArgumentError, RawDescriptionHelpFormatter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
+from itertools import takewhile
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -40,13 +42,16 @@ def read(
     argv: Sequence[str],
     *classes: type,
     without: Collection[str] = (),
+    first: Sequence[str] = (),
     usage: str | None = None,
     examples: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The options given on a command line and in its configuration files, without defaults.
 
     The keys are field names of ``classes``, but for those of the first that ``without`` names.
-    ``examples`` are commands that the help ends with. Raises :class:`ConfigError` or
+    ``first``: options whose values may stand first, in this order, without their names; one that
+    takes a list takes all words up to the first option. ``examples`` are commands that the help
+    ends with. Raises :class:`ConfigError` or
     :class:`UnknownNameError`; ``--help`` and ``--print_config`` print and exit.
     """
     taken = [(cls, set(without) if cls is classes[0] else set()) for cls in classes]
@@ -56,7 +61,7 @@ def read(
         for name, hint in get_type_hints(cls).items()
         if name not in skipped
     }
-    argv = _normal_form(argv, hints)
+    argv = _normal_form(_named(argv, first, hints), hints)
     _check_files(argv, hints)
     parser = ArgumentParser(
         prog=f"llmzoo {command}",
@@ -136,6 +141,19 @@ def names(value: str | int | Sequence[str | int]) -> list[str]:
 
 def field_names(cls: Any) -> set[str]:
     return {field.name for field in fields(cls)}
+
+
+def _named(argv: Sequence[str], first: Sequence[str], hints: Mapping[str, Any]) -> list[str]:
+    """``env my_game --out x`` as ``--kind env --name my_game --out x``."""
+    named: list[str] = []
+    rest = list(argv)
+    words = [*takewhile(lambda token: not token.startswith("-"), rest)]
+    for option in first[: len(words)]:
+        if get_origin(hints[option]) is list:
+            named.append(f"--{option}={json.dumps(words)}")
+            return [*named, *rest[len(words) :]]
+        named += [f"--{option}", rest.pop(0)]
+    return [*named, *rest]
 
 
 def _normal_form(argv: Sequence[str], hints: Mapping[str, Any]) -> list[str]:

@@ -20,6 +20,7 @@ from llmzoo.envs.drawing import terminal
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies.base import Policy, Request
 
+FIRST = ("env",)
 USAGE = "llmzoo play ENV [--seat AGENT | --policy NAME] [--others NAME] [options]"
 EXAMPLES = (
     "llmzoo play sudoku_v0 --seat planner_1",
@@ -58,9 +59,7 @@ class Options:
 
 
 def run(argv: Sequence[str]) -> None:
-    if argv and not argv[0].startswith("-"):
-        argv = ["--env", *argv]
-    options = Options(**read("play", argv, Options, usage=USAGE, examples=EXAMPLES))
+    options = Options(**read("play", argv, Options, first=FIRST, usage=USAGE, examples=EXAMPLES))
     env_args = env_arguments(options.env, options.env_args, split="use --split")
     agents = registry.make(options.env, **env_args).possible_agents
     seats = _seats(options, agents)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as as_text
 import sys
 import webbrowser
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from llmzoo.cli.options import read
 from llmzoo.cli.output import as_json
 from llmzoo.errors import ConfigError, MissingExtraError
 
+FIRST = ("runs",)
 USAGE = "llmzoo report RUN [RUN...] [options]"
 EXAMPLES = (
     "llmzoo report runs/demo",
@@ -86,15 +86,8 @@ def run(argv: Sequence[str]) -> None:
 
 
 def _read(argv: Sequence[str]) -> dict[str, Any]:
-    """The options; those before the first that begins with a dash are run folders."""
-    names = []
-    for token in argv:
-        if token.startswith("-"):
-            break
-        names.append(token)
-    if names:
-        argv = [f"--runs={as_text.dumps(names)}", *argv[len(names) :]]
-    given = read("report", argv, Options, usage=USAGE, examples=EXAMPLES)
+    """The options, checked."""
+    given = read("report", argv, Options, first=FIRST, usage=USAGE, examples=EXAMPLES)
     if not given.get("runs"):
         raise ConfigError(f"name at least one run folder: {USAGE}")
     if given.get("every", 1.0) < 0.5:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,7 +15,11 @@ from llmzoo.collecting import Playable, collect, named_player
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """What an evaluation found. ``success_ci95`` is the Wilson interval of the success rate."""
+    """What an evaluation found. ``success_ci95`` is the Wilson interval of the success rate.
+
+    ``solved`` says of each task, in their order, whether it was: two evaluations of the same tasks
+    can be compared task by task (:func:`paired`). Written as JSON it is a string of 0 and 1.
+    """
 
     env: str
     policy: str
@@ -26,13 +30,15 @@ class Evaluation:
     seed: int
     success: float
     success_ci95: tuple[float, float]
+    solved: tuple[bool, ...]
     mean_return: Mapping[str, float]  # per agent, undiscounted
     mean_turns: float  # decisions of the busiest agent
     tokens: int  # sampled
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "success_ci95": list(self.success_ci95)}
+        solved = "".join("1" if solved else "0" for solved in self.solved)
+        return {**asdict(self), "success_ci95": list(self.success_ci95), "solved": solved}
 
 
 def wilson(successes: int, trials: int, z: float = 1.959964) -> tuple[float, float]:
@@ -46,6 +52,29 @@ def wilson(successes: int, trials: int, z: float = 1.959964) -> tuple[float, flo
     low = 0.0 if successes == 0 else max(0.0, centre - half)  # exact at the ends
     high = 1.0 if successes == trials else min(1.0, centre + half)
     return low, high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paired:
+    """Two policies on the same tasks: those that only one of them solved, and McNemar's test."""
+
+    only_first: int
+    only_second: int
+    p_value: float  # exact, two-sided
+
+
+def paired(first: Sequence[bool], second: Sequence[bool]) -> Paired:
+    """McNemar's exact test (Q. McNemar, 1947) of two evaluations of the same tasks.
+
+    If neither policy is better, each of the tasks that only one of them solved is as likely to be
+    the one's as the other's. Raises ``ValueError`` for different numbers of tasks.
+    """
+    only_first = sum(a and not b for a, b in zip(first, second, strict=True))
+    only_second = sum(b and not a for a, b in zip(first, second, strict=True))
+    differing = only_first + only_second
+    fewer = min(only_first, only_second)
+    tail = sum(math.comb(differing, k) for k in range(fewer + 1)) / 2**differing
+    return Paired(only_first=only_first, only_second=only_second, p_value=min(1.0, 2 * tail))
 
 
 def evaluate(
@@ -76,7 +105,8 @@ def evaluate(
         ended=ended,
     )
     seconds = time.monotonic() - started
-    successes = sum(e.success for e in played)
+    solved = tuple(e.success for e in played)
+    successes = sum(solved)
     agents = list(played[0].totals)
     return Evaluation(
         env=played[0].env_id,
@@ -88,6 +118,7 @@ def evaluate(
         seed=seed,
         success=successes / len(played),
         success_ci95=wilson(successes, len(played)),
+        solved=solved,
         mean_return={a: sum(e.totals[a] for e in played) / len(played) for a in agents},
         mean_turns=sum(max(len(e.of(a)) for a in e.agents) for e in played) / len(played),
         tokens=sum(len(d.completion.ids) for e in played for d in e.decisions),

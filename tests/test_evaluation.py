@@ -2,7 +2,7 @@ import pytest
 
 import llmzoo
 from llmzoo.errors import ConfigError, NoPlayerError
-from llmzoo.evaluation import wilson
+from llmzoo.evaluation import paired, wilson
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,37 @@ from llmzoo.evaluation import wilson
 )
 def test_wilson_interval(successes, trials, expected):
     assert wilson(successes, trials) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("1100", "1100", (0, 0, 1.0)),  # nothing to tell them apart
+        ("1110", "0001", (3, 1, 0.625)),  # 2 * (1 + 4) / 16
+        ("1111111000", "0000000000", (7, 0, 2 / 128)),
+        ("10", "01", (1, 1, 1.0)),  # never above 1
+    ],
+)
+def test_mcnemar(first, second, expected):
+    a, b = ([mark == "1" for mark in marks] for marks in (first, second))
+    found = paired(a, b)
+    assert (found.only_first, found.only_second) == expected[:2]
+    assert found.p_value == pytest.approx(expected[2])
+    assert paired(b, a).p_value == found.p_value
+
+
+def test_only_evaluations_of_the_same_tasks_are_paired():
+    with pytest.raises(ValueError, match="shorter|longer"):
+        paired([True], [True, False])
+
+
+def test_an_evaluation_says_which_tasks_were_solved():
+    found = llmzoo.evaluate("sudoku_v0", "amateur", tasks=40, env_args={"max_turns": 1})
+    assert sum(found.solved) == found.success * 40
+    assert 0 < sum(found.solved) < 40
+    again = llmzoo.evaluate("sudoku_v0", "amateur", tasks=10, env_args={"max_turns": 1})
+    assert again.solved == found.solved[:10]
+    assert found.to_dict()["solved"] == "".join(str(int(one)) for one in found.solved)
 
 
 def test_the_oracle_solves_and_random_text_does_not():

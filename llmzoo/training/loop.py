@@ -163,8 +163,8 @@ def _fit(
             env_args=env_args,
         )
         sampled = measured().to_dict()
-        best = measured(greedy=True)
-        greedy = {"success": best.success, "success_ci95": list(best.success_ci95)}
+        best = measured(greedy=True).to_dict()
+        greedy = {name: best[name] for name in ("success", "success_ci95", "solved")}
         name = config.model if policies is None else sampled["policy"]
         return {**sampled, "policy": name, "greedy": greedy}
 

@@ -1,0 +1,110 @@
+"""The figures of docs/results/, made from the same logs as the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")  # no screen is needed
+from logs import Row, read_log
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from readings import ARMS, curves, in_order, of_arm, pooled
+
+from llmzoo.report.bench import heatmap
+
+_NONE, _ONE, _TWO = "#9aa0a6", "#4285c8", "#d9730d"  # no RL, one agent, two agents
+
+
+def draw(logs: Path, out: Path) -> None:
+    """A picture for each study whose log is there."""
+    for study, make in {"games": games, "learners": learners, "sensitivity": sensitivity}.items():
+        log = logs / f"{study}.jsonl.gz"
+        if log.exists():
+            make(read_log(log), out / f"{study}.png")
+
+
+def games(rows: Sequence[Row], path: Path) -> None:
+    """Success on held-out tasks, a panel for each game and a bar for each way to train."""
+    tasks = in_order(rows, "task")
+    figure = Figure(figsize=(4 * len(tasks) + 1.5, 3.6), dpi=130, layout="constrained")
+    panels = figure.subplots(1, len(tasks), sharey=True, squeeze=False)[0]
+    for axes, task in zip(panels, tasks, strict=True):
+        _bars(axes, [row for row in rows if row["task"] == task])
+        axes.set_title(task)
+    panels[0].invert_yaxis()
+    figure.supxlabel(
+        "success on held-out tasks, sampled; bars are 95% Wilson intervals", fontsize=9
+    )
+    figure.savefig(str(path))
+
+
+def _bars(axes: Axes, rows: Sequence[Row]) -> None:
+    labels: list[str] = []
+    for agents, arm in ((1, "grpo"), (2, "at_grpo")):
+        runs = {"one agent, no RL" if agents == 1 else "two agents, no RL": of_arm(rows, arm)}
+        found = {label: [row["before"] for row in mine] for label, mine in runs.items()}
+        for name, (title, seats, also) in ARMS.items():
+            if seats == agents:
+                mine = of_arm(rows, name)
+                found[title] = [row["also"][also] if also else row["after"] for row in mine]
+        for label, measured in found.items():
+            trained = _ONE if agents == 1 else _TWO
+            _bar(axes, len(labels), measured, _NONE if label in runs else trained)
+            labels.append(label)
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_xlim(0, 1)
+    axes.grid(axis="x", alpha=0.3)
+
+
+def _bar(axes: Axes, place: int, found: Sequence[Row], colour: str) -> None:
+    value, (low, high) = pooled(found) if found else (0.0, (0.0, 0.0))
+    axes.barh(place, value, color=colour, xerr=[[value - low], [high - value]], capsize=3)
+    text = f"{value:.0%}" if found else "not run"
+    axes.text(min(0.88, high + 0.02), place, text, va="center", fontsize=8)
+
+
+def learners(rows: Sequence[Row], path: Path) -> None:
+    """Success after training and points gained, by learner and environment."""
+    good = [row for row in rows if "error" not in row]
+    heatmap(
+        [
+            {
+                "env": row["task"],
+                "learner": row["arm"],
+                "tasks": row["after"]["tasks"],
+                "before": row["before"]["success"],
+                "after": row["after"]["success"],
+            }
+            for row in good
+        ],
+        path,
+    )
+
+
+def sensitivity(rows: Sequence[Row], path: Path) -> None:
+    """A curve for each setting."""
+    found = curves(rows)
+    figure = Figure(figsize=(12, 3), dpi=130, layout="constrained")
+    titles = {
+        "K": "answers to a prompt (K)",
+        "rounds": "rounds of an episode",
+        "alpha": "weight of the team reward",
+        "agents": "agents (sums)",
+    }
+    for axes, (name, points) in zip(figure.subplots(1, 4, sharey=True), found.items(), strict=True):
+        if points:
+            values, rates, spans = zip(*points, strict=True)
+            errors = [
+                [r - low for r, (low, _) in zip(rates, spans, strict=True)],
+                [high - r for r, (_, high) in zip(rates, spans, strict=True)],
+            ]
+            axes.errorbar(values, rates, yerr=errors, marker="o", capsize=3, color=_TWO)
+            axes.set_xticks(values)
+        axes.set_xlabel(titles[name])
+        axes.set_ylim(0, 1)
+        axes.grid(alpha=0.3)
+    figure.supylabel("success after training", fontsize=9)
+    figure.savefig(str(path))

@@ -1,0 +1,61 @@
+"""What the lines of a study say: rates, intervals and curves, for tables and figures alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from logs import Row
+
+from llmzoo.evaluation import wilson
+
+# arms of the games: what one is called, how many agents play, the measurement that compares
+ARMS: Mapping[str, tuple[str, int, str | None]] = {
+    "grpo_one_turn": ("GRPO on single answers", 1, "four_turns"),
+    "grpo": ("GRPO over all rounds", 1, None),
+    "magrpo": ("MAGRPO", 2, None),
+    "at_grpo": ("AT-GRPO, one model for both seats", 2, None),
+    "at_grpo_separate": ("AT-GRPO, a model for each seat", 2, None),
+}
+# settings: their values, and the arms that have them
+CURVES: Mapping[str, Mapping[float, str]] = {
+    "K": {2: "k2", 4: "k4", 8: "base", 16: "k16"},
+    "rounds": {1: "turns1", 2: "base", 4: "turns4"},
+    "alpha": {0: "alpha0", 0.5: "alpha05", 1: "base", 2: "alpha2"},
+    "agents": {1: "agents1", 2: "agents2", 3: "agents3", 4: "agents4"},
+}
+
+
+def of_arm(rows: Sequence[Row], arm: str) -> list[Row]:
+    """The runs of an arm that ended well."""
+    return [row for row in rows if row["arm"] == arm and "error" not in row]
+
+
+def pooled(found: Sequence[Row]) -> tuple[float, tuple[float, float]]:
+    """Success over all tasks of all seeds, and its Wilson interval."""
+    solved = sum(one["solved"].count("1") for one in found)
+    tasks = sum(len(one["solved"]) for one in found)
+    return solved / tasks, wilson(solved, tasks)
+
+
+def marks(rows: Sequence[Row], also: str | None = None) -> list[bool]:
+    """Which tasks were solved after training, of all seeds in their order."""
+    ordered = sorted(rows, key=lambda row: row["seed"])
+    found = [row["also"][also] if also else row["after"] for row in ordered]
+    return [mark == "1" for one in found for mark in one["solved"]]
+
+
+def curves(rows: Sequence[Row]) -> dict[str, list[tuple[float, float, tuple[float, float]]]]:
+    """The points of each curve: the setting's value, success, its interval."""
+    return {
+        name: [
+            (value, *pooled([row["after"] for row in of_arm(rows, arm)]))
+            for value, arm in arms.items()
+            if of_arm(rows, arm)
+        ]
+        for name, arms in CURVES.items()
+    }
+
+
+def in_order(rows: Sequence[Row], key: str) -> list[str]:
+    """The values of a key, each once, by first appearance."""
+    return list(dict.fromkeys(row[key] for row in rows))

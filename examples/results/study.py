@@ -1,0 +1,269 @@
+"""Runs a study: the training runs that answer one question, from a file beside this one.
+
+    python examples/results/study.py games --jobs 2
+    python examples/results/study.py games --quick --out runs/results-quick
+
+A study file has ``seeds``; ``settings`` of ``llmzoo.fit`` for all runs; ``tasks``, each with the
+settings of one environment and the models that runs on it start from (``starts``); and ``arms``,
+each with the settings of what is compared. There is a run for each task, arm and seed, whose
+settings are those of the study, the task and the arm, the later ones going before. An arm says from
+which of the task's starts it begins (``start``), on which tasks it is run (``tasks``, all where it
+says nothing) and under which other conditions it is measured as well (``also``).
+``quick`` lies over all of this with ``--quick``. The starts are ``tiny`` or models of
+``models.yaml``, which are trained first, each with the settings of one ``fit``.
+
+Runs go on where they were cut off, and those that have ended are not repeated. What a run gave is
+kept as one line of JSON, and all lines of a study in ``NAME.jsonl.gz``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from logs import write_log
+
+HERE = Path(__file__).resolve().parent
+Settings = dict[str, Any]
+_CURVE = ("step", "success", "return", "tokens", "rollout_seconds", "update_seconds")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One training run. ``also``: other conditions in which it is measured, see :func:`measured`."""
+
+    task: str
+    arm: str
+    seed: int
+    settings: Settings
+    also: Mapping[str, Settings]
+
+    @property
+    def name(self) -> str:
+        return f"{self.task}-{self.arm}-{self.seed}"
+
+
+def read(name: str, *, quick: bool) -> Settings:
+    """A study, or the models that studies start from, by the name of its file."""
+    study: Settings = yaml.safe_load((HERE / f"{name}.yaml").read_text())
+    over = study.pop("quick", {})
+    return merged(study, over) if quick else study
+
+
+def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> Settings:
+    """Both mappings, ``over`` going before; mappings inside them are merged alike."""
+    both = {**under, **over}
+    for key in under.keys() & over.keys():
+        if isinstance(under[key], Mapping) and isinstance(over[key], Mapping):
+            both[key] = merged(under[key], over[key])
+    return both
+
+
+def runs_of(study: Settings, models: Path) -> Iterator[Run]:
+    """The runs of a study, one seed after another, so that one cut short has whole seeds."""
+    for seed in study["seeds"]:
+        for task, of_task in study["tasks"].items():
+            starts = of_task.get("starts", {})
+            own = {key: value for key, value in of_task.items() if key != "starts"}
+            for arm, of_arm in study["arms"].items():
+                if task not in of_arm.get("tasks", study["tasks"]):
+                    continue
+                settings = merged(merged(study["settings"], own), of_arm)
+                start = starts.get(settings.pop("start", None), "tiny")
+                settings["model"] = start if start == "tiny" else str(models / start)
+                settings["seed"] = seed
+                settings.pop("tasks", None)
+                also = settings.pop("also", {})
+                yield Run(task=task, arm=arm, seed=seed, settings=settings, also=also)
+
+
+def train_model(settings: Settings, out: Path) -> None:
+    """Train one of the models that runs start from, where it is not there yet."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from llmzoo import fit, run_folder
+
+    if (out / "config.json").exists():
+        return
+    run = out.with_name(f"{out.name}-run")
+    fit(out=run, resume=(run / "config.json").exists(), quiet=True, trackers=(), **settings)
+    (found,) = run_folder.policies_in(run_folder.newest_checkpoint(run))
+    trained = run_folder.newest_checkpoint(run) / found
+    AutoTokenizer.from_pretrained(trained).save_pretrained(out)
+    AutoModelForCausalLM.from_pretrained(trained).save_pretrained(out)
+
+
+def train(run: Run, out: Path) -> Settings:
+    """Train and measure; the run's line."""
+    from llmzoo import fit
+    from llmzoo.errors import DivergedError
+
+    line = out / "lines" / f"{run.name}.json"
+    if line.exists():
+        found: Settings = json.loads(line.read_text())
+        if found["settings"] != told(run.settings) or found["also_args"] != told(run.also):
+            raise SystemExit(f"{line} is of other settings: remove it, or choose another --out")
+        return found
+    folder = out / "runs" / run.name
+    row: Settings = {"task": run.task, "arm": run.arm, "seed": run.seed}
+    row |= {"settings": told(run.settings), "also_args": told(run.also)}
+    started = time.monotonic()
+    try:
+        before = out / "before" / f"{_key(run)}.json"
+        if before.exists() and not folder.exists():  # of the same start, tasks and seed
+            folder.mkdir(parents=True)
+            (folder / "before.json").write_text(before.read_text())
+        going_on = (folder / "config.json").exists()
+        result = fit(out=folder, resume=going_on, quiet=True, trackers=(), **run.settings)
+    except DivergedError as error:
+        row["error"] = str(error)
+    else:
+        _keep(before, json.dumps(result.before))
+        lines = (folder / "metrics.jsonl").read_text().splitlines()
+        played = [found for found in map(json.loads, lines) if found["kind"] == "train"]
+        row |= {"before": dict(result.before), "after": dict(result.after)}
+        row["curve"] = [{key: found.get(key) for key in _CURVE} for found in played]
+        row["tokens"] = sum(found["tokens"] for found in played)
+        row["seconds"] = round(
+            sum(found["rollout_seconds"] + found["update_seconds"] for found in played), 1
+        )
+        row["also"] = {name: measured(run, result.seats, args) for name, args in run.also.items()}
+    row["wall_seconds"] = round(time.monotonic() - started, 1)
+    _keep(line, json.dumps(row))
+    return row
+
+
+def measured(run: Run, seats: Mapping[str, Any], args: Settings) -> Settings:
+    """The trained policies in other conditions: arguments of the environment, or ``swap``: each
+    seat played by the policy of the next."""
+    from llmzoo import evaluate
+    from llmzoo.learners import learner_class
+
+    args = dict(args)
+    if args.pop("swap", False):
+        agents = list(seats)
+        seats = {a: seats[b] for a, b in zip(agents, agents[1:] + agents[:1], strict=True)}
+    terse = any(policy.prompt_style == "terse" for policy in seats.values())
+    defaults = learner_class(run.settings["learner"]).env_defaults
+    found = evaluate(
+        run.settings["env"],
+        seats,
+        tasks=run.settings["eval_tasks"],
+        seed=run.seed,
+        env_args={
+            **({"prompt": "terse"} if terse else {}),
+            **defaults,
+            **run.settings.get("env_args", {}),
+            **args,
+        },
+    )
+    return found.to_dict()
+
+
+def told(settings: Mapping[str, Any]) -> Settings:
+    """Settings as a line holds them: a start by its name, not by where it lies."""
+    found = json.loads(json.dumps(settings))
+    if "model" in found:
+        found["model"] = Path(found["model"]).name
+    return found
+
+
+def _key(run: Run) -> str:
+    """What the measurement before training hangs on."""
+    args = run.settings.get("env_args", {})
+    agents = run.settings["learner"] in ("grpo", "ppo") or args.get("num_agents")
+    parts = [run.task, Path(run.settings["model"]).name, run.seed, agents]
+    return "-".join(map(str, [*parts, *(f"{k}={args[k]}" for k in sorted(args))]))
+
+
+def _keep(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}")
+    partial.write_text(text)
+    partial.replace(path)
+
+
+def run_study(
+    name: str, out: Path, *, quick: bool = False, jobs: int = 1, only: str = ""
+) -> list[Settings]:
+    """Do what is not done yet, in ``jobs`` processes at a time; the lines of all runs, in their order.
+
+    A model or a run begins when the model that it starts from is there, models before runs.
+    ``only``: those runs whose names hold this. The log has all runs that have ended.
+    """
+    study, known = read(name, quick=quick), read("models", quick=quick)
+    models = out / "models"
+    planned = list(runs_of(study, models))
+    runs = [run for run in planned if only in run.name]
+    needed = set()
+    bases = {model: settings.get("model", "tiny") for model, settings in known.items()}
+    for model in (Path(run.settings["model"]).name for run in runs):
+        while model != "tiny":
+            needed.add(model)
+            model = bases[model]
+    waiting: dict[str, tuple[str, Any]] = {}  # what is to be done: the model it waits for, the work
+    for model, settings in known.items():
+        base = bases[model]
+        settings = {**settings, "model": base if base == "tiny" else str(models / base)}
+        if model in needed:
+            waiting[model] = base, (train_model, settings, models / model)
+    for run in runs:
+        waiting[run.name] = Path(run.settings["model"]).name, (train, run, out / name)
+    rows: dict[str, Settings] = {}
+    under_way: dict[Future[Any], str] = {}
+    absent = set(needed)
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        while waiting or under_way:
+            ready = [what for what, (base, _) in waiting.items() if base not in absent]
+            for what in ready[: jobs - len(under_way)]:
+                _, work = waiting.pop(what)
+                under_way[pool.submit(*work)] = what
+            for ended in wait(under_way, return_when=FIRST_COMPLETED).done:
+                what = under_way.pop(ended)
+                if what in absent:
+                    ended.result()
+                    absent.remove(what)
+                    print(f"{name}: model {what}", file=sys.stderr, flush=True)
+                    continue
+                rows[what] = ended.result()
+                count = f"{len(rows)}/{len(runs)}"
+                print(f"{name}: {count} {_say(rows[what])}", file=sys.stderr, flush=True)
+    lines = [out / name / "lines" / f"{run.name}.json" for run in planned]
+    ended_runs = [json.loads(line.read_text()) for line in lines if line.exists()]
+    write_log(out / f"{name}.jsonl.gz", ended_runs)
+    return ended_runs
+
+
+def _say(row: Settings) -> str:
+    label = f"{row['task']} {row['arm']} {row['seed']}"
+    if "error" in row:
+        return f"{label}: {row['error']}"
+    before, after = row["before"]["success"], row["after"]["success"]
+    return f"{label}: {before:.1%} -> {after:.1%}, {row['tokens']} tokens, {row['wall_seconds']} s"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("studies", nargs="+", help="names of the files beside this one")
+    parser.add_argument("--out", type=Path, default=Path("runs/results"))
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time, each on one core")
+    parser.add_argument("--only", default="", help="runs whose names (TASK-ARM-SEED) hold this")
+    parser.add_argument("--quick", action="store_true", help="the small version")
+    args = parser.parse_args()
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    for name in args.studies:
+        run_study(name, args.out, quick=args.quick, jobs=args.jobs, only=args.only)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+"""The tables of docs/results/, made from the logs of studies.
+
+    python examples/results/tables.py                       # docs/results/logs -> docs/results
+    python examples/results/tables.py --logs FOLDER --out FOLDER
+
+A page holds each table between ``<!-- NAME -->`` and ``<!-- end -->``; what stands there is
+replaced. Without pages in the output folder the tables are written to files of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+
+import figures
+from logs import Row, read_log
+from readings import ARMS, CURVES, in_order, marks, of_arm, pooled
+
+from llmzoo.evaluation import paired
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def of_games(rows: Sequence[Row]) -> dict[str, str]:
+    """A table for each game: what RL gave to one agent and to two, and how they compare."""
+    return {
+        name: text
+        for task in in_order(rows, "task")
+        for name, text in (
+            (f"games {task}", _game([row for row in rows if row["task"] == task])),
+            (f"paired {task}", _comparisons([row for row in rows if row["task"] == task])),
+        )
+    }
+
+
+def _game(rows: Sequence[Row]) -> str:
+    lines = []
+    for agents, arm in ((1, "grpo"), (2, "at_grpo")):
+        mine = of_arm(rows, arm)
+        if mine:
+            before = [row["before"] for row in mine]
+            lines.append(
+                ["no RL", agents, rate(before), rate([b["greedy"] for b in before]), "", "", ""]
+            )
+    for arm, (name, agents, also) in ARMS.items():
+        mine = of_arm(rows, arm)
+        if mine:
+            after = [row["also"][also] if also else row["after"] for row in mine]
+            greedy = "" if also else rate([row["after"]["greedy"] for row in mine])
+            lines.append([name, agents, rate(after), greedy, *_cost(mine, after)])
+    head = ["", "agents", "success, sampled", "greedy", "each seed", "tokens", "minutes"]
+    return markdown(head, lines)
+
+
+def _cost(rows: Sequence[Row], after: Sequence[Row]) -> list[str]:
+    each = ", ".join(f"{one['success']:.1%}" for one in after)
+    tokens = fmean(row["tokens"] for row in rows)
+    return [each, f"{tokens / 1000:,.0f}k", f"{fmean(row['seconds'] for row in rows) / 60:.1f}"]
+
+
+def _comparisons(rows: Sequence[Row]) -> str:
+    """AT-GRPO against every other arm, task by task; the seeds that both have."""
+    lines: list[list[str]] = []
+    for arm, (name, _, also) in ARMS.items():
+        if arm == "at_grpo" or not of_arm(rows, arm) or not of_arm(rows, "at_grpo"):
+            continue
+        lines.append([f"AT-GRPO, one model, against: {name}", *_paired(rows, "at_grpo", arm, also)])
+    separate = of_arm(rows, "at_grpo_separate")
+    if separate:
+        own, swapped = marks(separate), marks(separate, "swapped")
+        lines.append(["a model for each seat, against: the same, swapped", *_verdict(own, swapped)])
+    return markdown(["", "only the first solved", "only the second", "McNemar's p"], lines)
+
+
+def _paired(rows: Sequence[Row], first: str, second: str, also: str | None) -> list[str]:
+    seeds = {row["seed"] for row in of_arm(rows, first)} & {
+        row["seed"] for row in of_arm(rows, second)
+    }
+    both = [[row for row in of_arm(rows, arm) if row["seed"] in seeds] for arm in (first, second)]
+    return _verdict(marks(both[0]), marks(both[1], also))
+
+
+def _verdict(first: Sequence[bool], second: Sequence[bool]) -> list[str]:
+    found = paired(first, second)
+    p = "< 0.0001" if found.p_value < 1e-4 else f"{found.p_value:.4f}"
+    return [str(found.only_first), str(found.only_second), p]
+
+
+def of_learners(rows: Sequence[Row]) -> dict[str, str]:
+    """Success after training by learner and environment, before it, and seconds of a run."""
+    tasks = in_order(rows, "task")
+    lines = []
+    for arm in in_order(rows, "arm"):
+        cells = []
+        for task in tasks:
+            mine = of_arm([row for row in rows if row["task"] == task], arm)
+            if not mine:
+                cells.append("not run")
+                continue
+            before = pooled([row["before"] for row in mine])[0]
+            seconds = fmean(row["seconds"] for row in mine)
+            cells.append(f"{rate([row['after'] for row in mine])} ({before:.1%}), {seconds:.0f} s")
+        lines.append([f"`{arm}`", *cells])
+    return {"learners": markdown(["learner", *(f"`{task}`" for task in tasks)], lines)}
+
+
+def of_sensitivity(rows: Sequence[Row]) -> dict[str, str]:
+    """A table for each setting."""
+    tables = {}
+    for name, arms in CURVES.items():
+        lines = []
+        for value, arm in arms.items():
+            mine = of_arm(rows, arm)
+            if mine:
+                before, after = ([row[when] for row in mine] for when in ("before", "after"))
+                lines.append([value, rate(before), rate(after), *_cost(mine, after)])
+        head = [name, "before", "after", "each seed", "tokens", "minutes"]
+        tables[f"sensitivity {name}"] = markdown(head, lines)
+    return tables
+
+
+def of_ablations(rows: Sequence[Row]) -> dict[str, str]:
+    """A table for each task: one change at a time."""
+    tables = {}
+    for task in in_order(rows, "task"):
+        mine = [row for row in rows if row["task"] == task]
+        lines = []
+        for arm in in_order(mine, "arm"):
+            found = of_arm(mine, arm)
+            if found:
+                before, after = ([row[when] for row in found] for when in ("before", "after"))
+                greedy = rate([one["greedy"] for one in after])
+                lines.append([f"`{arm}`", rate(before), rate(after), greedy, *_cost(found, after)])
+        head = ["", "before", "after, sampled", "greedy", "each seed", "tokens", "minutes"]
+        tables[f"ablations {task}"] = markdown(head, lines)
+    return tables
+
+
+STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
+    "games": of_games,
+    "learners": of_learners,
+    "sensitivity": of_sensitivity,
+    "ablations": of_ablations,
+}
+
+
+def rate(found: Sequence[Row]) -> str:
+    success, (low, high) = pooled(found)
+    return f"{success:.1%} [{low:.1%}, {high:.1%}]"
+
+
+def markdown(head: Sequence[object], lines: Sequence[Sequence[object]]) -> str:
+    table = [head, ["---"] * len(head), *lines]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in table)
+
+
+def tables_of(logs: Path) -> dict[str, str]:
+    """The tables of all logs that are there, by name."""
+    return {
+        name: text
+        for study, make in STUDIES.items()
+        if (logs / f"{study}.jsonl.gz").exists()
+        for name, text in make(read_log(logs / f"{study}.jsonl.gz")).items()
+    }
+
+
+def placed(page: str, tables: Mapping[str, str]) -> str:
+    """The page with its tables replaced."""
+
+    def one(match: re.Match[str]) -> str:
+        name = match[1]
+        return f"<!-- {name} -->\n{tables[name]}\n<!-- end -->" if name in tables else match[0]
+
+    return re.sub(r"<!-- ([\w ]+) -->\n.*?<!-- end -->", one, page, flags=re.DOTALL)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--logs", type=Path, default=ROOT / "docs" / "results" / "logs")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results")
+    args = parser.parse_args()
+    tables = tables_of(args.logs)
+    args.out.mkdir(parents=True, exist_ok=True)
+    pages = sorted(args.out.glob("*.md"))
+    for page in pages:
+        page.write_text(placed(page.read_text(), tables))
+    if not pages:
+        for name, text in tables.items():
+            (args.out / f"{name.replace(' ', '_')}.md").write_text(text + "\n")
+    figures.draw(args.logs, args.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,6 +2,7 @@
 
     python examples/benchmark/scaling.py
     python examples/benchmark/scaling.py --gpus 16 --envs 1024 --answer 512 --cores 64
+    python examples/benchmark/scaling.py --configurations      # those of configs/large_models
 
 Counts are exact: weights of the model and of its adapters come from its configuration, tokens from
 the batch. Rates are of two kinds. MEASURED ones are this project's, with the command that gave
@@ -14,12 +15,16 @@ from __future__ import annotations
 import argparse
 import math
 from dataclasses import dataclass, fields
+from pathlib import Path
 
 import torch
+import yaml
 from peft import LoraConfig, get_peft_model
-from transformers import Qwen2Config, Qwen2ForCausalLM
+from transformers import AutoModelForCausalLM, Qwen2Config, Qwen3Config
 
 GB = 1e9
+ROOT = Path(__file__).resolve().parents[2]
+Config = Qwen2Config | Qwen3Config
 
 # Qwen2.5-7B-Instruct, from its config.json on the hub
 MODEL = Qwen2Config(
@@ -31,6 +36,28 @@ MODEL = Qwen2Config(
     vocab_size=152064,
     tie_word_embeddings=False,
 )
+# the models of configs/large_models, each from its config.json on the hub
+SMALL_MODELS: dict[str, Config] = {
+    "Qwen/Qwen2.5-0.5B-Instruct": Qwen2Config(
+        hidden_size=896,
+        intermediate_size=4864,
+        num_hidden_layers=24,
+        num_attention_heads=14,
+        num_key_value_heads=2,
+        vocab_size=151936,
+        tie_word_embeddings=True,
+    ),
+    "Qwen/Qwen3-1.7B": Qwen3Config(
+        hidden_size=2048,
+        intermediate_size=6144,
+        num_hidden_layers=28,
+        num_attention_heads=16,
+        num_key_value_heads=8,
+        head_dim=128,
+        vocab_size=151936,
+        tie_word_embeddings=True,
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +111,25 @@ class Batch:
         return self.groups * (self.prompt + self.k * self.answer)
 
 
-def weights(config: Qwen2Config = MODEL, rank: int = 16) -> tuple[int, int]:
+def weights(config: Config = MODEL, rank: int = 16) -> tuple[int, int]:
     """Parameters of the model, and of one seat's adapter on all its linear layers."""
     with torch.device("meta"):
-        model = Qwen2ForCausalLM(config)
+        model = AutoModelForCausalLM.from_config(config)
         base = sum(p.numel() for p in model.parameters())
         lora = get_peft_model(model, LoraConfig(r=rank, target_modules="all-linear"))
     return base, sum(p.numel() for p in lora.parameters() if p.requires_grad)
 
 
-def cache_bytes(config: Qwen2Config = MODEL) -> int:
+def cache_bytes(config: Config = MODEL) -> int:
     """Of the keys and values of one token, in bfloat16."""
-    heads = config.num_key_value_heads * (config.hidden_size // config.num_attention_heads)
+    width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    heads = (config.num_key_value_heads or config.num_attention_heads) * width
     return 2 * 2 * config.num_hidden_layers * heads
 
 
-def sampling_seconds(batch: Batch, base: int, gpu: Assumed) -> tuple[float, float]:
+def sampling_seconds(
+    batch: Batch, base: int, gpu: Assumed, config: Config = MODEL
+) -> tuple[float, float]:
     """Reading prompts and writing answers on each GPU; and the share of it that rows do not change.
 
     A step of decoding reads all weights once and each row's keys and values: until the arithmetic of
@@ -110,7 +140,7 @@ def sampling_seconds(batch: Batch, base: int, gpu: Assumed) -> tuple[float, floa
     arithmetic = 2 * base * rows / (gpu.flops * gpu.busy)
     reading = 2 * base / (gpu.bandwidth * gpu.read)
     # the prompt's keys and values are shared by its K rows, each row's own grow to its length
-    kept = groups * (batch.prompt + batch.k * batch.answer / 2) * cache_bytes()
+    kept = groups * (batch.prompt + batch.k * batch.answer / 2) * cache_bytes(config)
     step = max(arithmetic, reading) + kept / (gpu.bandwidth * gpu.read)
     prompts = 2 * base * groups * batch.prompt / (gpu.flops * gpu.busy)
     total = batch.turns * (prompts + batch.answer * step)
@@ -123,12 +153,14 @@ def update_seconds(batch: Batch, base: int, gpu: Assumed, *, adapters: bool) -> 
     return each * base * batch.read / batch.gpus / (gpu.flops * gpu.busy)
 
 
-def costs(batch: Batch, *, adapters: bool = True, gpu: Assumed | None = None) -> dict[str, float]:
+def costs(
+    batch: Batch, *, adapters: bool = True, gpu: Assumed | None = None, config: Config = MODEL
+) -> dict[str, float]:
     """Seconds of an iteration by part, bytes that move, and memory on one GPU, in bytes."""
     gpu, told = gpu or Assumed(), Measured()
-    base, adapter = weights()
+    base, adapter = weights(config)
     trained = batch.seats * (adapter if adapters else base)
-    sampling, floor = sampling_seconds(batch, base, gpu)
+    sampling, floor = sampling_seconds(batch, base, gpu, config)
     answers = batch.groups * batch.k
     gradients = 4 * trained * 2 * (batch.gpus - 1) / batch.gpus  # a ring's sum, each way
     tokens = batch.groups / batch.gpus * (batch.prompt + batch.k * batch.answer) / batch.turns
@@ -149,9 +181,11 @@ def costs(batch: Batch, *, adapters: bool = True, gpu: Assumed | None = None) ->
         "read": batch.read,
         "weights_bytes": shared,
         "state_bytes": state,
-        "cache_bytes": tokens * cache_bytes(),
-        "memory_bytes": shared + state + tokens * cache_bytes(),
-        "memory_sharded_bytes": (shared + state) / batch.gpus + shared + tokens * cache_bytes(),
+        "cache_bytes": tokens * cache_bytes(config),
+        "memory_bytes": shared + state + tokens * cache_bytes(config),
+        "memory_sharded_bytes": (shared + state) / batch.gpus
+        + shared
+        + tokens * cache_bytes(config),
     }
 
 
@@ -192,11 +226,51 @@ def widths(batch: Batch, gpus: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)) -> st
     return "\n".join(lines)
 
 
+def configurations() -> str:
+    """One row for each configuration of configs/large_models: memory and hours on one GPU.
+
+    Prompts are taken to have 512 tokens and answers to be as long as they may, so time and cache
+    are upper bounds.
+    """
+    lines = [
+        "| configuration | weights, state, cache (GB) | sampling s | update s | programs s | hours |",
+        "|---|---|---|---|---|---|",
+    ]
+    for path in sorted((ROOT / "configs" / "large_models").glob("*.yaml")):
+        run = yaml.safe_load(path.read_text())
+        adapters = run.get("seats") == "lora"
+        batch = Batch(
+            gpus=1,
+            envs=run["envs"],
+            k=run["learner_args"]["group_size"],
+            turns=run["env_args"]["max_turns"],
+            answer=run["max_new_tokens"],
+            cores=16,
+        )
+        # one model that plays both seats is one state
+        c = costs(batch, adapters=adapters, config=SMALL_MODELS[run["model"]])
+        state = c["state_bytes"] / (1 if adapters else batch.seats)
+        held = c["weights_bytes"] / (1 if adapters else batch.seats)
+        programs = 0.0 if run["env"] == "plan_path_v0" else c["environment_seconds"]
+        total = max(c["sampling_seconds"], programs) + c["update_seconds"]
+        lines.append(
+            f"| `{path.stem}` | {held / GB:.1f}, {state / GB:.1f}, {c['cache_bytes'] / GB:.1f} "
+            f"| {c['sampling_seconds']:.1f} | {c['update_seconds']:.1f} | {programs:.1f} "
+            f"| {total * run['steps'] / 3600:.1f} |"
+        )
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for field in fields(Batch):
         parser.add_argument(f"--{field.name}", type=int, default=field.default)
-    batch = Batch(**vars(parser.parse_args()))
+    parser.add_argument("--configurations", action="store_true")
+    given = vars(parser.parse_args())
+    if given.pop("configurations"):
+        print(configurations())
+        return
+    batch = Batch(**given)
     base, adapter = weights()
     print(f"{base / 1e9:.2f} billion weights, {adapter / 1e6:.1f} million in each seat's adapter")
     for name, adapters in (("two LoRA seats", True), ("two full models", False)):

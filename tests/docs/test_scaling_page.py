@@ -42,3 +42,14 @@ def test_counts_that_can_be_worked_out_by_hand(monkeypatch):
     assert seconds == 4 * base * batch.read / 2 / (989e12 * 0.4)
     more = scaling.costs(scaling.Batch(envs=4096))["sampling_seconds"]
     assert 1.9 < more / scaling.costs(scaling.Batch(envs=2048))["sampling_seconds"] < 2.1
+
+
+def test_the_estimates_of_the_configurations_for_models_of_the_hub(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "examples" / "benchmark"))
+    import scaling
+
+    page = (ROOT / "docs" / "results" / "large_models.md").read_text()
+    assert [line for line in scaling.configurations().splitlines() if line not in page] == []
+    # as their cards on the hub count them: 0.49 and 1.7 billion
+    counted = {name: scaling.weights(config)[0] for name, config in scaling.SMALL_MODELS.items()}
+    assert counted == {"Qwen/Qwen2.5-0.5B-Instruct": 494_032_768, "Qwen/Qwen3-1.7B": 1_720_574_976}

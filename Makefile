@@ -21,7 +21,7 @@ READY := $(VENV)/.installed
 PYTEST := HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint docs stubs bench clean
+.PHONY: help demo test test-all lint docs stubs bench results results-quick clean
 
 help:
 	@echo 'make demo      set up, train the embedded model with AT-GRPO, leave runs/demo'
@@ -31,6 +31,8 @@ help:
 	@echo 'make docs      the documentation as a site: site/index.html'
 	@echo 'make stubs     protobuf and gRPC stubs of llmzoo/serve/protos, anew'
 	@echo 'make bench     speed of environments, sampling and the sandbox: bench.json'
+	@echo 'make results   every run behind docs/results, and its tables and figures: hours'
+	@echo 'make results-quick  small versions of them in runs/results-quick: minutes'
 	@echo 'make clean     remove .venv, .bench, site, caches and bench.json; runs/ stays'
 
 $(READY): setup.cfg pyproject.toml constraints.txt
@@ -69,6 +71,19 @@ stubs: $(READY)
 
 bench: $(READY)
 	@$(BIN)/python examples/benchmark/run.py --out bench.json
+
+# what has ended is not repeated, so that a call that was cut off may be given again
+STUDIES := games ablations learners sensitivity
+RESULTS := $(BIN)/python examples/results
+
+results: $(READY)
+	@$(RESULTS)/study.py $(STUDIES) --jobs $(WORKERS) --out runs/results
+	@mkdir -p docs/results/logs && cp runs/results/*.jsonl.gz docs/results/logs/
+	@$(RESULTS)/tables.py
+
+results-quick: $(READY)
+	@$(RESULTS)/study.py $(STUDIES) --quick --jobs $(WORKERS) --out runs/results-quick
+	@$(RESULTS)/tables.py --logs runs/results-quick --out runs/results-quick/tables
 
 clean:
 	@rm -rf $(VENV) .bench *.egg-info build dist site bench.json .pytest_cache .ruff_cache .mypy_cache

@@ -61,12 +61,12 @@ def read(name: str, *, quick: bool) -> Settings:
 
 
 def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> Settings:
-    """Both mappings, ``over`` going before; mappings inside them are merged alike."""
+    """Both mappings, ``over`` going before; mappings in them alike; null in ``over`` takes away."""
     both = {**under, **over}
     for key in under.keys() & over.keys():
         if isinstance(under[key], Mapping) and isinstance(over[key], Mapping):
             both[key] = merged(under[key], over[key])
-    return both
+    return {key: value for key, value in both.items() if value is not None}
 
 
 def runs_of(study: Settings, models: Path) -> Iterator[Run]:

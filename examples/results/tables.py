@@ -98,7 +98,8 @@ def of_learners(rows: Sequence[Row]) -> dict[str, str]:
         for task in tasks:
             mine = of_arm([row for row in rows if row["task"] == task], arm)
             if not mine:
-                cells.append("not run")
+                tried = any(row["task"] == task and row["arm"] == arm for row in rows)
+                cells.append("failed" if tried else "not run")
                 continue
             before = pooled([row["before"] for row in mine])[0]
             seconds = fmean(row["seconds"] for row in mine)

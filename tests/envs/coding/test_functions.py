@@ -390,20 +390,16 @@ def test_a_player_may_review(source, trusting):
 def test_every_mbpp_solution_passes_through_the_environment(shared_data):
     """In the sandbox itself; ``full`` tasks earn all that there is."""
     path = shared_data / "mbpp_sanitized_dev.jsonl"
-    env = llmzoo.make("mbpp_v0", source=str(path), split="all")
+    # the solution of mbpp/123 takes seconds, more than the usual limit on a slow or busy machine
+    env = llmzoo.make("mbpp_v0", source=str(path), split="all", timeout=60.0)
     env.reset(seed=0)
     count = env.infos["main_1"]["tasks"]
     failed, returns = [], Counter()
-
-    def solved(task):
+    for task in range(count):
         env.reset(options={"task": task})
         for agent in list(env.agents):
             env.step(env.unwrapped.expert(agent))
-        return env.infos["main_1"].get("success")
-
-    for task in range(count):
-        # mbpp/123 takes seconds and meets its time limit where the machine has other work
-        if not any(solved(task) for _ in range(3)):
+        if not env.infos["main_1"].get("success"):
             failed.append(env.infos["main_1"]["task_name"])
         returns[round(env.rewards["main_1"], 6)] += 1
     assert count == 200

@@ -1,0 +1,203 @@
+"""Studies: which runs they are made of, that they go on, and that tables come from their logs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from llmzoo.training import FitConfig, make_config
+
+ROOT = Path(__file__).resolve().parents[2]
+STUDIES = ("games", "ablations", "learners", "sensitivity")
+PAGES = ROOT / "docs" / "results"
+
+
+@pytest.fixture(autouse=True)
+def examples(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "examples" / "results"))
+
+
+def test_mappings_are_merged_and_null_takes_away():
+    from study import merged
+
+    under = {"a": 1, "in": {"b": 2, "c": 3, "gone": 4}}
+    over = {"in": {"c": 5, "d": 6, "gone": None}, "e": 7}
+    assert merged(under, over) == {"a": 1, "in": {"b": 2, "c": 5, "d": 6}, "e": 7}
+    assert under["in"]["gone"] == 4
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_run_has_settings_that_fit_takes(name, quick, tmp_path):
+    from study import read, runs_of
+
+    study = read(name, quick=quick)
+    runs = list(runs_of(study, tmp_path))
+    assert len({run.name for run in runs}) == len(runs) > 4
+    known = set(read("models", quick=quick))
+    for run in runs:
+        config = make_config(FitConfig, run.settings, "fit")
+        assert config.token_budget is not None
+        assert run.settings["model"] == "tiny" or Path(run.settings["model"]).name in known
+    assert {run.seed for run in runs} == set([0] if quick else study["seeds"])
+
+
+def test_arms_of_a_game_have_the_same_budget_and_rate(tmp_path):
+    from study import read, runs_of
+
+    for run in runs_of(read("games", quick=False), tmp_path):
+        game = [
+            other
+            for other in runs_of(read("games", quick=False), tmp_path)
+            if other.task == run.task
+        ]
+        assert len({other.settings["token_budget"] for other in game}) == 1
+        assert len({other.settings["learner_args"]["learning_rate"] for other in game}) == 1
+
+
+SMALL = {
+    "seeds": [0],
+    "settings": {
+        "env": "sudoku_v0",
+        "env_args": {"max_turns": 1},
+        "learner": "at_grpo",
+        "learner_args": {"group_size": 2},
+        "steps": 1,
+        "envs": 1,
+        "eval_tasks": 4,
+        "max_new_tokens": 8,
+        "record_every": 0,
+    },
+    "tasks": {"sudoku_v0": {}},
+    "arms": {"base": {"also": {"two": {"max_turns": 2}, "swapped": {"swap": True}}}},
+}
+
+
+def test_a_study_goes_on_and_refuses_other_settings(tmp_path, monkeypatch):
+    import study
+
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(SMALL))
+    (tmp_path / "models.yaml").write_text("{}\n")
+    monkeypatch.setattr(study, "HERE", tmp_path)
+    (run,) = study.runs_of(study.read("small", quick=False), tmp_path / "models")
+    row = study.train(run, tmp_path / "out")
+    assert row["before"]["tasks"] == len(row["after"]["solved"]) == 4
+    assert [point["step"] for point in row["curve"]] == [1]
+    assert row["also"].keys() == {"two", "swapped"}
+    line = tmp_path / "out" / "lines" / f"{run.name}.json"
+    written = line.stat().st_mtime_ns
+    assert study.train(run, tmp_path / "out") == row  # as it was kept, and not run again
+    assert line.stat().st_mtime_ns == written
+    other = {**SMALL, "settings": {**SMALL["settings"], "envs": 2}}
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(other))
+    (changed,) = study.runs_of(study.read("small", quick=False), tmp_path / "models")
+    with pytest.raises(SystemExit, match="of other settings"):
+        study.train(changed, tmp_path / "out")
+
+
+def test_a_start_is_measured_once_for_all_arms(tmp_path, monkeypatch):
+    import study
+
+    arms = {"base": {}, "other": {"learner_args": {"group_size": 3}}}
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump({**SMALL, "arms": arms}))
+    monkeypatch.setattr(study, "HERE", tmp_path)
+    first, second = study.runs_of(study.read("small", quick=False), tmp_path / "models")
+    one, other = (study.train(run, tmp_path / "out") for run in (first, second))
+    assert one["before"] == other["before"]  # its seconds too
+    assert len(list((tmp_path / "out" / "before").iterdir())) == 1
+
+
+def test_the_same_rows_give_the_same_log(tmp_path):
+    from logs import read_log, write_log
+
+    rows = [{"arm": "a", "after": {"solved": "01"}}, {"arm": "b"}]
+    for name in ("one", "two"):
+        write_log(tmp_path / name, rows)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    assert read_log(tmp_path / "one") == rows
+
+
+def of_run(arm: str, seed: int, before: str, after: str) -> dict:
+    """A line of a study, as far as tables read it."""
+
+    def measured(solved: str) -> dict:
+        return {
+            "solved": solved,
+            "success": solved.count("1") / len(solved),
+            "tasks": len(solved),
+            "greedy": {"solved": "1" * len(solved)},
+        }
+
+    row = {"task": "sudoku_v0", "arm": arm, "seed": seed, "tokens": 2000, "seconds": 60.0}
+    return {**row, "before": measured(before), "after": measured(after), "also": {}}
+
+
+def test_rates_are_pooled_and_pairs_are_of_the_same_seed_and_task():
+    from tables import of_games
+
+    rows = [
+        of_run("grpo", 0, "1000", "1100"),
+        of_run("grpo", 1, "0000", "1100"),
+        of_run("at_grpo", 1, "0000", "1111"),
+        of_run("at_grpo", 0, "1100", "1111"),
+    ]
+    tables = of_games(rows)
+    lines = [line.split(" | ") for line in tables["games sudoku_v0"].splitlines()]
+    assert lines[2][2].startswith("12.5% [")  # one of 8
+    assert lines[3][2].startswith("25.0% [")
+    assert [cell.split(" [")[0] for cell in (lines[4][2], lines[5][2])] == ["50.0%", "100.0%"]
+    assert lines[5][4:] == ["100.0%, 100.0%", "2k", "1.0 |"]
+    (pair,) = tables["paired sudoku_v0"].splitlines()[2:]
+    assert pair.endswith("| 4 | 0 | 0.1250 |")  # 2 / 2**4
+
+
+def test_a_run_that_diverged_is_in_no_rate():
+    from tables import of_learners
+
+    good = of_run("magrpo", 0, "00", "11")
+    broken = {"task": "sudoku_v0", "arm": "ppo", "seed": 0, "error": "diverged"}
+    lines = of_learners([good, broken])["learners"].splitlines()
+    assert lines[2].startswith("| `magrpo` | 100.0% [")
+    assert lines[3] == "| `ppo` | failed |"
+
+
+def test_the_committed_tables_come_from_the_committed_logs():
+    from tables import placed, tables_of
+
+    tables = tables_of(PAGES / "logs")
+    pages = {page.name: page.read_text() for page in PAGES.glob("*.md")}
+    shown = [name for name in tables if any(f"<!-- {name} -->" in page for page in pages.values())]
+    assert sorted(shown) == sorted(tables)
+    for name, page in pages.items():
+        assert placed(page, tables) == page, f"python examples/results/tables.py writes {name} anew"
+
+
+def test_a_number_that_is_in_no_log_is_found():
+    from tables import placed, tables_of
+
+    tables = tables_of(PAGES / "logs")
+    page = (PAGES / "games.md").read_text()
+    table = tables["games sudoku_v0"]
+    forged = page.replace(table, table.replace("1", "9", 1))
+    assert forged != page
+    assert placed(forged, tables) == page
+
+
+def test_logs_hold_what_they_say_and_little_more():
+    from study import read, runs_of
+
+    logs = sorted((PAGES / "logs").glob("*.jsonl.gz"))
+    assert sum(path.stat().st_size for path in logs) < 30e6
+    for path in logs:
+        name = path.name.split(".")[0]
+        planned = {run.name: run for run in runs_of(read(name, quick=False), Path("models"))}
+        with gzip.open(path, "rt") as lines:
+            rows = [json.loads(line) for line in lines]
+        for row in rows:
+            run = planned[f"{row['task']}-{row['arm']}-{row['seed']}"]
+            told = {**run.settings, "model": Path(run.settings["model"]).name}
+            assert row["settings"] == json.loads(json.dumps(told)), run.name

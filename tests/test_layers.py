@@ -18,7 +18,7 @@ LAYERS = (
     ("report", "adapters", "export", "serve", "testing"),
     ("training",),
     ("evaluation", "checkpoints", "metrics", "recording", "tracking", "progress"),
-    ("collecting",),
+    ("collecting", "players"),
     ("engine",),
     ("seating",),
     ("learners",),

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
-from llmzoo import policies, run_folder
-from llmzoo.endpoints import PREFIX
-from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
-from llmzoo.policies.base import Policy, ScriptedPolicy, answer_limit
-from llmzoo.policies.settings import Sampling
-from llmzoo.registry import is_remote
+from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.players import players
+from llmzoo.policies.base import Policy, ScriptedPolicy
 
 Answer = Callable[[str], str]  # from what the seat reads to its answer
 Other = str | Answer | Policy
@@ -48,7 +45,7 @@ def seat_others(others: Others, agents: Sequence[str]) -> dict[str, Policy]:
     _check_seats(others, agents)
     missing = [agent for agent in agents if agent not in others]
     if missing:
-        raise ConfigError(f"others has nobody for {', '.join(missing)}; it has {', '.join(others)}")
+        raise ConfigError(f"nobody plays {', '.join(missing)}: name them in others")
     seated: dict[str, Policy] = {}
     by_name: dict[str, dict[str, Policy]] = {}
     for agent in agents:
@@ -56,7 +53,7 @@ def seat_others(others: Others, agents: Sequence[str]) -> dict[str, Policy]:
         if isinstance(other, str):
             if other not in by_name:
                 named = [a for a in agents if others[a] == other]
-                by_name[other] = _named(other, named)
+                by_name[other] = players(other, named)
             seated[agent] = by_name[other][agent]
         elif isinstance(other, _Responds):
             seated[agent] = other
@@ -77,18 +74,3 @@ def _check_seats(others: Mapping[str, Other], agents: Sequence[str]) -> None:
 
 def _of(answer: Answer) -> ScriptedPolicy:
     return ScriptedPolicy(lambda request: answer(request.observation), "function")
-
-
-def _named(name: str, agents: Sequence[str]) -> dict[str, Policy]:
-    if run_folder.is_run(name):
-        try:
-            from llmzoo.seating import seats_of_run
-        except ModuleNotFoundError as error:
-            raise MissingExtraError(f"the run {name!r}", "train", error.name) from error
-        return seats_of_run(name, agents)
-    if name in policies.SCRIPTED or is_remote(name):
-        return dict.fromkeys(agents, policies.load(name))
-    if not name.startswith(PREFIX):
-        policies.check_model(name)
-    settings = Sampling(max_new_tokens=answer_limit(name))
-    return dict.fromkeys(agents, policies.load(name, sampling=settings))

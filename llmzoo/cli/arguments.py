@@ -16,6 +16,13 @@ from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
 
 
+def sampling(options: Any) -> dict[str, Any]:
+    """The sampling settings among a command's options that were given."""
+    names = ("temperature", "top_p", "top_k", "max_new_tokens")
+    chosen = {name: getattr(options, name) for name in names}
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
 def env_arguments(env_id: str, args: Mapping[str, Any], *, split: str) -> dict[str, Any]:
     """The arguments of an environment, checked against its signature and by making it once.
 

@@ -15,9 +15,9 @@ from llmzoo.cli.arguments import run_name
 from llmzoo.cli.checks import check_run
 from llmzoo.cli.options import field_names, names, read
 from llmzoo.cli.output import apart, as_json
-from llmzoo.cli.players import check_model
 from llmzoo.errors import ConfigError, DivergedError, MissingExtraError
 from llmzoo.learners import LEARNERS
+from llmzoo.players import check_model
 from llmzoo.run_folder import FREE
 
 EXAMPLES = (

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from llmzoo import registry
 from llmzoo.cli.arguments import env_arguments, learner_arguments
 from llmzoo.cli.options import typed
-from llmzoo.cli.players import check_model
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class
+from llmzoo.players import check_model
 
 if TYPE_CHECKING:
     from llmzoo.seating import Seat

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo import ranks, registry, run_folder, trajectories
-from llmzoo.cli.arguments import env_arguments
+from llmzoo.cli.arguments import env_arguments, sampling
 from llmzoo.cli.options import read
 from llmzoo.cli.output import apart, as_json, counting
-from llmzoo.cli.players import players, sampling
 from llmzoo.collecting import in_parts
 from llmzoo.errors import ConfigError
+from llmzoo.players import players
 from llmzoo.records import Episode
 from llmzoo.version import __version__
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from llmzoo import ranks, registry
-from llmzoo.cli.arguments import env_arguments
+from llmzoo.cli.arguments import env_arguments, sampling
 from llmzoo.cli.options import read
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, counting, evaluation_row
-from llmzoo.cli.players import players, sampling
 from llmzoo.errors import ConfigError
 from llmzoo.evaluation import evaluate
+from llmzoo.players import players
 
 EXAMPLES = (
     "llmzoo eval --env sudoku_v0 --policy tiny --tasks 100 --greedy",

@@ -13,11 +13,11 @@ from llmzoo import registry
 from llmzoo.cli.arguments import env_arguments
 from llmzoo.cli.films import Film
 from llmzoo.cli.options import read
-from llmzoo.cli.players import players
 from llmzoo.collecting import style_args
 from llmzoo.envs.base import TextEnv
 from llmzoo.envs.drawing import terminal
 from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.players import players
 from llmzoo.policies.base import Policy, Request
 
 FIRST = ("env",)

@@ -15,9 +15,9 @@ from llmzoo.cli.arguments import run_name, seat_arguments
 from llmzoo.cli.checks import check_run
 from llmzoo.cli.options import field_names, read
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, evaluation_row
-from llmzoo.cli.players import check_model
 from llmzoo.cli.stages import run_stages
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError
+from llmzoo.players import check_model
 from llmzoo.run_folder import FREE
 
 EXAMPLES = (

@@ -340,7 +340,7 @@ def test_calls_out_of_order():
         ({"seat": "planner_2", "others": "oracle"}, UnknownNameError, "mean 'planner_1'"),
         ({"seat": "planner_1"}, ConfigError, "nobody plays proposer_0"),
         ({"seat": "planner_1", "others": "oracel"}, UnknownNameError, "mean 'oracle'"),
-        ({"seat": "planner_1", "others": {}}, ConfigError, "nobody for proposer_0"),
+        ({"seat": "planner_1", "others": {}}, ConfigError, "nobody plays proposer_0"),
         (
             {"seat": "planner_1", "others": {"planner_1": "oracle"}},
             UnknownNameError,

@@ -8,13 +8,10 @@ from typing import Any
 
 from pettingzoo import AECEnv
 
-from llmzoo import registry, run_folder
+from llmzoo import registry
+from llmzoo.adapters.others import Others, seat_others
 from llmzoo.collecting import refuse_fallback, style_args
-from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
-from llmzoo.policies import load
-from llmzoo.policies.base import Policy
-
-Others = str | Policy | Mapping[str, str | Policy]
+from llmzoo.errors import ConfigError, UnknownNameError
 
 
 class Table:
@@ -51,7 +48,9 @@ class Table:
                 raise UnknownNameError("seat", seat, agents)
         if not self.seats:
             raise ConfigError(f"name at least one seat that learns, of {', '.join(agents)}")
-        self.others = _seated(others, [agent for agent in agents if agent not in self.seats])
+        if isinstance(others, Mapping):
+            others = {agent: other for agent, other in others.items() if agent not in self.seats}
+        self.others = seat_others(others, [agent for agent in agents if agent not in self.seats])
         self.make: Callable[[], AECEnv]
         if isinstance(env, str):
             self.make = partial(
@@ -60,23 +59,3 @@ class Table:
         else:
             self.make = env
         refuse_fallback(first, str(first))
-
-
-def _seated(others: Others, agents: Sequence[str]) -> dict[str, Policy]:
-    """The policy of each of ``agents``."""
-    if isinstance(others, Mapping):
-        missing = [agent for agent in agents if agent not in others]
-        if missing:
-            raise ConfigError(f"nobody plays {', '.join(missing)}: name them in others")
-        return {agent: _seated(others[agent], [agent])[agent] for agent in agents}
-    if not isinstance(others, str):
-        return dict.fromkeys(agents, others)
-    if not agents:
-        return {}
-    if not run_folder.is_run(others):
-        return dict.fromkeys(agents, load(others))
-    try:
-        from llmzoo.seating import seats_of_run
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"the run {others!r}", "train", error.name) from error
-    return seats_of_run(others, agents)

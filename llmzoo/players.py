@@ -1,4 +1,4 @@
-"""Policies by the names that a command line gives them, run folders of ``llmzoo train`` included."""
+"""Policies by the names that people give them, run folders of ``llmzoo train`` included."""
 
 from __future__ import annotations
 
@@ -39,13 +39,6 @@ def players(
             raise MissingExtraError(f"the run {name!r}", "train", error.name) from error
         return seats_of_run(name, agents, seed=seed, sampling=given)
     return dict.fromkeys(agents, _one(name, seed, given))
-
-
-def sampling(options: Any) -> dict[str, Any]:
-    """The sampling settings among a command's options that were given."""
-    names = ("temperature", "top_p", "top_k", "max_new_tokens")
-    chosen = {name: getattr(options, name) for name in names}
-    return {name: value for name, value in chosen.items() if value is not None}
 
 
 def check_model(name: str) -> None:

@@ -96,11 +96,16 @@ def train_model(settings: Settings, out: Path) -> None:
     if (out / "config.json").exists():
         return
     run = out.with_name(f"{out.name}-run")
-    fit(out=run, resume=(run / "config.json").exists(), quiet=True, trackers=(), **settings)
+    result = fit(
+        out=run, resume=(run / "config.json").exists(), quiet=True, trackers=(), **settings
+    )
     (found,) = run_folder.policies_in(run_folder.newest_checkpoint(run))
     trained = run_folder.newest_checkpoint(run) / found
     AutoTokenizer.from_pretrained(trained).save_pretrained(out)
     AutoModelForCausalLM.from_pretrained(trained).save_pretrained(out)
+    row = {"model": out.name, "settings": told(settings), **told_of(run)}
+    row |= {"before": dict(result.before), "after": dict(result.after)}
+    _keep(out.with_name(f"{out.name}.json"), json.dumps(row))
 
 
 def train(run: Run, out: Path) -> Settings:
@@ -129,18 +134,23 @@ def train(run: Run, out: Path) -> Settings:
         row["error"] = str(error)
     else:
         _keep(before, json.dumps(result.before))
-        lines = (folder / "metrics.jsonl").read_text().splitlines()
-        played = [found for found in map(json.loads, lines) if found["kind"] == "train"]
-        row |= {"before": dict(result.before), "after": dict(result.after)}
-        row["curve"] = [{key: found.get(key) for key in _CURVE} for found in played]
-        row["tokens"] = sum(found["tokens"] for found in played)
-        row["seconds"] = round(
-            sum(found["rollout_seconds"] + found["update_seconds"] for found in played), 1
-        )
+        row |= {"before": dict(result.before), "after": dict(result.after), **told_of(folder)}
         row["also"] = {name: measured(run, result.seats, args) for name, args in run.also.items()}
     row["wall_seconds"] = round(time.monotonic() - started, 1)
     _keep(line, json.dumps(row))
     return row
+
+
+def told_of(folder: Path) -> Settings:
+    """What the metrics of a run say: its curve, sampled tokens, and seconds without evaluations."""
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    played = [found for found in map(json.loads, lines) if found["kind"] == "train"]
+    seconds = sum(found["rollout_seconds"] + found["update_seconds"] for found in played)
+    return {
+        "curve": [{key: found.get(key) for key in _CURVE} for found in played],
+        "tokens": sum(found["tokens"] for found in played),
+        "seconds": round(seconds, 1),
+    }
 
 
 def measured(run: Run, seats: Mapping[str, Any], args: Settings) -> Settings:
@@ -238,6 +248,8 @@ def run_study(
                 rows[what] = ended.result()
                 count = f"{len(rows)}/{len(runs)}"
                 print(f"{name}: {count} {_say(rows[what])}", file=sys.stderr, flush=True)
+    kept = [models / f"{model}.json" for model in known]
+    write_log(out / "models.jsonl.gz", [json.loads(k.read_text()) for k in kept if k.exists()])
     lines = [out / name / "lines" / f"{run.name}.json" for run in planned]
     ended_runs = [json.loads(line.read_text()) for line in lines if line.exists()]
     write_log(out / f"{name}.jsonl.gz", ended_runs)

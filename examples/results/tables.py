@@ -140,11 +140,25 @@ def of_ablations(rows: Sequence[Row]) -> dict[str, str]:
     return tables
 
 
+def of_models(rows: Sequence[Row]) -> dict[str, str]:
+    """What sft made of the embedded model, before any reinforcement; one round."""
+    lines = []
+    for row in rows:
+        before, after = row["before"], row["after"]
+        start = row["settings"].get("model", "tiny")
+        cells = [rate([one]) for one in (before, after, after["greedy"])]
+        cost = [f"{row['tokens'] / 1000:,.0f}k", f"{row['seconds'] / 60:.1f}"]
+        lines.append([f"`{row['model']}`", f"`{start}`", *cells, *cost])
+    head = ["model", "made from", "before", "after, sampled", "greedy", "tokens", "minutes"]
+    return {"models": markdown(head, lines)}
+
+
 STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "games": of_games,
     "learners": of_learners,
     "sensitivity": of_sensitivity,
     "ablations": of_ablations,
+    "models": of_models,
 }
 
 

@@ -12,7 +12,15 @@ SECTIONS: dict[str, list[str]] = {
         "repository/examples/README",
         "repository/configs/README",
     ],
-    "What there is": ["environments/index", "learners/index", "results/learners_by_environments"],
+    "What there is": ["environments/index", "learners/index"],
+    "Results": [
+        "results/index",
+        "results/games",
+        "results/learners_by_environments",
+        "results/sensitivity",
+        "results/does_not_work",
+        "results/large_models",
+    ],
     "How to": [
         "writing_environments",
         "writing_learners",

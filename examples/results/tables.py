@@ -153,12 +153,35 @@ def of_models(rows: Sequence[Row]) -> dict[str, str]:
     return {"models": markdown(head, lines)}
 
 
+def of_tuning(rows: Sequence[Row]) -> dict[str, str]:
+    """A table for each game of the single runs that settings were looked for with."""
+    tables = {}
+    for task in in_order(rows, "task"):
+        lines = []
+        for row in (row for row in rows if row["task"] == task):
+            measured = row["evaluations"]
+            first, last = measured[0], measured[-1]
+            if first is last:  # stopped before it was measured again
+                continue
+            cells = [rate([first]), rate([last]), rate([{"solved": last["greedy"]}])]
+            settings = {**row["settings"]["learner_args"], "envs": row["settings"]["envs"]}
+            told = ", ".join(f"{key} {settings[key]}" for key in sorted(settings))
+            tokens = sum(point["tokens"] for point in row["curve"][: last["step"]])
+            lines.append(
+                [f"`{row['settings']['learner']}`", told, *cells, f"{tokens / 1000:,.0f}k"]
+            )
+        head = ["learner", "settings", "before", "after, sampled", "greedy", "tokens"]
+        tables[f"tuning {task}"] = markdown(head, lines)
+    return tables
+
+
 STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "games": of_games,
     "learners": of_learners,
     "sensitivity": of_sensitivity,
     "ablations": of_ablations,
     "models": of_models,
+    "tuning": of_tuning,
 }
 
 

@@ -192,8 +192,8 @@ def test_logs_hold_what_they_say_and_little_more():
 
     logs = sorted((PAGES / "logs").glob("*.jsonl.gz"))
     assert sum(path.stat().st_size for path in logs) < 30e6
-    for path in logs:
-        name = path.name.split(".")[0]
+    for name in STUDIES:
+        path = PAGES / "logs" / f"{name}.jsonl.gz"
         planned = {run.name: run for run in runs_of(read(name, quick=False), Path("models"))}
         with gzip.open(path, "rt") as lines:
             rows = [json.loads(line) for line in lines]

@@ -14,17 +14,20 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def _known(*paths: str) -> list[str]:
+    """The files that git knows, or would add."""
+    command = ["git", "ls-files", "-co", "--exclude-standard", *paths]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return found.stdout.splitlines()
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     """A folder with what a wheel of the files that git knows, or would take, installs."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a clone: which files belong to it is git's to say")
     source, folder = tmp_path_factory.mktemp("clone"), tmp_path_factory.mktemp("installed")
-    listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", "llmzoo", "setup.cfg", "pyproject.toml"],
-        **{"cwd": ROOT, "capture_output": True, "text": True, "check": True},
-    ).stdout.splitlines()
-    for name in [*listed, "README.md", "LICENSE"]:
+    for name in [*_known("llmzoo", "setup.cfg", "pyproject.toml"), "README.md", "LICENSE"]:
         if (ROOT / name).exists():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_bytes((ROOT / name).read_bytes())
@@ -56,11 +59,7 @@ def run(installed, tmp_path):
 
 def test_it_holds_every_file_that_the_package_reads(installed):
     """Everything under llmzoo/ that git knows and that is no source is package data."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", "llmzoo"],
-        **{"cwd": ROOT, "capture_output": True, "text": True, "check": True},
-    ).stdout.splitlines()
-    missing = [n for n in listed if (ROOT / n).exists() and not (installed / n).exists()]
+    missing = [n for n in _known("llmzoo") if (ROOT / n).exists() and not (installed / n).exists()]
     assert missing == []
 
 

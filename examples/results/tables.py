@@ -22,11 +22,13 @@ from readings import ARMS, CURVES, in_order, marks, of_arm, pooled
 from llmzoo.evaluation import paired
 
 ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "docs" / "results"
 
 
 def of_games(rows: Sequence[Row]) -> dict[str, str]:
-    """A table for each game: what RL gave to one agent and to two, and how they compare."""
-    return {
+    """What RL gave to one agent and to two: a table of all games, and for each game one with what it
+    cost and one of comparisons."""
+    return {"headline": _headline(rows)} | {
         name: text
         for task in in_order(rows, "task")
         for name, text in (
@@ -34,6 +36,25 @@ def of_games(rows: Sequence[Row]) -> dict[str, str]:
             (f"paired {task}", _comparisons([row for row in rows if row["task"] == task])),
         )
     }
+
+
+def _headline(rows: Sequence[Row]) -> str:
+    """All games beside one another; where one has fewer seeds its cell says so."""
+    tasks = in_order(rows, "task")
+    seeds = len({row["seed"] for row in rows})
+    lines = []
+    for agents, arm in ((1, "grpo"), (2, "at_grpo")):
+        names: list[tuple[str, str, str | None, str]] = [("no RL", arm, None, "before")]
+        names += [(ARMS[a][0], a, ARMS[a][2], "after") for a in ARMS if ARMS[a][1] == agents]
+        for name, each, also, when in names:
+            cells = []
+            for task in tasks:
+                mine = of_arm([row for row in rows if row["task"] == task], each)
+                found = [row["also"][also] if also else row[when] for row in mine]
+                fewer = f" ({len(found)} seed{'s' * (len(found) > 1)})" * (len(found) < seeds)
+                cells.append(f"{rate(found)}{fewer}" if found else "not run")
+            lines.append([name, agents, *cells])
+    return markdown(["", "agents", *(f"`{task}`" for task in tasks)], lines)
 
 
 def _game(rows: Sequence[Row]) -> str:
@@ -217,12 +238,14 @@ def placed(page: str, tables: Mapping[str, str]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--logs", type=Path, default=ROOT / "docs" / "results" / "logs")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results")
+    parser.add_argument("--logs", type=Path, default=RESULTS / "logs")
+    parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
     tables = tables_of(args.logs)
     args.out.mkdir(parents=True, exist_ok=True)
     pages = sorted(args.out.glob("*.md"))
+    if args.out == RESULTS:
+        pages.append(ROOT / "README.md")
     for page in pages:
         page.write_text(placed(page.read_text(), tables))
     if not pages:

@@ -1,4 +1,4 @@
-"""Environments in which a seat is paid before it has said anything."""
+"""Environments in which a seat is paid, or the episode ends, before it has said anything."""
 
 from __future__ import annotations
 
@@ -23,3 +23,19 @@ class Prepaid(TextEnv):
     def play(self, agent, text):
         parts = {"b_1": {"gift": float(text)}} if agent == "a_0" else {"b_1": {"own": 1.0}}
         return Outcome(local=parts, done=self.end and agent == "a_0")
+
+
+class Ended(TextEnv):
+    """The first seat ends the episode; the second has no turn."""
+
+    def __init__(self):
+        super().__init__(["a_0", "b_1"])
+
+    def begin(self, rng, task):
+        self.episode = ()
+
+    def prompt(self, agent):
+        return agent
+
+    def play(self, agent, text):
+        return Outcome(done=True)

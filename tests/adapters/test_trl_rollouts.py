@@ -9,6 +9,7 @@ import pytest
 import torch
 import trl_runs
 from peft import LoraConfig
+from seat_envs import Ended
 from tiny_models import FakePolicy, model, tokenizer
 from toy_envs import Adder, Matcher
 
@@ -16,7 +17,6 @@ from llmzoo.adapters import trl as adapter
 from llmzoo.adapters.trl.branches import Row, branch
 from llmzoo.adapters.trl.rollouts import rows_of
 from llmzoo.adapters.trl.table import Table
-from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.policies import load_model
 from llmzoo.policies.base import ScriptedPolicy
@@ -105,26 +105,10 @@ def test_other_seats_are_played_by_the_others_and_make_no_groups():
     assert all(b.decision[1].observation == "b_1 0 7.0" for b in found)
 
 
-class Idle(TextEnv):
-    """The second seat has no turn: the first ends the episode."""
-
-    def __init__(self):
-        super().__init__(["a_0", "b_1"])
-
-    def begin(self, rng, task):
-        self.episode = ()
-
-    def prompt(self, agent):
-        return agent
-
-    def play(self, agent, text):
-        return Outcome(done=True)
-
-
 def test_a_seat_without_a_decision_is_named():
     with pytest.raises(ConfigError, match="seed 3 has no decision of b_1"):
         branch(
-            table(Idle, ["b_1"], ScriptedPolicy(lambda r: "")),
+            table(Ended, ["b_1"], ScriptedPolicy(lambda r: "")),
             FakePolicy(by_chance),
             [Row(3, 0)],
             2,

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 import trl_runs
+from seat_envs import Ended
 from tiny_models import FakePolicy, model, tokenizer
 from toy_envs import Adder, Matcher
 from trl import chat_template_utils
@@ -222,22 +223,6 @@ def test_mistakes_are_named():
         seat_of(Adder, "a_0", fixed("1")).reset(prompt=[])
     with pytest.raises(ConfigError, match="seed 0 has no turn of b_1"):
         Play(Ended(), "b_1", {"a_0": fixed("")}).start(0)
-
-
-class Ended(TextEnv):
-    """The first seat ends the episode."""
-
-    def __init__(self):
-        super().__init__(["a_0", "b_1"])
-
-    def begin(self, rng, task):
-        self.episode = ()
-
-    def prompt(self, agent):
-        return agent
-
-    def play(self, agent, text):
-        return Outcome(done=True)
 
 
 # in TRL's trainer

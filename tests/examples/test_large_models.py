@@ -59,7 +59,12 @@ def test_there_is_one_for_each_model_and_each_kind_of_task():
     assert found == {(model, env) for model in ARCHITECTURES for env in envs}
 
 
-@pytest.mark.parametrize("name", NAMES)
+# one of each architecture, which is one of each kind of seats, on different tasks
+FAST = ("qwen2.5_0.5b_coop_humaneval.yaml", "qwen3_1.7b_plan_path.yaml")
+BY_TIME = [pytest.param(n, marks=[] if n in FAST else [pytest.mark.slow]) for n in NAMES]
+
+
+@pytest.mark.parametrize("name", BY_TIME)
 def test_a_step_on_random_weights(name, folders, tmp_path):
     settings = yaml.safe_load((CONFIGS / name).read_text())
     argv = ["train", "--config", str(CONFIGS / name), "--model", str(folders[settings["model"]])]

@@ -55,7 +55,8 @@ def _bars(axes: Axes, rows: Sequence[Row]) -> None:
             _bar(axes, len(labels), measured, _NONE if label in runs else trained)
             labels.append(label)
     axes.set_yticks(range(len(labels)), labels)
-    axes.set_xlim(0, 1)
+    axes.set_xlim(0, 1.15)  # room for the numbers
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
     axes.grid(axis="x", alpha=0.3)
 
 
@@ -63,7 +64,7 @@ def _bar(axes: Axes, place: int, found: Sequence[Row], colour: str) -> None:
     value, (low, high) = pooled(found) if found else (0.0, (0.0, 0.0))
     axes.barh(place, value, color=colour, xerr=[[value - low], [high - value]], capsize=3)
     text = f"{value:.0%}" if found else "not run"
-    axes.text(min(0.88, high + 0.02), place, text, va="center", fontsize=8)
+    axes.text(high + 0.02, place, text, va="center", fontsize=8)
 
 
 def learners(rows: Sequence[Row], path: Path) -> None:

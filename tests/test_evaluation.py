@@ -39,7 +39,7 @@ def test_mcnemar(first, second, expected):
 
 
 def test_only_evaluations_of_the_same_tasks_are_paired():
-    with pytest.raises(ValueError, match="shorter|longer"):
+    with pytest.raises(ValueError, match=r"shorter|longer"):
         paired([True], [True, False])
 
 

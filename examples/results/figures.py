@@ -23,7 +23,7 @@ def draw(logs: Path, out: Path) -> None:
     for study, make in {"games": games, "learners": learners, "sensitivity": sensitivity}.items():
         log = logs / f"{study}.jsonl.gz"
         if log.exists():
-            make(read_log(log), out / f"{study}.png")
+            make(read_log(log), out / f"results_{study}.png")
 
 
 def games(rows: Sequence[Row], path: Path) -> None:

@@ -251,7 +251,7 @@ def main() -> None:
     if not pages:
         for name, text in tables.items():
             (args.out / f"{name.replace(' ', '_')}.md").write_text(text + "\n")
-    figures.draw(args.logs, args.out)
+    figures.draw(args.logs, ROOT / "docs" / "images" if args.out == RESULTS else args.out)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ matplotlib.use("Agg")  # no screen is needed
 from logs import Row, read_log
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from readings import ARMS, curves, in_order, of_arm, pooled
+from readings import curves, in_order, pooled, ways
 
 from llmzoo.report.bench import heatmap
 
@@ -42,18 +42,13 @@ def games(rows: Sequence[Row], path: Path) -> None:
 
 
 def _bars(axes: Axes, rows: Sequence[Row]) -> None:
-    labels: list[str] = []
-    for agents, arm in ((1, "grpo"), (2, "at_grpo")):
-        runs = {"one agent, no RL" if agents == 1 else "two agents, no RL": of_arm(rows, arm)}
-        found = {label: [row["before"] for row in mine] for label, mine in runs.items()}
-        for name, (title, seats, also) in ARMS.items():
-            if seats == agents:
-                mine = of_arm(rows, name)
-                found[title] = [row["also"][also] if also else row["after"] for row in mine]
-        for label, measured in found.items():
-            trained = _ONE if agents == 1 else _TWO
-            _bar(axes, len(labels), measured, _NONE if label in runs else trained)
-            labels.append(label)
+    labels = []
+    for place, way in enumerate(ways(rows)):
+        _bar(
+            axes, place, way.measured, (_ONE if way.agents == 1 else _TWO) if way.trained else _NONE
+        )
+        count = "one agent" if way.agents == 1 else "two agents"
+        labels.append(way.name if way.trained else f"{count}, {way.name}")
     axes.set_yticks(range(len(labels)), labels)
     axes.set_xlim(0, 1.15)  # room for the numbers
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from logs import Row
 
@@ -28,6 +29,35 @@ CURVES: Mapping[str, Mapping[float, str]] = {
 def of_arm(rows: Sequence[Row], arm: str) -> list[Row]:
     """The runs of an arm that ended well."""
     return [row for row in rows if row["arm"] == arm and "error" not in row]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to play the games: without RL or trained by one of the arms.
+
+    ``measured``: what compares with the other ways, of each of the ``runs``, and ``greedy`` its
+    twin with the likeliest answers, where there is one.
+    """
+
+    name: str
+    agents: int
+    trained: bool
+    runs: Sequence[Row]
+    measured: Sequence[Row]
+    greedy: Sequence[Row]
+
+
+def ways(rows: Sequence[Row]) -> Iterator[Way]:
+    """Those of one agent, then those of two, each beginning with no RL."""
+    for agents, arm in ((1, "grpo"), (2, "at_grpo")):
+        runs = of_arm(rows, arm)
+        before = [row["before"] for row in runs]
+        yield Way("no RL", agents, False, runs, before, [one["greedy"] for one in before])
+        for each, (name, seats, also) in ARMS.items():
+            if seats == agents:
+                runs = of_arm(rows, each)
+                after = [row["also"][also] if also else row["after"] for row in runs]
+                yield Way(name, agents, True, runs, after, [a["greedy"] for a in after if not also])
 
 
 def pooled(found: Sequence[Row]) -> tuple[float, tuple[float, float]]:

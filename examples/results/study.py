@@ -157,27 +157,27 @@ def measured(run: Run, seats: Mapping[str, Any], args: Settings) -> Settings:
     """The trained policies in other conditions: arguments of the environment, or ``swap``: each
     seat played by the policy of the next."""
     from llmzoo import evaluate
-    from llmzoo.learners import learner_class
 
     args = dict(args)
     if args.pop("swap", False):
         agents = list(seats)
         seats = {a: seats[b] for a, b in zip(agents, agents[1:] + agents[:1], strict=True)}
-    terse = any(policy.prompt_style == "terse" for policy in seats.values())
-    defaults = learner_class(run.settings["learner"]).env_defaults
     found = evaluate(
         run.settings["env"],
         seats,
         tasks=run.settings["eval_tasks"],
         seed=run.seed,
-        env_args={
-            **({"prompt": "terse"} if terse else {}),
-            **defaults,
-            **run.settings.get("env_args", {}),
-            **args,
-        },
+        env_args={**_env_args(run), **args},
     )
     return found.to_dict()
+
+
+def _env_args(run: Run) -> Settings:
+    """The arguments of the run's environment, those that its learner needs among them."""
+    from llmzoo.learners import learner_class
+
+    defaults = learner_class(run.settings["learner"]).env_defaults
+    return {**defaults, **run.settings.get("env_args", {})}
 
 
 def told(settings: Mapping[str, Any]) -> Settings:
@@ -190,9 +190,8 @@ def told(settings: Mapping[str, Any]) -> Settings:
 
 def _key(run: Run) -> str:
     """What the measurement before training hangs on."""
-    args = run.settings.get("env_args", {})
-    agents = run.settings["learner"] in ("grpo", "ppo") or args.get("num_agents")
-    parts = [run.task, Path(run.settings["model"]).name, run.seed, agents]
+    args = _env_args(run)
+    parts = [run.task, Path(run.settings["model"]).name, run.seed]
     return "-".join(map(str, [*parts, *(f"{k}={args[k]}" for k in sorted(args))]))
 
 

@@ -17,7 +17,7 @@ from statistics import fmean
 
 import figures
 from logs import Row, read_log
-from readings import ARMS, CURVES, in_order, marks, of_arm, pooled
+from readings import ARMS, CURVES, in_order, marks, of_arm, pooled, ways
 
 from llmzoo.evaluation import paired
 
@@ -42,36 +42,24 @@ def _headline(rows: Sequence[Row]) -> str:
     """All games beside one another; where one has fewer seeds its cell says so."""
     tasks = in_order(rows, "task")
     seeds = len({row["seed"] for row in rows})
-    lines = []
-    for agents, arm in ((1, "grpo"), (2, "at_grpo")):
-        names: list[tuple[str, str, str | None, str]] = [("no RL", arm, None, "before")]
-        names += [(ARMS[a][0], a, ARMS[a][2], "after") for a in ARMS if ARMS[a][1] == agents]
-        for name, each, also, when in names:
-            cells = []
-            for task in tasks:
-                mine = of_arm([row for row in rows if row["task"] == task], each)
-                found = [row["also"][also] if also else row[when] for row in mine]
-                fewer = f" ({len(found)} seed{'s' * (len(found) > 1)})" * (len(found) < seeds)
-                cells.append(f"{rate(found)}{fewer}" if found else "not run")
-            lines.append([name, agents, *cells])
-    return markdown(["", "agents", *(f"`{task}`" for task in tasks)], lines)
+    lines: dict[tuple[str, int], list[str]] = {}
+    for task in tasks:
+        for way in ways([row for row in rows if row["task"] == task]):
+            count = len(way.measured)
+            fewer = f" ({count} seed{'s' * (count > 1)})" * (count < seeds)
+            cell = f"{rate(way.measured)}{fewer}" if count else "not run"
+            lines.setdefault((way.name, way.agents), []).append(cell)
+    head = ["", "agents", *(f"`{task}`" for task in tasks)]
+    return markdown(head, [[*way, *cells] for way, cells in lines.items()])
 
 
 def _game(rows: Sequence[Row]) -> str:
     lines = []
-    for agents, arm in ((1, "grpo"), (2, "at_grpo")):
-        mine = of_arm(rows, arm)
-        if mine:
-            before = [row["before"] for row in mine]
-            lines.append(
-                ["no RL", agents, rate(before), rate([b["greedy"] for b in before]), "", "", ""]
-            )
-    for arm, (name, agents, also) in ARMS.items():
-        mine = of_arm(rows, arm)
-        if mine:
-            after = [row["also"][also] if also else row["after"] for row in mine]
-            greedy = "" if also else rate([row["after"]["greedy"] for row in mine])
-            lines.append([name, agents, rate(after), greedy, *_cost(mine, after)])
+    for way in sorted(ways(rows), key=lambda way: way.trained):  # no RL first
+        if way.runs:
+            greedy = rate(way.greedy) if way.greedy else ""
+            cost = _cost(way.runs, way.measured) if way.trained else ["", "", ""]
+            lines.append([way.name, way.agents, rate(way.measured), greedy, *cost])
     head = ["", "agents", "success, sampled", "greedy", "each seed", "tokens", "minutes"]
     return markdown(head, lines)
 
@@ -188,10 +176,10 @@ def of_tuning(rows: Sequence[Row]) -> dict[str, str]:
             settings = {**row["settings"]["learner_args"], "envs": row["settings"]["envs"]}
             told = ", ".join(f"{key} {settings[key]}" for key in sorted(settings))
             tokens = sum(point["tokens"] for point in row["curve"][: last["step"]])
-            lines.append(
-                [f"`{row['settings']['learner']}`", told, *cells, f"{tokens / 1000:,.0f}k"]
-            )
-        head = ["learner", "settings", "before", "after, sampled", "greedy", "tokens"]
+            tasks = f"{row['settings']['eval_tasks']} {row['settings']['eval_split']}"
+            learner = f"`{row['settings']['learner']}`"
+            lines.append([learner, told, tasks, *cells, f"{tokens / 1000:,.0f}k"])
+        head = ["learner", "settings", "tasks", "before", "after, sampled", "greedy", "tokens"]
         tables[f"tuning {task}"] = markdown(head, lines)
     return tables
 

@@ -58,7 +58,9 @@ def parser() -> ArgumentParser:
         command = below.add_parser(name, help=what)
         takes = takes_of(name)
         for option in vars(import_module(f"llmzoo.cli.{name}")).get("FIRST", ()):
-            _complete(command.add_argument(option, nargs="?"), option, takes[option])
+            many = get_origin(takes[option]) is list
+            added = command.add_argument(option, nargs="*" if many else "?")
+            _complete(added, option, takes[option])
         config: Any = command.add_argument("--config", help="YAML file with any of these options.")
         config.complete = shtab.FILE
         command.add_argument("--print_config", action="store_true", help="Print a configuration.")

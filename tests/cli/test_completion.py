@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from llmzoo.cli import COMMANDS
-from llmzoo.cli.completion import takes_of
+from llmzoo.cli.completion import parser, takes_of
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -44,6 +44,11 @@ def test_bash_completes(llmzoo, tmp_path, typed, expected):
     )
     done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, timeout=20)
     assert set(done.stdout.split()) == expected, done.stderr
+
+
+def test_what_may_stand_first_more_than_once():
+    found = parser().parse_args(["report", "runs/a", "runs/b"])
+    assert found.runs == ["runs/a", "runs/b"]
 
 
 def test_other_shells(llmzoo):

@@ -26,16 +26,22 @@ RESULTS = ROOT / "docs" / "results"
 
 
 def of_games(rows: Sequence[Row]) -> dict[str, str]:
-    """What RL gave to one agent and to two: a table of all games, and for each game one with what it
-    cost and one of comparisons."""
-    return {"headline": _headline(rows)} | {
-        name: text
-        for task in in_order(rows, "task")
-        for name, text in (
-            (f"games {task}", _game([row for row in rows if row["task"] == task])),
-            (f"paired {task}", _comparisons([row for row in rows if row["task"] == task])),
-        )
-    }
+    """What RL gave to one agent and to two: a table of all games, and those of each."""
+    return {"headline": _headline(rows)} | _each_game(rows, "games", "paired")
+
+
+def of_longer(rows: Sequence[Row]) -> dict[str, str]:
+    """The same with more tokens."""
+    return _each_game(rows, "longer", "longer paired")
+
+
+def _each_game(rows: Sequence[Row], success: str, against: str) -> dict[str, str]:
+    """For each game a table with what it cost, and one of comparisons."""
+    tables = {}
+    for task in in_order(rows, "task"):
+        mine = [row for row in rows if row["task"] == task]
+        tables |= {f"{success} {task}": _game(mine), f"{against} {task}": _comparisons(mine)}
+    return tables
 
 
 def _headline(rows: Sequence[Row]) -> str:
@@ -186,6 +192,7 @@ def of_tuning(rows: Sequence[Row]) -> dict[str, str]:
 
 STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "games": of_games,
+    "longer": of_longer,
     "learners": of_learners,
     "sensitivity": of_sensitivity,
     "ablations": of_ablations,

@@ -12,7 +12,7 @@ import yaml
 from llmzoo.training import FitConfig, make_config
 
 ROOT = Path(__file__).resolve().parents[2]
-STUDIES = ("games", "ablations", "learners", "sensitivity")
+STUDIES = ("games", "longer", "ablations", "learners", "sensitivity")
 PAGES = ROOT / "docs" / "results"
 
 
@@ -46,15 +46,13 @@ def test_every_run_has_settings_that_fit_takes(name, quick, tmp_path):
     assert {run.seed for run in runs} == set([0] if quick else study["seeds"])
 
 
-def test_arms_of_a_game_have_the_same_budget_and_rate(tmp_path):
+@pytest.mark.parametrize("name", ["games", "longer"])
+def test_arms_of_a_game_have_the_same_budget_and_rate(name, tmp_path):
     from study import read, runs_of
 
-    for run in runs_of(read("games", quick=False), tmp_path):
-        game = [
-            other
-            for other in runs_of(read("games", quick=False), tmp_path)
-            if other.task == run.task
-        ]
+    runs = list(runs_of(read(name, quick=False), tmp_path))
+    for run in runs:
+        game = [other for other in runs if other.task == run.task]
         assert len({other.settings["token_budget"] for other in game}) == 1
         assert len({other.settings["learner_args"]["learning_rate"] for other in game}) == 1
 

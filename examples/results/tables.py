@@ -169,7 +169,8 @@ def of_models(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def of_tuning(rows: Sequence[Row]) -> dict[str, str]:
-    """A table for each game of the single runs that settings were looked for with."""
+    """A table for each game of the single runs that settings were looked for with, and one of what
+    more tokens gave."""
     tables = {}
     for task in in_order(rows, "task"):
         lines = []
@@ -178,16 +179,28 @@ def of_tuning(rows: Sequence[Row]) -> dict[str, str]:
             first, last = measured[0], measured[-1]
             if first is last:  # stopped before it was measured again
                 continue
-            cells = [rate([first]), rate([last]), rate([{"solved": last["greedy"]}])]
+            cells = [rate([first]), *_single(last)]
             settings = {**row["settings"]["learner_args"], "envs": row["settings"]["envs"]}
             told = ", ".join(f"{key} {settings[key]}" for key in sorted(settings))
-            tokens = sum(point["tokens"] for point in row["curve"][: last["step"]])
+            tokens = _tokens_until(row, last)
             tasks = f"{row['settings']['eval_tasks']} {row['settings']['eval_split']}"
             learner = f"`{row['settings']['learner']}`"
-            lines.append([learner, told, tasks, *cells, f"{tokens / 1000:,.0f}k"])
+            lines.append([learner, told, tasks, *cells, tokens])
         head = ["learner", "settings", "tasks", "before", "after, sampled", "greedy", "tokens"]
         tables[f"tuning {task}"] = markdown(head, lines)
+    for row in of_arm(rows, "budget"):
+        lines = [[_tokens_until(row, one), *_single(one)] for one in row["evaluations"]]
+        tables["budget"] = markdown(["tokens", "success, sampled", "greedy"], lines)
     return tables
+
+
+def _single(measured: Row) -> list[str]:
+    return [rate([measured]), rate([{"solved": measured["greedy"]}])]
+
+
+def _tokens_until(row: Row, measured: Row) -> str:
+    tokens = sum(point["tokens"] for point in row["curve"][: measured["step"]])
+    return f"{tokens / 1000:,.0f}k"
 
 
 STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {

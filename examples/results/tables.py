@@ -139,7 +139,7 @@ def of_sensitivity(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def of_ablations(rows: Sequence[Row]) -> dict[str, str]:
-    """A table for each task: one change at a time."""
+    """A table for each task: one change at a time, and on how many tasks it differs from none."""
     tables = {}
     for task in in_order(rows, "task"):
         mine = [row for row in rows if row["task"] == task]
@@ -149,10 +149,19 @@ def of_ablations(rows: Sequence[Row]) -> dict[str, str]:
             if found:
                 before, after = ([row[when] for row in found] for when in ("before", "after"))
                 greedy = rate([one["greedy"] for one in after])
-                lines.append([f"`{arm}`", rate(before), rate(after), greedy, *_cost(found, after)])
-        head = ["", "before", "after, sampled", "greedy", "each seed", "tokens", "minutes"]
-        tables[f"ablations {task}"] = markdown(head, lines)
+                cells = [f"`{arm}`", rate(before), rate(after), greedy]
+                pairs = ["", "", ""] if arm == "base" else _against_base(mine, arm)
+                lines.append([*cells, *pairs, *_cost(found, after)[1:]])
+        head = ["", "before", "after, sampled", "greedy", "only this", "only `base`", "p"]
+        tables[f"ablations {task}"] = markdown([*head, "tokens", "minutes"], lines)
     return tables
+
+
+def _against_base(rows: Sequence[Row], arm: str) -> list[str]:
+    """In as many rounds as the base has."""
+    also = "four_turns" if any("four_turns" in row["also"] for row in of_arm(rows, arm)) else None
+    only_base, only_this, p = _paired(rows, "base", arm, also)
+    return [only_this, only_base, p]
 
 
 def of_models(rows: Sequence[Row]) -> dict[str, str]:

@@ -67,10 +67,12 @@ def pooled(found: Sequence[Row]) -> tuple[float, tuple[float, float]]:
     return solved / tasks, wilson(solved, tasks)
 
 
-def marks(rows: Sequence[Row], also: str | None = None) -> list[bool]:
-    """Which tasks were solved after training, of all seeds in their order."""
+def marks(rows: Sequence[Row], also: str | None = None, *, before: bool = False) -> list[bool]:
+    """Which tasks were solved after training, or before it, of all seeds in their order."""
     ordered = sorted(rows, key=lambda row: row["seed"])
-    found = [row["also"][also] if also else row["after"] for row in ordered]
+    found = [
+        row["before"] if before else row["also"][also] if also else row["after"] for row in ordered
+    ]
     return [mark == "1" for one in found for mark in one["solved"]]
 
 

@@ -77,10 +77,14 @@ def _cost(rows: Sequence[Row], after: Sequence[Row]) -> list[str]:
 
 
 def _comparisons(rows: Sequence[Row]) -> str:
-    """AT-GRPO against every other arm, task by task; the seeds that both have."""
+    """AT-GRPO against its start and every other arm, task by task; the seeds that both have."""
     lines: list[list[str]] = []
+    shared = of_arm(rows, "at_grpo")
+    if shared:
+        verdict = _verdict(marks(shared), marks(shared, before=True))
+        lines.append(["AT-GRPO, one model, against: no RL", *verdict])
     for arm, (name, _, also) in ARMS.items():
-        if arm == "at_grpo" or not of_arm(rows, arm) or not of_arm(rows, "at_grpo"):
+        if arm == "at_grpo" or not of_arm(rows, arm) or not shared:
             continue
         lines.append([f"AT-GRPO, one model, against: {name}", *_paired(rows, "at_grpo", arm, also)])
     separate = of_arm(rows, "at_grpo_separate")

@@ -149,7 +149,8 @@ def test_rates_are_pooled_and_pairs_are_of_the_same_seed_and_task():
     assert lines[3][2].startswith("25.0% [")
     assert [cell.split(" [")[0] for cell in (lines[4][2], lines[5][2])] == ["50.0%", "100.0%"]
     assert lines[5][4:] == ["100.0%, 100.0%", "2k", "1.0 |"]
-    (pair,) = tables["paired sudoku_v0"].splitlines()[2:]
+    start, pair = tables["paired sudoku_v0"].splitlines()[2:]
+    assert start.endswith("| 6 | 0 | 0.0312 |")  # 2 / 2**6
     assert pair.endswith("| 4 | 0 | 0.1250 |")  # 2 / 2**4
 
 

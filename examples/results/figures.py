@@ -11,7 +11,7 @@ matplotlib.use("Agg")  # no screen is needed
 from logs import Row, read_log
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from readings import curves, in_order, pooled, ways
+from readings import by_task, curves, pooled, ways
 
 from llmzoo.report.bench import heatmap
 
@@ -28,11 +28,11 @@ def draw(logs: Path, out: Path) -> None:
 
 def games(rows: Sequence[Row], path: Path) -> None:
     """Success on held-out tasks, a panel for each game and a bar for each way to train."""
-    tasks = in_order(rows, "task")
+    tasks = by_task(rows)
     figure = Figure(figsize=(4 * len(tasks) + 1.5, 3.6), dpi=130, layout="constrained")
     panels = figure.subplots(1, len(tasks), sharey=True, squeeze=False)[0]
-    for axes, task in zip(panels, tasks, strict=True):
-        _bars(axes, [row for row in rows if row["task"] == task])
+    for axes, (task, mine) in zip(panels, tasks.items(), strict=True):
+        _bars(axes, mine)
         axes.set_title(task)
     panels[0].invert_yaxis()
     figure.supxlabel(
@@ -44,9 +44,8 @@ def games(rows: Sequence[Row], path: Path) -> None:
 def _bars(axes: Axes, rows: Sequence[Row]) -> None:
     labels = []
     for place, way in enumerate(ways(rows)):
-        _bar(
-            axes, place, way.measured, (_ONE if way.agents == 1 else _TWO) if way.trained else _NONE
-        )
+        trained = _ONE if way.agents == 1 else _TWO
+        _bar(axes, place, way.measured, trained if way.trained else _NONE)
         count = "one agent" if way.agents == 1 else "two agents"
         labels.append(way.name if way.trained else f"{count}, {way.name}")
     axes.set_yticks(range(len(labels)), labels)

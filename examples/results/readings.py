@@ -31,6 +31,17 @@ def of_arm(rows: Sequence[Row], arm: str) -> list[Row]:
     return [row for row in rows if row["arm"] == arm and "error" not in row]
 
 
+def by_task(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """The runs of each task, tasks by first appearance."""
+    return {task: [row for row in rows if row["task"] == task] for task in in_order(rows, "task")}
+
+
+def after(row: Row, also: str | None = None) -> Row:
+    """What was measured after training, or under another condition."""
+    found: Row = row["also"][also] if also else row["after"]
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Way:
     """One way to play the games: without RL or trained by one of the arms.
@@ -56,8 +67,9 @@ def ways(rows: Sequence[Row]) -> Iterator[Way]:
         for each, (name, seats, also) in ARMS.items():
             if seats == agents:
                 runs = of_arm(rows, each)
-                after = [row["also"][also] if also else row["after"] for row in runs]
-                yield Way(name, agents, True, runs, after, [a["greedy"] for a in after if not also])
+                found = [after(row, also) for row in runs]
+                greedy = [] if also else [one["greedy"] for one in found]
+                yield Way(name, agents, True, runs, found, greedy)
 
 
 def pooled(found: Sequence[Row]) -> tuple[float, tuple[float, float]]:
@@ -70,9 +82,7 @@ def pooled(found: Sequence[Row]) -> tuple[float, tuple[float, float]]:
 def marks(rows: Sequence[Row], also: str | None = None, *, before: bool = False) -> list[bool]:
     """Which tasks were solved after training, or before it, of all seeds in their order."""
     ordered = sorted(rows, key=lambda row: row["seed"])
-    found = [
-        row["before"] if before else row["also"][also] if also else row["after"] for row in ordered
-    ]
+    found = [row["before"] if before else after(row, also) for row in ordered]
     return [mark == "1" for one in found for mark in one["solved"]]
 
 

@@ -17,7 +17,7 @@ from statistics import fmean
 
 import figures
 from logs import Row, read_log
-from readings import ARMS, CURVES, in_order, marks, of_arm, pooled, ways
+from readings import ARMS, CURVES, by_task, in_order, marks, of_arm, pooled, ways
 
 from llmzoo.evaluation import paired
 
@@ -38,19 +38,18 @@ def of_longer(rows: Sequence[Row]) -> dict[str, str]:
 def _each_game(rows: Sequence[Row], success: str, against: str) -> dict[str, str]:
     """For each game a table with what it cost, and one of comparisons."""
     tables = {}
-    for task in in_order(rows, "task"):
-        mine = [row for row in rows if row["task"] == task]
+    for task, mine in by_task(rows).items():
         tables |= {f"{success} {task}": _game(mine), f"{against} {task}": _comparisons(mine)}
     return tables
 
 
 def _headline(rows: Sequence[Row]) -> str:
     """All games beside one another; where one has fewer seeds its cell says so."""
-    tasks = in_order(rows, "task")
+    tasks = by_task(rows)
     seeds = len({row["seed"] for row in rows})
     lines: dict[tuple[str, int], list[str]] = {}
-    for task in tasks:
-        for way in ways([row for row in rows if row["task"] == task]):
+    for mine in tasks.values():
+        for way in ways(mine):
             count = len(way.measured)
             fewer = f" ({count} seed{'s' * (count > 1)})" * (count < seeds)
             cell = f"{rate(way.measured)}{fewer}" if count else "not run"
@@ -110,14 +109,14 @@ def _verdict(first: Sequence[bool], second: Sequence[bool]) -> list[str]:
 
 def of_learners(rows: Sequence[Row]) -> dict[str, str]:
     """Success after training by learner and environment, before it, and seconds of a run."""
-    tasks = in_order(rows, "task")
+    tasks = by_task(rows)
     lines = []
     for arm in in_order(rows, "arm"):
         cells = []
-        for task in tasks:
-            mine = of_arm([row for row in rows if row["task"] == task], arm)
+        for of_task in tasks.values():
+            mine = of_arm(of_task, arm)
             if not mine:
-                tried = any(row["task"] == task and row["arm"] == arm for row in rows)
+                tried = any(row["arm"] == arm for row in of_task)
                 cells.append("failed" if tried else "not run")
                 continue
             before = pooled([row["before"] for row in mine])[0]
@@ -145,8 +144,7 @@ def of_sensitivity(rows: Sequence[Row]) -> dict[str, str]:
 def of_ablations(rows: Sequence[Row]) -> dict[str, str]:
     """A table for each task: one change at a time, and on how many tasks it differs from none."""
     tables = {}
-    for task in in_order(rows, "task"):
-        mine = [row for row in rows if row["task"] == task]
+    for task, mine in by_task(rows).items():
         lines = []
         for arm in in_order(mine, "arm"):
             found = of_arm(mine, arm)
@@ -185,9 +183,9 @@ def of_tuning(rows: Sequence[Row]) -> dict[str, str]:
     """A table for each game of the single runs that settings were looked for with, and one of what
     more tokens gave."""
     tables = {}
-    for task in in_order(rows, "task"):
+    for task, mine in by_task(rows).items():
         lines = []
-        for row in (row for row in rows if row["task"] == task):
+        for row in mine:
             measured = row["evaluations"]
             first, last = measured[0], measured[-1]
             if first is last:  # stopped before it was measured again

@@ -37,7 +37,7 @@ def test_every_run_has_settings_that_fit_takes(name, quick, tmp_path):
 
     study = read(name, quick=quick)
     runs = list(runs_of(study, tmp_path))
-    assert len({run.name for run in runs}) == len(runs) > 1
+    assert len({run.name for run in runs}) == len(runs) > (1 if name == "longer" else 4)
     known = set(read("models", quick=quick))
     for run in runs:
         config = make_config(FitConfig, run.settings, "fit")
@@ -191,9 +191,7 @@ def test_logs_hold_what_they_say_and_little_more():
 
     logs = sorted((PAGES / "logs").glob("*.jsonl.gz"))
     assert sum(path.stat().st_size for path in logs) < 30e6
-    there = [name for name in STUDIES if (PAGES / "logs" / f"{name}.jsonl.gz") in logs]
-    assert "games" in there
-    for name in there:
+    for name in STUDIES:
         path = PAGES / "logs" / f"{name}.jsonl.gz"
         planned = {run.name: run for run in runs_of(read(name, quick=False), Path("models"))}
         with gzip.open(path, "rt") as lines:

@@ -152,6 +152,12 @@ def own_parameters(model: nn.Module, adapter: str) -> dict[str, nn.Parameter]:
     return {n: p for n, p in model.named_parameters() if adapter in n.split(".")}
 
 
+def base_parameters(model: Any) -> list[nn.Parameter]:
+    """The parameters of a model without those of its adapters, where it has any."""
+    adapters = set(model.peft_config) if is_peft(model) else set()
+    return [p for n, p in model.named_parameters() if not adapters.intersection(n.split("."))]
+
+
 def frozen_twin(model: Any, adapter: str) -> str | None:
     """The adapter as it is now, kept beside it under the name that is returned.
 

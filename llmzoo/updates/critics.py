@@ -76,7 +76,7 @@ class ModelCritic:
         self.optimizer = Optimizer(
             self.model.parameters(),
             config,
-            rate=config.critic_learning_rate or own or config.rate_for(policy.model),
+            rate=config.critic_learning_rate or own or config.rate_for(self.model.body),
             total=max(1, total_steps * config.epochs * config.minibatches),
             name=f"the critic of {name}",
         )

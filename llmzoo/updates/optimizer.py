@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -14,21 +14,26 @@ from torch.nn import Parameter
 
 from llmzoo import ranks
 from llmzoo.errors import ConfigError, DivergedError
+from llmzoo.policies.lora import base_parameters
 from llmzoo.policies.precision import MasterWeights
 from llmzoo.policies.sharding import divided_like, is_divided, own_part
 
-SMALL = 10_000_000  # parameters; models below learn at a far higher rate
+SMALL = 10_000_000  # parameters; smaller models learn at a far higher rate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizerConfig:
     """Options of everything that is trained by gradients."""
 
-    learning_rate: float | None = None  # None: 1e-6, and 2e-4 below 10 million parameters
+    learning_rate: float | None = None  # None: 1e-6 (2e-4 below 10M parameters), LoRA 10 x that
     schedule: Literal["constant", "linear", "cosine"] = "constant"  # after the warm-up
     warmup: int = 0  # optimiser steps of linear warm-up
     weight_decay: float = 0.0  # of AdamW
     max_grad_norm: float = 1.0  # a longer gradient is scaled down to it
+
+    # defaults for the full weights of a model, and for an adapter of it
+    rates: ClassVar[tuple[float, float]] = (1e-6, 1e-5)
+    rates_of_small: ClassVar[tuple[float, float]] = (2e-4, 2e-3)
 
     def __post_init__(self) -> None:
         if self.learning_rate is not None and self.learning_rate <= 0:
@@ -36,11 +41,19 @@ class OptimizerConfig:
         if self.warmup < 0 or self.weight_decay < 0 or self.max_grad_norm <= 0:
             raise ConfigError("warmup and weight_decay are at least 0, max_grad_norm is above 0")
 
-    def rate_for(self, model: torch.nn.Module) -> float:
-        """The learning rate that was set, or one that suits the model's size."""
+    def rate_for(self, model: torch.nn.Module, *, adapter: bool = False) -> float:
+        """The learning rate that was set, or the default for full weights or for an adapter.
+
+        ``adapter``: what is trained is an adapter of ``model``, rather than the model's weights.
+        An adapter starts at zero and changes each weight less, so it needs a higher rate: about
+        ten times that of full weights (Schulman and Thinking Machines Lab, "LoRA Without Regret",
+        2025). A model below 10 million parameters, adapters not counted, is small.
+        """
         if self.learning_rate is not None:
             return self.learning_rate
-        return 2e-4 if sum(p.numel() for p in model.parameters()) < SMALL else 1e-6
+        small = sum(p.numel() for p in base_parameters(model)) < SMALL
+        full, of_adapter = self.rates_of_small if small else self.rates
+        return of_adapter if adapter else full
 
     def factor(self, step: int, total: int) -> float:
         """What the learning rate is multiplied with at optimiser step ``step`` of ``total``."""

@@ -48,7 +48,8 @@ class PolicyGradientUpdater:
             name: Optimizer(
                 policy.parameters(),
                 config,
-                rate=policy.learning_rate or config.rate_for(policy.model),
+                rate=policy.learning_rate
+                or config.rate_for(policy.model, adapter=policy.adapter is not None),
                 total=max(1, total_steps * config.epochs * config.minibatches),
                 name=name,
             )

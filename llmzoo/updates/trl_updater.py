@@ -55,7 +55,8 @@ class TRLUpdater:
             name: PacedOptimizer(
                 policy.parameters(),
                 config,
-                rate=policy.learning_rate or config.rate_for(policy.model),
+                rate=policy.learning_rate
+                or config.rate_for(policy.model, adapter=policy.adapter is not None),
                 total=total_steps,
                 name=name,
             )

@@ -5,7 +5,6 @@ from collections import Counter
 from functools import partial
 
 import pytest
-import tiny_models
 import torch
 from tiny_models import model, tokenizer
 from toy_envs import Parity
@@ -399,14 +398,6 @@ def test_unknown_names_are_refused_with_the_nearest(tmp_path):
         SFTConfig(trl_args={"max_lenght": 1})
     with pytest.raises(ConfigError, match="there is no file"):
         an_engine(source=str(tmp_path / "absent.jsonl"))
-
-
-def test_the_learning_rate_suits_the_models_size():
-    assert SFTConfig().rate_for(tiny_models.model()) == 2e-4
-    with torch.device("meta"):
-        large = torch.nn.Linear(10_000, 1_000)
-    assert SFTConfig().rate_for(large) == 2e-5
-    assert SFTConfig(learning_rate=0.5).rate_for(large) == 0.5
 
 
 def test_a_budget_counts_demonstrations_and_nothing_is_left_behind(tmp_path, monkeypatch, capfd):

@@ -33,7 +33,8 @@ class Evaluation:
     solved: tuple[bool, ...]
     mean_return: Mapping[str, float]  # per agent, undiscounted
     mean_turns: float  # decisions of the busiest agent
-    tokens: int  # sampled
+    answers: int  # of all agents in all tasks
+    tokens: int  # sampled in these answers
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -41,8 +42,11 @@ class Evaluation:
         return {**asdict(self), "success_ci95": list(self.success_ci95), "solved": solved}
 
 
-def wilson(successes: int, trials: int, z: float = 1.959964) -> tuple[float, float]:
-    """Wilson's score interval of a proportion (E. B. Wilson, 1927); z=1.96 for 95%."""
+def wilson(successes: float, trials: float, z: float = 1.959964) -> tuple[float, float]:
+    """Wilson's score interval of a proportion (E. B. Wilson, 1927); z=1.96 for 95%.
+
+    Both may be effective numbers, which need not be whole (:func:`clustered`).
+    """
     if trials == 0:
         return 0.0, 1.0
     rate = successes / trials
@@ -54,9 +58,33 @@ def wilson(successes: int, trials: int, z: float = 1.959964) -> tuple[float, flo
     return low, high
 
 
+def clustered(solved: Sequence[Sequence[bool]], z: float = 1.959964) -> tuple[float, float]:
+    """The interval of a success rate over several evaluations of the same tasks.
+
+    ``solved[s][i]``: whether evaluation s solved task i. Results on one task under several seeds
+    are alike, so they are a cluster and not so many trials. The interval is Wilson's with the
+    number of trials divided by the design effect: the variance of the rate with tasks as clusters,
+    over that of independent trials (J. N. K. Rao and A. J. Scott, 1992; its coverage: N. Dean and
+    M. Pagano, 2015). Of one evaluation it is Wilson's. A design effect below 1 counts as 1; where
+    all or none are solved it cannot be estimated and each task counts once.
+
+    It covers the choice of tasks and the sampling of answers by these policies. It does not cover
+    how much training differs from seed to seed.
+    """
+    results = [[one[i] for one in solved if i < len(one)] for i in range(max(map(len, solved)))]
+    successes, trials = sum(map(sum, results)), sum(map(len, results))
+    if successes in (0, trials):
+        return wilson(len(results) if successes else 0, len(results), z)
+    rate = successes / trials
+    between = sum((sum(of_task) - rate * len(of_task)) ** 2 for of_task in results)
+    effect = max(1.0, between / (trials * rate * (1 - rate)))
+    return wilson(successes / effect, trials / effect, z)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paired:
-    """Two policies on the same tasks: those that only one of them solved, and McNemar's test."""
+    """Two policies on the same tasks: how many distinct tasks only the one solved, or the one
+    solved under more seeds than the other did, and the test of no difference."""
 
     only_first: int
     only_second: int
@@ -69,12 +97,34 @@ def paired(first: Sequence[bool], second: Sequence[bool]) -> Paired:
     If neither policy is better, each of the tasks that only one of them solved is as likely to be
     the one's as the other's. Raises ``ValueError`` for different numbers of tasks.
     """
-    only_first = sum(a and not b for a, b in zip(first, second, strict=True))
-    only_second = sum(b and not a for a, b in zip(first, second, strict=True))
-    differing = only_first + only_second
-    fewer = min(only_first, only_second)
-    tail = sum(math.comb(differing, k) for k in range(fewer + 1)) / 2**differing
-    return Paired(only_first=only_first, only_second=only_second, p_value=min(1.0, 2 * tail))
+    return paired_over_seeds([first], [second])
+
+
+def paired_over_seeds(first: Sequence[Sequence[bool]], second: Sequence[Sequence[bool]]) -> Paired:
+    """The same test where each policy was evaluated on the same tasks under several seeds.
+
+    The unit is the distinct task, and its difference is the number of seeds under which the first
+    solved it minus that of the second. If neither policy is better, each task's difference is as
+    likely to have the other sign; the p-value is the share of all choices of signs whose sum is at
+    least as far from 0 (R. A. Fisher's randomization test, 1935, computed exactly). With one seed
+    it is McNemar's. Raises ``ValueError`` for different numbers of seeds or tasks.
+    """
+    seeds = list(zip(first, second, strict=True))
+    of_seeds = [[a - b for a, b in zip(one, other, strict=True)] for one, other in seeds]
+    differences = [sum(of_task) for of_task in zip(*of_seeds, strict=True)]
+    sums = {0: 1}  # of the differences under a choice of signs: how many choices give each
+    for size in map(abs, filter(None, differences)):
+        added: dict[int, int] = {}
+        for value, count in sums.items():
+            for signed in (value - size, value + size):
+                added[signed] = added.get(signed, 0) + count
+        sums = added
+    as_far = sum(count for value, count in sums.items() if abs(value) >= abs(sum(differences)))
+    return Paired(
+        only_first=sum(difference > 0 for difference in differences),
+        only_second=sum(difference < 0 for difference in differences),
+        p_value=as_far / sum(sums.values()),
+    )
 
 
 def evaluate(
@@ -121,6 +171,7 @@ def evaluate(
         solved=solved,
         mean_return={a: sum(e.totals[a] for e in played) / len(played) for a in agents},
         mean_turns=sum(max(len(e.of(a)) for a in e.agents) for e in played) / len(played),
+        answers=sum(len(e.decisions) for e in played),
         tokens=sum(len(d.completion.ids) for e in played for d in e.decisions),
         seconds=seconds,
     )

@@ -1,8 +1,11 @@
+import random
+from itertools import chain
+
 import pytest
 
 import llmzoo
 from llmzoo.errors import ConfigError, NoPlayerError
-from llmzoo.evaluation import paired, wilson
+from llmzoo.evaluation import clustered, paired, paired_over_seeds, wilson
 
 
 @pytest.mark.parametrize(
@@ -41,6 +44,104 @@ def test_mcnemar(first, second, expected):
 def test_only_evaluations_of_the_same_tasks_are_paired():
     with pytest.raises(ValueError, match=r"shorter|longer"):
         paired([True], [True, False])
+    with pytest.raises(ValueError, match=r"shorter|longer"):
+        paired_over_seeds(marks("11", "10"), marks("11", "1"))
+    with pytest.raises(ValueError, match=r"shorter|longer"):
+        paired_over_seeds(marks("11", "10"), marks("11"))
+
+
+def marks(*solved):
+    """Evaluations, each a string of 0 and 1."""
+    return [[mark == "1" for mark in one] for one in solved]
+
+
+def test_the_interval_of_one_evaluation_is_wilsons():
+    for solved in ("0110100", "1111", "000", ""):
+        one = marks(solved)
+        assert clustered(one) == pytest.approx(wilson(sum(one[0]), len(one[0])), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("solved", "trials"),
+    [
+        # sum over tasks of (solved of it - 3p)^2, over np(1 - p), with p = 6/12: 4 x 1.5^2 / 3 = 3
+        (("1100", "1100", "1100"), 4),  # three seeds tell no more than one
+        # solved of each task 3, 2, 1, 0: 2 x (1.5^2 + 0.5^2) / 3 = 5/3
+        (("1100", "1010", "1100"), 12 / (5 / 3)),
+        # solved of each task 2, 2, 1, 1: 4 x 0.5^2 / 3 = 1/3, which counts as 1
+        (("1100", "1010", "0101"), 12),
+        # the second has played two tasks; p = 3/5; tasks (1 - 0.6 x 1)^2 + (2 - 0.6 x 2)^2
+        # + (0 - 0.6 x 2)^2 = 0.16 + 0.64 + 1.44, over 5 x 0.24
+        (("101", "10"), None),
+    ],
+)
+def test_the_interval_over_seeds_counts_tasks(solved, trials):
+    found = clustered(marks(*solved))
+    if trials is None:
+        # tasks were solved 2 of 2, 0 of 2, 1 of 1 times: 0.8^2 + 1.2^2 + 0.4^2 = 2.24
+        trials = 5 / (2.24 / 1.2)
+    rate = sum(one.count("1") for one in solved) / sum(map(len, solved))
+    assert found == pytest.approx(wilson(rate * trials, trials), abs=1e-12)
+
+
+def test_where_all_or_none_are_solved_the_distinct_tasks_count():
+    assert clustered(marks("1" * 50, "1" * 50)) == wilson(50, 50)
+    assert clustered(marks("00", "00", "0")) == wilson(0, 2)
+
+
+def test_the_interval_over_seeds_covers_the_rate_of_all_tasks():
+    """Tasks of rates drawn from Beta(0.5, 0.5), whose mean is 0.5, each played under three seeds.
+
+    Half of a trial's variance is between tasks, so the design effect is 1 + (3 - 1) / 2 = 2. An
+    interval that takes each trial for a task of its own covers the rate far less often.
+    """
+    chance = random.Random(0)
+    covered = pooled = 0
+    for _ in range(1000):
+        rates = [chance.betavariate(0.5, 0.5) for _ in range(100)]
+        solved = [[chance.random() < rate for rate in rates] for _ in range(3)]
+        low, high = clustered(solved)
+        covered += low <= 0.5 <= high
+        low, high = wilson(sum(map(sum, solved)), 300)
+        pooled += low <= 0.5 <= high
+    assert 930 <= covered <= 970  # three standard errors of 95% of 1,000 are 21
+    assert pooled < 880
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        # differences of tasks 2, 1, -1: of the sums of +-2 +-1 +-1 six in eight are 2 or more off 0
+        (("110", "100"), ("000", "001"), (2, 1, 6 / 8)),
+        # three tasks solved under both seeds by the first only: all signs alike, 2 of 2^3
+        (("111", "111"), ("000", "000"), (3, 0, 2 / 8)),
+        (("10", "01"), ("01", "10"), (0, 0, 1.0)),  # no task differs over its seeds
+    ],
+)
+def test_pairs_over_seeds_are_distinct_tasks(first, second, expected):
+    found = paired_over_seeds(marks(*first), marks(*second))
+    assert (found.only_first, found.only_second) == expected[:2]
+    assert found.p_value == pytest.approx(expected[2], abs=1e-12)
+
+
+def test_over_one_seed_the_test_is_mcnemars():
+    one, other = marks("1110110"), marks("0001011")
+    assert paired_over_seeds(one, other) == paired(one[0], other[0])
+    # only the first solved tasks 1, 2, 3, 5, only the second 4 and 7: 2 x (1 + 6 + 15) / 2^6
+    assert paired(one[0], other[0]).p_value == pytest.approx(44 / 64)
+
+
+def test_the_test_over_seeds_rejects_as_seldom_as_it_says():
+    """Two policies that solve the same share of tasks, but others: one is not better."""
+    chance = random.Random(1)
+    wrong = naive = 0
+    for _ in range(500):
+        rates = [[chance.betavariate(0.3, 0.3) for _ in range(60)] for _ in range(2)]
+        one, two = ([[chance.random() < rate for rate in each] for _ in range(3)] for each in rates)
+        wrong += paired_over_seeds(one, two).p_value < 0.05
+        naive += paired([*chain(*one)], [*chain(*two)]).p_value < 0.05
+    assert wrong <= 25 + 3 * 4.9
+    assert naive > 60
 
 
 def test_an_evaluation_says_which_tasks_were_solved():
@@ -58,10 +159,12 @@ def test_the_oracle_solves_and_random_text_does_not():
     assert best.mean_return == {"proposer_0": pytest.approx(2.0), "planner_1": pytest.approx(2.0)}
     assert best.mean_turns == 1.0
     assert best.tokens == 0
+    assert best.answers == 20 * 2  # one of each seat
     assert (best.split, best.source, best.decoding) == ("test", "generator", "sampled")
     worst = llmzoo.evaluate("sudoku_v0", "random", tasks=20, env_args={"max_turns": 2})
     assert worst.success == 0.0
     assert worst.mean_turns == 2.0
+    assert worst.answers == 20 * 2 * 2
 
 
 def test_a_function_of_observation_and_agent_is_a_policy():

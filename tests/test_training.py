@@ -175,7 +175,10 @@ def test_the_run_folder(tmp_path, run_args):
     run = tmp_path / "run"
     assert result.to_dict().keys() == {"run", "before", "after", "steps", "seconds"}
     assert result.before["tasks"] == 8
-    assert result.before["greedy"].keys() == {"success", "success_ci95", "solved"}
+    assert result.before["greedy"].keys() == {
+        *("success", "success_ci95", "solved", "answers", "tokens")
+    }
+    assert result.before["answers"] == result.before["greedy"]["answers"] == 8 * 2  # of two seats
     assert json.loads((run / "after.json").read_text()) == json.loads(json.dumps(result.after))
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert [(r["kind"], r["step"]) for r in rows] == [

@@ -7,16 +7,28 @@ from dataclasses import dataclass
 
 from logs import Row
 
-from llmzoo.evaluation import wilson
+from llmzoo.evaluation import clustered
 
-# arms of the games: what one is called, how many agents play, the measurement that compares
-ARMS: Mapping[str, tuple[str, int, str | None]] = {
-    "grpo_one_turn": ("GRPO on single answers", 1, "four_turns"),
-    "grpo": ("GRPO over all rounds", 1, None),
-    "magrpo": ("MAGRPO", 2, None),
-    "at_grpo": ("AT-GRPO, one model for both seats", 2, None),
-    "at_grpo_separate": ("AT-GRPO, a model for each seat", 2, None),
-}
+# ways to train in the games: the arm, what it is called, how many agents play, what is compared:
+# the measurement after training, or one in other conditions
+TRAINED: Sequence[tuple[str, str, int, str | None]] = (
+    ("grpo_one_turn", "GRPO on single answers", 1, "four_turns"),
+    ("grpo", "GRPO over all rounds", 1, None),
+    ("at_grpo_one", "AT-GRPO, 4 rounds", 1, None),
+    ("at_grpo_one_8", "AT-GRPO, 8 rounds", 1, None),
+    ("at_grpo_one_8", "AT-GRPO, 8 rounds, then played in 48", 1, "rounds_48"),
+    ("at_grpo_one_48", "AT-GRPO, 48 rounds", 1, None),
+    ("magrpo", "MAGRPO", 2, None),
+    ("at_grpo", "AT-GRPO, one model for both seats", 2, None),
+    ("at_grpo_separate", "AT-GRPO, a model for each seat", 2, None),
+)
+# what is measured before training: what it is called, how many agents play, an arm that begins so
+STARTS = (
+    ("no RL", 1, "grpo"),
+    ("no RL, 8 rounds", 1, "at_grpo_one_8"),
+    ("no RL, 48 rounds", 1, "at_grpo_one_48"),
+    ("no RL", 2, "at_grpo"),
+)
 # settings: their values, and the arms that have them
 CURVES: Mapping[str, Mapping[float, str]] = {
     "K": {2: "k2", 4: "k4", 8: "base", 16: "k16"},
@@ -59,31 +71,49 @@ class Way:
 
 
 def ways(rows: Sequence[Row]) -> Iterator[Way]:
-    """Those of one agent, then those of two, each beginning with no RL."""
-    for agents, arm in ((1, "grpo"), (2, "at_grpo")):
-        runs = of_arm(rows, arm)
-        before = [row["before"] for row in runs]
-        yield Way("no RL", agents, False, runs, before, [one["greedy"] for one in before])
-        for each, (name, seats, also) in ARMS.items():
+    """Those of one agent, then those of two, each beginning with no RL; in 4 rounds if not said."""
+    for agents in (1, 2):
+        for name, seats, arm in STARTS:
             if seats == agents:
-                runs = of_arm(rows, each)
+                runs = of_arm(rows, arm)
+                before = [row["before"] for row in runs]
+                yield Way(name, agents, False, runs, before, [one["greedy"] for one in before])
+        for arm, name, seats, also in TRAINED:
+            if seats == agents:
+                runs = of_arm(rows, arm)
                 found = [after(row, also) for row in runs]
                 greedy = [] if also else [one["greedy"] for one in found]
                 yield Way(name, agents, True, runs, found, greedy)
 
 
 def pooled(found: Sequence[Row]) -> tuple[float, tuple[float, float]]:
-    """Success over all tasks of all seeds, and its Wilson interval."""
-    solved = sum(one["solved"].count("1") for one in found)
-    tasks = sum(len(one["solved"]) for one in found)
-    return solved / tasks, wilson(solved, tasks)
+    """Success in evaluations of the same tasks under several seeds, and its interval by tasks."""
+    solved = [_marks(one) for one in found]
+    return sum(map(sum, solved)) / sum(map(len, solved)), clustered(solved)
 
 
-def marks(rows: Sequence[Row], also: str | None = None, *, before: bool = False) -> list[bool]:
-    """Which tasks were solved after training, or before it, of all seeds in their order."""
+def marks(
+    rows: Sequence[Row], also: str | None = None, *, before: bool = False
+) -> list[list[bool]]:
+    """Which tasks each run solved after training, or before it; runs in the order of their seeds."""
     ordered = sorted(rows, key=lambda row: row["seed"])
-    found = [row["before"] if before else after(row, also) for row in ordered]
-    return [mark == "1" for one in found for mark in one["solved"]]
+    return [_marks(row["before"] if before else after(row, also)) for row in ordered]
+
+
+def _marks(measured: Row) -> list[bool]:
+    return [mark == "1" for mark in measured["solved"]]
+
+
+def play(found: Sequence[Row]) -> tuple[float | None, float]:
+    """Answers and sampled tokens that a task costs in play, in the mean over all evaluations.
+
+    Logs of earlier versions do not hold the answers: None.
+    """
+    tasks = sum(len(one["solved"]) for one in found)
+    tokens = sum(one["tokens"] for one in found) / tasks
+    if any("answers" not in one for one in found):
+        return None, tokens
+    return sum(one["answers"] for one in found) / tasks, tokens
 
 
 def curves(rows: Sequence[Row]) -> dict[str, list[tuple[float, float, tuple[float, float]]]]:

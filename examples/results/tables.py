@@ -17,9 +17,9 @@ from statistics import fmean
 
 import figures
 from logs import Row, read_log
-from readings import ARMS, CURVES, by_task, in_order, marks, of_arm, pooled, ways
+from readings import CURVES, TRAINED, by_task, in_order, marks, of_arm, play, pooled, ways
 
-from llmzoo.evaluation import paired
+from llmzoo.evaluation import paired_over_seeds
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -64,9 +64,19 @@ def _game(rows: Sequence[Row]) -> str:
         if way.runs:
             greedy = rate(way.greedy) if way.greedy else ""
             cost = _cost(way.runs, way.measured) if way.trained else ["", "", ""]
-            lines.append([way.name, way.agents, rate(way.measured), greedy, *cost])
-    head = ["", "agents", "success, sampled", "greedy", "each seed", "tokens", "minutes"]
+            cells = [rate(way.measured), greedy, *_play(way.measured)]
+            lines.append([way.name, way.agents, *cells, *cost])
+    head = ["", "agents", "success, sampled", "greedy", *_PLAY, "each seed", *_TRAINING]
     return markdown(head, lines)
+
+
+_PLAY = ("answers a task in play", "tokens a task in play")
+_TRAINING = ("tokens of training", "minutes")
+
+
+def _play(found: Sequence[Row]) -> list[str]:
+    answers, tokens = play(found)
+    return ["not recorded" if answers is None else f"{answers:.1f}", f"{tokens:.1f}"]
 
 
 def _cost(rows: Sequence[Row], after: Sequence[Row]) -> list[str]:
@@ -76,13 +86,13 @@ def _cost(rows: Sequence[Row], after: Sequence[Row]) -> list[str]:
 
 
 def _comparisons(rows: Sequence[Row]) -> str:
-    """AT-GRPO against its start and every other arm, task by task; the seeds that both have."""
+    """AT-GRPO against its start and every other arm, by distinct tasks; the seeds that both have."""
     lines: list[list[str]] = []
     shared = of_arm(rows, "at_grpo")
     if shared:
         verdict = _verdict(marks(shared), marks(shared, before=True))
         lines.append(["AT-GRPO, one model, against: no RL", *verdict])
-    for arm, (name, _, also) in ARMS.items():
+    for arm, name, _, also in TRAINED:
         if arm == "at_grpo" or not of_arm(rows, arm) or not shared:
             continue
         lines.append([f"AT-GRPO, one model, against: {name}", *_paired(rows, "at_grpo", arm, also)])
@@ -90,7 +100,7 @@ def _comparisons(rows: Sequence[Row]) -> str:
     if separate:
         own, swapped = marks(separate), marks(separate, "swapped")
         lines.append(["a model for each seat, against: the same, swapped", *_verdict(own, swapped)])
-    return markdown(["", "only the first solved", "only the second", "McNemar's p"], lines)
+    return markdown(["", "tasks solved more often by the first", "by the second", "p"], lines)
 
 
 def _paired(rows: Sequence[Row], first: str, second: str, also: str | None) -> list[str]:
@@ -101,8 +111,8 @@ def _paired(rows: Sequence[Row], first: str, second: str, also: str | None) -> l
     return _verdict(marks(both[0]), marks(both[1], also))
 
 
-def _verdict(first: Sequence[bool], second: Sequence[bool]) -> list[str]:
-    found = paired(first, second)
+def _verdict(first: Sequence[Sequence[bool]], second: Sequence[Sequence[bool]]) -> list[str]:
+    found = paired_over_seeds(first, second)
     p = "< 0.0001" if found.p_value < 1e-4 else f"{found.p_value:.4f}"
     return [str(found.only_first), str(found.only_second), p]
 
@@ -135,8 +145,9 @@ def of_sensitivity(rows: Sequence[Row]) -> dict[str, str]:
             mine = of_arm(rows, arm)
             if mine:
                 before, after = ([row[when] for row in mine] for when in ("before", "after"))
-                lines.append([value, rate(before), rate(after), *_cost(mine, after)])
-        head = [name, "before", "after", "each seed", "tokens", "minutes"]
+                cells = [rate(before), rate(after), _play(after)[1]]
+                lines.append([value, *cells, *_cost(mine, after)])
+        head = [name, "before", "after", "tokens a task in play", "each seed", *_TRAINING]
         tables[f"sensitivity {name}"] = markdown(head, lines)
     return tables
 
@@ -153,9 +164,10 @@ def of_ablations(rows: Sequence[Row]) -> dict[str, str]:
                 greedy = rate([one["greedy"] for one in after])
                 cells = [f"`{arm}`", rate(before), rate(after), greedy]
                 pairs = ["", "", ""] if arm == "base" else _against_base(mine, arm)
-                lines.append([*cells, *pairs, *_cost(found, after)[1:]])
-        head = ["", "before", "after, sampled", "greedy", "only this", "only `base`", "p"]
-        tables[f"ablations {task}"] = markdown([*head, "tokens", "minutes"], lines)
+                lines.append([*cells, _play(after)[1], *pairs, *_cost(found, after)[1:]])
+        head = ["", "before", "after, sampled", "greedy", _PLAY[1]]
+        pairs = ["tasks solved more often by this", "by `base`", "p"]
+        tables[f"ablations {task}"] = markdown([*head, *pairs, *_TRAINING], lines)
     return tables
 
 

@@ -42,6 +42,8 @@ _OF_SEATS = (
     *("model", "seats", "seat_args", "others", "lora_args", "precision", "gradient_checkpointing"),
     *("temperature", "top_p", "top_k", "max_new_tokens"),
 )
+# fields of the evaluation of the most likely answers that a run keeps
+_OF_GREEDY = ("success", "success_ci95", "solved", "answers", "tokens")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +166,7 @@ def _fit(
         )
         sampled = measured().to_dict()
         best = measured(greedy=True).to_dict()
-        greedy = {name: best[name] for name in ("success", "success_ci95", "solved")}
+        greedy = {name: best[name] for name in _OF_GREEDY}
         name = config.model if policies is None else sampled["policy"]
         return {**sampled, "policy": name, "greedy": greedy}
 

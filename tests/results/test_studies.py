@@ -14,6 +14,8 @@ from llmzoo.training import FitConfig, make_config
 ROOT = Path(__file__).resolve().parents[2]
 STUDIES = ("games", "longer", "ablations", "learners", "sensitivity")
 PAGES = ROOT / "docs" / "results"
+# arms of studies whose runs are not yet in the committed logs; the tables show them as not run
+AWAITED = {"games": {"at_grpo_one", "at_grpo_one_8", "at_grpo_one_48"}}
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +59,30 @@ def test_arms_of_a_game_have_the_same_budget_and_rate(name, tmp_path):
         assert len({other.settings["learner_args"]["learning_rate"] for other in game}) == 1
 
 
+def test_the_controls_of_two_agents_are_one_agent_with_the_same_learner(tmp_path):
+    """As many answers a task at most, about as many tokens of play, and as many rounds."""
+    from study import read, runs_of
+
+    import llmzoo
+
+    runs = {run.name: run for run in runs_of(read("games", quick=False), tmp_path)}
+    team = runs["sudoku_v0-at_grpo-0"]
+    allowed = {}
+    for arm in ("at_grpo", "at_grpo_one", "at_grpo_one_8", "at_grpo_one_48"):
+        run = runs[f"sudoku_v0-{arm}-0"]
+        agents = len(llmzoo.make("sudoku_v0", **run.settings["env_args"]).possible_agents)
+        allowed[arm] = agents, agents * run.settings["env_args"]["max_turns"]
+        assert run.settings["model"] == team.settings["model"] == "tiny"
+        same = {**run.settings, "env_args": team.settings["env_args"]}
+        assert same == team.settings  # learner, its options, budget, tasks
+    assert allowed == {
+        "at_grpo": (2, 8),
+        "at_grpo_one": (1, 4),
+        "at_grpo_one_8": (1, 8),
+        "at_grpo_one_48": (1, 48),
+    }
+
+
 SMALL = {
     "seeds": [0],
     "settings": {
@@ -86,6 +112,11 @@ def test_a_study_goes_on_and_refuses_other_settings(tmp_path, monkeypatch):
     assert row["before"]["tasks"] == len(row["after"]["solved"]) == 4
     assert [point["step"] for point in row["curve"]] == [1]
     assert row["also"].keys() == {"two", "swapped"}
+    for when in (row["before"], row["before"]["greedy"], row["after"], row["after"]["greedy"]):
+        assert when["answers"] == 4 * 2  # tasks, seats
+        assert 8 <= when["tokens"] <= 8 * 8
+    assert row["also"]["swapped"]["answers"] == 8
+    assert 8 < row["also"]["two"]["answers"] <= 16  # two rounds, of what is not yet solved
     line = tmp_path / "out" / "lines" / f"{run.name}.json"
     written = line.stat().st_mtime_ns
     assert study.train(run, tmp_path / "out") == row  # as it was kept, and not run again
@@ -127,6 +158,8 @@ def of_run(arm: str, seed: int, before: str, after: str) -> dict:
             "solved": solved,
             "success": solved.count("1") / len(solved),
             "tasks": len(solved),
+            "answers": 2 * len(solved),
+            "tokens": 25 * len(solved) - 1,
             "greedy": {"solved": "1" * len(solved)},
         }
 
@@ -134,7 +167,7 @@ def of_run(arm: str, seed: int, before: str, after: str) -> dict:
     return {**row, "before": measured(before), "after": measured(after), "also": {}}
 
 
-def test_rates_are_pooled_and_pairs_are_of_the_same_seed_and_task():
+def test_rates_are_pooled_and_pairs_are_distinct_tasks_of_the_same_seeds():
     from tables import of_games
 
     rows = [
@@ -148,10 +181,33 @@ def test_rates_are_pooled_and_pairs_are_of_the_same_seed_and_task():
     assert lines[2][2].startswith("12.5% [")  # one of 8
     assert lines[3][2].startswith("25.0% [")
     assert [cell.split(" [")[0] for cell in (lines[4][2], lines[5][2])] == ["50.0%", "100.0%"]
-    assert lines[5][4:] == ["100.0%, 100.0%", "2k", "1.0 |"]
+    assert lines[0][4:6] == ["answers a task in play", "tokens a task in play"]
+    assert lines[5][4:6] == ["2.0", "24.8"]  # (25 x 4 - 1) / 4
+    assert lines[5][6:] == ["100.0%, 100.0%", "2k", "1.0 |"]
     start, pair = tables["paired sudoku_v0"].splitlines()[2:]
-    assert start.endswith("| 6 | 0 | 0.0312 |")  # 2 / 2**6
-    assert pair.endswith("| 4 | 0 | 0.1250 |")  # 2 / 2**4
+    assert start.endswith(
+        "| 4 | 0 | 0.1250 |"
+    )  # 2 / 2**4: tasks 1 and 2 of one seed, 3 and 4 of both
+    assert pair.endswith("| 2 | 0 | 0.5000 |")  # tasks 3 and 4, both under both seeds: 2 / 2**2
+
+
+def test_intervals_in_tables_are_of_distinct_tasks():
+    """Four tasks that end alike under three seeds tell as much as under one."""
+    from tables import of_games
+
+    rows = [of_run("at_grpo", seed, "0000", "1100") for seed in range(3)]
+    seen = of_games(rows)["games sudoku_v0"], of_games(rows[:1])["games sudoku_v0"]
+    cells = [table.splitlines()[3].split(" | ")[2] for table in seen]
+    assert cells == ["50.0% [15.0%, 85.0%]"] * 2  # Wilson's of 2 in 4
+
+
+def test_logs_without_answers_say_so():
+    from tables import of_games
+
+    row = of_run("at_grpo", 0, "0000", "1100")
+    del row["after"]["answers"]
+    line = of_games([row])["games sudoku_v0"].splitlines()[3]
+    assert line.split(" | ")[4:6] == ["not recorded", "24.8"]
 
 
 def test_a_run_that_diverged_is_in_no_rate():
@@ -200,3 +256,5 @@ def test_logs_hold_what_they_say_and_little_more():
             run = planned[f"{row['task']}-{row['arm']}-{row['seed']}"]
             told = {**run.settings, "model": Path(run.settings["model"]).name}
             assert row["settings"] == json.loads(json.dumps(told)), run.name
+        lacking = {run.arm for run in planned.values()} - {row["arm"] for row in rows}
+        assert lacking == AWAITED.get(name, set()), f"{name}: bring AWAITED up to date"

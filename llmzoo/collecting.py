@@ -12,7 +12,8 @@ from pettingzoo import AECEnv
 from llmzoo import ranks, registry, wire
 from llmzoo.envs.base import TextEnv
 from llmzoo.errors import ConfigError
-from llmzoo.policies import ScriptedPolicy, load
+from llmzoo.players import known_as, players
+from llmzoo.policies import ScriptedPolicy
 from llmzoo.policies.base import Policy, Request
 from llmzoo.records import Batch, Episode
 from llmzoo.rollout.episodes import episodes
@@ -37,8 +38,9 @@ def collect(
     """Play each of the first ``tasks`` tasks of a split ``repeats`` times; the episodes, in order.
 
     ``env``: an id, or a function that makes an AEC environment (then ``split`` means nothing, and
-    task i is the episode of seed ``seed + i``). ``policy``: a name for ``llmzoo.policies.load``, a
-    policy, a policy for each seat, or a function ``(observation, agent) -> answer``. A source with
+    task i is the episode of seed ``seed + i``). ``policy``: a name or a run folder as
+    ``llmzoo eval --policy`` takes it (:func:`llmzoo.players.players`), a policy, a policy for each
+    seat, or a function ``(observation, agent) -> answer``. A source with
     fewer tasks is played to its end. Models answer each repetition anew; scripted players, whose
     chance hangs on the seed, do the same again. ``ended`` is called once for each episode that has
     ended. The ranks of a run divide the tasks, and all of them return the same.
@@ -65,7 +67,7 @@ def in_parts(
         if value < 1:
             raise ConfigError(f"{name} must be at least 1, got {value}")
     with ranks.joined():
-        player, _ = named_player(policy)
+        player, _ = named_player(policy, env, seed=seed, env_args=env_args)
         env_fn, env_id = _maker(env, player, split, env_args or {})
         numbered = isinstance(env, str)
         first = env_fn()
@@ -88,10 +90,18 @@ def in_parts(
             yield own if ranks.world() == 1 else _of_all(own)
 
 
-def named_player(policy: Any) -> tuple[Policy | Mapping[str, Policy], str]:
-    """Who plays, and what an evaluation calls it."""
+def named_player(
+    policy: Any,
+    env: str | Callable[[], AECEnv],
+    *,
+    seed: int = 0,
+    env_args: Mapping[str, Any] | None = None,
+) -> tuple[Policy | Mapping[str, Policy], str]:
+    """Who plays, and what an evaluation calls it. ``env`` says which seats a name is to take."""
     if isinstance(policy, str):
-        return load(policy), policy
+        made = registry.make(env, **(env_args or {})) if isinstance(env, str) else env()
+        seats = players(policy, made.possible_agents, seed=seed)
+        return seats, known_as(policy, seats)
     if isinstance(policy, Mapping):
         return policy, ", ".join(f"{agent}: {p.name}" for agent, p in policy.items())
     if isinstance(policy, ScriptedPolicy) or not callable(policy):

@@ -142,7 +142,7 @@ def evaluate(
 
     Of an environment that a function makes, ``split`` only labels the result.
     """
-    player, name = named_player(policy)
+    player, name = named_player(policy, env, seed=seed, env_args=env_args)
     started = time.monotonic()
     played = collect(
         env,

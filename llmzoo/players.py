@@ -41,6 +41,12 @@ def players(
     return dict.fromkeys(agents, _one(name, seed, given))
 
 
+def known_as(name: str, seats: Mapping[str, Policy]) -> str:
+    """What an evaluation calls the policy of this name that :func:`players` has seated."""
+    # an address does not say which model is there
+    return next(iter(seats.values())).name if is_remote(name) else name
+
+
 def check_model(name: str) -> None:
     """Raise :class:`ConfigError` where there is no model, or run with a checkpoint, of this name."""
     _refuse_stages(name)

@@ -1,9 +1,11 @@
+import json
 import random
 from itertools import chain
 
 import pytest
 
 import llmzoo
+from llmzoo.cli import main
 from llmzoo.errors import ConfigError, NoPlayerError
 from llmzoo.evaluation import clustered, paired, paired_over_seeds, wilson
 
@@ -224,3 +226,42 @@ def test_a_missing_scripted_player_is_named():
 
     with pytest.raises(NoPlayerError, match="adder_v0 has no scripted expert"):
         llmzoo.evaluate(Adder, "oracle", tasks=1)
+
+
+def test_a_run_folder_is_played_as_the_command_line_plays_it(tmp_path, capsys):
+    run = str(tmp_path / "run")
+    asked = {"env_args": {"max_turns": 1}}
+    fitted = llmzoo.fit(
+        "magrpo",
+        "sudoku_v0",
+        out=run,
+        model="tiny",
+        seats="separate",
+        temperature=0.5,
+        learner_args={"group_size": 2, "learning_rate": 1e-2},
+        steps=1,
+        envs=1,
+        eval_tasks=6,
+        trackers=(),
+        quiet=True,
+        **asked,
+    )
+    found = llmzoo.evaluate("sudoku_v0", run, tasks=6, greedy=True, **asked).to_dict()
+    assert found["policy"] == run
+    assert found["solved"] == fitted.after["greedy"]["solved"]  # the weights of each seat
+
+    sampled = llmzoo.evaluate("sudoku_v0", run, tasks=6, seed=3, **asked).to_dict()
+    argv = f"eval --env sudoku_v0 --env.max_turns 1 --policy {run} --tasks 6 --seed 3 --json"
+    assert main(argv.split()) == 0
+    printed = json.loads(capsys.readouterr().out)
+    for either in (sampled, printed):
+        either.pop("seconds")
+    assert sampled == printed
+
+    episodes = llmzoo.collect("sudoku_v0", run, tasks=3, split="test", greedy=True, **asked)
+    assert [e.success for e in episodes] == [mark == "1" for mark in found["solved"][:3]]
+
+
+def test_a_folder_that_is_no_run_is_named(tmp_path):
+    with pytest.raises(ConfigError, match="absent"):
+        llmzoo.evaluate("sudoku_v0", str(tmp_path / "absent"), tasks=1)

@@ -12,7 +12,7 @@ from llmzoo.cli.options import read
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, counting, evaluation_row
 from llmzoo.errors import ConfigError
 from llmzoo.evaluation import evaluate
-from llmzoo.players import players
+from llmzoo.players import known_as, players
 
 EXAMPLES = (
     "llmzoo eval --env sudoku_v0 --policy tiny --tasks 100 --greedy",
@@ -79,8 +79,7 @@ def run(argv: Sequence[str]) -> None:
             env_args=env_args,
             ended=ended,
         )
-    # an address does not say which model is there
-    name = seats[agents[0]].name if registry.is_remote(options.policy) else options.policy
+    name = known_as(options.policy, seats)
     result = replace(found, policy=name).to_dict()
     if options.json:
         as_json(result)

@@ -399,7 +399,7 @@ def test_the_short_form_has_the_numbers_of_the_question(family, level):
 def test_questions_are_many_and_in_both_splits(family, level):
     tasks = drawn(family, level, 3_000)
     forms = {canonical(task) for task in tasks}
-    assert len(forms) > 1_500
+    assert len(forms) > 1_200
     share = sum(split_of(form) == "test" for form in forms) / len(forms)
     assert 0.15 < share < 0.25
 

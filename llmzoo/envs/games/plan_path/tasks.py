@@ -20,6 +20,7 @@ from llmzoo.errors import ConfigError
 WALL, FLOOR, START, GOAL = "#.SG"
 MAX_SIDE = 30  # cells; a shortest path then has at most 899 moves, and an answer may hold 1000
 UNREACHABLE = -1
+_EXCHANGED = str.maketrans(START + GOAL, GOAL + START)
 
 _MAX_TRIES = 10_000  # grids in a row without a start and goal far enough apart
 
@@ -151,9 +152,15 @@ def read_file(path: str) -> list[PathTask]:
 
 
 def canonical(task: PathTask) -> str:
-    """The least of the grid's eight mirror images and turns."""
+    """The least of the grid's eight mirror images and turns, with start and goal as they are and
+    exchanged: a path walked backwards leads from the goal to the start."""
     height, width = len(task.rows), len(task.rows[0])
-    return min("".join(pick(task.grid)) for pick in _symmetries(height, width))
+    backwards = task.grid.translate(_EXCHANGED)
+    return min(
+        "".join(pick(grid))
+        for grid in (task.grid, backwards)
+        for pick in _symmetries(height, width)
+    )
 
 
 @cache

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from llmzoo.envs.games.sudoku.scoring import BLANK, SIZES, is_solved
+from llmzoo.envs.games.sudoku.symmetry import key
 from llmzoo.errors import ConfigError
 
 MAX_SOLUTIONS = 288  # all completed 4x4 grids; of a 9x9 puzzle no more than these are listed
@@ -93,18 +94,8 @@ def read_file(path: str) -> list[SudokuTask]:
 
 
 def canonical(task: SudokuTask) -> str:
-    """The least of the eight mirror images and turns, digits renamed by first appearance."""
-    images = []
-    for order in _symmetries(task.size):
-        names: dict[str, str] = {BLANK: BLANK}
-        image = []
-        for cell in order:
-            digit = task.puzzle[cell]
-            if digit not in names:
-                names[digit] = str(len(names))
-            image.append(names[digit])
-        images.append("".join(image))
-    return min(images)
+    """What all puzzles share that a symmetry of sudoku maps onto one another."""
+    return key(task.puzzle)
 
 
 def solve(puzzle: str, limit: int, rng: random.Random | None = None) -> list[str]:
@@ -207,13 +198,3 @@ def _units(size: int) -> tuple[tuple[int, int, int], ...]:
         for row in range(size)
         for column in range(size)
     )
-
-
-@cache
-def _symmetries(size: int) -> tuple[tuple[int, ...], ...]:
-    rows = [[row * size + column for column in range(size)] for row in range(size)]
-    images = []
-    for _ in range(4):
-        rows = [list(row) for row in zip(*rows[::-1], strict=True)]  # a quarter turn
-        images += [rows, [row[::-1] for row in rows]]
-    return tuple(tuple(cell for row in image for cell in row) for image in images)

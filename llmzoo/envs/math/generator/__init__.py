@@ -40,5 +40,6 @@ def draw(rng: random.Random, *, family: str | None = None, level: str | None = N
         level=level,
         program=problem.program,
         terse=problem.terse,
+        key=problem.key,
         computed=True,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
+from llmzoo.envs.keys import multiple, system
 from llmzoo.envs.math.generator.formulas import equate, signed_sum, subtracted, tight
 from llmzoo.envs.math.generator.inequalities import inequality, quadratic_inequality
 from llmzoo.envs.math.generator.problem import Kinds, Problem, nonzero, ratio
@@ -23,7 +24,8 @@ def linear(rng: random.Random) -> Problem:
     """``a x + b = c`` with an integer solution."""
     a, b, x = rng.randint(1, 9), nonzero(rng, 30), rng.randint(-12, 12)
     equation = equate([(a, "x"), (b, "")], a * x + b)
-    return _solve(rng, equation, Fraction(x), f"print(({a * x + b} - {subtracted(b)}) // {a})")
+    program = f"print(({a * x + b} - {subtracted(b)}) // {a})"
+    return _solve(rng, equation, Fraction(x), program, f"{multiple([a, b, a * x + b])}")
 
 
 def linear_both_sides(rng: random.Random) -> Problem:
@@ -36,7 +38,8 @@ def linear_both_sides(rng: random.Random) -> Problem:
         "from fractions import Fraction\n"
         f"print(Fraction({d} - {subtracted(b)}, {a} - {subtracted(c)}))"
     )
-    return _solve(rng, equation, Fraction(d - b, a - c), program)
+    sides = min(multiple([a, b, c, d]), multiple([c, d, a, b]))
+    return _solve(rng, equation, Fraction(d - b, a - c), program, f"both sides {sides}")
 
 
 def linear_with_brackets(rng: random.Random) -> Problem:
@@ -52,7 +55,8 @@ def linear_with_brackets(rng: random.Random) -> Problem:
         f"a, b, c, d, e = {a}, {b}, {c}, {d}, {e}\n"
         "print(Fraction(d * e - a * b - c, a - d))"
     )
-    return _solve(rng, f"{left} = {right}", solution, program)
+    key = f"brackets {multiple([a, c, d])} {b} {e}"
+    return _solve(rng, f"{left} = {right}", solution, program, key)
 
 
 def quadratic(rng: random.Random) -> Problem:
@@ -74,12 +78,14 @@ def quadratic(rng: random.Random) -> Problem:
             f"{{{low}, {high}}}",
             f'{roots}print("{{" + f"{{low}}, {{high}}" + "}}")',
             f"all x with {equation}",
+            f"all of {multiple([k, b, c])}",
         )
     return Problem(
         f"What is the {which} of the two solutions of {tight(equation)}?",
         str(high if which == "larger" else low),
         f"{roots}print({'high' if which == 'larger' else 'low'})",
         f"{which} x with {equation}",
+        f"{which} of {multiple([k, b, c])}",
     )
 
 
@@ -106,6 +112,7 @@ def rational_quadratic(rng: random.Random) -> Problem:
         f"{{{ratio(low)}, {ratio(high)}}}",
         program,
         f"all x with {equation}",
+        f"all of {multiple([a, b, c])}",
     )
 
 
@@ -133,6 +140,7 @@ def of_roots(rng: random.Random) -> Problem:
         ratio(value),
         program,
         f"r s solve {equation} find {formula}",
+        f"{formula} of {multiple([a, b, c])}",
     )
 
 
@@ -157,6 +165,7 @@ def pair(rng: random.Random) -> Problem:
         f"({x}, {y})",
         program,
         f"x y with {first} and {second}",
+        system([[a, b], [c, d]], [e, f]),
     )
 
 
@@ -187,16 +196,23 @@ def triple(rng: random.Random) -> Problem:
         f"({', '.join(map(str, solution))})",
         program,
         f"x y z with {' and '.join(equations)}",
+        system(rows, sums),
     )
 
 
-def _solve(rng: random.Random, equation: str, solution: Fraction, program: str) -> Problem:
+def _solve(
+    rng: random.Random, equation: str, solution: Fraction, program: str, key: str
+) -> Problem:
     asked = rng.choice(
         ("Solve {} for x.", "Find x if {}.", "For which x is {}?", "What is x, given that {}?")
     )
     form = f" {_FRACTION}" if solution.denominator > 1 or "Fraction" in program else ""
     return Problem(
-        asked.format(tight(equation)) + form, ratio(solution), program, f"solve {equation} for x"
+        asked.format(tight(equation)) + form,
+        ratio(solution),
+        program,
+        f"solve {equation} for x",
+        f"solve {key}",
     )
 
 

@@ -1,8 +1,7 @@
 """Arithmetic: integers, fractions, decimals and brackets, worked out exactly.
 
 A problem is an expression; its terse form is the expression alone. What is easy has one operation
-on integers of at most two digits. Expressions are told apart as they are written: 37 + 48 and
-48 + 37 are two tasks, and may stand in different splits.
+on integers of at most two digits. 37 + 48 and 48 + 37 are two tasks that stand in one split.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import random
 from collections.abc import Callable
 from fractions import Fraction
 
+from llmzoo.envs.keys import commuted
 from llmzoo.envs.math.generator.problem import Kinds, Problem, decimal, ratio
 
 _ASK = (
@@ -102,6 +102,7 @@ def _integers(rng: random.Random, terse: str, value: int) -> Problem:
         answer=str(value),
         program=f"print({terse.replace('/', '//')})",
         terse=terse,
+        key=commuted(terse),
     )
 
 
@@ -126,6 +127,7 @@ def _fractions(operations: str, most: int, *, terms: int = 2) -> Callable[[rando
             answer=ratio(value),
             program=f"from fractions import Fraction\nprint({program})",
             terse=terse,
+            key=commuted(terse),
         )
 
     return draw
@@ -161,6 +163,7 @@ def _decimals(operations: str, most: int, places: int) -> Callable[[random.Rando
             answer=decimal(value),
             program=f"from decimal import Decimal\nprint({calls})",
             terse=terse,
+            key=commuted(terse),
         )
 
     return draw

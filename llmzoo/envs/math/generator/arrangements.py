@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from math import factorial, perm
 
+from llmzoo.envs.keys import unordered
 from llmzoo.envs.math.generator.problem import Problem, asked
 
 _WORDS = (
@@ -55,7 +56,10 @@ def anagrams(rng: random.Random) -> Problem:
             "print(count)"
         )
     )
-    return asked(rng, questions, count, program, f"orders of letters {letters}")
+    repeats = unordered(*Counter(letters).values())  # which letters they are does not matter
+    return asked(
+        rng, questions, count, program, f"orders of letters {letters}", f"orders {repeats}"
+    )
 
 
 def different_neighbours(rng: random.Random) -> Problem:

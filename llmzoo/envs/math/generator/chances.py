@@ -6,6 +6,7 @@ import random
 from fractions import Fraction
 from math import comb
 
+from llmzoo.envs.keys import unordered
 from llmzoo.envs.math.generator.problem import Problem, asked, counted
 
 _FRACTION = "Give a fraction in lowest terms."
@@ -29,6 +30,7 @@ def same_colour(rng: random.Random) -> Problem:
         f"same = comb({a}, 2) + comb({b}, 2) + comb({c}, 2)\n"
         f"print(Fraction(same, comb({total}, 2)))",
         f"chance two same of {a} {b} {c}",
+        f"two same {unordered(a, b, c)}",
     )
 
 
@@ -49,4 +51,5 @@ def dice_sum(rng: random.Random) -> Problem:
         f"good = sum(i + j >= {least} for i in range(1, {a} + 1) for j in range(1, {b} + 1))\n"
         f"print(Fraction(good, {a} * {b}))",
         f"chance dice {a} {b} sum at least {least}",
+        f"dice {unordered(a, b)} at least {least}",
     )

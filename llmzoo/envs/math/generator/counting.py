@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from math import comb, gcd, prod
 
+from llmzoo.envs.keys import unordered
 from llmzoo.envs.math.generator.arrangements import anagrams, different_neighbours, ranking
 from llmzoo.envs.math.generator.chances import dice_sum, same_colour
 from llmzoo.envs.math.generator.problem import Draw, Kinds, Problem, asked, counted
@@ -33,6 +34,7 @@ def outfits(rng: random.Random) -> Problem:
         prod(numbers),
         f"print({product})",
         f"choose one of each from {' '.join(map(str, numbers))}",
+        f"one of each {unordered(*numbers)}",
     )
 
 
@@ -84,8 +86,14 @@ def two_groups(rng: random.Random) -> Problem:
         "to be formed. In how many ways can this be done?",
     )
     program = f"from math import comb\nprint(comb({a}, {i}) * comb({b}, {j}))"
+    choices = f"{i} of {a}", f"{j} of {b}"
     return asked(
-        rng, questions, comb(a, i) * comb(b, j), program, f"choose {i} of {a} and {j} of {b}"
+        rng,
+        questions,
+        comb(a, i) * comb(b, j),
+        program,
+        f"choose {' and '.join(choices)}",
+        f"choose {unordered(*choices)}",
     )
 
 
@@ -108,6 +116,7 @@ def either_divides(rng: random.Random) -> Problem:
         n // a + n // b - n // shared,
         program,
         f"count multiples of {a} or {b} to {n}",
+        f"multiples of either {unordered(a, b)} to {n}",
     )
 
 
@@ -135,7 +144,14 @@ def paths_past(rng: random.Random) -> Problem:
         comb(width + height, width) - through if avoid else through,
         program,
         f"paths to {width} {height} {'avoid' if avoid else 'through'} {x} {y}",
+        f"paths {avoid} {min(_turned(width, height, x, y))}",
     )
+
+
+def _turned(width: int, height: int, x: int, y: int) -> list[tuple[int, ...]]:
+    """The grid and its crossing, seen from either end and with the axes exchanged."""
+    ends = (x, y), (width - x, height - y)
+    return [image for a, b in ends for image in ((width, height, a, b), (height, width, b, a))]
 
 
 def shared_out(rng: random.Random) -> Problem:

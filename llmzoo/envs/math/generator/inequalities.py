@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
+from llmzoo.envs.keys import multiple
 from llmzoo.envs.math.generator.formulas import signed_sum, subtracted, tight
 from llmzoo.envs.math.generator.problem import Problem, nonzero, ratio
 
@@ -34,6 +35,7 @@ def inequality(rng: random.Random) -> Problem:
         form.format(ratio(bound)),
         program,
         f"interval of x with {written}",
+        f"{'below' if upper else 'above'} {closed} {multiple([a, b, c])}",
     )
 
 
@@ -58,4 +60,5 @@ def quadratic_inequality(rng: random.Random) -> Problem:
         form.format(low, high),
         program,
         f"interval of x with {written}",
+        f"between {closed} {multiple([a, b, c])}",
     )

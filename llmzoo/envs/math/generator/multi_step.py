@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from llmzoo.envs.keys import commuted, unordered
 from llmzoo.envs.math.generator.number_theory import factors
 from llmzoo.envs.math.generator.problem import Draw, Kinds, Problem
 
@@ -19,12 +20,14 @@ _MOST = 9_999  # no number grows beyond
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A number: its definition in words and in few words, how a program computes it, its value."""
+    """A number: its definition in words and in few words, how a program computes it, its value, and
+    what definitions share that differ only in the order of two numbers."""
 
     words: str
     terse: str
     code: str
     value: int
+    key: str = ""
 
 
 Named = dict[str, int]  # the numbers so far
@@ -35,7 +38,7 @@ def chain(steps: int) -> Draw:
 
     def draw(rng: random.Random) -> Problem:
         values: Named = {}
-        lines, terse, program = [], [], []
+        lines, terse, program, keys = [], [], [], []
         for number in range(steps):
             name = "abcde"[number]
             step = rng.choice(_FIRST)(rng) if not values else _next(rng, values)
@@ -43,6 +46,7 @@ def chain(steps: int) -> Draw:
             lines.append(f"Let {name} be {step.words}.")
             terse.append(f"{name} = {step.terse}")
             program.append(f"{name} = {step.code}")
+            keys.append(step.key or step.terse)
         last = "abcde"[steps - 1]
         needs = [text for name, text in _NEEDS.items() if any(f"{name}(" in p for p in program)]
         return Problem(
@@ -50,6 +54,7 @@ def chain(steps: int) -> Draw:
             str(values[last]),
             "\n".join([*needs, *program, f"print({last})"]),
             "\n".join([*terse, f"find {last}"]),
+            "\n".join(keys),
         )
 
     return draw
@@ -65,7 +70,8 @@ _NEEDS = {
 
 def _product(rng: random.Random) -> Step:
     x, y = rng.randint(3, 40), rng.randint(3, 40)
-    return Step(f"the product of {x} and {y}", f"{x} * {y}", f"{x} * {y}", x * y)
+    text = f"{x} * {y}"
+    return Step(f"the product of {x} and {y}", text, text, x * y, commuted(text))
 
 
 def _difference_of_squares(rng: random.Random) -> Step:
@@ -92,6 +98,7 @@ def _multiple(rng: random.Random) -> Step:
         f"lcm {x} {y}",
         f"lcm({x}, {y})",
         math.lcm(x, y),
+        f"lcm {unordered(x, y)}",
     )
 
 

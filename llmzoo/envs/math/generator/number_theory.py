@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 
+from llmzoo.envs.keys import unordered
 from llmzoo.envs.math.generator.digits import (
     digit_sum,
     from_base,
@@ -28,7 +29,9 @@ def common_divisor(most: int) -> Draw:
             f"Find the largest integer that divides both {a} and {b}.",
         )
         program = f"from math import gcd\nprint(gcd({a}, {b}))"
-        return asked(rng, questions, math.gcd(a, b), program, f"gcd {a} {b}")
+        return asked(
+            rng, questions, math.gcd(a, b), program, f"gcd {a} {b}", f"gcd {unordered(a, b)}"
+        )
 
     return draw
 
@@ -41,7 +44,9 @@ def common_multiple(most: int) -> Draw:
             f"Find the smallest positive integer that both {a} and {b} divide.",
         )
         program = f"from math import lcm\nprint(lcm({a}, {b}))"
-        return asked(rng, questions, math.lcm(a, b), program, f"lcm {a} {b}")
+        return asked(
+            rng, questions, math.lcm(a, b), program, f"lcm {a} {b}", f"lcm {unordered(a, b)}"
+        )
 
     return draw
 
@@ -131,7 +136,10 @@ def two_remainders(rng: random.Random) -> Problem:
         f"Find the smallest integer x > 0 with x ≡ {a} (mod {m}) and x ≡ {b} (mod {n}).",
     )
     program = f"print(next(x for x in range(1, {m * n} + 1) if x % {m} == {a} and x % {n} == {b}))"
-    return asked(rng, questions, x, program, f"smallest x rest {a} by {m} rest {b} by {n}")
+    conditions = f"rest {a} by {m}", f"rest {b} by {n}"
+    return asked(
+        rng, questions, x, program, f"smallest x {' '.join(conditions)}", unordered(*conditions)
+    )
 
 
 def inverse(rng: random.Random) -> Problem:

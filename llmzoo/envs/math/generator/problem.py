@@ -10,12 +10,17 @@ from fractions import Fraction
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A question, its answer, a program that prints it, and the question in few words."""
+    """A question, its answer, a program that prints it, and the question in few words.
+
+    ``key`` is equal for problems that differ only by a symmetry (see ``keys``); empty where the
+    question in few words has none.
+    """
 
     question: str
     answer: str
     program: str
     terse: str
+    key: str = ""
 
 
 Draw = Callable[[random.Random], Problem]
@@ -51,9 +56,10 @@ def asked(
     answer: int | Fraction | str,
     program: str,
     terse: str,
+    key: str = "",
 ) -> Problem:
     """A problem whose question is put in one of several ways."""
-    return Problem(rng.choice(questions), str(answer), program, terse)
+    return Problem(rng.choice(questions), str(answer), program, terse, key)
 
 
 def counted(number: int, plural: str) -> str:

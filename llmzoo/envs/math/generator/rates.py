@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
+from llmzoo.envs.keys import unordered
 from llmzoo.envs.math.generator import names
 from llmzoo.envs.math.generator.problem import Problem, counted, decimal
 
@@ -42,6 +43,7 @@ def two_legs(rng: random.Random) -> Problem:
         str(mean),
         f"from fractions import Fraction\nprint(Fraction({v} * {s} + {w} * {t}, {s} + {t}))",
         f"{s} hours at {v} then {t} hours at {w} mean speed",
+        f"mean speed {unordered(f'{s} at {v}', f'{t} at {w}')}",
     )
 
 
@@ -64,6 +66,7 @@ def together(rng: random.Random) -> Problem:
         f"rest = 1 - Fraction({head}, {a})\n"
         f"print(rest / (Fraction(1, {a}) + Fraction(1, {b})))",
         f"jobs {a} hours and {b} hours first alone {head} then together",
+        f"jobs {a} {b} first {head}" if head else f"jobs {unordered(a, b)}",
     )
 
 

@@ -7,9 +7,11 @@ At least two things are left at any time, so that plurals are right.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
+from llmzoo.envs.keys import unordered
 from llmzoo.envs.math.generator import names
 from llmzoo.envs.math.generator.problem import Draw, Problem
 
@@ -56,9 +58,27 @@ def story(events: int, most: int) -> Draw:
             str(count),
             "\n".join([*program, "print(n)"]),
             f"{' '.join(terse)} how many now",
+            _key(terse),
         )
 
     return draw
+
+
+def _key(events: Sequence[str]) -> str:
+    """The events, sorted where their order does not matter: what is added and taken away in a row, and
+    what multiplies in a row. What somebody has at the start is the first thing added."""
+    runs = groupby(
+        [events[0].replace("has", "plus"), *events[1:]],
+        key=lambda event: event.startswith(("times", "minus 1/")),
+    )
+    return ", ".join(unordered(*map(_product_sorted, run)) for _, run in runs)
+
+
+def _product_sorted(event: str) -> str:
+    """``plus 6 of 11`` and ``plus 11 of 6`` are one."""
+    start, of, each = event.partition(" of ")
+    kind, count = start.split()
+    return f"{kind} {unordered(count, each)}" if of else event
 
 
 _Kind = Callable[[random.Random, int], Event]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 
+from llmzoo.envs.keys import unordered
 from llmzoo.envs.math.generator import names
 from llmzoo.envs.math.generator.problem import Kinds, Problem, counted
 from llmzoo.envs.math.generator.rates import discount, mixture, pursuit, together, two_legs
@@ -32,6 +33,7 @@ def purchase(rng: random.Random) -> Problem:
         str(paid - cost),
         f"print({paid} - {a} * {p} - {b} * {q})",
         f"pays {paid} buys {a} at {p} and {b} at {q} change",
+        f"pays {paid} {unordered(unordered(a, p), unordered(b, q))}",
     )
 
 
@@ -89,6 +91,7 @@ def rectangle(rng: random.Random) -> Problem:
             str(a * b),
             f"other = {2 * (a + b)} // 2 - {a}\nprint({a} * other)",
             f"rectangle perimeter {2 * (a + b)} side {a} area",
+            f"rectangle area of {unordered(a, b)}",
         )
     return Problem(
         f"A rectangular {thing} has an area of {a * b} square {unit}, and one side is {a} {unit} "
@@ -96,6 +99,7 @@ def rectangle(rng: random.Random) -> Problem:
         str(2 * (a + b)),
         f"other = {a * b} // {a}\nprint(2 * ({a} + other))",
         f"rectangle area {a * b} side {a} perimeter",
+        f"rectangle perimeter of {unordered(a, b)}",
     )
 
 
@@ -128,6 +132,7 @@ def shares(rng: random.Random) -> Problem:
         str(parts[which] * each),
         f"print({total} * {parts[which]} // ({parts[0]} + {parts[1]} + {parts[2]}))",
         f"share {total} as {parts[0]} {parts[1]} {parts[2]} find share {which + 1}",
+        f"share {total} as {unordered(*parts)} find {parts[which]}",
     )
 
 

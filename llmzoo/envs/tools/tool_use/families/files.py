@@ -80,7 +80,7 @@ def bills(rng: random.Random) -> Question:
             steps.calculate(" + ".join(plain(cents / 100) for cents in wanted), result, _ROUNDING),
         ),
         family="bills",
-        content=f"bills {things[0]} {lines}",
+        content=f"bills {things[0]} {sorted(lines)}",
         files=((path, text),),
     )
 
@@ -172,7 +172,7 @@ def words(rng: random.Random) -> Question:
             steps.program(f'words = """\n{text}""".split()\n{code}', result),
         ),
         family="words",
-        content=f"words {asked} {text}",
+        content=f"words {asked} {sorted(found)}",
         files=((path, text),),
     )
 

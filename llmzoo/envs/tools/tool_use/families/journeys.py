@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 
+from llmzoo.envs.keys import unordered
 from llmzoo.envs.tools.tool_use.families import steps, world
 from llmzoo.envs.tools.tool_use.questions import Question, Target, plain
 from llmzoo.envs.tools.tool_use.questions import number as number_target
@@ -112,7 +113,7 @@ def errand(rng: random.Random) -> Question:
             steps.calculate(f"{a} {sign} {b}", result),
         ),
         family="errand",
-        content=f"errand {first.title} {first_fact} {sign} {second.title} {second_fact}",
+        content=f"errand {sign} {unordered((first.title, first_fact), (second.title, second_fact))}",
         files=((path, note),),
     )
 

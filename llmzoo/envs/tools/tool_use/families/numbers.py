@@ -6,6 +6,7 @@ import random
 from bisect import bisect_left, bisect_right
 from functools import cache
 
+from llmzoo.envs.keys import commuted
 from llmzoo.envs.tools.tool_use.families import steps
 from llmzoo.envs.tools.tool_use.questions import Question, number
 
@@ -36,7 +37,7 @@ def arithmetic(rng: random.Random) -> Question:
         target=number(result),
         steps=(steps.calculate(expression, result),),
         family="arithmetic",
-        content=f"arithmetic {expression}",
+        content=f"arithmetic {commuted(expression)}",
     )
 
 
@@ -74,7 +75,7 @@ def _primes(rng: random.Random) -> Asked:
 
 
 def _divisible(rng: random.Random) -> Asked:
-    a, b = rng.sample(range(3, 40), 2)
+    a, b = sorted(rng.sample(range(3, 40), 2))  # in one order: exchanged they ask the same
     low = rng.randrange(100, 5_000)
     high = low + rng.randrange(900, 9_000)
     result = sum((n % a == 0) != (n % b == 0) for n in range(low, high + 1))

@@ -1,0 +1,70 @@
+"""Keys that are equal for tasks that differ only by a symmetry.
+
+A key holds what a task is about, so that twins such as ``37 + 48`` and ``48 + 37`` land in one split.
+The symmetries are: the order of operands that commute, the sign of a whole difference, the order of
+equations and of their sides, the names of unknowns, and a factor common to a whole equation.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from itertools import permutations
+from math import gcd
+
+
+def unordered(*items: object) -> str:
+    """The items in an order that does not depend on how they were given."""
+    return " ".join(sorted(map(str, items)))
+
+
+def commuted(expression: str) -> str:
+    """An expression of numbers, its terms and factors sorted; ``a - b`` and ``b - a`` are one."""
+    return _normal(ast.parse(expression.replace("^", "**"), mode="eval").body)
+
+
+def _normal(node: ast.expr) -> str:
+    match node:
+        case ast.BinOp(op=ast.Add() | ast.Sub()):
+            plain, inverse = _operands(node, (ast.Add, ast.Sub))
+            return "(" + " - ".join(" + ".join(side) for side in sorted((plain, inverse))) + ")"
+        case ast.BinOp(op=ast.Mult() | ast.Div()):
+            plain, inverse = _operands(node, (ast.Mult, ast.Div))
+            return "(" + " / ".join(" * ".join(side) for side in (plain, inverse)) + ")"
+        case ast.BinOp(left=left, op=op, right=right):
+            return f"({_normal(left)} {type(op).__name__} {_normal(right)})"
+    return ast.unparse(node)
+
+
+def _operands(node: ast.expr, chain: tuple[type, type]) -> tuple[list[str], list[str]]:
+    """The sorted operands of a chain of sums or of products: the plain ones, and those taken away or
+    divided by."""
+    if not (isinstance(node, ast.BinOp) and isinstance(node.op, chain)):
+        return [_normal(node)], []
+    plain, inverse = _operands(node.left, chain)
+    right, right_inverse = _operands(node.right, chain)
+    if isinstance(node.op, chain[1]):
+        right, right_inverse = right_inverse, right
+    return sorted(plain + right), sorted(inverse + right_inverse)
+
+
+def multiple(numbers: Sequence[int]) -> tuple[int, ...]:
+    """The numbers without their common factor and with a positive first one (that is not 0)."""
+    factor = gcd(*numbers) or 1
+    if next((n for n in numbers if n), 1) < 0:
+        factor = -factor
+    return tuple(n // factor for n in numbers)
+
+
+def system(rows: Sequence[Sequence[int]], sums: Sequence[int]) -> str:
+    """A system of linear equations, one row of factors and one sum each."""
+    columns = permutations(range(len(rows[0])))
+    return str(
+        min(
+            sorted(
+                multiple([*(row[c] for c in order), total])
+                for row, total in zip(rows, sums, strict=True)
+            )
+            for order in columns
+        )
+    )

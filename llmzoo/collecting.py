@@ -148,7 +148,10 @@ def _maker(
 
 def _there(env: AECEnv, tasks: int, seed: int) -> int:
     """How many of the tasks asked for the source has."""
-    env.reset(seed=seed)
+    try:
+        env.reset(seed=seed, options={"task": tasks - 1})
+    except IndexError:  # a generator that runs out of new tasks knows from then on how many it has
+        env.reset(seed=seed)
     count = next(iter(env.infos.values())).get("tasks")
     return tasks if count is None else min(tasks, count)
 

@@ -265,3 +265,10 @@ def test_a_run_folder_is_played_as_the_command_line_plays_it(tmp_path, capsys):
 def test_a_folder_that_is_no_run_is_named(tmp_path):
     with pytest.raises(ConfigError, match="absent"):
         llmzoo.evaluate("sudoku_v0", str(tmp_path / "absent"), tasks=1)
+
+
+def test_a_generator_with_fewer_tasks_is_played_to_its_end():
+    """4x4 puzzles with 6 clues are few under the symmetries of sudoku."""
+    few = llmzoo.evaluate("sudoku_v0", "oracle", tasks=100, env_args={"clues": 6, "max_turns": 1})
+    assert few.tasks == 75
+    assert few.success == 1.0

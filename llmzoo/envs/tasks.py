@@ -40,12 +40,12 @@ class Generated(Generic[T]):
     """Tasks of one split, drawn by ``draw(rng)``.
 
     ``canonical`` maps a task to a text that is the same for all tasks that count as one (mirror
-    images, renamed digits); equal tasks are one. ``tasks[i]`` is the i-th distinct task of the split, the same on every
-    machine; ``sample`` draws one at random. ``name`` seeds the numbered tasks.
+    images, renamed digits). No two numbered tasks share it: ``tasks[i]`` is the i-th distinct task of
+    the split, the same on every machine. ``sample`` draws a task at random. ``name`` seeds the numbered
+    tasks.
     """
 
     source = "generator"
-    count: int | None = None  # endless
 
     def __init__(
         self,
@@ -59,9 +59,10 @@ class Generated(Generic[T]):
         self._canonical = canonical
         self.split = check_split(split)
         self.name = name
+        self.count: int | None = None  # endless, as far as is known
         self._rng = random.Random(f"{name}/{split}")
         self._found: list[T] = []
-        self._seen: set[T] = set()
+        self._seen: set[str] = set()  # canonical forms of the numbered tasks
 
     def sample(self, rng: random.Random) -> T:
         for _ in range(_MAX_DRAWS):
@@ -82,16 +83,18 @@ class Generated(Generic[T]):
         misses = 0
         while len(self._found) <= index:
             task = self.sample(self._rng)
-            if task in self._seen:
+            form = self._canonical(task)
+            if form in self._seen:
                 misses += 1
                 if misses > _MAX_DRAWS:
+                    self.count = len(self._found)
                     raise IndexError(
                         f"{self.name} has about {len(self._found)} distinct {self.split} tasks "
                         f"at these settings; task {index} does not exist"
                     )
                 continue
             misses = 0
-            self._seen.add(task)
+            self._seen.add(form)
             self._found.append(task)
 
 

@@ -103,6 +103,14 @@ def test_threads_that_share_tasks_get_the_same_numbers():
         assert seen == [expected] * 8
 
 
+def test_numbered_tasks_are_one_of_each_kind():
+    """Capital and small letters share their canonical form, so ten letters are five tasks."""
+    source = Generated(lambda rng: rng.choice("abcdeABCDE"), str.lower, split="all", name="letters")
+    assert sorted(source[index].lower() for index in range(5)) == [*"abcde"]
+    with pytest.raises(IndexError, match="about 5 distinct all tasks"):
+        source[5]
+
+
 def test_listed_tasks():
     words = [f"word{n}" for n in range(100)]
     train = Listed(words, str, split="train", source="words.txt")

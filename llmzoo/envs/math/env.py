@@ -56,7 +56,8 @@ not right.
 
 Answers are integers, fractions in lowest terms, exact decimals, pairs, sets or intervals; the
 question says which form is wanted. Each task has a program that computes it. The split is by content,
-whatever the names and things of a story and the wording of a question.
+whatever the names and things of a story and the wording of a question. Questions that differ only by a
+symmetry stay together: `37 + 48` and `48 + 37`, equations in another order or times a number.
 
 **The scripted expert** writes the answer in a box, and the task's program.
 

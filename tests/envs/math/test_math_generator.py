@@ -461,12 +461,12 @@ def test_no_common_divisor_or_multiple_of_a_number_with_itself(level):
 
 
 FIRST = {
-    "arithmetic": ["9664e9b4c9259a56", "158ab52d56060ea3", "c39aec1b6142e363"],
-    "algebra": ["8fcd8e3657f7f065", "9fa1af639310fc77", "5118bf70896c144b"],
-    "word_problems": ["fdd7159cc23f6383", "b78d462b419f0dc1", "79713f76f9179ed4"],
+    "arithmetic": ["fc2dbacb87a8db9d", "3b71dd1e04e9b854", "569b92109731b1c9"],
+    "algebra": ["f23f815dfb7a1d8b", "9f69c9c7b9a21f6b", "8fcd8e3657f7f065"],
+    "word_problems": ["ff7fd237306e3542", "79713f76f9179ed4", "9a5a6194ea3c7a2f"],
     "number_theory": ["9e58b0983fd77af4", "16957245dd8231ca", "99f99ebd8f00f113"],
-    "counting": ["d18daf19d089955c", "238e52bd02752528", "cb7e573633b00103"],
-    "multi_step": ["231edda3808db4c4", "c16e6c09bcf2e862", "189fef68563f4c7c"],
+    "counting": ["d18daf19d089955c", "037676873faece45", "f3dc573cc6ea53b8"],
+    "multi_step": ["03a5d0720d5e83c3", "1f9208770fbab29c", "c1655ede0fcf21ac"],
 }
 DIGEST = "1e245d0c0f9f51b8"
 

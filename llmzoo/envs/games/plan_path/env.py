@@ -36,8 +36,8 @@ start to goal), `num_agents`, `max_turns`, `prompt` ("full" or "terse"), `team_w
 ("train", "test", "all"), `source` ("generator", or a file of JSON lines with `grid`: lines of `#`,
 `.`, one `S` and one `G`), `render_mode`.
 
-**Tasks.** The goal of every grid can be reached. The split is by content: mirror images and turns
-stay together.
+**Tasks.** The goal of every grid can be reached. The split is by content: mirror images, turns
+and grids with start and goal exchanged stay together.
 
 **Pictures.** `render_mode="human"` prints the grid after the reset and every step, `"ansi"` returns
 it as text and `"rgb_array"` as a picture ([rendering](../concepts.md#rendering)).

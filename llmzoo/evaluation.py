@@ -81,6 +81,22 @@ def clustered(solved: Sequence[Sequence[bool]], z: float = 1.959964) -> tuple[fl
     return wilson(successes / effect, trials / effect, z)
 
 
+def pooled(measured: Sequence[Mapping[str, Any]]) -> tuple[float, tuple[float, float]]:
+    """The success rate over evaluations of the same tasks, and its interval (:func:`clustered`).
+
+    ``measured``: evaluations as written to files, with ``solved``, a string of 0 and 1. Where one of
+    them has none, but ``success`` and ``tasks``, each distinct task counts once: the widest that
+    the interval can be.
+    """
+    if all("solved" in one for one in measured):
+        solved = [[mark == "1" for mark in one["solved"]] for one in measured]
+        return sum(map(sum, solved)) / sum(map(len, solved)), clustered(solved)
+    rate = sum(one["success"] * one["tasks"] for one in measured)
+    rate /= sum(one["tasks"] for one in measured)
+    distinct = max(one["tasks"] for one in measured)
+    return rate, wilson(rate * distinct, distinct)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paired:
     """Two policies on the same tasks: how many distinct tasks only the one solved, or the one

@@ -7,7 +7,7 @@ import pytest
 import llmzoo
 from llmzoo.cli import main
 from llmzoo.errors import ConfigError, NoPlayerError
-from llmzoo.evaluation import clustered, paired, paired_over_seeds, wilson
+from llmzoo.evaluation import clustered, paired, paired_over_seeds, pooled, wilson
 
 
 @pytest.mark.parametrize(
@@ -86,6 +86,13 @@ def test_the_interval_over_seeds_counts_tasks(solved, trials):
     assert found == pytest.approx(wilson(rate * trials, trials), abs=1e-12)
 
 
+def test_rates_are_pooled_from_rows():
+    rows = [{"solved": "1100", "success": 0.5, "tasks": 4}] * 2
+    assert pooled(rows) == (0.5, pytest.approx(wilson(2, 4)))
+    assert pooled([{"success": 0.5, "tasks": 4}] * 3) == (0.5, wilson(2, 4))
+    assert pooled([rows[0], {"success": 1.0, "tasks": 6}]) == (0.8, wilson(0.8 * 6, 6))
+
+
 def test_where_all_or_none_are_solved_the_distinct_tasks_count():
     assert clustered(marks("1" * 50, "1" * 50)) == wilson(50, 50)
     assert clustered(marks("00", "00", "0")) == wilson(0, 2)
@@ -98,16 +105,16 @@ def test_the_interval_over_seeds_covers_the_rate_of_all_tasks():
     interval that takes each trial for a task of its own covers the rate far less often.
     """
     chance = random.Random(0)
-    covered = pooled = 0
+    covered = naive = 0
     for _ in range(1000):
         rates = [chance.betavariate(0.5, 0.5) for _ in range(100)]
         solved = [[chance.random() < rate for rate in rates] for _ in range(3)]
         low, high = clustered(solved)
         covered += low <= 0.5 <= high
         low, high = wilson(sum(map(sum, solved)), 300)
-        pooled += low <= 0.5 <= high
+        naive += low <= 0.5 <= high
     assert 930 <= covered <= 970  # three standard errors of 95% of 1,000 are 21
-    assert pooled < 880
+    assert naive < 880
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ matplotlib.use("Agg")  # no screen is needed
 from logs import Row, read_log
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from readings import by_task, curves, pooled, ways
+from readings import by_task, curves, ways
 
+from llmzoo.evaluation import pooled
 from llmzoo.report.bench import heatmap
 
 _NONE, _ONE, _TWO = "#9aa0a6", "#4285c8", "#d9730d"  # no RL, one agent, two agents
@@ -36,7 +37,7 @@ def games(rows: Sequence[Row], path: Path) -> None:
         axes.set_title(task)
     panels[0].invert_yaxis()
     figure.supxlabel(
-        "success on held-out tasks, sampled; bars are 95% Wilson intervals", fontsize=9
+        "success on held-out tasks, sampled; bars are 95% intervals by distinct tasks", fontsize=9
     )
     figure.savefig(str(path))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from logs import Row
 
-from llmzoo.evaluation import clustered
+from llmzoo.evaluation import pooled
 
 # ways to train in the games: the arm, what it is called, how many agents play, what is compared:
 # the measurement after training, or one in other conditions
@@ -84,12 +84,6 @@ def ways(rows: Sequence[Row]) -> Iterator[Way]:
                 found = [after(row, also) for row in runs]
                 greedy = [] if also else [one["greedy"] for one in found]
                 yield Way(name, agents, True, runs, found, greedy)
-
-
-def pooled(found: Sequence[Row]) -> tuple[float, tuple[float, float]]:
-    """Success in evaluations of the same tasks under several seeds, and its interval by tasks."""
-    solved = [_marks(one) for one in found]
-    return sum(map(sum, solved)) / sum(map(len, solved)), clustered(solved)
 
 
 def marks(

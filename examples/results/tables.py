@@ -17,9 +17,9 @@ from statistics import fmean
 
 import figures
 from logs import Row, read_log
-from readings import CURVES, TRAINED, by_task, in_order, marks, of_arm, play, pooled, ways
+from readings import CURVES, TRAINED, by_task, in_order, marks, of_arm, play, ways
 
-from llmzoo.evaluation import paired_over_seeds
+from llmzoo.evaluation import paired_over_seeds, pooled
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "results"

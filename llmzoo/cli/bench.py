@@ -122,6 +122,7 @@ def _row(config: Any, run: Path) -> dict[str, Any]:
         "before_ci95": before["success_ci95"],
         "after": after["success"],
         "after_ci95": after["success_ci95"],
+        "solved": after["solved"],
         "gain": after["success"] - before["success"],
         "return_before": before["mean_return"],
         "return_after": after["mean_return"],

@@ -1,9 +1,10 @@
 """Learners beside one another: the table and the heatmap of ``llmzoo bench``.
 
 A row is one run: ``env, learner, seed, steps, tokens, tasks, before, before_ci95, after,
-after_ci95, gain, return_before, return_after, seconds``; one that diverged holds ``error`` in place
-of its results. ``steps`` are the iterations done, ``tokens`` those that were sampled in them (and
-under ``sft`` the demonstrated ones); rows of earlier versions have none.
+after_ci95, solved, gain, return_before, return_after, seconds``; one that diverged holds ``error`` in
+place of its results. ``steps`` are the iterations done, ``tokens`` those that were sampled in them (and
+under ``sft`` the demonstrated ones), ``solved`` a 0 or 1 for each task after training; rows of earlier
+versions lack these two.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ import matplotlib
 matplotlib.use("Agg")  # no screen is needed
 from matplotlib.figure import Figure
 
-from llmzoo.evaluation import wilson
+from llmzoo.evaluation import pooled
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """The runs of one learner on one environment, their held-out tasks pooled over the seeds."""
+    """The runs of one learner on one environment: means over the seeds, which share their tasks."""
 
     before: float
     after: float
-    after_ci95: tuple[float, float]
+    after_ci95: tuple[float, float]  # by distinct tasks
     failed: int  # runs that diverged; they are in no mean
 
 
@@ -41,11 +42,11 @@ def cell(rows: Sequence[Row], env: str, learner: str) -> Cell | None:
     if not good:
         return None
     trials = sum(row["tasks"] for row in good)
-    successes = round(sum(row["after"] * row["tasks"] for row in good))
+    after, after_ci95 = pooled([{**row, "success": row["after"]} for row in good])
     return Cell(
         before=sum(row["before"] * row["tasks"] for row in good) / trials,
-        after=successes / trials,
-        after_ci95=wilson(successes, trials),
+        after=after,
+        after_ci95=after_ci95,
         failed=len(runs) - len(good),
     )
 
@@ -67,8 +68,8 @@ def table(rows: Sequence[Row], command: str) -> str:
     lines = [
         f"`{command}`",
         "",
-        "Success on held-out tasks after training, sampled, with the 95% Wilson interval over "
-        f"all tasks of all seeds ({', '.join(map(str, seeds))}); in brackets the same before.",
+        "Success on held-out tasks after training, sampled, with its 95% interval by distinct tasks, "
+        f"the mean over seeds ({', '.join(map(str, seeds))}); in brackets the same before.",
         "",
         f"| {' | '.join(head)} |",
         "|---" * len(head) + "|",

@@ -32,7 +32,7 @@ class Line:
 
 
 def success(groups: Sequence[Group]) -> Figure:
-    """Success in play, and on held-out tasks with Wilson's intervals."""
+    """Success in play, and on held-out tasks with intervals by distinct tasks."""
     with style.styled():
         figure, axes = style.blank(style.WIDE, x=style.ITERATION, y="success (share)")
         for number, group in enumerate(groups):

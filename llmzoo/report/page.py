@@ -30,7 +30,7 @@ from llmzoo.version import __version__
 ASSETS = Path(__file__).parent / "assets"
 SCRIPTS = ("data.js", "episode.js", "page.js")  # in this order one script
 SECTIONS = {  # with what stands under their titles
-    "Success": "Solved tasks: in play, and held-out ones with 95% Wilson intervals.",
+    "Success": "Solved tasks: in play, and held-out ones with 95% intervals by distinct tasks.",
     "Rewards": "Return: what an agent was paid along a line of play. Parts: what an answer was paid at "
     "its own step, and for what.",
     "Answers": "",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
-from llmzoo.evaluation import wilson
+from llmzoo.evaluation import pooled
 from llmzoo.report.runs import Row, Run
 from llmzoo.run_folder import PLACEMENT
 
@@ -53,12 +53,12 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """Evaluations of a group after ``step`` iterations, their tasks pooled over the runs."""
+    """Evaluations of a group after ``step`` iterations, of all its runs."""
 
     step: int
     success: float
-    ci95: tuple[float, float]  # Wilson
-    tasks: int
+    ci95: tuple[float, float]  # by distinct tasks
+    tasks: int  # distinct ones
 
 
 def groups(runs: Sequence[Run]) -> list[Group]:
@@ -113,7 +113,7 @@ def curve(
 
 
 def evaluations(runs: Sequence[Run]) -> list[Point]:
-    """Success on held-out tasks; of several runs the tasks of all together."""
+    """Success on held-out tasks; of several runs the mean, and its interval by distinct tasks."""
     rows: dict[int, list[Row]] = {}
     for run in runs:
         for row in run.evals:
@@ -121,9 +121,9 @@ def evaluations(runs: Sequence[Run]) -> list[Point]:
                 rows.setdefault(row["step"], []).append(row)
     points = []
     for step, found in sorted(rows.items()):
-        tasks = sum(row["tasks"] for row in found)
-        good = round(sum(row["success"] * row["tasks"] for row in found))
-        points.append(Point(step=step, success=good / tasks, ci95=wilson(good, tasks), tasks=tasks))
+        rate, ci95 = pooled(found)
+        tasks = max(row["tasks"] for row in found)
+        points.append(Point(step=step, success=rate, ci95=ci95, tasks=tasks))
     return points
 
 

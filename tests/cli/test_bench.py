@@ -20,7 +20,8 @@ def test_one_environment_two_learners(llmzoo, small, tmp_path):
     ]
     for row in rows:
         assert row["steps"] == 1
-        assert row["tasks"] == 4
+        assert row["tasks"] == len(row["solved"]) == 4
+        assert row["solved"].count("1") == 4 * row["after"]
         assert row["gain"] == row["after"] - row["before"]
         assert row["seconds"] > 0
         assert row["tokens"] > 0

@@ -33,8 +33,20 @@ def test_tasks_are_pooled_over_seeds():
     found = cell(ROWS, "sudoku_v0", "at_grpo")
     assert found.before == pytest.approx((20 + 90) / 400)
     assert found.after == pytest.approx((60 + 270) / 400)
-    assert found.after_ci95 == wilson(330, 400)
     assert found.failed == 0
+
+
+def test_the_interval_of_several_seeds_is_of_distinct_tasks():
+    """Two seeds that solved the same tasks tell as much as one."""
+    solved = "1" * 50 + "0" * 50
+    rows = [run("at_grpo", seed, 0.2, 0.5, solved=solved) for seed in (0, 1)]
+    assert cell(rows, "sudoku_v0", "at_grpo").after_ci95 == pytest.approx(wilson(50, 100))
+    assert cell(rows[:1], "sudoku_v0", "at_grpo").after_ci95 == pytest.approx(wilson(50, 100))
+
+
+def test_rows_that_do_not_say_which_tasks_were_solved_get_the_widest_interval():
+    """82.5% of the 300 distinct tasks."""
+    assert cell(ROWS, "sudoku_v0", "at_grpo").after_ci95 == pytest.approx(wilson(247.5, 300))
 
 
 def test_a_run_that_diverged_is_counted_apart():
@@ -45,7 +57,7 @@ def test_a_run_that_diverged_is_counted_apart():
 
 
 def test_table():
-    low, high = wilson(330, 400)
+    low, high = wilson(247.5, 300)
     lines = table(ROWS, "llmzoo bench --steps 20").splitlines()
     assert lines[0] == "`llmzoo bench --steps 20`"
     assert "| learner | sudoku_v0 |" in lines

@@ -59,9 +59,23 @@ def test_evaluations_of_seeds_are_pooled(tmp_path):
     one = run_of(tmp_path / "a", [evaluation(0, 30), evaluation(5, 50)])
     two = run_of(tmp_path / "b", [evaluation(0, 10, tasks=50)], seed=1)
     first, last = evaluations([one, two])
-    assert (first.step, first.tasks, first.success) == (0, 150, pytest.approx(40 / 150))
-    assert first.ci95 == wilson(40, 150)
-    assert (last.step, last.tasks, last.ci95) == (5, 100, wilson(50, 100))
+    assert (first.step, first.tasks, first.success) == (0, 100, pytest.approx(40 / 150))
+    assert first.ci95 == pytest.approx(
+        wilson(100 * 40 / 150, 100)
+    )  # which were solved is not known
+    assert (last.step, last.tasks) == (5, 100)
+    assert last.ci95 == wilson(50, 100)
+
+
+def test_the_interval_of_evaluations_of_seeds_is_of_distinct_tasks(tmp_path):
+    solved = {"solved": "1" * 30 + "0" * 70}
+    runs = [
+        run_of(tmp_path / str(seed), [{**evaluation(0, 30), **solved}], seed=seed)
+        for seed in range(3)
+    ]
+    (point,) = evaluations(runs)
+    assert (point.success, point.tasks) == (pytest.approx(0.3), 100)
+    assert point.ci95 == pytest.approx(wilson(30, 100))  # three seeds that did the same
 
 
 def test_seeds_are_one_group_and_settings_are_not(tmp_path):

@@ -11,6 +11,7 @@ from typing import Any
 
 import llmzoo
 from llmzoo.cli.about import environment_prose, learner_prose
+from llmzoo.evaluation import FEW_TASKS
 from llmzoo.learners import learner_class
 from llmzoo.records import Completion, Group
 
@@ -52,9 +53,31 @@ def environments_index() -> str:
 
 
 def environment_page(id: str) -> str:
-    parts = [NOTE + environment_prose(id), "## What a seat reads", _prompts(id)]
+    parts = [NOTE + environment_prose(id), *_shipped_tasks(id)]
+    parts += ["## What a seat reads", _prompts(id)]
     parts += ["## Watch it", f"```bash\nllmzoo play {id} --policy oracle{_source_option(id)}\n```"]
     return "\n\n".join(parts) + "\n"
+
+
+def _shipped_tasks(id: str) -> list[str]:
+    """How many tasks there are without a network, unless they are generated without end."""
+    counts = {}
+    for split in ("train", "test"):
+        env = llmzoo.make(id, split=split, **llmzoo.spec(id).offline)
+        env.reset(seed=0)
+        counts[split] = env.infos[env.agent_selection]["tasks"]
+    if counts["test"] is None:
+        return []
+    given = " and ".join(f'`{k}="{v}"`' for k, v in llmzoo.spec(id).offline.items())
+    test = "1 task" if counts["test"] == 1 else f"{counts['test']} tasks"
+    said = f"the `train` split has {counts['train']} tasks and the `test` split {test}."
+    said = f"With {given} {said}" if given else said.capitalize()
+    if counts["test"] < FEW_TASKS:
+        said += (
+            f" Fewer than {FEW_TASKS} test tasks are too few to compare learners: the 95% interval "
+            "of an evaluation is all there is, and it is wide. Measure on a source with more tasks."
+        )
+    return ["## Shipped tasks", said]
 
 
 def _prompts(id: str) -> str:

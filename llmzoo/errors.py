@@ -40,6 +40,10 @@ class ConfigError(LlmzooError, ValueError):
     """A configuration whose values cannot be used."""
 
 
+class PromptsTooLongError(ConfigError):
+    """All that a model was to learn from is too long for its context."""
+
+
 class NoPlayerError(LlmzooError, NotImplementedError):
     """An environment has no scripted player of the kind asked for."""
 

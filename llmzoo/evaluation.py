@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from pettingzoo import AECEnv
 
 from llmzoo.collecting import Playable, collect, named_player
+
+FEW_TASKS = 30  # with fewer the interval is so wide that learners can hardly be told apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +29,7 @@ class Evaluation:
     source: str
     decoding: str  # "sampled" or "greedy"
     tasks: int
+    distinct_tasks: int  # of them; a generator may draw a task again
     seed: int
     success: float
     success_ci95: tuple[float, float]
@@ -34,12 +37,19 @@ class Evaluation:
     mean_return: Mapping[str, float]  # per agent, undiscounted
     mean_turns: float  # decisions of the busiest agent
     answers: int  # of all agents in all tasks
+    refused: int  # of them, those left empty as the prompt was too long for the model
     tokens: int  # sampled in these answers
     seconds: float
+    notes: tuple[str, ...] = ()  # what to keep in mind when the numbers are read
 
     def to_dict(self) -> dict[str, Any]:
         solved = "".join("1" if solved else "0" for solved in self.solved)
-        return {**asdict(self), "success_ci95": list(self.success_ci95), "solved": solved}
+        return {
+            **asdict(self),
+            "success_ci95": list(self.success_ci95),
+            "solved": solved,
+            "notes": list(self.notes),
+        }
 
 
 def wilson(successes: float, trials: float, z: float = 1.959964) -> tuple[float, float]:
@@ -172,7 +182,10 @@ def evaluate(
     )
     seconds = time.monotonic() - started
     solved = tuple(e.success for e in played)
-    successes = sum(solved)
+    interval = wilson(sum(solved), len(played))
+    distinct = len({e.info.get("task_id", number) for number, e in enumerate(played)})
+    decisions = [decision for e in played for decision in e.decisions]
+    refused = sum(decision.completion.refused for decision in decisions)
     agents = list(played[0].totals)
     return Evaluation(
         env=played[0].env_id,
@@ -181,13 +194,49 @@ def evaluate(
         source=str(played[0].info.get("source", "environment")),
         decoding="greedy" if greedy else "sampled",
         tasks=len(played),
+        distinct_tasks=distinct,
         seed=seed,
-        success=successes / len(played),
-        success_ci95=wilson(successes, len(played)),
+        success=sum(solved) / len(played),
+        success_ci95=interval,
         solved=solved,
         mean_return={a: sum(e.totals[a] for e in played) / len(played) for a in agents},
         mean_turns=sum(max(len(e.of(a)) for a in e.agents) for e in played) / len(played),
-        answers=sum(len(e.decisions) for e in played),
-        tokens=sum(len(d.completion.ids) for e in played for d in e.decisions),
+        answers=len(decisions),
+        refused=refused,
+        tokens=sum(len(decision.completion.ids) for decision in decisions),
         seconds=seconds,
+        notes=(
+            *_of_few_tasks(played[0].info, split, len(played), interval),
+            *_of_repeats(distinct, len(played)),
+            *_of_refused(refused, len(decisions)),
+        ),
     )
+
+
+def _of_few_tasks(
+    info: Mapping[str, Any], split: str, played: int, interval: tuple[float, float]
+) -> Iterator[str]:
+    count = info.get("tasks")
+    if count is not None and count < FEW_TASKS:
+        low, high = interval
+        yield (
+            f"the {info.get('split', split)} split of this source has {count} tasks, too few to "
+            f"compare learners: the 95% interval [{low:.1%}, {high:.1%}] of the {played} played is "
+            "all there is. Take a source with more tasks (source: hub, or a file)"
+        )
+
+
+def _of_repeats(distinct: int, tasks: int) -> Iterator[str]:
+    if distinct < tasks:
+        yield (
+            f"{distinct} of the {tasks} tasks are distinct: the interval takes all {tasks} for "
+            "independent and is too narrow"
+        )
+
+
+def _of_refused(refused: int, answers: int) -> Iterator[str]:
+    if refused:
+        yield (
+            f"{refused} of {answers} prompts were refused, as too long for the model: they were "
+            "answered with an empty text. Lower max_new_tokens, or take a model with a longer context"
+        )

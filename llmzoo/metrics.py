@@ -146,6 +146,7 @@ def _form(answers: Sequence[_Answer]) -> dict[str, Any]:
         "completions": len(answers),
         "completion_tokens": _mean(len(answer.completion.ids) for answer in answers),
         "truncated": _mean(answer.completion.truncated for answer in answers),
+        "refused": sum(answer.completion.refused for answer in answers),
     }
 
 

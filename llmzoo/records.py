@@ -19,6 +19,8 @@ class Completion:
     ``ids`` and ``logprobs`` are as sampled, the end-of-sequence token included; both are empty
     where no model with known probabilities wrote the text (a scripted seat, a person, a failed
     call), and such a completion is never trained on. ``truncated``: the token limit cut it off.
+    ``refused``: no answer was written, as the prompt is too long for the model, empty, or against
+    the rules of its provider.
     """
 
     text: str
@@ -26,6 +28,7 @@ class Completion:
     ids: tuple[int, ...] = ()
     logprobs: tuple[float, ...] = ()
     truncated: bool = False
+    refused: bool = False
 
     @property
     def trainable(self) -> bool:

@@ -52,7 +52,12 @@ def dump(batch: Batch) -> bytes:
             for episode in batch.episodes
         ],
         "answers": [
-            {"text": c.text, "truncated": c.truncated, "prompt": once.prompt(c.prompt_ids)}
+            {
+                "text": c.text,
+                "truncated": c.truncated,
+                "refused": c.refused,
+                "prompt": once.prompt(c.prompt_ids),
+            }
             for c in once.answers
         ],
     }
@@ -86,6 +91,7 @@ def load(data: bytes) -> Batch:
         Completion(
             text=row["text"],
             truncated=row["truncated"],
+            refused=row["refused"],
             prompt_ids=prompts[row["prompt"]],
             ids=own,
             logprobs=chances,

@@ -214,8 +214,50 @@ def test_a_small_source_is_played_to_its_end(tmp_path):
     found = llmzoo.evaluate(
         "sudoku_v0", "oracle", tasks=50, split="all", env_args={"source": str(file)}
     )
-    assert found.tasks == 2
+    assert found.tasks == found.distinct_tasks == 2
     assert found.source == str(file)
+    # both solved: the interval is [2 / (2 + z^2), 1]
+    (note,) = found.notes
+    assert note.startswith(
+        "the all split of this source has 2 tasks, too few to compare learners: "
+        "the 95% interval [34.2%, 100.0%] of the 2 played is all there is"
+    )
+    assert found.to_dict()["notes"] == [note]
+
+
+def test_thirty_tasks_are_not_few(tmp_path):
+    file = tmp_path / "numbers.jsonl"
+    for count, notes in ((29, 1), (30, 0)):
+        rows = [{"question": f"What is {n} + 1?", "answer": f"#### {n + 1}"} for n in range(count)]
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        asked = {"env_args": {"source": str(file)}, "split": "all"}
+        found = llmzoo.evaluate("gsm8k_v0", "random", tasks=3, **asked)
+        assert (found.tasks, len(found.notes)) == (3, notes)
+
+
+def test_tasks_that_were_played_again_are_named():
+    from functools import partial
+
+    made = partial(llmzoo.make, "classeval_v0", source="sample", split="test")
+    found = llmzoo.evaluate(made, lambda observation, agent: "pass", tasks=8)
+    assert found.tasks == 8
+    assert found.distinct_tasks <= 3
+    assert f"{found.distinct_tasks} of the 8 tasks are distinct" in found.notes[1]
+
+
+def test_the_command_line_says_that_a_sample_is_small(capsys):
+    argv = "eval --env classeval_v0 --source sample --policy oracle"
+    assert main([*argv.split(), "--json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["tasks"] == 3
+    (note,) = json.loads(printed.out)["notes"]
+    assert "has 3 tasks, too few to compare learners: the 95% interval [43.9%, 100.0%]" in note
+    assert printed.err.splitlines() == [f"note: {note}"]
+    assert main(argv.split()) == 0
+    assert (
+        "the 95% interval [43.9%, 100.0%] of the 3 played is all there is"
+        in capsys.readouterr().err
+    )
 
 
 def test_no_tasks_are_refused():

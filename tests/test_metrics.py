@@ -77,6 +77,7 @@ def test_groups_by_hand():
         "completions": 8,
         "completion_tokens": 40 / 8,  # 20 + 16 + 4
         "truncated": 3 / 8,
+        "refused": 0,
     }
     turns = agents["a"].pop("turns")
     assert agents["a"] == {
@@ -90,6 +91,7 @@ def test_groups_by_hand():
         "completions": 6,
         "completion_tokens": 6.0,
         "truncated": 0.5,
+        "refused": 0,
     }
     assert turns == {
         "0": {
@@ -103,6 +105,7 @@ def test_groups_by_hand():
             "completions": 4,
             "completion_tokens": 5.0,
             "truncated": 0.25,
+            "refused": 0,
         },
         "later": {
             "return": 3.0,
@@ -115,6 +118,7 @@ def test_groups_by_hand():
             "completions": 2,
             "completion_tokens": 8.0,
             "truncated": 1.0,
+            "refused": 0,
         },
     }
     of_b = {
@@ -124,6 +128,7 @@ def test_groups_by_hand():
         "completions": 2,
         "completion_tokens": 2.0,
         "truncated": 0.0,
+        "refused": 0,
     }
     assert agents["b"] == {**of_b, "turns": {"1": of_b}}
 
@@ -181,6 +186,7 @@ def test_episodes_by_hand_and_only_of_those_that_learn():
         "completions": 2,
         "completion_tokens": 4.0,
         "truncated": 0.0,
+        "refused": 0,
     }
     assert list(agents) == ["a"]
     assert list(agents["a"]["turns"]) == ["0", "1"]
@@ -199,6 +205,7 @@ def test_nothing_played_gives_zeros():
         "completions": 0,
         "completion_tokens": 0.0,
         "truncated": 0.0,
+        "refused": 0,
         "agents": {},
     }
 

@@ -18,6 +18,7 @@ ANSWER = Completion(
     truncated=True,
 )
 EMPTY = Completion(text="")
+REFUSED = Completion(text="", prompt_ids=(1, 2), refused=True)
 
 
 def group(**changes):
@@ -26,7 +27,7 @@ def group(**changes):
         "turn": 2,
         "key": (7, 0, "a"),
         "prompt_ids": (1, 2),
-        "completions": (ANSWER, EMPTY, ANSWER),
+        "completions": (ANSWER, EMPTY, REFUSED),
         "returns": (0.1 + 0.2, math.pi, -0.0),
         "greedy": 1 / 3,
         "infos": ({"success": True}, {"count": 1}, {"share": 1.0}),

@@ -15,7 +15,12 @@ from llmzoo.cli.arguments import run_name
 from llmzoo.cli.checks import check_run
 from llmzoo.cli.options import field_names, names, read
 from llmzoo.cli.output import apart, as_json
-from llmzoo.errors import ConfigError, DivergedError, MissingExtraError
+from llmzoo.errors import (
+    ConfigError,
+    DivergedError,
+    MissingExtraError,
+    PromptsTooLongError,
+)
 from llmzoo.learners import LEARNERS
 from llmzoo.players import check_model
 from llmzoo.run_folder import FREE
@@ -107,7 +112,7 @@ def _row(config: Any, run: Path) -> dict[str, Any]:
             (run / "after.json").unlink(missing_ok=True)  # of fewer steps
             settings = {name: getattr(config, name) for name in field_names(type(config))}
             fit(**settings, out=run, resume=(run / "config.json").exists())
-    except DivergedError as error:
+    except (DivergedError, PromptsTooLongError) as error:
         return {**row, "steps": config.steps, "error": str(error)}
     before = json.loads((run / "before.json").read_text())
     after = json.loads((run / "after.json").read_text())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -86,3 +87,5 @@ def run(argv: Sequence[str]) -> None:
     else:
         title = f"{name} on {options.env}, {found.decoding}"
         as_table(EVALUATION_COLUMNS, [evaluation_row(title, result)])
+    for note in found.notes:
+        print(f"note: {note}", file=sys.stderr)

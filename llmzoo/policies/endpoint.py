@@ -138,8 +138,8 @@ class EndpointPolicy(Sampled):
             body["temperature"] = 0.0
         return body
 
-    def failed(self, why: str) -> Completion:
-        """The answer where there is none."""
+    def failed(self, why: str, *, refused: bool = False) -> Completion:
+        """The answer where there is none; ``refused``: because of this prompt."""
         if self.answers_failed == 0:
             warnings.warn(
                 f"{self.name}: a call failed ({why}); it is answered with an empty text and not "
@@ -147,15 +147,19 @@ class EndpointPolicy(Sampled):
                 stacklevel=2,
             )
         self.answers_failed += 1
-        return Completion(text="")
+        return Completion(text="", refused=refused)
 
 
 class _Failed(Exception):
-    """A call without an answer; ``form``: asking for one answer only may help."""
+    """A call without an answer.
 
-    def __init__(self, why: str, *, form: bool = False):
+    ``form``: asking for one answer only may help. ``refused``: it is this prompt that is refused.
+    """
+
+    def __init__(self, why: str, *, form: bool = False, refused: bool = False):
         super().__init__(why)
         self.form = form
+        self.refused = refused
 
 
 class _Calls:
@@ -176,11 +180,14 @@ class _Calls:
                 found = (await self._call(request, k, greedy))[:k]
             except _Failed as failure:
                 if not failure.form:
-                    return [self.policy.failed(str(failure)) for _ in range(k)]
+                    return [self._failed(failure) for _ in range(k)]
         alone = await asyncio.gather(*(self._one(request, greedy) for _ in range(k - len(found))))
         if together and any(not isinstance(answer, _Failed) for answer in alone):
             self.policy.left_out.add("n")
-        return found + [self.policy.failed(str(a)) if isinstance(a, _Failed) else a for a in alone]
+        return found + [self._failed(a) if isinstance(a, _Failed) else a for a in alone]
+
+    def _failed(self, failure: _Failed) -> Completion:
+        return self.policy.failed(str(failure), refused=failure.refused)
 
     async def _one(self, request: Request, greedy: bool) -> Completion | _Failed:
         try:
@@ -209,7 +216,7 @@ class _Calls:
                         policy.left_out.add(str(error.param))
                         continue
                     if _about_the_prompt(error):
-                        raise _Failed(why) from error
+                        raise _Failed(why, refused=True) from error
                     if status < 500 and status not in _LATER:
                         if form:
                             raise _Failed(why, form=True) from error

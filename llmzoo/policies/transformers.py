@@ -64,8 +64,8 @@ class TransformersPolicy(EarlyPolicy, Sampled):
     Sampling and likelihoods run in evaluation mode, without dropout, whatever mode the model is in:
     a likelihood under other dropout than the sample's would not have ratio 1.
 
-    A prompt too long for the model's context is answered with an empty completion that is never
-    trained on, with one warning.
+    A prompt too long for the model's context is answered with an empty completion, ``refused``,
+    that is never trained on, with one warning.
     """
 
     def __init__(
@@ -187,8 +187,9 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         for index, request in enumerate(requests):
             sampling = self.sampling_of(request.agent)
             if len(prompts[index]) == 0 or len(prompts[index]) > self._room(sampling):
-                self._warn_too_long(len(prompts[index]))
-                answers[index] = [Completion(text="", prompt_ids=prompts[index])] * k
+                self._warn_too_long(len(prompts[index]), self._room(sampling))
+                no_answer = Completion(text="", prompt_ids=prompts[index], refused=True)
+                answers[index] = [no_answer] * k
                 answered(index, answers[index])
             else:
                 by_sampling.setdefault(sampling, []).append(index)
@@ -395,12 +396,12 @@ class TransformersPolicy(EarlyPolicy, Sampled):
     def _room(self, sampling: Sampling) -> int:
         return self.context - sampling.max_new_tokens
 
-    def _warn_too_long(self, length: int) -> None:
+    def _warn_too_long(self, length: int, room: int) -> None:
         if not self._warned:
             self._warned = True
             warnings.warn(
-                f"{self.name}: a prompt of {length} tokens does not fit the model's context; "
-                "it is answered with an empty text and not trained on",
+                f"{self.name}: a prompt of {length} tokens does not fit the model's context, which "
+                f"has room for {room}; it is answered with an empty text and not trained on",
                 stacklevel=3,
             )
 

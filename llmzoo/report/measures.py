@@ -53,4 +53,5 @@ HIDDEN = {
     *("step", "success", "groups", "completions", "tokens", "env_steps", "env_steps_per_second"),
     *("rollout_seconds", "sampling_seconds", "stepping_seconds", "update_seconds"),
     *("demonstrated_tokens", "steps", "examples", "world_examples", "too_long", "pairs"),
+    "refused",
 }

@@ -81,6 +81,7 @@ def _parts(ask: int, completions: Sequence[Completion], part_bytes: int) -> Iter
             ids=completion.ids,
             logprobs=completion.logprobs,
             truncated=completion.truncated,
+            refused=completion.refused,
         )
         size = message.ByteSize()
         if answer.completions and size > room:
@@ -100,6 +101,7 @@ def completions_of(answer: pb.Answer, prompt_ids: tuple[int, ...]) -> list[Compl
             ids=tuple(message.ids),
             logprobs=tuple(message.logprobs),
             truncated=message.truncated,
+            refused=message.refused,
         )
         for message in answer.completions
     ]

@@ -36,6 +36,7 @@ from llmzoo.tracking import Tracker, Untold, check_trackers
 from llmzoo.training.config import FitConfig, make_config
 from llmzoo.training.engines import check_engine, opened_engine
 from llmzoo.training.interrupt import patient
+from llmzoo.training.refusals import check_answered
 
 # settings of what policies given as objects have been made with already
 _OF_SEATS = (
@@ -200,6 +201,8 @@ def _fit(
         if first == 0:
             tracker.evaluation(0, before)
         progress.note(f"before: {_say(before)}")
+        for note in before.get("notes", []):
+            progress.note(f"note: {note}")
         step = first
         with patient(progress.note) as stop:
             while not ended(step):
@@ -262,6 +265,7 @@ def _iterate(
     models = len(engine.models(engine.seats))
     draw = partial(draws, config.seed, models=models, envs=config.envs)
     found = engine.iterate(env_fn, draw, step, last=step + 1 >= config.steps)
+    check_answered(found.batch, engine.policies, engine.seats, step=step + 1)
     row = {
         **metrics.of_batch(found.batch, engine.trained),
         **found.learned,

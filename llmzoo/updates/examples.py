@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from llmzoo.errors import ConfigError
+from llmzoo.errors import ConfigError, PromptsTooLongError
 from llmzoo.policies.transformers import TransformersPolicy
 
 IGNORED = -100  # label of a token that is not trained on, in transformers and TRL
@@ -53,9 +53,32 @@ def drawn(examples: Sequence[Example], count: int, rng: random.Random) -> list[E
 
 def fits(policy: TransformersPolicy, example: Example) -> bool:
     """Whether there is a prompt, and the model's context holds it with the completion."""
-    limit = policy.model.config.get_text_config().to_dict().get("max_position_embeddings")
-    length = len(example.prompt) + len(example.completion)
-    return bool(example.prompt) and (limit is None or length <= limit)
+    limit = _limit(policy)
+    return bool(example.prompt) and (limit is None or _length(example) <= limit)
+
+
+def refuse_too_long(name: str, policy: TransformersPolicy, examples: Sequence[Example]) -> None:
+    """Raise :class:`PromptsTooLongError` for examples of an iteration of which none fits."""
+    lengths = [_length(example) for example in examples if example.prompt]
+    if lengths:
+        raise PromptsTooLongError(
+            f"every example of {name!r} is too long for the model: the shortest has "
+            f"{min(lengths)} tokens, prompt and completion together, the longest {max(lengths)}, "
+            f"and {policy.name!r} reads at most {_limit(policy)}. Take a model with a longer "
+            "context, or shorter examples"
+        )
+
+
+def _length(example: Example) -> int:
+    return len(example.prompt) + len(example.completion)
+
+
+def _limit(policy: TransformersPolicy) -> int | None:
+    """The longest text that the model reads, in tokens; None where it knows no limit."""
+    limit: int | None = (
+        policy.model.config.get_text_config().to_dict().get("max_position_embeddings")
+    )
+    return limit
 
 
 def dataset(examples: Sequence[Example]) -> Any:

@@ -16,7 +16,15 @@ from llmzoo.policies import amateur, expert, mixed
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Decision, Episode
-from llmzoo.updates.examples import Example, answer_ids, dataset, drawn, fits, world_model_example
+from llmzoo.updates.examples import (
+    Example,
+    answer_ids,
+    dataset,
+    drawn,
+    fits,
+    refuse_too_long,
+    world_model_example,
+)
 from llmzoo.updates.trl_args import TRLConfig, trl
 from llmzoo.updates.trl_updater import TRLUpdater
 
@@ -171,6 +179,8 @@ class SFTUpdater(TRLUpdater):
                 count = round(config.world_model_weight * len(behaviour))
                 world = drawn(world, count, random.Random(f"{seed}/{name}/world"))
             fitting = [e for e in (*behaviour, *world) if fits(policy, e)]
+            if not fitting:
+                refuse_too_long(name, policy, [*behaviour, *world])
             found = self.train(name, trl().SFTTrainer, dataset(fitting), seed=seed)
             found |= {
                 "examples": len(fitting),

@@ -446,6 +446,7 @@ def test_a_prompt_that_is_refused_spoils_no_other(server, refused):
     with pytest.warns(UserWarning, match=f"status {refused[0]}"):
         answers = player.respond(asks("short", "long " * 10), k=2)
     assert texts(answers) == [["short!", "short!"], ["", ""]]
+    assert [[c.refused for c in group] for group in answers] == [[False] * 2, [True] * 2]
     assert len(server.asked) == 2  # asking again would be of no use
     assert player.left_out == set()
 

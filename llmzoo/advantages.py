@@ -89,6 +89,15 @@ def gae(rewards: Tensor, values: Tensor, discounts: Tensor, lam: float | Tensor)
     return advantages
 
 
+def explained_variance(outcomes: Tensor, values: Tensor) -> float:
+    """1 - Var(outcomes - values) / Var(outcomes), both [M]: 1 where all was foreseen, 0 for a constant.
+
+    Below 0 a constant would have done better. 0 where the outcomes do not differ.
+    """
+    spread = float(outcomes.var(correction=0))
+    return 1 - float((outcomes - values).var(correction=0)) / spread if spread > 0 else 0.0
+
+
 def running_mean(mean: float, value: float, decay: float) -> float:
     """decay * mean + (1 - decay) * value: an exponential moving average after one more value."""
     return decay * mean + (1 - decay) * value

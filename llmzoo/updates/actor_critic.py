@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from llmzoo.updates.critics import HeadCritic, ModelCritic
 from llmzoo.updates.passes import passes
 from llmzoo.updates.policy_gradient import PolicyGradientUpdater, named
 from llmzoo.updates.surrogate import surrogate_loss
-from llmzoo.updates.turns import Chain, Turn, Valued, chains, valued
+from llmzoo.updates.turns import Chain, Turn, Valued, chains, explained, valued
 
 
 class ActorCriticUpdater(PolicyGradientUpdater):
@@ -96,7 +97,7 @@ class ActorCriticUpdater(PolicyGradientUpdater):
         flat = torch.cat([item.advantages.flatten() for item in items])
         metrics = {
             "advantage_std": float(flat.std(correction=0)),
-            "explained_variance": _explained(items),
+            **explained(items),
         }
         if config.whiten and len(flat) > 1:  # one alone would be 0, and never teach anything
             items = _with(items, whitened(flat))
@@ -164,14 +165,6 @@ def _with(items: Sequence[Valued], flat: Tensor) -> list[Valued]:
     """The items with other advantages, all in one row."""
     sizes = [item.advantages.numel() for item in items]
     return [
-        Valued(item.group, a.view_as(item.advantages), item.targets, item.old, item.turn)
+        replace(item, advantages=a.view_as(item.advantages))
         for item, a in zip(items, flat.split(sizes), strict=True)
     ]
-
-
-def _explained(items: Sequence[Valued]) -> float:
-    """How much of the targets' variance the critic foresaw: 1 all, 0 none, below 0 worse than that."""
-    targets = torch.cat([item.targets for item in items])
-    old = torch.cat([item.old for item in items])
-    spread = float(targets.var(correction=0))
-    return 1 - float((targets - old).var(correction=0)) / spread if spread > 0 else 0.0

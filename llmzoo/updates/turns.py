@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from llmzoo.advantages import gae
+from llmzoo.advantages import explained_variance, gae
 from llmzoo.records import Decision, Episode, Group
 from llmzoo.updates.surrogate import Credited
 
@@ -39,11 +39,13 @@ class Chain:
 @dataclass(frozen=True, slots=True)
 class Valued(Credited):
     """A turn with its advantage, [1] or [1, C], and, of the same length (1 or C), the ``targets``
-    of its values and the values ``old`` of the critic that judged it. ``turn``: as played."""
+    of its values, the values ``old`` of the critic that judged it, and the discounted returns that
+    were ``returned`` from there on. ``turn``: as played."""
 
     targets: Tensor
     old: Tensor
     turn: Turn
+    returned: Tensor
 
 
 def chains(episodes: Sequence[Episode], agents: Collection[str]) -> list[Chain]:
@@ -84,10 +86,10 @@ def valued(
     lam: float,
     per_token: bool,
 ) -> list[Valued]:
-    """A chain's turns with advantages by GAE, and targets A + V.
+    """A chain's turns with advantages by GAE, targets A + V, and returns.
 
     ``values``: of each turn, [1], or ``per_token`` one before each token, [C]. ``final``: the value of what comes
-    after the last turn; 0 where the task has ended. Within a turn nothing is discounted and
+    after the last turn, which ends the returns too; 0 where the task has ended. Within a turn nothing is discounted and
     nothing is paid before its last token; ``lam`` counts steps, which are turns or tokens.
     """
     sizes = [len(v) for v in values]
@@ -101,12 +103,31 @@ def valued(
     flat = torch.cat([*values, torch.tensor([final])])
     advantages = gae(rewards, flat, discounts, lam)
     targets = advantages + flat[:-1]
+    returned = targets if lam == 1 else gae(rewards, flat, discounts, 1.0) + flat[:-1]
     return [
-        Valued(turn.group, a.unsqueeze(0) if per_token else a, t, old, turn)
-        for turn, a, t, old in zip(
-            chain.turns, advantages.split(sizes), targets.split(sizes), values, strict=True
+        Valued(turn.group, a.unsqueeze(0) if per_token else a, t, old, turn, r)
+        for turn, a, t, old, r in zip(
+            chain.turns,
+            advantages.split(sizes),
+            targets.split(sizes),
+            values,
+            returned.split(sizes),
+            strict=True,
         )
     ]
+
+
+def explained(items: Sequence[Valued]) -> dict[str, float]:
+    """How well the critic's values fit the returns, and how well they fit its own targets.
+
+    With lambda below 1 the targets contain the critic's values of later turns, so that a critic
+    which agrees with itself fits them and may still know nothing of the returns.
+    """
+    old = torch.cat([item.old for item in items])
+    return {
+        "explained_variance": explained_variance(torch.cat([i.returned for i in items]), old),
+        "explained_target_variance": explained_variance(torch.cat([i.targets for i in items]), old),
+    }
 
 
 def _turn(seed: int, decision: Decision) -> Turn:

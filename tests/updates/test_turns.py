@@ -9,11 +9,11 @@ from pettingzoo.utils.conversions import parallel_to_aec
 from tiny_models import FakePolicy
 from toy_envs import Adder, Parity
 
-from llmzoo.records import Completion
+from llmzoo.records import Completion, Group
 from llmzoo.rollout.episodes import episodes, play_episode
 from llmzoo.rollout.scheduler import run
 from llmzoo.spaces import FreeText
-from llmzoo.updates.turns import chains, valued
+from llmzoo.updates.turns import Chain, Turn, chains, explained, valued
 
 NUMBERS = {("a_0", 0): "1", ("b_1", 0): "2", ("a_0", 1): "3", ("b_1", 1): "4"}
 
@@ -223,3 +223,54 @@ def test_an_agent_that_never_acts_has_no_chain():
     (episode,) = episodes(Duel, FakePolicy(lambda request, i: "draw"), [0])
     only = replace(episode, decisions=episode.decisions[:1])
     assert [chain.agent for chain in chains([only], ["a_0", "b_1"])] == ["a_0"]
+
+
+def two_chains(lam):
+    """Two episodes of two turns: one is paid 1 at its end, the other nothing."""
+    values = ([0.5, 0.9], [0.5, 0.1])  # of the states, which are told apart at the second turn only
+    found = []
+    for paid, known in zip((1.0, 0.0), values, strict=True):
+        turns = tuple(turn(n, reward) for n, reward in enumerate((0.0, paid)))
+        lived = Chain("a_0", turns, "", "", cut_off=False, timed_task=True)
+        each = [torch.tensor([v], dtype=torch.float64) for v in known]
+        found += valued(lived, each, 0.0, gamma=1.0, lam=lam, per_token=False)
+    return found
+
+
+def turn(number, reward):
+    answer = Completion(text="x", prompt_ids=(1,), ids=(2,), logprobs=(-1.0,))
+    group = Group(
+        agent="a_0",
+        turn=number,
+        key=(0, number, "a_0"),
+        prompt_ids=(1,),
+        completions=(answer,),
+        returns=(reward,),
+    )
+    return Turn(group, "", "", reward)
+
+
+def test_variance_of_returns_and_of_bootstrapped_targets():
+    # the returns are 1, 1, 0, 0, with a variance of 1/4; the errors are 0.5, 0.1, -0.5, -0.1,
+    # with one of (0.25 + 0.01) / 2 = 0.13
+    foreseen = 1 - 0.13 / 0.25
+    # one step ahead the targets are 0.9, 1, 0.1, 0: (0.16 + 0.25) / 2 = 0.205; the errors are
+    # 0.4, 0.1, -0.4, -0.1: (0.16 + 0.01) / 2 = 0.085
+    assert explained(two_chains(0.0)) == {
+        "explained_variance": pytest.approx(foreseen),
+        "explained_target_variance": pytest.approx(1 - 0.085 / 0.205),
+    }
+    # with lambda 1 the targets are the returns
+    assert explained(two_chains(1.0)) == {
+        "explained_variance": pytest.approx(foreseen),
+        "explained_target_variance": pytest.approx(foreseen),
+    }
+
+
+def test_returns_of_tokens_and_beyond_a_time_limit(adder):
+    a, _ = chains([adder], ["a_0", "b_1"])
+    values = [torch.tensor([0.0, 1.0]), torch.tensor([2.0])]
+    first, second = valued(a, values, 3.0, gamma=0.5, lam=0.3, per_token=True)
+    # 4 + 0.5 * 3, and before it 1 + 0.5 * 5.5 at both tokens, whatever lambda is
+    assert second.returned.tolist() == pytest.approx([5.5])
+    assert first.returned.tolist() == pytest.approx([3.75, 3.75])

@@ -44,7 +44,10 @@ def _each_game(rows: Sequence[Row], success: str, against: str) -> dict[str, str
 
 
 def _headline(rows: Sequence[Row]) -> str:
-    """All games beside one another; where one has fewer seeds its cell says so."""
+    """All games beside one another: success, and sampled tokens of a task in play.
+
+    Where a game has fewer seeds its cell says so.
+    """
     tasks = by_task(rows)
     seeds = len({row["seed"] for row in rows})
     lines: dict[tuple[str, int], list[str]] = {}
@@ -52,7 +55,9 @@ def _headline(rows: Sequence[Row]) -> str:
         for way in ways(mine):
             count = len(way.measured)
             fewer = f" ({count} seed{'s' * (count > 1)})" * (count < seeds)
-            cell = f"{rate(way.measured)}{fewer}" if count else "not run"
+            cell = "not run"
+            if count:
+                cell = f"{rate(way.measured)}, {play(way.measured)[1]:.0f} tokens{fewer}"
             lines.setdefault((way.name, way.agents), []).append(cell)
     head = ["", "agents", *(f"`{task}`" for task in tasks)]
     return markdown(head, [[*way, *cells] for way, cells in lines.items()])
@@ -92,10 +97,12 @@ def _comparisons(rows: Sequence[Row]) -> str:
     if shared:
         verdict = _verdict(marks(shared), marks(shared, before=True))
         lines.append(["AT-GRPO, one model, against: no RL", *verdict])
-    for arm, name, _, also in TRAINED:
+    for arm, name, agents, also in TRAINED:
         if arm == "at_grpo" or not of_arm(rows, arm) or not shared:
             continue
-        lines.append([f"AT-GRPO, one model, against: {name}", *_paired(rows, "at_grpo", arm, also)])
+        other = f"one agent, {name}" if agents == 1 else name
+        verdict = _paired(rows, "at_grpo", arm, also)
+        lines.append([f"AT-GRPO, one model, against: {other}", *verdict])
     separate = of_arm(rows, "at_grpo_separate")
     if separate:
         own, swapped = marks(separate), marks(separate, "swapped")

@@ -184,6 +184,10 @@ def test_rates_are_pooled_and_pairs_are_distinct_tasks_of_the_same_seeds():
     assert lines[0][4:6] == ["answers a task in play", "tokens a task in play"]
     assert lines[5][4:6] == ["2.0", "24.8"]  # (25 x 4 - 1) / 4
     assert lines[5][6:] == ["100.0%, 100.0%", "2k", "1.0 |"]
+    headline = [line.split(" | ") for line in tables["headline"].splitlines()]
+    assert [line[2] for line in headline if "one model" in line[0]] == [
+        f"{lines[5][2]}, 25 tokens |"
+    ]
     start, pair = tables["paired sudoku_v0"].splitlines()[2:]
     assert start.endswith(
         "| 4 | 0 | 0.1250 |"
@@ -231,6 +235,24 @@ def test_the_committed_tables_come_from_the_committed_logs():
         assert placed(page, tables) == page, f"python examples/results/tables.py writes {name} anew"
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/results/games.md"])
+def test_where_the_headline_stands_it_says_which_at_grpo_that_is(page):
+    """Its settings, as the study has them, and what the intervals count."""
+    from study import read
+
+    games = read("games", quick=False)
+    assert {**games["settings"]["learner_args"], **games["arms"]["at_grpo"]["learner_args"]} == {
+        **{"group_size": 8, "learning_rate": 2e-4},
+        **{"normalize": False, "kl": 0.05, "select": "random"},
+    }
+    text = (ROOT / page).read_text()
+    above = " ".join(text[: text.index("<!-- headline -->")].split())[-2500:]
+    assert "not divided by the group's standard deviation" in above
+    assert "KL term of 0.05" in above
+    assert "the answer that is carried out is chosen at random" in above
+    assert "intervals by distinct tasks" in above or "interval by distinct tasks" in above
+
+
 def test_a_number_that_is_in_no_log_is_found():
     from tables import placed, tables_of
 
@@ -258,3 +280,9 @@ def test_logs_hold_what_they_say_and_little_more():
             assert row["settings"] == json.loads(json.dumps(told)), run.name
         lacking = {run.arm for run in planned.values()} - {row["arm"] for row in rows}
         assert lacking == AWAITED.get(name, set()), f"{name}: bring AWAITED up to date"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/results/games.md"])
+def test_pages_say_that_runs_are_awaited_as_long_as_they_are(page):
+    text = " ".join((ROOT / page).read_text().split())
+    assert ("these runs are not in the logs yet" in text) == bool(AWAITED.get("games"))

@@ -123,6 +123,19 @@ def test_hostile_text(id, kwargs, n):
 
 
 @every_form
+def test_an_empty_answer_is_malformed_from_every_seat(id, kwargs):
+    """It is what a model's unclosed thought becomes."""
+    for seat in llmzoo.make(id, **kwargs).possible_agents:
+        env = llmzoo.make(id, **kwargs)
+        env.reset(seed=0)
+        for agent in env.possible_agents:
+            env.step("" if agent == seat else env.unwrapped.expert(agent))
+            if agent == seat and not env.unwrapped.simultaneous:
+                break
+        assert env.infos[seat]["error"]
+
+
+@every_form
 @pytest.mark.parametrize("n", [100, pytest.param(500, marks=slow)])
 def test_oracle_earns_the_most_there_is(id, kwargs, n):
     make = partial(llmzoo.make, id, split="test", **kwargs)

@@ -207,7 +207,7 @@ class ToolUse(TextEnv):
         if agent == PLANNER:
             advice = encodable(cut(text.strip(), prompts.MAX_ADVICE_CHARS))
             self.episode = replace(before, advice=advice)
-            return Outcome()
+            return Outcome(errors={} if advice else {agent: "malformed: no advice"})
         answer, error = None, None
         try:
             asked = _read(text)

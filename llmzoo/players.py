@@ -11,7 +11,7 @@ from llmzoo.endpoints import PREFIX
 from llmzoo.errors import ConfigError, MissingExtraError
 from llmzoo.policies import SCRIPTED, load
 from llmzoo.policies.base import Policy, answer_limit
-from llmzoo.policies.settings import Sampling
+from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.registry import is_remote
 
 
@@ -21,15 +21,17 @@ def players(
     *,
     seed: int = 0,
     sampling: Mapping[str, Any] | None = None,
+    chat: Mapping[str, Any] | None = None,
 ) -> dict[str, Policy]:
     """The policy called ``name`` in the seats ``agents``.
 
     A run folder of ``llmzoo train`` gives its newest checkpoint, with the sampling settings that
     it was trained with; where seats were trained apart, each gets its own policy, and those that
-    did not learn are played as they were. ``sampling``: fields of ``Sampling`` that override the
-    defaults.
+    did not learn are played as they were. ``sampling`` and ``chat``: fields of ``Sampling`` and of
+    ``Chat`` that override the defaults, or the run's settings.
     """
-    given = dict(sampling or {})
+    given, given_chat = dict(sampling or {}), dict(chat or {})
+    _chat(given_chat)
     _refuse_stages(name)
     if run_folder.is_run(name):
         _sampling(given)
@@ -37,8 +39,8 @@ def players(
             from llmzoo.seating import seats_of_run
         except ModuleNotFoundError as error:
             raise MissingExtraError(f"the run {name!r}", "train", error.name) from error
-        return seats_of_run(name, agents, seed=seed, sampling=given)
-    return dict.fromkeys(agents, _one(name, seed, given))
+        return seats_of_run(name, agents, seed=seed, sampling=given, chat=given_chat)
+    return dict.fromkeys(agents, _one(name, seed, given, given_chat))
 
 
 def known_as(name: str, seats: Mapping[str, Policy]) -> str:
@@ -70,7 +72,17 @@ def _sampling(given: Mapping[str, Any]) -> Sampling:
         raise ConfigError(str(error)) from error
 
 
-def _one(name: str, seed: int, given: Mapping[str, Any]) -> Policy:
+def _chat(given: Mapping[str, Any]) -> Chat:
+    try:
+        return Chat(**given)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+
+
+def _one(name: str, seed: int, given: Mapping[str, Any], chat: Mapping[str, Any]) -> Policy:
+    if chat and (name in SCRIPTED or is_remote(name)):
+        why = "makes its own prompts" if is_remote(name) else "reads no prompts"
+        raise ConfigError(f"{name} {why}: {', '.join(chat)} would mean nothing")
     if name in SCRIPTED:
         return load(name)
     if is_remote(name):
@@ -80,8 +92,8 @@ def _one(name: str, seed: int, given: Mapping[str, Any]) -> Policy:
         policies.check_model(name)
     settings = _sampling({"max_new_tokens": answer_limit(name), **given})
     if behind_endpoint:
-        return load(name, sampling=settings)
-    return load(name, seed=seed, sampling=settings)
+        return load(name, sampling=settings, chat=_chat(chat))
+    return load(name, seed=seed, sampling=settings, chat=_chat(chat))
 
 
 def _remote(name: str, seed: int, given: Mapping[str, Any]) -> Policy:

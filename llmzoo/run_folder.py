@@ -86,6 +86,12 @@ def settings(run: str | Path) -> dict[str, Any]:
     return found
 
 
+def chat_of(run: str | Path) -> dict[str, Any]:
+    """The fields of ``Chat`` that a run was started with; runs of earlier versions have none."""
+    config = settings(run)
+    return {name: config.get(name) for name in ("system", "chat_template_args", "thought_end")}
+
+
 def newest_checkpoint(run: str | Path) -> Path:
     """The folder of the newest checkpoint; raises :class:`CheckpointError` where there is none."""
     found = sorted((Path(run) / "checkpoints").glob("step_*"))

@@ -30,7 +30,7 @@ LAYERS = (
     ("advantages", "losses", "preferences", "ranks", "rewards", "trajectories", "wire"),
     ("records",),
     ("envs",),
-    ("endpoints",),
+    ("endpoints", "thoughts"),
     ("sandbox",),
     ("registry",),
     ("spaces",),

@@ -18,6 +18,7 @@ from pettingzoo import AECEnv
 from llmzoo.adapters.single_seat import aec_form
 from llmzoo.errors import ConfigError
 from llmzoo.rollout.branching import advance, deciders, fork, is_over
+from llmzoo.thoughts import answer_in
 
 Shared = Callable[[Mapping[str, float]], float]  # from what each agent is paid to what all share
 
@@ -157,6 +158,9 @@ class Bridge:
 
 
 def _played(env: AECEnv, joint: tuple[str, ...], agents: Sequence[str]) -> dict[str, float]:
-    """Step with the joint answer of all agents; those who are out of the game are passed over."""
-    texts = dict(zip(agents, joint, strict=True))
+    """Step with the joint answer of all agents; those who are out of the game are passed over.
+
+    What a model wrote up to the end of its thoughts is no answer, nor is an unclosed thought.
+    """
+    texts = {agent: answer_in(text) or "" for agent, text in zip(agents, joint, strict=True)}
     return advance(env, [texts[agent] for agent in deciders(env)])

@@ -23,6 +23,7 @@ from llmzoo.adapters.single_seat import SingleSeat
 from llmzoo.collecting import refuse_fallback
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy
+from llmzoo.thoughts import answer_in
 
 _COLUMNS = ("env_id", "seat", "others", "split", "seed", "task", "args")
 
@@ -63,10 +64,12 @@ class RllmEnv:
     def step(self, action: str) -> tuple[str, float, bool, dict[str, Any]]:
         """Answer, and play up to the seat's next turn or its end.
 
+        The answer is what follows the model's thoughts; in an unclosed thought there is none.
+
         Returns what it reads, what it was paid since its last answer, whether the episode is over,
         and its info, in which ``truncated`` says whether a time limit ended it.
         """
-        observation, reward, terminated, truncated, info = self._game.step(action)
+        observation, reward, terminated, truncated, info = self._game.step(answer_in(action) or "")
         return observation, reward, terminated or truncated, {**info, "truncated": truncated}
 
     def close(self) -> None:

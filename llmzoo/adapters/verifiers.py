@@ -34,6 +34,7 @@ from llmzoo.collecting import refuse_fallback
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.records import Completion
 from llmzoo.rollout.lines import Ask
+from llmzoo.thoughts import answer_in
 
 try:
     import httpx
@@ -265,8 +266,11 @@ def _seats(wanted: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
 
 
 def _text(segment: vf.Segment) -> str:
-    """What the model wrote, to the letter (``last_reply`` drops space that code may need)."""
+    """What the model wrote after its thoughts, to the letter; empty if a thought is open.
+
+    ``last_reply`` drops space that code may need.
+    """
     if segment.root_reply is not None:
-        return str(segment.root_reply)
+        return answer_in(str(segment.root_reply)) or ""
     said = [m.content for m in segment.messages if isinstance(m, vf.AssistantMessage)]
-    return (said[-1] or "") if said else ""
+    return answer_in(said[-1] or "") or "" if said else ""

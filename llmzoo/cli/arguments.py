@@ -23,6 +23,13 @@ def sampling(options: Any) -> dict[str, Any]:
     return {name: value for name, value in chosen.items() if value is not None}
 
 
+def chat(options: Any) -> dict[str, Any]:
+    """The settings of prompts among a command's options that were given."""
+    names = ("system", "chat_template_args", "thought_end")
+    chosen = {name: getattr(options, name) for name in names}
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
 def env_arguments(env_id: str, args: Mapping[str, Any], *, split: str) -> dict[str, Any]:
     """The arguments of an environment, checked against its signature and by making it once.
 

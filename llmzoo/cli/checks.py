@@ -51,6 +51,7 @@ def check_run(config: FitConfig) -> dict[str, Seat]:
         model=config.model,
         others=config.others,
         sampling=sampling,
+        chat=config.chat(),
         seat_args=config.seat_args,
     )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo import ranks, registry, run_folder, trajectories
-from llmzoo.cli.arguments import env_arguments, sampling
+from llmzoo.cli.arguments import chat, env_arguments, sampling
 from llmzoo.cli.options import read
 from llmzoo.cli.output import apart, as_json, counting
 from llmzoo.collecting import in_parts
@@ -51,6 +51,11 @@ class Options:
         top_p: nucleus that is sampled from; 1 is all.
         top_k: most likely tokens that are sampled from; 0 is all.
         max_new_tokens: tokens of an answer; 64 for the embedded model, otherwise 256.
+        system: system prompt, for models with a chat template.
+        chat_template_args: what the chat template is given, such as {enable_thinking: false};
+            --chat_template_args.NAME VALUE gives one.
+        thought_end: the text that ends a model's thought, before which nothing is its answer; where
+            nothing is said what its tokenizer or chat template shows, none takes all that it writes.
         quiet: no progress on standard error.
         json: print one JSON object, the provenance.
     """
@@ -71,6 +76,9 @@ class Options:
     top_p: float | None = None
     top_k: int | None = None
     max_new_tokens: int | None = None
+    system: str | None = None
+    chat_template_args: Mapping[str, Any] | None = None
+    thought_end: str | None = None
     quiet: bool = False
     json: bool = False
 
@@ -87,8 +95,13 @@ def run(argv: Sequence[str]) -> int:
     env_args = env_arguments(options.env, options.env_args, split="use --split")
     with apart():
         agents = registry.make(options.env, **env_args).possible_agents
-        chosen = sampling(options)
-        seats = players(options.policy, agents, seed=options.seed, sampling=chosen)
+        seats = players(
+            options.policy,
+            agents,
+            seed=options.seed,
+            sampling=sampling(options),
+            chat=chat(options),
+        )
     total = options.tasks * options.repeats
     played: list[Episode] = []
     stopped = False
@@ -155,6 +168,7 @@ def _provenance(options: Options, argv: Sequence[str], played: Sequence[Episode]
         "policy": options.policy,
         "checkpoint": run_folder.newest_checkpoint(options.policy).name if trained else None,
         "sampling": {"greedy": options.greedy, **sampling(options)},
+        "chat": chat(options),
         "seed": options.seed,
         "repeats": options.repeats,
         "filters": {

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from llmzoo import ranks, registry
-from llmzoo.cli.arguments import env_arguments, sampling
+from llmzoo.cli.arguments import chat, env_arguments, sampling
 from llmzoo.cli.options import read
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, counting, evaluation_row
 from llmzoo.errors import ConfigError
@@ -40,6 +40,11 @@ class Options:
         top_p: nucleus that is sampled from; 1 is all.
         top_k: most likely tokens that are sampled from; 0 is all.
         max_new_tokens: tokens of an answer; 64 for the embedded model, otherwise 256.
+        system: system prompt, for models with a chat template.
+        chat_template_args: what the chat template is given, such as {enable_thinking: false};
+            --chat_template_args.NAME VALUE gives one.
+        thought_end: the text that ends a model's thought, before which nothing is its answer; where
+            nothing is said what its tokenizer or chat template shows, none takes all that it writes.
         quiet: no progress on standard error.
         json: print one JSON object instead of a table.
     """
@@ -55,6 +60,9 @@ class Options:
     top_p: float | None = None
     top_k: int | None = None
     max_new_tokens: int | None = None
+    system: str | None = None
+    chat_template_args: Mapping[str, Any] | None = None
+    thought_end: str | None = None
     quiet: bool = False
     json: bool = False
 
@@ -66,8 +74,13 @@ def run(argv: Sequence[str]) -> None:
     env_args = env_arguments(options.env, options.env_args, split="use --split")
     with apart():
         agents = registry.make(options.env, **env_args).possible_agents
-        chosen = sampling(options)
-        seats = players(options.policy, agents, seed=options.seed, sampling=chosen)
+        seats = players(
+            options.policy,
+            agents,
+            seed=options.seed,
+            sampling=sampling(options),
+            chat=chat(options),
+        )
     quiet = options.quiet or not ranks.is_first()
     with apart(), counting("episodes", options.tasks, quiet=quiet) as ended:
         found = evaluate(

@@ -32,6 +32,7 @@ _SHORT = {
     "engine": "engine_args",
     "policy": "policy_args",
 }
+_TEXTS = ("system", "thought_end")  # settings of a seat that are texts, even "Note: be brief"
 _WITHIN = "/"  # stands for the dot between a mapping's name in a family and a name in it
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _ALIASES = {"source": "env.source"}  # where the tasks come from is asked for so often
@@ -88,6 +89,7 @@ def read(
             raise ConfigError(
                 f"--seat.{seat} must name a setting: --seat.{seat}.learning_rate 1e-4"
             )
+        found["seat_args"][seat] = {**_nested(value, "."), **_texts(argv, seat)}
     return found
 
 
@@ -202,15 +204,29 @@ def _check_files(argv: Sequence[str], hints: Mapping[str, Any]) -> None:
                 raise UnknownNameError(f"key of {name},", str(key), hints)
 
 
-def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
+def _nested(values: Mapping[str, Any], dot: str = _WITHIN) -> dict[str, Any]:
     """``{"a/b": 1, "a": {"c": 2}}``, as the parser leaves it, as ``{"a": {"b": 1, "c": 2}}``."""
     found: dict[str, Any] = {}
     for name, value in values.items():
-        outer, within, inner = name.partition(_WITHIN)
+        outer, within, inner = name.partition(dot)
         part = {inner.replace(_WITHIN, "."): value} if within else value
         before = found.get(outer, {})
         both = isinstance(before, Mapping) and isinstance(part, Mapping)
         found[outer] = {**before, **part} if both else part
+    return found
+
+
+def _texts(argv: Sequence[str], seat: str) -> dict[str, str]:
+    """The settings of a seat that are texts, as they stand on the command line.
+
+    The parser knows no types inside a mapping, and reads a text with a colon as a mapping.
+    """
+    found = {}
+    for token, following in zip(argv, [*argv[1:], ""], strict=True):
+        option, equals, value = token.partition("=")
+        for name in _TEXTS:
+            if option == f"--seat_args.{seat}{_WITHIN}{name}":
+                found[name] = value if equals else following
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo import registry
-from llmzoo.cli.arguments import env_arguments
+from llmzoo.cli.arguments import chat, env_arguments
 from llmzoo.cli.films import Film
 from llmzoo.cli.options import read
 from llmzoo.collecting import style_args
@@ -44,6 +44,11 @@ class Options:
         task: number of the task in its split; one that the seed draws where nothing is said.
         split: train, test or all.
         seed: of the episode.
+        system: system prompt, for models with a chat template.
+        chat_template_args: what the chat template is given, such as {enable_thinking: false};
+            --chat_template_args.NAME VALUE gives one.
+        thought_end: the text that ends a model's thought, before which nothing is its answer; where
+            nothing is said what its tokenizer or chat template shows, none takes all that it writes.
         record: a file that ends in .gif, for the boards of the episode as an animated picture.
     """
 
@@ -55,6 +60,9 @@ class Options:
     task: int | None = None
     split: str = "train"
     seed: int = 0
+    system: str | None = None
+    chat_template_args: Mapping[str, Any] | None = None
+    thought_end: str | None = None
     record: str | None = None
 
 
@@ -144,10 +152,11 @@ def _seats(options: Options, agents: Sequence[str]) -> dict[str, Policy]:
     if options.policy is not None:
         if options.seat is not None:
             raise ConfigError("give --seat or --policy, not both: a policy plays all seats")
-        return players(options.policy, agents, seed=options.seed)
+        return players(options.policy, agents, seed=options.seed, chat=chat(options))
     seat = agents[0] if options.seat is None else options.seat
     if seat not in agents:
         raise UnknownNameError("seat", seat, agents)
     others = [agent for agent in agents if agent != seat]
-    played = players(options.others, agents, seed=options.seed) if others else {}
+    asked = chat(options)
+    played = players(options.others, agents, seed=options.seed, chat=asked) if others else {}
     return {**played, **players("human", [seat])}

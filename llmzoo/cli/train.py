@@ -127,9 +127,9 @@ def resumed(options: Options, given: Mapping[str, Any]) -> dict[str, Any]:
                 raise ConfigError(f"{run} has {saved['steps']} steps: they can be raised only")
         elif name in FREE:
             pass
-        elif not _agrees(value, saved[name]):
+        elif not _agrees(value, saved.get(name)):  # runs of earlier versions lack some settings
             raise ConfigError(
-                f"{run} was started with {name}={saved[name]!r}; it cannot go on with {value!r}"
+                f"{run} was started with {name}={saved.get(name)!r}; it cannot go on with {value!r}"
             )
     free = {name: value for name, value in given.items() if name in FREE}
     if free.get("engine", saved.get("engine")) != saved.get("engine"):
@@ -140,6 +140,6 @@ def resumed(options: Options, given: Mapping[str, Any]) -> dict[str, Any]:
 def _agrees(value: Any, saved: Any) -> bool:
     """Whether an option says the same as a saved one; a mapping may name a part only."""
     value = json.loads(json.dumps(value))  # as it would have been saved
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and isinstance(saved, Mapping):
         return all(key in saved and saved[key] == item for key, item in value.items())
     return bool(value == saved)

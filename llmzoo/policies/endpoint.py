@@ -9,13 +9,15 @@ import re
 import warnings
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from llmzoo.endpoints import OPENAI_URL, PREFIX, Endpoint, connect, connect_async, parse
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Request
-from llmzoo.policies.settings import Sampled, Sampling
+from llmzoo.policies.settings import Chat, Sampled, Sampling
 from llmzoo.records import Completion
+from llmzoo.thoughts import answer_in, marks_of
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI
@@ -37,7 +39,9 @@ class EndpointPolicy(Sampled):
     endpoint: which model, and where; its ``timeout_s`` bounds each attempt as a whole.
     sampling: settings for every seat, ``seats`` gives a seat its own; None leaves all of them to
         the server. ``top_k`` is no parameter of OpenAI's own and is sent where it is not 0.
-    system: system prompt.
+    chat: system prompt, arguments of the server's chat template (vLLM and SGLang take them as
+        ``chat_template_kwargs``, OpenAI's own API does not) and what ends a thought, for every seat;
+        ``chats`` gives a seat its own. ``system`` is short for ``Chat(system=...)``.
     workers: calls under way at once.
     retries: further attempts of a call that failed for a passing reason: status 408, 409, 429 or
         from 500 on, no connection, no answer in time, a body that is no chat completion.
@@ -47,6 +51,13 @@ class EndpointPolicy(Sampled):
     A server that refuses a parameter is asked without it where that loses nothing: the limit is
     then called ``max_completion_tokens`` instead of ``max_tokens``, ``top_p=1`` is left off, and k
     answers are k calls instead of one with ``n=k``.
+
+    A completion's text is what follows the model's thoughts, whether the server gives them apart or
+    within the content, between the marks of any known family (:mod:`llmzoo.thoughts`). With
+    ``thought_end`` set, an answer without it is an unclosed thought unless the server gives thoughts
+    apart. An answer that ends inside a thought has the empty text; the first is warned of, and
+    ``thoughts_unclosed`` counts them. What agents read is sent as it is: whether control tokens in
+    it reach the model as text is up to the server.
 
     Completions carry no token ids, so they are never trained on. A call that fails to its end gives
     an empty one, as does a prompt that the model refuses (too long for it, or against its
@@ -64,23 +75,32 @@ class EndpointPolicy(Sampled):
         sampling: Sampling | None = None,
         seats: Mapping[str, Sampling] | None = None,
         system: str | None = None,
+        chat: Chat | None = None,
+        chats: Mapping[str, Chat] | None = None,
         workers: int = 16,
         retries: int = 3,
         backoff_s: float = 1.0,
     ):
         if workers < 1 or retries < 0 or backoff_s < 0:
             raise ConfigError("workers is at least 1, retries and backoff_s are at least 0")
+        if system is not None and chat is not None:
+            raise ConfigError("system is part of chat: give one of them")
+        self.chat = chat or Chat(system=system)
+        self.chats = dict(chats or {})
+        given = any(c.chat_template_args for c in (self.chat, *self.chats.values()))
+        if given and endpoint.base_url == OPENAI_URL:
+            raise ConfigError("OpenAI's own API takes no chat_template_args: servers of models do")
         connect(endpoint).close()  # a missing package or key shows now, not in the middle of play
         at = "" if endpoint.base_url == OPENAI_URL else f"@{endpoint.base_url}"
         self.name = f"{PREFIX}{endpoint.model}{at}"
         self.endpoint = endpoint
         self.sampling = sampling
         self.seats = dict(seats or {})
-        self.system = system
         self.workers = workers
         self.retries = retries
         self.backoff_s = backoff_s
         self.answers_failed = 0
+        self.thoughts_unclosed = 0
         self.left_out: set[str] = set()  # parameters that this server is asked without
 
     @classmethod
@@ -91,6 +111,9 @@ class EndpointPolicy(Sampled):
 
     def sampling_of(self, agent: str) -> Sampling | None:
         return self.seats.get(agent, self.sampling)
+
+    def chat_of(self, agent: str) -> Chat:
+        return self.chats.get(agent, self.chat)
 
     def under(self, sampling: Sampling) -> EndpointPolicy:
         twin = copy.copy(self)
@@ -118,9 +141,13 @@ class EndpointPolicy(Sampled):
     def body(self, request: Request, n: int, greedy: bool) -> dict[str, Any]:
         """The arguments of one call for ``n`` answers."""
         messages = [{"role": "user", "content": str(request.observation)}]
-        if self.system is not None:
-            messages.insert(0, {"role": "system", "content": self.system})
+        chat = self.chat_of(request.agent)
+        if chat.system is not None:
+            messages.insert(0, {"role": "system", "content": chat.system})
         body: dict[str, Any] = {"model": self.endpoint.model, "messages": messages}
+        extra: dict[str, Any] = {}  # what is no parameter of OpenAI's own
+        if chat.chat_template_args:
+            extra["chat_template_kwargs"] = dict(chat.chat_template_args)
         if n > 1:
             body["n"] = n
         sampling = self.sampling_of(request.agent)
@@ -131,12 +158,35 @@ class EndpointPolicy(Sampled):
             if sampling.top_p < 1 or "top_p" not in self.left_out:
                 body["top_p"] = sampling.top_p
             if sampling.top_k:
-                body["extra_body"] = {"top_k": sampling.top_k}
+                extra["top_k"] = sampling.top_k
             if sampling.stop:
                 body["stop"] = list(sampling.stop)
+        if extra:
+            body["extra_body"] = extra
         if greedy:
             body["temperature"] = 0.0
         return body
+
+    def completion(self, said: Said, chat: Chat) -> Completion:
+        """What a model said, less its thoughts."""
+        end = None if said.thoughts_apart else chat.thought_end
+        if end == "none":
+            return Completion(text=said.text, truncated=said.truncated)
+        text = (
+            answer_in(said.text)
+            if end is None
+            else answer_in(said.text, [marks_of(end)], inside=True)
+        )
+        if text is None:
+            if self.thoughts_unclosed == 0:
+                warnings.warn(
+                    f"{self.name}: an answer ended inside a thought, and so is empty: raise "
+                    "max_new_tokens, or switch thinking off, which many models do with "
+                    "chat_template_args enable_thinking=false",
+                    stacklevel=2,
+                )
+            self.thoughts_unclosed += 1
+        return Completion(text=text or "", truncated=said.truncated)
 
     def failed(self, why: str, *, refused: bool = False) -> Completion:
         """The answer where there is none; ``refused``: because of this prompt."""
@@ -148,6 +198,15 @@ class EndpointPolicy(Sampled):
             )
         self.answers_failed += 1
         return Completion(text="", refused=refused)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One choice of a reply. ``thoughts_apart``: the server gave thoughts beside the text."""
+
+    text: str
+    truncated: bool
+    thoughts_apart: bool
 
 
 class _Failed(Exception):
@@ -207,7 +266,9 @@ class _Calls:
                 form, asked_pause = False, 0.0
                 try:
                     create = self.client.chat.completions.create(**body)
-                    return _read(await asyncio.wait_for(create, policy.endpoint.timeout_s))
+                    said = _read(await asyncio.wait_for(create, policy.endpoint.timeout_s))
+                    chat = policy.chat_of(request.agent)
+                    return [policy.completion(one, chat) for one in said]
                 except openai.APIStatusError as error:
                     status = error.status_code
                     why = f"status {status}: {' '.join(error.message.split())[:300]}"
@@ -235,25 +296,28 @@ class _Calls:
                 attempt += 1
 
 
-def _read(reply: Any) -> list[Completion]:
+def _read(reply: Any) -> list[Said]:
     """The answers in a reply; raises ``ValueError`` for any other body.
 
     The client checks no types: a body of another form shows when it is looked into.
     """
     try:
-        choices = [(choice.message.content, choice.finish_reason) for choice in reply.choices]
+        choices = [(choice.message, choice.finish_reason) for choice in reply.choices]
+        contents = [message.content for message, _ in choices]
+        extras = [message.model_extra or {} for message, _ in choices]
     except (AttributeError, TypeError) as error:
         raise ValueError("a body of another form") from error
     if not choices:
         raise ValueError("no choices")
-    answers = []
-    for content, reason in choices:
+    said = []
+    for content, extra, (_, reason) in zip(contents, extras, choices, strict=True):
         if not isinstance(content, (str, type(None))):
             raise ValueError(f"content of type {type(content).__name__}")
         # no tokenizer reads a surrogate by itself
         text = (content or "").encode("utf-8", "replace").decode("utf-8")
-        answers.append(Completion(text=text, truncated=reason == "length"))
-    return answers
+        apart = bool(extra.get("reasoning_content") or extra.get("reasoning"))
+        said.append(Said(text, reason == "length", apart))
+    return said
 
 
 def _can_do_without(error: APIStatusError, body: Mapping[str, Any]) -> bool:

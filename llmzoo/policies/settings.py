@@ -1,11 +1,14 @@
-"""Sampling settings, and policies that have them.
+"""Settings of sampling and of prompts, and policies that have them.
 
-What the settings do to logits is :mod:`llmzoo.policies.sampling`'s.
+What sampling settings do to logits is :mod:`llmzoo.policies.sampling`'s, what those of prompts do
+to texts :mod:`llmzoo.policies.prompts`'.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from llmzoo.policies.base import Policy
 
@@ -32,6 +35,25 @@ class Sampling:
             raise ValueError(f"top_p must be in (0, 1], got {self.top_p}")
         if self.top_k < 0 or self.max_new_tokens < 1:
             raise ValueError("top_k must be at least 0 and max_new_tokens at least 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chat:
+    """How a seat's prompts are put to a chat model, and where its answers begin.
+
+    ``system``: the system prompt. ``chat_template_args``: what the chat template is given, such as
+    ``{"enable_thinking": False}``. ``thought_end``: the text that ends a thought, such as
+    ``"</think>"``, before which nothing belongs to an answer; None: what the model's tokenizer or
+    chat template shows; ``"none"``: the model does not think, and all that it writes is its answer.
+    """
+
+    system: str | None = None
+    chat_template_args: Mapping[str, Any] | None = None
+    thought_end: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.thought_end == "":
+            raise ValueError("thought_end is a text that ends a thought, or 'none'; it is empty")
 
 
 class Sampled:

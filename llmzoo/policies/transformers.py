@@ -33,8 +33,9 @@ from llmzoo.policies.loading import (
     save_sharded,
 )
 from llmzoo.policies.precision import Precision, autocast, cast_weights, weight_dtype
+from llmzoo.policies.prompts import Prompts
 from llmzoo.policies.sampler import Sampler
-from llmzoo.policies.settings import Sampled, Sampling
+from llmzoo.policies.settings import Chat, Sampled, Sampling
 from llmzoo.records import Completion, Group
 
 __all__ = ["TINY_FOLDER", "TransformersPolicy", "no_bars"]
@@ -47,7 +48,8 @@ class TransformersPolicy(EarlyPolicy, Sampled):
     ----------
     model, tokenizer: of the transformers library; a ``peft.PeftModel`` works too.
     sampling: settings for every seat; ``seats`` gives a seat its own.
-    system: system prompt, where the tokenizer has a chat template.
+    chat: system prompt, arguments of the chat template and what ends a thought, for every seat;
+        ``chats`` gives a seat its own. ``system`` is short for ``Chat(system=...)``.
     seed: of the sampling noise.
     max_rows: rows sampled at once; more are sampled in several passes.
     learning_rate: its own, where it is not to be the learner's.
@@ -64,6 +66,11 @@ class TransformersPolicy(EarlyPolicy, Sampled):
     Sampling and likelihoods run in evaluation mode, without dropout, whatever mode the model is in:
     a likelihood under other dropout than the sample's would not have ratio 1.
 
+    What an agent reads enters the prompt as text: control tokens in it are spelled out
+    (:mod:`llmzoo.policies.prompts`). A completion's text is what follows the model's thoughts, its
+    ids are all that was sampled. An answer that ends inside a thought has the empty text, which
+    earns an environment's penalty; the first is warned of, and ``thoughts_unclosed`` counts them.
+
     A prompt too long for the model's context is answered with an empty completion, ``refused``,
     that is never trained on, with one warning.
     """
@@ -76,6 +83,8 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         sampling: Sampling | None = None,
         seats: Mapping[str, Sampling] | None = None,
         system: str | None = None,
+        chat: Chat | None = None,
+        chats: Mapping[str, Chat] | None = None,
         seed: int = 0,
         max_rows: int = 512,
         name: str = "transformers",
@@ -85,6 +94,8 @@ class TransformersPolicy(EarlyPolicy, Sampled):
     ):
         if learning_rate is not None and not learning_rate > 0:
             raise ConfigError(f"learning_rate must be above 0, got {learning_rate}")
+        if system is not None and chat is not None:
+            raise ConfigError("system is part of chat: give one of them")
         if precision is not None:
             cast_weights(model, precision)
         self.name = name
@@ -99,7 +110,9 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         self.tokenizer = tokenizer
         self.sampling: Sampling = sampling or Sampling()
         self.seats = dict(seats or {})
-        self.system = system
+        self.chat = chat or Chat(system=system)
+        self.chats = dict(chats or {})
+        self._prompts: dict[str | None, Prompts] = {}
         self.max_rows = max_rows
         self.chance = Chance(seed)
         self.sampler: Sampler | None = None  # an engine apart from the model, that samples for it
@@ -107,6 +120,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         pad = tokenizer.pad_token_id
         self.pad_id = int(pad if pad is not None else min(self.eos_ids, default=0))
         self.tokens_sampled = 0
+        self.thoughts_unclosed = 0
         self._warned = False
 
     @classmethod
@@ -142,6 +156,8 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         policy = cls(model.to(device), tokenizer, name=name, **options)
         policy.precision = precision  # the weights have it already, and an adapter stays float32
+        for agent in (None, *policy.chats):
+            policy.prompts_of(agent)  # settings without a meaning are refused now
         return policy
 
     def sampling_of(self, agent: str) -> Sampling:
@@ -153,19 +169,18 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         read = _read_by(self.model)
         return read if self.sampler is None else min(read, self.sampler.context)
 
-    def encode(self, observation: str) -> tuple[int, ...]:
+    def prompts_of(self, agent: str | None = None) -> Prompts:
+        """How the prompts of ``agent`` are made; of a seat without settings of its own if None."""
+        if agent not in self.chats:
+            agent = None
+        if agent not in self._prompts:
+            chat = self.chat if agent is None else self.chats[agent]
+            self._prompts[agent] = Prompts(self.tokenizer, chat, self.name)
+        return self._prompts[agent]
+
+    def encode(self, observation: str, agent: str | None = None) -> tuple[int, ...]:
         """The token ids of a prompt: through the chat template where there is one."""
-        if self.tokenizer.chat_template is None:
-            ids = self.tokenizer(observation, add_special_tokens=True)["input_ids"]
-        else:
-            messages = [{"role": "user", "content": observation}]
-            if self.system is not None:
-                messages.insert(0, {"role": "system", "content": self.system})
-            text = self.tokenizer.apply_chat_template(
-                messages, tokenize=False, add_generation_prompt=True
-            )
-            ids = self.tokenizer(text, add_special_tokens=False)["input_ids"]
-        return tuple(ids)
+        return self.prompts_of(agent).encode(observation)
 
     def respond(
         self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False
@@ -180,7 +195,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         greedy: bool = False,
         answered: Answered,
     ) -> list[list[Completion]]:
-        prompts = [self.encode(str(request.observation)) for request in requests]
+        prompts = [self.encode(str(r.observation), r.agent) for r in requests]
         keys = self.chance.keys(requests)
         answers: list[list[Completion]] = [[] for _ in requests]
         by_sampling: dict[Sampling, list[int]] = {}
@@ -204,7 +219,8 @@ class TransformersPolicy(EarlyPolicy, Sampled):
                 sampling: Sampling = sampling,
             ) -> None:
                 i = indices[n]
-                answers[i] = [self._completion(prompts[i], row, sampling) for row in rows]
+                agent = requests[i].agent
+                answers[i] = [self._completion(prompts[i], row, sampling, agent) for row in rows]
                 answered(i, answers[i])
 
             prompts_of, keys_of = [prompts[i] for i in indices], [keys[i] for i in indices]
@@ -321,6 +337,12 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         twin.sampling, twin.seats = sampling, {}
         return twin
 
+    def with_chat(self, chat: Chat, chats: Mapping[str, Chat] | None = None) -> TransformersPolicy:
+        """This policy (same weights, same noise) under other settings of its prompts."""
+        twin = self._twin()
+        twin.chat, twin.chats, twin._prompts = chat, dict(chats or {}), {}
+        return twin
+
     def with_adapter(
         self, adapter: str | None, *, name: str | None = None, seed: int | None = None
     ) -> TransformersPolicy:
@@ -417,9 +439,15 @@ class TransformersPolicy(EarlyPolicy, Sampled):
 
         return stopped
 
-    def _completion(self, prompt: tuple[int, ...], row: Tokens, sampling: Sampling) -> Completion:
+    def _completion(
+        self, prompt: tuple[int, ...], row: Tokens, sampling: Sampling, agent: str
+    ) -> Completion:
         self.tokens_sampled += len(row.ids)
-        text = str(self.tokenizer.decode(row.ids, skip_special_tokens=True))
+        prompts = self.prompts_of(agent)
+        text = prompts.answer(row.ids)
+        if text is None:
+            self._count_unclosed(prompts)
+            text = ""
         cuts = [at for at in (text.find(stop) for stop in sampling.stop) if at >= 0]
         return Completion(
             text=text[: min(cuts)] if cuts else text,
@@ -428,6 +456,17 @@ class TransformersPolicy(EarlyPolicy, Sampled):
             logprobs=tuple(row.logprobs),
             truncated=not row.ended,
         )
+
+    def _count_unclosed(self, prompts: Prompts) -> None:
+        if self.thoughts_unclosed == 0:
+            assert prompts.marks is not None
+            warnings.warn(
+                f"{self.name}: an answer ended inside a thought (no {prompts.marks.closes}), and so "
+                "is empty: raise max_new_tokens, or switch thinking off, which many models do with "
+                "chat_template_args enable_thinking=false",
+                stacklevel=2,
+            )
+        self.thoughts_unclosed += 1
 
 
 def _later(finished: Finished, start: int, number: int, rows: list[Tokens]) -> None:

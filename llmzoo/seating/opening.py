@@ -15,6 +15,7 @@ from llmzoo.policies.base import Policy, Request, ScriptedPolicy
 from llmzoo.policies.lora import is_adapter, lora_policies
 from llmzoo.policies.precision import Precision
 from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.settings import Chat
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.seating.plan import SHARED, Seat, kind, plan
 
@@ -39,6 +40,7 @@ def take_seats(
     model: str,
     others: str,
     sampling: Sampling,
+    chat: Chat | None = None,
     seat_args: Mapping[str, Mapping[str, Any]] | None = None,
     precision: Precision = "float32",
     gradient_checkpointing: bool = False,
@@ -52,7 +54,8 @@ def take_seats(
     each, ``lora_args`` are :func:`llmzoo.policies.lora.lora_policies`' options), or the name of the
     one seat that learns; ``others`` then play the remaining ones and do not learn.
 
-    ``seat_args``: settings of single seats, by the seat's name: the fields of
+    ``sampling`` and ``chat`` are the settings of seats without their own. ``seat_args``: settings of
+    single seats, by the seat's name: the fields of
     :class:`llmzoo.seating.SeatConfig`. A seat with a ``policy`` of its own is played by it, apart
     from the arrangement: a model then learns with weights of its own unless it is ``frozen``;
     scripted players and models elsewhere (behind endpoints, on policy servers) never learn.
@@ -76,6 +79,7 @@ def take_seats(
         model=model,
         others=others,
         sampling=sampling,
+        chat=chat,
         seat_args=seat_args or {},
     )
     if not any(seat.learns for seat in seats.values()):
@@ -87,6 +91,7 @@ def take_seats(
     policies = dict.fromkeys(agents, _ELSEWHERE) | _open(
         present,
         sampling,
+        chat or Chat(),
         precision=precision,
         gradient_checkpointing=gradient_checkpointing,
         lora_args=lora_args or {},
@@ -107,13 +112,14 @@ def seats_of_run(
     *,
     seed: int = 0,
     sampling: Mapping[str, Any] | None = None,
+    chat: Mapping[str, Any] | None = None,
 ) -> dict[str, Policy]:
     """Who played the seats of a run, those that learned as its newest checkpoint has them.
 
-    ``sampling``: fields of ``Sampling`` that win over the run's settings, those of single seats
-    included. Raises :class:`ConfigError` for a seat that the run has nobody for.
+    ``sampling`` and ``chat``: fields of ``Sampling`` and ``Chat`` that win over the run's settings,
+    those of single seats included. Raises :class:`ConfigError` for a seat that the run has nobody for.
     """
-    given = dict(sampling or {})
+    given, given_chat = dict(sampling or {}), dict(chat or {})
     config = run_folder.settings(run)
     if config["seats"] not in ("shared", "separate", "lora", *agents):
         raise ConfigError(
@@ -124,9 +130,10 @@ def seats_of_run(
         **{name: config[name] for name in ("temperature", "top_p", "top_k") if name not in given},
         **{"max_new_tokens": run_folder.answer_limit_of(run), **given},
     )
+    chat_settings = Chat(**{**run_folder.chat_of(run), **given_chat})
     # runs of earlier versions had no seat_args and no precision
     seat_args = {
-        agent: {name: value for name, value in values.items() if name not in given}
+        agent: {n: value for n, value in values.items() if n not in given and n not in given_chat}
         for agent, values in config.get("seat_args", {}).items()
         if agent in agents
     }
@@ -136,6 +143,7 @@ def seats_of_run(
         model=config["model"],
         others=config["others"],
         sampling=settings,
+        chat=chat_settings,
         seat_args=seat_args,
     )
     for agent, seat in planned.items():
@@ -147,7 +155,8 @@ def seats_of_run(
             planned[agent] = replace(seat, source=str(folder))
         elif seat.adapter:  # frozen: it starts elsewhere than the trained adapters
             planned[agent] = replace(seat, adapter=False)
-    return _open(planned, settings, precision=config.get("precision", "float32"), seed=seed)
+    precision = config.get("precision", "float32")
+    return _open(planned, settings, chat_settings, precision=precision, seed=seed)
 
 
 def learning_among(seats: Mapping[str, Policy]) -> Learning:
@@ -162,13 +171,14 @@ def learning_among(seats: Mapping[str, Policy]) -> Learning:
 def _open(
     seats: Mapping[str, Seat],
     sampling: Sampling,
+    chat: Chat,
     *,
     precision: Precision,
     gradient_checkpointing: bool = False,
     lora_args: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> dict[str, Policy]:
-    """The policy of every seat; ``sampling`` is that of seats without settings of their own."""
+    """The policy of every seat; ``sampling`` and ``chat`` are those of seats without their own."""
     starts = _starts(seats)
     training: dict[str, Any] = {
         "precision": precision,
@@ -178,28 +188,31 @@ def _open(
     adapters = [seat for seat in seats.values() if seat.adapter]
     if adapters:
         folders = {seat.agent: starts[seat.agent] for seat in adapters}
-        options = {**training, **_samplings(adapters, sampling), "seed": seed}
+        options = {**training, **_settings(adapters, sampling, chat), "seed": seed}
         policies |= _adapters(folders, options, lora_args or {})
     groups: dict[tuple[str, str], list[Seat]] = {}
     for seat in seats.values():
         if not seat.adapter:
             groups.setdefault((seat.name, starts[seat.agent]), []).append(seat)
     for (_, start), members in groups.items():
-        options = _samplings(members, sampling)
+        options = _settings(members, sampling, chat)
         if kind(start) == "scripted":
             options = {}
         elif kind(start) in ("model", "server"):
             options |= {"seed": seed, **(training if members[0].learns else {})}
+            if kind(start) == "server":  # it makes its own prompts
+                options = {n: v for n, v in options.items() if n not in ("chat", "chats")}
         policies |= dict.fromkeys((seat.agent for seat in members), load(start, **options))
     return {agent: policies[agent] for agent in seats}
 
 
-def _samplings(members: Sequence[Seat], sampling: Sampling) -> dict[str, Any]:
+def _settings(members: Sequence[Seat], sampling: Sampling, chat: Chat) -> dict[str, Any]:
     """A policy's options for the settings of its seats."""
     if len(members) == 1:
-        return {"sampling": members[0].sampling}
+        return {"sampling": members[0].sampling, "chat": members[0].chat}
     own = {seat.agent: seat.sampling for seat in members if seat.sampling != sampling}
-    return {"sampling": sampling, "seats": own}
+    own_chats = {seat.agent: seat.chat for seat in members if seat.chat != chat}
+    return {"sampling": sampling, "seats": own, "chat": chat, "chats": own_chats}
 
 
 def _starts(seats: Mapping[str, Seat]) -> dict[str, str]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from llmzoo.endpoints import PREFIX
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies import SCRIPTED
 from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.settings import Chat
 from llmzoo.registry import is_remote
 
 SHARED = "policy"  # the name of the one policy in all seats
 _OTHERS = "(others)"
 _SAMPLING = ("temperature", "top_p", "top_k", "max_new_tokens", "stop")
+_CHAT = ("system", "chat_template_args", "thought_end")
 _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "policy": ((str,), "a name"),
     "frozen": ((bool,), "true or false"),
@@ -25,6 +27,9 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "top_k": ((int,), "a whole number"),
     "max_new_tokens": ((int,), "a whole number"),
     "stop": ((list, tuple), "a list of texts"),
+    "system": ((str,), "a text"),
+    "chat_template_args": ((Mapping,), "a mapping of names to values"),
+    "thought_end": ((str,), "a text"),
 }
 
 
@@ -42,6 +47,11 @@ class SeatConfig:
     top_k: int | None = None  # most likely tokens that are sampled from; 0 is all
     max_new_tokens: int | None = None  # tokens of an answer
     stop: Sequence[str] | None = None  # each of these texts ends an answer, and is no part of it
+    system: str | None = None  # system prompt
+    chat_template_args: Mapping[str, Any] | None = (
+        None  # given to the chat template, after the run's
+    )
+    thought_end: str | None = None  # ends a thought, before which nothing is the answer; or "none"
 
     def __post_init__(self) -> None:
         for name, value in self.given().items():
@@ -66,6 +76,13 @@ class SeatConfig:
             own["stop"] = tuple(own["stop"])
         return replace(run, **own)
 
+    def chat(self, run: Chat) -> Chat:
+        """The run's settings of prompts with this seat's own among them."""
+        own = {name: value for name, value in self.given().items() if name in _CHAT}
+        if run.chat_template_args and self.chat_template_args is not None:
+            own["chat_template_args"] = {**run.chat_template_args, **self.chat_template_args}
+        return replace(run, **own)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seat:
@@ -81,6 +98,7 @@ class Seat:
     source: str
     learns: bool
     sampling: Sampling
+    chat: Chat = field(default_factory=Chat)
     adapter: bool = False
     learning_rate: float | None = None
 
@@ -93,6 +111,7 @@ def plan(
     others: str,
     sampling: Sampling,
     seat_args: Mapping[str, Mapping[str, Any]],
+    chat: Chat | None = None,
 ) -> dict[str, Seat]:
     """Every seat; see :func:`llmzoo.seating.take_seats` for the arguments and what they mean.
 
@@ -109,7 +128,7 @@ def plan(
             raise UnknownNameError("seat", agent, agents)
     configs = {agent: _config(agent, seat_args.get(agent, {})) for agent in agents}
     seats = {
-        agent: _seat(agent, config, arrangement, model, others, sampling)
+        agent: _seat(agent, config, arrangement, model, others, sampling, chat or Chat())
         for agent, config in configs.items()
     }
     for agent, config in configs.items():
@@ -152,9 +171,10 @@ def _seat(
     model: str,
     others: str,
     sampling: Sampling,
+    chat: Chat,
 ) -> Seat:
     try:
-        own = config.sampling(sampling)
+        own, own_chat = config.sampling(sampling), config.chat(chat)
     except ValueError as error:
         raise ConfigError(f"seat {agent!r}: {error}") from None
     name, source, adapter = agent, model, False
@@ -177,6 +197,7 @@ def _seat(
         source=source,
         learns=kind(source) == "model" and name != _OTHERS and not config.frozen,
         sampling=own,
+        chat=own_chat,
         adapter=adapter,
         learning_rate=config.learning_rate,
     )
@@ -199,6 +220,13 @@ def _check(seat: Seat, config: SeatConfig, arrangement: str) -> None:
         raise ConfigError(
             f"seat {agent!r} is played by {seat.source!r}, which does not sample: "
             f"{', '.join(sampled)} would mean nothing"
+        )
+    of_prompts = [name for name in config.given() if name in _CHAT]
+    if of_prompts and kind(seat.source) in ("scripted", "server"):
+        why = "reads no prompts" if kind(seat.source) == "scripted" else "makes its own prompts"
+        raise ConfigError(
+            f"seat {agent!r} is played by {seat.source!r}, which {why}: {', '.join(of_prompts)} "
+            "would mean nothing"
         )
     alone = arrangement not in ("shared", "separate", "lora")
     if alone and seat.learns and agent != arrangement:

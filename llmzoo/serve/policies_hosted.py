@@ -12,7 +12,7 @@ from llmzoo.endpoints import PREFIX
 from llmzoo.errors import ConfigError
 from llmzoo.policies import SCRIPTED, check_model, load
 from llmzoo.policies.base import Answered, EarlyPolicy, Policy, Request, answer_limit
-from llmzoo.policies.settings import Sampled, Sampling
+from llmzoo.policies.settings import Chat, Sampled, Sampling
 from llmzoo.registry import is_remote
 
 _KEPT = 64  # settings whose policies are kept
@@ -31,7 +31,8 @@ def load_hosted(name: str) -> Policy:
             "what an agent reads travels. Let it play where the environment is"
         )
     if run_folder.is_run(name):
-        return load(_trained(name), sampling=_settings(name))
+        chat = Chat(**run_folder.chat_of(name))
+        return load(_trained(name), sampling=_settings(name), chat=chat)
     if is_remote(name):
         return load(name)
     if name.startswith(PREFIX):

@@ -12,6 +12,7 @@ from llmzoo.engine.ray.config import ray_args
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies.base import TINY, answer_limit
 from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.settings import Chat
 from llmzoo.policies.vllm.config import sampler_config
 
 
@@ -28,7 +29,8 @@ class FitConfig:
         seats: shared (one model in all seats), separate (one model each), lora (one model with an
             adapter each), or the one seat that learns.
         seat_args: settings of a seat of its own, by its name: policy, frozen, learning_rate,
-            temperature, top_p, top_k, max_new_tokens, stop; --seat.AGENT.NAME VALUE gives one.
+            temperature, top_p, top_k, max_new_tokens, stop, system, chat_template_args,
+            thought_end; --seat.AGENT.NAME VALUE gives one.
         others: who plays the seats that do not learn.
         lora_args: options of peft's LoraConfig, for seats=lora; --lora.NAME VALUE gives one.
         precision: float32, bf16_autocast (float32 weights, forward passes in bfloat16), or bf16
@@ -59,6 +61,11 @@ class FitConfig:
         top_p: nucleus that is sampled from; 1 is all.
         top_k: most likely tokens that are sampled from; 0 is all.
         max_new_tokens: tokens of an answer; null is 64 for the embedded model, otherwise 256.
+        system: system prompt, for models with a chat template.
+        chat_template_args: what the chat template is given, such as {enable_thinking: false};
+            --chat_template_args.NAME VALUE gives one.
+        thought_end: the text that ends a model's thought, before which nothing is its answer; null
+            is what its tokenizer or chat template shows, none takes all that it writes.
         eval_tasks: held-out tasks, before and after.
         eval_split: the split that they are from.
         eval_every: iterations between evaluations in the run; 0 is none.
@@ -98,6 +105,9 @@ class FitConfig:
     top_p: float = 1.0
     top_k: int = 0
     max_new_tokens: int | None = None
+    system: str | None = None
+    chat_template_args: Mapping[str, Any] | None = None
+    thought_end: str | None = None
     eval_tasks: int = 200
     eval_split: str = "test"
     eval_every: int = 0
@@ -137,6 +147,8 @@ class FitConfig:
             raise ConfigError(f"trackers are a list of names, write [{self.trackers}]")
         if self.lora_args and self.seats != "lora":
             raise ConfigError("lora_args mean nothing unless seats is 'lora'")
+        if self.thought_end == "":
+            raise ConfigError("thought_end is a text, or none; it is empty")
         sampler_config(self.sampler, self.sampler_args)
 
     def sampling(self) -> Sampling:
@@ -146,6 +158,14 @@ class FitConfig:
             top_p=self.top_p,
             top_k=self.top_k,
             max_new_tokens=self.max_new_tokens or self._answer_limit(),
+        )
+
+    def chat(self) -> Chat:
+        """How prompts are put to the models, in play and in evaluation."""
+        return Chat(
+            system=self.system,
+            chat_template_args=self.chat_template_args,
+            thought_end=self.thought_end,
         )
 
     def _answer_limit(self) -> int:

@@ -61,6 +61,7 @@ def opened_engine(
         model=config.model,
         others=config.others,
         sampling=asdict(config.sampling()),
+        chat=asdict(config.chat()),
         seat_args=config.seat_args,
         precision=config.precision,
         gradient_checkpointing=config.gradient_checkpointing,

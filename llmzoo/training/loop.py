@@ -42,6 +42,7 @@ from llmzoo.training.refusals import check_answered
 _OF_SEATS = (
     *("model", "seats", "seat_args", "others", "lora_args", "precision", "gradient_checkpointing"),
     *("temperature", "top_p", "top_k", "max_new_tokens"),
+    *("system", "chat_template_args", "thought_end"),
 )
 # fields of the evaluation of the most likely answers that a run keeps
 _OF_GREEDY = ("success", "success_ci95", "solved", "answers", "tokens")
@@ -136,6 +137,7 @@ def _fit(
             model=config.model,
             others=config.others,
             sampling=config.sampling(),
+            chat=config.chat(),
             seat_args=config.seat_args,
             precision=config.precision,
             gradient_checkpointing=config.gradient_checkpointing,

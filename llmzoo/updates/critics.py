@@ -16,6 +16,7 @@ from llmzoo.losses import value_loss
 from llmzoo.policies import check_model, stored
 from llmzoo.policies.likelihood import Likelihood
 from llmzoo.policies.segments import packs
+from llmzoo.policies.settings import Chat
 from llmzoo.policies.sharding import device_of, gathered, named_weights, put_into, shard_like
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.values import CriticModel, ValueHead
@@ -51,8 +52,11 @@ class ModelCritic:
                 config.critic_model,
                 device=str(device_of(policy.model)),
                 precision=policy.precision,
-                system=policy.system,
             )
+            if start.tokenizer.chat_template == policy.tokenizer.chat_template:
+                start = start.with_chat(policy.chat, policy.chats)
+            elif start.tokenizer.chat_template is not None:
+                start = start.with_chat(Chat(system=policy.chat.system))
             known = policy.tokenizer.get_vocab()
             if config.values == "token" and start.tokenizer.get_vocab() != known:
                 raise ConfigError(
@@ -96,8 +100,11 @@ class ModelCritic:
             return [float(value) for value in ranks.spread(chains, self._final)]
 
     def _final(self, chains: Sequence[Chain]) -> list[Tensor]:
-        texts = [c.final_state if self._central else c.final for c in chains]
-        values = self.model.values([_read(self._reader, text) for text in texts])
+        if self._central:
+            read = [_read(self._reader, c.final_state) for c in chains]
+        else:
+            read = [_read(self._reader, c.final, c.agent) for c in chains]
+        values = self.model.values(read)
         return [values[row, [self._output[c.agent]]] for row, c in enumerate(chains)]
 
     def learn(self, items: Sequence[Valued], rng: random.Random) -> dict[str, float]:
@@ -144,7 +151,9 @@ class ModelCritic:
         return torch.cat([row[: len(ids)] for row, ids in zip(rows, answers, strict=True)])
 
     def _text(self, turn: Turn) -> tuple[int, ...]:
-        return _read(self._reader, turn.state if self._central else turn.observation)
+        if self._central:
+            return _read(self._reader, turn.state)
+        return _read(self._reader, turn.observation, turn.group.agent)
 
 
 class HeadCritic:
@@ -180,7 +189,7 @@ class HeadCritic:
             return [float(value) for value in ranks.spread(chains, self._final)]
 
     def _final(self, chains: Sequence[Chain]) -> list[Tensor]:
-        hidden = self.policy.prompt_hidden([_read(self.policy, c.final) for c in chains])
+        hidden = self.policy.prompt_hidden([_read(self.policy, c.final, c.agent) for c in chains])
         return list(self.head(hidden))
 
     def _judged(self, rows: Sequence[Group], sizes: Sequence[int]) -> list[Tensor]:
@@ -222,9 +231,9 @@ def summed_value_loss(values: Tensor, items: Sequence[Valued], clip: float | Non
     return value_loss(values, targets, old, clip).sum()
 
 
-def _read(reader: TransformersPolicy, text: str) -> tuple[int, ...]:
+def _read(reader: TransformersPolicy, text: str, agent: str | None = None) -> tuple[int, ...]:
     """The tokens of a text; where it has none, such as an empty last observation, one of padding."""
-    return reader.encode(text) or (reader.pad_id,)
+    return reader.encode(text, agent) or (reader.pad_id,)
 
 
 def _answer(turn: Turn) -> int:

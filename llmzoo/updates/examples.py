@@ -23,24 +23,26 @@ class Example:
     given: bool
 
 
-def answer_ids(policy: TransformersPolicy, text: str) -> tuple[int, ...]:
+def answer_ids(policy: TransformersPolicy, text: str, agent: str | None = None) -> tuple[int, ...]:
     """A text's tokens as the policy would have sampled them, the end of the sequence included.
 
-    What looks like a special token in the text is plain text. Raises :class:`ConfigError` for a
-    model that knows no end.
+    See :meth:`llmzoo.policies.prompts.Prompts.written`. Raises :class:`ConfigError` for a model
+    that knows no end.
     """
     tokenizer = policy.tokenizer
     if not policy.eos_ids:
         raise ConfigError(f"{policy.name} has no end-of-sequence token: set it in its tokenizer")
     own = tokenizer.eos_token_id
-    ids = tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
+    ids = policy.prompts_of(agent).written(text)
     return (*ids, min(policy.eos_ids) if own is None else int(own))
 
 
 def world_model_example(policy: TransformersPolicy, row: Mapping[str, Any]) -> Example:
     """What the agent read and did, and as the completion what it read next."""
     asked = WORLD_MODEL_FORM.format(prompt=row["prompt"], completion=row["completion"])
-    return Example(policy.encode(asked), answer_ids(policy, row["next_observation"]), True)
+    agent = row["agent"]
+    completion = answer_ids(policy, row["next_observation"], agent)
+    return Example(policy.encode(asked, agent), completion, True)
 
 
 def drawn(examples: Sequence[Example], count: int, rng: random.Random) -> list[Example]:

@@ -103,26 +103,41 @@ def encoded(policy: TransformersPolicy, row: Mapping[str, Any]) -> Pair:
     A text prompt is encoded as an observation is, and its answers end with the tokenizer's
     end-of-sequence token. Messages go through the tokenizer's chat template; where the prompt alone
     and the prompt with an answer are cut into tokens differently, the answer begins where they part.
+    It ends with the token that ends its turn: what the template writes after that (ChatML's line
+    break) is never sampled, and so it is not learned.
     """
-    tokenizer = policy.tokenizer
+    prompts = policy.prompts_of()
     if conversational(row):
-
-        def template(messages: list[Any], **options: Any) -> Ids:
-            text = tokenizer.apply_chat_template(messages, tokenize=False, **options)
-            return tuple(tokenizer(text, add_special_tokens=False)["input_ids"])
-
-        prompt = template(row["prompt"], add_generation_prompt=True)
-        wholes = [template(row["prompt"] + row[name]) for name in ("chosen", "rejected")]
+        prompt = prompts.conversation(row["prompt"], generation_prompt=True)
+        wholes = [
+            prompts.conversation(row["prompt"] + row[name], generation_prompt=False)
+            for name in ("chosen", "rejected")
+        ]
         kept = min(_common(prompt, whole) for whole in wholes)
-        prompt, answers = prompt[:kept], [whole[kept:] for whole in wholes]
+        prompt = prompt[:kept]
+        answers = [_ended(policy, whole[kept:]) for whole in wholes]
     else:
-        prompt = policy.encode(row["prompt"])
-        end = () if tokenizer.eos_token_id is None else (int(tokenizer.eos_token_id),)
-        answers = []
-        for name in ("chosen", "rejected"):
-            ids = tuple(tokenizer(row[name], add_special_tokens=False)["input_ids"])
-            answers.append(ids if end and ids[-1:] == end else ids + end)
+        prompt = prompts.encode(row["prompt"])
+        token, number = policy.tokenizer.eos_token, policy.tokenizer.eos_token_id
+        end = () if number is None else (int(number),)
+        answers = [
+            # some sets have the end in their texts
+            prompts.written(row[name].removesuffix(token or "")) + end
+            for name in ("chosen", "rejected")
+        ]
     return Pair(agent="", prompt_ids=prompt, chosen_ids=answers[0], rejected_ids=answers[1])
+
+
+def _ended(policy: TransformersPolicy, answer: Ids) -> Ids:
+    """An answer up to the token that ends its turn; all of it where the template writes none."""
+    ends = [at for at, token in enumerate(answer) if token in policy.eos_ids]
+    if not ends:
+        # the model's settings may not name the token; blanks after a control token are no answer
+        text = len(answer)
+        while text and str(policy.tokenizer.decode(answer[text - 1])).isspace():
+            text -= 1
+        ends = [text - 1] if text and answer[text - 1] in policy.prompts_of().special else []
+    return answer[: ends[-1] + 1] if ends else answer
 
 
 def _common(one: Ids, other: Ids) -> int:

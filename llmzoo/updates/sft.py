@@ -198,8 +198,9 @@ class SFTUpdater(TRLUpdater):
         """The decision's row, if there is one: what the model sampled, or what another wrote."""
         completion = decision.completion
         if self.config.source != "self":
-            prompt = policy.encode(decision.observation)
-            return [Example(prompt, answer_ids(policy, completion.text), True)]
+            prompt = policy.encode(decision.observation, decision.agent)
+            written = answer_ids(policy, completion.text, decision.agent)
+            return [Example(prompt, written, True)]
         if not completion.trainable:
             return []
         return [Example(completion.prompt_ids, completion.ids, False)]

@@ -160,6 +160,16 @@ def test_what_agents_share_can_be_chosen():
     assert bridge(Matcher).reward_func(["2"], ["3"], batch_items=[{"seed": 0}]) == [6 + 2.5]
 
 
+def test_thoughts_are_no_part_of_an_answer():
+    bridged = bridge(Matcher)
+    row = {"seed": 0}
+    assert bridged.reward_func(["<think>9</think>\n2"], ["8</think>3"], batch_items=[row]) == [8.5]
+    bridged = bridge(Diary)
+    (row,) = bridged.dataset([1])
+    found = bridged.reward_func(["<think>x"], ["z"], batch_items=[row])
+    assert found == pytest.approx([replayed(1, [("", "z")])[0]])
+
+
 def test_nothing_is_paid_after_the_end():
     bridged = bridge(Diary)
     (row,) = bridged.dataset([1])

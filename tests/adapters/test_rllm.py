@@ -117,6 +117,13 @@ def test_a_step_pays_everything_up_to_the_seats_next_turn():
     assert (info["truncated"], info["success"]) == (True, True)
 
 
+def test_thoughts_are_no_part_of_an_answer():
+    env = RllmEnv("adder_v0", seat="a_0", others=lambda text: "2", args={"max_turns": 1})
+    env.reset()
+    # a_0's own 5, and the team's (5 + 2) / 10
+    assert env.step("<think>1</think>5")[1] == pytest.approx(5.7)
+
+
 def test_oracle_answers_solve_the_rows_and_nonsense_does_not():
     table = rows("sudoku_v0", 4, seat="planner_1", others="oracle", split="test", seed=10)
     assert [(row["task"], row["seed"]) for row in table] == [(0, 10), (1, 11), (2, 12), (3, 13)]

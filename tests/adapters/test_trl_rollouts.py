@@ -293,7 +293,7 @@ def test_an_adapter_is_trained_alone(tmp_path):
     [
         ({"min_p": 0.1}, {"decisions": 1}, "leave out min_p"),
         ({"repetition_penalty": 1.1}, {"decisions": 1}, "leave out repetition_penalty"),
-        ({"chat_template_kwargs": {"a": 1}}, {"decisions": 1}, "leave out chat_template_kwargs"),
+        ({"chat_template_kwargs": {"a": 1}}, {"decisions": 1}, "no chat template"),
         ({}, {}, "names no seed and decision"),
     ],
 )

@@ -129,6 +129,13 @@ def test_a_message_without_a_call_is_the_answer_to_the_open_turn():
     assert (found, metrics) == (pytest.approx(5.6), {"success": 1.0, "turns": 1.0})
 
 
+def test_thoughts_of_such_a_message_are_no_part_of_the_answer():
+    for text, paid in [("<think>bad</think>\ngood", 1.0), ("<think>good", -0.5)]:
+        seat = seat_of(lambda: Strict(1), "a_0")
+        seat.reset(seed=0)
+        assert reward(seat, [said(text)])[0] == pytest.approx(paid)
+
+
 def test_calls_that_trl_did_not_carry_out_any_more_are_answers():
     seat = seat_of(lambda: Adder(max_turns=2), "a_0", fixed("0"))
     seat.reset(seed=0)

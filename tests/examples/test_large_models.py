@@ -28,6 +28,7 @@ def folders(tmp_path_factory) -> dict[str, Path]:
     tokenizer = load("tiny").tokenizer
     tokenizer.chat_template = (
         "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}<assistant>"
+        "{% if enable_thinking is defined and not enable_thinking %}<think></think>{% endif %}"
     )
     made = {}
     for hub_id, (config_class, model_class) in ARCHITECTURES.items():

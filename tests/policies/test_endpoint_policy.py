@@ -21,6 +21,7 @@ from llmzoo.policies import load
 from llmzoo.policies.base import Request
 from llmzoo.policies.endpoint import EndpointPolicy
 from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.settings import Chat
 from llmzoo.records import Completion
 from llmzoo.rollout.episodes import episodes
 
@@ -214,6 +215,71 @@ def test_an_answer_without_text_is_an_empty_one_and_no_failure(server):
     player = policy(server)
     assert player.respond(asks("?")) == [[Completion(text="")]]
     assert (player.answers_failed, len(server.asked)) == (0, 1)
+
+
+def thought(content, **apart):
+    """A body whose message has thoughts beside the content."""
+    body = completion(content)
+    body["choices"][0]["message"] |= apart
+    return body
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (completion("<think>Answer: LLLL</think>\n\nUURR"), "UURR"),
+        (completion("Answer: LLLL</think>UURR"), "UURR"),
+        (completion("[THINK]LLLL[/THINK]UURR"), "UURR"),
+        (thought("UURR", reasoning_content="Answer: LLLL"), "UURR"),
+        (thought("\nUURR", reasoning="Answer: LLLL"), "\nUURR"),
+        (thought(None, reasoning_content="Answer: LLLL"), ""),
+    ],
+)
+def test_thoughts_are_no_part_of_an_answer(server, body, text):
+    server.reply = lambda asked: body
+    with no_warnings():
+        assert texts(policy(server).respond(asks("?"))) == [[text]]
+
+
+def test_an_unclosed_thought_is_an_empty_answer(server):
+    server.reply = lambda asked: completion("<think>Answer: LLLL", reason="length")
+    player = policy(server)
+    with pytest.warns(UserWarning, match="inside a thought"):
+        assert player.respond(asks("?")) == [[Completion(text="", truncated=True)]]
+    with no_warnings():
+        player.respond(asks("?"))
+    assert (player.thoughts_unclosed, player.answers_failed) == (2, 0)
+
+
+def test_what_ends_a_thought_can_be_said_of_each_seat(server):
+    server.reply = lambda asked: completion("<think>no</think>yes")
+    chats = {"b": Chat(thought_end="none"), "c": Chat(thought_end="</done>")}
+    player = policy(server, chats=chats)
+    assert texts(player.respond(asks("?"))) == [["yes"]]
+    assert texts(player.respond(asks("?", agent="b"))) == [["<think>no</think>yes"]]
+    with pytest.warns(UserWarning, match="inside a thought"):
+        assert texts(player.respond(asks("?", agent="c"))) == [[""]]
+    server.reply = lambda asked: thought("yes", reasoning_content="no")
+    assert texts(player.respond(asks("?", agent="c"))) == [["yes"]]
+
+
+def test_settings_of_prompts_are_sent(server):
+    server.reply = echo
+    off = {"enable_thinking": False}
+    chats = {"b": Chat(system="Be kind.")}
+    player = policy(server, chat=Chat(chat_template_args=off), chats=chats)
+    player.respond(asks("?"))
+    assert server.asked[-1]["chat_template_kwargs"] == off
+    assert [m["role"] for m in server.asked[-1]["messages"]] == ["user"]
+    player.respond(asks("?", agent="b"))
+    assert "chat_template_kwargs" not in server.asked[-1]
+    assert server.asked[-1]["messages"][0] == {"role": "system", "content": "Be kind."}
+
+
+def test_openais_own_api_has_no_chat_template(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    with pytest.raises(ConfigError, match="takes no chat_template_args"):
+        EndpointPolicy(parse("openai:m"), chats={"b": Chat(chat_template_args={"a": 1})})
 
 
 def test_half_a_surrogate_pair_is_replaced(server):

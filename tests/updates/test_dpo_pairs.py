@@ -3,6 +3,7 @@
 import json
 import random
 
+import chat_models
 import pytest
 from datasets import Dataset
 from tiny_models import policy, tokenizer
@@ -166,7 +167,7 @@ TALKS = [
 
 
 @pytest.mark.parametrize("rows", [TEXTS, TALKS], ids=["texts", "conversations"])
-def test_rows_become_the_tokens_that_trl_makes_of_them(rows, tmp_path):
+def test_rows_become_the_tokens_that_trl_makes_of_them_up_to_the_end_of_the_turn(rows, tmp_path):
     player = policy()
     if rows is TALKS:
         player.tokenizer.chat_template = TEMPLATE
@@ -180,9 +181,57 @@ def test_rows_become_the_tokens_that_trl_makes_of_them(rows, tmp_path):
     for row, theirs in zip(rows, trainer.train_dataset, strict=True):
         ours = encoded(player, row)
         assert list(ours.prompt_ids) == theirs["prompt_ids"]
-        assert list(ours.chosen_ids) == theirs["chosen_ids"]
-        assert list(ours.rejected_ids) == theirs["rejected_ids"]
-        assert tokenizer().eos_token_id in ours.chosen_ids
+        end = tokenizer().eos_token_id
+        for name, answer in (("chosen_ids", ours.chosen_ids), ("rejected_ids", ours.rejected_ids)):
+            assert list(answer) == theirs[name][: theirs[name].index(end) + 1]
+
+
+@pytest.mark.parametrize("eos", ["<|im_end|>", "<|endoftext|>"])
+def test_nothing_after_the_end_of_the_turn_is_trained(eos):
+    """ChatML's line break after it, also where the settings do not name the end of a turn."""
+    chat = chat_models.tokenizer()
+    chat.eos_token = eos
+    pair = encoded(chat_models.policy(chat), TALKS[0])
+    assert chat.decode(pair.prompt_ids).endswith("<|im_start|>assistant\n")
+    assert chat.decode(pair.chosen_ids) == "down<|im_end|>"
+    assert chat.decode(pair.rejected_ids) == "the answer is up<|im_end|>"
+
+
+def test_an_answer_of_several_turns_ends_with_the_last():
+    chat = chat_models.tokenizer()
+    more = [*said("assistant", "down"), *said("user", "sure?"), *said("assistant", "yes\n")]
+    pair = encoded(chat_models.policy(chat), {**TALKS[0], "chosen": more})
+    assert chat.decode(pair.chosen_ids).endswith("assistant\nyes\n<|im_end|>")
+
+
+@pytest.mark.parametrize("talk", [False, True])
+def test_control_tokens_in_a_row_are_text(talk):
+    chat = chat_models.tokenizer()
+    end = chat.convert_tokens_to_ids("<|im_end|>")
+    texts = {"prompt": "up<|im_end|>?", "chosen": "a<|im_end|>b", "rejected": "b"}
+    roles = {"prompt": "user", "chosen": "assistant", "rejected": "assistant"}
+    row = {name: said(roles[name], text) if talk else text for name, text in texts.items()}
+    pair = encoded(chat_models.policy(chat), row)
+    assert [pair.prompt_ids.count(end), pair.chosen_ids.count(end)] == [1, 1]
+    assert "up<|im_end|>?" in chat.decode(pair.prompt_ids)
+    assert chat.decode(pair.chosen_ids) == "a<|im_end|>b<|im_end|>"
+
+
+def test_the_system_prompt_of_a_conversation_is_its_own_or_the_policys():
+    chat = chat_models.tokenizer()
+    player = chat_models.policy(chat, system="Be brief.")
+    assert "system\nS<" in chat.decode(encoded(player, TALKS[0]).prompt_ids)
+    without = {**TALKS[0], "prompt": said("user", "up?")}
+    text = chat.decode(encoded(player, without).prompt_ids)
+    assert text.startswith("<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nup?")
+
+
+def test_thoughts_of_a_chosen_answer_are_thoughts():
+    chat = chat_models.thinking()
+    row = {**TALKS[0], "chosen": said("assistant", "<think>hm</think>down")}
+    ids = encoded(chat_models.policy(chat), row).chosen_ids
+    assert ids[0] == chat.convert_tokens_to_ids("<think>")
+    assert ids.count(chat.convert_tokens_to_ids("</think>")) == 1
 
 
 def test_a_prompt_keeps_its_last_token_where_trl_would_cut_it_off():

@@ -3,12 +3,14 @@
 import random
 from collections import Counter
 
+import chat_models
 import pytest
 import tiny_models
 from transformers import PreTrainedTokenizerFast
 
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Request
+from llmzoo.policies.settings import Chat
 from llmzoo.updates.examples import (
     Example,
     answer_ids,
@@ -50,6 +52,37 @@ def test_an_answer_as_the_sampler_gives_it_comes_back_token_by_token():
         assert completion.prompt_ids == player.encode("go")
 
 
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("up", "</think>\n\nup<|im_end|>"),
+        ("hm</think>up", "hm</think>up<|im_end|>"),  # a demonstration of thinking
+    ],
+)
+def test_where_the_prompt_opens_a_thought_the_answer_closes_it(text, written):
+    player = chat_models.policy(chat_models.thinking(chat_models.OPENED))
+    ids = answer_ids(player, text)
+    assert player.tokenizer.decode(ids) == written
+    assert player.prompts_of().answer(ids) == "up"
+
+
+def test_control_tokens_in_an_answer_are_text():
+    player = chat_models.policy(chat_models.thinking())
+    ids = answer_ids(player, "a<|im_end|>b")
+    assert player.tokenizer.decode(ids) == "a<|im_end|>b<|im_end|>"
+    assert ids.count(player.tokenizer.eos_token_id) == 1
+
+
+def test_a_row_is_read_under_its_seats_settings():
+    player = chat_models.policy(chat_models.tokenizer(), chats={"b": Chat(system="Be brief.")})
+    row = {"prompt": "you see 3", "completion": "up", "next_observation": "you see 4"}
+    read = {a: world_model_example(player, {**row, "agent": a}).prompt for a in "ab"}
+    starts = {
+        a: player.tokenizer.decode(ids).startswith("<|im_start|>system") for a, ids in read.items()
+    }
+    assert starts == {"a": False, "b": True}
+
+
 def test_a_model_without_an_end_is_refused():
     player = tiny_models.policy()
     player.eos_ids = frozenset()
@@ -67,7 +100,12 @@ def test_a_model_whose_settings_alone_name_the_end():
 def test_a_world_model_row_has_the_labelled_form_in_the_policys_template():
     player = tiny_models.policy(system="be brief")
     player.tokenizer.chat_template = CHAT
-    row = {"prompt": "you see 3", "completion": "up", "next_observation": "you see 4"}
+    row = {
+        "agent": "a_0",
+        "prompt": "you see 3",
+        "completion": "up",
+        "next_observation": "you see 4",
+    }
     example = world_model_example(player, row)
     asked = "you see 3\n\n[action]\nup\n\n[next observation]\n"
     assert player.tokenizer.decode(example.prompt) == f"<system>be brief<user>{asked}<assistant>"
@@ -77,7 +115,8 @@ def test_a_world_model_row_has_the_labelled_form_in_the_policys_template():
 
 
 def test_braces_in_a_text_are_text():
-    row = {"prompt": "{completion}{0}", "completion": "{prompt}", "next_observation": "{}"}
+    row = {"agent": "a_0", "prompt": "{completion}{0}", "completion": "{prompt}"}
+    row["next_observation"] = "{}"
     player = tiny_models.policy()
     example = world_model_example(player, row)
     assert player.tokenizer.decode(example.prompt).startswith(

@@ -129,7 +129,7 @@ def rows_of(prompts: Sequence[Any], k: int) -> list[Row]:
 def _policy(trainer: Any) -> TransformersPolicy:
     """The model that TRL trains, sampling under the trainer's settings."""
     try:
-        from llmzoo.policies.settings import Sampling
+        from llmzoo.policies.settings import Chat, Sampling
         from llmzoo.policies.transformers import TransformersPolicy
     except ModuleNotFoundError as error:
         raise MissingExtraError("TRL's rollout_func", "train", error.name) from error
@@ -140,7 +140,6 @@ def _policy(trainer: Any) -> TransformersPolicy:
         "min_p": args.min_p is not None,
         "repetition_penalty": args.repetition_penalty != 1.0,
         "generation_kwargs": bool(args.generation_kwargs),
-        "chat_template_kwargs": bool(args.chat_template_kwargs),
     }
     for name, is_set in foreign.items():
         if is_set:
@@ -156,6 +155,7 @@ def _policy(trainer: Any) -> TransformersPolicy:
             top_k=args.top_k or 0,
             max_new_tokens=trainer.max_completion_length,
         ),
+        chat=Chat(chat_template_args=args.chat_template_kwargs),
         seed=args.seed,
         name="TRL's model",
     )

@@ -13,6 +13,7 @@ from llmzoo.adapters.trl.table import Others, Table
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy, Request
 from llmzoo.rollout.branching import is_over, paid_now, skip_dead, succeeded
+from llmzoo.thoughts import answer_in
 
 _MOST_SILENT_TURNS = 1000
 _OVER = "The episode is over"  # what a seat reads after its last turn begins like this
@@ -169,8 +170,8 @@ def seat_return(
 
     TRL stops without a word to the environment: when the model writes a message without a call, and
     at the limits of its length and number of calls. So the episodes are brought to their ends here.
-    A message without a call is the seat's answer to the turn that is open, as are calls that TRL
-    did not execute any more; turns that then remain are answered with the empty text.
+    A message without a call is the seat's answer to the turn that is open, less its thoughts, as are
+    calls that TRL did not execute any more; turns that then remain are answered with the empty text.
 
     Logs ``success``, the share of successful episodes, and ``turns``, the mean number of answers
     that the model gave. Raises what a step of an environment raised, which TRL shows the model as
@@ -198,7 +199,7 @@ def _left_over(messages: Sequence[Mapping[str, Any]], answered: int) -> list[str
     texts = [text for text in map(_text_of, calls) if text is not None]
     last = messages[-1]
     if last["role"] == "assistant" and not last.get("tool_calls"):
-        return [str(last.get("content") or "")]
+        return [answer_in(str(last.get("content") or "")) or ""]
     return texts[answered:]
 
 

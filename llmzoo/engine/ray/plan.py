@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
@@ -18,7 +18,7 @@ from llmzoo.learners import learner_class
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
 from llmzoo.policies.precision import Precision
-from llmzoo.policies.settings import Sampling
+from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.seating import take_seats
 
@@ -36,6 +36,7 @@ class Plan:
     model: str
     others: str
     sampling: Mapping[str, Any]
+    chat: Mapping[str, Any] = field(default_factory=dict)
     seat_args: Mapping[str, Any]
     precision: Precision
     gradient_checkpointing: bool
@@ -72,6 +73,7 @@ class Plan:
             model=self.model,
             others=self.others,
             sampling=Sampling(**{**self.sampling, "stop": tuple(self.sampling["stop"])}),
+            chat=Chat(**self.chat),
             seat_args=self.seat_args,
             precision=self.precision,
             gradient_checkpointing=self.gradient_checkpointing,

@@ -81,6 +81,17 @@ def debate():
     )
 
 
+def test_a_judges_thoughts_are_no_verdict(server):
+    verdicts = ['{"A": 7, "B": 3}', '{"A": 2, "B": 6}']
+    server.answers = [f'<think>Perhaps {{"A": 1, "B": 9}}</think>\n\n{v}' for v in verdicts]
+    # the side for the motion is A first: 7, then B: 6; the other 3, then 2
+    found = EndpointJudge(endpoint(server))(debate())
+    assert found == pytest.approx({"pro": 0.65, "con": 0.25})
+    server.answers = ['<think>{"A": 7, "B": 3}']
+    with pytest.warns(UserWarning, match="an unclosed thought"):
+        EndpointJudge(endpoint(server))(debate())
+
+
 def test_both_orders_are_asked_and_averaged(server):
     server.answers = ['{"A": 8, "B": 2}', '```json\n{"A": 4, "B": 6}\n```']
     # the side for the motion is A first: 8, then B: 6; the other 2, then 4

@@ -22,6 +22,7 @@ from llmzoo.endpoints import Endpoint, connect
 from llmzoo.envs.debate.speeches import Debate
 from llmzoo.envs.debate.topics import SIDES, other
 from llmzoo.errors import ConfigError
+from llmzoo.thoughts import answer_in
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -124,4 +125,7 @@ def _answer(client: OpenAI, model: str, text: str) -> tuple[str, str]:
     # the client checks no types: a body of another form shows when it is looked into
     except (ValueError, AttributeError, TypeError, IndexError, KeyError) as error:
         return "", f"no chat completion: {type(error).__name__}"
-    return (said, "") if isinstance(said, str) else ("", "no text")
+    if not isinstance(said, str):
+        return "", "no text"
+    verdict = answer_in(said)
+    return ("", "an unclosed thought") if verdict is None else (verdict, "")

@@ -1,0 +1,204 @@
+"""How a text becomes a model's prompt, and which part of what it writes is its answer.
+
+Text that an agent reads may hold what other agents wrote. It reaches the model as text: only the
+chat template writes control tokens, which begin and end the turns of a conversation.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jinja2 import TemplateError
+from transformers import PreTrainedTokenizerBase
+
+from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.policies.settings import Chat
+from llmzoo.thoughts import FAMILIES, Marks, answer_in, marks_of
+
+_PROBE = "probe"
+_CUTS = range(0xE000, 0xF900)  # private-use characters
+
+
+class Prompts:
+    """The prompts of one seat, under its settings ``chat``, for the model called ``name``.
+
+    Raises :class:`ConfigError` for settings that the tokenizer's chat template has no use for.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, chat: Chat, name: str):
+        self.tokenizer = tokenizer
+        self.chat = chat
+        self._name = name
+        template = None if tokenizer.chat_template is None else tokenizer.get_chat_template()
+        self._template: str | None = template
+        self._arguments = dict(chat.chat_template_args or {})
+        self._check_settings()
+        before, after = self._around()
+        added = [
+            (token.content, number) for number, token in tokenizer.added_tokens_decoder.items()
+        ]
+        self.special = {
+            *(n for n, token in tokenizer.added_tokens_decoder.items() if token.special),
+            *tokenizer.all_special_ids,
+        }
+        self.marks = _marks(chat.thought_end, [text for text, _ in added], template or "")
+        marks = (self.marks.opens, self.marks.closes) if self.marks else ()
+        control = [
+            text
+            for text, number in added
+            if number in self.special
+            or text in marks
+            or (text in before + after and not text.isspace())
+        ]
+        self._control = _pattern(control)
+        self._control_of_turns = _pattern([text for text in control if text not in marks])
+        # the parts of marks that are special tokens, which decoding would leave out
+        self._marking: set[int] = set()
+        if self.marks is not None:
+            both = (self.marks.opens or "") + self.marks.closes
+            self._marking = {n for text, n in added if n in self.special and text in both}
+        # DeepSeek-R1 and others: the prompt ends with the opening mark, and the model thinks at once
+        self.opened = self.marks is not None and _is_open(after, self.marks)
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        """The token ids of a prompt: through the chat template where there is one."""
+        if self._template is None:
+            return tuple(self._raw(_pieces(self._control, text)))
+        return self.conversation([{"role": "user", "content": text}], generation_prompt=True)
+
+    def conversation(
+        self, messages: Sequence[Mapping[str, Any]], *, generation_prompt: bool
+    ) -> tuple[int, ...]:
+        """The token ids of messages, after the system prompt where they bring none of their own."""
+        said = [dict(message) for message in messages]
+        if self.chat.system is not None and said[0]["role"] != "system":
+            said.insert(0, {"role": "system", "content": self.chat.system})
+        everything = "".join(message["content"] for message in said)
+        cut = next(chr(n) for n in _CUTS if chr(n) not in everything)
+        for message in said:
+            own = message["role"] == "assistant"  # the model's, thoughts included
+            control = self._control_of_turns if own else self._control
+            message["content"] = cut.join(_pieces(control, message["content"]))
+        text = self._rendered(said, generation_prompt)
+        return tuple(self._joined(text.split(cut)))
+
+    def written(self, text: str) -> tuple[int, ...]:
+        """The token ids with which the model would write a text as its answer, without their end.
+
+        The only control tokens are those around thoughts. Where the prompt has opened a thought and
+        the text closes none, the thought is closed first.
+        """
+        ids = self._joined(_pieces(self._control_of_turns, text))
+        if self.opened and self.marks is not None and self.marks.closes not in text:
+            ids = self._ids(f"{self.marks.closes}\n\n") + ids
+        return tuple(ids)
+
+    def answer(self, ids: Sequence[int]) -> str | None:
+        """The answer in the sampled ``ids``: what follows the thoughts; None if a thought is open."""
+        if self.marks is None:
+            return str(self.tokenizer.decode(list(ids), skip_special_tokens=True))
+        kept = [n for n in ids if n in self._marking or n not in self.special]
+        text = str(self.tokenizer.decode(kept, skip_special_tokens=False))
+        return answer_in(text, [self.marks], inside=self.opened)
+
+    def _ids(self, text: str, *, special: bool = False) -> list[int]:
+        return list(self.tokenizer(text, add_special_tokens=special)["input_ids"])
+
+    def _joined(self, pieces: Sequence[str]) -> list[int]:
+        """The token ids of pieces one after the other, each cut into tokens by itself."""
+        ids = self._ids(pieces[0])
+        line = self._ids("\n") if len(pieces) > 1 else []
+        for piece in pieces[1:]:
+            # some tokenizers put a space before a text, but not after a line break
+            after_line = self._ids("\n" + piece)
+            found = after_line[: len(line)] == line
+            ids += after_line[len(line) :] if found else self._ids(piece)
+        return ids
+
+    def _raw(self, pieces: Sequence[str]) -> list[int]:
+        """As ``_joined``, with the tokens that the tokenizer puts around a text."""
+        whole = self._ids("".join(pieces[:1]), special=True)
+        if len(pieces) == 1:
+            return whole
+        first = self._ids(pieces[0])
+        at = next(n for n in range(len(whole)) if whole[n : n + len(first)] == first)
+        return [*whole[:at], *self._joined(pieces), *whole[at + len(first) :]]
+
+    def _rendered(self, messages: Sequence[Mapping[str, Any]], generation_prompt: bool) -> str:
+        found = self.tokenizer.apply_chat_template(
+            [dict(message) for message in messages],
+            tokenize=False,
+            add_generation_prompt=generation_prompt,
+            **self._arguments,
+        )
+        return str(found)
+
+    def _around(self) -> tuple[str, str]:
+        """What the template writes before and after the text of a prompt."""
+        if self._template is None:
+            return "", ""
+        messages = [{"role": "user", "content": _PROBE}]
+        system = self.chat.system
+        if system is not None:
+            messages.insert(0, {"role": "system", "content": system})
+        try:
+            text = self._rendered(messages, True)
+        except TemplateError as error:
+            raise ConfigError(f"the chat template of {self._name} refuses: {error}") from error
+        if system is not None and system.strip() not in text:
+            raise ConfigError(f"the chat template of {self._name} leaves out the system prompt")
+        before, _, after = text.rpartition(_PROBE)
+        return before.replace(system or "", ""), after
+
+    def _check_settings(self) -> None:
+        if self._template is None:
+            given = {"system": self.chat.system, "chat_template_args": self._arguments}
+            for setting, value in given.items():
+                if value:
+                    raise ConfigError(
+                        f"{self._name} has no chat template: {setting} would mean nothing"
+                    )
+            return
+        ours = inspect.signature(self.tokenizer.apply_chat_template).parameters
+        for argument in self._arguments:
+            if argument in ours or argument == "messages":
+                raise ConfigError(f"chat_template_args: {argument!r} is not for you to set")
+            if not re.search(rf"\b{re.escape(argument)}\b", self._template):
+                known = re.findall(r"\b\w*(?:think|reason)\w*\b", self._template)
+                raise UnknownNameError(
+                    f"argument of the chat template of {self._name}", argument, sorted(set(known))
+                )
+
+
+def _marks(thought_end: str | None, added: Sequence[str], template: str) -> Marks | None:
+    """What ends a thought: as it is set, or as vocabulary or chat template show; None: nothing."""
+    if thought_end == "none":
+        return None
+    if thought_end is not None:
+        return marks_of(thought_end)
+    known = [marks for marks in FAMILIES if marks.closes in added]
+    known += [marks for marks in FAMILIES if marks.closes in template]
+    return known[0] if known else None
+
+
+def _is_open(text: str, marks: Marks) -> bool:
+    """Whether a thought is open at the end of a text that the template writes."""
+    return marks.opens is None or text.rfind(marks.opens) > text.rfind(marks.closes)
+
+
+def _pattern(texts: Sequence[str]) -> re.Pattern[str]:
+    # a single character cannot be written in any other way
+    longer = [re.escape(text) for text in texts if len(text) > 1]
+    return re.compile("|".join(longer) or r"(?!)")
+
+
+def _pieces(control: re.Pattern[str], text: str) -> list[str]:
+    """A text in pieces, none of which holds a control token: each is cut after its first character."""
+    pieces = []
+    while (found := control.search(text)) is not None:
+        pieces.append(text[: found.start() + 1])
+        text = text[found.start() + 1 :]
+    return [*pieces, text]

@@ -8,13 +8,14 @@ of the digits. A 4x4 grid has 128 such arrangements times 24 renamings, a 9x9 gr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from itertools import permutations, product
 from operator import itemgetter
 
 from llmzoo.envs.games.sudoku.scoring import BLANK
 
-Picker = itemgetter  # maps the text of a puzzle to the cells of one of its images
+Arrangement = Callable[[str], tuple[str, ...]]  # from the text of a puzzle to the cells of an image
 
 
 def key(puzzle: str) -> str:
@@ -48,7 +49,7 @@ def _renamed(cells: tuple[str, ...]) -> str:
 
 
 @cache
-def arrangements() -> tuple[Picker[str], ...]:
+def arrangements() -> tuple[Arrangement, ...]:
     """The 128 ways to arrange the cells of a 4x4 grid."""
     orders = [
         first + second

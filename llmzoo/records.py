@@ -103,6 +103,9 @@ class Group:
     path to it and the agent, unique in a batch. ``greedy`` is the return of the policy's greedy
     completion of the same prompt, where the rollout asked for it.
     ``infos``: the agent's info after each completion was tried, where the rollout tried them.
+    ``reach``: what the group counts for as a sample of where the policy itself gets to: the sum over
+    a tree's groups of ``reach`` x anything is an unbiased estimate of the same sum along the
+    policy's own play. Rollouts other than joint trees leave it at 1.
     """
 
     agent: str
@@ -113,6 +116,7 @@ class Group:
     returns: tuple[float, ...]
     greedy: float | None = None
     infos: tuple[Mapping[str, Any], ...] = ()
+    reach: float = 1.0
 
     def __post_init__(self) -> None:
         if len(self.completions) != len(self.returns):

@@ -30,6 +30,7 @@ def group(**changes):
         "completions": (ANSWER, EMPTY, REFUSED),
         "returns": (0.1 + 0.2, math.pi, -0.0),
         "greedy": 1 / 3,
+        "reach": 0.1 + 0.2,
         "infos": ({"success": True}, {"count": 1}, {"share": 1.0}),
     }
     return Group(**{**values, **changes})

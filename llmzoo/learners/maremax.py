@@ -31,9 +31,9 @@ class MAREMAX(JointLearner):
     """Credit: the return minus the return of the joint greedy answer to the same prompt.
 
     The greedy answer is the policy's best guess: an answer is made likelier only where it beat
-    that. It does not depend on the sampled answers, so the gradient stays unbiased. It costs one
-    more answer a prompt. ``group_max`` is biased: nothing is ever made likelier by itself, only
-    everything but the best made less likely.
+    that. It does not depend on the sampled answers, so the gradient at each node stays unbiased. It
+    costs one more answer a prompt. ``group_max`` is biased: nothing is ever made likelier by itself,
+    only everything but the best made less likely.
     """
 
     Config: ClassVar[type[GroupConfig]] = MAREMAXConfig

@@ -10,7 +10,7 @@ import itertools
 import math
 import random
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pettingzoo import AECEnv
@@ -116,7 +116,9 @@ def joint_tree(
     ``expand``: how many of a node's children become nodes with ``width`` answers of their own
     (None: all, the full tree of MAGRPO, arXiv 2508.04652, whose cost is ``width**depth``). The
     others are played on with one answer a turn: an unbiased estimate of the same mean, at a cost
-    that grows with the square of the depth. ``with_greedy`` also tries the joint greedy answer at
+    that grows with the square of the depth. Each group's ``reach`` is the share of the joint actions
+    that lead to its node, times the children that go on for each one that was expanded.
+    ``with_greedy`` also tries the joint greedy answer at
     each node and notes its return in the groups.
     """
     found = _Found(seed)
@@ -127,7 +129,7 @@ def joint_tree(
     if is_over(env):
         found.endings.append(Ending(seed=seed, success=succeeded(env), totals=unpaid, decisions=0))
     else:
-        yield [tree.node(env, (), True, unpaid, turns)]
+        yield [tree.node(env, (), 1.0, unpaid, turns)]
     return found.batch()
 
 
@@ -146,17 +148,18 @@ class _JointTree:
         self,
         env: AECEnv,
         path: tuple[int, ...],
-        grouped: bool,
+        reach: float | None,
         paid_so_far: Mapping[str, float],
         turns: Mapping[str, int],
     ) -> Line:
         """Play on from a state; returns each agent's mean return, as seen from its last decision.
 
-        ``grouped``: with ``width`` answers, which are noted; otherwise with one, which is not.
+        ``reach``: of the groups here, with ``width`` answers each; None: one answer, and no group.
         ``turns``: how often each agent has chosen before.
         """
         agents = deciders(env)
         after = {a: count + (a in agents) for a, count in turns.items()}
+        grouped = reach is not None
         width = self.width if grouped else 1
         requests = [_request(env, agent, self.found.seed) for agent in agents]
         counts = [width if agent in self.trained else 1 for agent in agents]
@@ -188,11 +191,12 @@ class _JointTree:
         wide = candidates if grouped else []
         if self.expand is not None:
             wide = self.rng.sample(wide, min(self.expand, len(wide)))
+        child_reach = (reach or 0.0) * len(candidates) / (len(joint) * max(1, len(wide)))
         values = yield [
             self.node(
                 forks[j],
                 (*path, j),
-                j in wide,
+                child_reach if j in wide else None,
                 totals[j],
                 after,
             )
@@ -203,8 +207,8 @@ class _JointTree:
             {a: p.get(a, 0.0) + following.get(j, {}).get(a, 0.0) for a in paid_so_far}
             for j, p in enumerate(paid)
         ]
-        if grouped:
-            self._note_groups(agents, answers, joint, returns, path, turns, infos)
+        if reach is not None:
+            self._note_groups(agents, answers, joint, returns, path, turns, infos, reach)
         mean = {a: sum(returns[j][a] for j in range(len(joint))) / len(joint) for a in paid_so_far}
         return {a: self.gamma * v if a in agents else v for a, v in mean.items()}
 
@@ -223,6 +227,7 @@ class _JointTree:
         path: tuple[int, ...],
         turns: Mapping[str, int],
         infos: Sequence[Mapping[str, Any]],
+        reach: float,
     ) -> None:
         for seat, agent in enumerate(agents):
             if agent not in self.trained:
@@ -237,11 +242,10 @@ class _JointTree:
                 next(j for j, c in enumerate(joint) if c[seat] == i) for i in range(len(means))
             ]
             noted = [infos[j].get(agent, {}) for j in tried]
-            self.found.groups.append(
-                _group(
-                    agent, turns[agent], self.found.seed, path, answers[seat], means, noted, greedy
-                )
+            group = _group(
+                agent, turns[agent], self.found.seed, path, answers[seat], means, noted, greedy
             )
+            self.found.groups.append(replace(group, reach=reach))
 
 
 def _request(env: AECEnv, agent: str, seed: int) -> Request:

@@ -285,14 +285,21 @@ def test_the_oracle_solves_every_real_record(shared_data, name):
     llmzoo.testing.check_oracle(lambda: env, range(80), best=2.0)
 
 
-def test_the_sample_has_twenty_of_each_category_and_up_to_four_calls():
+def test_the_sample_has_as_many_of_each_category_and_up_to_four_calls():
     found = [request.category for request in SAMPLE]
     assert {name: found.count(name) for name in tasks.CATEGORIES} == dict.fromkeys(
-        tasks.CATEGORIES, 20
+        tasks.CATEGORIES, 28
     )
     numbers = {len(request.truths) for request in SAMPLE if request.category == "parallel"}
     assert numbers == {2, 3, 4}
-    assert len({tasks.canonical(request) for request in SAMPLE}) == 60
+    assert len({tasks.canonical(request) for request in SAMPLE}) == 84
+
+
+def test_the_sample_has_thirty_test_tasks():
+    found = llmzoo.evaluate("bfcl_v0", "oracle", env_args={"source": "sample"})
+    assert found.tasks >= 30
+    assert found.success == 1.0
+    assert found.notes == ()
 
 
 @pytest.mark.parametrize(
@@ -509,7 +516,7 @@ def test_what_is_accepted_is_not_shown():
     for request in SAMPLE:
         assert all(isinstance(function.text, str) for function in request.functions.values())
     env = llmzoo.make("bfcl_v0", source="sample", split="all")
-    for task in range(60):
+    for task in range(len(SAMPLE)):
         env.reset(options={"task": task})
         for agent in env.agents:
             assert "ground_truth" not in env.observe(agent)

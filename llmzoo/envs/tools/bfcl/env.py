@@ -48,8 +48,8 @@ In a later round each seat reads what both wrote, and what is wrong with it by t
 `team_weight`, `split` ("train", "test", "all"), `source`, `render_mode`.
 
 **Tasks.** `source` is "auto", "hub" (`gorilla-llm/Berkeley-Function-Calling-Leaderboard`, Apache-2.0:
-its files simple, multiple, parallel and parallel_multiple), "sample" (60 records written for this
-project, 20 of each category), or a `.jsonl` or `.json` file of records with `question`, `function`
+its files simple, multiple, parallel and parallel_multiple), "sample" (84 records written for this
+project, 28 of each category), or a `.jsonl` or `.json` file of records with `question`, `function`
 and `ground_truth`, as in BFCL's two files joined by `id`. The split is by the words of the request.
 
 Source: Patil et al., "The Berkeley Function Calling Leaderboard (BFCL): From Tool Use to Agentic

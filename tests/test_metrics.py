@@ -283,9 +283,9 @@ def test_the_clock_tells_policies_from_environments(monkeypatch):
     thinker = FakePolicy(think)
     line = agent_turn_tree(env, 0, width=4, trained=["a_0"])
     run([line], {"a_0": thinker, "b_1": thinker}, clock=clock)
-    # a gives 4 answers and b one, each stepped once
-    assert clock == Clock(sampling_seconds=5.0, step_seconds=50.0, answers=5, steps=5)
-    assert now[0] == 5.0 + 50.0
+    # a gives 4 answers, b one after each of them and one more that is carried out; all are stepped
+    assert clock == Clock(sampling_seconds=9.0, step_seconds=90.0, answers=9, steps=9)
+    assert now[0] == 9.0 + 90.0
 
 
 def test_time_by_hand():

@@ -93,7 +93,13 @@ class DiscreteText(TextEnv):
             )
         super().__init__(list(game.possible_agents), render_mode=render_mode)
         limit = game.metadata.get("time_limit")  # none of this class's own is ever reached
-        self.metadata = {**self.metadata, "name": f"text_{game.unwrapped}", "time_limit": limit}
+        self.metadata = {
+            **self.metadata,
+            "name": f"text_{game.unwrapped}",
+            "time_limit": limit,
+            "team_parts": (),
+            "team_and_local": False,
+        }
         one_of("prompt", prompt, ("full", "terse"))
         if tries < 1:
             raise ConfigError(f"tries is at least 1, got {tries}")

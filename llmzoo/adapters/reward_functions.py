@@ -104,6 +104,7 @@ class RewardedText(TextEnv):
         self.metadata = {
             **self.metadata,
             "name": f"{name}_v0" if name.isidentifier() else "reward_v0",
+            "team_and_local": False,
         }
         self.tasks = tasks
         self._reward = RewardCall(reward_func, len(agents), list(tasks[0].columns))

@@ -25,7 +25,7 @@ from llmzoo.spaces import FreeText, Observation
 
 MAX_ANSWER_CHARS = 20_000  # a longer answer is malformed, and never parsed
 MAX_OBSERVATION_CHARS = 1_000_000
-TEAM_PART = "team"  # the reward part that every seat shares
+TEAM_PART = "team"  # the name of a team reward that has no named parts
 
 _NOBODY: Mapping[str, Any] = MappingProxyType({})
 
@@ -33,12 +33,13 @@ _NOBODY: Mapping[str, Any] = MappingProxyType({})
 class Outcome(NamedTuple):
     """What an answer, or a round of simultaneous answers, did.
 
-    ``team``: the team reward, before ``team_weight``. ``local``: named reward parts for the seats
-    that acted. ``done``: the task is over (solved or lost). ``errors``: what was wrong with an
-    answer, for ``infos[agent]["error"]``.
+    ``team``: the team reward, before ``team_weight``: what all seats are paid alike. A mapping
+    gives it in named parts, which ``metadata["team_parts"]`` lists; a number is the part "team".
+    ``local``: named reward parts of single seats. ``done``: the task is over (solved or lost).
+    ``errors``: what was wrong with an answer, for ``infos[agent]["error"]``.
     """
 
-    team: float = 0.0
+    team: float | Mapping[str, float] = 0.0
     local: Mapping[str, Mapping[str, float]] = _NOBODY
     done: bool = False
     errors: Mapping[str, str] = _NOBODY
@@ -52,13 +53,22 @@ class TextEnv(AECEnv[str, str, str]):
     agents: the seats, in the order in which they act.
     simultaneous: no seat sees another's answer of the same round; answers take effect together.
     max_turns: rounds (each seat acts once a round) after which the episode is truncated.
-    team_weight: ``reward[agent] = team_weight * team + sum(local parts)``.
+    team_weight: ``reward[agent] = team_weight * sum(team parts) + sum(local parts)``.
     render_mode: ``"ansi"`` (``render`` returns text), ``"human"`` (it is printed after ``reset`` and
         after every step), ``"rgb_array"`` (``render`` returns a picture, [height, width, 3] uint8;
         games with a board) or None. ``metadata["render_modes"]`` has those of a class.
 
     ``fallback`` is true where the tasks are a shipped sample because a public set could not be
     reached: good for a look, but not for numbers.
+
+    ``team`` lists the agents that are paid the team reward: all of them, unless a subclass says
+    otherwise.
+
+    ``metadata`` says how a learner may judge single answers. ``team_parts``: the names of the parts
+    of the team reward. ``team_and_local``: whether some agent is paid both team and local parts, so
+    that a weight between them means something. ``paid_by_others``: the agents that are ever paid at
+    another agent's step (a task in turns; None: not known). ``judged_at_once``: those of them whose
+    own step already pays what their answer is worth, by a measure of its own.
 
     A subclass keeps what an episode changes in ``self.episode`` and treats what it holds as
     immutable (it replaces, never changes it): that makes :meth:`fork` a shallow copy.
@@ -69,6 +79,10 @@ class TextEnv(AECEnv[str, str, str]):
         "name": "text_env_v0",
         "is_parallelizable": False,
         "time_limit": "task",  # max_turns is a rule of the task: nothing is worth anything after it
+        "team_parts": (TEAM_PART,),
+        "team_and_local": True,
+        "paid_by_others": None,
+        "judged_at_once": (),
     }
     fallback: bool = False
 
@@ -93,6 +107,7 @@ class TextEnv(AECEnv[str, str, str]):
             )
         self.metadata = {**type(self).metadata, "is_parallelizable": simultaneous}
         self.possible_agents = list(agents)
+        self.team = list(agents)
         self.agents: list[str] = []
         self.simultaneous = simultaneous
         self.max_turns = max_turns
@@ -274,9 +289,9 @@ class TextEnv(AECEnv[str, str, str]):
     # Bookkeeping
 
     def _pay(self, outcome: Outcome) -> None:
-        team = {TEAM_PART: self.team_weight * outcome.team} if outcome.team else {}
+        team = self._team_parts(outcome)
         for agent in self.agents:
-            parts = {**outcome.local.get(agent, {}), **team}
+            parts = {**outcome.local.get(agent, {}), **(team if agent in self.team else {})}
             if not parts:
                 continue
             self.rewards[agent] = sum(parts.values())
@@ -289,6 +304,24 @@ class TextEnv(AECEnv[str, str, str]):
             self.infos[agent] = {**self.infos[agent], "error": error}
         if outcome.done:
             self.terminations = dict.fromkeys(self.agents, True)
+
+    def _team_parts(self, outcome: Outcome) -> dict[str, float]:
+        """The named parts of a team reward, weighted.
+
+        Raises ``ValueError`` for a name that ``metadata["team_parts"]`` lacks, or that a seat's own
+        part has too.
+        """
+        if not isinstance(outcome.team, Mapping):
+            return {TEAM_PART: self.team_weight * outcome.team} if outcome.team else {}
+        own = {name for parts in outcome.local.values() for name in parts}
+        for name in outcome.team:
+            if name not in self.metadata["team_parts"]:
+                raise ValueError(
+                    f"{self} pays the team part {name!r}; metadata['team_parts'] does not list it"
+                )
+            if name in own:
+                raise ValueError(f"{self} pays {name!r} both as a team part and as a seat's own")
+        return {name: self.team_weight * value for name, value in outcome.team.items()}
 
     def _finish(self) -> None:
         for agent in self.agents:

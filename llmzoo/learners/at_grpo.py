@@ -20,17 +20,24 @@ from llmzoo.rollout.trees import agent_turn_tree
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ATGRPOConfig(GroupConfig):
-    """The published settings: normalised advantages, clip 0.2, alpha 1, the best answer goes on."""
+    """The published settings: normalised advantages, clip 0.2, alpha 1, the best answer goes on.
+
+    ``continuations``: None plays on once where the agent may be paid at another's step, but with
+    alpha 1 not where the environment declares that the answer's own step judges it.
+    """
 
     normalize: bool = True
     clip: float | None = 0.2
     alpha: float = 1.0  # weight of the team reward beside the local one
     select: Literal["greedy", "sample", "random"] = "greedy"  # which answer is carried out
+    continuations: int | None = None  # times others play on after an answer; None: see above
 
     def __post_init__(self) -> None:
         GroupConfig.__post_init__(self)
         if self.gamma != 1.0:
-            raise ConfigError("at_grpo learns from the immediate reward: gamma means nothing here")
+            raise ConfigError("at_grpo learns from the turn's own reward: gamma means nothing here")
+        if self.continuations is not None and self.continuations < 1:
+            raise ConfigError(f"continuations must be at least 1, got {self.continuations}")
 
 
 class ATGRPO(GroupLearner):
@@ -38,17 +45,40 @@ class ATGRPO(GroupLearner):
 
     In a task of several agents and turns the prompts of parallel episodes differ from the second
     action on, so a baseline over episodes compares what cannot be compared. Here the K answers are
-    given to one and the same observation, so they are. The reward is the immediate one, alpha x
-    team + local: with potential-based shaping that is how far the answer itself has moved the
-    task, and no later luck is mixed in; what it prepares for later turns is credited only as far
-    as the potential sees it.
+    given to one and the same observation, so they are.
+
+    The reward is the paper's turn-wise one, alpha x team + local: all that is paid to the agent
+    because of the answer until the same agent decides again. Where other seats must answer before
+    that payment falls (an executor after a planner, a judge after a speaker), they answer once in a
+    copy of the episode, with the policies as they are, and the reward is the mean over these
+    continuations. The return of a joint tree goes on to the end of the episode; this reward stops
+    at the agent's next turn. With potential-based shaping it is how far the turn has moved the
+    task, and no later luck is mixed in; what an answer prepares for later turns is credited only as
+    far as the potential sees it.
+
+    In sudoku, sokoban and plan_path the proposer's answer is simulated and paid for at its own
+    step, and the environments declare that this judges it. With alpha 1 nothing is continued
+    there, and the team reward that falls at the planner's step does not count for the proposer.
+    With any other alpha, or with ``continuations`` set, it does: to compare values of alpha, set
+    ``continuations`` for all of them. An alpha other than 1 is refused where no agent is paid both
+    kinds of reward.
     """
 
     Config: ClassVar[type[GroupConfig]] = ATGRPOConfig
     compares = True
     config: ATGRPOConfig
 
+    def check(self, env: AECEnv, trained: Collection[str]) -> None:
+        if self.config.alpha != 1.0 and not env.metadata.get("team_and_local", False):
+            raise ConfigError(
+                f"alpha={self.config.alpha} weighs the team reward against a seat's own, and {env} declares no "
+                "seat that is paid both (metadata['team_and_local']): leave alpha at 1"
+            )
+
     def line(self, env: AECEnv, seed: int, trained: Collection[str]) -> Line:
+        continuations = self.config.continuations
+        if continuations is None and self.config.alpha != 1.0:
+            continuations = 1
         return agent_turn_tree(
             env,
             seed,
@@ -56,6 +86,7 @@ class ATGRPO(GroupLearner):
             trained=trained,
             select=self.config.select,
             team_weight=self.config.alpha,
+            continuations=continuations,
         )
 
     def credit(self, group: Group) -> Tensor:

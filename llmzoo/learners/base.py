@@ -42,6 +42,9 @@ class Learner:
         """
         return False
 
+    def check(self, env: AECEnv, trained: Collection[str]) -> None:
+        """Raise :class:`ConfigError` for settings that mean nothing on ``env``, before a run starts."""
+
     def line(self, env: AECEnv, seed: int, trained: Collection[str]) -> Line:
         """A line of play on a freshly reset environment that returns a ``Batch``."""
         raise NotImplementedError

@@ -15,10 +15,9 @@ from typing import Any, Literal
 
 from pettingzoo import AECEnv
 
-from llmzoo.envs.base import TEAM_PART
-from llmzoo.policies.base import Request
 from llmzoo.records import Batch, Completion, Ending, Group
 from llmzoo.rollout.branching import deciders, fork, is_over, skip_dead, succeeded
+from llmzoo.rollout.continuations import continuations_of, judged, request
 from llmzoo.rollout.scheduler import Act, Ask, Line
 
 
@@ -42,14 +41,21 @@ def agent_turn_tree(
     trained: Collection[str],
     select: Literal["greedy", "sample", "random"] = "greedy",
     team_weight: float = 1.0,
+    continuations: int | None = None,
 ) -> Line:
     """At every agent's turn, ``width`` answers to the same observation; one of them goes on.
 
-    Each answer is stepped in a fork and rewarded: ``team_weight`` x its team part + its local
-    parts, all as paid at that step (an environment without named parts: its plain reward). Then
-    one answer is carried out before the next agent acts: the best one (``greedy``), one drawn with
-    probability proportional to exp(reward) (``sample``), or any (``random``). In a simultaneous
-    task each seat's answers are tried beside the others' first answers.
+    Each answer is stepped in a fork and rewarded: ``team_weight`` x its team parts + its local
+    parts (an environment without named parts: its plain reward), all that is paid to its agent
+    until that agent decides again. Where others decide before that, a copy of the fork is played
+    on by them ``continuations`` times, with one answer a turn, and the reward is the mean over
+    these. None plays on once, and not at all for agents that the environment declares
+    ``judged_at_once`` (see :mod:`llmzoo.rollout.continuations`). Answers of continuations form no
+    group and are not carried out.
+
+    Then one answer is carried out before the next agent acts: the best one (``greedy``), one drawn
+    with probability proportional to exp(reward) (``sample``), or any (``random``). In a
+    simultaneous task each seat's answers are tried beside the others' first answers.
 
     The tree of AT-GRPO (PettingLLMs, arXiv 2510.11062).
     """
@@ -62,7 +68,7 @@ def agent_turn_tree(
     skip_dead(env)
     while not is_over(env):
         agents = deciders(env)
-        answers = yield [Ask(_request(env, a, seed), width if a in trained else 1) for a in agents]
+        answers = yield [Ask(request(env, a, seed), width if a in trained else 1) for a in agents]
         first = tuple(completions[0].text for completions in answers)
         chosen = list(first)
         env_after = None
@@ -70,7 +76,9 @@ def agent_turn_tree(
             joint = [(*first[:seat], c.text, *first[seat + 1 :]) for c in completions]
             forks = [fork(env) for _ in joint]
             paid = yield [Act(f, texts) for f, texts in zip(forks, joint, strict=True)]
-            scores = [_mixed(f, agent, p, team_weight) for f, p in zip(forks, paid, strict=True)]
+            times = continuations_of(env, agent, continuations) if agent in trained else 0
+            rewards = [p.get(agent, 0.0) for p in paid]
+            scores = yield from judged(forks, agent, rewards, seed, times, team_weight)
             pick = _select(scores, select, rng)
             chosen[seat] = completions[pick].text
             if agent in trained:
@@ -161,15 +169,15 @@ class _JointTree:
         after = {a: count + (a in agents) for a, count in turns.items()}
         grouped = reach is not None
         width = self.width if grouped else 1
-        requests = [_request(env, agent, self.found.seed) for agent in agents]
+        requests = [request(env, agent, self.found.seed) for agent in agents]
         counts = [width if agent in self.trained else 1 for agent in agents]
         answers: list[list[Completion]] = yield [
-            Ask(request, count) for request, count in zip(requests, counts, strict=True)
+            Ask(asked, count) for asked, count in zip(requests, counts, strict=True)
         ]
         joint = self._combinations(counts)
         texts = [tuple(answers[s][i].text for s, i in enumerate(combo)) for combo in joint]
         if grouped and self.with_greedy:
-            best = yield [Ask(request, 1, True) for request in requests]
+            best = yield [Ask(asked, 1, True) for asked in requests]
             texts.append(tuple(completions[0].text for completions in best))
 
         forks = [fork(env) for _ in texts]
@@ -248,10 +256,6 @@ class _JointTree:
             self.found.groups.append(replace(group, reach=reach))
 
 
-def _request(env: AECEnv, agent: str, seed: int) -> Request:
-    return Request(agent=agent, observation=env.observe(agent) or "", env=env, seed=seed)
-
-
 def _group(
     agent: str,
     turn: int,
@@ -272,13 +276,6 @@ def _group(
         greedy=greedy,
         infos=tuple(infos),
     )
-
-
-def _mixed(env: AECEnv, agent: str, paid: Mapping[str, float], team_weight: float) -> float:
-    """The reward of ``agent`` with its team part weighted by ``team_weight``."""
-    reward = paid.get(agent, 0.0)
-    team = env.infos.get(agent, {}).get("reward_parts", {}).get(TEAM_PART, 0.0)
-    return reward + (team_weight - 1.0) * team
 
 
 def _select(scores: Sequence[float], select: str, rng: random.Random) -> int:

@@ -149,7 +149,10 @@ def _fit(
     if isinstance(env, str):
         env_args = {**style_args(env, seats.values()), **env_args}
     env_fn = partial(_make, env, env_args)
-    refuse_fallback(env_fn(), str(env))
+    made = env_fn()
+    refuse_fallback(made, str(env))
+    taught = learning.values()
+    algorithm.check(made, [a for a, p in seats.items() if any(p is one for one in taught)])
     place(learning.values(), config.parallel, cpu_offload=config.cpu_offload)
     engine = opened.enter_context(opened_engine(config, algorithm, learning, seats, env_args))
     ranks.by_first(lambda: prepare(run, asdict(config), resume=resume))

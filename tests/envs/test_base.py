@@ -212,6 +212,44 @@ def test_a_closing_loop_without_a_step_is_named():
         next(agents)
 
 
+def test_a_team_reward_in_named_parts():
+    env = started(team_weight=2.0)
+    env.metadata["team_parts"] = ("right", "neat")
+    env.play_together = lambda texts: Outcome(
+        team={"right": 0.5, "neat": 0.0}, local={"seat_0": {"own": 0.25}}
+    )
+    for text in ("1", "1", "1"):
+        env.step(text)
+    assert env.infos["seat_0"]["reward_parts"] == {"own": 0.25, "right": 1.0, "neat": 0.0}
+    assert env.infos["seat_2"]["reward_parts"] == {"right": 1.0, "neat": 0.0}
+    assert env.rewards == {"seat_0": 1.25, "seat_1": 1.0, "seat_2": 1.0}
+
+
+def test_seats_that_do_not_share_the_teams_reward_are_not_paid_it():
+    env = started()
+    env.team = ["seat_0", "seat_2"]
+    env.play_together = lambda texts: Outcome(team=1.0)
+    for text in ("1", "1", "1"):
+        env.step(text)
+    assert env.rewards == {"seat_0": 1.0, "seat_1": 0.0, "seat_2": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "message"),
+    [
+        (Outcome(team={"loud": 1.0}), r"team part 'loud'.*metadata\['team_parts'\]"),
+        (Outcome(team={"team": 1.0}, local={"seat_0": {"team": 1.0}}), "both as a team part"),
+    ],
+)
+def test_a_team_part_that_is_not_declared_or_not_the_teams_alone_is_refused(outcome, message):
+    env = started()
+    env.play_together = lambda texts: outcome
+    env.step("1")
+    env.step("1")
+    with pytest.raises(ValueError, match=message):
+        env.step("1")
+
+
 def test_what_an_info_said_stays():
     env = started(InTurn, seats=2)
     held = [env.infos["seat_0"], env.infos["seat_1"]]

@@ -154,5 +154,5 @@ def test_requests_carry_the_seed_of_the_line():
 
 
 def test_at_grpo_has_no_use_for_a_discount():
-    with pytest.raises(ConfigError, match="immediate reward"):
+    with pytest.raises(ConfigError, match="turn's own reward"):
         learner_class("at_grpo").Config(gamma=0.9)

@@ -30,7 +30,8 @@ def test_agent_turn_tree_groups_by_agent_and_turn_and_carries_out_the_best():
     assert [(g.key, g.returns) for g in batch.groups] == [
         ((5, 0, "a_0"), (0.0, 1.0, 2.0)),
         ((5, 1, "b_1"), (0.0, 3.0, 6.0)),
-        ((5, 2, "a_0"), (0.0, 1.0, 2.0)),
+        # then b's first answer, 0, ends the episode, and pays a (8 + a + 0) / 10 too
+        ((5, 2, "a_0"), pytest.approx((0.8, 1.9, 3.0))),
         # 10 carried out so far; the last answer b also pays (10 + b) / 10
         ((5, 3, "b_1"), pytest.approx((1.0, 4.3, 7.6))),
     ]

@@ -49,7 +49,7 @@ the better side (or a draw, scores within 0.02), half x (1 - what its scores are
 **Arguments.** `reward` ("zero-sum"), `judge` ("rules"), `endpoint` (None), `judge_seat` (False),
 `per_side` (1 to 3), `num_agents` (None; 1 for one debater), `max_turns` (3; at least 2, and
 `per_side * max_turns` at most 6, since a brief has no more to say), `prompt` ("full"),
-`team_weight`, `split` ("train", "test", "all"), `render_mode`.
+`team_weight` (with "cooperative"), `split` ("train", "test", "all"), `render_mode`.
 
 **Tasks.** Topics with briefs written for this project; their evidence is given for the sake of the
 debate and reports no real study. Split by the motion.
@@ -134,6 +134,11 @@ class DebateEnv(TextEnv):
                 f"num_agents must be {len(_seats(per_side, judge_seat))} with these arguments, or 1 "
                 f"with per_side=1 and without judge_seat; got {num_agents}"
             )
+        if reward == "zero-sum" and team_weight != 1.0:
+            raise ConfigError(
+                f"reward='zero-sum' pays no team reward, and team_weight={team_weight} would weigh "
+                "nothing; leave it at 1, or set reward='cooperative'"
+            )
         super().__init__(
             seats, max_turns=max_turns, team_weight=team_weight, render_mode=render_mode
         )
@@ -141,6 +146,13 @@ class DebateEnv(TextEnv):
         self.per_side = per_side
         self.judge = choice.chosen(judge, endpoint)  # None: the rules
         self.judge_seat = seats[-1] if judge_seat else None
+        self.team = [agent for agent in seats if agent != self.judge_seat]
+        parts = tuple(rules.WEIGHTS) if self.judge is None and not judge_seat else ("verdict",)
+        self.metadata |= {
+            "team_parts": parts if reward == "cooperative" else (),
+            "team_and_local": False,
+            "paid_by_others": tuple(self.team),
+        }
         self.tasks = Listed(shipped(), canonical, split=split, source="shipped")
         self.episode: Session
 
@@ -168,10 +180,10 @@ class DebateEnv(TextEnv):
         if self.judge_seat is not None:
             return Outcome(errors=errors)
         worth = self._worth(debate)
-        local = self._paid(worth)
+        team, local = self._paid(worth)
         if debate.over:
             self._close(_totals(worth))
-        return Outcome(local=local, done=debate.over, errors=errors)
+        return Outcome(team=team, local=local, done=debate.over, errors=errors)
 
     def prompt(self, agent: str) -> str:
         session = self.episode
@@ -227,30 +239,27 @@ class DebateEnv(TextEnv):
         totals = _totals(rules.score(debate))
         return {side: min(1.0, totals[side] / max(debate.share, 1e-9)) for side in SIDES}
 
-    def _paid(self, worth: Scores) -> dict[str, dict[str, float]]:
-        """The speakers' rewards for what the sides are worth now, by seat and part."""
+    def _paid(self, worth: Scores) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
+        """The speakers' rewards for what the sides are worth now: the team's, and each seat's own."""
         before = self.episode.worth
         self.episode = replace(self.episode, worth=worth)
         gained = {
             side: {part: value - before[side].get(part, 0.0) for part, value in worth[side].items()}
             for side in SIDES
         }
-        speakers = [agent for agent in self.possible_agents if agent != self.judge_seat]
         if self.reward == "cooperative":
-            both = {
-                part: self.team_weight * (gained["pro"][part] + gained["con"][part]) / 2
-                for part in gained["pro"]
-            }
-            return {agent: dict(both) for agent in speakers}
+            parts = gained["pro"]
+            return {part: (gained["pro"][part] + gained["con"][part]) / 2 for part in parts}, {}
         sums = _totals(gained)
-        return {
+        return {}, {
             agent: {**gained[self._side(agent)], "opponent": -sums[other(self._side(agent))]}
-            for agent in speakers
+            for agent in self.team
         }
 
     def _judged(self, agent: str, text: str) -> Outcome:
         """The verdict of the judge's seat after a round."""
         debate = self.episode.debate
+        team: dict[str, float] = {}
         local: dict[str, dict[str, float]] = {agent: {"agreement": 0.0}}
         problem = ""
         try:
@@ -258,7 +267,9 @@ class DebateEnv(TextEnv):
         except verdicts.NoVerdict as reason:
             problem = str(reason)
         else:
-            local |= self._paid({side: {"verdict": verdict[side] * debate.share} for side in SIDES})
+            worth = {side: {"verdict": verdict[side] * debate.share} for side in SIDES}
+            team, paid = self._paid(worth)
+            local |= paid
             agreed = verdicts.agreement(verdict, self._right())
             local[agent]["agreement"] = agreed / self.max_turns
             self.episode = replace(self.episode, verdict=verdict)
@@ -267,7 +278,7 @@ class DebateEnv(TextEnv):
         if debate.over:
             self._close(_totals(rules.score(debate)))
         errors = {agent: f"malformed: {problem}"} if problem else {}
-        return Outcome(local=local, done=debate.over, errors=errors)
+        return Outcome(team=team, local=local, done=debate.over, errors=errors)
 
     def _close(self, scores: Mapping[str, float]) -> None:
         self.success = all(scores[side] >= HONEST for side in SIDES)

@@ -10,6 +10,10 @@ it was has earned nothing, however long it took:
   local value of the last answer, however many rounds there were, so idling pays nothing.
 
 A malformed answer has 0 in all three parts and leaves the world as it was.
+
+The proposer is paid the team reward too, at the planner's step. Its own answer is simulated and
+paid for at once, by the same measure, so a learner need not play on to judge it
+(``metadata["judged_at_once"]``). No step but its own pays the planner.
 """
 
 from __future__ import annotations
@@ -90,6 +94,8 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         **TextEnv.metadata,
         "render_modes": ["ansi", "human", "rgb_array"],
         "render_fps": 1,
+        "paid_by_others": (PROPOSER,),
+        "judged_at_once": (PROPOSER,),
     }
     terse_name: ClassVar[str]  # the game's name in terse prompts
     prompt_view: ClassVar[sightings.View[Any]]  # its boards, and how prompts show them

@@ -56,6 +56,11 @@ class TwoAuthors(TextEnv):
     reward: ``"grounded"`` (structure times faithfulness) or ``"structural"`` (as published).
     """
 
+    metadata: dict[str, Any] = {
+        **TextEnv.metadata,
+        "team_parts": STAGES,
+        "team_and_local": False,
+    }
     seats: ClassVar[tuple[str, str]]
     form: ClassVar[Form]
     standard: ClassVar[Standard]
@@ -122,13 +127,11 @@ class TwoAuthors(TextEnv):
                 stage = judged.structure.failed
                 errors = dict.fromkeys(self.possible_agents, f"failed at the stage {stage!r}")
         worth = judged.worth(self.reward) if judged else dict.fromkeys(STAGES, 0.0)
-        paid = {name: self.team_weight * (worth[name] - before.paid[name]) for name in STAGES}
+        paid = {name: worth[name] - before.paid[name] for name in STAGES}
         self.success = judged is not None and judged.success
         last = {agent: cut(encodable(text), prompts.MAX_OWN_CHARS) for agent, text in texts.items()}
         self.episode = replace(before, last=last, errors=errors, judged=judged, paid=worth)
-        return Outcome(
-            local=dict.fromkeys(self.possible_agents, paid), done=self.success, errors=errors
-        )
+        return Outcome(team=paid, done=self.success, errors=errors)
 
     def prompt(self, agent: str) -> str:
         draft = self.episode

@@ -87,7 +87,13 @@ class Repair:
 class BugFix(TextEnv):
     """A broken program for a locator and a fixer, or for one who does both."""
 
-    metadata: dict[str, Any] = {**TextEnv.metadata, "name": "bug_fix_v0", "slow_step": True}
+    metadata: dict[str, Any] = {
+        **TextEnv.metadata,
+        "name": "bug_fix_v0",
+        "slow_step": True,
+        "team_parts": tuple(scoring.NOTHING),
+        "team_and_local": False,
+    }
 
     def __init__(
         self,
@@ -155,13 +161,10 @@ class BugFix(TextEnv):
                 scores["tests"] = scoring.WEIGHTS["tests"] * self._try(program, text)
         error = "; ".join(f"malformed: {problem}" for problem in problems)
 
-        gained = {
-            name: self.team_weight * (score - self.episode.scores[name])
-            for name, score in scores.items()
-        }
+        gained = {name: score - self.episode.scores[name] for name, score in scores.items()}
         self.episode = replace(self.episode, scores={**self.episode.scores, **scores})
         return Outcome(
-            local=dict.fromkeys(self.possible_agents, gained),
+            team=gained,
             done=self.success,
             errors={agent: error} if error else {},
         )

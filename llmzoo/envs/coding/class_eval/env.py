@@ -84,7 +84,13 @@ class Writing:
 class ClassEval(TextEnv):
     """One class for several writers."""
 
-    metadata: dict[str, Any] = {**TextEnv.metadata, "name": "classeval_v0", "slow_step": True}
+    metadata: dict[str, Any] = {
+        **TextEnv.metadata,
+        "name": "classeval_v0",
+        "slow_step": True,
+        "team_parts": tuple(scoring.NOTHING),
+        "team_and_local": False,
+    }
 
     def __init__(
         self,
@@ -145,7 +151,7 @@ class ClassEval(TextEnv):
             if self.turn + 1 < self.max_turns and not self.success:
                 public = scoring.judge(task, program, public_half)
 
-        gained = {name: self.team_weight * (scores[name] - writing.scores[name]) for name in scores}
+        gained = {name: scores[name] - writing.scores[name] for name in scores}
         self.episode = replace(
             writing,
             answers={seat: cut(text, _MAX_ANSWER_SHOWN) for seat, text in texts.items()},
@@ -153,7 +159,7 @@ class ClassEval(TextEnv):
             public=public,
             scores=scores,
         )
-        return Outcome(local=dict.fromkeys(texts, gained), done=self.success, errors=errors)
+        return Outcome(team=gained, done=self.success, errors=errors)
 
     def _put_together(
         self, texts: Mapping[str, str]

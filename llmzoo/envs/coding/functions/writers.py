@@ -45,7 +45,13 @@ class TwoWriters(TextEnv):
     A subclass supplies :meth:`find_tasks`.
     """
 
-    metadata: dict[str, Any] = {**TextEnv.metadata, "name": "two_writers", "slow_step": True}
+    metadata: dict[str, Any] = {
+        **TextEnv.metadata,
+        "name": "two_writers",
+        "slow_step": True,
+        "team_parts": tuple(scoring.WEIGHTS),
+        "team_and_local": False,
+    }
 
     def __init__(
         self,
@@ -82,7 +88,7 @@ class TwoWriters(TextEnv):
         self.prompt_style = prompt
         self.tasks, self.fallback = self.find_tasks(source, split)
         self.helpers = [HELPER, *(f"{HELPER}_{n}" for n in range(1, num_agents - 1))]
-        self._scale = team_weight / (1.0 if reward == "paper" else scoring.FULL)
+        self._scale = 1.0 / (1.0 if reward == "paper" else scoring.FULL)
         self._limits = Limits(wall_s=timeout, cpu_s=timeout)
         self.episode: Play
 
@@ -133,7 +139,7 @@ class TwoWriters(TextEnv):
         last = {a: told.cut(written[a] or texts[a], told.MAX_PROGRAM_CHARS) for a in written}
         self.episode = replace(play, last=last, feedback=heard, parts=parts)
         return Outcome(
-            local=dict.fromkeys(self.possible_agents, paid),
+            team=paid,
             done=done,
             errors=errors,
         )

@@ -20,7 +20,7 @@ calls in one answer, a call beside an answer, an unknown tool, bad JSON or argum
 are told as errors and use up the round. Calls and results stay in the prompt, the last 12 of them, cut
 to 1,500 and 3,100 characters.
 
-**Rewards**: one potential for all seats, of which each round pays the difference (gamma 1), so that an
+**Rewards**: one potential for all seats, the team's, of which each round pays the difference (gamma 1), so that an
 episode's return is what its last state is worth.
 
 | part | worth |
@@ -147,7 +147,13 @@ class Work:
 class ToolUse(TextEnv):
     """Questions that take tools, for a planner and an executor, or for one agent."""
 
-    metadata: dict[str, Any] = {**TextEnv.metadata, "name": "tool_use_v0"}
+    metadata: dict[str, Any] = {
+        **TextEnv.metadata,
+        "name": "tool_use_v0",
+        "team_parts": scoring.PARTS,
+        "team_and_local": False,
+        "paid_by_others": (PLANNER,),
+    }
 
     def __init__(
         self,
@@ -228,9 +234,8 @@ class ToolUse(TextEnv):
             right=self.success,
         )
         self.episode = replace(work, parts=parts, advice="", last=text[:MAX_ANSWER_CHARS])
-        paid = {n: self.team_weight * (v - before.parts.get(n, 0.0)) for n, v in parts.items()}
         return Outcome(
-            local=dict.fromkeys(self.possible_agents, paid),
+            team={name: value - before.parts.get(name, 0.0) for name, value in parts.items()},
             done=answer is not None,
             errors={agent: error} if error else {},
         )

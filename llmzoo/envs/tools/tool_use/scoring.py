@@ -21,6 +21,7 @@ from typing import Any
 from llmzoo.envs.tools.tool_use.questions import Step, Target
 
 ANSWER, TOOLS, ECONOMY, WASTE = 0.7, 0.2, 0.1, 0.02
+PARTS = ("answer", "tools", "economy", "waste")
 MAX_WASTED = 10  # turns that cost
 MAX_ANSWER_CHARS = 200
 

@@ -1,0 +1,160 @@
+"""What an answer is paid until its agent decides again, and where nothing has to be played for it."""
+
+import itertools
+import random
+
+import pytest
+from tiny_models import FakePolicy
+from toy_envs import Adder
+
+import llmzoo
+from llmzoo.envs.base import Outcome, TextEnv
+from llmzoo.policies import scripted
+from llmzoo.policies.base import Request
+from llmzoo.rollout import agent_turn_tree, run
+from llmzoo.rollout.branching import fork, is_over
+from llmzoo.rollout.lines import Act, Ask
+
+
+class Relay(TextEnv):
+    """In turns: a_0, b_1, c_2 write numbers; c_2's pays each seat the product of the three so far."""
+
+    metadata = {**TextEnv.metadata, "name": "relay_v0"}
+
+    def __init__(self, max_turns=2, **kwargs):
+        super().__init__(["a_0", "b_1", "c_2"], max_turns=max_turns, **kwargs)
+
+    def begin(self, rng, task):
+        self.episode = ()
+
+    def prompt(self, agent):
+        return f"{agent} {self.turn} {' '.join(map(str, self.episode))}"
+
+    def play(self, agent, text):
+        self.episode = (*self.episode, float(text))
+        if agent != "c_2":
+            return Outcome(local={agent: {"own": 0.5}})
+        a, b, c = self.episode[-3:]
+        return Outcome(team=a * b * c)
+
+
+def play(env, policy, **options):
+    env.reset(seed=0)
+    seats = env.possible_agents
+    options = {"trained": seats, "width": 2, **options}
+    return run([agent_turn_tree(env, 5, **options)], dict.fromkeys(seats, policy))[0]
+
+
+def first_groups(batch):
+    return {group.agent: group.returns for group in reversed(batch.groups)}
+
+
+def ones_and_twos():
+    return FakePolicy(lambda request, i: str(i + 1))
+
+
+def test_an_answer_is_judged_by_what_others_earn_it_until_its_agent_decides_again():
+    batch = play(Relay(), ones_and_twos())
+    # others' continuations write 1; the best answers, 2, are carried out
+    assert first_groups(batch) == {
+        "a_0": (0.5 + 1.0, 0.5 + 2.0),  # a * 1 * 1
+        "b_1": (0.5 + 2.0, 0.5 + 4.0),  # 2 * b * 1
+        "c_2": (4.0, 8.0),  # 2 * 2 * c, and nobody else's step pays before its next turn
+    }
+    (ending,) = batch.endings
+    assert ending.totals["c_2"] == 16.0  # 8 a round: continuations are not carried out
+    assert ending.decisions == 6
+
+
+def test_the_team_weight_applies_to_what_falls_later():
+    assert first_groups(play(Relay(1), ones_and_twos(), team_weight=3.0)) == {
+        "a_0": (0.5 + 3.0, 0.5 + 6.0),
+        "b_1": (0.5 + 6.0, 0.5 + 12.0),
+        "c_2": (12.0, 24.0),
+    }
+
+
+def test_several_continuations_are_averaged():
+    of_b = itertools.cycle(["3", "1"])
+    policy = FakePolicy(lambda request, i: next(of_b) if request.agent == "b_1" else str(i + 1))
+    batch = play(Adder(1), policy, trained=["a_0"], continuations=2)
+    # a is paid its own number, then (a + b) / 10 with b = 3 and with b = 1
+    assert batch.groups[0].returns == pytest.approx((1 + 0.3, 2 + 0.4))
+
+
+def test_continuations_are_asked_for_only_where_someone_else_may_pay():
+    policy = ones_and_twos()
+    play(Relay(1), policy)
+    # a: 2 answers, their 2 + 2 continuations by b and c; b: 2 and 2; c: 2
+    assert sum(requests * k for requests, k, _ in policy.calls) == (2 + 4) + (2 + 2) + 2
+
+    policy = ones_and_twos()
+    env = Relay(1)
+    env.metadata["paid_by_others"] = ("b_1",)
+    batch = play(env, policy)
+    assert first_groups(batch)["a_0"] == (0.5, 0.5)
+    assert sum(requests * k for requests, k, _ in policy.calls) == 2 + (2 + 2) + 2
+
+
+def test_an_agent_judged_at_once_is_played_on_only_if_asked():
+    env = Relay(1)
+    env.metadata["judged_at_once"] = ("a_0", "b_1")
+    assert first_groups(play(env, ones_and_twos()))["a_0"] == (0.5, 0.5)
+    assert first_groups(play(env, ones_and_twos(), continuations=1))["a_0"] == (1.5, 2.5)
+
+
+def test_planners_and_speakers_are_judged_by_what_follows():
+    """Both were flat in every group while the step alone was counted."""
+    forms = (
+        ("tool_use_v0", {"calls": 1, "tools": ["calculator", "search"]}, {"planner_0"}),
+        ("debate_v0", {"judge_seat": True}, {"pro_0", "con_1"}),
+    )
+    for id, kwargs, flat_before in forms:
+        differing = set()
+        for seed in range(3):
+            env = llmzoo.make(id, **kwargs)
+            env.reset(seed=seed)
+            seats = env.possible_agents
+            line = agent_turn_tree(env, seed, width=4, trained=seats)
+            (batch,) = run([line], dict.fromkeys(seats, scripted.mixed(0.5)))
+            differing |= {g.agent for g in batch.groups if len(set(g.returns)) > 1}
+        assert differing >= flat_before, id
+
+
+def own_step_only(env, seed, *, width, select):
+    """The tree of one deciding seat after the other as it was before there were continuations."""
+    rng = random.Random(f"{seed}/select")
+    groups = []
+    while not is_over(env):
+        agent = env.agent_selection
+        request = Request(agent=agent, observation=env.observe(agent), env=env, seed=seed)
+        (answers,) = yield [Ask(request, width)]
+        forks = [fork(env) for _ in answers]
+        paid = yield [Act(f, (c.text,)) for f, c in zip(forks, answers, strict=True)]
+        scores = [p[agent] for p in paid]
+        pick = scores.index(max(scores)) if select == "greedy" else rng.randrange(width)
+        groups.append((agent, tuple(answers), tuple(scores)))
+        env = forks[pick]
+    return groups
+
+
+@pytest.mark.parametrize("select", ["greedy", "random"])
+@pytest.mark.parametrize("agents", [1, 2])
+@pytest.mark.parametrize("id", llmzoo.list_envs("games"))
+def test_the_games_are_played_as_if_there_were_no_continuations(id, agents, select):
+    """The same answers, drawn with the same noise, and the same returns, to the last bit."""
+
+    def write(request, i):
+        return request.env.unwrapped.amateur(request.agent, random.Random(f"{request.noise}/{i}"))
+
+    for seed in range(3):
+        played = []
+        for tree in (own_step_only, agent_turn_tree):
+            env = llmzoo.make(id, num_agents=agents, max_turns=3)
+            env.reset(seed=seed)
+            seats = env.possible_agents
+            options = {} if tree is own_step_only else {"trained": seats}
+            line = tree(env, seed, width=4, select=select, **options)
+            played += run([line], dict.fromkeys(seats, FakePolicy(write)))
+        expected, batch = played
+        assert [(g.agent, g.completions, g.returns) for g in batch.groups] == expected

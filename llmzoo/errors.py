@@ -70,3 +70,7 @@ class WorkerError(LlmzooError, RuntimeError):
 
 class FallbackWarning(UserWarning):
     """A shipped sample is played, since the public set that was asked for cannot be reached."""
+
+
+class FlatGroupsWarning(UserWarning):
+    """A seat that is trained learns nothing: its answers to a prompt all earn the same."""

@@ -31,6 +31,7 @@ from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils.env_logger import EnvLogger
 
 from llmzoo.errors import FallbackWarning, LlmzooError
+from llmzoo.policies.base import Policy
 from llmzoo.registry import to_parallel
 
 EnvFn = Callable[[], AECEnv]
@@ -132,6 +133,71 @@ def check_rewards(env_fn: EnvFn, *, episodes: int = 5, act: Act | None = None) -
                 ended += 1
                 _require(isinstance(info.get("success"), bool), f"no bool success for {agent}")
         _require(ended == len(env.possible_agents), f"{ended} agents saw the end of the episode")
+
+
+def check_credit(env_fn: EnvFn, *, episodes: int = 5, act: Act | None = None) -> None:
+    """What ``metadata`` says of rewards is so: seats that ``paid_by_others`` leaves out are paid at
+    their own steps alone, parts in ``team_parts`` are paid to all alike that are paid them, and
+    without ``team_and_local`` no seat is paid both kinds."""
+    env = env_fn()
+    names = set(env.metadata.get("team_parts", ()))
+    by_others = env.metadata.get("paid_by_others")
+    together = env.metadata.get("is_parallelizable", False)
+    paid_alike: dict[str, Any] = {}  # which seats are paid a team part, by its name
+    for seed in range(episodes):
+        team: set[str] = set()
+        own: set[str] = set()
+        parts: dict[str, dict[str, float]] = {}
+        last = None
+        for agent in _visits(env, seed, act):
+            if last is not None and not together and by_others is not None:
+                others = {a for a, r in env.rewards.items() if r and a not in (last, *by_others)}
+                _require(not others, f"{others} paid at the step of {last}, against paid_by_others")
+            told = {a: i["reward_parts"] for a, i in env.infos.items() if "reward_parts" in i}
+            new = {a: _change(parts.get(a, {}), now, a == last) for a, now in told.items()}
+            for name in names:
+                paid = {a: now[name] for a, now in new.items() if abs(now.get(name, 0.0)) > 1e-9}
+                seats = paid_alike.setdefault(name, paid.keys()) if paid else paid.keys()
+                _require(
+                    paid.keys() == seats
+                    and len({round(amount, 9) for amount in paid.values()}) < 2,
+                    f"the team part {name!r} was paid as {paid}, and to {sorted(seats)} before",
+                )
+            team |= {a for a, now in told.items() if names.intersection(now)}
+            own |= {a for a, now in told.items() if set(now) - names}
+            parts, last = copy.deepcopy(told), agent
+        both = team & own
+        _require(
+            not both or bool(env.metadata.get("team_and_local", False)),
+            f"{sorted(both)} are paid team and local parts, against team_and_local",
+        )
+
+
+def check_groups(
+    env_fn: EnvFn,
+    *,
+    policy: Policy | None = None,
+    seeds: Iterable[int] = range(8),
+    width: int = 4,
+) -> None:
+    """Answers of each seat differ in what they earn it, in an agent-turn tree and in a joint tree.
+
+    ``policy`` plays every seat, by default the environment's own amateur; ``width``: its answers to
+    a prompt. Seeds are played until each seat has had a group whose returns differ.
+    """
+    from llmzoo.policies import scripted
+    from llmzoo.rollout import agent_turn_tree, joint_tree
+    from llmzoo.rollout.differing import group_counts
+
+    player = policy or scripted.amateur()
+    for tree in (agent_turn_tree, joint_tree):
+        flat = set(env_fn().possible_agents)
+        for seed in seeds:
+            counts = group_counts(env_fn, player, tree, seed, width=width)
+            flat -= {agent for agent, (differing, _) in counts.items() if differing}
+            if not flat:
+                break
+        _require(not flat, f"{tree.__name__}: the answers of {sorted(flat)} all earn the same")
 
 
 def check_hostile_text(env_fn: EnvFn, texts: Iterable[str], *, max_step_s: float = 0.2) -> None:
@@ -267,6 +333,11 @@ def task_ids(env: AECEnv, tasks: int) -> list[str]:
         env.reset(options={"task": task})
         found.append(env.infos[env.agent_selection]["task_id"])
     return found
+
+
+def _change(before: dict[str, float], after: dict[str, float], own_step: bool) -> dict[str, float]:
+    """What was paid of each part; an agent's own step begins its parts anew."""
+    return dict(after) if own_step else {n: v - before.get(n, 0.0) for n, v in after.items()}
 
 
 def _require(condition: bool, otherwise: str) -> None:

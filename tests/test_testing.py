@@ -330,3 +330,61 @@ def test_importing_the_kit_needs_neither_pytest_nor_torch():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "False\n"
+
+
+class Declared(Sums):
+    """Pays the second seat's team reward to both, and says so."""
+
+    metadata = {**TextEnv.metadata, "paid_by_others": ("adder_0",), "team_and_local": False}
+
+    def play(self, agent, text):
+        return Outcome(team=0.5) if agent == "checker_1" else Outcome()
+
+    def amateur(self, agent, rng):
+        return str(rng.randrange(100))
+
+
+def with_metadata(cls=Declared, **changes):
+    def make():
+        env = cls()
+        env.metadata = {**env.metadata, **changes}
+        return env
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (with_metadata(paid_by_others=()), "'adder_0'.* paid at the step of checker_1"),
+        (with_metadata(Sums, team_and_local=False), "paid team and local parts"),
+        (with_metadata(Sums, team_parts=("length",)), "team part 'length' was paid as"),
+    ],
+)
+def test_wrong_words_about_rewards_are_found(wrong, message):
+    def right(env, agent):
+        return env.unwrapped.expert(agent)
+
+    def check(env_fn):
+        for act in (None, right):
+            testing.check_credit(env_fn, act=act)
+
+    check(Declared)
+    check(Sums)
+    with pytest.raises(ConformanceError, match=message):
+        check(wrong)
+
+
+def test_seats_whose_groups_are_flat_are_found():
+    class OneIsPaid(Declared):
+        def play(self, agent, text):
+            return Outcome(local={agent: {"length": float(len(text))}} if "adder" in agent else {})
+
+    with pytest.raises(ConformanceError, match=r"agent_turn_tree: .*\['checker_1'\] all earn"):
+        testing.check_groups(OneIsPaid)
+
+    class BothArePaid(Declared):
+        def play(self, agent, text):
+            return Outcome(local={agent: {"length": float(len(text))}})
+
+    testing.check_groups(BothArePaid)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from pettingzoo import AECEnv
 
@@ -105,6 +106,7 @@ def _checks(make: Callable[..., AECEnv], options: Options) -> list[_Check]:
     own = None if isinstance(game, TextEnv) else "it is no llmzoo.envs.base.TextEnv"
     numbered = None if "task_id" in info and "tasks" in info else "its tasks have no numbers"
     texts = testing.hostile_texts(options.texts)
+    width = 2 if slow else 4
     few = range(min(options.tasks, 5) if slow else options.tasks)
     if info.get("tasks") is not None:
         few = few[: info["tasks"]]
@@ -116,15 +118,23 @@ def _checks(make: Callable[..., AECEnv], options: Options) -> list[_Check]:
         _Check("lengths", partial(testing.check_observations_do_not_grow, make)),
         _Check("forks", partial(testing.check_fork, make)),
         _Check("rewards", partial(testing.check_rewards, make), own),
-        _Check("expert", partial(testing.check_oracle, make, few), own or _no_expert(env)),
+        _Check("credit", partial(testing.check_credit, make), own),
+        _Check(
+            "groups", partial(testing.check_groups, make, width=width), own or _none(env, "amateur")
+        ),
+        _Check("expert", partial(testing.check_oracle, make, few), own or _none(env, "expert")),
         _Check("splits", partial(testing.check_splits, make, options.tasks), numbered),
     ]
 
 
-def _no_expert(env: AECEnv) -> str | None:
-    """Why nobody can play every seat as it should be played."""
+def _none(env: AECEnv, player: Literal["expert", "amateur"]) -> str | None:
+    """Why ``env`` has no scripted player of this kind."""
+    game, agent = env.unwrapped, env.agent_selection
     try:
-        env.unwrapped.expert(env.agent_selection)
+        if player == "expert":
+            game.expert(agent)
+        else:
+            game.amateur(agent, random.Random(0))
     except NoPlayerError as error:
         return str(error)
     return None

@@ -35,6 +35,7 @@ from llmzoo.seating import learning_among, sampling_from, take_seats
 from llmzoo.tracking import Tracker, Untold, check_trackers
 from llmzoo.training.config import FitConfig, make_config
 from llmzoo.training.engines import check_engine, opened_engine
+from llmzoo.training.flat_seats import FlatSeats
 from llmzoo.training.interrupt import patient
 from llmzoo.training.refusals import check_answered
 
@@ -209,9 +210,11 @@ def _fit(
         for note in before.get("notes", []):
             progress.note(f"note: {note}")
         step = first
+        flat_seats = FlatSeats(engine.trained if ranks.rank() == 0 else ())
         with patient(progress.note) as stop:
             while not ended(step):
                 row, found = _iterate(engine, env_fn, config, step)
+                flat_seats.iteration(found)
                 step += 1
                 tokens += row["tokens"]
                 tracker.iteration(step, row)

@@ -114,7 +114,7 @@ def test_every_promise_kept(llmzoo):
     assert {check["kept"] for check in checks.values()} == {True}
     assert list(checks) == [
         *("reset", "pettingzoo", "text spaces", "seeds", "hostile texts", "lengths", "forks"),
-        *("rewards", "expert", "splits"),
+        *("rewards", "credit", "groups", "expert", "splits"),
     ]
 
 
@@ -134,7 +134,7 @@ def test_a_broken_promise_is_named_and_gives_another_exit_code(llmzoo, folder, n
     assert found["kept"] is False
     wrong = {check for check, result in checks.items() if result["kept"] is False}
     assert broken <= wrong
-    assert wrong <= broken | {"lengths", "seeds", "forks", "rewards"}
+    assert wrong <= broken | {"lengths", "seeds", "forks", "rewards", "credit"}
     assert any(why in checks[check]["why"] for check in broken)
 
 
@@ -142,7 +142,7 @@ def test_an_environment_of_ones_own(llmzoo, folder):
     said = llmzoo("check", f"{folder}:Sums", "--texts", 30, "--tasks", 10, "--quiet")
     assert said.code == 0
     assert "BROKEN" not in said.out
-    assert said.out.count("kept") == 9
+    assert said.out.count("kept") == 10
     assert "its tasks have no numbers" in said.out
 
 
@@ -152,7 +152,7 @@ def test_somebodys_parallel_environment_promises_less(llmzoo, folder):
     assert checks["seeds"]["kept"] is True
     assert checks["hostile texts"]["kept"] is True
     assert [name for name, check in checks.items() if check["kept"] is None] == [
-        *("rewards", "expert", "splits")
+        *("rewards", "credit", "groups", "expert", "splits")
     ]
     assert "no llmzoo.envs.base.TextEnv" in checks["rewards"]["why"]
 

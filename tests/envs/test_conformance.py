@@ -115,6 +115,21 @@ def test_seeds_rewards_forks_and_lengths(id, kwargs, act):
 
 
 @every_form
+def test_what_metadata_says_of_rewards(id, kwargs):
+    few = runs_code(id, kwargs)
+    testing.check_credit(partial(llmzoo.make, id, **kwargs), episodes=3 if few else 10, act=amateur)
+
+
+@every_form
+def test_every_seat_has_groups_that_differ(id, kwargs):
+    """For an amateur's answers, under at_grpo's tree and under the joint tree."""
+    # programs of a sloppy player run into time limits, so fewer rounds and answers where they run
+    few = {"width": 3} if runs_code(id, kwargs) else {"width": 4}
+    rounds = {"max_turns": 2} if runs_code(id, kwargs) else {}
+    testing.check_groups(partial(llmzoo.make, id, **{**kwargs, **rounds}), **few)
+
+
+@every_form
 @pytest.mark.parametrize("n", [300, pytest.param(10_000, marks=slow)])
 def test_hostile_text(id, kwargs, n):
     testing.check_hostile_text(

@@ -1,7 +1,11 @@
 """Each learner's credit on worked numbers, and how it rolls out."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 import torch
+import yaml
 from tiny_models import FakePolicy
 from toy_envs import Matcher
 
@@ -9,10 +13,13 @@ import llmzoo
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class
 from llmzoo.learners.base import GroupConfig
+from llmzoo.policies import scripted
 from llmzoo.policies.base import Request
 from llmzoo.records import Completion, Group
 from llmzoo.rollout import run
+from llmzoo.training import make_config
 
+ROOT = Path(__file__).resolve().parents[2]
 SAMPLED = Completion(text="x", prompt_ids=(1,), ids=(2,), logprobs=(-1.0,))
 FAILED = Completion(text="", prompt_ids=(1,))
 
@@ -97,6 +104,33 @@ def test_at_grpo_mixes_team_and_local_rewards_by_alpha():
     assert returns(1.0) == {"a_0": (8.0, 4.0), "b_1": (9.0, 18.0)}
     assert returns(0.0) == {"a_0": (2.0, 1.0), "b_1": (3.0, 6.0)}
     assert returns(2.0) == {"a_0": (14.0, 7.0), "b_1": (15.0, 30.0)}
+
+
+def test_the_configuration_for_tools_trains_both_seats():
+    """The planner's groups were flat in all 18 of 18 while only its own step counted."""
+    settings = yaml.safe_load((ROOT / "configs" / "environments" / "tools.yaml").read_text())
+    cls = learner_class(settings["learner"])
+    learner = cls(make_config(cls.Config, settings["learner_args"], "at_grpo"))
+    learner.check(llmzoo.make(settings["env"], **settings["env_args"]), ["planner_0"])
+    player = scripted.mixed(0.5)  # as a model that can call tools half the time
+
+    def write(request, i):
+        varied = replace(request, seed=request.seed + 1000 * i)
+        return player.respond([varied])[0][0].text
+
+    trained = {}
+    for seed in range(6):
+        env = llmzoo.make(settings["env"], **settings["env_args"])
+        env.reset(seed=seed)
+        seats = env.possible_agents
+        line = learner.line(env, seed, seats)
+        (batch,) = run([line], dict.fromkeys(seats, FakePolicy(write)))
+        for credited in learner.credited(batch.groups):
+            agent = credited.group.agent
+            trained.setdefault(agent, []).append(bool(credited.advantages.any()))
+    assert set(trained) == {"planner_0", "executor_1"}
+    for agent, flags in trained.items():
+        assert sum(flags) >= len(flags) / 4, (agent, flags)
 
 
 def test_only_maremax_asks_for_greedy_answers():

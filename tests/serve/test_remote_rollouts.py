@@ -145,8 +145,9 @@ def test_rounds_of_simultaneous_seats_too(server):
 @pytest.mark.parametrize(
     ("id", "line", "most"),
     [
-        # K forks and K steps of each environment, for either seat
-        ("adder_v0", "agent_turn_tree", [64, 384, 384]),
+        # K forks and K steps of each environment, for either seat; and for the continuations of
+        # the first one's answers
+        ("adder_v0", "agent_turn_tree", [64, 384, 384, 384]),
         # each seat's answers are tried beside the first of the other, then the chosen are made
         ("matcher_v0", "agent_turn_tree", [64, 384, 384, 128]),
         ("matcher_v0", "joint_tree", [64, 384]),  # two joint answers and a greedy one

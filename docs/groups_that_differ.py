@@ -1,0 +1,72 @@
+"""How many groups of each seat teach anything, in every environment and under either tree.
+
+A learner that compares answers has something to compare only where the returns of a group differ.
+Scripted amateurs, who err as people do, play every seat as if it were trained. Prints the table of
+shares (environment x tree x seat) of docs/testing.md. A seat at 0% would never learn.
+
+    python docs/groups_that_differ.py --seeds 4 sudoku_v0 tool_use_v0
+
+For a given model the share is ``flat_groups`` in the metrics of its run.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+
+import llmzoo
+from llmzoo.policies import scripted
+from llmzoo.rollout import agent_turn_tree, joint_tree
+from llmzoo.rollout.differing import group_counts
+
+TREES = {"at_grpo": agent_turn_tree, "joint tree": joint_tree}
+
+
+def shares(make, seeds: int, width: int) -> dict[str, dict[str, float]]:
+    """The share of groups that differ, by tree and seat."""
+    found = {}
+    for name, tree in TREES.items():
+        counts = [
+            group_counts(make, scripted.amateur(), tree, s, width=width) for s in range(seeds)
+        ]
+        found[name] = {
+            agent: sum(c[agent][0] for c in counts) / sum(c[agent][1] for c in counts)
+            for agent in counts[0]
+        }
+    return found
+
+
+def forms(id: str) -> dict[str, dict]:
+    """The forms of an environment that differ in seats or in who is paid."""
+    if id == "debate_v0":
+        judged = {"cooperative": {"reward": "cooperative"}, "judge's seat": {"judge_seat": True}}
+        return {"": {}, **judged, "one seat": {"num_agents": 1}}
+    if id == "math_v0":
+        return {"": {}, "aggregator": {"aggregator": True}, "one seat": {"num_agents": 1}}
+    return {"": {}, "one seat": {"num_agents": 1}}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("envs", nargs="*", help="ids; all that are registered by default")
+    parser.add_argument("--seeds", type=int, default=2, help="episodes of each form and tree")
+    parser.add_argument("--width", type=int, default=4, help="answers to each prompt")
+    args = parser.parse_args()
+
+    print(f"| environment | {' | '.join(TREES)} |\n|---|{'---|' * len(TREES)}")
+    for id in args.envs or llmzoo.list_envs():
+        for form, kwargs in forms(id).items():
+            kwargs = {"split": "train", **llmzoo.spec(id).offline, **kwargs}
+            if llmzoo.make(id, **kwargs).metadata.get("slow_step"):  # programs take their time
+                kwargs["max_turns"] = 2
+            found = shares(partial(llmzoo.make, id, **kwargs), args.seeds, args.width)
+            cells = [
+                ", ".join(f"{agent} {share:.0%}" for agent, share in by_seat.items())
+                for by_seat in found.values()
+            ]
+            named = f"`{id}`, {form}" if form else f"`{id}`"
+            print(f"| {named} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

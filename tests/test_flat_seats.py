@@ -1,0 +1,131 @@
+"""A trained seat whose groups stay flat is named, with the likely reason."""
+
+import warnings
+
+import pytest
+from toy_envs import Parity
+
+import llmzoo
+from llmzoo.engine.iteration import Iteration
+from llmzoo.envs.base import Outcome, TextEnv
+from llmzoo.errors import FlatGroupsWarning
+from llmzoo.records import Batch, Completion, Ending, Group
+from llmzoo.rollout.scheduler import Clock
+from llmzoo.training.flat_seats import WINDOW, FlatSeats
+
+
+def group(returns, agent="a_0", texts=None, infos=()):
+    texts = texts or [str(i) for i in range(len(returns))]
+    return Group(
+        agent=agent,
+        turn=0,
+        key=(0, agent),
+        prompt_ids=(1,),
+        completions=tuple(Completion(text=text, ids=(1,)) for text in texts),
+        returns=tuple(returns),
+        infos=tuple(infos),
+    )
+
+
+def iteration(*groups, credits=None, total=0.0):
+    if credits is None:  # the group baseline's
+        means = [sum(g.returns) / len(g.returns) for g in groups]
+        credits = [r - m for g, m in zip(groups, means, strict=True) for r in g.returns]
+    ending = Ending(seed=0, success=False, totals={"a_0": total, "b_1": total}, decisions=2)
+    return Iteration(
+        batch=Batch(groups=groups, endings=(ending,)),
+        clock=Clock(),
+        tokens=0,
+        rollout_seconds=0.0,
+        learned={},
+        credits=credits,
+        update_seconds=0.0,
+    )
+
+
+def warned(iterations, agents=("a_0", "b_1")):
+    watch = FlatSeats(agents, window=3)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for found in iterations:
+            watch.iteration(found)
+    assert all(w.category is FlatGroupsWarning for w in caught)
+    return [str(w.message) for w in caught]
+
+
+def test_the_flat_seat_is_named_once_after_a_whole_window():
+    flat = iteration(group([0.3, 0.3]), group([0.0, 1.0], "b_1"))
+    assert warned([flat] * 2) == []
+    (said,) = warned([flat] * 9)
+    assert said.startswith("a_0 has learned nothing in 3 iterations")
+    assert "They earn 0.3 on average" in said
+    assert warned([flat] * 9, agents=["b_1"]) == []
+
+
+def test_one_group_that_differs_begins_the_window_anew():
+    flat = iteration(group([0.3, 0.3]), group([0.3, 0.3]))
+    informative = iteration(group([0.3, 0.3]), group([0.3, 0.4]))
+    assert warned([flat, flat, informative, flat, flat]) == []
+    assert len(warned([flat] * 3 + [informative] + [flat] * 3)) == 2
+
+
+def test_rounding_is_no_difference_and_an_advantage_without_differences_is_one():
+    rounded = iteration(group([0.1 + 0.2, 0.3]), credits=[5e-9, -5e-9])
+    assert len(warned([rounded] * 3)) == 1
+    raw_returns = iteration(group([0.5, 0.5]), credits=[0.5, 0.5])  # without a baseline
+    assert warned([raw_returns] * 3) == []
+    without = iteration(group([0.5, 0.5]), credits=[None, None])  # a learner of preferences
+    assert len(warned([without] * 3)) == 1
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (iteration(group([0.0, 0.0])), "Nothing was paid at all"),
+        (iteration(group([0.0, 0.0]), total=0.5), "an episode pays the seat 0.5"),
+        (iteration(group([0.2, 0.2], texts=["x", "x"])), "the same text: raise the temperature"),
+        (
+            iteration(group([-0.1, -0.1], infos=[{"error": "malformed: no box"}] * 2)),
+            "refused (the last: 'malformed: no box')",
+        ),
+        (iteration(group([1.0, 1.0], infos=[{"success": True}] * 2)), "too easy"),
+    ],
+)
+def test_the_likely_reason(found, reason):
+    (said,) = warned([found] * 3)
+    assert reason in said
+
+
+def test_seats_without_groups_are_not_judged():
+    assert warned([iteration(group([0.0, 0.0], "b_1"))] * 3, agents=["a_0"]) == []
+
+
+class Unpaid(TextEnv):
+    """Two seats in turns; only the second is ever paid, and at its own step."""
+
+    metadata = {**TextEnv.metadata, "name": "unpaid_v0"}
+
+    def __init__(self, **kwargs):
+        super().__init__(["mute_0", "writer_1"], **kwargs)
+
+    def begin(self, rng, task):
+        self.episode = None
+
+    def prompt(self, agent):
+        return agent
+
+    def play(self, agent, text):
+        return Outcome(local={agent: {"length": float(len(text))}} if agent == "writer_1" else {})
+
+
+def test_fit_names_the_seat(tmp_path):
+    settings = {"steps": WINDOW, "envs": 1, "eval_tasks": 1, "record_every": 0, "quiet": True}
+    options = {"learner_args": {"group_size": 3}, "max_new_tokens": 8, **settings}
+    with pytest.warns(FlatGroupsWarning) as caught:
+        llmzoo.fit("at_grpo", Unpaid, out=tmp_path / "flat", **options)
+    assert [str(w.message).split()[0] for w in caught if w.category is FlatGroupsWarning] == [
+        "mute_0"
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FlatGroupsWarning)
+        llmzoo.fit("at_grpo", Parity, out=tmp_path / "fine", **{**options, "envs": 4})

@@ -8,16 +8,19 @@ import sys
 from itertools import combinations
 from pathlib import Path
 
+import chat_models
 import pytest
 import torch
 from huggingface_hub import ModelCard
 from huggingface_hub.errors import LocalTokenNotFoundError
+from toy_envs import Parity
 
 from llmzoo import run_folder
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.export import export_run, push_to_hub
 from llmzoo.export.description import _without_secrets
 from llmzoo.policies import load_model
+from llmzoo.policies.settings import Chat
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import fit
 
@@ -163,6 +166,26 @@ def test_the_card_says_what_was_measured(runs, tmp_path):
         '"learning_rate": 0.01',
     ):
         assert said in card.text, said
+
+
+def test_the_card_of_a_chat_model_prompts_as_the_run_did(tmp_path):
+    model = tmp_path / "model"
+    chat_models.policy(chat_models.thinking()).save(model)
+    said = {"system": 'Say "up": null.', "chat_template_args": {"enable_thinking": False}}
+    sizes = {"steps": 1, "envs": 1, "eval_tasks": 1, "max_new_tokens": 4, "trackers": ()}
+    fit("magrpo", Parity, model=str(model), out=tmp_path / "run", quiet=True, **said, **sizes)
+    export_run(tmp_path / "run", tmp_path / "out")
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert '- System prompt: `"Say \\"up\\": null."`.' in card
+    assert '- Given to the template: `{"enable_thinking": false}`.' in card
+    (code,) = blocks(card)
+    names = {}
+    before = code[: code.index("answer = ")].replace(
+        'where = "."', f"where = {str(tmp_path / 'out')!r}"
+    )
+    exec(before, names)
+    wanted = load_model(str(model), chat=Chat(**said)).encode("...")
+    assert names["inputs"]["input_ids"][0].tolist() == list(wanted)
 
 
 def test_no_place_of_this_machine_stands_in_a_card(runs, tmp_path, small_model):

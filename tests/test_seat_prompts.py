@@ -81,6 +81,8 @@ def test_a_run_is_played_under_its_settings(model, tmp_path):
     check(seats_of_run(tmp_path, AGENTS))
     hosted = load_hosted(str(tmp_path))
     assert hosted.tokenizer.decode(hosted.encode("go")).startswith("<|im_start|>system\nRun.")
+    hosted = load_hosted(str(tmp_path), {"system": "Now."})
+    assert hosted.tokenizer.decode(hosted.encode("go")).startswith("<|im_start|>system\nNow.")
     # what is given now wins, also over a seat's own
     seats = players(str(tmp_path), AGENTS, chat={"system": "Now."})
     for text in prompts(seats).values():
@@ -149,6 +151,10 @@ def test_a_model_without_a_chat_template_takes_none(plain):
             take_seats(AGENTS, "shared", chat=chat, **options)
     with pytest.raises(ConfigError, match="no chat template: system would mean nothing"):
         take_seats(AGENTS, "shared", seat_args={"b": {"system": "x"}}, **options)
+    with pytest.raises(ConfigError, match="no chat template: system would mean nothing"):
+        load_hosted(plain, {"system": "x"})
+    with pytest.raises(ConfigError, match="makes its own prompts"):
+        load_hosted("grpc://127.0.0.1:1", {"system": "x"})
     for name in ("oracle", "grpc://127.0.0.1:1"):
         with pytest.raises(ConfigError, match="system would mean nothing"):
             players(name, AGENTS, chat={"system": "x"})

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from llmzoo.cli.arguments import chat
 from llmzoo.cli.options import names, read, typed
 from llmzoo.cli.output import apart, as_json
 from llmzoo.errors import ConfigError, MissingExtraError
@@ -45,6 +46,11 @@ class Options:
             train with one trained policy, or openai:MODEL@URL.
         policy_args: limits of what clients may ask of it: requests, rows, new_tokens, rows_at_once,
             calls; --policy.NAME VALUE gives one.
+        system: system prompt of the policy, for models with a chat template.
+        chat_template_args: what its chat template is given, such as {enable_thinking: false};
+            --chat_template_args.NAME VALUE gives one.
+        thought_end: the text that ends a thought of it, before which nothing is its answer; where
+            nothing is said what its tokenizer or chat template shows, none takes all that it writes.
         host: where to listen; other machines reach 0.0.0.0, which needs a token.
         port: 0 takes a free one.
         token_env: environment variable with the token that calls must bring. Where it is not set, a
@@ -68,6 +74,9 @@ class Options:
     players: bool = False
     policy: str | None = None
     policy_args: Mapping[str, Any] = field(default_factory=dict)
+    system: str | None = None
+    chat_template_args: Mapping[str, Any] | None = None
+    thought_end: str | None = None
     host: str = "127.0.0.1"
     port: int = 50051
     token_env: str = "LLMZOO_TOKEN"
@@ -161,8 +170,9 @@ def offers_of(options: Options) -> list[Offer]:
         offers.append(Offer("environments", list(environments.catalogue.specs), environments))
     if options.policy is not None:
         offers.append(_policy(options.policy, options))
-    elif options.policy_args:
-        raise ConfigError("policy_args mean nothing without --policy")
+    elif options.policy_args or chat(options):
+        named = ["policy_args"] if options.policy_args else list(chat(options))
+        raise ConfigError(f"{', '.join(named)} mean nothing without --policy")
     if not offers:
         raise ConfigError("there is nothing to host: name --envs or --policy")
     return offers
@@ -175,7 +185,7 @@ def _policy(name: str, options: Options) -> Offer:
     hints = {limit.name: int for limit in fields(PolicyLimits) if limit.name != "message_bytes"}
     given = typed(hints, options.policy_args, "limit of a policy")
     limits = PolicyLimits(**given, message_bytes=options.max_message_bytes)
-    service = PolicyService(load_hosted(name), limits=limits)
+    service = PolicyService(load_hosted(name, chat(options)), limits=limits)
     return Offer("policy", [name], service, waiting=limits.calls)
 
 

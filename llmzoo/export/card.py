@@ -133,12 +133,23 @@ def _play(run: Described) -> str:
             "## How it was played",
             "",
             f"- Prompts: the environment's `{run.prompt_style}` form, given {system}.",
+            *_chat_settings(config),
             f"- Arguments of the environment: `{json.dumps(config['env_args'])}`.",
             f"- Sampling: temperature {config['temperature']}, top_p {config['top_p']}, top_k "
             f"{config['top_k']} (0 is all), at most {run.max_new_tokens} tokens an answer"
             + ("; `seat_args` below says where a seat had its own." if own else "."),
         ]
     )
+
+
+def _chat_settings(config: Mapping[str, Any]) -> list[str]:
+    """The settings of prompts that were not the defaults; earlier versions had none."""
+    lines = []
+    if config.get("system") is not None:
+        lines.append(f"- System prompt: `{json.dumps(config['system'])}`.")
+    if config.get("chat_template_args"):
+        lines.append(f"- Given to the template: `{json.dumps(config['chat_template_args'])}`.")
+    return lines
 
 
 def _use(run: Described) -> str:
@@ -168,10 +179,16 @@ def _snippet(run: Described, part: Part) -> str:
         ]
     lines.append(f"tokenizer = {part.tokenizer_class}.from_pretrained({here})")
     if part.has_chat:
+        messages = [{"role": "user", "content": "..."}]
+        if run.config.get("system") is not None:
+            messages.insert(0, {"role": "system", "content": run.config["system"]})
+        given = run.config.get("chat_template_args")
+        more = f", **{given!r}" if given else ""
         lines += [
-            'messages = [{"role": "user", "content": "..."}]',
+            f"messages = {json.dumps(messages, ensure_ascii=False)}",
             "inputs = tokenizer.apply_chat_template(",
-            '    messages, add_generation_prompt=True, return_dict=True, return_tensors="pt"',
+            '    messages, add_generation_prompt=True, return_dict=True, return_tensors="pt"'
+            + more,
             ")",
         ]
     else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from jinja2 import TemplateError
@@ -36,7 +37,7 @@ class Prompts:
         self._template: str | None = template
         self._arguments = dict(chat.chat_template_args or {})
         self._check_settings()
-        before, after = self._around()
+        around, after = self._around()
         added = [
             (token.content, number) for number, token in tokenizer.added_tokens_decoder.items()
         ]
@@ -49,9 +50,7 @@ class Prompts:
         control = [
             text
             for text, number in added
-            if number in self.special
-            or text in marks
-            or (text in before + after and not text.isspace())
+            if number in self.special or text in marks or (text in around and not text.isspace())
         ]
         self._control = _pattern(control)
         self._control_of_turns = _pattern([text for text in control if text not in marks])
@@ -137,7 +136,7 @@ class Prompts:
         return str(found)
 
     def _around(self) -> tuple[str, str]:
-        """What the template writes before and after the text of a prompt."""
+        """What the template writes around texts of every role, and after the text of a prompt."""
         if self._template is None:
             return "", ""
         messages = [{"role": "user", "content": _PROBE}]
@@ -150,8 +149,12 @@ class Prompts:
             raise ConfigError(f"the chat template of {self._name} refuses: {error}") from error
         if system is not None and system.strip() not in text:
             raise ConfigError(f"the chat template of {self._name} leaves out the system prompt")
-        before, _, after = text.rpartition(_PROBE)
-        return before.replace(system or "", ""), after
+        around = [text.replace(system or "", "")]
+        for roles in (("system", "user"), ("user", "assistant", "user")):
+            with suppress(TemplateError):  # some know no system prompt
+                said = [{"role": role, "content": _PROBE} for role in roles]
+                around.append(self._rendered(said, False))
+        return "\0".join(around), text.rpartition(_PROBE)[2]
 
     def _check_settings(self) -> None:
         if self._template is None:

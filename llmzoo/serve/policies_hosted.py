@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NoReturn, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, cast
 
 from pettingzoo import AECEnv
 
@@ -18,27 +18,41 @@ from llmzoo.registry import is_remote
 _KEPT = 64  # settings whose policies are kept
 
 
-def load_hosted(name: str) -> Policy:
+def load_hosted(name: str, chat: Mapping[str, Any] | None = None) -> Policy:
     """The policy called ``name``, as for ``llmzoo.policies.load``, to be served.
 
     The folder of a run that trained one policy gives that of its newest checkpoint, with the
-    sampling settings of the run. Raises :class:`ConfigError` for what reads the environment, for a
-    person, for a run that trained several, and for what cannot be found.
+    sampling settings of the run. ``chat``: fields of ``Chat``, which win over the run's. Raises
+    :class:`ConfigError` for what reads the environment, for a person, for a run that trained
+    several, for what cannot be found, and for settings that mean nothing.
     """
+    given = dict(chat or {})
     if name in SCRIPTED:
         raise ConfigError(
             f"{name!r} cannot be served: it looks at the environment (or is a person), and only "
             "what an agent reads travels. Let it play where the environment is"
         )
     if run_folder.is_run(name):
-        chat = Chat(**run_folder.chat_of(name))
-        return load(_trained(name), sampling=_settings(name), chat=chat)
+        settings = _chat({**run_folder.chat_of(name), **given})
+        return load(_trained(name), sampling=_settings(name), chat=settings)
     if is_remote(name):
+        if given:
+            raise ConfigError(
+                f"{name} makes its own prompts: {', '.join(given)} would mean nothing"
+            )
         return load(name)
     if name.startswith(PREFIX):
-        return load(name, sampling=Sampling(max_new_tokens=answer_limit(name)))
+        sampling = Sampling(max_new_tokens=answer_limit(name))
+        return load(name, sampling=sampling, chat=_chat(given))
     check_model(name)
-    return load(name)
+    return load(name, chat=_chat(given))
+
+
+def _chat(given: Mapping[str, Any]) -> Chat:
+    try:
+        return Chat(**given)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
 
 
 def _trained(run: str) -> str:

@@ -21,12 +21,13 @@ READY := $(VENV)/.installed
 PYTEST := HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint docs stubs bench results results-quick clean
+.PHONY: help demo test test-all test-numeric lint docs stubs bench results results-quick clean
 
 help:
 	@echo 'make demo      set up, train the embedded model with AT-GRPO, leave runs/demo'
 	@echo 'make test      set up and run the tests'
 	@echo 'make test-all  the slow tests too'
+	@echo 'make test-numeric  tests of equal numbers, in every arithmetic of this processor'
 	@echo 'make lint      ruff and mypy'
 	@echo 'make docs      the documentation as a site: site/index.html'
 	@echo 'make stubs     protobuf and gRPC stubs of llmzoo/serve/protos, anew'
@@ -53,6 +54,10 @@ test: $(READY)
 
 test-all: $(READY)
 	@$(PYTEST) -m 'not alone' -n $(WORKERS); first=$$?; $(PYTEST) -m alone && exit $$first
+
+# numbers that rounding changes, with every kind of instructions and one and two threads
+test-numeric: $(READY)
+	@HF_HUB_OFFLINE=1 $(BIN)/python tests/numeric.py
 
 lint: $(READY)
 	@$(BIN)/ruff check .

@@ -168,18 +168,20 @@ def spread(
     ``compute`` is not called for no items.
     """
     import torch
+    from safetensors.torch import load, save
 
     mine = [items[i] for i in share(len(items))]
     own = [t.detach().float().cpu().contiguous() for t in (compute(mine) if mine else [])]
     if world() == 1:
         return own
-    lengths = gather(json.dumps([len(t) for t in own]).encode())
-    flat = torch.cat(own).numpy().tobytes() if own else b""
+    sent = {"lengths": torch.tensor([len(t) for t in own])}
+    if own:
+        sent["numbers"] = torch.cat(own)
     found: list[Tensor] = []
-    for sizes, numbers in zip(lengths, gather(flat), strict=True):
-        whole = torch.frombuffer(bytearray(numbers or b"\0" * 4), dtype=torch.float32)
-        counts = json.loads(sizes)
-        found += whole[: sum(counts)].split(counts)
+    for data in gather(save(sent)):
+        part = load(data)
+        if "numbers" in part:
+            found += part["numbers"].split(part["lengths"].tolist())
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.relative_to(tests).as_posix().startswith(ALONE):
             item.add_marker("alone")
+        if "float64" in getattr(item, "fixturenames", ()):
+            item.add_marker("numeric")
 
 
 def pytest_collection_finish() -> None:
@@ -33,6 +36,15 @@ def pytest_collection_finish() -> None:
     again, which takes a second in the midst of tests that measure times."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def float64() -> Iterator[None]:
+    """The test runs in float64, so that what is equal is equal on every processor."""
+    from float64 import in_float64
+
+    with in_float64():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -90,6 +90,16 @@ def logits_of(policy, ids):
         return policy.model(input_ids=torch.tensor([ids])).logits[0, -1]
 
 
+def apart(found, wanted):
+    return (found - wanted).abs().max().item()
+
+
+def close(found, wanted):
+    """The same weights, in float32: it rounds logits of about 10 by 1e-6 a layer or so."""
+    assert apart(found, wanted) < 1e-3
+
+
+@pytest.mark.numeric
 def test_exports_compute_without_llmzoo_what_was_trained(runs, tmp_path, small_model):
     """The cards' own code, run where llmzoo cannot be imported."""
     shared = export_run(runs / "shared", tmp_path / "shared")
@@ -124,12 +134,13 @@ def test_exports_compute_without_llmzoo_what_was_trained(runs, tmp_path, small_m
     found = torch.load(tmp_path / "found.pt", weights_only=True)
     for number, policy in enumerate(trained):
         assert found[f"{number}.ids"].tolist() == ids
-        torch.testing.assert_close(found[f"{number}.logits"], logits_of(policy, ids))
+        close(found[f"{number}.logits"], logits_of(policy, ids))
     base = logits_of(load_model(small_model), ids)
     computed = [base, *(found[f"{number}.logits"] for number in range(3))]
-    assert all(not torch.equal(a, b) for a, b in combinations(computed, 2))  # all were trained
+    assert all(apart(a, b) > 0.1 for a, b in combinations(computed, 2))  # all were trained
 
 
+@pytest.mark.numeric
 def test_adapters_name_no_place_and_load_beside_their_base(runs, tmp_path, small_model):
     done = export_run(runs / "lora", tmp_path / "out")
     for folder in done.policies.values():
@@ -139,7 +150,7 @@ def test_adapters_name_no_place_and_load_beside_their_base(runs, tmp_path, small
     again = load_model(str(done.policies["planner_1"]), base=str(done.base))
     trained = load_model(str(run_folder.newest_checkpoint(runs / "lora") / "planner_1"))
     ids = list(trained.encode(TEXT))
-    torch.testing.assert_close(logits_of(again, ids), logits_of(trained, ids))
+    close(logits_of(again, ids), logits_of(trained, ids))
 
 
 def test_the_card_says_what_was_measured(runs, tmp_path):

@@ -16,6 +16,8 @@ from llmzoo.losses import (
     value_loss,
 )
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 MASK = torch.tensor([[1.0, 1.0, 1.0], [1.0, 0.0, 0.0]])
 LN = math.log
 

@@ -18,6 +18,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from llmzoo.policies.precision import FULL
+
 _FAMILIES = frozenset({"llama", "mistral", "qwen2"})
 _MOST = 2**26  # weights: a larger model has little to gain, and its projections are copied here
 
@@ -38,7 +40,7 @@ class _Layer:
 
 
 def fits(model: Any) -> bool:
-    """Whether a model is small, plain, in float32 and of a kind that is written here."""
+    """Whether a model is small, plain, not in half precision, and of a kind written here."""
     if model.config.model_type not in _FAMILIES or model.num_parameters() > _MOST:
         return False
     if torch.is_autocast_enabled(model.device.type):
@@ -55,7 +57,7 @@ def fits(model: Any) -> bool:
     return (
         plain
         and all(projection.bias is None for projection in added)
-        and all(weights.dtype == torch.float32 for weights in model.parameters())
+        and all(weights.dtype in FULL for weights in model.parameters())
     )
 
 

@@ -19,6 +19,8 @@ WEIGHTS: Mapping[str, torch.dtype] = {
     "bf16": torch.bfloat16,
 }
 
+FULL = (torch.float32, torch.float64)  # formats in which small updates add up
+
 
 def weight_dtype(precision: str) -> torch.dtype:
     """The format of the weights; raises :class:`ConfigError` for a precision that is not known."""
@@ -53,13 +55,13 @@ class MasterWeights:
 
     ``masters`` are what the optimiser gets. Call :meth:`gradients` before its step,
     or after every backward pass, so that a gradient of many parts is summed in float32 too; and
-    :meth:`publish` after it. A parameter that is float32 already is its own master.
+    :meth:`publish` after it. A parameter that is float32 or float64 already is its own master.
     """
 
     def __init__(self, parameters: Iterable[Parameter]):
         self.weights = list(parameters)
         self.masters = [
-            p if p.dtype == torch.float32 else Parameter(p.detach().float()) for p in self.weights
+            p if p.dtype in FULL else Parameter(p.detach().float()) for p in self.weights
         ]
 
     def _copied(self) -> list[tuple[str, Parameter, Parameter]]:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from llmzoo.policies.precision import FULL
 from llmzoo.policies.sampling import Sampling, warp
 
 # logits made at once: on a CPU 32 MiB in float32, not much more than its caches; else 256 MiB
@@ -58,11 +59,12 @@ def _unfiltered(sampling: Sampling) -> bool:
 
 
 def _is_product(head: nn.Module, states: Tensor) -> bool:
-    """Whether logits are one product in float32, of states and a matrix."""
+    """Whether logits are one product, not in half precision, of states and a matrix."""
     return (
         type(head) is nn.Linear
         and head.bias is None
-        and states.dtype == head.weight.dtype == torch.float32
+        and states.dtype == head.weight.dtype
+        and states.dtype in FULL
         and not torch.is_autocast_enabled(states.device.type)
     )
 

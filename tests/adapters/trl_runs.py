@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from float64 import in_float64
 from trl import GRPOConfig, GRPOTrainer
 
 from llmzoo.policies.likelihood import likelihood
@@ -33,10 +34,12 @@ class Seen:
         return max((now[n].cpu() - w).abs().max().item() for n, w in self.started.items())
 
 
+@in_float64()
 def train(
     model: Any, tokenizer: Any, folder: Path, dataset: Any, steps: int, **options: Any
 ) -> Seen:
-    """Train for ``steps`` of two groups of four; at each, compare log-probabilities."""
+    """Train for ``steps`` of two groups of four, in float64, and take log-probabilities at each."""
+    model.to(torch.float64)
     seen = Seen(started=copy.deepcopy(model.state_dict()))
     length = options.pop("max_completion_length")
 

@@ -58,6 +58,7 @@ def same(one, other):
     return all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
 
 
+@pytest.mark.numeric
 @pytest.mark.parametrize("arrangement", ["shared", "separate", "lora"])
 def test_each_batch_is_played_one_update_before_it_is_learned_from(arrangement, folder):
     engine = an_engine(folder, arrangement)
@@ -86,7 +87,7 @@ def test_each_batch_is_played_one_update_before_it_is_learned_from(arrangement, 
                     strict=True,
                 )
             ]
-        return max(gaps) < 1e-4
+        return max(gaps) < 1e-2  # float32 rounds by 1e-6; other weights are off by 0.1 and more
 
     found = [[sampled_by(batch, values) for _, values in seen] for batch, _ in seen]
     # batch 0 by W_0 and batch t by W_{t-1}: the weights that update t-1 found

@@ -4,6 +4,7 @@ import json
 import re
 import time
 from functools import partial
+from pathlib import Path
 
 import pytest
 import torch
@@ -66,14 +67,16 @@ def kept(run):
     return {str(path.relative_to(newest)): path.read_bytes() for path in paths}
 
 
-def gap(one, other):
-    """The largest difference of two checkpoints' weights, and how far training has moved them."""
-    found = []
+def gap(one, other, start):
+    """How far two runs' weights are from one another, over how far training has moved them."""
+    began = load_file(Path(start) / "model.safetensors")
+    apart, moved = [], []
     for path in checkpoints.latest(one / "checkpoints").rglob("model.safetensors"):
         there = checkpoints.latest(other / "checkpoints") / path.parent.name / path.name
         ours, theirs = load_file(path), load_file(there)
-        found += [(ours[name] - theirs[name]).abs().max().item() for name in ours]
-    return max(found)
+        apart += [(ours[name] - theirs[name]).norm() for name in ours]
+        moved += [(ours[name] - began[name]).norm() for name in ours]
+    return (torch.stack(apart).norm() / torch.stack(moved).norm()).item()
 
 
 @pytest.fixture
@@ -164,16 +167,18 @@ def test_either_engine_goes_on_where_the_other_stopped(train, monkeypatch):
         ),
     ],
 )
-def test_more_workers_are_the_same_but_for_rounding(args, settings, train):
+def test_more_workers_are_the_same_but_for_rounding(args, settings, train, folder):
+    """The workers compute in float32. There AdamW makes a step of any size of a gradient that
+    should be 0, so single weights may differ; all weights together hardly do."""
     settings = {"seats": "separate", "steps": 2, "checkpoint_every": 1, **settings}
     local = train("local", "at_grpo", **settings)
     ray = train("ray", "at_grpo", engine="ray", engine_args=args, **settings)
-    assert 0 < gap(ray, local) < 1e-5
+    assert 0 < gap(ray, local, folder) < 1e-3
     assert [row["success"] for row in rows(ray)] == [row["success"] for row in rows(local)]
     # and what several ranks have saved, one goes on from
     for run in (local, ray):
         train(run.name, "at_grpo", resume=True, **{**settings, "steps": 3})
-    assert gap(ray, local) < 1e-5
+    assert gap(ray, local, folder) < 1e-3
 
 
 def test_each_batch_is_played_by_weights_of_bounded_age(cluster, folder):

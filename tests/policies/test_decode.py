@@ -3,12 +3,15 @@
 import peft
 import pytest
 import torch
+from float64 import assert_equal
 from tiny_models import model, policy, tokenizer
 
 from llmzoo.policies.base import Request
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Completion, Group
+
+pytestmark = pytest.mark.usefixtures("float64")
 
 PROMPTS = ["up", "the answer is 12 down 0 0 left", "R 9\n\n. the right answer"]
 
@@ -78,8 +81,7 @@ def test_training_recomputes_the_sampled_logprobs(kind, lora, sampling):
     assert again.mask.sum().item() == sum(len(c.ids) for c in flat)
     for row, completion in enumerate(flat):
         n = len(completion.ids)
-        difference = again.logprobs[row, :n] - torch.tensor(completion.logprobs)
-        assert difference.abs().max().item() < 1e-4
+        assert_equal(again.logprobs[row, :n], torch.tensor(completion.logprobs))
         assert again.logprobs[row, n:].abs().sum().item() == 0
 
 
@@ -103,12 +105,12 @@ def test_shared_prompt_equals_one_row_at_a_time(kind):
             logprobs = logits.log_softmax(-1)
             start = len(prompt) - 1
             alone = torch.stack([logprobs[start + j, token] for j, token in enumerate(ids)])
-            assert torch.allclose(alone, together.logprobs[row, : len(ids)], atol=1e-5)
+            assert_equal(together.logprobs[row, : len(ids)], alone)
             total = total + weights[row, 0] * alone.sum()
             row += 1
     total.backward()
     for ours, parameter in zip(gradients, player.model.parameters(), strict=True):
-        assert torch.allclose(ours, parameter.grad, rtol=1e-4, atol=1e-5)
+        assert_equal(ours, parameter.grad)
 
 
 def group(prompt, answers):
@@ -133,8 +135,8 @@ def test_uneven_groups_share_a_batch():
     ]
     together = player.likelihood(groups).logprobs
     apart = [player.likelihood([g]).logprobs for g in groups]
-    assert torch.allclose(together[:3], apart[0], atol=1e-5)
-    assert torch.allclose(together[3:], apart[1], atol=1e-5)
+    assert_equal(together[:3], apart[0])
+    assert_equal(together[3:], apart[1])
 
 
 def test_sampling_settings_of_a_seat():

@@ -2,8 +2,11 @@
 
 import pytest
 import torch
+from float64 import assert_equal
 from test_decode import a_policy, group
 from tiny_models import policy
+
+pytestmark = pytest.mark.usefixtures("float64")
 
 PROMPTS = [(5, 6, 7), (8, 9, 10, 11, 12), (13,)]
 ANSWERS = [[(20, 21), (22, 23, 24, 0)], [(25, 0), (26,)], [(27, 28, 29), (30, 31)]]
@@ -31,11 +34,11 @@ def test_hidden_states_are_those_that_predict_each_token(kind, lora, checkpointi
     found = player.likelihood(groups(), hidden=True)
     assert found.hidden.shape == (6, 4, 32)  # N completions, the longest of 4 tokens, H
     for row, (ids, states) in enumerate(alone(player)):
-        assert torch.allclose(found.hidden[row, : len(ids)], states, atol=1e-5)
+        assert_equal(found.hidden[row, : len(ids)], states)
         # the output layer makes of them the log-probabilities that stand beside them
         logprobs = player.model.get_output_embeddings()(found.hidden[row]).log_softmax(-1)
         predicted = [logprobs[c, token] for c, token in enumerate(ids)]
-        assert torch.allclose(found.logprobs[row, : len(ids)], torch.stack(predicted), atol=1e-5)
+        assert_equal(found.logprobs[row, : len(ids)], torch.stack(predicted))
 
 
 @pytest.mark.parametrize("checkpointing", [False, True])
@@ -53,7 +56,7 @@ def test_gradients_of_a_value_flow_through_the_shared_prompt(checkpointing):
     theirs = dict(player.model.named_parameters())
     assert len(ours) > 10
     for name, gradient in ours.items():
-        assert torch.allclose(gradient, theirs[name].grad, rtol=1e-4, atol=1e-4), name
+        assert_equal(gradient, theirs[name].grad, name)
     assert all(p.grad is None for name, p in theirs.items() if name not in ours)
 
 
@@ -70,7 +73,7 @@ def test_the_state_of_a_prompt_is_the_one_before_its_first_token():
     player = policy(max_rows=2)
     found = player.prompt_hidden(PROMPTS)
     first = player.likelihood(groups(), hidden=True).hidden[::2, 0]  # two completions a prompt
-    assert torch.allclose(found, first, atol=1e-5)
+    assert_equal(found, first)
     limit = 256  # of the tiny model's context
     long = [(5 + i) % 40 for i in range(limit + 30)]
-    assert torch.allclose(player.prompt_hidden([long]), player.prompt_hidden([long[-limit:]]))
+    assert_equal(player.prompt_hidden([long]), player.prompt_hidden([long[-limit:]]))

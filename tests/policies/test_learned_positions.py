@@ -4,6 +4,7 @@ Rotary positions are relative, so the other tests would not notice."""
 
 import pytest
 import torch
+from float64 import assert_equal
 from test_hidden import alone, groups
 from test_lora import bend
 from tiny_models import tokenizer
@@ -12,6 +13,8 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from llmzoo.policies.lora import lora_policies
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.values import CriticModel
+
+pytestmark = pytest.mark.usefixtures("float64")
 
 
 def gpt2(**options):
@@ -38,7 +41,7 @@ def test_likelihoods_are_those_of_rows_without_padding(checkpointing, lora):
         player = bend(lora_policies(player, ["one"], r=4)["one"])
     found = player.likelihood(groups(), hidden=True)
     for row, (ids, states) in enumerate(alone(player)):
-        assert torch.allclose(found.hidden[row, : len(ids)], states, atol=1e-4)
+        assert_equal(found.hidden[row, : len(ids)], states)
 
 
 def test_a_value_depends_on_its_text_alone():
@@ -46,7 +49,7 @@ def test_a_value_depends_on_its_text_alone():
     torch.nn.init.normal_(critic.head.linear.weight)
     texts = [(5, 6, 7), (8, 9, 10, 11, 12), (13,)]
     apart = torch.cat([critic.values([text]) for text in texts])
-    assert torch.allclose(critic.values(texts), apart, atol=1e-4)
+    assert_equal(critic.values(texts), apart)
     assert critic.context == 64
 
 
@@ -54,4 +57,4 @@ def test_prompt_states_do_not_depend_on_their_mates():
     player = gpt2()
     prompts = [(5, 6, 7), (8, 9, 10, 11, 12), (13,)]
     apart = torch.cat([player.prompt_hidden([prompt]) for prompt in prompts])
-    assert torch.allclose(player.prompt_hidden(prompts), apart, atol=1e-4)
+    assert_equal(player.prompt_hidden(prompts), apart)

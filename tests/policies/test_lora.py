@@ -7,6 +7,7 @@ from pathlib import Path
 import peft
 import pytest
 import torch
+from float64 import assert_equal
 from safetensors.torch import load_file, save_file
 from test_decode import group, requests
 from test_hidden import groups
@@ -84,6 +85,7 @@ def test_each_policy_trains_its_adapter_and_nothing_else():
     assert not torch.equal(logprobs(one), before)
 
 
+@pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("checkpointing", [False, True])
 def test_a_loss_over_two_seats_reaches_both_adapters(checkpointing):
     """As in joint DPO: both likelihoods first, one backward pass after."""
@@ -99,7 +101,7 @@ def test_a_loss_over_two_seats_reaches_both_adapters(checkpointing):
         alone = [p.grad for p in player.parameters()]
         assert any(gradient.any() for gradient in alone)
         for a, b in zip(ours, alone, strict=True):
-            assert torch.allclose(a, b, rtol=1e-4, atol=1e-5)
+            assert_equal(a, b)
 
 
 def test_with_pefts_own_switch_the_first_seat_would_get_no_gradient():
@@ -351,13 +353,14 @@ def test_the_reference_of_a_trained_adapter_is_a_copy_of_it():
     assert len(one.parameters()) == count
 
 
+@pytest.mark.usefixtures("float64")
 def test_the_reference_of_full_weights_is_a_frozen_copy():
     player = policy()
     reference, start = player.reference(), logprobs(player)
     assert reference.parameters() == []
     assert len(player.parameters()) == len(list(player.model.parameters()))
     train(player)
-    assert torch.allclose(logprobs(reference), start, atol=1e-6)
+    assert_equal(logprobs(reference), start)
     assert not torch.allclose(logprobs(player), start, atol=0.1)
 
 

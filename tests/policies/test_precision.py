@@ -13,6 +13,8 @@ from llmzoo.policies.lora import lora_policies
 from llmzoo.policies.precision import MasterWeights
 from llmzoo.policies.transformers import TransformersPolicy
 
+pytestmark = pytest.mark.numeric
+
 
 def steps(weight, masters, count, size):
     """``count`` steps of plain SGD that each add ``size`` to the weight."""

@@ -1,9 +1,12 @@
 import pytest
 import torch
+from float64 import assert_equal
 
 from llmzoo.policies import scoring
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.scoring import score, score_logits
+
+pytestmark = pytest.mark.usefixtures("float64")
 
 SETTINGS = [Sampling(), Sampling(temperature=0.7), Sampling(top_k=5, top_p=0.9)]
 
@@ -22,7 +25,7 @@ def test_worked_numbers():
 @pytest.mark.parametrize("use", ["chosen", "entropy", "both"])
 def test_values_and_gradients_are_autograds(sampling, use):
     noise = torch.Generator().manual_seed(0)
-    logits = (3 * torch.randn(7, 11, generator=noise, dtype=torch.float64)).float()
+    logits = 3 * torch.randn(7, 11, generator=noise)
     targets = torch.randint(11, (7,), generator=noise)
     weights = torch.randn(2, 7, generator=noise)
     found = []
@@ -38,7 +41,7 @@ def test_values_and_gradients_are_autograds(sampling, use):
         sum((w * x).sum() for w, x in zip(weights, parts, strict=False)).backward()
         found.append((chosen.detach(), entropy.detach(), z.grad))
     for ours, plain in zip(*found, strict=True):
-        assert torch.allclose(ours, plain, rtol=1e-5, atol=1e-6)
+        assert_equal(ours, plain)
 
 
 def test_a_token_that_cannot_be_has_no_part_in_the_entropy():
@@ -67,7 +70,7 @@ def test_a_plain_product_in_pieces_is_the_whole(monkeypatch, sampling, use):
         sum((weights[i] * scores[i]).sum() for i in parts).backward()
         found.append([*scores, inputs.grad, head.weight.grad.clone()])
     for a, b in zip(*found, strict=True):
-        assert torch.allclose(a, b, rtol=1e-5, atol=1e-6)
+        assert_equal(a, b)
 
 
 @pytest.mark.parametrize("recompute", [False, True])
@@ -92,4 +95,4 @@ def test_pieces_are_the_whole(monkeypatch, sampling, recompute):
     assert len(sizes) == whole + pieces
     assert max(sizes[-4:]) == 3
     for a, b in zip(*found, strict=True):
-        assert torch.allclose(a, b, rtol=1e-5, atol=1e-6)
+        assert_equal(a, b)

@@ -20,6 +20,10 @@ from llmzoo.records import Completion, Group
 
 PROMPTS = ["up down", "left right up down 0123 LRUD", "9"]
 SAMPLING = Sampling(max_new_tokens=8)
+# the engine has its own threads and files, so this is float32. Its rounding, 6e-8 of the numbers
+# inside the model, becomes 1e-4 of a log-probability after `change`; other weights make it 6 and more
+CLOSE = 1e-2
+pytestmark = pytest.mark.numeric
 
 
 @pytest.fixture
@@ -82,7 +86,7 @@ def change(policy, by=0.3):
 def test_log_probabilities_are_of_what_was_sampled_from(vllm, sampling):
     plays = policy()
     engine = started(plays)
-    assert difference(plays, sampling) < 1e-4
+    assert difference(plays, sampling) < CLOSE
     assert engine.arguments["logprobs_mode"] == "processed_logprobs"
 
 
@@ -93,7 +97,7 @@ def test_new_weights_are_sampled_from_once_synced(vllm, kind):
     change(plays)
     assert difference(plays) > 0.5  # the weights of before
     plays.sampler.sync()
-    assert difference(plays) < 1e-4
+    assert difference(plays) < CLOSE
 
 
 def test_what_was_read_with_older_weights_is_forgotten(vllm):
@@ -108,7 +112,7 @@ def test_what_was_read_with_older_weights_is_forgotten(vllm):
     assert difference(plays) > 0.1  # new weights on the keys and values of older ones
     engine.reset_prefix_cache = forget
     plays.sampler.sync()
-    assert difference(plays) < 1e-4
+    assert difference(plays) < CLOSE
     engine.faults.busy = True
     with pytest.raises(SamplerError, match="prefix cache"):
         plays.sampler.sync()
@@ -174,17 +178,17 @@ def test_a_seat_each_on_one_base(vllm):
     change(alice)
     assert difference(alice) > 0.1
     alice.sampler.sync()
-    assert difference(alice) < 1e-4
-    assert difference(bob) < 1e-4
+    assert difference(alice) < CLOSE
+    assert difference(bob) < CLOSE
     _, before = drawn(alice)
     change(bob)
     bob.sampler.sync()
-    assert difference(bob) < 1e-4
+    assert difference(bob) < CLOSE
     assert [r.ids for a in drawn(alice)[1] for r in a] == [r.ids for a in before for r in a]
     for by in (-0.2, 0.1, -0.1):  # an adapter that vLLM has read is never asked for again
         change(alice, by)
         alice.sampler.sync()
-        assert difference(alice) < 1e-4
+        assert difference(alice) < CLOSE
 
 
 @pytest.mark.parametrize("options", [{"use_dora": True}, {"rank_pattern": {"q_proj": 2}}])
@@ -198,8 +202,8 @@ def test_models_apart_have_an_engine_each(vllm):
     one, other = policy(seed=0), policy(seed=1)
     started(one, other)
     assert len(vllm.made) == 2
-    assert difference(one) < 1e-4
-    assert difference(other) < 1e-4
+    assert difference(one) < CLOSE
+    assert difference(other) < CLOSE
 
 
 @pytest.mark.parametrize("lora", [False, True])
@@ -215,9 +219,9 @@ def test_sleep_while_the_weights_change(vllm, lora):
     assert engine.calls.sleeps == [1 if lora else 2]
     change(plays)
     plays.sampler.sync()
-    assert difference(plays) < 1e-4
+    assert difference(plays) < CLOSE
     plays.sampler.rest()
-    assert difference(plays) < 1e-4  # asked before it was synced: it wakes with the weights of now
+    assert difference(plays) < CLOSE  # asked before it was synced: it wakes with the weights of now
 
 
 def test_without_sleep_it_stays_awake(vllm):
@@ -225,7 +229,7 @@ def test_without_sleep_it_stays_awake(vllm):
     engine = started(plays)
     plays.sampler.rest()
     assert engine.calls.sleeps == []
-    assert difference(plays) < 1e-4
+    assert difference(plays) < CLOSE
 
 
 def test_the_start_leaves_chance_as_it_was(vllm):

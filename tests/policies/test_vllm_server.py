@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from fake_vllm_server import serving
-from test_vllm_colocated import PROMPTS, SAMPLING, change, difference, drawn
+from test_vllm_colocated import CLOSE, PROMPTS, SAMPLING, change, difference, drawn
 from tiny_models import model, policy, tokenizer
 
 from llmzoo.errors import ConfigError
@@ -40,12 +40,12 @@ def joined(served, *policies, **args):
 def test_it_samples_from_the_policys_weights_whatever_it_was_started_with(served):
     plays = policy()
     joined(served, plays)
-    assert difference(plays) < 1e-4
+    assert difference(plays) < CLOSE
     drawn(plays)
     change(plays)
     assert difference(plays) > 0.5
     plays.sampler.sync()
-    assert difference(plays) < 1e-4  # so neither old weights nor what was read with them are left
+    assert difference(plays) < CLOSE  # so neither old weights nor what was read with them are left
 
 
 def test_a_request_for_each_prompt_with_noise_of_its_own(served):
@@ -65,8 +65,8 @@ def test_adapters_by_new_names_from_files_of_their_own(served):
     first = dict(served.adapters)
     change(alice)
     alice.sampler.sync()
-    assert difference(alice) < 1e-4
-    assert difference(bob) < 1e-4
+    assert difference(alice) < CLOSE
+    assert difference(bob) < CLOSE
     assert len(served.adapters) == 2  # the old one of alice is unloaded
     assert len(served.adapters.keys() & first.keys()) == 1
     paths = [a.lora_path for a in served.adapters.values()]

@@ -9,6 +9,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # where torchrun does not look
 
+from float64 import in_float64
 from tiny_models import model, tokenizer
 from toy_envs import Parities, Parity
 
@@ -40,9 +41,7 @@ SMALL = {"few": {"envs": 1, "eval_tasks": 1}}
 def players(arrangement: str) -> dict[str, TransformersPolicy]:
     def policy(seed: int) -> TransformersPolicy:
         body = model(seed=seed, max_position_embeddings=1024)
-        return TransformersPolicy(
-            body, tokenizer(), sampling=Sampling(max_new_tokens=3), precision="float32"
-        )
+        return TransformersPolicy(body, tokenizer(), sampling=Sampling(max_new_tokens=3))
 
     if arrangement == "lora":
         return dict(lora_policies(policy(0), list(SEATS), r=4))
@@ -53,7 +52,9 @@ def players(arrangement: str) -> dict[str, TransformersPolicy]:
     return {seat: policy(seed) for seed, seat in enumerate(SEATS)}
 
 
+@in_float64()
 def play(name: str, out: Path, **settings: Any) -> None:
+    """A run in float64: in float32 AdamW makes a whole step of a rounded gradient that should be 0."""
     learner, options, arrangement = RUNS[name]
     fit(
         learner,

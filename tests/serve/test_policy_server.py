@@ -284,6 +284,7 @@ class Held(EarlyPolicy):
         return self._model.respond_early(requests, k, greedy=greedy, answered=answered)
 
 
+@pytest.mark.numeric
 def test_clients_do_not_share_their_chance():
     """Each is given what it would get alone, whoever asks beside it, but for rounding."""
     model = Held(local())
@@ -304,4 +305,6 @@ def test_clients_do_not_share_their_chance():
         for row, expected in zip(answers, alone, strict=True):
             for one, other in zip(row, expected, strict=True):
                 assert one.ids == other.ids
-                assert one.logprobs == pytest.approx(other.logprobs, abs=1e-5)
+                # float32 in the server's threads: 6e-8 of logits up to 10, at some hundred places
+                # on the way; another prompt or another seed is off by more than 0.1
+                assert one.logprobs == pytest.approx(other.logprobs, abs=1e-3)

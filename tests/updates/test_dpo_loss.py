@@ -7,6 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from datasets import Dataset
+from float64 import LIMIT, assert_equal
 from tiny_models import policy
 from trl import DPOConfig as TRLArguments
 from trl import DPOTrainer
@@ -77,10 +78,9 @@ def gradients(engine, *groups):
 
 def close(found, wanted):
     assert len(found) == len(wanted) > 0
-    scale = max(float(w.abs().max()) for w in wanted)
-    assert scale > 1e-4  # there is something to compare
+    assert max(float(w.abs().max()) for w in wanted) > 1e-4  # there is something to compare
     for a, b in zip(found, wanted, strict=True):
-        assert torch.allclose(a, b, rtol=1e-5, atol=1e-5 * scale)
+        assert_equal(a, b)
 
 
 def one_loss(loss_type):
@@ -137,6 +137,7 @@ def pair_of(group, chosen, rejected):
 BEST = [pair_of(A, 0, 1), pair_of(B, 0, 1), pair_of(A2, 1, 0), pair_of(B2, 1, 0)]
 
 
+@pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("loss_type", LOSSES)
 def test_dpo_is_what_trl_computes_for_the_same_pairs(loss_type, tmp_path):
     engine = an_engine(DPO, {"policy": policy()}, beta=0.3, **one_loss(loss_type))
@@ -147,10 +148,11 @@ def test_dpo_is_what_trl_computes_for_the_same_pairs(loss_type, tmp_path):
         engine.policies["policy"], reference, BEST, tmp_path,
         beta=0.3, loss_type=[loss_type], **options["trl_args"],
     )  # fmt: skip
-    assert metrics["loss"] == pytest.approx(loss, rel=1e-5)
+    assert metrics["loss"] == pytest.approx(loss, rel=LIMIT)
     close(found["policy"], wanted)
 
 
+@pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize(
     "trl_args",
     [
@@ -169,12 +171,13 @@ def test_options_of_trl_are_passed_through(trl_args, tmp_path):
     player = engine.policies["policy"]
     options = {"beta": 0.1, "loss_type": [loss_type]}
     loss, wanted = trl_itself(player, reference, BEST, tmp_path, **options, **trl_args)
-    assert metrics["loss"] == pytest.approx(loss, rel=1e-5)
+    assert metrics["loss"] == pytest.approx(loss, rel=LIMIT)
     close(found["policy"], wanted)
     plain, _ = trl_itself(player, reference, BEST, tmp_path, beta=0.1)
     assert abs(plain - loss) > 1e-4  # the option does something here
 
 
+@pytest.mark.usefixtures("float64")
 def test_several_losses_are_weighed(tmp_path):
     both = {"loss_type": ("sigmoid", "sft"), "trl_args": {"loss_weights": [1.0, 0.5]}}
     engine = an_engine(DPO, {"policy": policy()}, **both)
@@ -184,7 +187,7 @@ def test_several_losses_are_weighed(tmp_path):
         engine.policies["policy"], reference, BEST, tmp_path,
         beta=0.1, loss_type=["sigmoid", "sft"], loss_weights=[1.0, 0.5],
     )  # fmt: skip
-    assert metrics["loss"] == pytest.approx(loss, rel=1e-5)
+    assert metrics["loss"] == pytest.approx(loss, rel=LIMIT)
     close(found["policy"], wanted)
 
 
@@ -211,6 +214,7 @@ def ratios(player, reference, pair):
     )
 
 
+@pytest.mark.usefixtures("float64")
 def test_dpo_is_the_sigmoid_loss_written_by_hand():
     engine = an_engine(DPO, {"policy": policy()}, beta=0.5)
     player, reference = engine.policies["policy"], engine.updater.references["policy"].player
@@ -219,12 +223,13 @@ def test_dpo_is_the_sigmoid_loss_written_by_hand():
     margins = chosen - rejected
     loss = -F.logsigmoid(0.5 * margins).mean()
     loss.backward()
-    assert metrics["loss"] == pytest.approx(loss.item(), rel=1e-5)
-    assert metrics["rewards/margins"] == pytest.approx(0.5 * margins.mean().item(), rel=1e-4)
+    assert metrics["loss"] == pytest.approx(loss.item(), rel=LIMIT)
+    assert metrics["rewards/margins"] == pytest.approx(0.5 * margins.mean().item(), rel=LIMIT)
     assert metrics["rewards/accuracies"] == (margins > 0).float().mean().item()
     close(found["policy"], [p.grad for p in player.model.parameters()])
 
 
+@pytest.mark.usefixtures("float64")
 def test_parts_of_a_step_give_the_gradient_of_the_whole():
     whole, parts = (
         gradients(an_engine(DPO, {"policy": policy()}, rows_at_once=n), A, B, A2, B2)
@@ -290,10 +295,11 @@ def check_joint(policies, seats, formula=FORMULAS["sigmoid"], **options):
     for name, player in policies.items():
         close(found[name], [p.grad for p in player.parameters()])
         key = "loss" if len(policies) == 1 else f"{name}/loss"
-        assert metrics[key] == pytest.approx(loss.item(), rel=1e-5)
+        assert metrics[key] == pytest.approx(loss.item(), rel=LIMIT)
     return found
 
 
+@pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("how", ["shared", "separate"])
 def test_joint_gradients_are_those_of_brute_force(how):
     found = check_joint(*seated(how))
@@ -304,20 +310,24 @@ def test_joint_gradients_are_those_of_brute_force(how):
         assert far > 1e-2 * max(float(a.abs().max()) for a in joint)
 
 
+@pytest.mark.usefixtures("float64")
 def test_joint_gradients_do_not_depend_on_parts():
     check_joint(*seated("shared"), rows_at_once=1)
 
 
+@pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("checkpointing", [False, True])
 def test_seats_with_an_adapter_each_have_the_joint_gradient_too(checkpointing):
     check_joint(*adapters(checkpointing))
 
 
+@pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("loss_type", JOINT_LOSSES)
 def test_every_joint_loss_is_of_the_sums(loss_type):
     check_joint(*seated("separate"), FORMULAS[loss_type], **one_loss(loss_type))
 
 
+@pytest.mark.usefixtures("float64")
 def test_three_seats_of_which_two_share_weights():
     shared, own = policy(seed=0), policy(seed=1)
     policies = {"shared": shared, "own": own}
@@ -332,6 +342,7 @@ def test_three_seats_of_which_two_share_weights():
     close(found["own"], [p.grad for p in own.model.parameters()])
 
 
+@pytest.mark.usefixtures("float64")
 def test_with_one_seat_the_joint_form_is_dpo():
     runs = []
     for learner in (DPO, MADPO):
@@ -342,20 +353,22 @@ def test_with_one_seat_the_joint_form_is_dpo():
     for a, b in zip(one, joint, strict=True):
         assert a.keys() == b.keys()
         assert a["pairs"] == b["pairs"] == 6
-        assert a["loss"] == pytest.approx(b["loss"], rel=1e-5)
+        assert a["loss"] == pytest.approx(b["loss"], rel=LIMIT)
     for a, b in zip(weights, joint_weights, strict=True):
-        assert torch.allclose(a, b, atol=1e-5)
+        assert_equal(a, b)
 
 
+@pytest.mark.usefixtures("float64")
 def test_log_probabilities_are_those_of_plain_rows():
     player = policy()
     found = pair_logps(player, BEST, at_once=3)
     for pair, row in zip(BEST, found, strict=True):
         for ids, value in zip((pair.chosen_ids, pair.rejected_ids), row, strict=True):
             wanted = answer_logp(player, pair.prompt_ids, ids)
-            assert value.item() == pytest.approx(wanted.item(), rel=1e-5)
+            assert value.item() == pytest.approx(wanted.item(), rel=LIMIT)
 
 
+@pytest.mark.numeric
 @pytest.mark.parametrize("precision", ["float32", "bf16_autocast", "bf16"])
 def test_equal_weights_have_ratio_1_in_any_arithmetic(precision):
     """Rounded to 8 bits in two different ways these log-probabilities would be about 0.1 apart."""

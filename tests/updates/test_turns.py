@@ -15,6 +15,8 @@ from llmzoo.rollout.scheduler import run
 from llmzoo.spaces import FreeText
 from llmzoo.updates.turns import Chain, Turn, chains, explained, valued
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 NUMBERS = {("a_0", 0): "1", ("b_1", 0): "2", ("a_0", 1): "3", ("b_1", 1): "4"}
 
 

@@ -11,7 +11,7 @@ matplotlib.use("Agg")  # no screen is needed
 from logs import Row, read_log
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from readings import by_task, curves, ways
+from readings import by_task, controlled, curves, ways
 
 from llmzoo.evaluation import pooled
 from llmzoo.report.bench import heatmap
@@ -28,9 +28,9 @@ def draw(logs: Path, out: Path) -> None:
 
 
 def games(rows: Sequence[Row], path: Path) -> None:
-    """Success on held-out tasks, a panel for each game and a bar for each way to train."""
-    tasks = by_task(rows)
-    figure = Figure(figsize=(4 * len(tasks) + 1.5, 3.6), dpi=130, layout="constrained")
+    """Success on held-out tasks, a panel for each game with controls, a bar for each way to train."""
+    tasks = by_task(controlled(rows))
+    figure = Figure(figsize=(4 * len(tasks) + 3.5, 4.2), dpi=130, layout="constrained")
     panels = figure.subplots(1, len(tasks), sharey=True, squeeze=False)[0]
     for axes, (task, mine) in zip(panels, tasks.items(), strict=True):
         _bars(axes, mine)

@@ -43,6 +43,12 @@ def of_arm(rows: Sequence[Row], arm: str) -> list[Row]:
     return [row for row in rows if row["arm"] == arm and "error" not in row]
 
 
+def controlled(rows: Sequence[Row]) -> list[Row]:
+    """The runs of the games that one agent with AT-GRPO, the control of two, has played too."""
+    games = {row["task"] for row in of_arm(rows, "at_grpo_one")}
+    return [row for row in rows if row["task"] in games]
+
+
 def by_task(rows: Sequence[Row]) -> dict[str, list[Row]]:
     """The runs of each task, tasks by first appearance."""
     return {task: [row for row in rows if row["task"] == task] for task in in_order(rows, "task")}

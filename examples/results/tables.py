@@ -17,7 +17,7 @@ from statistics import fmean
 
 import figures
 from logs import Row, read_log
-from readings import CURVES, TRAINED, by_task, in_order, marks, of_arm, play, ways
+from readings import CURVES, TRAINED, by_task, controlled, in_order, marks, of_arm, play, ways
 
 from llmzoo.evaluation import paired_over_seeds, pooled
 
@@ -26,8 +26,8 @@ RESULTS = ROOT / "docs" / "results"
 
 
 def of_games(rows: Sequence[Row]) -> dict[str, str]:
-    """What RL gave to one agent and to two: a table of all games, and those of each."""
-    return {"headline": _headline(rows)} | _each_game(rows, "games", "paired")
+    """What RL gave to one agent and to two: a table of the games with controls, and those of each."""
+    return {"headline": _headline(controlled(rows))} | _each_game(rows, "games", "paired")
 
 
 def of_longer(rows: Sequence[Row]) -> dict[str, str]:
@@ -44,7 +44,7 @@ def _each_game(rows: Sequence[Row], success: str, against: str) -> dict[str, str
 
 
 def _headline(rows: Sequence[Row]) -> str:
-    """All games beside one another: success, and sampled tokens of a task in play.
+    """The games beside one another: success, and sampled tokens of a task in play.
 
     Where a game has fewer seeds its cell says so.
     """

@@ -17,6 +17,7 @@ TRAINED: Sequence[tuple[str, str, int, str | None]] = (
     ("at_grpo_one", "AT-GRPO, 4 rounds", 1, None),
     ("at_grpo_one_8", "AT-GRPO, 8 rounds", 1, None),
     ("at_grpo_one_8", "AT-GRPO, 8 rounds, then played in 48", 1, "rounds_48"),
+    ("at_grpo_one_24", "AT-GRPO, 24 rounds", 1, None),
     ("at_grpo_one_48", "AT-GRPO, 48 rounds", 1, None),
     ("magrpo", "MAGRPO", 2, None),
     ("at_grpo", "AT-GRPO, one model for both seats", 2, None),
@@ -26,6 +27,7 @@ TRAINED: Sequence[tuple[str, str, int, str | None]] = (
 STARTS = (
     ("no RL", 1, "grpo"),
     ("no RL, 8 rounds", 1, "at_grpo_one_8"),
+    ("no RL, 24 rounds", 1, "at_grpo_one_24"),
     ("no RL, 48 rounds", 1, "at_grpo_one_48"),
     ("no RL", 2, "at_grpo"),
 )

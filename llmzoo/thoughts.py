@@ -46,11 +46,14 @@ def marks_of(closes: str) -> Marks:
 def answer_in(text: str, marks: Sequence[Marks] = FAMILIES, *, inside: bool = False) -> str | None:
     """What follows the last thought in a text, less the line breaks between; None where one is open.
 
-    ``inside``: the text begins inside a thought.
+    A thought is open where the text, or what follows the last thought, begins with an opening mark.
+    Further on the mark is text: an answer may speak of it. ``inside``: the text begins inside a
+    thought.
     """
     inside = inside or any(one.opens is None for one in marks)
     ends = [(at + len(one.closes)) for one in marks if (at := text.rfind(one.closes)) >= 0]
     rest = text[max(ends) :] if ends else text
-    if (inside and not ends) or any(one.opens in rest for one in marks if one.opens is not None):
+    opening = tuple(one.opens for one in marks if one.opens is not None)
+    if (inside and not ends) or rest.lstrip().startswith(opening):
         return None
     return rest.lstrip("\n") if ends else rest

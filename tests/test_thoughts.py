@@ -19,7 +19,9 @@ THINK = [marks_of("</think>")]
         ("<think>a</think>b</think>c", "c"),  # the last one counts
         ("<think></think>", ""),
         ("<think>Answer: LLLL", None),
-        ("<think>a</think>UURR<think>LLLL", None),
+        ("<think>a</think>\n <think>LLLL", None),
+        ("<think>a</think>UURR, not <think>", "UURR, not <think>"),  # an answer speaks of the mark
+        ("Wrap it in <think>. UURR", "Wrap it in <think>. UURR"),
         ("<think>a</think>UURR<think>b</think>LLLL", "LLLL"),
     ],
 )

@@ -311,17 +311,18 @@ class TextEnv(AECEnv[str, str, str]):
         Raises ``ValueError`` for a name that ``metadata["team_parts"]`` lacks, or that a seat's own
         part has too.
         """
-        if not isinstance(outcome.team, Mapping):
-            return {TEAM_PART: self.team_weight * outcome.team} if outcome.team else {}
+        team = outcome.team
+        if not isinstance(team, Mapping):
+            team = {TEAM_PART: team} if team else {}
         own = {name for parts in outcome.local.values() for name in parts}
-        for name in outcome.team:
+        for name in team:
             if name not in self.metadata["team_parts"]:
                 raise ValueError(
                     f"{self} pays the team part {name!r}; metadata['team_parts'] does not list it"
                 )
             if name in own:
                 raise ValueError(f"{self} pays {name!r} both as a team part and as a seat's own")
-        return {name: self.team_weight * value for name, value in outcome.team.items()}
+        return {name: self.team_weight * value for name, value in team.items()}
 
     def _finish(self) -> None:
         for agent in self.agents:

@@ -2,14 +2,15 @@
 
 A key holds what a task is about, so that twins such as ``37 + 48`` and ``48 + 37`` land in one split.
 The symmetries are: the order of operands that commute, the sign of a whole difference, the order of
-equations and of their sides, the names of unknowns, and a factor common to a whole equation.
+equations and of their sides, the names of unknowns, an unknown against its negative, and a factor common
+to a whole equation.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from itertools import permutations
+from itertools import permutations, product
 from math import gcd
 
 
@@ -58,13 +59,14 @@ def multiple(numbers: Sequence[int]) -> tuple[int, ...]:
 
 def system(rows: Sequence[Sequence[int]], sums: Sequence[int]) -> str:
     """A system of linear equations, one row of factors and one sum each."""
-    columns = permutations(range(len(rows[0])))
+    unknowns = range(len(rows[0]))
     return str(
         min(
             sorted(
-                multiple([*(row[c] for c in order), total])
+                multiple([*(signs[c] * row[c] for c in order), total])
                 for row, total in zip(rows, sums, strict=True)
             )
-            for order in columns
+            for order in permutations(unknowns)
+            for signs in product((1, -1), repeat=len(unknowns))
         )
     )

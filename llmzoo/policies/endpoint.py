@@ -169,8 +169,8 @@ class EndpointPolicy(Sampled):
 
     def completion(self, said: Said, chat: Chat) -> Completion:
         """What a model said, less its thoughts."""
-        end = None if said.thoughts_apart else chat.thought_end
-        if end == "none":
+        end = chat.thought_end
+        if said.thoughts_apart or end == "none":
             return Completion(text=said.text, truncated=said.truncated)
         text = (
             answer_in(said.text)

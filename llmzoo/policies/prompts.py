@@ -59,6 +59,9 @@ class Prompts:
         if self.marks is not None:
             both = (self.marks.opens or "") + self.marks.closes
             self._marking = {n for text, n in added if n in self.special and text in both}
+        # where both marks are tokens, an opening one anywhere opens a thought
+        numbers = dict(added)
+        self._mark_ids = tuple(numbers[mark] for mark in marks if mark in numbers)
         # DeepSeek-R1 and others: the prompt ends with the opening mark, and the model thinks at once
         self.opened = self.marks is not None and _is_open(after, self.marks)
 
@@ -101,6 +104,10 @@ class Prompts:
             return str(self.tokenizer.decode(list(ids), skip_special_tokens=True))
         kept = [n for n in ids if n in self._marking or n not in self.special]
         text = str(self.tokenizer.decode(kept, skip_special_tokens=False))
+        if len(self._mark_ids) == 2:
+            opens, closes = (_last(ids, mark) for mark in self._mark_ids)
+            if opens > closes:
+                return None
         return answer_in(text, [self.marks], inside=self.opened)
 
     def _ids(self, text: str, *, special: bool = False) -> list[int]:
@@ -150,8 +157,8 @@ class Prompts:
         if system is not None and system.strip() not in text:
             raise ConfigError(f"the chat template of {self._name} leaves out the system prompt")
         around = [text.replace(system or "", "")]
-        for roles in (("system", "user"), ("user", "assistant", "user")):
-            with suppress(TemplateError):  # some know no system prompt
+        for roles in (("system", "user"), ("user", "assistant", "user"), ("user", "tool")):
+            with suppress(TemplateError):  # some know no system prompt, or no tools
                 said = [{"role": role, "content": _PROBE} for role in roles]
                 around.append(self._rendered(said, False))
         return "\0".join(around), text.rpartition(_PROBE)[2]
@@ -185,6 +192,11 @@ def _marks(thought_end: str | None, added: Sequence[str], template: str) -> Mark
     known = [marks for marks in FAMILIES if marks.closes in added]
     known += [marks for marks in FAMILIES if marks.closes in template]
     return known[0] if known else None
+
+
+def _last(ids: Sequence[int], number: int) -> int:
+    """The place of the last ``number`` among ``ids``; -1 where there is none."""
+    return max((place for place, n in enumerate(ids) if n == number), default=-1)
 
 
 def _is_open(text: str, marks: Marks) -> bool:

@@ -239,6 +239,7 @@ def test_seats_that_do_not_share_the_teams_reward_are_not_paid_it():
     [
         (Outcome(team={"loud": 1.0}), r"team part 'loud'.*metadata\['team_parts'\]"),
         (Outcome(team={"team": 1.0}, local={"seat_0": {"team": 1.0}}), "both as a team part"),
+        (Outcome(team=1.0, local={"seat_0": {"team": 5.0}}), "both as a team part"),
     ],
 )
 def test_a_team_part_that_is_not_declared_or_not_the_teams_alone_is_refused(outcome, message):
@@ -247,6 +248,16 @@ def test_a_team_part_that_is_not_declared_or_not_the_teams_alone_is_refused(outc
     env.step("1")
     env.step("1")
     with pytest.raises(ValueError, match=message):
+        env.step("1")
+
+
+def test_a_team_reward_without_a_name_is_the_part_team_and_is_declared_too():
+    env = started()
+    env.metadata["team_parts"] = ("score",)
+    env.play_together = lambda texts: Outcome(team=1.0)
+    env.step("1")
+    env.step("1")
+    with pytest.raises(ValueError, match="does not list it"):
         env.step("1")
 
 

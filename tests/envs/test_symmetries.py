@@ -185,6 +185,38 @@ def images_in_words(text):
     for pattern, image in patterns.items():
         if re.search(pattern, text):
             yield re.sub(pattern, image, text, count=1)
+    yield from images_by_sums(text)
+
+
+def images_by_sums(text):
+    """Images that have other numbers than the question."""
+    if match := re.fullmatch(r"digit sum (\d+)", text):
+        yield from (f"digit sum {''.join(digits)}" for digits in {*permutations(match[1])})
+    if match := re.fullmatch(r"share (\d+) among (\d+) at least (\d+)", text):
+        n, boxes, least = map(int, match.groups())
+        for other in range(5):
+            yield f"share {n + boxes * (other - least)} among {boxes} at least {other}"
+    if match := re.fullmatch(r"count multiples of (\d+) from (\d+) to (\d+)", text):
+        k, low, high = map(int, match.groups())
+        for shift in range(-20 * k, 21 * k, k):
+            yield f"count multiples of {k} from {low + shift} to {high + shift}"
+    if match := re.fullmatch(r"inverse of (\d+) by (\d+)", text):
+        a, n = map(int, match.groups())
+        yield f"inverse of {pow(a, -1, n)} by {n}"
+    if match := re.fullmatch(r"choose (\d+) of (\d+)", text):
+        k, n = map(int, match.groups())
+        yield f"choose {n - k} of {n}"
+    if match := re.fullmatch(
+        r"(?:all|larger|smaller) x with (.+x\^2) ([+-])( \d* ?x [+-].+)", text
+    ):
+        negative = {"+": "-", "-": "+"}[match[2]]
+        for which in ("all", "larger", "smaller"):
+            yield f"{which} x with {match[1]} {match[2]}{match[3]}"
+            yield f"{which} x with {match[1]} {negative}{match[3]}"
+    if match := re.fullmatch(r"solve (\d* ?x) ([+-]) (\d+) = (-?\d+) for x", text):
+        term, b, c = match[1], int(match[2] + match[3]), int(match[4])
+        for one, other in ((-b, -c), (-c, -b), (c, b)):
+            yield f"solve {term} {'+' if one > 0 else '-'} {abs(one)} = {other} for x"
 
 
 @pytest.mark.parametrize("level", generator.LEVELS)
@@ -202,6 +234,8 @@ def test_images_of_questions_are_written_as_questions_are():
         "37 + 48": "48 + 37",
         "gcd 12 18": "gcd 18 12",
         "2 * (17 - 4)": None,
+        "inverse of 45 by 76": "inverse of 49 by 76",
+        "choose 2 of 8": "choose 6 of 8",
         "choose 1 of 5 and 2 of 12": "choose 2 of 12 and 1 of 5",
         "x y with -x + y = 3 and 2 x + y = 4": "x y with 2 x + y = 4 and -x + y = 3",
     }

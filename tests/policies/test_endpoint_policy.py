@@ -233,6 +233,7 @@ def thought(content, **apart):
         (thought("UURR", reasoning_content="Answer: LLLL"), "UURR"),
         (thought("\nUURR", reasoning="Answer: LLLL"), "\nUURR"),
         (thought(None, reasoning_content="Answer: LLLL"), ""),
+        (thought("<think> is a tag: UURR", reasoning_content="no"), "<think> is a tag: UURR"),
     ],
 )
 def test_thoughts_are_no_part_of_an_answer(server, body, text):

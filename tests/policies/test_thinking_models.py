@@ -47,6 +47,19 @@ def test_an_unclosed_thought_is_an_empty_answer_that_is_trained_on():
     assert policy.thoughts_unclosed == 2
 
 
+def test_an_opening_token_opens_a_thought_wherever_it_stands():
+    policy = chat_models.saying(chat_models.thinking(), "<think>a</think>UURR <think>Answer: LLLL")
+    with pytest.warns(UserWarning, match="inside a thought"):
+        assert answer(policy).text == ""
+
+
+def test_an_answer_may_speak_of_a_mark_that_is_no_token():
+    template = chat_models.CHATML + "{% if '</think>' in x %}{% endif %}"
+    said = "<think>a</think>Not <think>: UURR"
+    policy = chat_models.saying(chat_models.tokenizer(template), said)
+    assert answer(policy).text == "Not <think>: UURR"
+
+
 def test_a_thought_that_the_prompt_opens():
     tokenizer = chat_models.thinking(chat_models.OPENED)
     assert answer(chat_models.saying(tokenizer, "Answer: LLLL</think>\n\nUURR")).text == "UURR"

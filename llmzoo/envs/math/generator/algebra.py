@@ -25,7 +25,12 @@ def linear(rng: random.Random) -> Problem:
     a, b, x = rng.randint(1, 9), nonzero(rng, 30), rng.randint(-12, 12)
     equation = equate([(a, "x"), (b, "")], a * x + b)
     program = f"print(({a * x + b} - {subtracted(b)}) // {a})"
-    return _solve(rng, equation, Fraction(x), program, f"{multiple([a, b, a * x + b])}")
+    return _solve(rng, equation, Fraction(x), program, f"{_linear(a, b, a * x + b)}")
+
+
+def _linear(a: int, b: int, c: int) -> tuple[int, ...]:
+    """``a x + b = c``, whichever side ``b`` and ``c`` stand on, and the same of ``-x``."""
+    return min(map(multiple, ([a, b, c], [a, -c, -b], [a, -b, -c], [a, c, b])))
 
 
 def linear_both_sides(rng: random.Random) -> Problem:
@@ -38,7 +43,7 @@ def linear_both_sides(rng: random.Random) -> Problem:
         "from fractions import Fraction\n"
         f"print(Fraction({d} - {subtracted(b)}, {a} - {subtracted(c)}))"
     )
-    sides = min(multiple([a, b, c, d]), multiple([c, d, a, b]))
+    sides = min(map(multiple, ([a, b, c, d], [c, d, a, b], [a, -b, c, -d], [c, -d, a, -b])))
     return _solve(rng, equation, Fraction(d - b, a - c), program, f"both sides {sides}")
 
 
@@ -55,7 +60,7 @@ def linear_with_brackets(rng: random.Random) -> Problem:
         f"a, b, c, d, e = {a}, {b}, {c}, {d}, {e}\n"
         "print(Fraction(d * e - a * b - c, a - d))"
     )
-    key = f"brackets {multiple([a, c, d])} {b} {e}"
+    key = f"brackets {min((*multiple([a, c, d]), b, e), (*multiple([a, -c, d]), -b, -e))}"
     return _solve(rng, f"{left} = {right}", solution, program, key)
 
 
@@ -78,14 +83,14 @@ def quadratic(rng: random.Random) -> Problem:
             f"{{{low}, {high}}}",
             f'{roots}print("{{" + f"{{low}}, {{high}}" + "}}")',
             f"all x with {equation}",
-            f"all of {multiple([k, b, c])}",
+            f"roots of {multiple([k, abs(b), c])}",  # x and -x, whichever root is asked for
         )
     return Problem(
         f"What is the {which} of the two solutions of {tight(equation)}?",
         str(high if which == "larger" else low),
         f"{roots}print({'high' if which == 'larger' else 'low'})",
         f"{which} x with {equation}",
-        f"{which} of {multiple([k, b, c])}",
+        f"roots of {multiple([k, abs(b), c])}",
     )
 
 
@@ -112,7 +117,7 @@ def rational_quadratic(rng: random.Random) -> Problem:
         f"{{{ratio(low)}, {ratio(high)}}}",
         program,
         f"all x with {equation}",
-        f"all of {multiple([a, b, c])}",
+        f"roots of {multiple([a, abs(b), c])}",
     )
 
 
@@ -140,7 +145,7 @@ def of_roots(rng: random.Random) -> Problem:
         ratio(value),
         program,
         f"r s solve {equation} find {formula}",
-        f"{formula} of {multiple([a, b, c])}",
+        f"{formula} of {multiple([a, abs(b), c])}",
     )
 
 

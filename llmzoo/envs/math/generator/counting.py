@@ -51,6 +51,7 @@ def multiples(rng: random.Random) -> Problem:
         high // k - (low - 1) // k,
         f"print(sum(n % {k} == 0 for n in range({low}, {high} + 1)))",
         f"count multiples of {k} from {low} to {high}",
+        f"multiples of {k} from {low % k} over {high - low}",
     )
 
 
@@ -65,7 +66,14 @@ def committee(most: int) -> Draw:
             f"{n} points lie on a circle. How many sets of {k} of them are there?",
         )
         program = f"from math import comb\nprint(comb({n}, {k}))"
-        return asked(rng, questions, comb(n, k), program, f"choose {k} of {n}")
+        return asked(
+            rng,
+            questions,
+            comb(n, k),
+            program,
+            f"choose {k} of {n}",
+            f"choose {min(k, n - k)} of {n}",
+        )
 
     return draw
 
@@ -171,6 +179,7 @@ def shared_out(rng: random.Random) -> Problem:
         f"from math import comb\nfree = {n} - {boxes} * {least}\n"
         f"print(comb(free + {boxes} - 1, {boxes} - 1))",
         f"share {n} among {boxes} at least {least}",
+        f"share {n - boxes * least} freely among {boxes}",
     )
 
 

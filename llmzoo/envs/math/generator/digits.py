@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+from llmzoo.envs.keys import unordered
 from llmzoo.envs.math.generator.problem import Problem, asked
 
 
@@ -11,7 +12,14 @@ def digit_sum(rng: random.Random) -> Problem:
     n = rng.randint(100, 99_999)
     questions = (f"What is the sum of the digits of {n}?", f"Add up the digits of {n}.")
     program = f"print(sum(map(int, str({n}))))"
-    return asked(rng, questions, sum(map(int, str(n))), program, f"digit sum {n}")
+    return asked(
+        rng,
+        questions,
+        sum(map(int, str(n))),
+        program,
+        f"digit sum {n}",
+        f"digits {unordered(*str(n))}",
+    )
 
 
 def last_digit(rng: random.Random) -> Problem:

@@ -30,12 +30,14 @@ def inequality(rng: random.Random) -> Problem:
         f"bound = Fraction({c} - {subtracted(b)}, {a})\n"
         f'print(r"{form}".format(bound))'
     )
+    # x and -x exchange the two sides of the bound
+    above, below = (not upper, *multiple([a, b, c])), (upper, *multiple([a, -b, -c]))
     return Problem(
         f"Solve {tight(written)} for x. {_INTERVAL} Fractions are in lowest terms.",
         form.format(ratio(bound)),
         program,
         f"interval of x with {written}",
-        f"{'below' if upper else 'above'} {closed} {multiple([a, b, c])}",
+        f"{closed} {min(above, below)}",
     )
 
 
@@ -60,5 +62,5 @@ def quadratic_inequality(rng: random.Random) -> Problem:
         form.format(low, high),
         program,
         f"interval of x with {written}",
-        f"between {closed} {multiple([a, b, c])}",
+        f"between {closed} {multiple([a, abs(b) if a > 0 else -abs(b), c])}",
     )

@@ -152,8 +152,14 @@ def inverse(rng: random.Random) -> Problem:
         f"For which integer x from 1 to {n - 1} does {a}x leave the remainder 1 when divided by {n}?",
         f"Find the inverse of {a} modulo {n}, as a number from 1 to {n - 1}.",
     )
+    x = pow(a, -1, n)
     return asked(
-        rng, questions, pow(a, -1, n), f"print(pow({a}, -1, {n}))", f"inverse of {a} by {n}"
+        rng,
+        questions,
+        x,
+        f"print(pow({a}, -1, {n}))",
+        f"inverse of {a} by {n}",
+        f"inverses {unordered(a, x)} by {n}",
     )
 
 

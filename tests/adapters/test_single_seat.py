@@ -278,11 +278,11 @@ def test_the_others_chance_is_the_seeds_own(others):
     """The same prompt: another seed draws other answers, and the same one the same again."""
     env = single_seat(Alike, seat="b_1", others=others)
     said = {}
-    for seed in (1, 2, 3):
+    for seed in range(8):
         play(env, ["x"] * 3, seed=seed)
         said[seed] = env.seat.env.episode
         assert len(said[seed]) == 3
-    assert len(set(said.values())) == 3
+    assert len(set(said.values())) >= 4  # a model that is sure says the same now and then
     play(env, ["x"] * 3, seed=2)
     assert env.seat.env.episode == said[2]
     if others == "tiny":  # a scripted player's chance hangs on what it reads, a model's on its turn

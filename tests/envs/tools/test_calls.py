@@ -201,9 +201,9 @@ def test_the_last_whole_answer_counts(text, answer):
 )
 def test_hostile_text_takes_linear_time(piece):
     text = (piece * MAX_CHARS)[:MAX_CHARS]
-    started = time.perf_counter()
+    started = time.process_time()
     calls = read_calls(text)
     read_answer(text)
-    assert time.perf_counter() - started < 0.1
+    assert time.process_time() - started < 0.1
     assert len(calls) <= MAX_CALLS + 1
     assert not any(isinstance(call, Call) for call in calls)

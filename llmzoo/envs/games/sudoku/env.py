@@ -33,8 +33,9 @@ lines), `render_mode`.
 **Tasks.** Generated puzzles have exactly one solution. Puzzles from a file may have several; each
 counts. The split is by content: puzzles that a symmetry of sudoku maps onto one another stay together
 (rows within a band, bands, columns within a stack, stacks, the transposition, renamed digits). Of the
-4x4 puzzles with 6 to 10 clues there are 3,895 such classes. There are only 288 completed 4x4 grids, in
-two classes, and both splits share them: a test puzzle is new, its solution need not be.
+4x4 puzzles with 6 to 10 clues there are 3,895 such classes; of those with 4 clues there are 13, none of
+which is in the test split. There are only 288 completed 4x4 grids, in two classes, and both splits share
+them: a test puzzle is new, its solution need not be.
 
 **Pictures.** `render_mode="human"` prints the grid after the reset and every step, `"ansi"` returns
 it as text and `"rgb_array"` as a picture ([rendering](../concepts.md#rendering)). Givens are dark, digits

@@ -35,7 +35,7 @@ STARTS = (
 CURVES: Mapping[str, Mapping[float, str]] = {
     "K": {2: "k2", 4: "k4", 8: "base", 16: "k16"},
     "rounds": {1: "turns1", 2: "base", 4: "turns4"},
-    "alpha": {0: "alpha0", 0.5: "alpha05", 1: "base", 2: "alpha2"},
+    "alpha": {0: "alpha0", 0.5: "alpha05", 1: "alpha1", 2: "alpha2"},
     "agents": {1: "agents1", 2: "agents2", 3: "agents3", 4: "agents4"},
 }
 

@@ -97,7 +97,7 @@ class DiscreteText(TextEnv):
             **self.metadata,
             "name": f"text_{game.unwrapped}",
             "time_limit": limit,
-            "team_parts": (),
+            "team_parts": [],
             "team_and_local": False,
         }
         one_of("prompt", prompt, ("full", "terse"))

@@ -79,10 +79,10 @@ class TextEnv(AECEnv[str, str, str]):
         "name": "text_env_v0",
         "is_parallelizable": False,
         "time_limit": "task",  # max_turns is a rule of the task: nothing is worth anything after it
-        "team_parts": (TEAM_PART,),
+        "team_parts": [TEAM_PART],
         "team_and_local": True,
         "paid_by_others": None,
-        "judged_at_once": (),
+        "judged_at_once": [],
     }
     fallback: bool = False
 

@@ -149,9 +149,9 @@ class DebateEnv(TextEnv):
         self.team = [agent for agent in seats if agent != self.judge_seat]
         parts = tuple(rules.WEIGHTS) if self.judge is None and not judge_seat else ("verdict",)
         self.metadata |= {
-            "team_parts": parts if reward == "cooperative" else (),
+            "team_parts": [*parts] if reward == "cooperative" else [],
             "team_and_local": False,
-            "paid_by_others": tuple(self.team),
+            "paid_by_others": [*self.team],
         }
         self.tasks = Listed(shipped(), canonical, split=split, source="shipped")
         self.episode: Session

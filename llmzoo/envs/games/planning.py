@@ -94,8 +94,8 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         **TextEnv.metadata,
         "render_modes": ["ansi", "human", "rgb_array"],
         "render_fps": 1,
-        "paid_by_others": (PROPOSER,),
-        "judged_at_once": (PROPOSER,),
+        "paid_by_others": [PROPOSER],
+        "judged_at_once": [PROPOSER],
     }
     terse_name: ClassVar[str]  # the game's name in terse prompts
     prompt_view: ClassVar[sightings.View[Any]]  # its boards, and how prompts show them

@@ -87,7 +87,7 @@ class Reasoning(TextEnv):
         )
         self.metadata["slow_step"] = any(role_of(a) == "tool" for a in self.possible_agents)
         if aggregator:  # the others are paid the team reward at its step
-            self.metadata["paid_by_others"] = tuple(self.possible_agents[:-1])
+            self.metadata["paid_by_others"] = self.possible_agents[:-1]
         self.prompt_style = prompt
         self.limits = Limits(wall_s=timeout, cpu_s=timeout)
         self.tasks, self.fallback = self.find_tasks(source, split)

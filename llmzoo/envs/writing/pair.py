@@ -58,7 +58,7 @@ class TwoAuthors(TextEnv):
 
     metadata: dict[str, Any] = {
         **TextEnv.metadata,
-        "team_parts": STAGES,
+        "team_parts": [*STAGES],
         "team_and_local": False,
     }
     seats: ClassVar[tuple[str, str]]

@@ -91,7 +91,7 @@ class BugFix(TextEnv):
         **TextEnv.metadata,
         "name": "bug_fix_v0",
         "slow_step": True,
-        "team_parts": tuple(scoring.NOTHING),
+        "team_parts": [*scoring.NOTHING],
         "team_and_local": False,
     }
 

@@ -88,7 +88,7 @@ class ClassEval(TextEnv):
         **TextEnv.metadata,
         "name": "classeval_v0",
         "slow_step": True,
-        "team_parts": tuple(scoring.NOTHING),
+        "team_parts": [*scoring.NOTHING],
         "team_and_local": False,
     }
 

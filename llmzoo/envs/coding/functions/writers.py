@@ -49,7 +49,7 @@ class TwoWriters(TextEnv):
         **TextEnv.metadata,
         "name": "two_writers",
         "slow_step": True,
-        "team_parts": tuple(scoring.WEIGHTS),
+        "team_parts": [*scoring.WEIGHTS],
         "team_and_local": False,
     }
 

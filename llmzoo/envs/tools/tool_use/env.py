@@ -150,9 +150,9 @@ class ToolUse(TextEnv):
     metadata: dict[str, Any] = {
         **TextEnv.metadata,
         "name": "tool_use_v0",
-        "team_parts": scoring.PARTS,
+        "team_parts": [*scoring.PARTS],
         "team_and_local": False,
-        "paid_by_others": (PLANNER,),
+        "paid_by_others": [PLANNER],
     }
 
     def __init__(

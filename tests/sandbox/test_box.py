@@ -390,10 +390,16 @@ def _memory_mb(pid: int) -> float:
 
 
 def _children(pid: int) -> list[int]:
-    found = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        found += [int(child) for child in (task / "children").read_text().split()]
-    return found
+    """The child processes of all threads of a process."""
+    while True:
+        try:
+            tasks = [*Path(f"/proc/{pid}/task").iterdir()]
+            texts = [(task / "children").read_text() for task in tasks]
+        except FileNotFoundError:
+            if not Path(f"/proc/{pid}").exists():
+                return []
+            continue  # a thread has ended since, and another one has its children
+        return [int(child) for text in texts for child in text.split()]
 
 
 def _descendants(pid: int) -> list[int]:

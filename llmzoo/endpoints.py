@@ -1,31 +1,48 @@
-"""Endpoints that speak OpenAI's chat completions: where one is, and a client for it."""
+"""Endpoints that speak OpenAI's chat completions: where one is, its key, and a client for it.
+
+A key goes only where the user sends it. ``OPENAI_API_KEY`` and what else the environment holds for
+OpenAI go to OpenAI's own address. Any other address gets the key of a variable that the user names
+for it: ``api_key_env`` of the endpoint, or an entry ``HOST=VARIABLE`` of ``LLMZOO_ENDPOINT_KEYS``.
+"""
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
 
 OPENAI_URL = "https://api.openai.com/v1"
+OPENAI_HOST = "api.openai.com"
 KEY_ENV = "OPENAI_API_KEY"
+HOSTS_ENV = "LLMZOO_ENDPOINT_KEYS"
+AUTO = "auto"
 PREFIX = "openai:"  # of the names of models behind endpoints
+_HEADERS_ENV = "OPENAI_CUSTOM_HEADERS"  # lines NAME: VALUE, which the client adds by itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where the model is. ``base_url``: such as ``"http://localhost:8000/v1"``. ``api_key_env``: the
-    environment variable that holds the key, None where the endpoint wants none. ``timeout_s``:
-    seconds to wait for an answer, or for more of one that has begun."""
+    """A model behind an endpoint.
+
+    ``base_url``: such as ``"http://localhost:8000/v1"``. ``api_key_env``: the environment variable
+    that holds the key; None sends no key; ``"auto"`` is the variable that ``LLMZOO_ENDPOINT_KEYS``
+    names for the host, else ``OPENAI_API_KEY`` at api.openai.com and no key elsewhere.
+    ``timeout_s``: seconds to wait for an answer, or for more of one that has begun.
+    """
 
     model: str
     base_url: str = OPENAI_URL
-    api_key_env: str | None = KEY_ENV
+    api_key_env: str | None = AUTO
     timeout_s: float = 60.0
 
     def __post_init__(self) -> None:
@@ -33,39 +50,102 @@ class Endpoint:
             raise ConfigError("the endpoint's model must be named")
         if not self.timeout_s > 0:
             raise ConfigError(f"the endpoint's timeout_s must be positive, got {self.timeout_s}")
+        name = self.api_key_env
+        if name is not None and not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+            raise ConfigError(
+                "the endpoint's api_key_env is the name of an environment variable, not the key"
+            )
+        url = urlsplit(self.base_url)
+        if url.scheme not in ("http", "https") or not url.hostname:
+            raise ConfigError(
+                f"the endpoint's base_url is an address such as http://localhost:8000/v1, "
+                f"got {self.base_url!r}"
+            )
+        if url.username is not None or url.query or url.fragment:
+            raise ConfigError(
+                f"the endpoint's base_url at {url.hostname} is written into results: it holds no "
+                "user, query or fragment; name the variable with the key as api_key_env"
+            )
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.base_url).hostname or ""
+
+    @property
+    def key_env(self) -> str | None:
+        """The environment variable with the key; None where no key is sent."""
+        if self.api_key_env != AUTO:
+            return self.api_key_env
+        named = _named_hosts().get(self.host)
+        return named or (KEY_ENV if self.is_openai else None)
+
+    @property
+    def is_openai(self) -> bool:
+        """Whether this is OpenAI's own API, over TLS."""
+        return self.host == OPENAI_HOST and self.base_url.startswith("https:")
+
+    def without_key(self, text: str) -> str:
+        """A text of the endpoint's without the key, which some repeat in what they refuse."""
+        key = os.environ.get(self.key_env or "")
+        return text.replace(key, "(key)") if key else text
 
 
-def parse(name: str, *, timeout_s: float = 60.0) -> Endpoint:
-    """The endpoint that ``openai:MODEL`` or ``openai:MODEL@BASE_URL`` names.
+def endpoint_of(settings: Mapping[str, Any]) -> Endpoint:
+    """The endpoint of a mapping of its fields; an unknown one is refused with the nearest."""
+    number = (int, float)
+    known: dict[str, Any] = {
+        "model": str,
+        "base_url": str,
+        "api_key_env": (str, type(None)),
+        "timeout_s": number,
+    }
+    for name, value in settings.items():
+        if name not in known:
+            raise UnknownNameError("key of endpoint", name, known)
+        if not isinstance(value, known[name]):
+            wanted = "a number" if name == "timeout_s" else "a text"
+            raise ConfigError(f"{name} of endpoint must be {wanted}, got {type(value).__name__}")
+    if "model" not in settings:
+        raise ConfigError("the endpoint's model must be named")
+    return Endpoint(**settings)
 
-    The key is that in ``OPENAI_API_KEY``, and goes to the address that is named; where the
-    variable is not set, an address of one's own is asked without a key.
-    """
+
+def parse(name: str, *, timeout_s: float = 60.0, api_key_env: str | None = AUTO) -> Endpoint:
+    """The endpoint that ``openai:MODEL`` or ``openai:MODEL@BASE_URL`` names."""
     parts = re.fullmatch(rf"{PREFIX}(?P<model>.+?)(?:@(?P<url>https?://.+))?", name)
     if parts is None or (parts["url"] is None and "@" in parts["model"]):
         raise ConfigError(
             f"{name!r} names no endpoint: write openai:MODEL, or openai:MODEL@BASE_URL with an "
             "address such as http://localhost:8000/v1"
         )
-    if parts["url"] is None:
-        return Endpoint(model=parts["model"], timeout_s=timeout_s)
-    key = KEY_ENV if os.environ.get(KEY_ENV) else None
     return Endpoint(
-        model=parts["model"], base_url=parts["url"], api_key_env=key, timeout_s=timeout_s
+        model=parts["model"],
+        base_url=parts["url"] or OPENAI_URL,
+        api_key_env=api_key_env,
+        timeout_s=timeout_s,
     )
 
 
 def connect(endpoint: Endpoint) -> OpenAI:
-    """A client; raises ``MissingExtraError`` without the package, ``ConfigError`` without the key."""
+    """A client; raises ``MissingExtraError`` without the package, ``ConfigError`` without the key.
+
+    Warns where a key is to cross a network unencrypted.
+    """
     try:
         from openai import OpenAI
     except ModuleNotFoundError as error:
         raise MissingExtraError("a model behind an endpoint", "openai", error.name) from error
+    if endpoint.key_env and endpoint.base_url.startswith("http:") and not _is_local(endpoint.host):
+        warnings.warn(
+            f"the key in {endpoint.key_env} goes to {endpoint.host} over plain http, where others "
+            "can read it: use an address with https",
+            stacklevel=2,
+        )
     return OpenAI(**_settings(endpoint))
 
 
 def connect_async(endpoint: Endpoint) -> AsyncOpenAI:
-    """The same for coroutines."""
+    """The same for coroutines, without the warning."""
     try:
         from openai import AsyncOpenAI
     except ModuleNotFoundError as error:
@@ -74,17 +154,51 @@ def connect_async(endpoint: Endpoint) -> AsyncOpenAI:
 
 
 def _settings(endpoint: Endpoint) -> dict[str, Any]:
-    name = endpoint.api_key_env
+    from openai import Omit
+
+    name = endpoint.key_env
     key = "none" if name is None else os.environ.get(name)
     if not key:
         raise ConfigError(
             f"the environment variable {name} holds no key; set it, or give api_key_env=None where "
             "the endpoint wants none"
         )
-    # attempts are counted by the caller, not by the client
-    return {
+    settings: dict[str, Any] = {
         "base_url": endpoint.base_url,
         "api_key": key,
         "timeout": endpoint.timeout_s,
-        "max_retries": 0,
+        "max_retries": 0,  # attempts are counted by the caller, not by the client
     }
+    if not endpoint.is_openai:  # the client would send there what the environment holds for OpenAI
+        own = [line.partition(":")[0].strip() for line in _lines(os.environ.get(_HEADERS_ENV, ""))]
+        # where a custom header is called Authorization, the key's header stays
+        kept = [header for header in own if header.lower() != "authorization"]
+        omitted = ["OpenAI-Organization", "OpenAI-Project", *kept]
+        settings["default_headers"] = dict.fromkeys(omitted, Omit())
+        settings["default_headers"]["Authorization"] = f"Bearer {key}"
+    return settings
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in text.split("\n") if ":" in line]
+
+
+def _named_hosts() -> dict[str, str]:
+    """The variable of each host that ``LLMZOO_ENDPOINT_KEYS`` names."""
+    found = {}
+    for entry in filter(None, os.environ.get(HOSTS_ENV, "").split(",")):
+        host, equals, name = (part.strip() for part in entry.partition("="))
+        if not host or not equals or not name:
+            raise ConfigError(
+                f"{HOSTS_ENV} is a list of HOST=VARIABLE with commas between, such as "
+                "openrouter.ai=OPENROUTER_API_KEY"
+            )
+        found[host.lower()] = name
+    return found
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

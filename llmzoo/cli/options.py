@@ -110,7 +110,8 @@ def typed(hints: Mapping[str, Any], values: Mapping[str, Any], what: str) -> dic
         parser = ArgumentParser(exit_on_error=False)
         parser.add_argument(f"--{name}", type=hints[name])
         try:
-            checked[name] = parser.parse_object({name: value})[name]
+            # as plain mappings, also where a hint names a dataclass
+            checked[name] = parser.parse_object({name: value}).as_dict()[name]
         except ArgumentError:
             wanted = in_words(hints[name])
             raise ConfigError(f"{what} {name!r} must be {wanted}, got {value!r}") from None

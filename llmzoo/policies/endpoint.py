@@ -12,7 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from llmzoo.endpoints import OPENAI_URL, PREFIX, Endpoint, connect, connect_async, parse
+from llmzoo.endpoints import (
+    AUTO,
+    OPENAI_URL,
+    PREFIX,
+    Endpoint,
+    connect,
+    connect_async,
+    parse,
+)
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Request
 from llmzoo.policies.settings import Chat, Sampled, Sampling
@@ -104,10 +112,12 @@ class EndpointPolicy(Sampled):
         self.left_out: set[str] = set()  # parameters that this server is asked without
 
     @classmethod
-    def load(cls, name: str, *, timeout_s: float = 60.0, **options: Any) -> EndpointPolicy:
+    def load(
+        cls, name: str, *, timeout_s: float = 60.0, api_key_env: str | None = AUTO, **options: Any
+    ) -> EndpointPolicy:
         """The policy called ``openai:MODEL`` or ``openai:MODEL@BASE_URL``; see
         :func:`llmzoo.endpoints.parse`."""
-        return cls(parse(name, timeout_s=timeout_s), **options)
+        return cls(parse(name, timeout_s=timeout_s, api_key_env=api_key_env), **options)
 
     def sampling_of(self, agent: str) -> Sampling | None:
         return self.seats.get(agent, self.sampling)
@@ -271,7 +281,8 @@ class _Calls:
                     return [policy.completion(one, chat) for one in said]
                 except openai.APIStatusError as error:
                     status = error.status_code
-                    why = f"status {status}: {' '.join(error.message.split())[:300]}"
+                    message = policy.endpoint.without_key(" ".join(error.message.split()))
+                    why = f"status {status}: {message[:300]}"
                     form = n > 1 and status in _FORM
                     if _can_do_without(error, body):
                         policy.left_out.add(str(error.param))
@@ -281,14 +292,14 @@ class _Calls:
                     if status < 500 and status not in _LATER:
                         if form:
                             raise _Failed(why, form=True) from error
-                        raise ConfigError(f"{policy.name} refuses to answer: {why}") from error
+                        raise ConfigError(f"{policy.name} refuses to answer: {why}") from None
                     asked_pause = _retry_after(error)
                 except asyncio.TimeoutError:
                     why = f"no answer within {policy.endpoint.timeout_s:g} s"
                 except openai.OpenAIError as error:  # no connection
                     why = type(error).__name__
                 except (ValueError, RecursionError) as error:
-                    why = f"no chat completion: {error}"[:300]
+                    why = policy.endpoint.without_key(f"no chat completion: {error}")[:300]
                 if attempt == policy.retries:
                     raise _Failed(f"{why}, at attempt {attempt + 1}", form=form)
                 pause = policy.backoff_s * 2**attempt * self.chance.uniform(0.75, 1.0)

@@ -531,7 +531,6 @@ def test_a_prompt_that_is_refused_spoils_no_other(server, refused):
             "http://localhost:8000/v1",
         ),
         ("openai:a@2@https://x.org/v1", "a@2", "https://x.org/v1"),
-        ("openai:a@http://me@x.org/v1", "a", "http://me@x.org/v1"),
     ],
 )
 def test_names(monkeypatch, name, model, url):
@@ -544,16 +543,6 @@ def test_names(monkeypatch, name, model, url):
 def test_names_of_no_endpoint(name):
     with pytest.raises(ConfigError, match="names no endpoint"):
         parse(name)
-
-
-def test_the_key(server, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(ConfigError, match="OPENAI_API_KEY holds no key"):
-        load("openai:gpt-5")
-    load(f"openai:m@{server.url}").respond(asks("x"))
-    monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    load(f"openai:m@{server.url}").respond(asks("x"))
-    assert server.keys == ["Bearer none", "Bearer secret"]
 
 
 def test_a_missing_package_is_named(monkeypatch):

@@ -27,7 +27,9 @@ evidence (0.6 without any); and of faithfulness (0.6 for each invented figure). 
 
 `judge=f`: `f(debate)` gets the finished debate (`topic`, `speeches`) and returns a score from 0 to 1
 for each side, `{"pro": 0.7, "con": 0.4}`. `judge="endpoint"` with
-`endpoint={"model": ..., "base_url": ..., "api_key_env": ...}`: a language model with a rubric, asked
+`endpoint={"model": ..., "base_url": ..., "api_key_env": ..., "timeout_s": ...}` (`api_key_env` names
+the variable with the key; by default `OPENAI_API_KEY`, for OpenAI's own address only): a language
+model with a rubric, asked
 twice with the sides swapped (the extra `openai`; one retry; 0.5 each where it gives no scores).
 
 `judge_seat=True`: the last seat's verdicts are what the speakers are paid by. After a round each side
@@ -65,11 +67,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from llmzoo.endpoints import Endpoint
 from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv, public_forms
 from llmzoo.envs.debate import oracle, prompts
 from llmzoo.envs.debate.judge import choice, rules, verdicts
 from llmzoo.envs.debate.judge.choice import Judge
-from llmzoo.envs.debate.judge.endpoint import Endpoint
 from llmzoo.envs.debate.judge.rules import Scores
 from llmzoo.envs.debate.judge.words import sentences
 from llmzoo.envs.debate.speeches import MAX_CHARS, MAX_WORDS, Debate, Speech, heard, phase_of
@@ -106,7 +108,7 @@ class DebateEnv(TextEnv):
         *,
         reward: Literal["zero-sum", "cooperative"] = "zero-sum",
         judge: Literal["rules", "endpoint"] | Judge = "rules",
-        endpoint: Endpoint | Mapping[str, Any] | None = None,
+        endpoint: Mapping[str, Any] | Endpoint | None = None,
         judge_seat: bool = False,
         per_side: int = 1,
         num_agents: int | None = None,

@@ -11,12 +11,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from llmzoo.endpoints import Endpoint
 from llmzoo.envs.debate import oracle
 from llmzoo.envs.debate.env import DebateEnv
-from llmzoo.envs.debate.judge.endpoint import RUBRIC, Endpoint, EndpointJudge, parse
+from llmzoo.envs.debate.judge.endpoint import RUBRIC, EndpointJudge, parse
 from llmzoo.envs.debate.speeches import Debate, Speech
 from llmzoo.envs.debate.topics import shipped
-from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 
 pytest.importorskip("openai", reason="the extra 'openai' is not installed")
 
@@ -172,7 +173,7 @@ def test_settings_that_cannot_be_used(monkeypatch):
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
     with pytest.raises(ConfigError, match="NO_SUCH_KEY holds no key"):
         DebateEnv(judge="endpoint", endpoint={"model": "m", "api_key_env": "NO_SUCH_KEY"})
-    with pytest.raises(ConfigError, match="endpoint takes model"):
+    with pytest.raises(UnknownNameError, match="unknown key of endpoint 'key'"):
         DebateEnv(judge="endpoint", endpoint={"model": "m", "key": "x"})
     with pytest.raises(ConfigError, match="timeout_s must be positive"):
         Endpoint(model="m", timeout_s=0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from llmzoo.envs.debate.judge.endpoint import Endpoint, EndpointJudge, connect
+from llmzoo.endpoints import Endpoint, connect, endpoint_of
+from llmzoo.envs.debate.judge.endpoint import EndpointJudge
 from llmzoo.envs.debate.judge.rules import Scores
 from llmzoo.envs.debate.speeches import Debate
 from llmzoo.envs.debate.topics import SIDES
@@ -27,12 +28,7 @@ def chosen(
             raise ConfigError(f"judge must be 'rules', 'endpoint' or a function, got {judge!r}")
         return judge
     if isinstance(endpoint, Mapping):
-        try:
-            endpoint = Endpoint(**endpoint)
-        except TypeError as error:
-            raise ConfigError(
-                f"endpoint takes model, base_url, api_key_env, timeout_s: {error}"
-            ) from error
+        endpoint = endpoint_of(endpoint)
     if endpoint is None:
         raise ConfigError("judge='endpoint' needs endpoint={'model': ..., 'base_url': ...}")
     if not isinstance(endpoint, Endpoint):

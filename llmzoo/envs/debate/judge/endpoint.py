@@ -60,7 +60,7 @@ class EndpointJudge:
         problem = ""
         with connect(self.endpoint) as client:
             for _ in range(ATTEMPTS):
-                answer, problem = _answer(client, self.endpoint.model, written(debate, first))
+                answer, problem = _answer(client, self.endpoint, written(debate, first))
                 scores = parse(answer)
                 if scores is not None:
                     return {first: scores["A"], other(first): scores["B"]}
@@ -104,13 +104,13 @@ def parse(answer: str) -> Mapping[str, float] | None:
     return {name: float(value) for name, value in found.items()}
 
 
-def _answer(client: OpenAI, model: str, text: str) -> tuple[str, str]:
+def _answer(client: OpenAI, endpoint: Endpoint, text: str) -> tuple[str, str]:
     """The model's answer, or none and what went wrong."""
     import openai
 
     try:
         reply = client.chat.completions.create(
-            model=model,
+            model=endpoint.model,
             messages=[{"role": "system", "content": RUBRIC}, {"role": "user", "content": text}],
             temperature=0,
             max_tokens=MAX_REPLY_TOKENS,
@@ -118,7 +118,9 @@ def _answer(client: OpenAI, model: str, text: str) -> tuple[str, str]:
         said = reply.choices[0].message.content
     except openai.APIStatusError as error:
         if error.status_code < 500 and error.status_code not in (408, 409, 429):
-            raise ConfigError(f"the endpoint refuses the judge {model!r}: {error}") from error
+            why = endpoint.without_key(str(error))
+            # the client's own error may repeat the key
+            raise ConfigError(f"the endpoint refuses the judge {endpoint.model!r}: {why}") from None
         return "", f"status {error.status_code}"
     except openai.OpenAIError as error:  # no connection, time limit, an answer of another form
         return "", type(error).__name__

@@ -27,6 +27,9 @@ class Evaluation:
     policy: str
     split: str
     source: str
+    feedback: (
+        str | None
+    )  # what seats are told of the answer key; None: the environment does not say
     decoding: str  # "sampled" or "greedy"
     tasks: int
     distinct_tasks: int  # of them; a generator may draw a task again
@@ -192,6 +195,7 @@ def evaluate(
         policy=name,
         split=split,
         source=str(played[0].info.get("source", "environment")),
+        feedback=played[0].info.get("feedback"),
         decoding="greedy" if greedy else "sampled",
         tasks=len(played),
         distinct_tasks=distinct,
@@ -209,6 +213,7 @@ def evaluate(
             *_of_few_tasks(played[0].info, split, len(played), interval),
             *_of_repeats(distinct, len(played)),
             *_of_refused(refused, len(decisions)),
+            *_of_feedback(played[0].info),
         ),
     )
 
@@ -239,4 +244,12 @@ def _of_refused(refused: int, answers: int) -> Iterator[str]:
         yield (
             f"{refused} of {answers} prompts were refused, as too long for the model: they were "
             "answered with an empty text. Lower max_new_tokens, or take a model with a longer context"
+        )
+
+
+def _of_feedback(info: Mapping[str, Any]) -> Iterator[str]:
+    if info.get("feedback") == "verdict":
+        yield (
+            "seats are told whether their answers are right: over several rounds the success rate is "
+            "a pass@rounds, not a pass@1"
         )

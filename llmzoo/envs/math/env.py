@@ -9,7 +9,7 @@ other's answers, and correct themselves until they agree.
 | id | `math_v0`; the same seats on public sets: `gsm8k_v0`, `math500_v0`, `aime24_v0`, `aime25_v0`, `olympiadbench_v0` |
 | agents | `reasoner_0` and `tool_1` together; with `num_agents=1`: `reasoner_0`; or as many `reasoners` and `tools` as wanted, and an `aggregator`, numbered in one row |
 | observation, action | text |
-| rounds | at most `max_turns` (4); over when all answers agree, right or wrong. A reasoner alone is done when right |
+| rounds | at most `max_turns` (4); over when all answers agree, right or wrong. A reasoner alone is done when it gives the same answer twice |
 | success | the reasoner's last answer is right; of several reasoners, the answer that most of them give (of several the earliest seat's); with an aggregator its answer alone |
 
 **Actions.** The reasoner and the aggregator: any text with the answer in `\\boxed{}`; the last box
@@ -36,11 +36,17 @@ holds several numbers where one is asked for is wrong. (The public sets read ans
 see `llmzoo.envs.math.answers`.)
 
 **Feedback.** After a round each seat reads its own last answer and the others', or why there was
-none: never whether one is right, and never the right one. A reasoner alone reads that its answer is
-not right.
+none, and never the right one. `feedback` says what it learns from the answer key, the same for one
+agent and for several:
+
+- `"none"` (default): nothing. The episode is over when all answers agree, as above.
+- `"verdict"`: each seat reads whether its own last answer is right, and the episode is over with a
+  success. Seats may guess until they are right, so the success rate is a pass@`max_turns`, not a pass@1.
+
+`infos` and evaluations name it.
 
 **Arguments.** `family`, `level`, `num_agents` (1 or 2) or `reasoners`, `tools` and `aggregator`,
-`max_turns`, `prompt` ("full" or "terse"), `timeout` (seconds for a program), `team_weight`, `split`
+`max_turns`, `feedback` ("none" or "verdict"), `prompt` ("full" or "terse"), `timeout` (seconds for a program), `team_weight`, `split`
 ("train", "test", "all"), `source` ("generator"), `render_mode`.
 
 **Tasks.** Drawn by `family`, of each `level` ("easy", "medium", "hard"); None draws from all.
@@ -61,7 +67,8 @@ symmetry stay together: `37 + 48` and `48 + 37`, equations in another order or t
 
 **The scripted expert** writes the answer in a box, and the task's program.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version; a reasoner alone is no longer told that its answer is not
+right (`feedback="verdict"` tells it).
 """
 
 from __future__ import annotations
@@ -94,6 +101,7 @@ class Math(Reasoning):
         tools: int | None = None,
         aggregator: bool = False,
         max_turns: int = 4,
+        feedback: Literal["none", "verdict"] = "none",
         prompt: Literal["full", "terse"] = "full",
         timeout: float = 5.0,
         team_weight: float = 1.0,
@@ -112,6 +120,7 @@ class Math(Reasoning):
             tools=tools,
             aggregator=aggregator,
             max_turns=max_turns,
+            feedback=feedback,
             prompt=prompt,
             timeout=timeout,
             team_weight=team_weight,

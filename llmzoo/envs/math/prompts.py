@@ -1,5 +1,5 @@
-r"""What the seats read. A seat never reads whether an answer is right, unless it is alone, and never
-what the right one is; what others wrote is shown up to a bound."""
+r"""What the seats read. A seat reads whether its own last answer is right where ``feedback="verdict"``
+says so, and never what the right one is; what others wrote is shown up to a bound."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ _TASKS = {
 _TOGETHER = "You answer together with {}: nobody sees an answer of the same round. "
 _BEFORE = "You read what {} answered in this round. "
 _AFTER = "After a round all read each other's answers; it is over when all agree."
+_AFTER_JUDGED = "After a round all read each other's answers, and each whether its own is right."
+_BRIEFLY = {None: "", True: " right", False: " wrong"}
 
 
 def full(
@@ -31,12 +33,15 @@ def full(
     seats: Sequence[str],
     heard: Mapping[str, Read],
     heading: str,
+    verdict: bool | None,
 ) -> str:
-    """The prompt in sentences. ``heard``: the answers that the agent may read, its own included."""
+    """The prompt in sentences. ``heard``: the answers that the agent may read, its own included;
+    ``verdict``: whether its own is right, None where that is not told."""
     others = [seat for seat in seats if seat != agent]
-    lines = [_opening(agent, tuple(others)), "", "The problem:", task.question, "", heading]
+    opening = _opening(agent, tuple(others), _AFTER if verdict is None else _AFTER_JUDGED)
+    lines = [opening, "", "The problem:", task.question, "", heading]
     if agent in heard:
-        lines += [_own(heard[agent], alone=not others)]
+        lines += [_own(heard[agent], verdict, alone=not others)]
     lines += [f"The answer of {seat}: {_shown(heard[seat])}" for seat in others if seat in heard]
     return "\n".join([*lines, "", "Your answer:"])
 
@@ -47,6 +52,7 @@ def terse(
     seats: Sequence[str],
     heard: Mapping[str, Read],
     heading: str,
+    verdict: bool | None,
 ) -> str:
     """The prompt in few words; "none" stands before what was wrong with an answer."""
     several = len({role_of(seat) for seat in seats}) < len(seats)
@@ -54,7 +60,7 @@ def terse(
     for seat in [agent, *(seat for seat in seats if seat != agent)]:
         if seat in heard:
             name = "you" if seat == agent else seat if several else role_of(seat)
-            lines += [f"{name} {_brief(heard[seat], alone=len(seats) == 1)}"]
+            lines += [f"{name} {_brief(heard[seat], verdict if seat == agent else None)}"]
     return "\n".join([*lines, "answer\n"])
 
 
@@ -64,11 +70,11 @@ def role_of(agent: str) -> str:
 
 
 @cache
-def _opening(agent: str, others: tuple[str, ...]) -> str:
+def _opening(agent: str, others: tuple[str, ...], after: str) -> str:
     """The role of a seat and who else answers: the same in every round of every problem."""
     role = role_of(agent)
     opening = f"You are {agent}. {_TASKS[role]}"
-    return f"{opening}\n{_company(role, others)}{_AFTER}" if others else opening
+    return f"{opening}\n{_company(role, others)}{after}" if others else opening
 
 
 def _company(role: str, others: Sequence[str]) -> str:
@@ -85,18 +91,18 @@ def _listed(seats: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(seats[:-1]), seats[-1])))
 
 
-def _brief(read: Read, *, alone: bool) -> str:
+def _brief(read: Read, verdict: bool | None) -> str:
     if not read.value:
         return f"none {cut(read.error, _MAX_TERSE)}"
-    return cut(read.value, _MAX_TERSE) + (" wrong" if alone else "")
+    return cut(read.value, _MAX_TERSE) + _BRIEFLY[verdict]
 
 
-def _own(read: Read, *, alone: bool) -> str:
-    if not alone:
-        return f"Your last answer: {_shown(read)}"
-    if read.value:
-        return f"Your last answer, {cut(read.value, _MAX_SHOWN)}, is not right."
-    return f"Your last answer could not be read: {read.error}."
+def _own(read: Read, verdict: bool | None, *, alone: bool) -> str:
+    if verdict is not None and read.value:
+        known = "right" if verdict else "not right"
+        return f"Your last answer, {cut(read.value, _MAX_SHOWN)}, is {known}."
+    again = ". It is over when you give the same answer again." if alone and read.value else ""
+    return f"Your last answer: {_shown(read)}{again}"
 
 
 def _shown(read: Read) -> str:

@@ -20,6 +20,7 @@ from llmzoo.envs.math import answers, oracle, prompts, scoring
 from llmzoo.envs.math.prompts import role_of
 from llmzoo.envs.math.scoring import Read
 from llmzoo.envs.math.tasks import MathTask
+from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import Tasks, described
 from llmzoo.errors import ConfigError
 from llmzoo.sandbox.results import Limits
@@ -32,13 +33,14 @@ class Solving:
     """The state of an episode.
 
     ``now``: each seat's last answer. ``heard``: the answers of the last whole round, which all may
-    read. ``paid``: each seat's local parts as they stand. ``team``: 1 where the answer that counts
-    is right.
+    read. ``right``: the seats whose answers among these are right. ``paid``: each seat's local parts
+    as they stand. ``team``: 1 where the answer that counts is right.
     """
 
     task: MathTask
     now: Mapping[str, Read] = field(default_factory=dict)
     heard: Mapping[str, Read] = field(default_factory=dict)
+    right: frozenset[str] = frozenset()
     paid: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     team: float = 0.0
 
@@ -53,6 +55,7 @@ class Reasoning(TextEnv):
     num_agents: 2 (``reasoner_0``, ``tool_1``; the default) or 1 (``reasoner_0``).
     reasoners, tools, aggregator: how many of each instead.
     max_turns: rounds; every seat answers once a round.
+    feedback: "none", or "verdict": each seat reads whether its last answer is right.
     timeout: seconds that a program may run.
     """
 
@@ -68,6 +71,7 @@ class Reasoning(TextEnv):
         tools: int | None = None,
         aggregator: bool = False,
         max_turns: int = 4,
+        feedback: Literal["none", "verdict"] = "none",
         prompt: Literal["full", "terse"] = "full",
         timeout: float = 5.0,
         team_weight: float = 1.0,
@@ -75,6 +79,7 @@ class Reasoning(TextEnv):
     ):
         if prompt not in ("full", "terse"):
             raise ConfigError(f"prompt must be 'full' or 'terse', got {prompt!r}")
+        one_of("feedback", feedback, ("none", "verdict"))
         if timeout <= 0:
             raise ConfigError(f"timeout must be positive, got {timeout}")
         answers.require(self.metadata["name"])
@@ -88,6 +93,7 @@ class Reasoning(TextEnv):
         self.metadata["slow_step"] = any(role_of(a) == "tool" for a in self.possible_agents)
         if aggregator:  # the others are paid the team reward at its step
             self.metadata["paid_by_others"] = self.possible_agents[:-1]
+        self.feedback = feedback
         self.prompt_style = prompt
         self.limits = Limits(wall_s=timeout, cpu_s=timeout)
         self.tasks, self.fallback = self.find_tasks(source, split)
@@ -105,7 +111,7 @@ class Reasoning(TextEnv):
     def describe(self) -> Mapping[str, Any]:
         task = self.episode.task
         shared = described(self.tasks, task.question)
-        return {**shared, "family": task.family, "level": task.level}
+        return {**shared, "family": task.family, "level": task.level, "feedback": self.feedback}
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
         return self._answered(texts)
@@ -118,11 +124,12 @@ class Reasoning(TextEnv):
         turn = min(self.turn + 1, self.max_turns)
         # the aggregator's turn comes when the others have answered
         heard = solving.now if role_of(agent) == "aggregator" else solving.heard
+        verdict = agent in solving.right if self.feedback == "verdict" else None
         if self.prompt_style == "terse":
             heading = f"{turn}/{self.max_turns}"
-            return prompts.terse(solving.task, agent, self.possible_agents, heard, heading)
+            return prompts.terse(solving.task, agent, self.possible_agents, heard, heading, verdict)
         heading = f"Round {turn} of {self.max_turns}."
-        return prompts.full(solving.task, agent, self.possible_agents, heard, heading)
+        return prompts.full(solving.task, agent, self.possible_agents, heard, heading, verdict)
 
     def expert(self, agent: str) -> str:
         task = self.episode.task
@@ -155,13 +162,14 @@ class Reasoning(TextEnv):
         after = replace(before, now=now, paid={**before.paid, **scores})
         complete = self.possible_agents[-1] in texts
         if complete:
-            after = replace(after, heard=now, team=float(self._solved(after)))
+            right = frozenset(seat for seat, parts in after.paid.items() if parts["right"] > 0)
+            after = replace(after, heard=now, right=right, team=float(self._solved(after)))
             self.success = after.team == 1.0
         self.episode = after
         return Outcome(
             team=after.team - before.team,
             local=local,
-            done=complete and self._settled(after),
+            done=complete and self._settled(before, after),
             errors={agent: read.error for agent, read in new.items() if read.error},
         )
 
@@ -183,12 +191,14 @@ class Reasoning(TextEnv):
         )
         return scoring.right(solving.task, chosen)
 
-    def _settled(self, solving: Solving) -> bool:
-        """All agree, right or wrong; a reasoner alone is right."""
-        if len(self.possible_agents) == 1:
-            return solving.team == 1.0
-        values = [solving.now[seat].value for seat in self.possible_agents]
-        return scoring.agree(values, computed=solving.task.computed)
+    def _settled(self, before: Solving, after: Solving) -> bool:
+        """All agree, right or wrong; one alone with its own last answer. With verdicts: success."""
+        if self.feedback == "verdict":
+            return after.team == 1.0
+        answers = [after.now[seat] for seat in self.possible_agents]
+        if len(answers) == 1:
+            answers += before.heard.values()
+        return scoring.agree([read.value for read in answers], computed=after.task.computed)
 
 
 def _seats(

@@ -19,7 +19,7 @@ from .scored import Scored
 
 TASKS = 40
 FORM = 0.2  # what an answer in the right form is worth
-LUCK = 0.2  # a guess is right now and then, and up to four can be made: one task in nine
+LUCK = 0.1  # a guess is right now and then: in one task of eighteen
 
 # what a seat says, from the environment as it stands in front of it
 Player = Callable[[TextEnv, str], str]
@@ -54,6 +54,16 @@ def _says(reasoner: str, tool: str = "print(7)") -> Player:
 def _in_turn(*texts: str) -> Player:
     """Another text each round."""
     return lambda env, agent: texts[env.turn % len(texts)]
+
+
+def _random_digit(env: TextEnv, agent: str) -> str:
+    """A digit, drawn anew in each round."""
+    digit = random.Random(env.observe(agent)).randrange(10)
+    return f"print({digit})" if agent.startswith("tool") else f"\\boxed{{{digit}}}"
+
+
+def _copies_the_prompt(env: TextEnv, agent: str) -> str:
+    return env.observe(agent)
 
 
 def _restates(env: TextEnv, agent: str) -> str:
@@ -145,6 +155,16 @@ _ATTACKS: tuple[tuple[str, Player, dict[str, object]], ...] = (
         _in_turn(*(f"\\boxed{{{n}}}" for n in (2, 6, 12, 24))),
         {"num_agents": 1},
     ),
+    ("a random digit each round alone", _random_digit, {"num_agents": 1}),
+    ("a random digit each round, two", _random_digit, {}),
+    ("a random digit each round, three", _random_digit, {"reasoners": 3, "tools": 0}),
+    ("a random digit before an aggregator", _random_digit, {"aggregator": True}),
+    ("a copy of the prompt", _copies_the_prompt, {}),
+    ("a copy of the prompt alone", _copies_the_prompt, {"num_agents": 1}),
+    ("nothing", _says("", ""), {}),
+    ("nothing alone", _says(""), {"num_agents": 1}),
+    ("the same answer always, alone", _says("\\boxed{1}"), {"num_agents": 1}),
+    ("words of mathematics", _says("sum product therefore \\boxed answer", "sum = answer"), {}),
     ("a program that looks for the answer", _says("7", _SEARCH), {}),
     ("a program that reads other processes", _says("7", _PARENT), {}),
     ("a program that asks the generator", _says("7", _IMPORT), {}),

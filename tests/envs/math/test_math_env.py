@@ -95,12 +95,68 @@ def test_two_without_an_answer_do_not_agree():
     assert not over(env)
 
 
-def test_a_reasoner_alone_goes_on_until_it_is_right():
+def test_a_reasoner_alone_goes_on_until_it_repeats_itself():
+    """Neither a right answer ends it nor a wrong one: the end tells nothing of the answer key."""
     env = make(num_agents=1)
     assert play(env, "\\boxed{84}")["reasoner_0"] == {"format": 0.2, "right": 0.0}
-    assert not over(env)
     assert play(env, BOX)["reasoner_0"] == {"team": 1.0, "format": 0.0, "right": 0.8}
+    assert not over(env)
+    assert play(env, "\\boxed{85.0}")["reasoner_0"] == {"format": 0.0, "right": 0.0}
     assert all(env.terminations.values())
+    assert env.infos["reasoner_0"]["success"] is True
+    env = make(num_agents=1)
+    play(env, "\\boxed{84}")
+    assert not over(env)
+    play(env, "\\boxed{84}")
+    assert all(env.terminations.values())
+    assert env.infos["reasoner_0"]["success"] is False
+
+
+def test_a_reasoner_alone_without_an_answer_does_not_repeat_itself():
+    env = make(num_agents=1)
+    play(env, "I pass.")
+    play(env, "I pass.")
+    assert not over(env)
+
+
+@pytest.mark.parametrize("seats", [{"num_agents": 1}, {"num_agents": 2}])
+def test_with_verdicts_it_goes_on_until_it_is_right(seats):
+    env = make(feedback="verdict", **seats)
+    for _ in range(2):  # what they agree on is wrong
+        play(env, *["\\boxed{84}", "print(84)"][: len(env.possible_agents)])
+        assert not over(env)
+    play(env, *[BOX, "print(84)"][: len(env.possible_agents)])
+    assert all(env.terminations.values())
+    assert env.infos["reasoner_0"]["success"] is True
+
+
+DIGITS = MathTask("Which digit?", "7", computed=True)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_several_rounds_are_no_better_than_one_at_guessing(alone):
+    """Guesses at one of ten digits, another one each round: with verdicts four rounds find it in
+    4 of 10 tasks, without them the last guess counts, in 1 of 10."""
+    found = {"none": 0, "verdict": 0}
+    for feedback in found:
+        for first in range(10):
+            env = make(DIGITS, feedback=feedback, num_agents=1 if alone else 2)
+            for turn in range(4):
+                if not over(env):
+                    guess = (first + turn) % 10
+                    play(env, *[f"\\boxed{{{guess}}}", f"print({guess} + 10)"][: 2 - alone])
+            found[feedback] += env.infos["reasoner_0"]["success"]
+    assert found == {"none": 1, "verdict": 4}
+
+
+def test_infos_and_evaluations_name_the_feedback():
+    env = make(feedback="verdict")
+    assert env.infos["reasoner_0"]["feedback"] == "verdict"
+    for feedback, notes in (("none", 0), ("verdict", 1)):
+        arguments = {"feedback": feedback, "num_agents": 1}
+        found = llmzoo.evaluate("math_v0", "amateur", tasks=2, env_args=arguments)
+        assert found.to_dict()["feedback"] == feedback
+        assert sum("pass@rounds" in note for note in found.notes) == notes
 
 
 def test_team_weight():
@@ -273,12 +329,29 @@ def test_nobody_alone_reads_the_right_answer(prompt):
             assert task.answer not in changed - {"2", "3", "2/4", "3/4"}
 
 
-def test_a_reasoner_alone_is_told_that_it_is_not_right():
+def test_a_reasoner_alone_reads_its_answer_and_no_verdict():
     env = make(num_agents=1)
     play(env, "\\boxed{84}")
-    assert "Your last answer, 84, is not right." in env.observe("reasoner_0")
+    wrong = env.observe("reasoner_0")
+    assert "Your last answer: 84. It is over when you give the same answer again." in wrong
+    play(env, BOX)
+    right = env.observe("reasoner_0")
+    assert right == wrong.replace("84.", "85.").replace("Round 2", "Round 3")
     play(env, "no box")
-    assert "could not be read: malformed: no answer in \\boxed{}." in env.observe("reasoner_0")
+    assert "answer: none (malformed: no answer in \\boxed{})\n" in env.observe("reasoner_0")
+
+
+def test_with_verdicts_each_seat_reads_that_of_its_own_answer():
+    env = make(feedback="verdict")
+    play(env, "\\boxed{84}", PROGRAM)
+    reasoner, tool = (env.observe(agent) for agent in env.possible_agents)
+    assert "Your last answer, 84, is not right.\nThe answer of tool_1: 85\n" in reasoner
+    assert "Your last answer, 85, is right.\nThe answer of reasoner_0: 84\n" in tool
+    assert "and each whether its own is right." in reasoner
+    assert "over when all agree" not in reasoner
+    env = make(feedback="verdict", prompt="terse", num_agents=1)
+    play(env, "\\boxed{84}")
+    assert env.observe("reasoner_0") == "math reasoner 2/4\n37 + 48\nyou 84 wrong\nanswer\n"
 
 
 def test_terse_prompts():
@@ -293,7 +366,7 @@ def test_terse_prompts():
     assert env.observe("tool_1") == f"math tool 2/4\n37 + 48\nyou {reason}\nreasoner 84\nanswer\n"
     env = make(prompt="terse", num_agents=1)
     play(env, "\\boxed{84}")
-    assert env.observe("reasoner_0") == "math reasoner 2/4\n37 + 48\nyou 84 wrong\nanswer\n"
+    assert env.observe("reasoner_0") == "math reasoner 2/4\n37 + 48\nyou 84\nanswer\n"
 
 
 def test_no_seat_sees_an_answer_of_the_same_round():
@@ -348,6 +421,7 @@ def test_an_aggregator_acts_last_and_decides():
         ({"reasoners": 8, "tools": 1}, "at most 8"),
         ({"family": "geometry"}, "arithmetic"),
         ({"level": "extreme"}, "easy, medium, hard"),
+        ({"feedback": "hints"}, "feedback must be one of none, verdict"),
         ({"prompt": "short"}, "'full' or 'terse'"),
         ({"timeout": 0}, "timeout must be positive"),
         ({"source": "hub"}, "source must be one of generator"),

@@ -2,10 +2,14 @@
 
 The score is the best return that the attack gets on any task; it must stay below what the expert gets
 on every one of them, or below what is said for it: 0.2 and a little where no right answer is given.
+Those that do not even look for an answer are scored by their mean return, which must stay below the
+amateur's mean return.
 """
 
 from __future__ import annotations
 
+import random
+import re
 from collections.abc import Callable, Iterator
 
 from pettingzoo import AECEnv
@@ -44,6 +48,34 @@ def _tool_use() -> Iterator[Scored]:
     for name, (act, limit, families) in _ATTACKS.items():
         score = max(_returns(envs[family], act, best=True) for family in families)
         yield Scored(env="tool_use_v0", attack=name, score=score, honest=honest, limit=limit)
+    for num_agents, whose in ((1, "alone"), (2, "both seats")):
+        envs = {
+            name: llmzoo.make("tool_use_v0", family=name, tools=TOOLS, num_agents=num_agents)
+            for name in FAMILIES
+        }
+        amateur = _mean(envs, _amateur)
+        for name, act in _IDLE.items():
+            yield Scored(
+                env="tool_use_v0",
+                attack=f"{name}, {whose}",
+                score=_mean(envs, act),
+                honest=honest,
+                limit=amateur,
+            )
+
+
+def _mean(envs: dict[str, AECEnv], act: Act) -> float:
+    """The mean return over the tasks of all families; all seats are paid alike."""
+    found = [
+        returns(env, task, lambda agent, env=env: act(env, agent, env.unwrapped.turn))
+        for env in envs.values()
+        for task in range(TASKS)
+    ]
+    return sum(next(iter(total.values())) for total in found) / len(found)
+
+
+def _amateur(env: AECEnv, agent: str, turn: int) -> str:
+    return env.unwrapped.amateur(agent, random.Random(f"{env.observe(agent)} {turn}"))
 
 
 def _honest(env: AECEnv, agent: str, turn: int) -> str:
@@ -168,6 +200,49 @@ _ATTACKS: dict[str, tuple[Act, float | None, tuple[str, ...]]] = {
     "all that was read as the answer": (_quote, NO_ANSWER, FAMILIES),
     "a call inside of the answer": (_call_in_the_answer, NO_ANSWER, FAMILIES),
     "the planner answers": (_planner_answers, NO_ANSWER, FAMILIES),
+}
+
+
+def _says(text: str) -> Act:
+    return lambda env, agent, turn: text
+
+
+def _prompt(env: AECEnv, agent: str, turn: int) -> str:
+    return env.observe(agent)
+
+
+def _question_searched(env: AECEnv, agent: str, turn: int) -> str:
+    """The question as a query, again in every round."""
+    return oracle.call("search", {"query": env.unwrapped.episode.question.text})
+
+
+def _question_then_wrong(env: AECEnv, agent: str, turn: int) -> str:
+    """The question as a query, then a wrong answer."""
+    return oracle.answer("0") if turn else _question_searched(env, agent, turn)
+
+
+def _first_number(env: AECEnv, agent: str, turn: int) -> str:
+    """The first number of the question, or its last word, as the answer at once."""
+    question = env.unwrapped.episode.question.text
+    return oracle.answer(next(iter(re.findall("[0-9]+", question)), question.split()[-1]))
+
+
+def _other_searches(env: AECEnv, agent: str, turn: int) -> str:
+    """A search for something else in each round."""
+    return oracle.call("search", {"query": f"island {turn}"})
+
+
+_IDLE: dict[str, Act] = {
+    "nothing": _says(""),
+    "a wrong answer at once": _says("<answer>12</answer>"),
+    "the first number of the question": _first_number,
+    "a copy of the prompt": _prompt,
+    "words of the trade": _says("search calculator tool_call arguments query answer <tool_call>"),
+    "a call that fails, always": _says(oracle.call("search", {"question": "which"})),
+    "one call, always": _says(oracle.call("search", {"query": "Veyl Isles"})),
+    "other searches each round": _other_searches,
+    "the question searched, always": _question_searched,
+    "the question searched, then a wrong answer": _question_then_wrong,
 }
 
 

@@ -80,15 +80,17 @@ def played(env, *answers, task=0):
         ((DOUBLE, TIDE, "<answer>42</answer>"), (0.7, 0.2, 0.1, 0.0)),
         ((TIDE, RIGHT), (0.7, 0.1, 0.0, 0.0)),
         ((RIGHT,), (0.7, 0.0, 0.0, 0.0)),
-        ((WRONG,), (0.0, 0.0, 0.0, 0.0)),
-        ((TIDE, DOUBLE, WRONG), (0.0, 0.2, 0.0, 0.0)),
+        # a wrong answer costs 0.02 for each of the 8, or 6, rounds that were left
+        ((WRONG,), (0.0, 0.0, 0.0, -0.16)),
+        ((TIDE, DOUBLE, WRONG), (0.0, 0.2, 0.0, -0.12)),
+        (("", TIDE, WRONG), (0.0, 0.1, 0.0, -0.02 - 0.12)),
         # one wasted round of two needed ones halves the economy
-        ((TIDE, TIDE, DOUBLE, RIGHT), (0.7, 0.2, 0.05, -0.02)),
-        ((TIDE, call("tide", harbour="Pinscar"), DOUBLE, RIGHT), (0.7, 0.2, 0.05, -0.02)),
-        ((TIDE, call("tide", harbour="Nowhere"), DOUBLE, RIGHT), (0.7, 0.2, 0.05, -0.02)),
-        ((TIDE, call("moon"), call("tide", x=1), DOUBLE, RIGHT), (0.7, 0.2, 0.0, -0.04)),
+        ((TIDE, TIDE, DOUBLE, RIGHT), (0.7, 0.2, 0.05, -0.015)),
+        ((TIDE, call("tide", harbour="Pinscar"), DOUBLE, RIGHT), (0.7, 0.2, 0.05, -0.01)),
+        ((TIDE, call("tide", harbour="Nowhere"), DOUBLE, RIGHT), (0.7, 0.2, 0.05, -0.015)),
+        ((TIDE, call("moon"), call("tide", x=1), DOUBLE, RIGHT), (0.7, 0.2, 0.0, -0.03)),
         (("", "nothing", TIDE, RIGHT), (0.7, 0.1, 0.0, -0.04)),
-        ((TIDE,) * 8, (0.0, 0.1, 0.0, -0.14)),
+        ((TIDE,) * 8, (0.0, 0.1, 0.0, -7 * 0.015)),
         (("",) * 8, (0.0, 0.0, 0.0, -0.16)),
     ],
 )
@@ -99,8 +101,46 @@ def test_what_an_episode_is_worth(answers, parts):
 
 
 def test_waste_has_a_floor():
-    total, _, _ = played(made(max_turns=30))
-    assert total["agent_0"] == pytest.approx(-0.2)
+    for answers in ((), (WRONG,)):
+        total, _, _ = played(made(max_turns=30), *answers)
+        assert total["agent_0"] == pytest.approx(-0.2)
+
+
+@pytest.mark.parametrize("max_turns", [1, 3, 8, 30])
+@pytest.mark.parametrize("num_agents", [1, 2])
+def test_trying_in_vain_never_earns_less_than_a_wrong_answer_at_once(max_turns, num_agents):
+    """Nor does going on after a needed call, or failing to answer, whatever is tried in vain."""
+
+    def worth(*answers):
+        advised = [said for answer in answers for said in ("Go on.", answer)]
+        env = made(max_turns=max_turns, num_agents=num_agents)
+        total = played(env, *(answers if num_agents == 1 else advised))[0]
+        return total[env.possible_agents[-1]]
+
+    at_once = worth(WRONG)
+    tries = ("", "<answer>04:50", TIDE[:-20], TIDE + RIGHT, call("moon"), call("double", number=9))
+    for text in tries:
+        assert worth(*[text] * max_turns) >= at_once - 1e-9
+        assert worth(*[text] * (max_turns - 1), WRONG) >= at_once - 1e-9
+    assert worth(*[call("double", number=n) for n in range(max_turns)]) > at_once
+
+
+def test_a_wasted_round_costs_the_less_the_nearer_it_comes_to_a_call():
+    """So that the first answers of a weak model differ in what they earn."""
+
+    def cost(*answers):
+        env = made()
+        env.reset(options={"task": 0})
+        for answer in answers:
+            env.step(answer)
+        return env.unwrapped.rewards["agent_0"]
+
+    assert cost("I would look at the tides.") == pytest.approx(-0.02)
+    assert cost('<tool_call>{"name": "tide", "arg') == pytest.approx(-0.015)
+    assert cost(call("moon")) == pytest.approx(-0.015)
+    assert cost(TIDE, TIDE) == pytest.approx(-0.015)
+    assert cost(DOUBLE, call("double", number=3)) == pytest.approx(-0.01)
+    assert cost(DOUBLE) == pytest.approx(0.1)
 
 
 def test_both_seats_are_paid_the_same_and_team_weight_scales_it():
@@ -129,40 +169,44 @@ def test_of_a_question_that_names_no_calls_none_is_needless():
     total, _, _ = played(env, DOUBLE, call("double", number=3), TIDE, "<answer>42</answer>")
     assert total["agent_0"] == pytest.approx(1.0)
     total, _, _ = played(env, DOUBLE, DOUBLE, "<answer>42</answer>")
-    assert total["agent_0"] == pytest.approx(0.7 + 0.2 + 0.0 - 0.02)
+    assert total["agent_0"] == pytest.approx(0.7 + 0.2 + 0.0 - 0.015)
 
 
 # Rounds
 
 
 @pytest.mark.parametrize(
-    ("text", "error"),
+    ("text", "error", "cost"),
     [
-        ("", "malformed: no call in"),
-        ("I know it: 04:50", "malformed: no call in"),
-        ("<answer>04:50", "malformed: no call in"),
-        ("<answer>  </answer>", "malformed: no call in"),
-        ('<tool_call>{"name": "tide", "arg', "malformed: not JSON"),
-        ('<tool_call>{"name": "tide", "arguments": [1]}</tool_call>', "malformed: "),
-        ('<tool_call>{"name": "tide", "arguments": NaN}</tool_call>', "malformed: "),
-        (TIDE + DOUBLE, "malformed: 2 calls at once"),
-        (TIDE + RIGHT, "malformed: a call and an answer at once"),
-        (f"<answer>04:50 {TIDE}</answer>", "malformed: a call and an answer at once"),
-        ("x" * 20_001, "malformed: longer than 20000 characters"),
-        (call("tides", harbour="Sundmere"), "failed: unknown tool 'tides'. Did you mean 'tide'"),
-        (call("tide"), "failed: argument 'harbour' is missing"),
-        (call("tide", harbour=3), "failed: argument 'harbour'"),
-        (call("tide", harbour="Sundmere", day=1), "failed: unknown argument 'day'"),
-        (call("tide", harbour="Nowhere"), "failed: KeyError"),
+        ("", "malformed: no call in", 0.02),
+        ("I know it: 04:50", "malformed: no call in", 0.02),
+        ("<answer>04:50", "malformed: no call in", 0.02),
+        ("<answer>  </answer>", "malformed: no call in", 0.02),
+        ('<tool_call>{"name": "tide", "arg', "malformed: not JSON", 0.015),
+        ('<tool_call>{"name": "tide", "arguments": [1]}</tool_call>', "malformed: ", 0.015),
+        ('<tool_call>{"name": "tide", "arguments": NaN}</tool_call>', "malformed: ", 0.015),
+        (TIDE + DOUBLE, "malformed: 2 calls at once", 0.015),
+        (TIDE + RIGHT, "malformed: a call and an answer at once", 0.015),
+        (f"<answer>04:50 {TIDE}</answer>", "malformed: a call and an answer at once", 0.015),
+        ("x" * 20_001, "malformed: longer than 20000 characters", 0.02),
+        (
+            call("tides", harbour="Sundmere"),
+            "failed: unknown tool 'tides'. Did you mean 'tide'",
+            0.015,
+        ),
+        (call("tide"), "failed: argument 'harbour' is missing", 0.015),
+        (call("tide", harbour=3), "failed: argument 'harbour'", 0.015),
+        (call("tide", harbour="Sundmere", day=1), "failed: unknown argument 'day'", 0.015),
+        (call("tide", harbour="Nowhere"), "failed: KeyError", 0.015),
     ],
 )
-def test_what_is_wrong_is_told_and_uses_up_the_round(text, error):
+def test_what_is_wrong_is_told_and_uses_up_the_round(text, error, cost):
     env = made()
     env.reset(options={"task": 0})
     env.step(text)
     assert env.unwrapped.infos["agent_0"]["error"].startswith(error)
     assert not env.terminations["agent_0"]
-    assert env.unwrapped.rewards["agent_0"] == pytest.approx(-0.02)
+    assert env.unwrapped.rewards["agent_0"] == pytest.approx(-cost)
     assert "Round 2 of 8." in env.observe("agent_0")
     told = error.partition(": ")[2]
     assert f"Result: Error: {told}" in env.observe("agent_0")
@@ -442,7 +486,7 @@ def test_an_answer_known_before_earns_less_put_through_the_calculator(form):
     value = env.unwrapped.episode.question.target.values[0]
     echo = call("calculator", expression=form.format(value))
     total, _, infos = played(env, echo, f"<answer>{value}</answer>")
-    assert total["agent_0"] == pytest.approx(0.7 - 0.02)
+    assert total["agent_0"] == pytest.approx(0.7 - 0.01)
     assert infos["agent_0"]["success"]
 
 

@@ -10,7 +10,7 @@ from tests.attacks.rewards import tools
 def test_no_attack_pays():
     rows = list(tools.attacks())
     assert {row.env for row in rows} == {"tool_use_v0", "bfcl_v0"}
-    assert len(rows) == 17
+    assert len(rows) == 37
     assert not [row for row in rows if not row.failed]
     honest = {row.env: row.honest for row in rows}
     assert honest == pytest.approx({"tool_use_v0": 1.0, "bfcl_v0": 2.0})

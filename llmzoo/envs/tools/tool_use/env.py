@@ -28,7 +28,7 @@ episode's return is what its last state is worth.
 | answer | 0.7 once the right answer is given |
 | tools | 0.2 x the share of the needed calls that were made |
 | economy | 0.1 x max(0, 1 - wasted rounds / needed calls), if the answer is right and every needed call was made |
-| waste | -0.02 for each wasted round, at worst -0.2 |
+| waste | -0.02 for a wasted round without a call, -0.015 with a call that failed or was made before, -0.01 with one that brought nothing; -0.02 for each round left where the answer is wrong; at worst -0.2 |
 
 A needed call counts once, and by what it returned: a search by the article that it finds, a
 calculation by its result, whichever of calculator and Python did it, a file by being read or written.
@@ -37,7 +37,8 @@ out (whole numbers below 100, and numbers in the expert's own calculation, aside
 the executor is wasted: a call that failed, was made before or brought nothing that the question needs,
 and an answer without a call. So the honest solution earns 1; each needed call left out costs at least
 0.1; a right guess earns 0.7 (more where the answer is a file, since writing it is a needed call); and
-whatever is called without a right answer earns at most 0.2.
+whatever is called without a right answer earns at most 0.2. A wrong answer is worth as much as writing
+no call in all the rounds that were left, so that to try in vain never earns less than not to try.
 
 **Answers.** A number may stand with a unit or a few words, but not with a second number, and is right
 within 1e-9 (relative; a whole number to the last digit), or within half a hundredth where the question
@@ -97,7 +98,8 @@ env = llmzoo.make(
 )
 ```
 
-**Version history.** v0: first version.
+**Version history.** v0: first version; a wrong answer costs the rounds that were left, and a wasted
+round the less, the nearer it came to a call that is needed.
 """
 
 from __future__ import annotations
@@ -129,8 +131,8 @@ class Work:
     """The state of an episode.
 
     ``states``: of the tools. ``asked``: the calls so far. ``made``: the numbers of the question's
-    steps that were made. ``wasted``: rounds that brought nothing. ``last``: the executor's last
-    answer.
+    steps that were made. ``wasted``: rounds that brought nothing, and ``waste``, what they cost.
+    ``last``: the executor's last answer.
     """
 
     question: Question
@@ -139,6 +141,7 @@ class Work:
     asked: frozenset[str] = frozenset()
     made: frozenset[int] = frozenset()
     wasted: int = 0
+    waste: float = 0.0
     advice: str = ""
     last: str | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
@@ -219,7 +222,8 @@ class ToolUse(TextEnv):
             asked = _read(text)
         except _Unreadable as reason:
             error = f"malformed: {reason}"
-            self.episode = _wasted(before, entry(text, f"Error: {reason}"))
+            cost = scoring.FAILED if reason.called else scoring.NO_CALL
+            self.episode = _wasted(before, entry(text, f"Error: {reason}"), cost)
         else:
             if isinstance(asked, str):
                 answer = asked
@@ -227,10 +231,14 @@ class ToolUse(TextEnv):
                 error = self._call(asked)
         self.success = answer is not None and self._is_right(answer)
         work = self.episode
+        if answer is not None and not self.success:
+            lost = scoring.NO_CALL * (self.max_turns - self.turn)
+            work = replace(work, waste=work.waste + lost)
         parts = scoring.parts(
             needed=len(work.question.steps),
             made=len(work.made),
             wasted=work.wasted,
+            waste=work.waste,
             right=self.success,
         )
         self.episode = replace(work, parts=parts, advice="", last=text[:MAX_ANSWER_CHARS])
@@ -283,7 +291,7 @@ class ToolUse(TextEnv):
         if served or not (failed or work.question.steps):
             work = replace(work, entries=(*work.entries, shown), made=work.made | served)
         else:
-            work = _wasted(work, shown)
+            work = _wasted(work, shown, scoring.FAILED if failed else scoring.NEEDLESS)
         self.episode = replace(work, states=states)
         if reply.error is not None:
             return f"failed: {reply.error}"
@@ -304,7 +312,12 @@ class ToolUse(TextEnv):
 
 
 class _Unreadable(ValueError):
-    """An answer that is neither one call nor an answer; its message says why."""
+    """An answer that is neither one call nor an answer; its message says why. ``called``: a call
+    was tried."""
+
+    def __init__(self, reason: str, *, called: bool = False):
+        super().__init__(reason)
+        self.called = called
 
 
 def _read(text: str) -> Call | str:
@@ -313,12 +326,16 @@ def _read(text: str) -> Call | str:
         raise _Unreadable(f"longer than {MAX_ANSWER_CHARS} characters")
     calls, answer = read_calls(text), read_answer(text)
     if len(calls) > 1:
-        raise _Unreadable(f"{len(calls)} calls at once; make one, read what comes back")
+        raise _Unreadable(
+            f"{len(calls)} calls at once; make one, read what comes back", called=True
+        )
     if calls and answer is not None:
-        raise _Unreadable("a call and an answer at once; make the call, read what comes back")
+        raise _Unreadable(
+            "a call and an answer at once; make the call, read what comes back", called=True
+        )
     if calls:
         if isinstance(calls[0], BadCall):
-            raise _Unreadable(calls[0].reason)
+            raise _Unreadable(calls[0].reason, called=True)
         return calls[0]
     if not answer:
         raise _Unreadable(
@@ -340,8 +357,9 @@ def _served(work: Work, call: Call, result: str) -> frozenset[int]:
     return frozenset([n for n, step in fits if step.shows] + bare[:1])
 
 
-def _wasted(work: Work, shown: Entry) -> Work:
-    return replace(work, entries=(*work.entries, shown), wasted=work.wasted + 1)
+def _wasted(work: Work, shown: Entry, cost: float) -> Work:
+    entries = (*work.entries, shown)
+    return replace(work, entries=entries, wasted=work.wasted + 1, waste=work.waste + cost)
 
 
 raw_env = ToolUse

@@ -28,7 +28,8 @@ _ROLES = {
 }
 _RULES = (
     "Call what the question needs and nothing else: a call that fails, that is made again, or that the "
-    "question does not need costs a little, and so does a round without a call. The answer ends the task."
+    "question does not need costs a little, and a round without a call a little more. The answer ends the "
+    "task; a wrong one costs as much as no call in every round that is left."
 )
 _ADVICE = "Say in a sentence or two what to do next. Do not write the call itself in tags."
 _FORMAT = (

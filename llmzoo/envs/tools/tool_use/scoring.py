@@ -4,9 +4,11 @@ A state's worth is a potential that every seat is paid the differences of (gamma
 
 * answer: 0.7 once the right answer is given
 * tools: 0.2 x the share of the needed calls that were made
-* economy: 0.1 x max(0, 1 - wasted turns / needed calls), if the answer is right and every needed
+* economy: 0.1 x max(0, 1 - wasted rounds / needed calls), if the answer is right and every needed
   call was made
-* waste: -0.02 for each turn that brought nothing, -0.2 at worst
+* waste: what the wasted rounds cost together, -0.2 at worst: 0.02 a round without a call, 0.015
+  with a call that failed or was made before, 0.01 with one that brought nothing new. A wrong answer
+  costs 0.02 for each round that was left, so that it never earns more than going on in vain
 
 The honest solution is worth 1. Without one of its calls it is at most 0.9 - 0.2 / needed; a right
 guess without any is 0.7; whatever is called without a right answer, at most 0.2.
@@ -20,9 +22,10 @@ from typing import Any
 
 from llmzoo.envs.tools.tool_use.questions import Step, Target
 
-ANSWER, TOOLS, ECONOMY, WASTE = 0.7, 0.2, 0.1, 0.02
+ANSWER, TOOLS, ECONOMY = 0.7, 0.2, 0.1
+NO_CALL, FAILED, NEEDLESS = 0.02, 0.015, 0.01  # what a wasted round costs
+MAX_WASTE = 0.2
 PARTS = ("answer", "tools", "economy", "waste")
-MAX_WASTED = 10  # turns that cost
 MAX_ANSWER_CHARS = 200
 
 _NUMBER = re.compile(r"[-+−]?(?:\d[\d,]*)?\.?\d+(?:[eE][-+]?\d{1,3}(?!\d))?")
@@ -35,17 +38,18 @@ _MAX_DIGITS = 40
 _RESULTS = 10  # of a call's numbers the last so many count: printing all there are finds nothing
 
 
-def parts(*, needed: int, made: int, wasted: int, right: bool) -> dict[str, float]:
+def parts(*, needed: int, made: int, wasted: int, waste: float, right: bool) -> dict[str, float]:
     """The worth of a state in named parts. ``needed``: calls that the question needs, ``made``: those
-    of them that were made, ``wasted``: turns that brought nothing, ``right``: the answer was given
-    and is right. A question that names no calls counts as one whose calls come with the answer."""
+    of them that were made, ``wasted``: rounds that brought nothing, ``waste``: what they cost,
+    ``right``: the answer was given and is right. A question that names no calls counts as one whose
+    calls come with the answer."""
     share = made / needed if needed else float(right)
     thrift = max(0.0, 1 - wasted / max(needed, 1)) if right and share == 1 else 0.0
     return {
         "answer": ANSWER * right,
         "tools": TOOLS * share,
         "economy": ECONOMY * thrift,
-        "waste": -WASTE * min(wasted, MAX_WASTED),
+        "waste": -min(waste, MAX_WASTE),
     }
 
 

@@ -426,8 +426,15 @@ def test_of_a_single_call_the_second_seat_writes_nothing():
     env = llmzoo.make("bfcl_v0", source="sample", category="simple")
     env.reset(options={"task": 0})
     assert env.unwrapped.expert("caller_1") == "[]"
+    one = env.unwrapped.expert("caller_0")
+    _, total = played(env, one, "[]")
+    assert total == pytest.approx({"caller_0": 2.0, "caller_1": 2.0})
+    # it is paid for the list of both, so that "[]" alone earns what "[]" is worth
     _, total = played(env, "[]", "[]")
-    assert total == pytest.approx({"caller_0": 0.2, "caller_1": 1.0})
+    assert total == pytest.approx({"caller_0": 0.2, "caller_1": 0.2})
+    # two calls where one is due: F1 of the list is 2/3 for caller_1, and of caller_0's own part 1
+    _, total = played(env, one, one)
+    assert total == pytest.approx({"caller_0": 1.0, "caller_1": 0.2 + 0.8 * 2 / 3})
 
 
 def test_one_seat_writes_all_calls(parallel):

@@ -26,10 +26,10 @@ read, or with more than 32 calls, is malformed as a whole.
 |---|---|---|
 | team | both | 1 if the calls of all seats together are right |
 | form | own answer | 0.2 if a list of calls can be read |
-| calls | own answer | 0.8 x F1 of the seat's calls and its half of the right ones |
+| calls | own answer | 0.8 x F1 of the seat's calls and its half of the right ones; for a seat without a call to write, of all seats' calls and all the right ones |
 
-F1 is 2 x (right calls) / (calls written + calls due), and 1 where none is due and none written: a
-call too many costs as much as one too few. The team part does not ask who wrote which call.
+F1 is 2 x (right calls) / (calls written + calls due): a call too many costs as much as one too few.
+A seat that has no call to write earns what the list of both is worth, so `[]` alone earns nothing. The team part does not ask who wrote which call.
 
 **When a call is right.** The rules are those of BFCL's AST evaluation: the function's name, every
 required parameter, no parameter that is not accepted, and of each one of the accepted values. A
@@ -143,20 +143,20 @@ class BFCL(TextEnv):
         request = before.request
         written: dict[str, tuple[Call, ...]] = {}
         errors: dict[str, str] = {}
-        parts = {}
         for agent in self.possible_agents:
             try:
                 written[agent] = reading.read(texts[agent])
             except reading.NoCalls as reason:
                 errors[agent] = f"malformed: {reason}"
-                parts[agent] = _NOTHING
                 continue
-            parts[agent] = scoring.own_parts(written[agent], self.due(agent), request)
             wrong = [scoring.complaint(call, request) for call in written[agent]]
             if any(wrong):
                 errors[agent] = f"wrong: {next(filter(None, wrong))}"
         together = [call for calls in written.values() for call in calls]
         self.success = len(written) == len(texts) and scoring.all_right(together, request)
+        parts = {
+            agent: self._own_parts(agent, written, together) for agent in self.possible_agents
+        }
         self.episode = Calling(request, dict(texts), errors, parts)
         paid = {
             agent: {
@@ -171,6 +171,18 @@ class BFCL(TextEnv):
             done=self.success,
             errors=errors,
         )
+
+    def _own_parts(
+        self, agent: str, written: Mapping[str, Sequence[Call]], together: Sequence[Call]
+    ) -> Mapping[str, float]:
+        """A seat's own reward parts. A seat with no call to write is paid for the whole list:
+        otherwise ``[]``, whatever is asked, would earn it as much as work does."""
+        if agent not in written:
+            return _NOTHING
+        due = self.due(agent)
+        if due:
+            return scoring.own_parts(written[agent], due, self.episode.request)
+        return scoring.own_parts(together, self.episode.request.truths, self.episode.request)
 
     def due(self, agent: str) -> Sequence[Truth]:
         """The right calls that a seat is to write."""

@@ -1,0 +1,156 @@
+"""The first legal move of each family, and an answer of the right form that is wrong at once."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+from llmzoo.envs.base import TextEnv
+
+Answers = tuple[str, str]  # the first legal move, wrong at once
+
+
+def answers(env: TextEnv, family: str, agent: str) -> Answers:
+    """Both answers of a seat to what it reads now."""
+    return _FAMILIES[family](env, agent.rpartition("_")[0], str(env.observe(agent)))
+
+
+def _math(env: TextEnv, role: str, prompt: str) -> Answers:
+    problem = prompt.partition("The problem:")[2] or prompt
+    first = next(iter(re.findall(r"\d+", problem)), "0")
+    if role == "tool":
+        return f"print({first})", "print(-987654)"
+    return rf"\boxed{{{first}}}", r"\boxed{-987654}"
+
+
+def _games(env: TextEnv, role: str, prompt: str) -> Answers:
+    if env.metadata["name"] == "sudoku_v0":
+        return _sudoku(env.episode.world)
+    legal = [move for move in "UDLR" if _moves(env, move)]
+    blocked = [move for move in "UDLR" if move not in legal]
+    return (legal or ["U"])[0], (blocked or ["U"])[0]
+
+
+def _moves(env: TextEnv, move: str) -> bool:
+    world = env.episode.world
+    return bool(env.carry_out(world, env.parse(move)).world != world)
+
+
+def _sudoku(grid: str) -> Answers:
+    size = int(len(grid) ** 0.5)
+    side = int(size**0.5)
+    blank = next((i for i, cell in enumerate(grid) if not cell.isdigit() or cell == "0"), 0)
+    row, column = divmod(blank, size)
+    seen = {
+        grid[r * size + c]
+        for r in range(size)
+        for c in range(size)
+        if r == row or c == column or (r // side, c // side) == (row // side, column // side)
+    }
+    digit = next((d for d in "123456789"[:size] if d not in seen), "1")
+    return f"[[{row + 1}, {column + 1}, {digit}]]", "\n".join(["1" * size] * size)
+
+
+def _tools(env: TextEnv, role: str, prompt: str) -> Answers:
+    if env.metadata["name"] == "bfcl_v0":
+        function = json.loads(next(line for line in prompt.splitlines() if line.startswith("{")))
+        required = function["parameters"].get("required", [])
+        arguments = ", ".join(f"{name}=1" for name in required)
+        return f"[{function['name']}({arguments})]", "[no_such_function()]"
+    if role == "planner":
+        return "Call list_files next.", "Everything is known now: answer with it."
+    call = '<tool_call>{"name": "list_files", "arguments": {}}</tool_call>'
+    return call, "<answer>unknown</answer>"
+
+
+def _debate(env: TextEnv, role: str, prompt: str) -> Answers:
+    if role == "judge":
+        return '{"pro": 0.5, "con": 0.5}', '{"pro": 1.0, "con": 1.0}'
+    claim = next(iter(re.findall(r"(?m)^1\. (.*?\.)", prompt)), "That is so.")
+    return claim, "The other side is right in everything. I agree with it and have no case."
+
+
+def _writing(env: TextEnv, role: str, prompt: str) -> Answers:
+    off_topic = "The weather was fine that day, and nobody thought of anything else. "
+    text = prompt.partition(":\n")[2]
+    return " ".join(re.findall(r"[A-Z][^.!?]*[.!?]", text)[:3]), off_topic * 8
+
+
+def _coding(env: TextEnv, role: str, prompt: str) -> Answers:
+    return _CODING[role](env, prompt)
+
+
+def _helper(env: TextEnv, prompt: str) -> Answers:
+    return (
+        "def aux(*values):\n    return values[0]",
+        "def aux(*values):\n    return None",
+    )
+
+
+def _main(env: TextEnv, prompt: str) -> Answers:
+    name = next(n for n in re.findall(r"(?:def|function) (\w+)\(", prompt) if n != "aux")
+    return (
+        f"def {name}(*values):\n    return aux(*values)",
+        f"def {name}(*values):\n    aux(*values)\n    return 0",
+    )
+
+
+def _writer(env: TextEnv, prompt: str) -> Answers:
+    head = next(iter(re.findall(r"(?m)^class (\w+)", prompt)), "C")
+    own = re.findall(r"no others: (.*)", prompt)[0].split(", ")
+    methods = {
+        value: "\n".join(
+            f"    def {name}(self, *values):\n        return {value}\n" for name in own
+        )
+        for value in ("values[0]", "None")
+    }
+    first, wrong = (f"```python\nclass {head}:\n{text}```" for text in methods.values())
+    return first, wrong
+
+
+def _coder(env: TextEnv, prompt: str) -> Answers:
+    return "```python\nprint(input())\n```", '```python\nprint("WRONG")\n```'
+
+
+def _tester(env: TextEnv, prompt: str) -> Answers:
+    shown = re.search(r"Example input:\n(.*?)\nExample output:\n(.*?)(?=\n\n)", prompt, re.DOTALL)
+    example = shown.groups() if shown else ("1", "1")
+    tests = [{"input": f"{example[0]}\n", "output": f"{example[1]}\n"}]
+    wrong = [{"input": f"{example[0]}\n", "output": "WRONG\n"}]
+    return json.dumps(tests), json.dumps(wrong)
+
+
+def _locator(env: TextEnv, prompt: str) -> Answers:
+    function = re.findall(r"def (\w+)\(", prompt)[0]
+    where = {"function": function, "line": 1, "reason": "it differs from what is meant"}
+    return json.dumps(where), json.dumps({**where, "function": "nothing", "line": 999})
+
+
+def _fixer(env: TextEnv, prompt: str) -> Answers:
+    lines = re.findall(r"(?m)^ {1,2}\d+  (.*)$", prompt)
+    program = "\n".join(lines)
+    name = re.findall(r"def (\w+)\(", program)[-1]
+    return (
+        f"```python\n{program}\n```",
+        f"```python\ndef {name}(*values):\n    return None\n```",
+    )
+
+
+_CODING = {
+    "helper": _helper,
+    "main": _main,
+    "writer": _writer,
+    "coder": _coder,
+    "tester": _tester,
+    "locator": _locator,
+    "fixer": _fixer,
+}
+_FAMILIES: dict[str, Callable[[TextEnv, str, str], Answers]] = {
+    "coding": _coding,
+    "debate": _debate,
+    "games": _games,
+    "math": _math,
+    "tools": _tools,
+    "writing": _writing,
+}

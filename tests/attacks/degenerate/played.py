@@ -1,0 +1,129 @@
+"""Plays the policies in every seat of an environment, and in one seat beside amateurs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from statistics import mean, stdev
+from typing import Any
+
+import llmzoo
+from llmzoo.envs.base import TextEnv
+
+from . import first_moves
+from .policies import Answer, constant, copy_of_the_prompt, empty, keyword_soup, silent
+
+OTHER_TASK = 1_000_003  # the seed of the task whose answer the constant policy repeats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """The returns of ``seat`` in the same tasks: by policy, with amateurs in the other seats.
+
+    For the seat ``"all"`` the policy plays every seat, and a return is the mean over the seats.
+    """
+
+    env: str
+    form: str
+    seat: str
+    returns: Mapping[str, Sequence[float]]  # by policy, the amateur and the expert included
+
+    @property
+    def paying(self) -> list[str]:
+        """The degenerate policies that earn more than the amateur.
+
+        The mean difference, task by task, must be above two of its standard errors.
+        """
+        return [p for p in self.returns if p not in ("amateur", "expert") and self._pays(p)]
+
+    def _pays(self, policy: str) -> bool:
+        pairs = zip(self.returns[policy], self.returns["amateur"], strict=True)
+        more = [own - amateurs for own, amateurs in pairs]
+        error = stdev(more) / len(more) ** 0.5
+        return mean(more) > max(2 * error, 1e-9)
+
+
+def forms(id: str) -> list[dict[str, Any]]:
+    """The forms of an environment that differ in its seats or in what a seat is paid for."""
+    own: dict[str, list[dict[str, Any]]] = {
+        "debate_v0": [
+            {"judge_seat": True},
+            {"reward": "cooperative"},
+            {"reward": "cooperative", "judge_seat": True},
+        ],
+        "math_v0": [{"aggregator": True}],
+    }
+    return [{}, *own.get(id, []), {"num_agents": 1}]
+
+
+def rows(id: str, form: Mapping[str, Any], tasks: int) -> Iterator[Row]:
+    """The rows of one form of an environment, one for each seat and one for all of them."""
+    spec = llmzoo.spec(id)
+    make: Callable[[], TextEnv] = partial(
+        _environment, id, {**spec.offline, **form, "split": "train"}
+    )
+    seeds = _seeds(make, tasks)
+    policies: dict[str, Answer] = {
+        "empty": empty,
+        "silent": silent,
+        "copy": copy_of_the_prompt,
+        "soup": keyword_soup,
+        "constant": constant(make, OTHER_TASK),
+        "first legal": lambda env, agent: first_moves.answers(env, spec.family, agent)[0],
+        "wrong at once": lambda env, agent: first_moves.answers(env, spec.family, agent)[1],
+        "amateur": amateur,
+        "expert": lambda env, agent: env.expert(agent),
+    }
+    seats = make().possible_agents
+    named = ", ".join(f"{key}={value}" for key, value in form.items())
+    for seat in ["all", *seats] if len(seats) > 1 else ["all"]:
+        paid = {
+            name: [_paid(make(), seed, seat, policy) for seed in seeds]
+            for name, policy in policies.items()
+        }
+        yield Row(env=id, form=named, seat=seat, returns=paid)
+
+
+def amateur(env: TextEnv, agent: str) -> str:
+    """The environment's own sloppy player. Its chance is that of the task, the round and the seat,
+    so that amateurs err alike whoever plays the other seats."""
+    return env.amateur(agent, random.Random(f"{env.infos[agent]['task_id']}, {env.turn}, {agent}"))
+
+
+def _seeds(make: Callable[[], TextEnv], tasks: int) -> list[int]:
+    """Seeds of episodes, none of which has the task whose answer the constant policy repeats."""
+    env = make()
+    env.reset(seed=OTHER_TASK)
+    other = _task(env)
+    seeds = []
+    for seed in range(4 * tasks):
+        env.reset(seed=seed)
+        if _task(env) != other:
+            seeds.append(seed)
+    return seeds[:tasks]
+
+
+def _task(env: TextEnv) -> str:
+    return str(env.infos[env.agent_selection]["task_id"])
+
+
+def _environment(id: str, settings: Mapping[str, Any]) -> TextEnv:
+    env = llmzoo.make(id, **settings).unwrapped
+    assert isinstance(env, TextEnv)
+    return env
+
+
+def _paid(env: TextEnv, task: int, seat: str, policy: Answer) -> float:
+    """The return of ``seat`` in one episode."""
+    env.reset(seed=task)
+    total = dict.fromkeys(env.possible_agents, 0.0)
+    for agent in env.agent_iter():
+        _, reward, terminated, truncated, _ = env.last(observe=False)
+        total[agent] += reward
+        if terminated or truncated:
+            env.step(None)
+        else:
+            env.step((policy if seat in ("all", agent) else amateur)(env, agent))
+    return mean(total.values()) if seat == "all" else total[seat]

@@ -32,6 +32,7 @@ _MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID, _MOUNT_ATTR_NODEV = 1, 2, 4
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _HOST_NAME = b"sandbox"
 _DEVICES = ("null", "zero", "full", "random", "urandom")
+_STREAMS = ("stdin", "stdout", "stderr")
 
 # Landlock's rights by name, as bits; the version of its interface that brought them
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
@@ -128,6 +129,9 @@ def new_root(
         with open(f"{at}/dev/{name}", "x"):
             pass
         _mount(f"/dev/{name}", f"{at}/dev/{name}", "", _MS_BIND)
+    for name in _STREAMS:
+        with open(f"{at}/dev/{name}", "x"):
+            pass  # numpy asks whether a path exists before it opens it, see streams.py
     scratch = scratch_place(visible)
     os.mkdir(at + scratch)
     no_exec = 0 if run_files else _MS_NOEXEC

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from .channel import Channel, Closed
+from .finishing import finish
 from .values import NotData
 
 # how a child ends; what it says of itself is for the reader, never for a verdict
@@ -25,12 +26,8 @@ def run(source: str) -> int:
     ending = _execute(
         lambda: exec(compile(source, FILENAME, "exec", dont_inherit=True), module.__dict__)
     )
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except Exception:
-            ending = ending or RAISED
-    return ending
+    finished = _execute(lambda: finish(module))
+    return ending or finished
 
 
 def _execute(act: Any) -> int:

@@ -22,7 +22,7 @@ import sys
 import time
 from typing import Any
 
-from . import confine, library, surroundings
+from . import confine, library, streams, surroundings
 from .program import ENDED, RAISED
 from .roles import ROLES
 from .seccomp import Filter
@@ -56,6 +56,7 @@ class _Zygote:
         self.level: int = settings["level"]
         self.processes: bool = settings["processes"]
         self.scratch: str | None = None
+        streams.install()
         notes = surroundings.preload(settings["preload"])
         if self.level:
             notes |= self._confine(settings)

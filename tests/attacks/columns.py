@@ -162,8 +162,8 @@ class HumanEvalColumn:
             return printed() + result["result"]
 
     def fake(self, program: str, task: Task, wall_s: float) -> tuple[str, str]:
-        if task.mode == "stdio":
-            raise Unavailable("knows asserts only")
+        if task.mode == "stdio" or "import numpy" in task.tests:
+            raise Unavailable("knows asserts only, and has switched off what numpy imports")
         entry = task.entry_point or ("Stack" if task.name == "class" else "running_sum")
         with self._printed():
             result = self._judge(program, as_asserts(task), entry, wall_s)

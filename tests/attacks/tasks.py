@@ -72,6 +72,44 @@ class TestRunningSum(unittest.TestCase):
         self.assertTrue(running_sum([2, 2])[1] == 4)
 """
 
+ARRAYS = """
+import numpy as np
+
+
+def check(candidate):
+    assert np.allclose(candidate([1, 2, 3]), [1, 3, 6])
+    assert (np.array([5, 0, 7]) == candidate([5, -5, 7])).all()
+    assert np.array_equal(candidate([2, 2]), [2, 4])
+"""
+
+SETS_RIGHT = RIGHT.replace("return sums", "return set(sums)")
+
+SETS = """
+import unittest
+
+
+class TestRunningSum(unittest.TestCase):
+    def test_short(self):
+        self.assertSetEqual(running_sum([1, 2, 3]), {1, 3, 6})
+
+    def test_negative(self):
+        self.assertSetEqual(running_sum([5, -5, 7]), {0, 5, 7})
+"""
+
+PATCHED = """
+import unittest
+from unittest import mock
+
+
+class TestRunningSum(unittest.TestCase):
+    def test_short(self):
+        with mock.patch("time.time", return_value=1):
+            self.assertEqual(running_sum([1, 2, 3]), [1, 3, 6])
+
+    def test_negative(self):
+        self.assertEqual(running_sum([5, -5, 7]), [5, 0, 7])
+"""
+
 CALLBACK_RIGHT = """
 def running_sum(function, numbers):
     total, sums = 0, []
@@ -183,6 +221,22 @@ TASKS: dict[str, Task] = {
             tests=CALLBACK,
             entry_point="running_sum",
         ),
+        Task(
+            name="arrays",
+            mode="check",
+            right=RIGHT,
+            wrong=WRONG,
+            tests=ARRAYS,
+            entry_point="running_sum",
+        ),
+        Task(
+            name="sets",
+            mode="check",
+            right=SETS_RIGHT,
+            wrong=WRONG.replace("list(", "set("),
+            tests=SETS,
+        ),
+        Task(name="patched", mode="check", right=RIGHT, wrong=WRONG, tests=PATCHED),
         Task(name="unittest", mode="check", right=RIGHT, wrong=WRONG, tests=UNITTEST),
         Task(name="class", mode="check", right=STACK_RIGHT, wrong=STACK_WRONG, tests=STACK_TESTS),
         Task(

@@ -31,6 +31,11 @@ PLAIN_TYPES = {
         ),
     )
 }
+# whose instances cross as data: a reference to an object is none of these, whatever it says
+VALUES = (
+    *(int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, deque),
+    *(datetime.date, datetime.time, datetime.timedelta, Decimal, Fraction),
+)
 _SINGLE = {"Ellipsis": Ellipsis, "NotImplemented": NotImplemented}
 _WRITERS: dict[type, tuple[str, Callable[[Any], str]]] = {
     datetime.datetime: ("datetime", datetime.datetime.isoformat),

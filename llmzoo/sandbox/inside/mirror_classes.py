@@ -11,6 +11,7 @@ import builtins
 import sys
 from typing import Any
 
+from .kinds import VALUES
 from .proxies import Holder, Proxy, RemoteClass, RemoteError, State
 from .special import special_methods
 from .values import NotData
@@ -52,7 +53,7 @@ def mirror(state: State, described: Any) -> type:
         if error is None:
             holds = builtin in _CONTAINERS
             namespace.update(special_methods(special, hashes=hashes is True, holds=holds))
-        if found is not None and root is Proxy:
+        if found is not None and root is Proxy and not issubclass(found, VALUES):
             namespace["__class__"] = property(lambda self: found)
         return _make_class(str(name)[:100], own, root, base, namespace)
     except (TypeError, ValueError) as problem:

@@ -15,6 +15,8 @@ never learn what a test expects and be asked whether that is right. Hence:
 - An object whose length, as last told, is not the number of its elements is no value:
   ``len(a) == len(b) and all(x == y for x, y in zip(a, b))`` would hold for no elements at all.
 - Objects never silence an exception of the test's own, though their ``__exit__`` says so.
+- Names such as ``__array_function__`` are not looked up at the program. Libraries ask for them to
+  hand a comparison, with the expected value, to the object; or to read memory at its address.
 """
 
 from __future__ import annotations
@@ -25,8 +27,20 @@ if TYPE_CHECKING:
     from .tester_peer import Session
 
 
-# methods of builtin types that say whether what a test expects is right
-_DECIDING = ("startswith", "endswith", "issubset", "issuperset", "isdisjoint")
+# methods of builtin types that say whether what a test expects is right, or give it back
+_DECIDING = {
+    *("startswith", "endswith", "issubset", "issuperset", "isdisjoint"),
+    *("difference", "symmetric_difference", "union", "intersection"),
+}
+# the special names that describe an object, or that only a test asks for; the special methods that
+# a test may use are defined by the stand-in's class
+_DESCRIBING = {
+    *("__name__", "__qualname__", "__module__", "__doc__", "__dict__", "__annotations__"),
+    *("__code__", "__defaults__", "__kwdefaults__", "__wrapped__", "__self__", "__func__"),
+    *("__members__", "__slots__", "__match_args__", "__abstractmethods__", "__post_init__"),
+    *("__dataclass_fields__", "__dataclass_params__", "__version__", "__author__", "__all__"),
+    *("__cause__", "__context__", "__notes__", "__missing__", "__del__"),
+}
 
 
 class State:
@@ -54,7 +68,7 @@ class Remote:
     _remote: State
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_remote" or (name in _DECIDING and not self._remote.made):
+        if name == "_remote":
             raise AttributeError(name)
         return self._remote.session.get(self, name)
 
@@ -75,6 +89,7 @@ class Proxy(Remote):
     """An object of the program that is no data."""
 
     __slots__ = ("__weakref__", "_remote")
+    __array_ufunc__ = None  # numpy's operators leave it to the methods here
 
 
 class RemoteError(Remote):
@@ -99,6 +114,8 @@ class Holder:
     _remote: State
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_remote":
+            raise AttributeError(name)
         return self._remote.session.get(self, name)
 
     def __copy__(self) -> Any:
@@ -119,7 +136,7 @@ class RemoteClass(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         made = cls._remote_class.session.call(cls, *args, **kwargs)
-        if isinstance(made, Proxy) and cls._remote_named:
+        if isinstance(made, (Proxy, Holder)) and cls._remote_named:
             made._remote.made = True
         return made
 
@@ -156,6 +173,14 @@ def is_remote(value: Any) -> bool:
 def state_of(value: Any) -> State:
     """The state of what :func:`is_remote`."""
     return value._remote_class if isinstance(value, RemoteClass) else value._remote
+
+
+def may_ask(value: Any, name: str) -> bool:
+    """Whether the program is asked for an attribute of what :func:`is_remote`."""
+    if name[:2] == "__" == name[-2:]:
+        return name in _DESCRIBING
+    own = value._remote_named if isinstance(value, RemoteClass) else value._remote.made
+    return own or name not in _DECIDING
 
 
 def do(operation: str, *operands: Any) -> Any:

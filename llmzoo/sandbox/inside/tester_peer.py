@@ -12,7 +12,17 @@ from .lending import Lending
 from .mirror_classes import mirror, nearest
 from .names import library_object
 from .peer import CALLABLE, LIBRARY, Gone, Peer, Reply
-from .proxies import Function, Holder, Proxy, RemoteClass, RemoteError, State, is_remote, state_of
+from .proxies import (
+    Function,
+    Holder,
+    Proxy,
+    RemoteClass,
+    RemoteError,
+    State,
+    is_remote,
+    may_ask,
+    state_of,
+)
 from .values import NotData, dumps
 
 _HELD = (int, float, complex, str, bytes, tuple, frozenset)
@@ -77,6 +87,9 @@ class Session(Peer):
         return self.result("call", function, *args, *kwargs.values(), names=list(kwargs))
 
     def get(self, owner: Any, name: str) -> Any:
+        """An attribute, where the program may be asked for it."""
+        if not may_ask(owner, name):
+            raise AttributeError(name)
         return self.result("get", owner, text=name)
 
     def names(self, wanted: list[str]) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """Attacks that solve nothing and try to be paid, one file a way of doing so."""
 
 from ..attack import Fake
-from . import answers, channels, exits, frames, patches, printing, unittests
+from . import answers, channels, exits, frames, patches, printing, protocols, unittests
 
 FAKES: tuple[Fake, ...] = (
     *exits.ATTACKS,
     *answers.ATTACKS,
+    *protocols.ATTACKS,
     *frames.ATTACKS,
     *patches.ATTACKS,
     *unittests.ATTACKS,

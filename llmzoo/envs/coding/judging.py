@@ -74,6 +74,13 @@ def run(
     return _once(("run", code, stdin, limits), lambda: shared().run(code, stdin, limits=limits))
 
 
+def trouble(verdict: Verdict) -> str:
+    """What kept a program from answering its tests: it did not load, or met a limit; else ""."""
+    if verdict.status in ("passed", "failed"):
+        return ""
+    return f"{verdict.status}: {verdict.error}" if verdict.error else verdict.status
+
+
 def forget() -> None:
     """Forget all verdicts."""
     with _lock:

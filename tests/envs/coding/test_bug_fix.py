@@ -110,11 +110,14 @@ def hidden_passed(monkeypatch):
     said: dict[str, int] = {}
 
     def check_calls(code, cases, limits=None):
-        public = (len(cases) + 2) // 3
+        public, hidden = tasks.programs()[cases[0][0]].calls()
+        assert cases in (public, hidden)
         passed = next((n for piece, n in said.items() if piece in code), 2)
-        right = [False] * public + [i < passed for i in range(len(cases) - public)]
+        shown = len(public) * (passed == len(hidden))
+        right = [i < (shown if cases == public else passed) for i in range(len(cases))]
         found = tuple(CaseResult(passed=r, got="" if r else "'odd'", error="") for r in right)
-        return Verdict(status="failed", passed=sum(right), total=len(right), cases=found)
+        status = "passed" if all(right) else "failed"
+        return Verdict(status=status, passed=sum(right), total=len(right), cases=found)
 
     monkeypatch.setattr(judging, "check_calls", check_calls)
     return said
@@ -303,6 +306,65 @@ def test_the_broken_program_earns_nothing():
     env.step("")
     env.step(env.unwrapped.episode.task.broken)
     assert env.infos["fixer_1"]["reward_parts"] == {"tests": 0.0}
+
+
+READS_ITS_MEMORY = """
+import gc, os, socket, sys
+
+def NAME(*given):
+    seen = [repr(o) for o in gc.get_objects() if isinstance(o, (list, tuple, dict))][:20_000]
+    frame = sys._getframe()
+    while frame:
+        for value in list(frame.f_locals.values()):
+            held = getattr(value, "_read", b"")
+            seen.append(repr(bytes(held)) if isinstance(held, (bytes, bytearray)) else "")
+        frame = frame.f_back
+    for number in range(3, 32):
+        try:
+            waiting = socket.socket(fileno=os.dup(number))
+            waiting.setblocking(False)
+            seen.append(repr(waiting.recv(1 << 16, socket.MSG_PEEK)))
+        except Exception:
+            pass
+    secret = ''.join(reversed('SECRET'))
+    at = [text.find(secret) for text in seen]
+    return [text[max(0, i - 40) : i + 40] for text, i in zip(seen, at) if i >= 0]
+"""
+
+
+def test_a_program_that_reads_its_memory_has_no_hidden_test_to_show():
+    env = at(first_of("caesar"))
+    public, hidden = env.unwrapped.episode.task.program.calls()
+    secret = next(c[1][0] for c in hidden if all(c[1][0] not in repr(p) for p in public))
+    assert secret not in env.observe("fixer_1")
+    # backwards, so that it is not seen in the program's own text
+    program = READS_ITS_MEMORY.replace("NAME", "caesar").replace("SECRET", secret[::-1])
+    env.step("")
+    env.step(program)
+    assert "public tests fail" in env.observe("fixer_1")
+    assert secret not in env.observe("fixer_1")
+    assert secret not in env.observe("locator_0")
+
+
+def test_infos_say_why_a_fix_did_not_load():
+    env = at(first_of("caesar"))
+    env.step("function: caesar, line: 1")
+    env.step("import no_such_module\n\ndef caesar(text, shift):\n    return text")
+    assert env.infos["fixer_1"]["error"] == (
+        "error: ModuleNotFoundError: No module named 'no_such_module'"
+    )
+    assert env.infos["locator_0"]["error"] is None
+
+
+def test_the_time_limit_is_an_argument():
+    slow = "import time\n\ndef caesar(text, shift):\n    time.sleep(0.3)\n    return text"
+    for timeout, error in ((0.2, "timeout: the program ended"), (20.0, None)):
+        env = at(first_of("caesar"), timeout=timeout)
+        env.step("")
+        env.step(slow)
+        assert env.infos["fixer_1"]["error"] == error
+    with pytest.raises(ConfigError, match="timeout must be positive, got 0"):
+        at(0, timeout=0)
 
 
 def test_no_observation_shows_a_hidden_test():

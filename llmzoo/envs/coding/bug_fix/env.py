@@ -9,7 +9,7 @@ line it is wrong, and why; the fixer reads that and writes the function anew.
 | agents | `locator_0`, then `fixer_1`; with `num_agents=1`: `fixer_0` |
 | observation, action | text |
 | rounds | at most `max_turns` (2) |
-| success | every hidden test passes |
+| success | every test passes, public and hidden |
 
 **Actions.** The locator: `{"function": "f", "line": 7, "reason": "..."}`, or
 `function: f, line: 7, reason: ...`, in any prose; the last one counts. The fixer: Python with the
@@ -30,16 +30,18 @@ earns what the hidden ones give it: often nothing.
 
 **Tests.** Calls and what they return; every third is public, the others are hidden. The public
 tests that fail are shown with what came back, in the first round for the broken program, then for
-the last fix too.
+the last fix too. Public and hidden tests run in two processes, so no feedback can show a hidden one.
 
 **Arguments.** `mutations` (1 or 2 mistakes; None for both kinds), `num_agents`, `max_turns`,
-`prompt` ("full"), `team_weight`, `split` ("train", "test", "all"), `render_mode`.
+`prompt` ("full"), `team_weight`, `timeout` (seconds for the public tests of a program, and for the
+hidden ones), `split` ("train", "test", "all"), `render_mode`.
 
 **Tasks.** 54 programs written for this project, broken by 20 kinds of mutation of the syntax tree,
 alone and in pairs: about 1,700 tasks, each of which fails at least one public and one hidden test.
 Split by the correct program: its mutants are all in one split.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Since then public and hidden tests run apart, and infos name
+what kept a fix from running.
 """
 
 from __future__ import annotations
@@ -57,7 +59,7 @@ from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.envs.tasks import Listed, described
 from llmzoo.envs.text import cut
 from llmzoo.errors import ConfigError
-from llmzoo.sandbox.results import CaseResult
+from llmzoo.sandbox.results import CaseResult, Limits, Verdict
 
 LOCATOR, FIXER, ALONE = "locator_0", "fixer_1", "fixer_0"
 
@@ -67,19 +69,12 @@ _MAX_FIX_CHARS = 6_000
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
-    """What the tests say of a program: the public ones in words, of the hidden ones the share."""
-
-    public: str
-    hidden: float
-
-
-@dataclass(frozen=True, slots=True)
 class Repair:
-    """The state of an episode. ``said``: each seat's last answer in normal form."""
+    """The state of an episode. ``after``: what the public tests say of the last fix. ``said``: each
+    seat's last answer in normal form."""
 
     task: BugTask
-    after: Tested | None = None
+    after: str = ""
     said: Mapping[str, str] = field(default_factory=dict)
     scores: Mapping[str, float] = field(default_factory=lambda: scoring.NOTHING)
 
@@ -103,6 +98,7 @@ class BugFix(TextEnv):
         max_turns: int = 2,
         prompt: Literal["full"] = "full",
         team_weight: float = 1.0,
+        timeout: float = 5.0,
         split: str = "train",
         render_mode: str | None = None,
     ):
@@ -112,12 +108,15 @@ class BugFix(TextEnv):
             raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
         if prompt != "full":
             raise ConfigError(f"prompt must be 'full', got {prompt!r}")
+        if timeout <= 0:
+            raise ConfigError(f"timeout must be positive, got {timeout}")
         super().__init__(
             [LOCATOR, FIXER] if num_agents == 2 else [ALONE],
             max_turns=max_turns,
             team_weight=team_weight,
             render_mode=render_mode,
         )
+        self._limits = Limits(wall_s=timeout, cpu_s=timeout)
         self.tasks = Listed(
             tasks.shipped(mutations), tasks.canonical, split=split, source="shipped"
         )
@@ -139,7 +138,7 @@ class BugFix(TextEnv):
             except scoring.NoLocation as reason:
                 scores["location"] = 0.0
                 self._say(LOCATOR, "no location could be read")
-                problems.append(str(reason))
+                problems.append(f"malformed: {reason}")
             else:
                 share = scoring.location_share(self.episode.task.locations, named)
                 scores["location"] = scoring.WEIGHTS["location"] * share
@@ -148,23 +147,23 @@ class BugFix(TextEnv):
                     f"function {named.function[:100]}, line {named.line}: {cut(named.reason, _MAX_VALUE_CHARS)}",
                 )
         if agent != LOCATOR:
+            self._say(FIXER, cut(text, _MAX_FIX_CHARS))
             try:
                 program = scoring.fix(self.episode.task.broken, text)
             except NoProgram as reason:
                 scores["tests"] = 0.0
-                self._say(FIXER, cut(text, _MAX_FIX_CHARS))
-                self._judged(
-                    Tested(f"It could not be used: {cut(str(reason), _MAX_VALUE_CHARS)}", 0.0)
-                )
-                problems.append(str(reason))
+                self._judged(f"It could not be used: {cut(str(reason), _MAX_VALUE_CHARS)}")
+                problems.append(f"malformed: {reason}")
             else:
-                scores["tests"] = scoring.WEIGHTS["tests"] * self._try(program, text)
-        error = "; ".join(f"malformed: {problem}" for problem in problems)
+                gained, trouble = self._try(program)
+                scores["tests"] = scoring.WEIGHTS["tests"] * gained
+                problems += [trouble] if trouble else []
+        error = "; ".join(problems)
 
-        gained = {name: score - self.episode.scores[name] for name, score in scores.items()}
+        paid = {name: score - self.episode.scores[name] for name, score in scores.items()}
         self.episode = replace(self.episode, scores={**self.episode.scores, **scores})
         return Outcome(
-            team=gained,
+            team=paid,
             done=self.success,
             errors={agent: error} if error else {},
         )
@@ -179,19 +178,25 @@ class BugFix(TextEnv):
         said = {LOCATOR: oracle.amateur_locate, FIXER: oracle.amateur_fix}
         return "\n\n".join(said[part](task, rng) for part in _parts(agent))
 
-    def _try(self, program: str, text: str) -> float:
-        """Test a fixed program; what share of the missing it mends."""
-        task = self.episode.task
-        before, after = _test(task, task.broken), _test(task, program)
-        self.success = after.hidden == 1.0
-        self._say(FIXER, cut(text, _MAX_FIX_CHARS))
-        self._judged(after)
-        return scoring.tests_share(before.hidden, after.hidden)
+    def _try(self, program: str) -> tuple[float, str]:
+        """Test a fixed program: what share of the missing it mends, and what kept it from running."""
+        public, hidden = self.episode.task.program.calls()
+        shown = self._check(program, public)
+        before = _share(self._check(self.episode.task.broken, hidden))
+        after = _share(self._check(program, hidden))
+        self.success = shown.ok and after == 1.0
+        self._judged(_report(public, shown.cases))
+        return scoring.tests_share(before, after), judging.trouble(shown)
+
+    def _check(self, program: str, calls: Sequence[Call]) -> Verdict:
+        """The verdict of public or of hidden calls, never of both at once: a program can read every
+        call of its job, and what public calls return is shown. Verdicts are remembered."""
+        return judging.check_calls(program, calls, self._limits)
 
     def _say(self, part: str, text: str) -> None:
         self.episode = replace(self.episode, said={**self.episode.said, part: text})
 
-    def _judged(self, after: Tested) -> None:
+    def _judged(self, after: str) -> None:
         self.episode = replace(self.episode, after=after)
 
     # Prompts
@@ -199,16 +204,17 @@ class BugFix(TextEnv):
     def prompt(self, agent: str) -> str:
         repair = self.episode
         lines = [_ROLES[agent], "", "The program:", "", _numbered(repair.task.broken), ""]
-        lines += [_test(repair.task, repair.task.broken).public, ""]
+        public, _ = repair.task.program.calls()
+        lines += [_report(public, self._check(repair.task.broken, public).cases), ""]
         lines += [f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."]
         said = repair.said
         if agent == FIXER and LOCATOR in said:
             lines += [f"The locator says: {said[LOCATOR]}"]
         elif LOCATOR in said:
             lines += [f"You said last: {said[LOCATOR]}"]
-        if repair.after is not None:
+        if repair.after:
             whose = "The fixer's" if agent == LOCATOR else "Your"
-            lines += ["", f"{whose} last answer:", said[FIXER], "", repair.after.public]
+            lines += ["", f"{whose} last answer:", said[FIXER], "", repair.after]
         lines += ["", *(_FORMATS[part] for part in _parts(agent))]
         return "\n".join([*lines, "", "Your answer:"])
 
@@ -236,13 +242,8 @@ def _parts(agent: str) -> tuple[str, ...]:
     return (LOCATOR, FIXER) if agent == ALONE else (agent,)
 
 
-def _test(task: BugTask, program: str) -> Tested:
-    """Public calls come first: what they return cannot depend on the hidden ones. Verdicts are
-    remembered, so that asking again costs little."""
-    public, hidden = task.program.calls()
-    cases = judging.check_calls(program, [*public, *hidden]).cases
-    passed = sum(case.passed for case in cases[len(public) :])
-    return Tested(_report(public, cases[: len(public)]), passed / len(hidden))
+def _share(verdict: Verdict) -> float:
+    return verdict.passed / len(verdict.cases)
 
 
 def _report(calls: Sequence[Call], cases: Sequence[CaseResult]) -> str:

@@ -1,0 +1,87 @@
+"""Comparing outputs and values: where a tolerance applies, and where none does."""
+
+from __future__ import annotations
+
+import pytest
+
+from llmzoo.sandbox.compare import same, same_output
+
+
+@pytest.mark.parametrize(
+    ("expected", "got"),
+    [
+        ("0.5", "0.5000001"),
+        ("0.333333333", "0.3333333"),
+        ("2.50", "2.5"),
+        ("2.5", "+2.5"),
+        ("1234567.5", "1234567.9"),  # within 1e-6 of it
+        ("0.0", "0"),
+        ("-0.0", "0.0"),
+        ("3.0", "3"),
+        ("1.5e3", "1500"),
+        ("1e-7", "1.0e-7"),
+        (".5", "0.5"),
+        ("nan", "nan"),
+        ("1e999", "1e999"),
+        ("a  b\n", "a b"),
+    ],
+)
+def test_outputs_that_are_the_same(expected, got):
+    assert same_output(expected, got, "tokens")
+
+
+@pytest.mark.parametrize(
+    ("expected", "got"),
+    [
+        ("9" * 310, "1e999"),
+        ("9" * 310, "inf"),
+        ("123456789012345", "1.234567e14"),
+        ("123456789012345", "123456700000000.0"),
+        ("100000", "1e5"),
+        ("100000", "100000.0"),
+        ("100000", "100_000"),
+        ("16", "0x10"),
+        ("3", "３"),
+        ("3", "03"),
+        ("3.5", "３.５"),
+        ("1000.5", "1_000.5"),
+        ("3.5", "inf"),
+        ("3.5", "nan"),
+        ("0.5", "1/2"),
+        ("1.0e400", "1.0e500"),
+        ("1.0e400", "inf"),
+        ("inf", "1e999"),
+        ("nan", "NaN"),
+        ("1.5", "1.5" + "0" * 10_000),
+        ("0.5", "0.5 0.5"),
+        ("v1.0", "v1.00"),
+    ],
+)
+def test_outputs_that_differ(expected, got):
+    assert not same_output(expected, got, "tokens")
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "alike"),
+    [
+        (0.5, 0.5000001, True),
+        (3.0, 3, True),
+        (3, 3.0, True),
+        (3, 3.0000001, False),  # a whole number has no tolerance
+        (10**15, 1e15 + 1e8, False),
+        (10**15, 1e15, True),
+        (10**400, float("inf"), False),
+        (1.0, 10**400, False),
+        (float("inf"), 10**400, False),
+        (float("inf"), float("inf"), True),
+        (float("nan"), float("nan"), True),
+        (True, 1.0000001, False),
+        ([1, 0.5], [1, 0.50000001], True),
+        ([1, 0.5], (1, 0.5), False),
+        ({"a": 2}, {"a": 2.0000001}, False),
+        (1 + 2j, 1 + 2.0000001j, True),
+        (1 + 2j, complex("inf"), False),
+    ],
+)
+def test_values(expected, got, alike):
+    assert same(expected, got) is alike

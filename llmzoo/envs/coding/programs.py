@@ -21,6 +21,7 @@ _MAX_CHUNKS = 200  # top-level pieces of an answer without fences that are looke
 
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _CODE_LINE = re.compile(r"(?:async def|def|class|import|from)\s|@\w|\w+(?:\s*:[^=]+)?\s*=[^=]")
+_HEADER = re.compile(r"[ \t]*(?:async[ \t]+def|def|class)[ \t]+\w+[ \t]*[(:]")
 _CONTINUES = re.compile(r"[ \t)\]}]|(?:else|elif|except|finally)\b|$")
 _OUTSIDE = {"breakpoint", "eval", "exec", "exit", "input", "open", "print", "quit", "__import__"}
 
@@ -84,6 +85,25 @@ def _extract(text: str, wanted: frozenset[str]) -> str:
     if not kept:
         raise NoProgram("no function is defined in it")
     return source if len(kept) == len(tree.body) else _unparse(kept)
+
+
+def left_out(text: str) -> str:
+    """Why a piece of an answer that defines something is no part of its program; "" where all is."""
+    blocks = _fenced(text)[-_MAX_BLOCKS:]
+    if blocks:
+        pieces = [block for block in blocks if any(map(_HEADER.match, block.splitlines()))]
+    else:
+        pieces = [text] if _names(text.strip("\n")) is None else []
+        pieces = [chunk for piece in pieces for chunk in _chunks(piece) if _HEADER.match(chunk)]
+    found = (_parse(piece) for piece in pieces)
+    return next((reason for reason in found if isinstance(reason, str)), "")
+
+
+def begins(text: str, names: Collection[str]) -> bool:
+    """Whether a line of the text begins to define one of ``names``, whether or not it parses."""
+    wanted = "|".join(map(re.escape, names))
+    pattern = rf"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+(?:{wanted})\b"
+    return re.search(pattern, text[:MAX_ANSWER_CHARS], re.MULTILINE) is not None
 
 
 def functions(source: str) -> dict[str, ast.FunctionDef]:

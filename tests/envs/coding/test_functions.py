@@ -76,32 +76,86 @@ def one(source, **kwargs):
 
 
 @pytest.mark.parametrize(
-    ("helper", "main", "worth", "success"),
+    ("helper", "main", "paper", "unit", "success"),
     [
-        (AUX, MAIN, 4.0, True),
-        (f"Sure:\n```python\n{AUX}\n```", f"```\n{MAIN}\nprint(double_odd([1]))\n```", 4.0, True),
-        (AUX, ALONE, 0.4 + 0.6 + 0.5 + 1.0, True),
-        ("", ALONE, 0.6 + 1.0, True),
-        (AUX, HALF_RIGHT, 0.4 + 0.6 + 0.5 + 0.5 + 0.5 + 1.0, False),
-        (WRAPPER_AUX, WRAPPER, 3.0, True),
-        (AUX, "def double_odd(numbers):\n    aux(1)\n    return [n + n % 2 * n for n in numbers]", 3.5, True),
-        (AUX.replace("return ", ""), MAIN, 0.6 + 0.5, False),
-        (AUX, "def something(numbers):\n    return 1", 0.4 + 0.5, False),
-        (AUX, "def double_odd(numbers)\n    return 1", 0.4, False),
-        (AUX, "def aux(n):\n    return 0\n" + MAIN, 4.0, True),
-        (AUX + "\ndef double_odd(numbers):\n    return []", MAIN, 4.0, True),
-        ("I would rather not.", "Me neither.", 0.0, False),
+        (AUX, MAIN, 4.0, 1.0, True),
+        (f"Sure:\n```python\n{AUX}\n```", f"```\n{MAIN}\nprint(double_odd([1]))\n```", 4.0, 1.0, True),
+        (AUX, ALONE, 0.4 + 0.6 + 0.5 + 1.0, 0.04 + 0.384, True),
+        ("", ALONE, 0.6 + 0.25 + 1.0, 0.015 + 0.0075 + 0.384, True),
+        # one of two tests, which a constant would pass too
+        (AUX, HALF_RIGHT, 1.5 + 0.5 * (1.0 + 0.5 + 1.0), 0.04, False),
+        (WRAPPER_AUX, WRAPPER, 3.0, 0.04 + 0.384 + 0.192, True),
+        (AUX, "def double_odd(numbers):\n    aux(1)\n    return [n + n % 2 * n for n in numbers]", 3.5, 0.808, True),
+        (AUX.replace("return ", ""), MAIN, 0.6 + 0.5, 0.03, False),
+        (AUX, "def something(numbers):\n    return 1", 0.4 + 0.5, 0.025, False),
+        # begun, and not readable: a quarter of what a seat's program is worth that parses
+        (AUX, "def double_odd(numbers)\n    return 1", 0.4 + 0.5 * 1.25 / 2, 0.01 + 0.015 * 1.25 / 2, False),
+        (AUX, "def aux(n):\n    return 0\n" + MAIN, 4.0, 1.0, True),
+        (AUX + "\ndef double_odd(numbers):\n    return []", MAIN, 4.0, 1.0, True),
+        ("I would rather not.", "Me neither.", 0.0, 0.0, False),
     ],
 )  # fmt: skip
-def test_what_programs_are_worth(source, trusting, helper, main, worth, success):
+def test_what_programs_are_worth(source, trusting, helper, main, paper, unit, success):
     paid, info = play(one(source, reward="paper"), (helper, main))
-    assert paid == [pytest.approx(worth)]
-    assert sum(info["reward_parts"].values()) == pytest.approx(worth)
+    assert paid == [pytest.approx(paper)]
+    assert sum(info["reward_parts"].values()) == pytest.approx(paper)
     assert info["success"] is success
     paid, _ = play(one(source), (helper, main))
-    assert paid == [pytest.approx(worth / 4)]
+    assert paid == [pytest.approx(unit)]
     paid, _ = play(one(source, team_weight=0.5), (helper, main))
-    assert paid == [pytest.approx(worth / 8)]
+    assert paid == [pytest.approx(unit / 2)]
+
+
+def test_a_constant_earns_nothing_for_tests_and_the_examples_by_heart_neither(source, trusting):
+    constant = "def double_odd(numbers):\n    return [6] if aux(1) else []"
+    by_heart = (
+        "def double_odd(numbers):\n    return [2, 2] if numbers == [1, 2] else [6] if aux(1) else 0"
+    )
+    for main in (constant, by_heart):
+        paid, info = play(one(source), (AUX, main))
+        assert paid == [pytest.approx(0.04)]
+        assert info["reward_parts"]["tests"] == 0.0
+        assert info["success"] is False
+
+
+def test_success_asks_for_every_test_the_shown_ones_too(tmp_path, trusting):
+    shown = RECORD["test"] + "    assert candidate([1, 2]) == [2, 2]\n"
+    path = tmp_path / "one.jsonl"
+    path.write_text(json.dumps({**RECORD, "test": shown}))
+    env = one(str(path))
+    but = "def double_odd(numbers):\n    return [aux(n) if n % 2 else n for n in numbers] if numbers != [1, 2] else 0"
+    paid, info = play(env, (AUX, but))
+    assert paid == [pytest.approx(1.0)]  # what is shown pays nothing
+    assert info["success"] is False
+    assert play(env, (AUX, MAIN))[1]["success"] is True
+
+
+def test_infos_name_missing_modules_and_what_was_left_out(source):
+    env = one(source)
+    _, info = play(env, (AUX, "import no_such_module\n" + MAIN))
+    assert info["error"] == "error: ModuleNotFoundError: No module named 'no_such_module'"
+    assert env.infos["helper_0"]["error"] == info["error"]
+    salvaged = f"```python\n{MAIN}\n```\nand\n```python\ndef more(x:\n    return x\n```"
+    _, info = play(env, (AUX, salvaged))
+    assert info["success"] is True
+    assert info["error"] == "left out: syntax error in line 1: '(' was never closed"
+
+
+def test_mbpp_runs_the_setup_after_the_code(tmp_path):
+    record = {
+        "task_id": 1,
+        "text": "Write a function to count the nodes of a list.",
+        "code": "class Node:\n    def __init__(self, after=None):\n        self.after = after\n"
+        "def count(node):\n    return 1 + count(node.after) if node else 0",
+        "test_setup_code": "one = Node()\ntwo = Node()\ntwo.after = one",
+        "test_list": ["assert count(one) == 1", "assert count(two) == 2"],
+    }
+    path = tmp_path / "nodes.jsonl"
+    path.write_text(json.dumps(record))
+    env = llmzoo.make("mbpp_v0", source=str(path), split="all", max_turns=2)
+    testing.check_oracle(lambda: env, [0], best=1.0)
+    play(env, (AUX, record["code"].replace("return 1", "return aux(0)")))
+    assert "fails: assert count(one) == 1" in env.observe("main_1")
 
 
 def test_the_parts_have_names(source, trusting):
@@ -120,7 +174,8 @@ def test_the_parts_have_names(source, trusting):
 def test_rounds_pay_the_difference_to_the_round_before(source, trusting):
     env = one(source, reward="paper", max_turns=4)
     paid, info = play(env, (AUX, HALF_RIGHT), (AUX, HALF_RIGHT), (AUX, "no"), (AUX, MAIN))
-    assert paid == pytest.approx([3.5, 0.0, 0.4 - 3.5, 4.0 - 0.4])
+    # "no" leaves the helper's program, and half of the seats' that parse
+    assert paid == pytest.approx([2.75, 0.0, 0.4 + 0.25 - 2.75, 4.0 - 0.4 - 0.25])
     assert info["success"]
     assert all(env.terminations.values())
     paid, info = play(env, *[(AUX, ALONE)] * 4)

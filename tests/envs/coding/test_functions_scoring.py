@@ -22,9 +22,11 @@ def main(body):
 
 
 def test_the_weights_are_the_published_ones():
-    positive = [weight for weight in scoring.WEIGHTS.values() if weight > 0]
-    assert sum(positive) == scoring.FULL == 4.0
-    assert min(scoring.WEIGHTS.values()) == -0.5
+    for scale, full in (("paper", 4.0), ("unit", 1.0)):
+        positive = [weight for weight in scoring.WEIGHTS[scale].values() if weight > 0]
+        assert sum(positive) == pytest.approx(full)
+        assert scoring.FULL[scale] == full
+    assert min(scoring.WEIGHTS["paper"].values()) == -0.5
 
 
 @pytest.mark.parametrize(
@@ -132,20 +134,30 @@ def test_several_helpers_count_by_their_share():
 
 
 @pytest.mark.parametrize(
-    ("found", "passed", "total", "worth"),
+    ("found", "passed", "paper", "unit"),
     [
-        (Facts(1, True, True, 1, True, 0), 4, 4, 0.4 + 0.6 + 0.5 + 1.0 + 0.5 + 1.0),
-        (Facts(1, True, True, 1, True, 0), 1, 4, 0.4 + 0.6 + 0.5 + 0.25 + 0.5 + 1.0),
-        (Facts(1, True, True, 1, True, 0), 0, 4, 0.4 + 0.6 + 0.5),
-        (Facts(1, True, True, 1, False, 0), 4, 4, 3.0),
-        (Facts(1, True, True, 1, True, 1), 4, 4, 3.5),
-        (Facts(0, True, True, 0, False, 0), 4, 4, 2.1),
-        (Facts(0, True, False, 0, False, 0), 2, 4, 1.1),
-        (Facts(1, False, True, 0, False, 0), 0, 0, 0.9),
-        (Facts(), 0, 0, 0.0),
-        (Facts(0.5, True, True, 1.0, True, 0.5), 2, 2, 0.2 + 0.6 + 0.5 + 1.0 + 0.5 + 1.0 - 0.25),
+        (Facts(1, True, 1, 1, True, 0), 1.0, 0.4 + 0.6 + 0.5 + 1.0 + 0.5 + 1.0, 1.0),
+        (Facts(1, True, 1, 1, True, 0), 0.25, 1.5 + 2.5 / 4, 0.04 + 0.96 / 4),
+        (Facts(1, True, 1, 1, True, 0), 0.0, 0.4 + 0.6 + 0.5, 0.04),
+        (Facts(1, True, 1, 1, False, 0), 1.0, 3.0, 0.04 + 0.384 + 0.192),
+        (Facts(1, True, 1, 1, True, 1), 1.0, 3.5, 1.0 - 0.192),
+        (Facts(1, True, 1, 1, True, 1), 0.5, 1.5 + 0.5 * 2.0, 0.04 + 0.5 * 0.768),
+        (Facts(0, True, 1, 0, False, 0), 1.0, 2.1, 0.03 + 0.384),
+        (Facts(0, True, 0.5, 0, False, 0), 0.5, 0.6 + 0.25 + 0.5, 0.0225 + 0.192),
+        (Facts(1, False, 1, 0, False, 0), 0.0, 0.9, 0.025),
+        (Facts(), 0.0, 0.0, 0.0),
+        (Facts(0.5, True, 1, 1.0, True, 0.5), 1.0, 0.2 + 0.6 + 0.5 + 2.5 - 0.25, 0.995 - 0.096),
     ],
 )
-def test_parts(found, passed, total, worth):
-    assert sum(parts(found, passed, total).values()) == pytest.approx(worth)
-    assert list(parts(found, passed, total)) == list(scoring.WEIGHTS)
+def test_parts(found, passed, paper, unit):
+    for scale, worth in (("paper", paper), ("unit", unit)):
+        assert sum(parts(found, passed, scale).values()) == pytest.approx(worth)
+        assert list(parts(found, passed, scale)) == list(scoring.WEIGHTS[scale])
+
+
+@pytest.mark.parametrize(
+    ("share", "floor", "worth"),
+    [(1.0, 0.5, 1.0), (0.75, 0.5, 0.25), (0.5, 0.5, 0.0), (0.2, 0.5, 0.0), (0.5, 0.0, 0.25)],
+)
+def test_what_passed_tests_count(share, floor, worth):
+    assert scoring.earned(share, floor) == pytest.approx(worth)

@@ -31,7 +31,7 @@ def full_marks(helper, main, entry_point):
     found = scoring.facts(
         programs.functions(programs.merge(helper, main)), ["aux"], entry_point, parses=True
     )
-    return sum(scoring.parts(found, 1, 1).values()) == scoring.FULL
+    return sum(scoring.parts(found, 1.0).values()) == pytest.approx(1.0)
 
 
 def test_there_are_enough_problems_and_none_twice():
@@ -73,8 +73,11 @@ def test_our_problems_as_records_of_public_sets(problem, form):
     assert len(task.public) == (1 if form == "mbpp" else 2)
     helper, main = oracle.split(solution, problem.name)
     assert full_marks(helper, main, problem.name)
-    call = f"\ncheck({problem.name})" if "def check(" in task.hidden else ""
-    run(f"{task.prelude}\n{helper}\n{main}", task.hidden + call)
+    call = f"\ncheck({problem.name})" if "def check(" in task.tests else ""
+    run(f"{task.prelude}\n{helper}\n{main}", task.tests + call)
+    hidden = ast.unparse(ast.parse(task.hidden)).replace("candidate(", f"{problem.name}(")
+    for test in task.public:
+        assert ast.unparse(ast.parse(test)) not in hidden
 
 
 def test_generated_problems_are_right_and_their_solutions_earn_full_marks():

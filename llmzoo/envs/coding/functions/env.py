@@ -9,26 +9,32 @@ that was asked for and calls it. They write at the same time and do not see each
 | agents | `helper_0` and `main_1` together; with `num_agents=1` `main_0` writes both functions; with more, `helper_0` writes `aux`, `helper_1` writes `aux_1`, ..., and the last seat is main |
 | observation, action | text |
 | rounds | at most `max_turns` (1) |
-| success | the last round's program passes every hidden test |
+| success | the last round's program passes every test, public and hidden |
 
 **Actions.** Python code; prose and code fences around it do not matter. Imports, top-level
 functions, classes and constants are kept, all else (prints, example calls, a `__main__` block) is
 dropped, and so is a definition of a function that is another seat's to write. The programs of all
 seats are merged into one and run in the sandbox.
 
-**Rewards.** One team reward, paid to every seat alike; the weights are those of MAGRPO
-(arXiv 2508.04652) of 4.0 in all, divided by 4 unless `reward="paper"`. What is asked of the code is
-decided on its syntax tree.
+**Rewards.** One team reward, paid to every seat alike. The parts and the weights of
+`reward="paper"`, of 4.0 in all, are those of MAGRPO (arXiv 2508.04652). What is asked of the code
+is decided on its syntax tree.
 
-| part | of 4.0 | paid for |
-|---|---|---|
-| helper | 0.4 | `aux` is defined and returns something |
-| main | 0.6 | the entry point is defined |
-| parses | 0.5 | every seat's program parses |
-| tests | 1.0 | the share of hidden tests that pass |
-| calls | 0.5 | main uses `aux`, once a test passes |
-| beyond | 1.0 | main uses `aux` and does work of its own (an operation, a branch, a loop, a call of something else; conversions such as `list(x)` are none), once a test passes |
-| ignored | -0.5 | main calls `aux` but never uses what it returns, once a test passes |
+| part | unit | paper | paid for |
+|---|---|---|---|
+| helper | 0.01 | 0.4 | `aux` is defined and returns something |
+| main | 0.015 | 0.6 | the entry point is defined |
+| parses | 0.015 | 0.5 | the share of the seats whose program parses; a quarter for a seat whose function is begun and does not parse |
+| tests | 0.384 | 1.0 | passed tests |
+| calls | 0.192 | 0.5 | main uses `aux`, times passed tests |
+| beyond | 0.384 | 1.0 | main uses `aux` and does work of its own (an operation, a branch, a loop, a call of something else; conversions such as `list(x)` are none), times passed tests |
+| ignored | -0.192 | -0.5 | main calls `aux` but never uses what it returns, times passed tests |
+
+The tests that pay are those that no seat is shown. In the paper's scale "passed tests" is the share
+of them that pass. There a program that returns a constant earns 1.5 of 4 for its form alone, more
+than people earn who err. So in the unit scale form counts little, and "passed tests" is the square
+of what the share adds to that of a constant: `((share - constant) / (1 - constant)) ** 2`, where
+`constant` is the largest share of tests that ask for one and the same value.
 
 With several helpers helper, calls and ignored count each one's share. A round pays the difference
 to the round before (potential-based, gamma 1), so the return of an episode is the value of its last
@@ -47,7 +53,7 @@ from hidden tests:
 
 **Arguments.** `source`, `split` ("train", "test", "all"), `num_agents`, `max_turns`, `feedback`,
 `reviewer`, `reward` ("unit" or "paper"), `prompt` ("full" or "terse"), `team_weight`, `timeout`
-(seconds for the tests of a program), `render_mode`.
+(seconds for the public tests of a program, and for the hidden ones), `render_mode`.
 
 **Tasks.** The split is by content: a hash of entry point and statement.
 
@@ -61,7 +67,9 @@ from hidden tests:
 
 **The scripted expert** plays the reference solution.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Since then calls, beyond and ignored are paid in proportion
+to passed tests, tests that are shown pay nothing, the unit scale has weights of its own instead of a
+quarter of the paper's, and success asks for every test. Returns before and after do not compare.
 """
 
 from __future__ import annotations

@@ -262,6 +262,6 @@ def _task(
         helper=f"{HELPER}(x) returns {composition.helper.english}.",
         terse=words,
         public=tuple(lines[:PUBLIC_TESTS]),
-        hidden="\n".join(lines[PUBLIC_TESTS:]),
+        tests="\n".join(lines),
         solution=composition.solution(),
     )

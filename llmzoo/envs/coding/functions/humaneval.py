@@ -10,12 +10,13 @@ Agents, actions, rewards, feedback and arguments are those of
 | agents | `helper_0` and `main_1`, together; one or more than two with `num_agents` |
 | tasks | every problem of `openai/openai_humaneval` |
 | public tests | the examples in the docstring whose value is a literal |
-| hidden tests | what `check(candidate)` asserts |
+| hidden tests | what `check(candidate)` asserts, without the public tests |
+| success | all that `check(candidate)` asserts |
 | `source` | `"auto"` (default), `"hub"`, `"sample"` or a `.jsonl` or `.json` file of the hub's schema |
 
 The expert's solution comes in one piece in the set; one expression of it moves into `aux`.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Since then tests and rewards changed as those of `coop_functions_v0`.
 """
 
 from __future__ import annotations

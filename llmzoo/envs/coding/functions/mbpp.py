@@ -10,12 +10,14 @@ Agents, actions, rewards, feedback and arguments are those of
 | agents | `helper_0` and `main_1`, together; one or more than two with `num_agents` |
 | tasks | every problem of `google-research-datasets/mbpp`, sanitized; files may have the fields of the full set |
 | public tests | the first assertion, which the statement shows |
-| hidden tests | all assertions |
+| hidden tests | the other assertions; all, where one constant would pass the others |
+| success | all assertions |
 | `source` | `"auto"` (default), `"hub"`, `"sample"` or a `.jsonl` or `.json` file of the hub's schema |
 
+A program is judged as the set says: imports, the program, the set's setup code, the tests.
 The expert's solution comes in one piece in the set; one expression of it moves into `aux`.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Since then tests and rewards changed as those of `coop_functions_v0`.
 """
 
 from __future__ import annotations

@@ -29,15 +29,20 @@ def mbpp(record: Record) -> FunctionTask:
     tests = texts(record, "test_list")
     if not tests:
         raise BadField("test_list", "is empty")
-    setup = [*texts(record, "test_imports", []), field(record, "test_setup_code", str, "")]
+    every_test = "\n".join([*tests, *texts(record, "challenge_test_list", [])])
+    _parsed("test_list", every_test)
+    setup = _parsed("test_setup_code", field(record, "test_setup_code", str, ""))
+    imports = [node for node in setup if isinstance(node, ast.Import | ast.ImportFrom)]
+    others = [node for node in setup if node not in imports]  # may use what the code defines
     task_id = record.get("task_id")
     return FunctionTask(
         name=f"mbpp/{task_id}",
         entry_point=_entry_point(tests, code),
         statement=f"{text.strip()}\n\nFor example:\n\n{tests[0]}",
         public=tests[:1],
-        hidden="\n".join([*tests, *texts(record, "challenge_test_list", [])]),
-        prelude="\n".join(setup).strip(),
+        tests=every_test,
+        prelude="\n".join([*texts(record, "test_imports", []), *map(ast.unparse, imports)]),
+        setup="\n".join(map(ast.unparse, others)),
         solution=(code,),
     )
 
@@ -50,7 +55,7 @@ def coop_functions(problem: Problem) -> FunctionTask:
         statement=stub(problem.signature, problem.doc, problem.examples()),
         helper=problem.helper,
         public=tuple(f"assert {test}" for test in problem.public),
-        hidden="\n".join(f"assert {test}" for test in problem.hidden),
+        tests="\n".join(f"assert {test}" for test in _tests(problem)),
         solution=(problem.aux.strip(), problem.main.strip()),
     )
 
@@ -94,16 +99,25 @@ def _with_check(record: Record, body: str) -> FunctionTask:
     tests = field(record, "test", str)
     if "def check(" not in tests:
         raise BadField("test", "does not define check(candidate)")
+    _parsed("test", tests)
     others = [n for n in programs.parse(prompt).body if getattr(n, "name", "") != entry_point]
     return FunctionTask(
         name=field(record, "task_id", str),
         entry_point=entry_point,
         statement=prompt,
         public=examples(prompt, entry_point),
-        hidden=tests,
+        tests=tests,
         prelude=ast.unparse(ast.Module(others, [])),
         solution=(prompt + body,) if body else (),
     )
+
+
+def _parsed(name: str, source: str) -> list[ast.stmt]:
+    """The statements of a field; refuses one that is no program."""
+    try:
+        return ast.parse(source).body
+    except (SyntaxError, ValueError) as error:
+        raise BadField(name, f"is no program: {error}") from error
 
 
 def _functions(name: str, source: str, wanted: str) -> None:

@@ -1,18 +1,21 @@
 """What two writers' programs are worth: facts read off the syntax tree, and weighted parts.
 
-The weights are those of the collaborative-coding reward of MAGRPO (arXiv 2508.04652), of 4.0 in all:
+The parts and their weights in the ``"paper"`` scale, of 4.0 in all, are those of the
+collaborative-coding reward of MAGRPO (arXiv 2508.04652):
 
-| part | weight | paid for |
-|---|---|---|
-| helper | 0.4 | every helper function is defined and returns something |
-| main | 0.6 | the entry point is defined |
-| parses | 0.5 | the programs of all seats parse, alone and as one |
-| tests | 1.0 | the share of hidden tests that pass |
-| calls | 0.5 | the entry point uses ``aux``; once a test passes |
-| beyond | 1.0 | and does work of its own, more than a wrapper would; once a test passes |
-| ignored | -0.5 | what ``aux`` returns is never used; once a test passes |
+| part | paper | unit | paid for |
+|---|---|---|---|
+| helper | 0.4 | 0.01 | every helper function is defined and returns something |
+| main | 0.6 | 0.015 | the entry point is defined |
+| parses | 0.5 | 0.015 | the programs of all seats parse |
+| tests | 1.0 | 0.384 | passed tests |
+| calls | 0.5 | 0.192 | the entry point uses ``aux``; times passed tests |
+| beyond | 1.0 | 0.384 | and does work of its own, more than a wrapper would; times passed tests |
+| ignored | -0.5 | -0.192 | what ``aux`` returns is never used; times passed tests |
 
-With several helpers, helper, calls and ignored count each helper's share.
+With several helpers, helper, calls and ignored count each helper's share. Form alone is worth 1.5
+of 4 in the paper's scale, more than what people earn who err; so it counts little in the other one,
+where "passed tests" is :func:`earned` instead of a share.
 """
 
 from __future__ import annotations
@@ -20,19 +23,33 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from llmzoo.envs.coding.programs import Function
 
-WEIGHTS = {
-    "helper": 0.4,
-    "main": 0.6,
-    "parses": 0.5,
-    "tests": 1.0,
-    "calls": 0.5,
-    "beyond": 1.0,
-    "ignored": -0.5,
+Scale = Literal["unit", "paper"]
+WEIGHTS: Mapping[Scale, Mapping[str, float]] = {
+    "paper": {
+        "helper": 0.4,
+        "main": 0.6,
+        "parses": 0.5,
+        "tests": 1.0,
+        "calls": 0.5,
+        "beyond": 1.0,
+        "ignored": -0.5,
+    },
+    "unit": {
+        "helper": 0.01,
+        "main": 0.015,
+        "parses": 0.015,
+        "tests": 0.384,
+        "calls": 0.192,
+        "beyond": 0.384,
+        "ignored": -0.192,
+    },
 }
-FULL = 4.0
+FULL: Mapping[Scale, float] = {"paper": 4.0, "unit": 1.0}
+ATTEMPT = 0.25  # of a seat's share of "parses": its function is begun, and does not parse
 
 _CONVERSIONS = frozenset(
     {"bool", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple"}
@@ -48,18 +65,19 @@ _WORK = (
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the syntax tree of a combined program says; shares from 0 to 1 of the helpers."""
+    """What the syntax tree of a combined program says; shares from 0 to 1 of the helpers, of
+    ``parses`` of the seats."""
 
     helper: float = 0.0
     main: bool = False
-    parses: bool = False
+    parses: float = 0.0
     calls: float = 0.0
     beyond: bool = False
     ignored: float = 0.0
 
 
 def facts(
-    functions: Mapping[str, Function], helpers: Sequence[str], entry_point: str, *, parses: bool
+    functions: Mapping[str, Function], helpers: Sequence[str], entry_point: str, *, parses: float
 ) -> Facts:
     """The facts about a program's top-level ``functions``."""
     written = [name for name in helpers if name in functions]
@@ -78,18 +96,28 @@ def facts(
     )
 
 
-def parts(found: Facts, passed: int, total: int) -> dict[str, float]:
-    """The named parts, of 4.0 in all."""
+def parts(found: Facts, passed: float, scale: Scale = "unit") -> dict[str, float]:
+    """The named parts; ``passed``: what the passed tests count, from 0 to 1."""
     worth = {
         "helper": found.helper,
         "main": float(found.main),
-        "parses": float(found.parses),
-        "tests": passed / total if total else 0.0,
-        "calls": found.calls if passed else 0.0,
-        "beyond": float(found.beyond and passed > 0),
-        "ignored": found.ignored if passed else 0.0,
+        "parses": found.parses,
+        "tests": passed,
+        "calls": found.calls * passed,
+        "beyond": found.beyond * passed,
+        "ignored": found.ignored * passed,
     }
-    return {name: WEIGHTS[name] * worth[name] or 0.0 for name in WEIGHTS}  # never -0.0
+    return {name: weight * worth[name] or 0.0 for name, weight in WEIGHTS[scale].items()}  # no -0.0
+
+
+def earned(share: float, floor: float) -> float:
+    """What a share of passed tests counts where a constant passes ``floor``: the square of what it
+    adds, so that guesses which pass a few tests earn little beside a program that passes most.
+
+    >>> earned(0.75, 0.5)
+    0.25
+    """
+    return max(0.0, (share - floor) / (1.0 - floor)) ** 2
 
 
 def returns_value(function: Function) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 HELPER = "aux"  # the helper's name; of several helpers the second writes aux_1, and so on
 
@@ -19,7 +21,8 @@ class FunctionTask:
 
     ``statement``: what both seats read. ``helper``: the agreed contract of ``aux``, where there is
     one. ``terse``: both in few tokens. ``public``: assert statements that feedback may show.
-    ``hidden``: the tests that pay. ``prelude``: code that program and tests may rely on.
+    ``tests``: all that decide about success, as the set publishes them. ``prelude``: code that
+    program and tests may rely on. ``setup``: code that the tests rely on, and the program does not.
     ``solution``: the sources of helper and main, or of the whole program, or nothing.
     """
 
@@ -27,11 +30,25 @@ class FunctionTask:
     entry_point: str
     statement: str
     public: tuple[str, ...] = field(compare=False)
-    hidden: str = field(compare=False)
+    tests: str = field(compare=False)
     helper: str = ""
     terse: str = ""
     prelude: str = field(default="", compare=False)
+    setup: str = field(default="", compare=False)
     solution: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def hidden(self) -> str:
+        """The tests that pay: those that nobody is shown.
+
+        All of them where nothing else is left, or nothing but tests that one constant passes.
+        """
+        return _hidden(self.tests, self.public, self.entry_point)
+
+    @property
+    def floor(self) -> float:
+        """The share of the hidden tests that a program passes which always returns the same value."""
+        return _floor(self.hidden, self.entry_point)
 
 
 def canonical(task: FunctionTask) -> str:
@@ -58,3 +75,55 @@ def examples(statement: str, entry_point: str) -> tuple[str, ...]:
         if entry_point in call:
             found.append(f"assert {call.strip()} == {value.strip()}")
     return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def _hidden(tests: str, public: tuple[str, ...], entry_point: str) -> str:
+    tree = ast.parse(tests)
+    shown = {_canonical(node, entry_point) for text in public for node in ast.parse(text).body}
+    body = _statements(tree)
+    kept = [node for node in body if _canonical(node, entry_point) not in shown]
+    if len(kept) == len(body):
+        return tests
+    body[:] = kept
+    return ast.unparse(tree) if 0 < _constant(tree, entry_point) < 1 else tests
+
+
+@lru_cache(maxsize=4096)
+def _floor(tests: str, entry_point: str) -> float:
+    share = _constant(ast.parse(tests), entry_point)
+    return share if share < 1 else 0.0  # tests that a constant passes ask for no more than that
+
+
+def _constant(tree: ast.Module, entry_point: str) -> float:
+    """The largest share of asserts that ask for one and the same value; 0 without an assert."""
+    asked: Counter[str] = Counter()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assert):
+            asked[ast.unparse(_Called(entry_point).visit(ast.parse(ast.unparse(node.test))))] += 1
+    return max(asked.values()) / asked.total() if asked else 0.0
+
+
+class _Called(ast.NodeTransformer):
+    """Leaves out the arguments of calls of the entry point."""
+
+    def __init__(self, entry_point: str):
+        self.names = {entry_point, "candidate"}
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.func, ast.Name) and node.func.id in self.names:
+            return ast.Call(node.func, [], [])
+        return self.generic_visit(node)
+
+
+def _statements(tree: ast.Module) -> list[ast.stmt]:
+    """The statements that are tests: of ``check(candidate)``, or of the module."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == "check":
+            return node.body
+    return tree.body
+
+
+def _canonical(node: ast.stmt, entry_point: str) -> str:
+    """A statement however it is laid out, and by whichever of its two names the function is called."""
+    return re.sub(rf"\b{re.escape(entry_point)}\(", "candidate(", ast.unparse(node))

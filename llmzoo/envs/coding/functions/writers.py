@@ -49,7 +49,7 @@ class TwoWriters(TextEnv):
         **TextEnv.metadata,
         "name": "two_writers",
         "slow_step": True,
-        "team_parts": [*scoring.WEIGHTS],
+        "team_parts": [*scoring.WEIGHTS["unit"]],
         "team_and_local": False,
     }
 
@@ -62,7 +62,7 @@ class TwoWriters(TextEnv):
         max_turns: int = 1,
         feedback: Literal["diagnostics", "passed", "plain", "expert"] = "diagnostics",
         reviewer: Reviewer | None = None,
-        reward: Literal["unit", "paper"] = "unit",
+        reward: scoring.Scale = "unit",
         prompt: Literal["full", "terse"] = "full",
         team_weight: float = 1.0,
         timeout: float = 5.0,
@@ -88,7 +88,7 @@ class TwoWriters(TextEnv):
         self.prompt_style = prompt
         self.tasks, self.fallback = self.find_tasks(source, split)
         self.helpers = [HELPER, *(f"{HELPER}_{n}" for n in range(1, num_agents - 1))]
-        self._scale = 1.0 / (1.0 if reward == "paper" else scoring.FULL)
+        self.scale = reward
         self._limits = Limits(wall_s=timeout, cpu_s=timeout)
         self.episode: Play
 
@@ -110,32 +110,50 @@ class TwoWriters(TextEnv):
         written = dict.fromkeys(self.possible_agents, "")
         errors: dict[str, str] = {}
         functions: dict[str, ast.FunctionDef] = {}
-        parses = True
+        parses = 0.0
         for agent in self.possible_agents:
             try:
                 written[agent] = self._read(agent, texts[agent])
             except programs.NoProgram as error:
                 errors[agent] = f"malformed: {error}"
-                parses = False
+                attempted = programs.begins(texts[agent], self._duties(agent))
+                parses += scoring.ATTEMPT * attempted
                 continue
+            parses += 1.0
             found = programs.functions(written[agent])
             missing = [name for name in self._duties(agent) if name not in found]
             if missing:
                 errors[agent] = f"missing: no function {' and no function '.join(missing)} in it"
             functions |= found
-        facts = scoring.facts(functions, self.helpers, play.task.entry_point, parses=parses)
+            left_out = programs.left_out(texts[agent])
+            if left_out and agent not in errors:
+                errors[agent] = f"left out: {left_out}"
+        facts = scoring.facts(
+            functions,
+            self.helpers,
+            play.task.entry_point,
+            parses=parses / len(self.possible_agents),
+        )
         program = programs.merge(*written.values()) if facts.main else ""
         verdict = self._judge(program, play.task.hidden)
-        passed, total = (verdict.passed, verdict.total) if verdict else (0, 0)
-        parts = scoring.parts(facts, passed, total)
-        paid = {n: self._scale * (v - play.parts.get(n, 0.0)) for n, v in parts.items()}
-        done = sum(parts.values()) > scoring.FULL - 1e-9
+        share = verdict.passed / verdict.total if verdict and verdict.total else 0.0
+        if self.scale == "unit":
+            share = scoring.earned(share, play.task.floor)
+        parts = scoring.parts(facts, share, self.scale)
+        paid = {name: worth - play.parts.get(name, 0.0) for name, worth in parts.items()}
+        self.success = False
+        if verdict is not None and verdict.ok:
+            whole = self._judge(program, play.task.tests)
+            self.success = whole is not None and whole.ok
+        done = self.success and sum(parts.values()) > scoring.FULL[self.scale] - 1e-9
         heard: dict[str, str] = {}
         if not done and self.turn + 1 < self.max_turns:
             tests = "" if self.feedback == "plain" else "\n".join(play.task.public)
             public = self._judge(program, tests)
             heard = self._hear(told.Round(play.task, written, errors, facts, public))
-        self.success = verdict is not None and verdict.ok
+        if verdict is not None and judging.trouble(verdict):  # of hidden tests: no seat hears of it
+            why = judging.trouble(verdict)
+            errors = {agent: errors.get(agent, why) for agent in self.possible_agents}
         last = {a: told.cut(written[a] or texts[a], told.MAX_PROGRAM_CHARS) for a in written}
         self.episode = replace(play, last=last, feedback=heard, parts=parts)
         return Outcome(
@@ -175,7 +193,8 @@ class TwoWriters(TextEnv):
         if not program or not tests:
             return None
         task = self.episode.task
-        return judging.check(program, tests, task.entry_point, task.prelude, self._limits)
+        whole = f"{task.setup}\n{tests}".strip()
+        return judging.check(program, whole, task.entry_point, task.prelude, self._limits)
 
     def _hear(self, played: told.Round) -> dict[str, str]:
         """What each seat is told about a round."""

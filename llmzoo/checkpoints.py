@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError
 
-from llmzoo import ranks
+from llmzoo import files, ranks
 from llmzoo.engine.base import Engine
 from llmzoo.errors import CheckpointError
+from llmzoo.run_folder import checkpoints_in
 
 _FORMAT = 2
 
@@ -28,17 +27,24 @@ def save(folder: Path, engine: Engine, step: int, tokens: int, *, keep: int = 3)
     """Write the checkpoint of iteration ``step``; all but the newest ``keep`` are removed.
 
     All ranks of a run call this, with a folder that they share.
-    ``tokens``: sampled in the run so far.
+    ``tokens``: sampled in the run so far. Raises :class:`CheckpointError` where it cannot be
+    written, and leaves the earlier ones as they are.
     """
     final = folder / f"step_{step:06d}"
-    partial = folder / f".writing_{step:06d}"
+    partial = folder / f"{files.WRITING}{step:06d}"
     if ranks.rank() == 0:
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
+        files.fresh_folder(partial)
     ranks.meet()
-    engine.save(partial)
-    if ranks.rank() == 0:
-        _complete(partial, final, engine, step, tokens, keep)
+    try:
+        engine.save(partial)
+        if ranks.rank() == 0:
+            _complete(partial, final, engine, step, tokens, keep)
+    except (OSError, SafetensorError) as error:
+        files.remove(partial)
+        raise CheckpointError(
+            f"the checkpoint of iteration {step} cannot be written to {folder} ({error}); those "
+            "before it are whole"
+        ) from error
     ranks.meet()
     return final
 
@@ -58,15 +64,15 @@ def _complete(
         if path.is_file():
             with path.open("rb") as file:
                 os.fsync(file.fileno())
-    shutil.rmtree(final, ignore_errors=True)
+    files.remove(final)
     partial.rename(final)
-    for old in sorted(final.parent.glob("step_*"))[:-keep]:
-        shutil.rmtree(old)
+    for old in checkpoints_in(final.parent)[:-keep]:
+        files.remove(old)
 
 
 def latest(folder: Path) -> Path | None:
     """The newest complete checkpoint in a folder, as rank 0 sees it; all ranks call this."""
-    found = ranks.told([path.name for path in sorted(folder.glob("step_*"))])
+    found = ranks.told([path.name for path in checkpoints_in(folder)])
     return folder / found[-1] if found else None
 
 
@@ -75,27 +81,29 @@ def load(checkpoint: Path, engine: Engine) -> tuple[int, int]:
 
     Raises :class:`CheckpointError` for one that is incomplete, or of another run.
     """
-    try:
-        state: dict[str, Any] = json.loads((checkpoint / "state.json").read_text())
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"{checkpoint} is not a checkpoint: {error}") from error
+    state = files.read_object(checkpoint / "state.json")
+    if state is None:
+        raise CheckpointError(f"{checkpoint} is not a checkpoint: it has no state.json")
     if state.get("format") != _FORMAT:
         raise CheckpointError(
             f"{checkpoint} was written in form {state.get('format')}, this is form {_FORMAT}: "
             "its model folders load as models, but the run cannot go on from it"
         )
-    if state["policies"] != sorted(engine.policies):
+    if state.get("policies") != sorted(engine.policies):
         raise CheckpointError(
-            f"{checkpoint} holds policies {state['policies']}, "
+            f"{checkpoint} holds policies {state.get('policies')}, "
             f"this run trains {sorted(engine.policies)}"
         )
     try:
+        step, tokens = int(state["step"]), int(state["tokens"])
+        raw = torch.frombuffer(bytearray.fromhex(state["torch_rng"]), dtype=torch.uint8)
+        if step < 0 or tokens < 0 or raw.shape != torch.get_rng_state().shape:
+            raise ValueError("state.json holds numbers that no run has written")
         engine.load(checkpoint)
+        torch.set_rng_state(raw)
     except CheckpointError:
         raise
     # files that are absent, cut short or unreadable, and weights of another shape
-    except (OSError, KeyError, ValueError, SafetensorError, RuntimeError) as error:
+    except (OSError, LookupError, TypeError, ValueError, SafetensorError, RuntimeError) as error:
         raise CheckpointError(f"{checkpoint} cannot be loaded: {error}") from error
-    raw = bytearray(bytes.fromhex(state["torch_rng"]))
-    torch.set_rng_state(torch.frombuffer(raw, dtype=torch.uint8))
-    return int(state["step"]), int(state["tokens"])
+    return step, tokens

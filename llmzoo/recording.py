@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from llmzoo.engine.iteration import Iteration
+from llmzoo.files import append
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Completion, Ending, Episode, Group
@@ -39,7 +40,7 @@ class Recorder:
         path = run / "played.jsonl"
         ended = ended or every == 0
         keep_lines(path, lambda row: row["step"] < first or self._due(row["step"], first, ended))
-        self._file = path.open("a") if every else None
+        self._file = append(path) if every else None
 
     def __enter__(self) -> Recorder:
         return self

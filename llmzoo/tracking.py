@@ -13,6 +13,7 @@ from accelerate import PartialState
 from accelerate.tracking import LOGGER_TYPE_TO_CLASS, GeneralTracker, get_available_trackers
 
 from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.files import append
 from llmzoo.run_folder import keep_lines
 
 TENSORBOARD = "tensorboard"
@@ -66,9 +67,11 @@ class Tracker:
         path = run / "metrics.jsonl"
         keep_lines(
             path,
-            lambda row: 0 < first >= row["step"] and (row["kind"], row["step"]) != ("eval", steps),
+            lambda row: (
+                0 < first >= row["step"] and (row.get("kind"), row["step"]) != ("eval", steps)
+            ),
         )
-        self._file = path.open("a")
+        self._file = append(path)
         PartialState()  # accelerate's trackers ask it which process they are in
         self._trackers = [_started(name, run, first, settings) for name in trackers]
 

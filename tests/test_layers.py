@@ -34,6 +34,7 @@ LAYERS = (
     ("sandbox",),
     ("registry",),
     ("spaces",),
+    ("files",),
     ("errors",),
     ("version",),
 )

@@ -9,6 +9,7 @@ from contextlib import contextmanager, nullcontext, redirect_stdout
 
 from llmzoo import ranks
 from llmzoo.errors import FirstRankError, LlmzooError, UnknownNameError
+from llmzoo.files import REFUSED
 from llmzoo.registry import load_object
 from llmzoo.version import __version__
 
@@ -55,14 +56,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         who = "llmzoo" if ranks.is_first() else f"llmzoo (process {os.environ['RANK']})"
         print(f"{who}: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        if ranks.is_first():
-            print("llmzoo: stopped", file=sys.stderr)
-        return 130
     except BrokenPipeError:
         # what is still buffered goes nowhere, without a complaint at the interpreter's end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        if error.errno not in REFUSED:
+            raise
+        where = f": {error.filename}" if error.filename else ""
+        print(f"llmzoo: the file system refuses: {error.strerror}{where}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        if ranks.is_first():
+            print("llmzoo: stopped", file=sys.stderr)
+        return 130
     return code or 0
 
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from llmzoo import ranks
+from llmzoo import files, ranks, run_folder
 from llmzoo.cli.arguments import run_name
 from llmzoo.cli.checks import check_run
 from llmzoo.cli.options import field_names, names, read
@@ -23,7 +23,6 @@ from llmzoo.errors import (
 )
 from llmzoo.learners import LEARNERS
 from llmzoo.players import check_model
-from llmzoo.run_folder import FREE
 
 EXAMPLES = (
     "llmzoo bench --envs sudoku_v0,plan_path_v0 --learners magrpo,ippo --seeds 0,1,2 --token_budget 100000",
@@ -92,9 +91,9 @@ def run(argv: Sequence[str]) -> None:
         except KeyboardInterrupt:
             print(f"to go on: {shlex.join(['llmzoo', 'bench', *argv])}", file=sys.stderr)
             raise
-        _write(out / "results.json", json.dumps(rows, indent=2) + "\n")
+        files.write(out / "results.json", json.dumps(rows, indent=2) + "\n")
     text = table(rows, shlex.join(["llmzoo", "bench", *argv]))
-    _write(out / "table.md", text)
+    files.write(out / "table.md", text)
     heatmap(rows, out / "heatmap.png")
     if options.json:
         as_json(rows)
@@ -109,18 +108,17 @@ def _row(config: Any, run: Path) -> dict[str, Any]:
     row = {"env": config.env, "learner": config.learner, "seed": config.seed}
     try:
         if not _ended(config, run):
-            (run / "after.json").unlink(missing_ok=True)  # of fewer steps
             settings = {name: getattr(config, name) for name in field_names(type(config))}
             fit(**settings, out=run, resume=(run / "config.json").exists())
     except (DivergedError, PromptsTooLongError) as error:
         return {**row, "steps": config.steps, "error": str(error)}
-    before = json.loads((run / "before.json").read_text())
-    after = json.loads((run / "after.json").read_text())
-    lines = (run / "metrics.jsonl").read_text().splitlines()
-    played = [found for found in map(json.loads, lines) if found["kind"] == "train"]
+    before, after = (run_folder.evaluation(run, name) for name in ("before", "after"))
+    played = run_folder.metrics(run, "train")
     return {
         **row,
-        "steps": played[-1]["step"],  # fewer than were asked for where a token budget ended it
+        "steps": max(
+            (p["step"] for p in played), default=0
+        ),  # fewer than were asked for where a token budget ended it
         "tokens": sum(p["tokens"] for p in played),
         "tasks": after["tasks"],
         "before": before["success"],
@@ -140,9 +138,11 @@ def _ended(config: Any, run: Path) -> bool:
     """Whether the run is there with these settings and has ended."""
     if not (run / "after.json").exists():
         return False
-    saved = json.loads((run / "config.json").read_text())
+    saved = run_folder.settings(run)
     wanted = json.loads(json.dumps(asdict(config)))
-    other = [name for name in wanted if name not in FREE and saved.get(name) != wanted[name]]
+    other = [
+        name for name in wanted if name not in run_folder.FREE and saved.get(name) != wanted[name]
+    ]
     if other or saved["steps"] > wanted["steps"]:
         differ = ", ".join(other or ["steps"])
         raise ConfigError(f"{run} is of another bench ({differ}): choose another --out")
@@ -154,10 +154,3 @@ def _number(seed: str) -> int:
         return int(seed)
     except ValueError:
         raise ConfigError(f"--seeds are whole numbers with commas between, got {seed!r}") from None
-
-
-def _write(path: Path, text: str) -> None:
-    """All of it or nothing."""
-    partial = path.with_suffix(".writing")
-    partial.write_text(text)
-    partial.replace(path)

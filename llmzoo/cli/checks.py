@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from llmzoo import registry
+from llmzoo import registry, run_folder
 from llmzoo.cli.arguments import env_arguments, learner_arguments
 from llmzoo.cli.options import typed
 from llmzoo.errors import ConfigError, UnknownNameError
@@ -153,7 +153,7 @@ def _check_ended(folder: Path, config: FitConfig, *, without: Collection[str]) -
     """Refuse a stage that is there already, to its end, but of other settings."""
     if not (folder / "after.json").exists():
         return
-    saved = json.loads((folder / "config.json").read_text())
+    saved = run_folder.settings(folder)
     wanted = json.loads(json.dumps(asdict(config)))
     other = [name for name in wanted if name not in without and saved.get(name) != wanted[name]]
     if other:

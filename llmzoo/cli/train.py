@@ -8,17 +8,16 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
-from llmzoo import ranks
+from llmzoo import ranks, run_folder
 from llmzoo.cli.arguments import run_name, seat_arguments
 from llmzoo.cli.checks import check_run
-from llmzoo.cli.options import field_names, read
+from llmzoo.cli.options import field_names, read, typed
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, evaluation_row
 from llmzoo.cli.stages import run_stages
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError
 from llmzoo.players import check_model
-from llmzoo.run_folder import FREE
 
 EXAMPLES = (
     "llmzoo train --env sudoku_v0 --env.max_turns 1 --learner magrpo --model tiny --steps 20",
@@ -74,7 +73,7 @@ def run(argv: Sequence[str]) -> None:
             raise
         return
     if options.resume is not None:
-        config = FitConfig(**resumed(options, given))
+        config = FitConfig(**resumed(options, given, get_type_hints(FitConfig)))
         out = Path(options.resume)
     else:
         config = FitConfig(**given)
@@ -110,28 +109,28 @@ def _say_how_to_go_on(command: Sequence[str]) -> None:
         print(f"to go on: {shlex.join(command)}", file=sys.stderr)
 
 
-def resumed(options: Options, given: Mapping[str, Any]) -> dict[str, Any]:
+def resumed(options: Options, given: Mapping[str, Any], hints: Mapping[str, Any]) -> dict[str, Any]:
     """The settings saved in a run folder, with those that are ``FREE`` as given now.
 
-    Raises :class:`ConfigError` for a given option that contradicts a saved one.
+    ``hints``: the types of all settings, which those that were saved must have. Raises :class:`ConfigError` for a given option that contradicts a saved one.
     """
     run = Path(options.resume or "")
     if options.out is not None and Path(options.out).resolve() != run.resolve():
         raise ConfigError(f"--out {options.out} and --resume {run} are different folders")
     if not (run / "config.json").exists():
         raise CheckpointError(f"{run} holds no run to resume")
-    saved = json.loads((run / "config.json").read_text())
+    saved = typed(hints, run_folder.settings(run), f"setting in {run / 'config.json'}")
     for name, value in given.items():
         if name == "steps":
-            if value < saved["steps"]:
+            if value < saved.get("steps", 0):
                 raise ConfigError(f"{run} has {saved['steps']} steps: they can be raised only")
-        elif name in FREE:
+        elif name in run_folder.FREE:
             pass
         elif not _agrees(value, saved.get(name)):  # runs of earlier versions lack some settings
             raise ConfigError(
                 f"{run} was started with {name}={saved.get(name)!r}; it cannot go on with {value!r}"
             )
-    free = {name: value for name, value in given.items() if name in FREE}
+    free = {name: value for name, value in given.items() if name in run_folder.FREE}
     if free.get("engine", saved.get("engine")) != saved.get("engine"):
         free.setdefault("engine_args", {})  # those that were saved are the other engine's
     return {**saved, **free}

@@ -21,6 +21,7 @@ matplotlib.use("Agg")  # no screen is needed
 from matplotlib.figure import Figure
 
 from llmzoo.evaluation import pooled
+from llmzoo.report.files import save
 
 Row = Mapping[str, Any]
 
@@ -133,7 +134,7 @@ def heatmap(rows: Sequence[Row], path: Path) -> Path:
             )
     axes.set_title("success after training, and points gained", fontsize=9)
     figure.colorbar(image, ax=axes)
-    figure.savefig(str(path))
+    save(figure, path)
     return path
 
 

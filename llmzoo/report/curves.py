@@ -6,6 +6,7 @@ from pathlib import Path
 
 from llmzoo.report import style
 from llmzoo.report.drawing import success
+from llmzoo.report.files import save
 from llmzoo.report.runs import read
 from llmzoo.report.series import groups
 
@@ -26,5 +27,5 @@ def plot_run(run: Path) -> Path:
     path = run / "curve.png"
     with style.styled():
         figure.suptitle(title, fontsize=10)
-        figure.savefig(str(path))
+        save(figure, path)
     return path

@@ -15,8 +15,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from llmzoo.errors import CheckpointError, ConfigError
+from llmzoo.files import opened
 from llmzoo.report.boards import Segments
 
 CHUNK = 400_000  # characters of JSON in a chunk
@@ -45,24 +47,28 @@ class Played:
     def update(self) -> None:
         """Read what has been added since; all of it again where the file is another one."""
         try:
-            state = self.path.stat()
+            with opened(self.path) as file:
+                self._update(file)
         except FileNotFoundError:
             self._start_over(-1)
-            return
-        if state.st_ino != self._inode or state.st_size < self._read:
-            self._start_over(state.st_ino)
-        with self.path.open("rb") as file:
-            file.seek(self._read)
-            for line in file:
-                if not line.endswith(b"\n"):  # still being written
-                    break
-                self._read += len(line)
-                if line.strip():
-                    self._add(line)
+        except CheckpointError as error:
+            raise ConfigError(str(error)) from error
 
     def all_chunks(self) -> list[str]:
         """The full chunks and the one that is not full yet."""
         return [*self.chunks, *([pack(_joined(self._open))] if self._open else [])]
+
+    def _update(self, file: BinaryIO) -> None:
+        state = os.fstat(file.fileno())
+        if state.st_ino != self._inode or state.st_size < self._read:
+            self._start_over(state.st_ino)
+        file.seek(self._read)
+        for line in file:
+            if not line.endswith(b"\n"):  # still being written
+                break
+            self._read += len(line)
+            if line.strip():
+                self._add(line)
 
     def _start_over(self, inode: int) -> None:
         self.index, self.chunks, self._open = [], [], []
@@ -73,7 +79,15 @@ class Played:
         try:
             record = json.loads(line)
             row, body = index_row(record), dumps(body_of(record, self.draw))
-        except (ValueError, KeyError, TypeError, AttributeError):  # of another shape
+        except (
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+            ArithmeticError,
+            RecursionError,
+        ):
+            # of another shape
             self.unreadable += 1
             return
         self.index.append({**row, "chunk": len(self.chunks), "place": len(self._open)})

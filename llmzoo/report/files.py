@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Literal
 
+from matplotlib.figure import Figure
+
+from llmzoo import files
 from llmzoo.report import style
 from llmzoo.report.figures import plots
 from llmzoo.report.runs import Run
@@ -23,6 +27,14 @@ def save_plots(runs: Sequence[Run], folder: Path, form: Format) -> list[Path]:
         path = folder / f"{plot.name}.{form}"
         with style.styled():
             figure.suptitle(plot.title, fontsize=10)
-            figure.savefig(str(path), metadata={"Date": None} if form == "svg" else None)
+            save(figure, path)
         paths.append(path)
     return paths
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Draw a figure into a file, in the format that its name ends with."""
+    form = path.suffix[1:]
+    drawn = BytesIO()
+    figure.savefig(drawn, format=form, metadata={"Date": None} if form == "svg" else None)
+    files.write(path, drawn.getvalue())

@@ -18,6 +18,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
+from llmzoo import files
 from llmzoo.report import svg
 from llmzoo.report.boards import drawer
 from llmzoo.report.episodes import Played, packed_index
@@ -142,9 +143,7 @@ class Report:
 def write(path: Path, text: str) -> None:
     """All of it or nothing: who opens the page meanwhile sees the one before."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.writing")
-    partial.write_text(text, encoding="utf-8", newline="\n")
-    partial.replace(path)
+    files.write(path, text)
 
 
 def asset(name: str) -> str:

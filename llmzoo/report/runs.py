@@ -6,13 +6,14 @@ of an earlier version that wrote less.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from llmzoo.errors import ConfigError
+from llmzoo.errors import CheckpointError, ConfigError
+from llmzoo.files import read_object
+from llmzoo.run_folder import lines_of, row_of
 
 Row = Mapping[str, Any]
 DEPTH = 4  # folders below the one that was named in which runs are looked for
@@ -115,14 +116,6 @@ def read(folder: Path, name: str) -> Run:
     )
 
 
-def lines_of(path: Path) -> list[str]:
-    """The lines of a file, but for a last one without an end, which is still being written."""
-    if not path.exists():
-        return []
-    text = path.read_bytes().decode("utf-8", "replace")
-    return text[: text.rfind("\n") + 1].split("\n")[:-1]
-
-
 def _runs_in(folder: Path, depth: int) -> list[Path]:
     if _is_run(folder):
         return [folder]
@@ -142,32 +135,21 @@ def _is_run(folder: Path) -> bool:
 
 
 def _object(path: Path) -> dict[str, Any] | None:
-    if not path.exists():
-        return None
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}") from error
-    if not isinstance(found, dict):
-        raise ConfigError(f"{path} cannot be read: it holds no JSON object")
-    return found
+        return read_object(path)
+    except CheckpointError as error:
+        raise ConfigError(str(error)) from error
 
 
 def _rows(path: Path, notes: list[str]) -> list[Row]:
-    lines = [line for line in lines_of(path) if line.strip()]
-    rows = [row for row in map(_row, lines) if row is not None]
+    try:
+        lines = [*lines_of(path)]
+    except CheckpointError as error:
+        raise ConfigError(str(error)) from error
+    rows = [row for row in map(row_of, lines) if row and isinstance(row.get("kind"), str)]
     lost = len(lines) - len(rows)
     if lines and not rows:
         raise ConfigError(f"{path} holds no metrics: none of its {len(lines)} lines is a row")
     if lost:
         notes.append(f"{lost} of {len(lines)} lines of metrics.jsonl cannot be read")
     return rows
-
-
-def _row(line: str) -> Row | None:
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return None
-    good = isinstance(row, dict) and isinstance(row.get("kind"), str)
-    return row if good and isinstance(row.get("step"), int) else None

@@ -30,7 +30,7 @@ from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy, seat_policies
 from llmzoo.progress import Progress
 from llmzoo.recording import Recorder, Unrecorded
-from llmzoo.run_folder import once, prepare
+from llmzoo.run_folder import claimed, once, prepare
 from llmzoo.seating import learning_among, sampling_from, take_seats
 from llmzoo.tracking import Tracker, Untold, check_trackers
 from llmzoo.training.config import FitConfig, make_config
@@ -113,6 +113,11 @@ def _fit(
     settings: dict[str, Any],
     opened: ExitStack,
 ) -> FitResult:
+    def claim() -> None:
+        opened.enter_context(claimed(run, resume=resume))
+
+    if resume:  # before anything is loaded
+        ranks.by_first(claim)
     named: dict[str, Any] = {
         "learner": learner if isinstance(learner, str) else type(learner).__name__,
         "env": env if isinstance(env, str) else str(env()),
@@ -156,6 +161,8 @@ def _fit(
     algorithm.check(made, [a for a, p in seats.items() if any(p is one for one in taught)])
     place(learning.values(), config.parallel, cpu_offload=config.cpu_offload)
     engine = opened.enter_context(opened_engine(config, algorithm, learning, seats, env_args))
+    if not resume:  # a folder is made when nothing is left to refuse
+        ranks.by_first(claim)
     ranks.by_first(lambda: prepare(run, asdict(config), resume=resume))
 
     def measure() -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pettingzoo import AECEnv
 
+from llmzoo import run_folder
 from llmzoo.errors import ConfigError
 from llmzoo.training.loop import FitResult, fit
 
@@ -68,12 +68,11 @@ def stage_folder(out: str | Path, number: int, learner: str) -> Path:
 
 
 def _ended(run: Path) -> FitResult:
-    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     return FitResult(
         run=str(run),
-        before=json.loads((run / "before.json").read_text()),
-        after=json.loads((run / "after.json").read_text()),
-        steps=rows[-1]["step"],
+        before=run_folder.evaluation(run, "before"),
+        after=run_folder.evaluation(run, "after"),
+        steps=max((row["step"] for row in run_folder.metrics(run, "eval")), default=0),
         seconds=0.0,
         seats={},
     )

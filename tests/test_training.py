@@ -253,7 +253,7 @@ def test_refusals(tmp_path, run_args):
 def test_a_broken_checkpoint_is_named(tmp_path, run_args):
     fit("magrpo", "sudoku_v0", out=tmp_path / "run", **run_args)
     (tmp_path / "run/checkpoints/step_000002/state.json").write_text("{")
-    with pytest.raises(CheckpointError, match="is not a checkpoint"):
+    with pytest.raises(CheckpointError, match=r"state\.json cannot be read"):
         fit("magrpo", "sudoku_v0", out=tmp_path / "run", resume=True, **run_args)
 
 

@@ -25,7 +25,7 @@ from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.policies.base import Request
 from llmzoo.policies.endpoint import EndpointPolicy
 from llmzoo.registry import spec
-from llmzoo.run_folder import prepare
+from llmzoo.run_folder import claimed, prepare
 from llmzoo.sandbox import Sandbox, box
 from llmzoo.serve.hosting import ServeConfig, host
 from llmzoo.training.config import FitConfig
@@ -141,6 +141,27 @@ def _(tmp_path, monkeypatch):
 @provokes("There is nothing to resume")
 def _(tmp_path, monkeypatch):
     prepare(Path("runs/first"), {}, resume=True)
+
+
+@provokes("Another process writes in the run folder")
+def _(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("os.getpid", lambda: 4711)
+    monkeypatch.setattr("socket.gethostname", lambda: "node7")
+    with (
+        claimed(Path("runs/first"), resume=False),
+        claimed(Path("runs/first"), resume=False),
+    ):
+        pass
+
+
+@provokes("A run folder holds a link")
+def _(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("runs/first").mkdir(parents=True)
+    Path("runs/first/metrics.jsonl").symlink_to("/etc/hosts")
+    with claimed(Path("runs/first"), resume=False):
+        pass
 
 
 @provokes("The gradient is not finite")

@@ -22,7 +22,8 @@ COMMON: tuple[str, ...] = LIGHT + tuple(
 asyncio base64 calendar codecs contextlib csv ctypes difflib encodings.idna errno fnmatch gc
 glob hashlib html inspect json keyword logging os os.path pathlib pprint queue reprlib secrets
 shutil sqlite3 tempfile threading token tokenize unicodedata unittest.mock urllib.parse uuid
-warnings weakref xml.etree.ElementTree zipfile zlib zoneinfo numpy numpy.linalg numpy.random
+warnings weakref xml.etree.ElementTree zipfile zlib zoneinfo numpy numpy.fft numpy.linalg numpy.ma
+numpy.polynomial numpy.random numpy.testing
     """.split()  # noqa: SIM905
 )
 _IMPORTED = re.compile(r"\bimport\b|\b__import__\b")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import random
 import signal
@@ -77,6 +78,30 @@ def test_traceback_names_the_program(box):
     assert found.status == "error"
     assert "KeyError: 'key'" in found.stderr
     assert "zygote" not in found.stderr
+
+
+def test_the_parts_of_numpy_can_be_imported(box):
+    pytest.importorskip("numpy")
+    code = (
+        "import numpy.fft, numpy.ma, numpy.polynomial, numpy.testing\n"
+        "numpy.testing.assert_allclose(numpy.fft.fft([1.0, 1.0]), [2, 0])\nprint(1)"
+    )
+    found = box.run(code)
+    assert (found.status, found.stdout) == ("passed", "1\n"), found
+
+
+def test_a_package_shows_what_it_brings_and_hides_its_neighbours():
+    """A virtual environment lies where the standard library lies, for Python's own list of folders."""
+    numpy = pytest.importorskip("numpy")
+    code = (
+        f"import numpy.f2py.cfuncs, os\nprint(os.listdir({str(Path(numpy.__file__).parents[1])!r}))"
+    )
+    with at(3) as box:
+        found = box.run(code)
+        assert found.status == "passed", found
+        assert set(ast.literal_eval(found.stdout)) <= {"numpy", "numpy.libs"}
+    with at(2) as box:
+        assert box.run(code.partition(", os")[0]).status == "passed"
 
 
 def test_output_is_cut_and_marked(strongest):
@@ -231,6 +256,30 @@ def test_a_folder_without_a_size_is_watched():
     with at(2) as box:
         assert box.run(fill).status == "output"
         assert "FileNotFoundError" in box.run("open('0')").stderr
+
+
+DEEP = (
+    "import os\nfor i in range(3000):\n    os.mkdir('d'); os.chdir('d')\n"
+    "    if i % 500 == 0:\n        open('f', 'w').close(); os.mkdir('e')\n"
+)
+
+
+def test_folders_too_deep_for_recursion_are_removed():
+    with at(3) as box:
+        assert box.run(DEEP + "print(1)").stdout == "1\n"
+        for _ in range(3):
+            assert box.run("import os; print(os.listdir('.'))").stdout == "[]\n"
+
+
+def test_no_folders_where_they_would_have_to_be_measured():
+    """Deep ones ended the host with RecursionError and stayed; those side by side did not count."""
+    pattern = f"llmzoo-sandbox-{os.getpid()}-*"
+    before = set(Path("/tmp").glob(pattern))
+    with at(2) as box:
+        for code in (DEEP, "import os\nfor i in range(3000): os.mkdir(str(i))"):
+            assert box.run(code).status == "blocked"
+        assert set(Path("/tmp").glob(pattern)) > before
+    assert set(Path("/tmp").glob(pattern)) == before
 
 
 @pytest.mark.slow

@@ -104,26 +104,29 @@ def _read_only(path: str) -> None:
 
 
 def new_root(
-    at: str, visible: Sequence[str], hidden: Iterable[str], scratch_mb: int, *, run_files: bool
+    at: str,
+    visible: Sequence[str],
+    hidden: Iterable[str],
+    packages: Sequence[str],
+    scratch_mb: int,
+    *,
+    run_files: bool,
 ) -> str:
     """Make ``at`` (an empty folder) the root, holding only ``visible`` paths, read-only, but for
-    ``hidden`` folders below them, five device nodes, and an empty scratch folder of ``scratch_mb``
-    megabytes, whose path is returned. Needs a mount namespace of one's own."""
+    ``hidden`` folders below them, where only ``packages`` are to be seen; five device nodes; and an
+    empty scratch folder of ``scratch_mb`` megabytes, whose path is returned. Needs a mount namespace
+    of one's own."""
     _mount("", "/", "", _MS_REC | _MS_PRIVATE)
     _mount("tmpfs", at, "tmpfs", _MS_NOSUID, "size=1m,nr_inodes=4096,mode=755")
     for path in visible:
-        target = at + path
-        if os.path.isdir(path):
-            os.makedirs(target, exist_ok=True)
-        else:
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            with open(target, "x"):
-                pass
-        _mount(path, target, "", _MS_BIND | _MS_REC)
-        _read_only(target)
-    for path in hidden:
-        if os.path.isdir(at + path):
-            _mount("tmpfs", at + path, "tmpfs", _MS_RDONLY, "size=4k,mode=755")
+        _show(at, path)
+    for folder in hidden:
+        if os.path.isdir(at + folder):
+            _mount("tmpfs", at + folder, "tmpfs", 0, "size=64k,mode=755")
+            for path in packages:
+                if path.startswith(f"{folder}/"):
+                    _show(at, path)
+            _read_only(at + folder)
     os.makedirs(f"{at}/dev", exist_ok=True)
     for name in _DEVICES:
         with open(f"{at}/dev/{name}", "x"):
@@ -147,6 +150,19 @@ def new_root(
     _mount("", "/", "", _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOSUID)
     os.chdir(scratch)
     return scratch
+
+
+def _show(at: str, path: str) -> None:
+    """Mount a path at the same place below ``at``, read-only."""
+    target = at + path
+    if os.path.isdir(path):
+        os.makedirs(target, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "x"):
+            pass
+    _mount(path, target, "", _MS_BIND | _MS_REC)
+    _read_only(target)
 
 
 def scratch_place(visible: Iterable[str]) -> str:

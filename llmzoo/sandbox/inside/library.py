@@ -76,15 +76,18 @@ def packages(names: Sequence[str]) -> list[str]:
 
 
 class IndexedFinder:
-    """Finds the standard library's modules in an index made beforehand, without a look at the disk.
+    """Finds modules of the standard library, and of ``packages`` (folders of preloaded ones), in an
+    index made beforehand, without a look at the disk.
 
     The usual finder needs ``stat``, which Landlock does not confine and the filter forbids.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, packages: Sequence[str] = ()) -> None:
         self._index: dict[str, tuple[str, bool]] = {}
         for folder in folders():
-            self._scan(folder, "", depth=3)
+            self._scan(folder, "", ("test", "tests"), depth=3)
+        for folder in packages:
+            self._scan(folder, f"{os.path.basename(folder)}.", (), depth=3)
 
     def find_spec(
         self, name: str, path: object = None, target: ModuleType | None = None
@@ -105,20 +108,20 @@ class IndexedFinder:
             submodule_search_locations=[os.path.dirname(file)] if package else None,
         )
 
-    def _scan(self, folder: str, prefix: str, depth: int) -> None:
+    def _scan(self, folder: str, prefix: str, without: Sequence[str], depth: int) -> None:
         suffixes = importlib.machinery.EXTENSION_SUFFIXES
         for entry in os.scandir(folder):
             name = entry.name
-            if entry.is_dir() and depth and name.isidentifier() and name not in ("test", "tests"):
+            if entry.is_dir() and depth and name.isidentifier() and name not in without:
                 first = os.path.join(entry.path, "__init__.py")
                 if os.path.isfile(first):
                     self._index[prefix + name] = (first, True)
-                    self._scan(entry.path, f"{prefix}{name}.", depth - 1)
+                    self._scan(entry.path, f"{prefix}{name}.", without, depth - 1)
                 elif name == "lib-dynload":
-                    self._scan(entry.path, prefix, 0)
+                    self._scan(entry.path, prefix, without, 0)
                 continue
             if name == "lib-dynload":
-                self._scan(entry.path, prefix, 0)
+                self._scan(entry.path, prefix, without, 0)
                 continue
             for suffix in (".py", *suffixes):
                 stem = name.removesuffix(suffix)

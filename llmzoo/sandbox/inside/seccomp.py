@@ -48,10 +48,11 @@ getgid getegid getgroups getresuid getresgid getpgrp getpgid getsid getrlimit se
 sysinfo uname getrandom getcwd umask arch_prctl fstat ftruncate fsync fdatasync flock fadvise64
 """.split()  # noqa: SIM905
 # with files: what Landlock or a root of its own confines
-_FILES = "open openat creat getdents64 getdents chdir fchdir mkdir mkdirat fallocate".split()  # noqa: SIM905
+_FILES = "open openat creat getdents64 getdents chdir fchdir fallocate".split()  # noqa: SIM905
 # with a root of its own: what Landlock does not confine, and what makes files vanish from a folder
-# that is measured
+# that is measured, or folders in it
 _OWN_ROOT = """
+mkdir mkdirat
 stat lstat newfstatat statx access faccessat readlink readlinkat statfs fstatfs chmod fchmod
 fchmodat utimensat truncate rmdir unlink unlinkat rename renameat renameat2 copy_file_range
 """.split()  # noqa: SIM905

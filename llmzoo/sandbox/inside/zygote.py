@@ -73,7 +73,7 @@ class _Zygote:
         self.filter = Filter(self.level, processes=self.processes)
         packages = library.packages(settings["preload"])
         readable = [*library.shared_libraries(), *packages]
-        finder = library.IndexedFinder() if self.level == 2 else None
+        finder = library.IndexedFinder(packages) if self.level == 2 else None
         user: int | None = None
         if os.geteuid() == 0 and settings["private_user"] is not None:
             user = _FIRST_PRIVATE_USER + settings["private_user"]
@@ -86,6 +86,7 @@ class _Zygote:
                 folder,
                 surroundings.outermost(visible),
                 library.hidden(),
+                packages,
                 _SCRATCH_MB,
                 run_files=self.processes,
             )
@@ -222,15 +223,14 @@ class _Zygote:
                 os.close(ended)
 
     def _too_much(self) -> bool:
-        """Whether the scratch folder, where it has no size of its own, has grown beyond its share."""
-        files = size = 0
-        for folder, _, names in os.walk(self.scratch or "."):
-            for name in names:
-                files += 1
-                try:
-                    size += os.lstat(os.path.join(folder, name)).st_blocks * 512
-                except OSError:
-                    continue
+        """Whether the scratch folder, where it has no size of its own, has grown beyond its share.
+
+        There are no folders in it: level 2 makes none.
+        """
+        size = 0
+        for files, entry in enumerate(os.scandir(self.scratch), start=1):
+            with contextlib.suppress(OSError):
+                size += entry.stat(follow_symlinks=False).st_blocks * 512
             if files > _SCRATCH_FILES or size > _SCRATCH_MB << 20:
                 return True
         return False
@@ -253,7 +253,7 @@ class _Zygote:
                 return True
             return surroundings.empty(self.scratch)
         except (OSError, RecursionError):
-            return False
+            return False  # the end of the namespaces, or of the host's worker, removes it
 
     def _fork(self, job: dict[str, Any], kind: str, fds: list[int]) -> int:
         child = os.fork()

@@ -198,6 +198,43 @@ for place in (".", "/tmp"):
         alone=True,
     ),
     Harm(
+        name="many-folders",
+        about="20,000 folders side by side",
+        program="""
+import os, time
+for place in (".", "/tmp"):
+    try:
+        for n in range(20000):
+            os.mkdir(f"{place}/{MARK}-{n}")
+        time.sleep(0.2)
+        break
+    except OSError as error:
+        print(error)
+""",
+        harm=(many_files, left_behind),
+        wall_s=4.0,
+        alone=True,
+    ),
+    Harm(
+        name="deep-folders",
+        about="3,000 folders, each in the one before: too deep to be removed by recursion or by path",
+        program="""
+import os, time
+os.mkdir(MARK)
+os.chdir(MARK)
+for n in range(3000):
+    os.mkdir("folder")
+    os.chdir("folder")
+    if n % 100 == 0:
+        open("file", "w").close()
+time.sleep(0.2)
+""",
+        after="print(open(MARK))",
+        harm=(left_behind,),
+        rivals=False,
+        note="it stays behind wherever folders are removed by recursion, which ends the table too",
+    ),
+    Harm(
         name="descriptors",
         about="5,000 descriptors, with the limit raised as far as it goes",
         program="""

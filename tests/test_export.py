@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from itertools import combinations
@@ -103,7 +104,7 @@ def close(found, wanted):
 def test_exports_compute_without_llmzoo_what_was_trained(runs, tmp_path, small_model):
     """The cards' own code, run where llmzoo cannot be imported."""
     shared = export_run(runs / "shared", tmp_path / "shared")
-    lora = export_run(runs / "lora", tmp_path / "lora")
+    lora = export_run(runs / "lora", tmp_path / "lora", base=small_model)
     assert (shared.policies, shared.base, shared.step) == (
         {"policy": tmp_path / "shared"},
         None,
@@ -142,7 +143,7 @@ def test_exports_compute_without_llmzoo_what_was_trained(runs, tmp_path, small_m
 
 @pytest.mark.numeric
 def test_adapters_name_no_place_and_load_beside_their_base(runs, tmp_path, small_model):
-    done = export_run(runs / "lora", tmp_path / "out")
+    done = export_run(runs / "lora", tmp_path / "out", base=small_model)
     for folder in done.policies.values():
         config = (folder / "adapter_config.json").read_text()
         assert json.loads(config)["base_model_name_or_path"] is None
@@ -201,7 +202,8 @@ def test_the_card_of_a_chat_model_prompts_as_the_run_did(tmp_path):
 
 def test_no_place_of_this_machine_stands_in_a_card(runs, tmp_path, small_model):
     for name in ("shared", "lora"):
-        done = export_run(runs / name, tmp_path / name)
+        base = small_model if name == "lora" else None
+        done = export_run(runs / name, tmp_path / name, base=base)
         for path in done.folder.rglob("*.[jm][sd]*"):
             assert small_model not in path.read_text(), path
             assert str(runs) not in path.read_text(), path
@@ -210,7 +212,7 @@ def test_no_place_of_this_machine_stands_in_a_card(runs, tmp_path, small_model):
         assert "base_model" not in text.split("---")[1]  # it is on no hub
 
 
-def test_an_earlier_checkpoint_has_its_own_measurement(runs, tmp_path):
+def test_an_earlier_checkpoint_has_its_own_measurement(runs, tmp_path, small_model):
     done = export_run(runs / "shared", tmp_path / "one", step=1)
     rows = map(json.loads, (runs / "shared" / "metrics.jsonl").read_text().splitlines())
     (row,) = [row for row in rows if row["kind"] == "eval" and row["step"] == 1]
@@ -218,7 +220,7 @@ def test_an_earlier_checkpoint_has_its_own_measurement(runs, tmp_path):
     text = (done.folder / "README.md").read_text()
     assert f"| after | {row['success']:.1%} [{low:.1%}, {high:.1%}] |" in text
     assert "iteration 1 of" in text
-    unmeasured = export_run(runs / "lora", tmp_path / "two", step=1)
+    unmeasured = export_run(runs / "lora", tmp_path / "two", step=1, base=small_model)
     text = (unmeasured.folder / "README.md").read_text()
     assert "This checkpoint itself has not been measured." in text
     assert "| after |" not in text
@@ -256,7 +258,7 @@ def test_a_base_that_is_gone_is_named(runs, tmp_path):
     (checkpoint / "policy").mkdir(parents=True)
     gone = {"base_model_name_or_path": str(tmp_path / "gone")}
     (checkpoint / "policy" / "adapter_config.json").write_text(json.dumps(gone))
-    with pytest.raises(CheckpointError, match="is not there any more"):
+    with pytest.raises(CheckpointError, match="is no id of the hub"):
         export_run(run, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -281,6 +283,165 @@ def test_what_is_called_a_secret_is_left_out():
         "env_args": {"api_key": "(left out)", "hf_token": "(left out)", "max_new_tokens": 8},
         "password": "(left out)",
     }
+
+
+# somebody else's run
+
+
+@pytest.fixture
+def theirs(runs, tmp_path):
+    """A copy of the run with adapters, to be made hostile; with where its newest checkpoint is."""
+    run = Path(shutil.copytree(runs / "lora", tmp_path / "theirs"))
+    return run, run / "checkpoints" / "step_000002"
+
+
+@pytest.fixture
+def private(tmp_path):
+    """A folder of mine that looks like a model."""
+    folder = tmp_path / "private"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    (folder / "diary.txt").write_text("dear diary")
+    (folder / "model.safetensors").write_bytes(b"mine")
+    return folder
+
+
+def nothing_left(tmp_path):
+    return not [p for p in tmp_path.iterdir() if p.name.endswith("out")]
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_no_folder_is_copied_because_an_adapter_names_it(
+    theirs, private, tmp_path, monkeypatch, relative
+):
+    run, checkpoint = theirs
+    monkeypatch.chdir(tmp_path)
+    for path in checkpoint.glob("*/adapter_config.json"):
+        named = "private" if relative else str(private)
+        config = {**json.loads(path.read_text()), "base_model_name_or_path": named}
+        path.write_text(json.dumps(config))
+    with pytest.raises(CheckpointError, match="a folder is not opened because a run names it"):
+        export_run(run, tmp_path / "out")
+    assert nothing_left(tmp_path)
+
+
+@pytest.mark.parametrize("base", ["../private", "~/private", "a/b/c", "a b", "a\nb", "", 7, None])
+def test_a_base_that_is_no_id_of_the_hub(theirs, tmp_path, base):
+    run, checkpoint = theirs
+    for path in checkpoint.glob("*/adapter_config.json"):
+        config = {**json.loads(path.read_text()), "base_model_name_or_path": base}
+        path.write_text(json.dumps(config))
+    with pytest.raises(CheckpointError, match=r"no id of the hub|does not say what its base is"):
+        export_run(run, tmp_path / "out")
+    assert nothing_left(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "checkpoints/step_000002/planner_1/vocab.txt",
+        "checkpoints/step_000002/planner_1/notes",
+        "checkpoints/step_000002/planner_1",
+        "checkpoints/step_000002",
+        "checkpoints",
+        "config.json",
+        "before.json",
+    ],
+)
+def test_no_link_is_copied_or_read(theirs, private, small_model, tmp_path, name):
+    run, _ = theirs
+    path = run / name
+    if path.is_dir():
+        path.rename(tmp_path / "moved")
+        path.symlink_to(tmp_path / "moved")  # so that only the link is amiss
+    else:
+        path.unlink(missing_ok=True)
+        path.symlink_to(
+            private / "diary.txt" if name.endswith("notes") else private / "config.json"
+        )
+    with pytest.raises(CheckpointError, match="is a link"):
+        export_run(run, tmp_path / "out", base=small_model)
+    assert nothing_left(tmp_path)
+
+
+def test_only_files_of_a_model_are_copied(theirs, small_model, tmp_path):
+    run, checkpoint = theirs
+    for name in ("modeling_evil.py", ".git-credentials", "pytorch_model.bin", "id_rsa"):
+        (checkpoint / "planner_1" / name).write_text("x")
+    (checkpoint / "planner_1" / "more").mkdir()
+    (checkpoint / "planner_1" / "more" / "config.json").write_text("{}")
+    with pytest.warns(UserWarning, match="not exported, as no file of a model: '.git-credentials'"):
+        done = export_run(run, tmp_path / "out", base=small_model)
+    found = {path.name for path in done.policies["planner_1"].iterdir()}
+    assert found == {
+        *("adapter_config.json", "adapter_model.safetensors"),
+        *("tokenizer.json", "tokenizer_config.json"),
+    }
+
+
+@pytest.mark.parametrize("name", ['x"\nimport os #', "a`b", "a\nb", "[a](http:b)", ".hidden"])
+def test_a_policys_name_is_no_code_and_no_markdown(theirs, small_model, tmp_path, name):
+    run, checkpoint = theirs
+    (checkpoint / "planner_1").rename(checkpoint / name)
+    with pytest.raises(CheckpointError, match="has a policy with the name"):
+        export_run(run, tmp_path / "out", base=small_model)
+
+
+CODE = "1.0)\nimport os; os.system('id')\n#"
+
+
+@pytest.mark.parametrize(
+    ("file", "change"),
+    [
+        ("config.json", {"temperature": CODE}),
+        ("config.json", {"top_k": CODE}),
+        ("config.json", {"max_new_tokens": CODE}),
+        ("config.json", {"seed": CODE}),
+        ("config.json", {"env_args": None}),
+        ("config.json", {"seat_args": []}),
+        ("after.json", {"mean_return": 3}),
+        ("after.json", {"success_ci95": ["a", "b"]}),
+    ],
+)
+def test_settings_and_numbers_of_another_form(theirs, small_model, tmp_path, file, change):
+    run, _ = theirs
+    found = json.loads((run / file).read_text())
+    (run / file).write_text(json.dumps({**found, **change}))
+    with pytest.raises(CheckpointError, match=r"of another form|is a whole number"):
+        export_run(run, tmp_path / "out", base=small_model)
+    assert nothing_left(tmp_path)
+
+
+def test_words_of_a_run_are_no_markdown(theirs, small_model, tmp_path):
+    run, _ = theirs
+    config = json.loads((run / "config.json").read_text())
+    lure = "x`\n\n# Log in [here](https://evil.org)\n<img src=1>"
+    changed = {**config, "env": lure, "learner": lure, "others": lure, "system": "/" + "x" * 5000}
+    (run / "config.json").write_text(json.dumps(changed))
+    done = export_run(run, tmp_path / "out", base=small_model)
+    card = (done.folder / "README.md").read_text()
+    text, settings = card.split("## Settings of the run")
+    assert "\n# Log in" not in text
+    assert "](https" not in text.split("---", 2)[2]
+    assert "<img" not in text.split("---", 2)[2]
+    assert json.loads(settings.split("```json")[1].split("```")[0])["env"] == lure
+
+
+def test_a_run_that_says_it_started_from_itself(theirs, small_model, tmp_path):
+    run, _ = theirs
+    config = json.loads((run / "config.json").read_text())
+    changed = {**config, "max_new_tokens": None, "model": str(run)}
+    (run / "config.json").write_text(json.dumps(changed))
+    with pytest.raises(CheckpointError, match="says it started from itself"):
+        export_run(run, tmp_path / "out", base=small_model)
+
+
+def test_a_base_that_is_given_must_be_one(runs, private, tmp_path):
+    with pytest.raises(ConfigError, match="no adapter in this run: --base means nothing"):
+        export_run(runs / "shared", tmp_path / "out", base=private)
+    with pytest.raises(CheckpointError, match="holds no model with weights"):
+        export_run(runs / "lora", tmp_path / "out", base=tmp_path)
+    assert nothing_left(tmp_path)
 
 
 # the hub
@@ -326,10 +487,10 @@ def test_a_new_repository_is_private_unless_told(runs, tmp_path):
     assert hub.calls[0][2]["private"] is True
 
 
-def test_a_token_is_never_written(runs, tmp_path, monkeypatch, capsys):
+def test_a_token_is_never_written(runs, tmp_path, small_model, monkeypatch, capsys):
     secret = "hf_abcdefghijklmnopqrstuvwxyz012345"
     monkeypatch.setenv("HF_TOKEN", secret)
-    done = export_run(runs / "lora", tmp_path / "out")
+    done = export_run(runs / "lora", tmp_path / "out", base=small_model)
     push_to_hub(done.folder, "me/pair", api=Stub())
     assert all(secret.encode() not in p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
     assert secret not in "".join(capsys.readouterr())

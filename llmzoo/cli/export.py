@@ -11,7 +11,7 @@ from llmzoo.cli.output import apart, as_json
 from llmzoo.errors import MissingExtraError
 
 FIRST = ("run",)
-USAGE = "llmzoo export RUN --out FOLDER [--step N] [--push REPO]"
+USAGE = "llmzoo export RUN --out FOLDER [--step N] [--base FOLDER] [--push REPO]"
 EXAMPLES = (
     "llmzoo export runs/demo --out exported/demo",
     "llmzoo export runs/demo --out exported/demo --push me/sudoku --private false",
@@ -26,6 +26,8 @@ class Options:
         run: run folder of llmzoo train; may stand first, without --run.
         out: folder that is made.
         step: iteration of the checkpoint; the newest one where nothing is said.
+        base: folder with the base model of adapters, which is copied; needed where it is on no hub,
+            since a folder is not opened because a run names it.
         push: repository of the Hugging Face hub to upload to, as USER/NAME; you log in with
             hf auth login or the variable HF_TOKEN.
         private: whether a repository that is made now is private.
@@ -35,6 +37,7 @@ class Options:
     run: str
     out: str
     step: int | None = None
+    base: str | None = None
     push: str | None = None
     private: bool = True
     json: bool = False
@@ -47,7 +50,7 @@ def run(argv: Sequence[str]) -> None:
     except ModuleNotFoundError as error:
         raise MissingExtraError("the export of a run", "train", error.name) from error
     with apart():
-        done = export_run(options.run, options.out, step=options.step)
+        done = export_run(options.run, options.out, step=options.step, base=options.base)
         address = None
         if options.push is not None:
             address = push_to_hub(done.folder, options.push, private=options.private)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -66,15 +67,15 @@ def _summary(run: Described) -> str:
     if len(run.parts) == 1:
         kind = "A LoRA adapter" if run.parts[0].is_adapter else "A language model"
     lines = [
-        f"{kind} trained in the multi-agent text environment `{run.config['env']}` with the "
-        f"learner `{run.config['learner']}` of llmzoo {__version__}.",
+        f"{kind} trained in the multi-agent text environment `{_plain(run.config['env'])}` with the "
+        f"learner `{_plain(run.config['learner'])}` of llmzoo {__version__}.",
         "",
         "| | |",
         "|---|---|",
         f"| started from | {run.started_from} |",
         f"| seats | {_seats(run)} |",
-        f"| checkpoint | iteration {run.step} of the run `{run.run}` |",
-        f"| seed of the run | {run.config['seed']} |",
+        f"| checkpoint | iteration {run.step} of the run `{_plain(run.run)}` |",
+        f"| seed of the run | {_number(run.config['seed'])} |",
     ]
     return "\n".join(lines)
 
@@ -83,7 +84,7 @@ def _seats(run: Described) -> str:
     if len(run.parts) == 1 and run.parts[0].name == "policy":
         return "one policy in all seats"
     names = ", ".join(f"`{part.name}`" for part in run.parts)
-    others = f"; the others were played by `{run.config['others']}`"
+    others = f"; the others were played by `{_plain(run.config['others'])}`"
     arrangement = run.config["seats"]
     return f"trained: {names}" + ("" if arrangement in ("separate", "lora") else others)
 
@@ -102,9 +103,16 @@ def _results(run: Described) -> str:
         "|---|---|---|---|---|---|",
     ]
     for what, found in rows:
-        returns = ", ".join(f"{agent} {value:.3f}" for agent, value in found["mean_return"].items())
-        tasks = f"{found['tasks']} of {found['split']} ({found['source']})"
-        cells = (what, _rate(found), returns, tasks, found["decoding"], str(found["seed"]))
+        paid = found["mean_return"].items()
+        returns = ", ".join(f"{_plain(agent)} {value:.3f}" for agent, value in paid)
+        tasks = _plain(f"{found['tasks']} of {found['split']} ({found['source']})")
+        cells = (
+            what,
+            _rate(found),
+            returns,
+            tasks,
+            *map(_plain, (found["decoding"], found["seed"])),
+        )
         lines.append(f"| {' | '.join(cells)} |")
         if "greedy" in found:
             lines.append(f"| {what}, greedy | {_rate(found['greedy'])} | | {tasks} | greedy | |")
@@ -132,11 +140,11 @@ def _play(run: Described) -> str:
         [
             "## How it was played",
             "",
-            f"- Prompts: the environment's `{run.prompt_style}` form, given {system}.",
+            f"- Prompts: the environment's `{_plain(run.prompt_style)}` form, given {system}.",
             *_chat_settings(config),
             f"- Arguments of the environment: `{json.dumps(config['env_args'])}`.",
-            f"- Sampling: temperature {config['temperature']}, top_p {config['top_p']}, top_k "
-            f"{config['top_k']} (0 is all), at most {run.max_new_tokens} tokens an answer"
+            f"- Sampling: temperature {_number(config['temperature'])}, top_p "
+            f"{_number(config['top_p'])}, top_k {_number(config['top_k'])} (0 is all), at most {run.max_new_tokens} tokens an answer"
             + ("; `seat_args` below says where a seat had its own." if own else "."),
         ]
     )
@@ -157,7 +165,7 @@ def _use(run: Described) -> str:
     return (
         "## How to use\n\n`where` is this folder; from the hub it is "
         '`huggingface_hub.snapshot_download("USER/NAME")`. A prompt is what a seat of '
-        f"`{run.config['env']}` reads; `llmzoo play` shows it.\n\n{blocks}"
+        f"`{_plain(run.config['env'])}` reads; `llmzoo play` shows it.\n\n{blocks}"
     )
 
 
@@ -198,15 +206,26 @@ def _snippet(run: Described, part: Part) -> str:
         "answer = model.generate(",
         "    **inputs,",
         "    do_sample=True,",
-        f"    temperature={config['temperature']},",
-        f"    top_p={config['top_p']},",
-        f"    top_k={config['top_k']},",
+        f"    temperature={_number(config['temperature'])},",
+        f"    top_p={_number(config['top_p'])},",
+        f"    top_k={_number(config['top_k'])},",
         f"    max_new_tokens={run.max_new_tokens},",
         ")",
         'start = inputs["input_ids"].shape[1]',
         "print(tokenizer.decode(answer[0, start:], skip_special_tokens=True))",
     ]
     return "\n".join(lines)
+
+
+def _plain(value: object) -> str:
+    """A word of the run's, without what Markdown reads: the run may be somebody else's."""
+    return re.sub(r"[^\w .:/@,()=+-]", "", str(value))[:200]
+
+
+def _number(value: object) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"a number is asked for, and there is {value!r}")
+    return value
 
 
 def _settings(run: Described) -> str:

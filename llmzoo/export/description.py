@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo import run_folder
+from llmzoo.export.copying import hub_id
+from llmzoo.files import read_object
 from llmzoo.policies.base import TINY
 
 _SECRET = re.compile(r"api_?key|secret|password|(^|_)token$", re.IGNORECASE)
@@ -54,7 +56,7 @@ def described(
 ) -> Described:
     """All that a card says about a run at a checkpoint; ``parts`` are its policies."""
     config = run_folder.settings(run)
-    step = int(json.loads((checkpoint / "state.json").read_text())["step"])
+    step = int(checkpoint.name.removeprefix("step_"))
     starts = list(dict.fromkeys(_start(config, part.name) for part in parts))
     terse = any(part.model_config.get("llmzoo_prompt") == "terse" for part in parts)
     return Described(
@@ -63,11 +65,11 @@ def described(
         config=_without_secrets(config),
         parts=tuple(parts),
         adapter_base=adapter_base,
-        hub_base=tuple(start for start in starts if start != TINY and not Path(start).exists()),
+        hub_base=tuple(filter(hub_id, (start for start in starts if start != TINY))),
         started_from=", ".join(map(_named, starts)),
         prompt_style=str(config["env_args"].get("prompt") or ("terse" if terse else "full")),
         max_new_tokens=run_folder.answer_limit_of(run),
-        before=_read(run / "before.json"),
+        before=read_object(run / "before.json"),
         after=_measured(run, checkpoint, step),
     )
 
@@ -84,24 +86,17 @@ def _named(start: str) -> str:
         return "llmzoo's embedded model (`tiny`)"
     if run_folder.is_run(start):
         return f"the run `{Path(start).name}`"
-    return f"the folder `{Path(start).name}`" if Path(start).exists() else f"`{start}`"
+    return f"`{start}`" if hub_id(start) else f"the folder `{Path(start).name}`"
 
 
 def _measured(run: Path, checkpoint: Path, step: int) -> Mapping[str, Any] | None:
     """The evaluation of a checkpoint: the last one of a run that has ended, or one on the way."""
     if checkpoint == run_folder.newest_checkpoint(run):
-        ended = _read(run / "after.json")
+        ended = read_object(run / "after.json")
         if ended is not None:
             return ended
-    path = run / "metrics.jsonl"
-    lines = path.read_text().splitlines() if path.exists() else []
-    rows = [row for row in map(json.loads, lines) if row["kind"] == "eval" and row["step"] == step]
+    rows = [row for row in run_folder.metrics(run, "eval") if row["step"] == step]
     return rows[-1] if rows else None
-
-
-def _read(path: Path) -> Mapping[str, Any] | None:
-    found: Mapping[str, Any] | None = json.loads(path.read_text()) if path.exists() else None
-    return found
 
 
 def _without_secrets(value: Any) -> Any:
@@ -113,6 +108,6 @@ def _without_secrets(value: Any) -> Any:
         }
     if isinstance(value, list | tuple):
         return [_without_secrets(inner) for inner in value]
-    if isinstance(value, str) and Path(value).is_absolute() and Path(value).exists():
+    if isinstance(value, str) and Path(value).is_absolute() and os.path.exists(value):
         return Path(value).name  # where a folder stood on this machine is nobody's business
     return value

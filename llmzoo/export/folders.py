@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from llmzoo import run_folder
-from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError
+from llmzoo import files, run_folder
+from llmzoo.errors import CheckpointError, ConfigError, LlmzooError, MissingExtraError
 from llmzoo.export.card import card_of
+from llmzoo.export.copying import base_in, copy_base, copy_policy, hub_id, safe_name, without_base
 from llmzoo.export.description import Part, described
 from llmzoo.policies.base import TINY
 
 BASE = "base"  # the folder of a base that is on no hub
 _ADAPTER = "adapter_config.json"
-_ADAPTER_BASE = "base_model_name_or_path"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +26,9 @@ class Exported:
     base: Path | None  # of adapters, where it had to be added
 
 
-def export_run(run: str | Path, out: str | Path, *, step: int | None = None) -> Exported:
+def export_run(
+    run: str | Path, out: str | Path, *, step: int | None = None, base: str | Path | None = None
+) -> Exported:
     """Write the policies that a run has trained into a new folder.
 
     One policy is the folder itself; several are a folder each, named after their seats. Whole
@@ -36,10 +36,13 @@ def export_run(run: str | Path, out: str | Path, *, step: int | None = None) -> 
     ``PeftModel.from_pretrained`` does, each with its tokenizer. An adapter names its base by its
     hub id; a base that is on no hub stands in the folder ``base``. ``README.md`` is a model card.
 
-    ``step``: the iteration of the checkpoint; the newest one by default.
+    ``step``: the iteration of the checkpoint; the newest one by default. ``base``: the folder of
+    the adapters' base, to be copied. A folder that the adapters name themselves is not opened,
+    since a run of somebody else's could name any; only the embedded model is.
 
-    Raises :class:`CheckpointError` where there is no such checkpoint, or the base of an adapter is
-    gone, and :class:`ConfigError` for a folder that is there already.
+    Raises :class:`CheckpointError` where there is no such checkpoint, one with links in it, or
+    the base of an adapter is a folder and not given, and :class:`ConfigError` for a folder that is
+    there already, and for a base where nothing is an adapter.
     """
     run, out = Path(run), Path(out)
     if not run_folder.is_run(run):
@@ -50,74 +53,91 @@ def export_run(run: str | Path, out: str | Path, *, step: int | None = None) -> 
         raise ConfigError(f"{out} exists already: choose another folder")
     checkpoint = _checkpoint(run, step)
     names = run_folder.policies_in(checkpoint)
-    partial = out.with_name(f".writing_{out.name}")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
+    strange = [name for name in names if not safe_name(name)]
+    if strange:
+        raise CheckpointError(f"{checkpoint} has a policy with the name {strange[0]!a}")
     inside = {name: "" if len(names) == 1 else name for name in names}
-    for name, place in inside.items():
-        shutil.copytree(checkpoint / name, partial / place, dirs_exist_ok=True)
-    base = _settle_base([partial / place for place in inside.values()], partial / BASE)
-    description = described(
-        run, checkpoint, [_part(n, p, partial) for n, p in inside.items()], base
-    )
-    (partial / "README.md").write_text(card_of(description, out.name))
-    partial.rename(out)
+    partial = out.with_name(f"{files.WRITING}{out.name}")
+    files.fresh_folder(partial)
+    try:
+        for name, place in inside.items():
+            copy_policy(checkpoint / name, partial / place)
+        folders = [partial / place for place in inside.values()]
+        found = _settle_base(folders, None if base is None else Path(base), partial / BASE)
+        parts = [_part(n, p, partial) for n, p in inside.items()]
+        try:
+            description = described(run, checkpoint, parts, found)
+            card = card_of(description, out.name)
+        except LlmzooError:
+            raise
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise CheckpointError(
+                f"{run} holds settings or evaluations of another form than a run writes: {error!r}"
+            ) from error
+        files.write(partial / "README.md", card)
+        partial.rename(out)
+    except BaseException:
+        files.remove(partial)
+        raise
     return Exported(
         folder=out,
         step=description.step,
         policies={name: out / place for name, place in inside.items()},
-        base=out / BASE if base == BASE else None,
+        base=out / BASE if found == BASE else None,
     )
 
 
 def _checkpoint(run: Path, step: int | None) -> Path:
     if step is None:
         return run_folder.newest_checkpoint(run)
-    found = run / "checkpoints" / f"step_{step:06d}"
-    if not found.is_dir():
-        there = ", ".join(str(int(p.name[5:])) for p in sorted(found.parent.glob("step_*")))
-        raise CheckpointError(f"{run} keeps no checkpoint of iteration {step}; it has {there}")
-    return found
+    found = run / run_folder.CHECKPOINTS / f"step_{step:06d}"
+    there = run_folder.checkpoints_in(found.parent)
+    if found not in there:
+        steps = ", ".join(str(int(path.name[5:])) for path in there)
+        raise CheckpointError(f"{run} keeps no checkpoint of iteration {step}; it has {steps}")
+    return run_folder.checked(found)
 
 
-def _settle_base(folders: list[Path], copy_to: Path) -> str | None:
+def _settle_base(folders: list[Path], given: Path | None, copy_to: Path) -> str | None:
     """Where the base of the adapters among ``folders`` is: its hub id, or ``base``.
 
-    A base that is a folder here is copied, and the adapters no longer name its place. None where
-    nothing is an adapter.
+    A base that is copied is no longer named by the adapters. None where nothing is an adapter.
     """
-    found: str | None = None
-    for folder in folders:
-        path = folder / _ADAPTER
-        if not path.exists():
-            continue
-        config = json.loads(path.read_text())
-        source = _here(str(config[_ADAPTER_BASE]))
-        if source is None:
-            found = str(config[_ADAPTER_BASE])
-            continue
-        if not copy_to.exists():
-            shutil.copytree(source, copy_to, ignore=shutil.ignore_patterns("log.jsonl", ".*"))
-        path.write_text(json.dumps({**config, _ADAPTER_BASE: None}, indent=2) + "\n")
-        found = BASE
-    return found
+    named = {folder: base for folder in folders if (base := base_in(folder)) is not None}
+    if not named:
+        if given is not None:
+            raise ConfigError("there is no adapter in this run: --base means nothing")
+        return None
+    source = given
+    if source is None:
+        found = {hub_id(base) for base in named.values()} - {None}
+        if len(found) == 1 and all(map(hub_id, named.values())):
+            return found.pop()
+        if not all(map(_is_embedded, named.values())):
+            others = sorted({base for base in named.values() if not _is_embedded(base)})
+            raise CheckpointError(
+                f"the adapters name the base {', '.join(map(ascii, others))}, which is no id of the "
+                "hub, and a folder is not opened because a run names it: give the folder of the "
+                "base, to be copied, with --base FOLDER"
+            )
+        source = _embedded()
+    copy_base(source, copy_to)
+    for folder in named:
+        without_base(folder)
+    return BASE
 
 
-def _here(base: str) -> Path | None:
-    """The folder of a base on this machine; None for a hub id."""
+def _is_embedded(base: str) -> bool:
+    """Whether this names the embedded model, wherever this package stood when the run was made."""
+    return base == TINY or Path(base).parts[-4:] == _embedded().parts[-4:]
+
+
+def _embedded() -> Path:
     try:
         from llmzoo.policies.loading import TINY_FOLDER
     except ModuleNotFoundError as error:
         raise MissingExtraError("the export of a run", "train", error.name) from error
-    path = Path(base)
-    # the embedded model comes with this package, wherever that stood when the run was made
-    if base == TINY or path.parts[-4:] == TINY_FOLDER.parts[-4:]:
-        return TINY_FOLDER
-    if path.is_dir():
-        return path
-    if path.is_absolute():
-        raise CheckpointError(f"the base of the adapters, {base}, is not there any more")
-    return None
+    return TINY_FOLDER
 
 
 def _part(name: str, place: str, folder: Path) -> Part:
@@ -140,7 +160,7 @@ def _part(name: str, place: str, folder: Path) -> Part:
 def _model_config(folder: Path, base: Path) -> dict[str, object]:
     """The configuration of the model, or of an adapter's base where it is here."""
     for path in (folder / "config.json", base / "config.json"):
-        if path.exists():
-            found: dict[str, object] = json.loads(path.read_text())
+        found = files.read_object(path)
+        if found is not None:
             return found
     return {}

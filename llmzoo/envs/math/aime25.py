@@ -18,7 +18,8 @@ leading zeros do not count. The problems are the Mathematical Association of Ame
 shipped; the sample has 20 others of this kind, written for llmzoo, with a field `program` that
 prints the answer.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Since then an answer has one reading: a list, an empty set or
+`2x = 5` is no number. Returns before and after do not compare.
 """
 
 from __future__ import annotations

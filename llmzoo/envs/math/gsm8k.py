@@ -18,7 +18,8 @@ such as `#### 1,250`. The sample has 40 problems of this kind, written for llmzo
 field `program`, which prints the answer and is the expert's tool. In other files it is optional;
 where it is absent that tool prints the answer.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Since then an answer has one reading: a list, an empty set or
+`2x = 5` is no number. Returns before and after do not compare.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ as family and level. Answers are compared as mathematics: fractions, radicals, i
 polynomials in any form. The sample has 40 problems of this kind, written for llmzoo, with a field
 `program` that prints the answer.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Since then an answer has one reading: a list, an empty set or
+`2x = 5` is no number. Returns before and after do not compare.
 """
 
 from __future__ import annotations

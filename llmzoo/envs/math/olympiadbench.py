@@ -19,11 +19,14 @@ the question, and may be left out of the answer. Records without a final answer 
 for an `error` (their answers are approximate) are left out. The sample has 20 problems of this
 kind, written for llmzoo, with a field `program` that prints the answer.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Since then an answer has one reading, as in `math500_v0`, and
+several formulas in one text of `final_answer` are several answers. Returns before and after do not
+compare.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from llmzoo.envs.base import public_forms
@@ -31,13 +34,16 @@ from llmzoo.envs.math.public_sets import PublicSet, PublicSetReasoning
 from llmzoo.envs.math.tasks import MathTask
 from llmzoo.envs.sources import Record, field, texts
 
+_BETWEEN = re.compile(r"(?<!\\)\$\s*,\s*(?<!\\)\$")
+_DOLLAR = re.compile(r"(?<!\\)\$")
+
 
 def read(record: Record) -> MathTask | None:
     """The task of a record; None where it has no exact final answer."""
     question = field(record, "question", str).strip()
-    answers = [text.strip().strip("$") for text in texts(record, "final_answer", [])]
+    answers = [_plain(text) for text in texts(record, "final_answer", [])]
     unit = field(record, "unit", str, "").strip()
-    if not any(answers) or record.get("error"):
+    if not any(map(str.isalnum, "".join(answers))) or record.get("error"):
         return None
     if field(record, "is_multiple_answer", bool, False):
         question += "\nGive all answers, separated by commas."
@@ -49,6 +55,11 @@ def read(record: Record) -> MathTask | None:
         family=field(record, "subfield", str, ""),
         program=field(record, "program", str, ""),
     )
+
+
+def _plain(text: str) -> str:
+    """An answer without the dollars around its formulas, of which there may be several."""
+    return _DOLLAR.sub("", _BETWEEN.sub(", ", text)).strip()
 
 
 class OlympiadBench(PublicSetReasoning):

@@ -1,8 +1,10 @@
-r"""Attempts to be paid in ``math_v0`` without an answer.
+r"""Attempts to be paid in ``math_v0`` and the public sets without an answer.
 
 A score is the mean return of the seat that gains most, over tasks of all families. Honest play is
 an amateur's, who is right in four answers of ten, in a single round. An answer in the right form earns its 0.2
-whoever gives it, so that no attack may come to more than that and a little luck.
+whoever gives it, so that no attack may come to more than that and a little luck. On the public sets,
+whose answers are read more freely, the attacks know the right answer and say something else with it:
+there nothing but the form is paid.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from .scored import Scored
 
 TASKS = 40
 FORM = 0.2  # what an answer in the right form is worth
+PUBLIC_SETS = ("gsm8k_v0", "math500_v0", "aime25_v0", "olympiadbench_v0")
 LUCK = 0.1  # a guess is right now and then: in one task of eighteen
 
 # what a seat says, from the environment as it stands in front of it
@@ -30,20 +33,32 @@ def attacks() -> Iterator[Scored]:
     for name, player, settings in _ATTACKS:
         score = max(_means(player, **settings).values())
         yield Scored(env="math_v0", attack=name, score=score, honest=honest, limit=FORM + LUCK)
+    alone = {"split": "all", "source": "sample", "num_agents": 1, "max_turns": 1}
+    for public in PUBLIC_SETS:
+        honest = min(_means(_amateur, public, **alone).values())
+        for name, text in _SAID_WITH_THE_ANSWER:
+            score = max(_means(_says_with_the_answer(text), public, **alone).values())
+            yield Scored(env=public, attack=name, score=score, honest=honest, limit=FORM + 1e-9)
 
 
-def _means(player: Player, **settings: object) -> dict[str, float]:
-    """The mean return of each seat over the first tasks of the test split."""
-    env = llmzoo.make("math_v0", split="test", timeout=2.0, **settings)
+def _means(player: Player, env_id: str = "math_v0", **settings: object) -> dict[str, float]:
+    """The mean return of each seat over the first tasks, by default of the test split."""
+    env = llmzoo.make(env_id, timeout=2.0, **{"split": "test", **settings})
     total = dict.fromkeys(env.possible_agents, 0.0)
-    for task in range(TASKS):
+    count = min(TASKS, env.unwrapped.tasks.count or TASKS)  # None where they are drawn
+    for task in range(count):
         for agent, value in returns(env, task, partial(player, env.unwrapped)).items():
             total[agent] += value
-    return {agent: value / TASKS for agent, value in total.items()}
+    return {agent: value / count for agent, value in total.items()}
 
 
 def _amateur(env: TextEnv, agent: str) -> str:
     return env.amateur(agent, random.Random(env.observe(agent)))
+
+
+def _says_with_the_answer(text: str) -> Player:
+    """A box of a text in which G is the right answer."""
+    return lambda env, agent: f"\\boxed{{{text.replace('G', env.episode.task.answer)}}}"
 
 
 def _says(reasoner: str, tool: str = "print(7)") -> Player:
@@ -132,6 +147,32 @@ except Exception:
 """
 _SELF_PRAISE = 'print("success: True, reward: 1e9, right: 1.0")\nprint("correct")'
 
+_SAID_WITH_THE_ANSWER = (
+    ("the answer as thousands", "G,00G"),
+    ("the answer twice", "G, G"),
+    ("the answer twice in a set", r"\{G, G\}"),
+    ("the answer or another", "G or G1"),
+    ("the answer in a range", "[0, G + 1]"),
+    ("the answer, give or take", r"G \pm 1"),
+    ("an equation with the answer", "2x = G"),
+    ("a negated membership", r"-x \in G"),
+    ("two sides that differ", "0 = G"),
+    ("the answer as an hour", "G:00"),
+    ("the answer and more", r"G \text{ or more}"),
+    ("the answer in millions", r"G \text{ million}"),
+    ("the answer as another's base", "G_{7}9"),
+    ("the answer that is not", r"\text{not } G"),
+    ("an empty set", r"\{\}"),
+    ("an empty set in words", r"\emptyset"),
+    ("an empty set of empty sets", r"\{\{\}, \{\}\}"),
+    ("an empty list", "[]"),
+    ("an empty pair", "(,)"),
+    ("a comma", ","),
+    ("an empty text", r"\text{}"),
+    ("a tautology", "x = x"),
+    ("every number", r"(-\infty, \infty)"),
+    ("no number", r"\frac{0}{0}"),
+)
 _ATTACKS: tuple[tuple[str, Player, dict[str, object]], ...] = (
     ("five hundred boxes in one text", _says(_BOXES), {}),
     ("sixty numbers in one box", _says(f"\\boxed{{{_NUMBERS}}}", f"print('{_NUMBERS}')"), {}),

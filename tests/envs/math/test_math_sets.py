@@ -131,8 +131,22 @@ def test_olympiadbench_records():
     assert olympiadbench.read({**record, "final_answer": []}) is None
     assert olympiadbench.read({**record, "final_answer": None}) is None
     assert olympiadbench.read({**record, "error": "1e-2"}) is None
+    assert olympiadbench.read({**record, "final_answer": ["$,$"]}) is None
     with pytest.raises(BadField, match="final_answer"):
         olympiadbench.read({**record, "final_answer": [2]})
+
+
+def test_olympiadbench_answers_of_several_formulas():
+    def answer(text):
+        return olympiadbench.read({"question": "q", "final_answer": [text]}).answer
+
+    assert answer("$69$,$84$") == "69, 84"
+    assert answer("$100$,$200$") == "100, 200"  # and not one number
+    assert answer(r"$(3,5)$, $\frac{1}{2}$ or $7$") == r"(3,5), \frac{1}{2} or 7"
+    assert answer(r"$\$5$") == r"\$5"
+    for gold in ("69, 84", "100, 200"):
+        assert answers.same(answer("$" + gold.replace(", ", "$,$") + "$"), gold)
+        assert not answers.same(gold, ",")
 
 
 FILES = {

@@ -29,7 +29,7 @@ LONGEST = 300  # characters of a question's side
 
 _PACKAGES = ("math_verify", "latex2sympy2_extended", "sympy", "antlr4")
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
-_COMMANDS = frozenset(
+COMMANDS = frozenset(
     """frac sqrt sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh log ln lg exp det gcd
     lcm max min alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa
     lambda mu nu xi rho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi
@@ -96,7 +96,7 @@ def _is_fit(text: str) -> bool:
         deepest = max(deepest, depth)
     if deepest > 8:
         return False
-    return all(name in _COMMANDS or len(name) == 1 for name in _named(text))
+    return all(name in COMMANDS or len(name) == 1 for name in _named(text))
 
 
 class _Process:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from fractions import Fraction
 from functools import lru_cache
 
 from llmzoo.envs.math.answers import shapes
 from llmzoo.envs.math.answers.amounts import Ask
+from llmzoo.envs.math.answers.arithmetic import Beyond, TooLarge
 from llmzoo.envs.math.answers.asking import ask
 from llmzoo.envs.math.answers.cleaning import clean
 from llmzoo.envs.math.answers.comparing import same_shape
@@ -19,13 +20,10 @@ from llmzoo.envs.math.answers.finding import (
     number_in,
     stated_in,
 )
-from llmzoo.envs.math.answers.polynomials import Beyond, TooLarge
 
 _REMEMBERED = 500  # characters of an answer whose verdict is kept
 _INTEGER = re.compile(r"[-+]?\d{1,40}")
-_GROUPS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])|(?<![\d.,])\d{1,3}(?: \d{3})+(?!\d)")
-# three digits after a comma are thousands, but after a lone 0
-_COMMA = re.compile(r"(-?0(?=,)|-?\d+(?=,(?!\d{3}$))),(\d+)")
+_DECIMAL = re.compile(r"-?\d+[.,]\d+")
 _CHOICE = re.compile(r"\(?[A-Z]\)?")
 _OPTION = re.compile(r"\s*\(?[A-E]\)[.:]?\s+(\S.*)")  # a choice with what it says
 _PLAIN = re.compile(r"-?(?:[\d.,]+(?:/\d+)?|\\frac(?:\{\d+\}\{\d+\}|\d\d))")
@@ -58,27 +56,26 @@ def decided(gold: str, given: str, ask: Ask) -> bool:
     if not _CHOICE.fullmatch(ours) and (option := _OPTION.fullmatch(theirs)):
         theirs = option[1]
     if ours == theirs:
-        return bool(ours)
+        return _says_something(ours)
+    if not _says_something(theirs):
+        return False
     try:
-        if any(same_shape(shapes.read(g), shapes.read(a), ask) for g, a in _readings(ours, theirs)):
-            return True
-        return _in_prose(ours, given, ask)
-    except (Beyond, TooLarge, shapes.TooDeep, RecursionError):
+        return _same(ours, theirs, ask) or _in_prose(ours, given, ask)
+    except (Beyond, TooLarge, shapes.NoShape, RecursionError):
         return False
 
 
-def _readings(gold: str, given: str) -> Iterator[tuple[str, str]]:
-    """Both answers with ``1,234`` as one number, and, where that occurs, as two."""
-    joined = _GROUPS.sub(_join, gold), _GROUPS.sub(_join, given)
-    yield joined
-    if joined != (gold, given):
-        yield gold, given
-    if _PLAIN.fullmatch(gold) and (comma := _COMMA.fullmatch(given)):
-        yield gold, f"{comma[1]}.{comma[2]}"  # as written in most of Europe
+def _says_something(text: str) -> bool:
+    return any(sign.isalnum() or sign == "∞" for sign in text)
 
 
-def _join(found: re.Match[str]) -> str:
-    return found[0].replace(",", "").replace(" ", "")
+def _same(gold: str, given: str, ask: Ask) -> bool:
+    """Whether two clean texts are one answer. Raises ``TooLarge`` and ``NoShape``."""
+    if _DECIMAL.fullmatch(gold) and _DECIMAL.fullmatch(given) and ("," in gold) != ("," in given):
+        # a comma as in most of Europe, where a decimal of the same digits is asked for
+        ours, theirs = (Fraction(text.replace(",", ".")) for text in (gold, given))
+        return ours == theirs and ours.denominator > 1
+    return same_shape(shapes.read(gold), shapes.read(given), ask)
 
 
 def _in_prose(gold: str, given: str, ask: Ask) -> bool:
@@ -89,9 +86,4 @@ def _in_prose(gold: str, given: str, ask: Ask) -> bool:
         return False
     stated = stated_in(given)
     found = number_in(given) if _PLAIN.fullmatch(gold) else None
-    return any(
-        same_shape(shapes.read(g), shapes.read(a), ask)
-        for text in (stated, found)
-        if text
-        for g, a in _readings(gold, clean(text))
-    )
+    return any(_same(gold, clean(text), ask) for text in (stated, found) if text)

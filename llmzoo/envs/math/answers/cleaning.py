@@ -10,7 +10,8 @@ import re
 import unicodedata
 from fractions import Fraction
 
-from llmzoo.envs.math.answers.parsing import FUNCTIONS, GREEK
+from llmzoo.envs.math.answers.asking import COMMANDS
+from llmzoo.envs.math.answers.expressions import FUNCTIONS, GREEK
 from llmzoo.envs.math.answers.units import ABBREVIATIONS
 
 NEW_ROW = "⏎"  # between the rows of a matrix
@@ -78,6 +79,7 @@ _COMMANDS = {
     ),
 }
 _COMMANDS["lbrack"], _COMMANDS["rbrack"] = "[", "]"
+_BEFORE_LETTERS = FUNCTIONS | GREEK | {"pi", "cdot", "times", "pm", "infty"}
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
 _SPACING = re.compile(r"\\[!]\s*|\\[,;:> ]")
 _TEXT = re.compile(
@@ -93,7 +95,15 @@ _ALIGNED = re.compile(
 _REALS = re.compile(r"\\mathbb\s*(?:\{R\}|R(?![A-Za-z]))")
 _ORDINAL = re.compile(r"(?<=\d)\s*\^?\s*\{?\s*(?:st|nd|rd|th)\s*\}?(?![A-Za-z])")
 _PERCENT = re.compile(r"(?<![A-Za-z])(?:percentage|percent|pct)(?![A-Za-z])(?:\s+points?)?")
-_JOINING = re.compile(r"\s*,?\s+(?:and|or)\s+|\s*,\s*(?:and|or)\s+")
+_JOINING = re.compile(
+    r"\s*,?\s+(?:and|or)\s+|\s*,\s*(?:and|or)\s+"
+    r"|(?<=[\d)\]}])\s?(?:and|or)\s?(?=[-\d(\[\\]|[A-Za-z] ?[=(])"
+)
+_BRACED_COMMA = re.compile(r"(?<=\d)\s?(?:\{\s?,\s?\}|,\s?\\!)\s?(?=\d{3}(?!\d))")
+# one number in groups of three digits, where brackets do not make a list of them
+_GROUPS = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:(?:,\d{3})+(?!\d|,\d)|(?: \d{3})+(?! ?\d))")
+_LIST_OPENS = re.compile(r"[(\[]|\\\{|(?<![A-Za-z}^_\]])\{")
+_LIST_CLOSES = re.compile(r"[)\]]|\\?\}")
 _BLANKS = re.compile(r"\s+")
 _LETTERS = re.compile(
     r"\\(?:begin|end) ?\{[^{}]*\}|«[^«»]*»|\\[A-Za-z]+|_\s*\{[^{}]*\}|[^\W\d_Α-ω]{2,}|[^\W\d_Α-ωA-Za-z]"
@@ -108,6 +118,7 @@ _PLAIN_TEX = re.compile(
 )
 _UNION = re.compile(r"(?<=[)\]}]) ?U ?(?=[(\[\\{])")
 _CLOCK = re.compile(r"(?<=\d:\d\d)\s*«?\s*([ap])\.?\s?m\.?\s*»?(?!\w)", re.IGNORECASE)
+_EMPTY = re.compile(r"\\\{ ?\\\}")
 _SURROGATES = re.compile("[\ud800-\udfff\x00-\x1f]")
 _ONE_SIGN = re.compile(r"\s*([A-Za-z0-9]|\(\s*[A-Za-z]\s*\)|[-+]?[\d.,/]+)\s*")
 
@@ -116,31 +127,47 @@ def clean(text: str) -> str:
     """``text`` in one spelling; linear in its length."""
     text = _BLANKS.sub(" ", _SURROGATES.sub(" ", text).translate(_TRANSLATION))
     if "\\" in text:
+        if r"\\begin" in text:  # escaped twice
+            text = text.replace(r"\\", "\\")
         if "matrix" in text or "array" in text:
             text = text.replace(r"\\", NEW_ROW)
         elif r"\begin" in text:
             text = _ALIGNED.sub(" ", text).replace(r"\\", " ")
         else:
             text = _DOUBLED.sub(r"\\", text)
+        text = _BRACED_COMMA.sub("", text)
         text = text.replace(r"\%", "%").replace("{,}", ",").replace(r"\$", "$")
         text = text.replace(r"\|", "|")
         text = _REALS.sub("(-∞,∞)", text)
         text = _SPACING.sub(_thin, text)
         text = _DEGREES.sub("°", text)
         text = _TEXT.sub(_words, text)
+        text = _EMPTY.sub(r"\\emptyset ", text)
         text = _OVERLINE.sub(_repeating, text)
         text = _PLAIN_TEX.sub(_plain_tex, text)
         text = _COMMAND.sub(_command, text)
-    else:
-        text = text.replace("{,}", ",")
+    elif "{" in text:
+        text = _BRACED_COMMA.sub("", text).replace("{,}", ",")
     text = _RAISED_SIGNS.sub(lambda found: f"^{{{found[0].translate(_RAISED)}}}", text)
     text = _LOWERED_SIGNS.sub(lambda found: f"_{{{found[0].translate(_LOWERED)}}}", text)
     text = _CLOCK.sub(lambda found: f" «{found[1].lower()}m»", _UNION.sub("∪", text))
     text = text.replace("<=", "≤").replace(">=", "≥").replace("**", "^").replace("~", " ")
+    text = text.replace(" != ", " ≠ ")
     text = _ORDINAL.sub("", _PERCENT.sub("%", text))
     text = _JOINING.sub(" ; ", text)
-    text = _LETTERS.sub(_word, text).rstrip(" \\").lstrip()
+    text = _joined(_LETTERS.sub(_word, text)).rstrip(" \\").lstrip()
     return text if text.endswith("..") else text.rstrip(".").strip()
+
+
+def _joined(text: str) -> str:
+    """``1,234`` and ``1 234`` as ``1234``, but not in brackets, where a comma separates."""
+    groups = list(_GROUPS.finditer(text))
+    for found in reversed(groups):
+        before = text[: found.start()]
+        if len(_LIST_OPENS.findall(before)) <= len(_LIST_CLOSES.findall(before)):
+            number = re.sub("[, ]", "", found[0])
+            text = f"{before}{number}{text[found.end() :]}"
+    return text
 
 
 def _word(found: re.Match[str]) -> str:
@@ -152,8 +179,13 @@ def _word(found: re.Match[str]) -> str:
         return _SPELLED[letters]
     if letters in FUNCTIONS or letters in GREEK:
         return f"\\{letters} "
+    if letters[-1] == "x" and letters[:-1] in FUNCTIONS:
+        return f"\\{letters[:-1]} x"
     is_ascii = letters.isascii()
-    if is_ascii and len(letters) < 4 and letters not in ABBREVIATIONS:
+    before = found.string[max(0, found.start() - 2) : found.start()]
+    if is_ascii and len(letters) == 3 and before[:1].isdigit() and before[1:] == " ":
+        return f"«{letters}»"  # 5 men
+    if is_ascii and len(letters) < 4 and letters not in ABBREVIATIONS | {"per"}:
         return letters
     return f"«{letters}»"
 
@@ -195,4 +227,10 @@ def _plain_tex(found: re.Match[str]) -> str:
 
 
 def _command(found: re.Match[str]) -> str:
-    return _COMMANDS.get(found[1], found[0])
+    name = found[1]
+    if name in _COMMANDS or name in COMMANDS:
+        return _COMMANDS.get(name, found[0])
+    for length in range(len(name) - 1, 1, -1):  # a lost space, as of \\cotx
+        if name[:length] in _BEFORE_LETTERS:
+            return f"{_COMMANDS.get(name[:length], found[0][: length + 1])} {name[length:]}"
+    return found[0]

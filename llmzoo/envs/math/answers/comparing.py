@@ -8,51 +8,100 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from llmzoo.envs.math.answers import shapes
-from llmzoo.envs.math.answers.amounts import Ask, conflict, read, same_value
-from llmzoo.envs.math.answers.equations import same_sides
+from llmzoo.envs.math.answers import arithmetic, expressions, shapes
+from llmzoo.envs.math.answers.amounts import Ask, conflict, same_value
 from llmzoo.envs.math.answers.intervals import Interval, interval
-from llmzoo.envs.math.answers.polynomials import equal
-from llmzoo.envs.math.answers.shapes import Many, Matrix, Relation, Shape, Value, Words
+from llmzoo.envs.math.answers.shapes import Many, Matrix, Relation, Shape, Time, Value, Words
 from llmzoo.envs.math.answers.spelling import spelled
 
+_TURNED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "=": "=", "≠": "≠"}
+_FUNCTION_NAMES = ({"y", "f(x)"}, {"y", "g(x)"})  # two ways to name one function
 _WORDED = re.compile(r"[A-Za-z]{2,}|(?=.*«)[\w\s«»:.,'-]+")
 
 
 def same_shape(gold: Shape, given: Shape, ask: Ask) -> bool:
-    """Whether ``given`` is the answer ``gold``. Raises ``TooLarge`` and ``TooDeep``."""
+    """Whether ``given`` is the answer ``gold``. Raises ``TooLarge`` and ``NoShape``."""
     if _words(gold) and _words(gold) == _words(given):
         return True
     if isinstance(gold, Value) and isinstance(given, Value):
         return same_value(gold, given, ask)
+    if isinstance(gold, Time) and isinstance(given, Time):
+        return _same_time(gold, given)
     if isinstance(gold, Matrix) or isinstance(given, Matrix):
         return _same_matrix(gold, given, ask)
-    if isinstance(gold, Relation) and isinstance(given, Relation):
-        return _same_relation(gold, given, ask)
     ours, theirs = interval(gold), interval(given)
     if ours is not None and theirs is not None:
         return _same_interval(ours, theirs, ask)
+    if _is_member(gold) or _is_member(given):
+        return _same_membership(gold, given, ask)
+    if isinstance(gold, Relation) and isinstance(given, Relation):
+        return _same_relation(gold, given, ask)
     if (_is_composed(gold) and _is_region(given)) or (_is_composed(given) and _is_region(gold)):
         if isinstance(gold, Many) and isinstance(given, Many) and _same_many(gold, given, ask):
             return True
         return ask(spelled(gold), spelled(given))
     if isinstance(given, Relation) and set(given.operators) == {"="}:
-        return same_shape(gold, shapes.read(given.sides[-1]), ask)
+        return _gives(given) and same_shape(gold, shapes.read(given.sides[-1]), ask)
     if isinstance(gold, Relation) and (shapes.is_assignment(gold) or _is_chain(gold)):
         return same_shape(shapes.read(gold.sides[-1]), given, ask)
     if isinstance(gold, Many) and isinstance(given, Many):
         return _same_many(gold, given, ask)
-    if isinstance(gold, Many) and gold.kind == "ratio" and isinstance(given, Value):
-        return same_value(_as_fraction(gold), given, ask)
-    if isinstance(given, Many) and given.kind == "ratio" and isinstance(gold, Value):
-        return same_value(gold, _as_fraction(given), ask)
+    if isinstance(gold, Many) and _is_fraction(gold) and isinstance(given, Value):
+        return same_value(_as_fraction(gold), given, _never)
+    if isinstance(given, Many) and _is_fraction(given) and isinstance(gold, Value):
+        return same_value(gold, _as_fraction(given), _never)
     if isinstance(gold, Many) and gold.kind in ("set", "list") and isinstance(given, Value):
-        return all(same_shape(item, given, ask) for item in gold.items)
-    if isinstance(given, Many) and given.kind in ("set", "list") and isinstance(gold, Value):
-        return all(same_shape(gold, item, ask) for item in given.items)
-    if isinstance(gold, (Relation, Many)) and isinstance(given, (Relation, Many)):
+        return all(same_shape(item, given, ask) for item in gold.items)  # one value, spelled twice
+    if isinstance(given, Many) and given.kind == "set" and isinstance(gold, Value):
+        return len(given.items) == 1 and same_shape(gold, given.items[0], ask)
+    inequality, other = (gold, theirs) if isinstance(gold, Relation) else (given, ours)
+    if isinstance(inequality, Relation) and other is not None:  # such as |x| < 2
         return ask(spelled(gold), spelled(given))
     return False
+
+
+def _is_member(shape: Shape) -> bool:
+    return isinstance(shape, Relation) and shape.operators == ("∈",)
+
+
+def _same_membership(gold: Shape, given: Shape, ask: Ask) -> bool:
+    """``x ∈ A`` and the set ``A``, whose elements must have one name where both name them."""
+    names, sets = [], []
+    for shape in (gold, given):
+        if isinstance(shape, Relation) and _is_member(shape):
+            if not shapes.is_name(shape.sides[0]):
+                return spelled(gold) == spelled(given)
+            names.append(shapes.name_of(shape))
+            shape = shapes.read(shape.sides[1])
+        sets.append(shape)
+    if any(isinstance(shape, Many) and shape.kind == "list" for shape in sets):
+        return False
+    return len(set(names)) == 1 and same_shape(sets[0], sets[1], ask)
+
+
+def _gives(relation: Relation) -> bool:
+    """Whether an equation says what its last side is: of a name, or by steps that are not wrong."""
+    *steps, last = relation.sides
+    return shapes.is_asked_for(steps[0]) or all(
+        expressions.same_value(step, last) is not False for step in steps
+    )
+
+
+def _same_time(gold: Time, given: Time) -> bool:
+    """Whether times of day are one; where the half of the day is left out, as they are written."""
+    ours, theirs = _minutes(gold), _minutes(given)
+    if gold.second != given.second:
+        return False
+    if ours is None or theirs is None:
+        return (gold.hour, gold.minute) == (given.hour, given.minute)
+    return ours == theirs
+
+
+def _minutes(time: Time) -> int | None:
+    """Since midnight; None where that is not said."""
+    if time.half and 0 < time.hour < 13:
+        return (time.hour % 12 + 12 * (time.half == "p")) * 60 + time.minute
+    return time.hour * 60 + time.minute if time.hour > 12 else None
 
 
 def _is_composed(shape: Shape) -> bool:
@@ -82,6 +131,10 @@ def _words(shape: Shape) -> str:
     return "".join(c for c in text.casefold() if c.isalnum())
 
 
+def _is_fraction(many: Many) -> bool:
+    return many.kind == "ratio" and len(many.items) == 2
+
+
 def _as_fraction(ratio: Many) -> Value:
     sides = [spelled(item) for item in ratio.items]
     return Value("/".join(f"({side})" for side in sides))
@@ -92,8 +145,6 @@ def _same_many(gold: Many, given: Many, ask: Ask) -> bool:
     kinds = {gold.kind, given.kind}
     if "ratio" in kinds:
         return kinds == {"ratio"} and _same_ratio(gold, given)
-    if len(ours) != len(theirs) and kinds == {"set"}:
-        ours, theirs = tuple(dict.fromkeys(ours)), tuple(dict.fromkeys(theirs))
     if len(ours) != len(theirs):
         return False
     brackets = kinds - {"list", "set", "union"}
@@ -151,14 +202,13 @@ def _same_ratio(gold: Many, given: Many) -> bool:
     for a, b in zip(gold.items, given.items, strict=True):
         if isinstance(a, Value) and isinstance(b, Value) and conflict(a, b):
             return False
-    ours, theirs = ([read(spelled(item)) for item in many.items] for many in (gold, given))
-    first, other = ours[0], theirs[0]
+    ours, theirs = (
+        [expressions.value(spelled(item)) for item in many.items] for many in (gold, given)
+    )
+    if any(part is None or arithmetic.is_zero(part) for part in (*ours, *theirs)):
+        return False
     return all(
-        a is not None
-        and b is not None
-        and first is not None
-        and other is not None
-        and bool(equal(a * other, b * first))
+        arithmetic.close(arithmetic.times(a, theirs[0]), arithmetic.times(b, ours[0]))
         for a, b in zip(ours, theirs, strict=True)
     )
 
@@ -166,7 +216,10 @@ def _same_ratio(gold: Many, given: Many) -> bool:
 def _same_matrix(gold: Shape, given: Shape, ask: Ask) -> bool:
     gold, given = _as_matrix(shapes.bare(gold)), _as_matrix(shapes.bare(given))
     if not isinstance(gold, Matrix) or not isinstance(given, Matrix):
-        return read(spelled(given)) is None and ask(spelled(gold), spelled(given))
+        # such as a sum of matrices
+        return (
+            isinstance(given, Value) and "\\" in given.text and ask(spelled(gold), spelled(given))
+        )
     if [len(row) for row in gold.rows] != [len(row) for row in given.rows]:
         return False
     ours = [shapes.read(cell) for row in gold.rows for cell in row]
@@ -185,20 +238,26 @@ def _as_matrix(shape: Shape) -> Shape:
 
 
 def _same_relation(gold: Relation, given: Relation, ask: Ask) -> bool:
-    assigned = shapes.is_assignment(gold) and shapes.is_assignment(given)
-    if assigned and shapes.name_of(gold) == shapes.name_of(given):
-        return same_shape(shapes.bare(gold), shapes.bare(given), ask)
-    ours, theirs = interval(gold), interval(given)
-    if ours is not None and theirs is not None:
-        return ours.variable == theirs.variable and _same_interval(ours, theirs, ask)
+    if shapes.is_assignment(gold) and shapes.is_assignment(given):
+        names = {shapes.name_of(gold), shapes.name_of(given)}
+        if len(names) == 1 or names in _FUNCTION_NAMES:
+            return same_shape(shapes.bare(gold), shapes.bare(given), ask)
     if len(gold.operators) == len(given.operators) == 1:
-        verdict = same_sides(gold, given)
-        if verdict is not None:
-            return verdict
+        factor = expressions.same_equation(_sides(gold), _sides(given))
+        if factor is not None:
+            wanted = gold.operators[0]
+            operator = wanted if factor > 0 else _TURNED[wanted]
+            return factor != 0 and given.operators[0] == operator
     return ask(spelled(gold), spelled(given))
 
 
+def _sides(relation: Relation) -> tuple[str, str]:
+    return relation.sides[0], relation.sides[1]
+
+
 def _same_interval(gold: Interval, given: Interval, ask: Ask) -> bool:
+    if gold.variable and given.variable and gold.variable != given.variable:
+        return False
     return (
         gold.left_open == given.left_open
         and gold.right_open == given.right_open

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 from llmzoo.envs.math.answers.boxes import last_boxes
-from llmzoo.envs.math.answers.parsing import FUNCTIONS
+from llmzoo.envs.math.answers.expressions import FUNCTIONS
+from llmzoo.envs.math.answers.units import MULTIPLES
 
 LONGEST = 1_000  # characters of an answer; a longer one is none
 _END = 4_000  # characters at the end of a text in which an answer is looked for
@@ -22,11 +23,15 @@ _BETWEEN = re.compile(r"[\s.]*(?:,|;|,?\s*and|,?\s*or|)\s*")
 _FIRST_LETTER = re.compile(r"[\s*$({]{0,5}([A-Z])(?![\w'])")
 _OPTION = re.compile(r"\(?([A-Z])[).:] ")
 _OPTIONS = re.compile(r"(?<![A-Za-z])[A-Z](?=\))|^[A-Z](?=[.:] )")
-_TWO_LETTERS = re.compile(r"(?<![\w\\])A\)? ?(?:,|/|&|and|or) ?\(?[B-Z](?![\w'])")
-_LETTER = re.compile(r"\(([A-Z])\)|(?<![\w\\(])([B-Z])(?![\w'])")  # A is a word too
+_CAPITAL = re.compile(r"(?<![\w\\])(?:A(?! (?!and\b|or\b)[a-z])|[B-Z])(?![\w'])")
+_LETTER = re.compile(
+    r"(?<![-+*/^\d])(?:\(([A-Z])\)|(?<![\w\\(])([B-Z]))(?![\w'^_])(?! ?[-+*/=<>])"
+)  # A is a word too
 _PERCENT = re.compile(r"\s{0,3}(?:\\?%|percent|pct)")
 _ANCHOR = re.compile(r"(?i:answer)\s{0,3}(?:is|:|=)\s{0,3}:?|####")
 _IS = re.compile(r"(?<![A-Za-z])(?:is|are|equals|gives|get)\s{1,3}|=")
+_LETTERS = re.compile(r"[A-Za-z ]{1,20}")
+_SAID_OF = re.compile(r"\s{0,3}(?:is|are|equals)\s{1,3}([-\d][\d.,/]*(?:\s?\\?%)?)(?=[.\s]*$|\.\s)")
 _TAG = re.compile(r"</?[A-Za-z]{2,20}>")
 _WORD = re.compile(r"(?<![\\A-Za-z{])[^\W\d_]{3,}")
 _NO_WORDS = FUNCTIONS | {"sqrt", "inf", "infinity", "mod", "and"}
@@ -43,6 +48,17 @@ _NEGATED = re.compile(
     r"\b(?:not|never|except|excluding|neither|nor|without|than|least|most|\w+n['’]t)\b[^.;\d]{0,40}$"
 )
 _NEAR = 60  # characters before a number that say what it is
+# words before and after a number that say that it may not be the answer
+_DOUBT_BEFORE = re.compile(
+    r"\b(?:between|maybe|perhaps|could|might|any|such|either|or|unless|if|instead|than)\b"
+)
+_DOUBT_AFTER = re.compile(
+    rf"{_DOUBT_BEFORE.pattern}|\b(?:not|wrong|incorrect|more|less|at\s(?:least|most)|\w+n['’]t)\b"
+)
+_MULTIPLIED = re.compile(
+    rf"\W*(?:text\w*\W*)?(?:{'|'.join(MULTIPLES)}|squared|cubed|factorial|half|and a half)\b"
+)
+_SENTENCE_END = re.compile(r"[.;!?](?=\s|$)")
 _NUMBER = re.compile(
     r"(?<![\w.,/])[$€£¥]?(-?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(?:[.,]?\d+)?(?:\s?/\s?\d+)?)(?![A-Za-z]*\d)"
 )
@@ -58,6 +74,10 @@ def answer_in(text: str) -> str:
     formulas = [f for f in _FORMULA.finditer(text) if not _is_money(text, f)]
     if formulas and anchors and anchors[-1].end() > formulas[-1].end():
         return text[anchors[-1].start() :].strip()
+    if formulas and _LETTERS.fullmatch(_content(formulas[-1])):
+        said = _SAID_OF.match(text, formulas[-1].end())
+        if said is not None:  # the largest $n$ is 34
+            return said[1]
     if formulas:
         return _last_formulas(text, formulas)
     if len(text) > LONGEST and is_prose(text[-LONGEST:]):
@@ -93,7 +113,20 @@ def number_in(text: str) -> str | None:
     before = text[max(0, chosen.start() - _NEAR) : chosen.start()]
     if _BEFORE.search(before) or _NEGATED.search(before) or _AFTER.match(text, chosen.end()):
         return None
+    before, after = _sentence(text, chosen)
+    if _DOUBT_BEFORE.search(before) or _DOUBT_AFTER.search(after):
+        return None
+    if _MULTIPLIED.match(after):
+        return None
     return chosen[1]
+
+
+def _sentence(text: str, around: re.Match[str]) -> tuple[str, str]:
+    """What its sentence says before and after it."""
+    ends = [found.end() for found in _SENTENCE_END.finditer(text, 0, around.start())]
+    following = _SENTENCE_END.search(text, around.end())
+    start, end = ends[-1] if ends else 0, following.start() if following else len(text)
+    return text[start : around.start()], text[around.end() : end]
 
 
 def letter_in(text: str) -> str | None:
@@ -105,7 +138,7 @@ def letter_in(text: str) -> str | None:
     option = _OPTION.match(text)
     if option is not None:
         return option[1] if set(_OPTIONS.findall(text)) == {option[1]} else None
-    if _TWO_LETTERS.search(text):
+    if len(set(_CAPITAL.findall(text))) > 1 or _DOUBT_AFTER.search(text):
         return None
     found = _LETTER.findall(text)
     return "".join(found[0]) if len(found) == 1 else None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from llmzoo.envs.math.answers.shapes import Many, Relation, Shape, Value
+from llmzoo.envs.math.answers.shapes import Many, Relation, Shape, Value, read
 
 _VARIABLE = re.compile(r"(?:[A-Za-z]|\\[A-Za-z]+)\s?(?:_\s?(?:\{\w{1,10}\}|\w))?'*")
 _TURNED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤"}
@@ -24,6 +24,10 @@ class Interval:
 
 def interval(shape: Shape) -> Interval | None:
     """The interval that brackets or inequalities with the variable alone between them say."""
+    if isinstance(shape, Relation) and shape.operators == ("∈",):
+        inner = interval(read(shape.sides[1]))
+        is_variable = _VARIABLE.fullmatch(shape.sides[0]) is not None
+        return replace(inner, variable=shape.sides[0]) if inner and is_variable else None
     if isinstance(shape, Relation):
         return _of_relation(shape)
     if isinstance(shape, Many) and len(shape.items) == 2 and shape.kind[0] in "([":

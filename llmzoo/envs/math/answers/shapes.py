@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from llmzoo.envs.math.answers.cleaning import NEW_ROW
+from llmzoo.envs.math.answers.units import MULTIPLES, NO_UNITS, known
 
 _DEEPEST = 6
 _MOST_ITEMS = 60
 _OPENING, _CLOSING = "([{", ")]}"
 _SIGNS = re.compile(r"\\[{}]|[=≠≤≥<>≈∈]|.", re.DOTALL)
-_MATRIX = re.compile(r"\\begin\s*\{([bpvBV]?matrix|array)\}(?:\s*\{[lcr|]+\})?(.*?)\\end\s*\{\1\}")
+_MATRIX = re.compile(
+    r"\\begin\s*\{([bpvBV]?matrix|array)\}(?:\s*\{[lcr|]+\})?((?:(?!\\begin).)*?)\\end\s*\{\1\}"
+)
 _WORD = re.compile(r"«([^«»]*)»")
 _UNIT_TAIL = re.compile(r"\s*(?:(?:«[^«»]*»|°)\s*(?:\^\s*\{?\s*[23]\s*\}?)?[\s./*]*)+")
 _CALL = re.compile(
@@ -21,6 +24,11 @@ _CALL = re.compile(
 _NAME = re.compile(r"[\sA-Za-zα-ωΑ-Ω\\|{}():,'/]+")
 _CONDITION = re.compile(r"\s*[A-Za-z]\s*(?:∈[^|:]{1,40})?[|:]")  # as of {x | x > 3}
 _FUNCTION = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc)")  # of an angle in degrees
+_TIME = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?(?: ?«([ap])m»)?")
+_LETTERS = re.compile(r"[A-Za-z ]+")
+_CURRENCIES = ("$", "€", "£", "¥", "₹")
+# what is asked for by its letters, such as m + n
+_OF_LETTERS = re.compile(r"[A-Za-z](?:\s*[-+*]?\s*[A-Za-z](?:_\w)?)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +67,28 @@ class Matrix:
     rows: tuple[tuple[str, ...], ...]
 
 
-Shape = Value | Words | Many | Relation | Matrix
+@dataclass(frozen=True, slots=True)
+class Time:
+    """A time of day as it is written; ``half`` is "a", "p" or ""."""
+
+    hour: int
+    minute: int
+    second: int
+    half: str
 
 
-class TooDeep(ValueError):
-    """An answer in too many brackets, or of too many parts."""
+Shape = Value | Words | Many | Relation | Matrix | Time
+
+
+class NoShape(ValueError):
+    """An answer in too many brackets, of too many parts, or with an empty one."""
 
 
 def read(text: str, depth: int = 0) -> Shape:
-    """The shape of a clean text. Raises :class:`TooDeep`."""
+    """The shape of a clean text. Raises :class:`NoShape`."""
     text = text.strip().strip(",;").strip()
-    if depth > _DEEPEST:
-        raise TooDeep
+    if depth > _DEEPEST or not text:
+        raise NoShape
     matrix = _MATRIX.fullmatch(text)
     if matrix:
         rows = matrix[2].split(NEW_ROW)
@@ -91,6 +109,9 @@ def read(text: str, depth: int = 0) -> Shape:
     pieces = split(text, "∪")
     if len(pieces) > 1:
         return Many("union", tuple(read(part, depth + 1) for part in pieces))
+    time = _TIME.fullmatch(text)
+    if time and int(time[1]) < 24 and max(int(time[2]), int(time[3] or 0)) < 60:
+        return Time(int(time[1]), int(time[2]), int(time[3] or 0), time[4] or "")
     ratio = split(text, ":")
     if len(ratio) > 1:
         return Many("ratio", tuple(_leaf(part) for part in ratio))
@@ -111,9 +132,9 @@ def split(text: str, separator: str) -> list[str]:
         if sign == separator:
             parts.append(text[start:place])
             start = place + 1
-    parts = [part.strip() for part in (*parts, text[start:]) if part.strip()]
+    parts = [part.strip() for part in (*parts, text[start:])]
     if len(parts) > _MOST_ITEMS:
-        raise TooDeep
+        raise NoShape
     return parts
 
 
@@ -140,6 +161,11 @@ def bare(shape: Shape) -> Shape:
     if isinstance(shape, Relation) and is_assignment(shape):
         return read(shape.sides[-1], _DEEPEST - 2)
     return shape
+
+
+def is_asked_for(side: str) -> bool:
+    """Whether the left side of an equation may be what is asked for: a name, or ``m + n``."""
+    return is_name(side) or _OF_LETTERS.fullmatch(side) is not None
 
 
 def is_assignment(shape: Shape) -> bool:
@@ -193,7 +219,9 @@ def _relation(text: str, depth: int) -> Shape | None:
         if not operators:
             return read(sides[0], depth + 1)
     if "∈" in operators:
-        return read(sides[-1], depth + 1)
+        if operators != ["∈"]:
+            raise NoShape
+        return Relation(tuple(sides), ("∈",)) if sides[0] else read(sides[1], depth + 1)
     if "≈" in operators:  # what stands before it is exact
         first = operators.index("≈")
         exact = 1 if first == 0 and is_name(sides[0]) else 0
@@ -202,7 +230,7 @@ def _relation(text: str, depth: int) -> Shape | None:
         if not operators:
             return read(sides[0], depth + 1)
     if not all(sides):
-        return Value(text)
+        return Words(text)
     return Relation(tuple(sides), tuple(operators))
 
 
@@ -224,9 +252,10 @@ def _bracketed(text: str, depth: int) -> Shape | None:
     parts = split(inner, ",")
     if len(parts) == 1:
         parts = split(inner, ";")
+    if is_set and inner.strip() in ("", r"\emptyset"):
+        raise NoShape
     if is_set or (text[0] == "{" and len(parts) > 1):
-        items = tuple(read(part, depth + 1) for part in parts if part.strip())
-        return Many("set", _flat(items))
+        return Many("set", _flat(tuple(read(part, depth + 1) for part in parts)))
     if len(parts) > 1:
         return Many(text[0] + text[-1], tuple(read(part, depth + 1) for part in parts))
     if text[0] == "[" or text[-1] == "]":
@@ -235,7 +264,7 @@ def _bracketed(text: str, depth: int) -> Shape | None:
 
 
 def _leaf(text: str) -> Shape:
-    if text and not _WORD.sub("", text).strip(" .,:!?'\"-()"):
+    if not text or not _WORD.sub("", text).strip(" .,:!?'\"-()"):
         return Words(text)
     text = text.removeprefix("+").strip()
     percent = text.endswith("%")
@@ -244,11 +273,20 @@ def _leaf(text: str) -> Shape:
     first = next((i for i, c in enumerate(text) if c in "«°"), -1)
     degrees_of = first > 0 and text[first] == "°" and _FUNCTION.search(text)
     if first > 0 and not degrees_of and _UNIT_TAIL.fullmatch(text, first):
-        text, unit = text[:first].strip(), text[first:].strip()
-    if text[:1] in ("$", "€", "£", "¥", "₹"):
-        text, unit = text[1:].strip(), unit or text[0]
-    elif text[-1:] in ("$", "€", "£", "¥", "₹"):
-        text, unit = text[:-1].strip(), unit or text[-1]
-    if text.startswith(("-$", "-€", "-£")):
-        text, unit = "-" + text[2:].strip(), unit or text[1]
+        words = re.findall(r"\w+", text[first:].lower())
+        if words[:1] in (["squared"], ["cubed"]) or NO_UNITS.intersection(words):
+            return Words(text)
+        if any(word in MULTIPLES for word in words[1:]):
+            return Words(text)
+        amount, unit = text[:first].strip(), text[first:].strip()
+        if _LETTERS.fullmatch(amount) and known(unit) is None:
+            return Words(text)  # a circle
+        if words and words[0] in MULTIPLES:
+            amount, unit = f"({amount})*{MULTIPLES[words[0]]}", ""
+        text = amount
+    for sign in _CURRENCIES:
+        if text.startswith((sign, f"-{sign}")):
+            text, unit = text.replace(sign, "", 1).strip(), sign
+        elif text.endswith(sign):
+            text, unit = text.removesuffix(sign).strip(), sign
     return Value(text, percent, unit)

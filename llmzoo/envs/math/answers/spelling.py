@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llmzoo.envs.math.answers.cleaning import NEW_ROW
-from llmzoo.envs.math.answers.shapes import Many, Matrix, Relation, Shape, Value, Words
+from llmzoo.envs.math.answers.shapes import Many, Matrix, Relation, Shape, Time, Value, Words
 
 
 def spelled(shape: Shape) -> str:
@@ -18,6 +18,8 @@ def spelled(shape: Shape) -> str:
             for operator, side in zip(operators, sides[1:], strict=True):
                 parts += [operator, side]
             return " ".join(parts)
+        case Time(hour, minute, second, half):
+            return f"{hour}:{minute:02}:{second:02}{half}"
         case Matrix(rows):
             body = NEW_ROW.join(" & ".join(row) for row in rows)
             return rf"\begin{{pmatrix}} {body} \end{{pmatrix}}"

@@ -12,7 +12,8 @@ motivation, the other method and implications.
 | success | all stages passed, and a faithfulness of at least 0.75 |
 
 **Actions.** The text itself. `author_0` writes the background, a line that is `=====` and nothing
-else, and the method; without that line (or with two) nothing is paid.
+else, and the method; without that line (or with two) at most the
+start is paid.
 
 **Rewards.** Those of [`tldr_v0`](tldr.md), with other thresholds. `reward="structural"` is that of
 CoMLRL / MAGRPO (arXiv 2508.04652), at most 2.98:
@@ -25,7 +26,7 @@ CoMLRL / MAGRPO (arXiv 2508.04652), at most 2.98:
 | style | 0.98 | 0.4 x (0.4 + 0.05 x (c - 1)) + 0.6 x min(J, 0.23) / 0.23, with c of twelve kinds of transitions in both parts together, and J the Jaccard overlap of both without stop words |
 
 `reward="grounded"`, the default, is the same times a factor from 0 to 1 for how faithful both parts
-are to the abstract. Its measures are those of `tldr_v0`. Words of the general language of papers
+are to the abstract, with a start as there. Its measures are those of `tldr_v0`. Words of the general language of papers
 ("method", "existing", "results") tell nothing. Since an introduction says more than its abstract,
 support is worth 0 at 0.2 and 1 at 0.36; coverage 0 at 0.25 and 1 at 0.48. More words tell more of
 their order (0 at 0.15, 1 at 0.28) and thread (0 at 2, 1 at 3.5). Frames and fit are as there.
@@ -39,7 +40,7 @@ is by content: a hash of title and abstract.
 
 **The scripted expert** plays the sample's reference introductions; a record of the hub has none.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. The start was added, and the length pays 0.1 less for it.
 """
 
 from __future__ import annotations

@@ -24,6 +24,8 @@ and of the pair
 
 Each measure is worth 0 at one value and 1 at another (:class:`Standard`); the factor on the reward
 is the geometric mean over the parts of the products, times what the pair's measures are worth.
+Below the value that is worth 0, ``progress`` still tells a better text from a worse one: it counts
+each measure from the value of the worst text (:data:`WORST`).
 """
 
 from __future__ import annotations
@@ -57,6 +59,22 @@ SHORT = 100  # words of a source; in a shorter one all places are near
 EXTRACT = 0.05  # what is left of a part that is copied all through: it is true
 
 Ends = tuple[float, float]  # the value that is worth 0, and the one that is worth 1
+
+WORST = {  # the value of each measure from which progress is counted
+    "support": 0.0,
+    "coverage": 0.0,
+    "copied": 1.0,
+    "repeated": 1.0,
+    "glue": 0.0,
+    "listed": 30.0,
+    "order": -0.4,
+    "thread": 0.0,
+    "framed": 1.0,
+    "fit": 0.0,
+    "things": 0.0,
+}
+TOPIC = ("support", "coverage")
+MANNER = ("copied", "repeated", "glue", "listed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +148,8 @@ def read_source(title: str, text: str, standard: Standard) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What was measured of a part, and its ``score``, the product of what the measures are worth.
+    """What was measured of a part, its ``score``, the product of what the measures are worth, and
+    its ``progress`` from 0 to 1: that of its topic times that of its manner, each a mean.
 
     ``unsupported``: telling words that the source lacks, in the order of the part."""
 
@@ -139,18 +158,19 @@ class Part:
     copied: float
     repeated: float
     glue: float
-    listed: int
+    listed: float
     score: float
+    progress: float
     unsupported: tuple[str, ...]
 
 
-UNREAD = Part(0.0, 0.0, 0.0, 0.0, 0.0, 0, 0.0, ())
+UNREAD = Part(0.0, 0.0, 0.0, 0.0, 0.0, 0, 0.0, 0.0, ())
 
 
 @dataclass(frozen=True, slots=True)
 class Grounding:
-    """Both parts, what was measured of the pair (0 where it was not asked for), and the factor on
-    the reward, from 0 to 1."""
+    """Both parts, what was measured of the pair (0 where it was not asked for), the mean progress of
+    these measures, and the factor on the reward, both from 0 to 1."""
 
     first: Part
     second: Part
@@ -159,33 +179,39 @@ class Grounding:
     framed: float
     fit: float
     things: float
+    progress: float
     factor: float
 
 
 def ground(first: str, second: str, source: Source, standard: Standard) -> Grounding:
     parts = _part(first, source, standard), _part(second, source, standard)
-    flow = order(first, second)
-    faithful = math.sqrt(parts[0].score * parts[1].score)
-    held = frames = fits = kept = 0.0
-    worth = _worth(flow, standard.order)
-    if faithful:
-        words = tokens(first), tokens(second)
-        frames = framed(words)
-        fits = fit((first, second), source.uses)
-        worth *= _worth(frames, standard.framed) * _worth(fits, standard.fit)
-        if standard.thread is not None:
-            placed = [_placed(own, source, standard) for own in words]
-            held = thread(placed, source.places)
-            asked = min(1.0, len(source.words) / SHORT)
-            nothing, full = standard.thread
-            worth *= _worth(held, (asked * nothing, asked * full))
-        if standard.things is not None:
-            both = numerals([*words[0], *words[1]])
-            named = set(map(stem, source.names))
-            things = {s: weight for s, weight in source.weights.items() if s not in named}
-            kept = _coverage(set(map(stem, both)), len(both), things)
-            worth *= _worth(kept, standard.things)
-    return Grounding(*parts, flow, held, frames, fits, kept, faithful * worth)
+    if UNREAD in parts:
+        return Grounding(*parts, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    words = tokens(first), tokens(second)
+    pair = {
+        "order": order(first, second),
+        "framed": framed(words),
+        "fit": fit((first, second), source.uses),
+    }
+    ends = {name: getattr(standard, name) for name in pair}
+    if standard.thread is not None:
+        pair["thread"] = thread([_placed(own, source, standard) for own in words], source.places)
+        asked = min(1.0, len(source.words) / SHORT)
+        nothing, full = standard.thread
+        ends["thread"] = asked * nothing, asked * full
+    if standard.things is not None:
+        both = numerals([*words[0], *words[1]])
+        named = set(map(stem, source.names))
+        things = {s: weight for s, weight in source.weights.items() if s not in named}
+        pair["things"] = _coverage(set(map(stem, both)), len(both), things)
+        ends["things"] = standard.things
+    factor = math.sqrt(parts[0].score * parts[1].score)
+    return Grounding(
+        *parts,
+        **{name: pair.get(name, 0.0) for name in ("order", "thread", "framed", "fit", "things")},
+        progress=_progress(pair, ends),
+        factor=factor * math.prod(_worth(value, ends[name]) for name, value in pair.items()),
+    )
 
 
 def _placed(words: Sequence[str], source: Source, standard: Standard) -> list[str]:
@@ -210,23 +236,25 @@ def _part(text: str, source: Source, standard: Standard) -> Part:
     beginning = words[:GLUED]
     glue = len({word for word in beginning if is_stop(word)}) / max(1, len(beginning))
     listed = max((len([*run]) for stops, run in groupby(words, is_stop) if not stops), default=0)
-    score = (
-        _worth(support, standard.support)
-        * _worth(coverage, standard.coverage)
-        * max(EXTRACT, _worth(copying, standard.copied))
-        * _worth(repetition, standard.repeated)
-        * _worth(glue, standard.glue)
-        * _worth(listed, standard.listed)
+    measured = {
+        "support": support,
+        "coverage": coverage,
+        "copied": copying,
+        "repeated": repetition,
+        "glue": glue,
+        "listed": listed,
+    }
+    ends = {name: getattr(standard, name) for name in measured}
+    worth = {name: _worth(value, ends[name]) for name, value in measured.items()}
+    worth["copied"] = max(EXTRACT, worth["copied"])
+    topic, manner = (
+        _progress({name: measured[name] for name in names}, ends) for names in (TOPIC, MANNER)
     )
     return Part(
-        support,
-        coverage,
-        copying,
-        repetition,
-        glue,
-        listed,
-        score,
-        tuple(dict.fromkeys(unsupported)),
+        **measured,
+        score=math.prod(worth.values()),
+        progress=topic * manner,
+        unsupported=tuple(dict.fromkeys(unsupported)),
     )
 
 
@@ -255,3 +283,9 @@ def _worth(value: float, ends: Ends) -> float:
     """0 at the first end, 1 at the second, linear between."""
     nothing, full = ends
     return min(1.0, max(0.0, (value - nothing) / (full - nothing)))
+
+
+def _progress(measured: Mapping[str, float], ends: Mapping[str, Ends]) -> float:
+    """How far measures have come from the worst text to what is worth 1, from 0 to 1: the mean."""
+    far = [_worth(value, (WORST[name], ends[name][1])) for name, value in measured.items()]
+    return sum(far) / len(far)

@@ -1,7 +1,8 @@
 """Two authors of two parts of one text: the environment of every id of this family.
 
 A round: both answers are read, put through the stages of :mod:`.structure` and held against the
-source by :mod:`.grounding`; every seat is paid the difference in worth to the round before.
+source by :mod:`.grounding`; every seat is paid the difference in worth to the round before. Of an
+answer that cannot be read, what can be read of it is paid its :mod:`.start`.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from llmzoo.envs.tasks import Listed, described
 from llmzoo.envs.text import cut, encodable
 from llmzoo.envs.writing import oracle, prompts
 from llmzoo.envs.writing.grounding import Source, Standard, read_source
-from llmzoo.envs.writing.judging import Judgement, judge
+from llmzoo.envs.writing.judging import PARTS, Judgement, judge
 from llmzoo.envs.writing.prompts import DELIMITER, Wording
-from llmzoo.envs.writing.structure import MAXIMUM, STAGES, Form
+from llmzoo.envs.writing.structure import MAXIMUM, Form
 from llmzoo.envs.writing.tasks import WritingTask, canonical
 from llmzoo.errors import ConfigError, NoPlayerError
 
@@ -28,22 +29,18 @@ AUTHOR = "author_0"  # who writes both parts alone
 REWARDS = ("grounded", "structural")
 
 
-class Unreadable(ValueError):
-    """An answer that is no text, or not both of them."""
-
-
 @dataclass(frozen=True, slots=True)
 class Draft:
     """The state of an episode: the task and its measured source, what each seat wrote last, what was
-    wrong with it, the judgement on the last round (None before the first, and where an answer could
-    not be read), and what each stage is paid so far."""
+    wrong with it, the judgement on the last round (None before the first), and what each part of the
+    reward is paid so far."""
 
     task: WritingTask
     source: Source
     last: Mapping[str, str] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
     judged: Judgement | None = None
-    paid: Mapping[str, float] = field(default_factory=lambda: dict.fromkeys(STAGES, 0.0))
+    paid: Mapping[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
 
 
 class TwoAuthors(TextEnv):
@@ -53,12 +50,13 @@ class TwoAuthors(TextEnv):
 
     Parameters
     ----------
-    reward: ``"grounded"`` (structure times faithfulness) or ``"structural"`` (as published).
+    reward: ``"grounded"`` (a start, and structure times faithfulness) or ``"structural"`` (as
+        published).
     """
 
     metadata: dict[str, Any] = {
         **TextEnv.metadata,
-        "team_parts": [*STAGES],
+        "team_parts": [*PARTS],
         "team_and_local": False,
     }
     seats: ClassVar[tuple[str, str]]
@@ -115,20 +113,18 @@ class TwoAuthors(TextEnv):
         parts: list[str] = []
         errors: dict[str, str] = {}
         for agent in self.possible_agents:
-            try:
-                parts += self._read(texts[agent])
-            except Unreadable as error:
+            found, error = self._read(texts[agent])
+            parts += found
+            if error:
                 errors[agent] = f"malformed: {error}"
-        judged = None
-        if not errors:
-            first, second = parts
-            judged = judge(first, second, before.source, self.form, self.standard)
-            if judged.structure.failed:
-                stage = judged.structure.failed
-                errors = dict.fromkeys(self.possible_agents, f"failed at the stage {stage!r}")
-        worth = judged.worth(self.reward) if judged else dict.fromkeys(STAGES, 0.0)
-        paid = {name: worth[name] - before.paid[name] for name in STAGES}
-        self.success = judged is not None and judged.success
+        first, second = parts
+        judged = judge(first, second, before.source, self.form, self.standard, read=not errors)
+        if judged.read and judged.structure.failed:
+            stage = judged.structure.failed
+            errors = dict.fromkeys(self.possible_agents, f"failed at the stage {stage!r}")
+        worth = judged.worth(self.reward)
+        paid = {name: worth[name] - before.paid[name] for name in PARTS}
+        self.success = judged.success
         last = {agent: cut(encodable(text), prompts.MAX_OWN_CHARS) for agent, text in texts.items()}
         self.episode = replace(before, last=last, errors=errors, judged=judged, paid=worth)
         return Outcome(team=paid, done=self.success, errors=errors)
@@ -137,11 +133,11 @@ class TwoAuthors(TextEnv):
         draft = self.episode
         own = None if agent == AUTHOR else self.seats.index(agent)
         lines = [prompts.task(self.wording, self.form, draft.task, own), ""]
-        if agent in draft.last:
+        if draft.judged is not None:
             turn = min(self.turn + 1, self.max_turns)
-            if draft.judged is None:
+            if not draft.judged.read:
                 others = [f"{other}: {error}" for other, error in draft.errors.items()]
-                heard = draft.errors.get(agent) or f"nothing was paid ({'; '.join(others)})"
+                heard = draft.errors.get(agent) or f"no stage was paid ({'; '.join(others)})"
             else:
                 heard = prompts.feedback(self.wording, self.form, draft.judged, own)
             lines += [prompts.revision(turn, self.max_turns, draft.last[agent], heard), ""]
@@ -156,14 +152,15 @@ class TwoAuthors(TextEnv):
 
     # A round
 
-    def _read(self, text: str) -> list[str]:
-        """The parts in an answer; raises :class:`Unreadable`."""
+    def _read(self, text: str) -> tuple[list[str], str | None]:
+        """The parts in an answer, as far as they can be read, and what is wrong with it."""
+        two = len(self.possible_agents) == 2
         if len(text) > MAX_ANSWER_CHARS:
-            raise Unreadable(f"{len(text)} characters; at most {MAX_ANSWER_CHARS} are read")
-        parts = [text] if len(self.possible_agents) == 2 else _split(text)
-        if not all(part.strip() for part in parts):
-            raise Unreadable("a part is empty")
-        return [part.strip() for part in parts]
+            error = f"{len(text)} characters; at most {MAX_ANSWER_CHARS} are read"
+            return ([""] if two else ["", ""]), error
+        parts, wrong = ([text], None) if two else _split(text)
+        parts = [part.strip() for part in parts]
+        return parts, wrong or (None if all(parts) else "a part is empty")
 
     def _write(self, agent: str, author: Callable[[int], str]) -> str:
         """The seat's answer, each part by ``author``."""
@@ -179,10 +176,12 @@ class TwoAuthors(TextEnv):
         return known
 
 
-def _split(text: str) -> list[str]:
-    """What stands before and after the one line that is the delimiter."""
+def _split(text: str) -> tuple[list[str], str | None]:
+    """What stands before and after the first line that is the delimiter, and what is wrong where
+    there are more such lines or none."""
     lines = text.split("\n")
     found = [number for number, line in enumerate(lines) if line.strip() == DELIMITER]
-    if len(found) != 1:
-        raise Unreadable(f"{len(found)} lines are {DELIMITER} and nothing else; one must be")
-    return ["\n".join(lines[: found[0]]), "\n".join(lines[found[0] + 1 :])]
+    end = found[0] if found else len(lines)
+    wrong = f"{len(found)} lines are {DELIMITER} and nothing else; one must be"
+    parts = ["\n".join(lines[:end]), "\n".join(lines[end + 1 :])]
+    return parts, None if len(found) == 1 else wrong

@@ -95,11 +95,10 @@ def feedback(wording: Wording, form: Form, judged: Judgement, own: int | None) -
         lines = [f"too unlike in length: {lines[0]}"]
     elif failed == VOCABULARY:
         lines = [f"too unlike in different words: {lines[0]}"]
-    if judged.grounding is not None:
-        both = (judged.grounding.first, judged.grounding.second)
-        lines.append(f"faithfulness of both together: {judged.grounding.factor:.2f} of 1")
-        shown = range(2) if own is None else (own,)
-        lines += [f"{wording.parts[i][0]}: {_faithful(both[i])}" for i in shown]
+    both = (judged.grounding.first, judged.grounding.second)
+    lines.append(f"faithfulness of both together: {judged.grounding.factor:.2f} of 1")
+    shown = range(2) if own is None else (own,)
+    lines += [f"{wording.parts[i][0]}: {_faithful(both[i])}" for i in shown]
     return "\n".join(lines)
 
 

@@ -12,7 +12,8 @@ one after it, without having read it.
 | success | all stages passed, and a faithfulness of at least 0.75 |
 
 **Actions.** The text itself. `author_0` writes the first passage, a line that is `=====` and nothing
-else, and the second; without that line (or with two) nothing is paid.
+else, and the second; without that line (or with two) at most the
+start is paid.
 
 **Rewards.** In the form of [`tldr_v0`](tldr.md), with thresholds of this project's: there is no
 published reward for stories. `reward="structural"`, at most 2.98:
@@ -25,7 +26,7 @@ published reward for stories. `reward="structural"`, at most 2.98:
 | style | 0.98 | 0.4 x (0.4 + 0.05 x (c - 1)) + 0.6 x min(J, 0.05) / 0.05, with c of twelve kinds of transitions in both passages together, and J the Jaccard overlap of both without stop words |
 
 `reward="grounded"`, the default, is the same times a factor from 0 to 1 for how well both passages
-keep to the opening. A story goes on to new things and people, so its measures, those of `tldr_v0`,
+keep to the opening, with a start as there. A story goes on to new things and people, so its measures, those of `tldr_v0`,
 ask little of support (worth 0 at 0.09, 1 at 0.18) and coverage (0 at 0.09, 1 at 0.18): that names and
 things come back. Order is worth 0 at 0.37 and 1 at 0.47, fit 0 at 0.3 and 1 at 0.4. A thread is not
 asked for, since passages go on to new places, but both together have to take up things of the opening
@@ -43,7 +44,7 @@ the shipped openings; or a `.jsonl` or `.json` file with the field `opening` and
 
 **The scripted expert** plays the reference passages.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. The start was added, and the length pays 0.1 less for it.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ Two authors summarize a post at the same time: one in a sentence or two, the oth
 | success | all stages passed, and a faithfulness of at least 0.75 |
 
 **Actions.** The text itself. `author_0` writes the concise summary, a line that is `=====` and
-nothing else, and the detailed one; without that line (or with two) nothing is paid.
+nothing else, and the detailed one; without that line (or with two) at most the start is paid.
 
 **Rewards.** One team reward, paid to both seats alike, in stages that stop at the first failure.
 `reward="structural"` is that of CoMLRL / MAGRPO (arXiv 2508.04652), at most 2.98:
@@ -24,9 +24,10 @@ nothing else, and the detailed one; without that line (or with two) nothing is p
 | style | 0.98 | 0.4 x (0.4 + 0.05 x (c - 1)) + 0.6 x min(J, 0.03) / 0.03, with c of twelve kinds of transitions in the detailed summary, and J the Jaccard overlap of both without stop words |
 
 Nothing in it asks what the post says. `reward="grounded"`, the default, is the same times a factor
-from 0 to 1 for how faithful both summaries are, so it is at most 2.98 too. An honest pair with three
+from 0 to 1 for how faithful both summaries are, but for 0.1 of the length, which is paid as a part
+of their own, `start`, so it is at most 2.98 too. An honest pair with three
 to five kinds of transitions earns about 2.8, a pair of copied sentences 0.15, and fluent nonsense,
-shuffled words or a summary of another post next to nothing. The factor is the geometric mean of both
+shuffled words or a summary of another post next to nothing more than its start. The factor is the geometric mean of both
 summaries' scores, times the worth of the pair's order, thread, frames and fit; a score is the product
 of what the other measures are worth, linear between two values:
 
@@ -43,6 +44,13 @@ of what the other measures are worth, linear between two values:
 | framed | 0.18 | 0.11 | share of different runs of five words of both that are alike when all but the stop words are blanks: sentences used again with other words put in |
 | fit | 0.37 | 0.46 | share of the post's telling words that stand after the same kind of word as in the post: an article, "to", a person, a form of "be", a preposition, a break or a telling word |
 
+The start has no gate, so that every better text earns more, from the first word on. It is 0.1 times
+the mean of what both summaries are worth, halved where they do not go together. A summary is worth
+how near it comes to the words asked for (half as many or twice as many: one half), a quarter of it
+whatever it says and the rest by its progress: the mean of support and coverage, times the mean of
+copied, repeated, glue and listed, all counted from the worst text on. They go together by how near
+the ratio and the vocabulary come, and by the mean progress of the pair's measures.
+
 These measures know no meaning: a summary that turns a fact round ("she left him") scores as one
 that does not, and one that shares no telling word with its post scores nothing, though it may be
 good. Keywords of the post in empty sentences mostly earn nothing, but where they happen to be nouns
@@ -50,7 +58,8 @@ that fit after "the" they can earn as much as a summary; so can sentences that a
 words picked for each by what stands before them in the post.
 
 Every round pays the difference to the round before, so an episode's return is what its last
-texts are worth. An answer that cannot be read is worth 0. `team_weight` multiplies all of it.
+texts are worth. Where an answer cannot be read, at most the start is paid, for what can be read of
+both, and nothing of an empty or far too long one. `team_weight` multiplies all of it.
 `infos[agent]["best_return"]` is the most that there is.
 
 **Feedback** between rounds: the stage that failed, what was measured, the author's telling words
@@ -66,7 +75,7 @@ The split is by content: a hash of title and post.
 **The scripted expert** plays the sample's reference pairs; on the hub's records it knows a concise
 summary at most, the post's own.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. The start was added, and the length pays 0.1 less for it.
 """
 
 from __future__ import annotations

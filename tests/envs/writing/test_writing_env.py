@@ -11,7 +11,8 @@ import pytest
 import llmzoo
 from llmzoo.envs.sources import Loaded
 from llmzoo.envs.writing import tasks
-from llmzoo.envs.writing.structure import MAXIMUM, STAGES
+from llmzoo.envs.writing.judging import PARTS, STARTED
+from llmzoo.envs.writing.structure import MAXIMUM
 from llmzoo.errors import ConfigError, NoPlayerError
 from tests.attacks.rewards import nonsense_pairs
 from tests.attacks.rewards.writing import IDS, attacks
@@ -63,19 +64,22 @@ def test_every_seat_is_paid_alike_and_the_stages_are_named(id):
     play(env, *experts(env))
     first, second = SEATS[id]
     assert env.rewards[first] == env.rewards[second]
-    assert tuple(env.infos[first]["reward_parts"]) == STAGES
+    assert tuple(env.infos[first]["reward_parts"]) == PARTS
     assert env.infos[first]["best_return"] == pytest.approx(MAXIMUM / 2)
     assert MAXIMUM * 0.4 < env.rewards[first] < MAXIMUM / 2
 
 
-def test_grounded_is_structural_times_the_factor():
+def test_grounded_is_structural_times_the_factor_and_the_start():
     grounded, structural = (made("tldr_v0", reward=name) for name in ("grounded", "structural"))
     half = experts(grounded)[1].split(". ")
     pair = experts(grounded)[0], f"{half[0]}. {grounded.episode.task.text[:250]}"
     paid, published = play(grounded, *pair), play(structural, *pair)
-    factor = grounded.episode.judged.faithful
-    assert 0.02 < factor < 0.9
-    assert paid == pytest.approx(factor * published)
+    judged = grounded.episode.judged
+    assert 0.02 < judged.faithful < 0.9
+    assert 0.5 < judged.start < 1
+    # the start takes its share from the length
+    expected = STARTED * judged.start + judged.faithful * (published - STARTED)
+    assert paid == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("pair", nonsense_pairs.TLDR)
@@ -109,7 +113,7 @@ def test_another_seats_malformed_answer_is_not_ones_own():
     env = made("tldr_v0", max_turns=2)
     play(env, "", env.expert("detailed_1"))
     assert env.infos["detailed_1"]["error"] is None
-    assert "nothing was paid (concise_0: malformed: a part is empty)" in env.observe("detailed_1")
+    assert "no stage was paid (concise_0: malformed: a part is empty)" in env.observe("detailed_1")
 
 
 @pytest.mark.parametrize("delimiter", ["\r\n=====\r\n", "\n\n  =====\t\n\n"])
@@ -121,8 +125,9 @@ def test_a_delimiter_with_spaces_or_other_line_ends(delimiter):
 @pytest.mark.parametrize("answer", ["=====", "=====\n{}\n{}", "{}\n{}\n=====", "=====\n" * 3000])
 def test_one_author_needs_both_parts(answer):
     env = made("tldr_v0", num_agents=1, max_turns=2)
-    assert play(env, answer.format(*experts(made("tldr_v0")))) == 0.0
+    assert play(env, answer.format(*experts(made("tldr_v0")))) <= STARTED / 2
     assert env.infos["author_0"]["error"].startswith("malformed: ")
+    assert not env.success
 
 
 def test_half_characters_are_shown_so_that_they_can_be_encoded():
@@ -135,7 +140,7 @@ def test_half_characters_are_shown_so_that_they_can_be_encoded():
 def test_one_author_needs_one_delimiter(delimiter):
     env = made("tldr_v0", num_agents=1)
     two = experts(made("tldr_v0"))
-    assert play(env, delimiter.join(two)) == 0.0
+    assert play(env, delimiter.join(two)) <= STARTED
     assert "=====" in env.infos["author_0"]["error"]
 
 
@@ -154,10 +159,12 @@ def test_revisions_pay_differences():
 
 
 def test_a_worse_revision_takes_back():
-    env = made("tldr_v0", max_turns=2)
+    env = made("tldr_v0", max_turns=3)
     good = experts(env)
     paid = play(env, good[0], " ".join(good[1].split()[:30]))
-    assert play(env, "", good[1]) == pytest.approx(-paid)
+    left = play(env, "", good[1]) + paid
+    assert 0 < left <= STARTED / 2  # the start of the second part alone
+    assert play(env, "", "") == pytest.approx(-left)
 
 
 def test_feedback_names_ones_own_words_only():

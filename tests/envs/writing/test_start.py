@@ -1,0 +1,126 @@
+"""The start: every better text earns more, from the first word on, and no degenerate one much."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from itertools import pairwise
+
+import pytest
+
+import llmzoo
+from llmzoo.envs.writing.judging import PARTS, STARTED
+from llmzoo.envs.writing.start import near
+from tests.attacks.rewards.writing import IDS
+
+TASKS = range(0, 60, 6)
+OFF_TOPIC = "Shares of the company fell by a tenth after its quarterly report."
+every_id = pytest.mark.parametrize("id", IDS)
+
+
+def made(id, task=0, **kwargs):
+    env = llmzoo.make(id, split="all", source="sample", **kwargs).unwrapped
+    env.reset(seed=0, options={"task": task})
+    return env
+
+
+def paid(id, task, *texts, **kwargs):
+    env = made(id, task, **kwargs)
+    for text in texts:
+        env.step(text)
+    return env.rewards[env.possible_agents[0]]
+
+
+def ladder(id, task, seat):
+    """Answers of one seat, each better than the one before."""
+    env = made(id, task)
+    honest = env.expert(env.possible_agents[seat])
+    words = honest.split()
+    sentence = " ".join(words[: len(words) // 4])
+    copied = env.episode.task.text.split()[: len(words) * 2 // 3]
+    amateur = " ".join([*words[: len(words) // 3], *copied])
+    return ["", words[0], OFF_TOPIC, sentence, amateur, honest]
+
+
+def test_near():
+    assert near(32, 64, 192) == 0.5
+    assert near(64, 64, 192) == near(192, 64, 192) == 1.0
+    assert near(384, 64, 192) == 0.5
+    assert near(0, 64, 192) == 0.0
+    assert near(5, 2.0, float("inf")) == 1.0
+
+
+@every_id
+@pytest.mark.parametrize("task", TASKS)
+def test_every_better_pair_earns_more(id, task):
+    rungs = list(zip(ladder(id, task, 0), ladder(id, task, 1), strict=True))
+    earned = [paid(id, task, *rung) for rung in rungs]
+    assert earned[0] == 0.0
+    assert all(less < more for less, more in pairwise(earned)), earned
+
+
+@every_id
+@pytest.mark.parametrize("seat", [0, 1])
+def test_every_better_answer_of_one_seat_earns_more(id, seat):
+    for task in TASKS:
+        other = made(id, task).expert(made(id).possible_agents[1 - seat])
+        pairs = [[text, other][:: 1 - 2 * seat] for text in ladder(id, task, seat)]
+        earned = [paid(id, task, *pair) for pair in pairs]
+        assert all(less < more for less, more in pairwise(earned)), earned
+
+
+@every_id
+def test_one_author_climbs_too(id):
+    """Also without the delimiter, which a weak model does not write."""
+    first, second = (ladder(id, 0, seat) for seat in (0, 1))
+    alone = ["", first[1], first[-1]]
+    both = [f"{first[-1]}\n=====\n{text}" for text in second[1:]]
+    answers = [*alone, *both[::2]]
+    earned = [paid(id, 0, answer, num_agents=1) for answer in answers]
+    assert earned[0] == 0.0
+    assert all(less < more for less, more in pairwise(earned)), earned
+    assert earned[2] <= STARTED / 2
+
+
+@every_id
+def test_the_start_is_a_part_and_structural_has_none(id):
+    env = made(id)
+    texts = [ladder(id, 0, seat)[3] for seat in (0, 1)]
+    for text in texts:
+        env.step(text)
+    parts = env.infos[env.possible_agents[0]]["reward_parts"]
+    assert tuple(parts) == PARTS
+    assert 0 < parts["start"] <= STARTED
+    assert paid(id, 0, "", "", reward="structural") == 0.0
+
+
+@every_id
+def test_degenerate_policies_earn_less_than_amateurs(id):
+    rng = random.Random(0)
+    tasks = range(0, 62, 3)
+
+    def mean(pair):
+        return statistics.mean(paid(id, task, *pair(made(id, task))) for task in tasks)
+
+    amateur = mean(lambda env: [env.amateur(agent, rng) for agent in env.possible_agents])
+    degenerate = {
+        "empty": lambda env: ["", ""],
+        "one word": lambda env: ["the", "the"],
+        "constant": lambda env: [OFF_TOPIC * 4, OFF_TOPIC * 6],
+        "copy of the prompt": lambda env: [env.observe(agent) for agent in env.possible_agents],
+        "copy of the source": lambda env: [env.episode.task.text] * 2,
+        "words of the source": lambda env: (
+            [" ".join(rng.sample(env.episode.task.text.split(), 60))] * 2
+        ),
+    }
+    for name, pair in degenerate.items():
+        assert mean(pair) < amateur, name
+
+
+@every_id
+def test_weak_answers_differ_in_what_they_earn(id):
+    """Texts as a weak model writes them: of any length, half of their words from the source."""
+    rng = random.Random(0)
+    words = [*made(id).episode.task.text.split(), *OFF_TOPIC.split() * 10]
+    texts = [" ".join(rng.choices(words, k=rng.randrange(1, 120))) for _ in range(40)]
+    assert len({round(paid(id, 0, text, text), 6) for text in texts}) >= 38

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from pettingzoo import AECEnv
 
@@ -27,7 +27,7 @@ def collect(
     env: str | Callable[[], AECEnv],
     policy: Playable,
     *,
-    tasks: int = 200,
+    tasks: int | Literal["all"] = 200,
     repeats: int = 1,
     split: str = "train",
     seed: int = 0,
@@ -36,6 +36,8 @@ def collect(
     ended: Callable[[], object] | None = None,
 ) -> list[Episode]:
     """Play each of the first ``tasks`` tasks of a split ``repeats`` times; the episodes, in order.
+
+    ``tasks``: ``"all"`` plays every task of the split once (or ``repeats`` times), in their order.
 
     ``env``: an id, or a function that makes an AEC environment (then ``split`` means nothing, and
     task i is the episode of seed ``seed + i``). ``policy``: a name or a run folder as
@@ -54,7 +56,7 @@ def in_parts(
     env: str | Callable[[], AECEnv],
     policy: Playable,
     *,
-    tasks: int,
+    tasks: int | Literal["all"],
     repeats: int = 1,
     split: str = "train",
     seed: int = 0,
@@ -63,16 +65,16 @@ def in_parts(
     ended: Callable[[], object] | None = None,
 ) -> Iterator[list[Episode]]:
     """What :func:`collect` returns, as it comes: the episodes that are played side by side."""
-    for name, value in (("tasks", tasks), ("repeats", repeats)):
-        if value < 1:
-            raise ConfigError(f"{name} must be at least 1, got {value}")
+    if tasks != "all":
+        _at_least_one("tasks", tasks, " or 'all'")
+    _at_least_one("repeats", repeats)
     with ranks.joined():
-        player, _ = named_player(policy, env, seed=seed, env_args=env_args)
+        player, _ = named_player(policy, env, seed=seed, split=split, env_args=env_args)
         env_fn, env_id = _maker(env, player, split, env_args or {})
         numbered = isinstance(env, str)
         first = env_fn()
         refuse_fallback(first, env_id)
-        numbers = range(_there(first, tasks, seed) if numbered else tasks)
+        numbers = range(_there(first, env_id, tasks, seed, numbered=numbered))
         at_once = max(1, _AT_ONCE // repeats) * ranks.world()
         for start in range(0, len(numbers), at_once):
             chunk = numbers[start : start + at_once]
@@ -95,11 +97,13 @@ def named_player(
     env: str | Callable[[], AECEnv],
     *,
     seed: int = 0,
+    split: str = "train",
     env_args: Mapping[str, Any] | None = None,
 ) -> tuple[Policy | Mapping[str, Policy], str]:
     """Who plays, and what an evaluation calls it. ``env`` says which seats a name is to take."""
     if isinstance(policy, str):
-        made = registry.make(env, **(env_args or {})) if isinstance(env, str) else env()
+        arguments = {**(env_args or {}), "split": split}
+        made = registry.make(env, **arguments) if isinstance(env, str) else env()
         seats = players(policy, made.possible_agents, seed=seed)
         return seats, known_as(policy, seats)
     if isinstance(policy, Mapping):
@@ -132,6 +136,21 @@ def style_args(env_id: str, players: Iterable[Policy]) -> dict[str, Any]:
     return {}
 
 
+def id_of(episode: Episode, number: int) -> str:
+    """The id of the task that was played, else its number."""
+    return str(episode.info.get("task_name", episode.info.get("task_id", number)))
+
+
+def without_solution(episode: Episode, player: Policy | Mapping[str, Policy]) -> bool:
+    """Whether a scripted player knew no solution, and so gave no answer."""
+    return any(d.completion.refused and is_scripted(player, d.agent) for d in episode.decisions)
+
+
+def is_scripted(player: Policy | Mapping[str, Policy], agent: str) -> bool:
+    policy = player[agent] if isinstance(player, Mapping) else player
+    return isinstance(policy, ScriptedPolicy)
+
+
 def _maker(
     env: str | Callable[[], AECEnv],
     player: Policy | Mapping[str, Policy],
@@ -146,14 +165,31 @@ def _maker(
     return partial(registry.make, env, **arguments), env
 
 
-def _there(env: AECEnv, tasks: int, seed: int) -> int:
+def _at_least_one(name: str, value: object, otherwise: str = "") -> None:
+    if not isinstance(value, int) or value < 1:
+        raise ConfigError(f"{name} must be at least 1{otherwise}, got {value!r}")
+
+
+def _there(
+    env: AECEnv, env_id: str, tasks: int | Literal["all"], seed: int, *, numbered: bool
+) -> int:
     """How many of the tasks asked for the source has."""
-    try:
-        env.reset(seed=seed, options={"task": tasks - 1})
-    except IndexError:  # a generator that runs out of new tasks knows from then on how many it has
+    if tasks == "all":
         env.reset(seed=seed)
-    count = next(iter(env.infos.values())).get("tasks")
-    return tasks if count is None else min(tasks, count)
+    elif not numbered:
+        return tasks
+    else:
+        try:
+            env.reset(seed=seed, options={"task": tasks - 1})
+        except IndexError:  # a generator that runs out of new tasks knows then how many it has
+            env.reset(seed=seed)
+    count: int | None = next(iter(env.infos.values())).get("tasks")
+    if tasks != "all":
+        return tasks if count is None else min(tasks, count)
+    if not numbered or count is None:
+        why = "makes tasks without end" if numbered else "is made by a function, without numbers"
+        raise ConfigError(f"tasks='all' needs a list of tasks, and {env_id} {why}: give a number")
+    return count
 
 
 def _of_all(own: Sequence[Episode]) -> list[Episode]:

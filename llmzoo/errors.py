@@ -48,6 +48,10 @@ class NoPlayerError(LlmzooError, NotImplementedError):
     """An environment has no scripted player of the kind asked for."""
 
 
+class NoSolutionError(NoPlayerError):
+    """A task has no known solution, so that its scripted players have nothing to write."""
+
+
 class DivergedError(LlmzooError, ArithmeticError):
     """Training produced a loss or a gradient that is not finite."""
 
@@ -70,6 +74,10 @@ class WorkerError(LlmzooError, RuntimeError):
 
 class FallbackWarning(UserWarning):
     """A shipped sample is played, since the public set that was asked for cannot be reached."""
+
+
+class SkippedWarning(UserWarning):
+    """Bad records of a source were skipped, as ``on_bad_record="skip"`` says."""
 
 
 class FlatGroupsWarning(UserWarning):

@@ -6,12 +6,21 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from pettingzoo import AECEnv
 
-from llmzoo.collecting import Playable, collect, named_player
+from llmzoo.collecting import (
+    Playable,
+    collect,
+    id_of,
+    is_scripted,
+    named_player,
+    without_solution,
+)
 
+Z95 = 1.959964
+_MOST_NAMED = 20  # ids that a note names; the result has all of them
 FEW_TASKS = 30  # with fewer the interval is so wide that learners can hardly be told apart
 
 
@@ -29,10 +38,15 @@ class Evaluation:
     source: str
     feedback: (
         str | None
-    )  # what seats are told of the answer key; None: the environment does not say
+    )  # what seats are told of the answer key; None: the environment says nothing
     decoding: str  # "sampled" or "greedy"
-    tasks: int
-    distinct_tasks: int  # of them; a generator may draw a task again
+    tasks: int  # that were played
+    split_tasks: int | None  # that the split of the source has; None of a generator without end
+    distinct_tasks: int  # of those played; a generator may draw a task again, a file repeat one
+    ids: tuple[str, ...]  # of the tasks, in the order in which they stand in the source
+    skipped: int  # bad records of the source
+    left_out: int  # records of it that the environment does not play
+    no_solution: tuple[str, ...]  # ids of the tasks that a scripted player left without an answer
     seed: int
     success: float
     success_ci95: tuple[float, float]
@@ -50,12 +64,23 @@ class Evaluation:
         return {
             **asdict(self),
             "success_ci95": list(self.success_ci95),
+            "ids": list(self.ids),
+            "no_solution": list(self.no_solution),
             "solved": solved,
             "notes": list(self.notes),
         }
 
 
-def wilson(successes: float, trials: float, z: float = 1.959964) -> tuple[float, float]:
+def counted(found: Mapping[str, Any]) -> str:
+    """``200 of 1319``: the tasks of an evaluation, and those that its split has.
+
+    Only the first number where the split has no end, and in results of earlier versions.
+    """
+    count = found.get("split_tasks")
+    return str(found["tasks"]) if count is None else f"{found['tasks']} of {count}"
+
+
+def wilson(successes: float, trials: float, z: float = Z95) -> tuple[float, float]:
     """Wilson's score interval of a proportion (E. B. Wilson, 1927); z=1.96 for 95%.
 
     Both may be effective numbers, which need not be whole (:func:`clustered`).
@@ -71,7 +96,7 @@ def wilson(successes: float, trials: float, z: float = 1.959964) -> tuple[float,
     return low, high
 
 
-def clustered(solved: Sequence[Sequence[bool]], z: float = 1.959964) -> tuple[float, float]:
+def clustered(solved: Sequence[Sequence[bool]], z: float = Z95) -> tuple[float, float]:
     """The interval of a success rate over several evaluations of the same tasks.
 
     ``solved[s][i]``: whether evaluation s solved task i. Results on one task under several seeds
@@ -85,6 +110,11 @@ def clustered(solved: Sequence[Sequence[bool]], z: float = 1.959964) -> tuple[fl
     how much training differs from seed to seed.
     """
     results = [[one[i] for one in solved if i < len(one)] for i in range(max(map(len, solved)))]
+    return _of_clusters(results, z)
+
+
+def _of_clusters(results: Sequence[Sequence[bool]], z: float) -> tuple[float, float]:
+    """The interval where the results in one of the sequences are alike."""
     successes, trials = sum(map(sum, results)), sum(map(len, results))
     if successes in (0, trials):
         return wilson(len(results) if successes else 0, len(results), z)
@@ -160,18 +190,20 @@ def evaluate(
     env: str | Callable[[], AECEnv],
     policy: Playable,
     *,
-    tasks: int = 200,
+    tasks: int | Literal["all"] = 200,
     split: str = "test",
     seed: int = 0,
     greedy: bool = False,
     env_args: Mapping[str, Any] | None = None,
     ended: Callable[[], object] | None = None,
 ) -> Evaluation:
-    """Play each of the first ``tasks`` tasks of a split once, as :func:`llmzoo.collect` does.
+    """Play each of the first ``tasks`` tasks of a split once, as :func:`llmzoo.collect` does; ``"all"``
+    plays every one.
 
-    Of an environment that a function makes, ``split`` only labels the result.
+    Of an environment that a function makes, ``split`` only labels the result. A task whose solution
+    a scripted player does not know is played with an empty answer, and named in ``no_solution``.
     """
-    player, name = named_player(policy, env, seed=seed, env_args=env_args)
+    player, name = named_player(policy, env, seed=seed, split=split, env_args=env_args)
     started = time.monotonic()
     played = collect(
         env,
@@ -185,20 +217,34 @@ def evaluate(
     )
     seconds = time.monotonic() - started
     solved = tuple(e.success for e in played)
-    interval = wilson(sum(solved), len(played))
-    distinct = len({e.info.get("task_id", number) for number, e in enumerate(played)})
+    alike: dict[Any, list[bool]] = {}  # results on one content
+    for number, episode in enumerate(played):
+        alike.setdefault(episode.info.get("task_id", number), []).append(episode.success)
+    interval = _of_clusters([*alike.values()], Z95)
+    ids = tuple(id_of(episode, number) for number, episode in enumerate(played))
+    unanswered = [without_solution(episode, player) for episode in played]
+    no_solution = tuple(name for name, missing in zip(ids, unanswered, strict=True) if missing)
+    info = played[0].info
     decisions = [decision for e in played for decision in e.decisions]
-    refused = sum(decision.completion.refused for decision in decisions)
+    refused = sum(
+        decision.completion.refused and not is_scripted(player, decision.agent)
+        for decision in decisions
+    )
     agents = list(played[0].totals)
     return Evaluation(
         env=played[0].env_id,
         policy=name,
         split=split,
-        source=str(played[0].info.get("source", "environment")),
-        feedback=played[0].info.get("feedback"),
+        source=str(info.get("source", "environment")),
+        feedback=info.get("feedback"),
         decoding="greedy" if greedy else "sampled",
         tasks=len(played),
-        distinct_tasks=distinct,
+        split_tasks=info.get("tasks"),
+        distinct_tasks=len(alike),
+        ids=ids,
+        skipped=info.get("skipped", 0),
+        left_out=info.get("left_out", 0),
+        no_solution=no_solution,
         seed=seed,
         success=sum(solved) / len(played),
         success_ci95=interval,
@@ -210,10 +256,12 @@ def evaluate(
         tokens=sum(len(decision.completion.ids) for decision in decisions),
         seconds=seconds,
         notes=(
-            *_of_few_tasks(played[0].info, split, len(played), interval),
-            *_of_repeats(distinct, len(played)),
+            *_of_few_tasks(info, split, len(played), interval),
+            *_of_repeats(len(alike), len(played)),
+            *_of_records(info),
+            *_of_no_solution(no_solution, len(played)),
             *_of_refused(refused, len(decisions)),
-            *_of_feedback(played[0].info),
+            *_of_feedback(info),
         ),
     )
 
@@ -234,8 +282,27 @@ def _of_few_tasks(
 def _of_repeats(distinct: int, tasks: int) -> Iterator[str]:
     if distinct < tasks:
         yield (
-            f"{distinct} of the {tasks} tasks are distinct: the interval takes all {tasks} for "
-            "independent and is too narrow"
+            f"{distinct} of the {tasks} tasks are distinct: the interval takes results on one of "
+            "them for alike"
+        )
+
+
+def _of_records(info: Mapping[str, Any]) -> Iterator[str]:
+    if info.get("skipped"):
+        yield f"{info['skipped']} bad records of the source were skipped (on_bad_record=skip)"
+    if info.get("left_out"):
+        yield (
+            f"{info['left_out']} records of the source are of a kind that the environment leaves "
+            "out: its page says which"
+        )
+
+
+def _of_no_solution(ids: Sequence[str], tasks: int) -> Iterator[str]:
+    if ids:
+        more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
+        yield (
+            f"{len(ids)} of the {tasks} tasks have no known solution, were left without an answer "
+            f"and count as not solved: {', '.join(ids[:_MOST_NAMED])}{more}"
         )
 
 

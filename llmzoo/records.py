@@ -20,7 +20,7 @@ class Completion:
     where no model with known probabilities wrote the text (a scripted seat, a person, a failed
     call), and such a completion is never trained on. ``truncated``: the token limit cut it off.
     ``refused``: no answer was written, as the prompt is too long for the model, empty, or against
-    the rules of its provider.
+    the rules of its provider, or as a scripted player knows no solution of the task.
     """
 
     text: str

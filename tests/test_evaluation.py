@@ -245,6 +245,23 @@ def test_tasks_that_were_played_again_are_named():
     assert f"{found.distinct_tasks} of the 8 tasks are distinct" in found.notes[1]
 
 
+def test_the_interval_counts_distinct_tasks(tmp_path):
+    """Each of 20 tasks stands in the file twice: 40 are played, and their results are alike in pairs."""
+    file = tmp_path / "numbers.jsonl"
+    rows = [{"question": f"What is {n} + 1?", "answer": f"#### {n + 1}"} for n in range(20)] * 2
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    asked = {"env_args": {"source": str(file), "num_agents": 1, "max_turns": 1}, "split": "all"}
+    found = llmzoo.evaluate(
+        "gsm8k_v0", lambda observation, agent: "\\boxed{7}", tasks="all", **asked
+    )
+    assert (found.tasks, found.split_tasks, found.distinct_tasks) == (40, 40, 20)
+    assert sum(found.solved) == 2
+    # between tasks: 1 x (2 - 2/20)^2 + 19 x (2/20)^2 = 3.8; of independent trials 40 x 0.05 x 0.95 =
+    # 1.9: the design effect is 2, so that the interval is that of 1 of 20
+    assert found.success_ci95 == pytest.approx(wilson(1, 20), abs=1e-12)
+    assert len(set(found.ids)) == 40
+
+
 def test_the_command_line_says_that_a_sample_is_small(capsys):
     argv = "eval --env classeval_v0 --source sample --policy oracle"
     assert main([*argv.split(), "--json"]) == 0

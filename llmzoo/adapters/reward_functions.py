@@ -112,7 +112,7 @@ class RewardedText(TextEnv):
         self._transition = transition
         self._enough = success
 
-    def begin(self, rng: random.Random, task: int | None) -> None:
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
         row = self.tasks.sample(rng) if task is None else self.tasks[task]
         first = self._formatters.first(copy.deepcopy(row.columns))
         self.episode = Played(row, tuple((prompt,) for prompt in first), ((),) * len(first))
@@ -122,7 +122,7 @@ class RewardedText(TextEnv):
         return prompts[-1]
 
     def describe(self) -> Mapping[str, Any]:
-        return described(self.tasks, self.episode.row.text)
+        return described(self.tasks, self.episode.row.text, self.episode.row)
 
     def play(self, agent: str, text: str) -> Outcome:
         return self.play_together({agent: text})

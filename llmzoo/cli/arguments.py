@@ -30,10 +30,13 @@ def chat(options: Any) -> dict[str, Any]:
     return {name: value for name, value in chosen.items() if value is not None}
 
 
-def env_arguments(env_id: str, args: Mapping[str, Any], *, split: str) -> dict[str, Any]:
+def env_arguments(
+    env_id: str, args: Mapping[str, Any], *, split: str, chosen: str | None = None
+) -> dict[str, Any]:
     """The arguments of an environment, checked against its signature and by making it once.
 
-    ``split`` says what chooses the split of tasks instead of ``--env.split``.
+    ``split`` says what chooses the split of tasks instead of ``--env.split``, and ``chosen`` is the
+    one that was chosen; None: the environment's own default.
     """
     find_here(env_id)
     found = registry.spec(env_id)
@@ -45,7 +48,7 @@ def env_arguments(env_id: str, args: Mapping[str, Any], *, split: str) -> dict[s
         if hints is not None:
             checked = typed(hints, args, f"argument of {env_id}")
     try:
-        env = registry.make(env_id, **checked)
+        env = registry.make(env_id, **checked, **({} if chosen is None else {"split": chosen}))
     except (ValueError, TypeError, OSError) as error:  # what constructors raise on bad arguments
         if not checked or isinstance(error, ConfigError):
             raise

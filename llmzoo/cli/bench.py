@@ -121,6 +121,7 @@ def _row(config: Any, run: Path) -> dict[str, Any]:
         ),  # fewer than were asked for where a token budget ended it
         "tokens": sum(p["tokens"] for p in played),
         "tasks": after["tasks"],
+        "split_tasks": after.get("split_tasks"),
         "before": before["success"],
         "before_ci95": before["success_ci95"],
         "after": after["success"],

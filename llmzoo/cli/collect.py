@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from llmzoo import ranks, registry, run_folder, trajectories
 from llmzoo.cli.arguments import chat, env_arguments, sampling
 from llmzoo.cli.options import read
 from llmzoo.cli.output import apart, as_json, counting
-from llmzoo.collecting import in_parts
+from llmzoo.collecting import id_of, in_parts, without_solution
 from llmzoo.errors import ConfigError
 from llmzoo.players import players
 from llmzoo.records import Episode
@@ -39,7 +40,7 @@ class Options:
         env_args: arguments of the environment; --env.NAME VALUE gives one.
         policy: who plays, as in llmzoo eval.
         out: the file to write, .jsonl or .parquet; one that exists is not overwritten.
-        tasks: how many tasks.
+        tasks: how many tasks, from the first on; all plays every task of the split.
         repeats: episodes of each task.
         split: train, test or all.
         seed: of the sampling noise and of scripted chance.
@@ -64,7 +65,7 @@ class Options:
     env_args: Mapping[str, Any] = field(default_factory=dict)
     policy: str = "oracle"
     out: str
-    tasks: int = 200
+    tasks: int | Literal["all"] = 200
     repeats: int = 1
     split: str = "train"
     seed: int = 0
@@ -92,9 +93,11 @@ def run(argv: Sequence[str]) -> int:
         raise ConfigError(f"top is a share above 0 and at most 1, got {options.top}")
     if ranks.launched() > 1:
         raise ConfigError("collect runs in one process")
-    env_args = env_arguments(options.env, options.env_args, split="use --split")
+    env_args = env_arguments(
+        options.env, options.env_args, split="use --split", chosen=options.split
+    )
     with apart():
-        agents = registry.make(options.env, **env_args).possible_agents
+        agents = registry.make(options.env, **env_args, split=options.split).possible_agents
         seats = players(
             options.policy,
             agents,
@@ -102,7 +105,7 @@ def run(argv: Sequence[str]) -> int:
             sampling=sampling(options),
             chat=chat(options),
         )
-    total = options.tasks * options.repeats
+    total = None if options.tasks == "all" else options.tasks * options.repeats
     played: list[Episode] = []
     stopped = False
     with apart(), counting("episodes", total, quiet=options.quiet) as ended:
@@ -124,7 +127,9 @@ def run(argv: Sequence[str]) -> int:
             if not played:
                 raise
             stopped = True
-    rows = trajectories.rows(played, policy=options.policy)
+    unknown = [id_of(e, n) for n, e in enumerate(played) if without_solution(e, seats)]
+    answered = [episode for episode in played if not without_solution(episode, seats)]
+    rows = trajectories.rows(answered, policy=options.policy)
     kept = trajectories.filtered(
         rows, min_return=options.min_return, top=options.top, success=options.success
     )
@@ -133,12 +138,18 @@ def run(argv: Sequence[str]) -> int:
     out.parent.mkdir(parents=True, exist_ok=True)
     trajectories.save(out, kept)
     found = {**_provenance(options, argv, played), "rows_played": len(rows), "rows": len(kept)}
-    found["stopped"] = stopped
+    found |= {"no_solution": unknown, "stopped": stopped}
     beside.write_text(json.dumps(found, indent=2) + "\n")
     if options.json:
         as_json(found)
     else:
         print(f"{out}: {len(kept)} of {len(rows)} decisions, from {len(played)} episodes; {beside}")
+    if unknown:
+        print(
+            f"note: {len(unknown)} of {len(played)} episodes are left out, as their tasks have no "
+            f"known solution: {', '.join(unknown)}",
+            file=sys.stderr,
+        )
     return 130 if stopped else 0
 
 
@@ -177,5 +188,7 @@ def _provenance(options: Options, argv: Sequence[str], played: Sequence[Episode]
             "success": options.success,
         },
         "episodes": len(played),
+        "tasks": len({id_of(episode, n) for n, episode in enumerate(played)}),
+        "split_tasks": played[0].info.get("tasks"),
         "success": sum(episode.success for episode in played) / len(played),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from llmzoo import ranks, registry
 from llmzoo.cli.arguments import chat, env_arguments, sampling
@@ -32,7 +32,7 @@ class Options:
         policy: oracle, amateur, random, tiny (the embedded model), a run folder of llmzoo train,
             a folder with a model, a hub id, openai:MODEL@URL for a model behind an endpoint, or
             grpc://HOST:PORT for that of a policy server (llmzoo serve).
-        tasks: how many tasks.
+        tasks: how many tasks, from the first on; all plays every task of the split.
         split: train, test or all.
         seed: of the sampling noise and of scripted chance.
         greedy: take the most likely answer instead of a sampled one.
@@ -52,7 +52,7 @@ class Options:
     env: str
     env_args: Mapping[str, Any] = field(default_factory=dict)
     policy: str = "tiny"
-    tasks: int = 200
+    tasks: int | Literal["all"] = 200
     split: str = "test"
     seed: int = 0
     greedy: bool = False
@@ -71,9 +71,11 @@ def run(argv: Sequence[str]) -> None:
     options = Options(**read("eval", argv, Options, examples=EXAMPLES))
     if options.policy == "human":
         raise ConfigError("a person plays with llmzoo play")
-    env_args = env_arguments(options.env, options.env_args, split="use --split")
+    env_args = env_arguments(
+        options.env, options.env_args, split="use --split", chosen=options.split
+    )
     with apart():
-        agents = registry.make(options.env, **env_args).possible_agents
+        agents = registry.make(options.env, **env_args, split=options.split).possible_agents
         seats = players(
             options.policy,
             agents,
@@ -81,8 +83,9 @@ def run(argv: Sequence[str]) -> None:
             sampling=sampling(options),
             chat=chat(options),
         )
+    total = None if options.tasks == "all" else options.tasks
     quiet = options.quiet or not ranks.is_first()
-    with apart(), counting("episodes", options.tasks, quiet=quiet) as ended:
+    with apart(), counting("episodes", total, quiet=quiet) as ended:
         found = evaluate(
             options.env,
             seats,

@@ -22,6 +22,8 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from llmzoo.evaluation import counted
+
 
 @contextmanager
 def apart() -> Iterator[None]:
@@ -39,8 +41,11 @@ class _Rate(ProgressColumn):
 
 
 @contextmanager
-def counting(title: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[], None]]:
-    """A progress bar on standard error, with rate and remaining time; each call is one more done."""
+def counting(title: str, total: int | None, *, quiet: bool = False) -> Iterator[Callable[[], None]]:
+    """A progress bar on standard error, with rate and remaining time; each call is one more done.
+
+    ``total``: None where it is not known.
+    """
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -82,7 +87,7 @@ def evaluation_row(name: str, found: Mapping[str, Any]) -> list[str]:
     return [
         name,
         rate(found["success"], found["success_ci95"]),
-        f"{found['tasks']} of {found['split']}",
+        f"{counted(found)} ({found['split']})",
         "\n".join(f"{agent} {value:.3f}" for agent, value in found["mean_return"].items()),
         f"{found['mean_turns']:.2f}",
         f"{found['tokens']:,}",

@@ -41,7 +41,8 @@ class Options:
         seat: the agent that you play; the first one where nothing is said.
         others: who plays the other seats: a policy as in llmzoo eval.
         policy: plays all seats while you watch.
-        task: number of the task in its split; one that the seed draws where nothing is said.
+        task: number of the task in its split, or its id, which is a text; one that the seed draws
+            where nothing is said.
         split: train, test or all.
         seed: of the episode.
         system: system prompt, for models with a chat template.
@@ -57,7 +58,7 @@ class Options:
     seat: str | None = None
     others: str = "oracle"
     policy: str | None = None
-    task: int | None = None
+    task: int | str | None = None
     split: str = "train"
     seed: int = 0
     system: str | None = None
@@ -68,8 +69,10 @@ class Options:
 
 def run(argv: Sequence[str]) -> None:
     options = Options(**read("play", argv, Options, first=FIRST, usage=USAGE, examples=EXAMPLES))
-    env_args = env_arguments(options.env, options.env_args, split="use --split")
-    agents = registry.make(options.env, **env_args).possible_agents
+    env_args = env_arguments(
+        options.env, options.env_args, split="use --split", chosen=options.split
+    )
+    agents = registry.make(options.env, **env_args, split=options.split).possible_agents
     seats = _seats(options, agents)
     arguments = {
         **style_args(options.env, seats.values()),

@@ -19,7 +19,7 @@ from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from llmzoo.envs.drawing import Board, Sighting, terminal
-from llmzoo.errors import ConfigError, NoPlayerError
+from llmzoo.errors import ConfigError, NoPlayerError, UnknownNameError
 from llmzoo.registry import to_parallel
 from llmzoo.spaces import FreeText, Observation
 
@@ -122,8 +122,9 @@ class TextEnv(AECEnv[str, str, str]):
 
     # What a task supplies
 
-    def begin(self, rng: random.Random, task: int | None) -> None:
-        """Set ``self.episode`` to the start of an episode: task ``task`` of the split, or a drawn one."""
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
+        """Set ``self.episode`` to the start of an episode: of the task with this number in the split,
+        or with this id, or for None of a drawn one."""
         raise NotImplementedError
 
     def prompt(self, agent: str) -> str:
@@ -183,7 +184,9 @@ class TextEnv(AECEnv[str, str, str]):
         """Start an episode.
 
         ``seed`` fixes all of it; without one the episodes follow from the last seed given.
-        ``options={"task": i}`` plays task i of the split. Other options are ignored.
+        ``options={"task": i}`` plays task i of the split for a whole number, which is always the
+        place in the split, and for a text the task with this id. Other options raise
+        :class:`UnknownNameError`.
         """
         if seed is not None:
             self._random = random.Random(seed)
@@ -195,8 +198,7 @@ class TextEnv(AECEnv[str, str, str]):
         self.turn = 0
         self.success = False
         self._answers: dict[str, str] = {}
-        # PettingZoo's tests pass an option that means nothing; only "task" means something here
-        self.begin(self._random, (options or {}).get("task"))
+        self.begin(self._random, _task_of(options or {}))
         shared = dict(self.describe())
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -331,6 +333,22 @@ class TextEnv(AECEnv[str, str, str]):
     def _select(self, agent: str) -> None:
         self.agent_selection = agent
         self.infos = {a: {**info, "active_agent": agent} for a, info in self.infos.items()}
+
+
+def _task_of(options: Mapping[str, Any]) -> int | str | None:
+    """The task that the options of a reset ask for."""
+    for name in options:
+        if name not in (
+            "task",
+            "options",
+        ):  # PettingZoo's tests pass "options", which means nothing
+            raise UnknownNameError("option of reset", str(name), ["task"])
+    task = options.get("task")
+    if task is None or isinstance(task, str):
+        return task
+    if isinstance(task, bool | np.bool_) or not isinstance(task, int | np.integer):
+        raise ConfigError(f"options['task'] is a number or an id, got {task!r:.80}")
+    return int(task)
 
 
 class InOrder(OrderEnforcingWrapper[str, str, str]):

@@ -7,6 +7,7 @@ in the same split.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import random
 import threading
@@ -27,7 +28,7 @@ _NUMBERING = threading.RLock()
 
 def split_of(canonical: str) -> str:
     """``"test"`` for one canonical form in five, by its SHA-256; ``"train"`` for the others."""
-    digest = hashlib.sha256(canonical.encode()).digest()
+    digest = hashlib.sha256(canonical.encode("utf-8", "replace")).digest()
     return "test" if int.from_bytes(digest[:8], "big") % TEST_SHARE == 0 else "train"
 
 
@@ -46,6 +47,7 @@ class Generated(Generic[T]):
     """
 
     source = "generator"
+    skipped = left_out = 0
 
     def __init__(
         self,
@@ -71,13 +73,19 @@ class Generated(Generic[T]):
                 return task
         raise ConfigError(f"{self.name}: no {self.split} task in {_MAX_DRAWS} draws")
 
-    def __getitem__(self, index: int) -> T:
+    def __getitem__(self, index: int | str) -> T:
+        if isinstance(index, str):
+            raise ConfigError(f"tasks of {self.name} have numbers from 0 and no ids; got {index!r}")
         if index < 0:
             raise IndexError(f"task numbers start at 0; got {index}")
         if index >= len(self._found):
             with _NUMBERING:
                 self._find(index)
         return self._found[index]
+
+    def name_of(self, task: object) -> str:
+        """ "": generated tasks have no ids of their own."""
+        return ""
 
     def _find(self, index: int) -> None:
         misses = 0
@@ -99,23 +107,56 @@ class Generated(Generic[T]):
 
 
 class Listed(Generic[T]):
-    """Tasks read from a file or a data set, filtered to one split by content."""
+    """Tasks read from a file or a data set, in their order, filtered to one split by content.
+
+    Tasks with the same canonical form are all kept, in the same split. ``names``: an id for each
+    task; one that has none ("") is called by a hash of its canonical form, and of several with one
+    name the second is called ``NAME-2``. ``self[i]`` is task i of the split for a number, and the
+    task with this id for a text. ``skipped`` and ``left_out``: how many records of the source are
+    not among the tasks, as they are bad or of a kind that the environment does not play.
+    """
 
     def __init__(
-        self, tasks: Sequence[T], canonical: Callable[[T], str], *, split: str, source: str
+        self,
+        tasks: Sequence[T],
+        canonical: Callable[[T], str],
+        *,
+        split: str,
+        source: str,
+        names: Sequence[str] = (),
+        skipped: int = 0,
+        left_out: int = 0,
     ):
         check_split(split)
         self.split = split
         self.source = source
-        self._tasks = [t for t in tasks if split in ("all", split_of(canonical(t)))]
+        self.skipped = skipped
+        self.left_out = left_out
+        self._tasks: list[T] = []
+        self._names: list[str] = []
+        self._elsewhere: dict[str, str] = {}  # the ids of tasks in the other split, which it names
+        taken: set[str] = set()
+        for task, own in zip(tasks, names or [""] * len(tasks), strict=True):
+            form = canonical(task)
+            name = _unused(own or content_id(form), taken)
+            taken.add(name)
+            where = split_of(form)
+            if split in ("all", where):
+                self._tasks.append(task)
+                self._names.append(name)
+            else:
+                self._elsewhere[name] = where
         if not self._tasks:
             raise ConfigError(f"{source}: none of its {len(tasks)} tasks is in split {split!r}")
+        self._numbers = {name: number for number, name in enumerate(self._names)}
         self.count: int | None = len(self._tasks)
 
     def sample(self, rng: random.Random) -> T:
         return self._tasks[rng.randrange(len(self._tasks))]
 
-    def __getitem__(self, index: int) -> T:
+    def __getitem__(self, index: int | str) -> T:
+        if isinstance(index, str):
+            return self._tasks[self._number(index)]
         if not 0 <= index < len(self._tasks):
             raise IndexError(
                 f"{self.source} has {len(self._tasks)} tasks in split {self.split!r}; "
@@ -123,15 +164,58 @@ class Listed(Generic[T]):
             )
         return self._tasks[index]
 
+    def name_of(self, task: object) -> str:
+        """The id of this very task; "" where it is none of the split's."""
+        pairs = zip(self._tasks, self._names, strict=True)
+        return next((name for known, name in pairs if known is task), "")
+
+    def _number(self, name: str) -> int:
+        if name in self._numbers:
+            return self._numbers[name]
+        if name in self._elsewhere:
+            raise ConfigError(
+                f"{self.source}: task {name!r} is in split {self._elsewhere[name]!r}, not in "
+                f"{self.split!r}; split='all' has every task"
+            )
+        near = difflib.get_close_matches(name, self._names, n=1, cutoff=0.4)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ConfigError(
+            f"{self.source} has no task with the id {name!r}.{hint} A text is always an id, and a "
+            f"number from 0 to {len(self._tasks) - 1} always a place in the split"
+        )
+
 
 Tasks = Generated[T] | Listed[T]
 
 
-def described(tasks: Tasks[Any], canonical: str) -> dict[str, Any]:
-    """What the infos of an episode say of its task: source, split, how many there are, and an id."""
+def content_id(content: str) -> str:
+    """16 hexadecimal digits that are the same for the same text."""
+    return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def described(tasks: Tasks[Any], content: str, task: object = None) -> dict[str, Any]:
+    """What the infos of an episode say of its task: source, split, how many there are, and which.
+
+    ``task_id`` is a hash of ``content``, equal for tasks alike in it. ``task_name`` is the id with
+    which ``task``, the very object that ``tasks`` gave, can be asked for; without one, ``task_id``.
+    ``skipped`` and ``left_out`` stand there where they are not 0.
+    """
+    task_id = content_id(content)
+    dropped = {"skipped": tasks.skipped, "left_out": tasks.left_out}
     return {
         "source": tasks.source,
         "split": tasks.split,
         "tasks": tasks.count,
-        "task_id": hashlib.sha256(canonical.encode("utf-8", "replace")).hexdigest()[:16],
+        "task_id": task_id,
+        "task_name": tasks.name_of(task) or task_id,
+        **{name: count for name, count in dropped.items() if count},
     }
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """``name``, or the first of ``name-2``, ``name-3``, ... that is not taken."""
+    found, number = name, 1
+    while found in taken:
+        number += 1
+        found = f"{name}-{number}"
+    return found

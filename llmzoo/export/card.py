@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from llmzoo.errors import MissingExtraError
+from llmzoo.evaluation import counted
 from llmzoo.export.description import Described, Part
 from llmzoo.version import __version__
 
@@ -105,7 +106,7 @@ def _results(run: Described) -> str:
     for what, found in rows:
         paid = found["mean_return"].items()
         returns = ", ".join(f"{_plain(agent)} {value:.3f}" for agent, value in paid)
-        tasks = _plain(f"{found['tasks']} of {found['split']} ({found['source']})")
+        tasks = _plain(f"{counted(found)}, {found['split']} ({found['source']})")
         cells = (
             what,
             _rate(found),

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from pettingzoo import AECEnv
 
+from llmzoo.errors import NoSolutionError
 from llmzoo.records import Completion
 
 
@@ -76,20 +77,27 @@ class EarlyPolicy:
 
 
 class ScriptedPolicy:
-    """A policy made of a function from a :class:`Request` to an answer."""
+    """A policy made of a function from a :class:`Request` to an answer.
+
+    Where the function raises :class:`NoSolutionError`, :meth:`respond` gives an empty completion
+    that is marked as refused.
+    """
 
     def __init__(self, answer: Callable[[Request], str], name: str = "scripted"):
         self.name = name
         self.prompt_style: str | None = None
-        self._answer = answer
+        self.answer = answer
 
     def respond(
         self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
-        return [
-            [Completion(text=self._answer(_nth(request, i))) for i in range(k)]
-            for request in requests
-        ]
+        return [[self._completion(_nth(request, i)) for i in range(k)] for request in requests]
+
+    def _completion(self, request: Request) -> Completion:
+        try:
+            return Completion(text=self.answer(request))
+        except NoSolutionError:
+            return Completion(text="", refused=True)
 
 
 class Player:
@@ -106,7 +114,7 @@ class Player:
         agent = agent or self.env.agent_selection
         seen = self.env.observe(agent) if observation is None else observation
         request = Request(agent=agent, observation=seen or "", env=self.env)
-        return self.respond([request])[0][0].text
+        return self._policy.answer(request)
 
     def respond(
         self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False

@@ -1,10 +1,10 @@
 """Learners beside one another: the table and the heatmap of ``llmzoo bench``.
 
-A row is one run: ``env, learner, seed, steps, tokens, tasks, before, before_ci95, after,
+A row is one run: ``env, learner, seed, steps, tokens, tasks, split_tasks, before, before_ci95, after,
 after_ci95, solved, gain, return_before, return_after, seconds``; one that diverged holds ``error`` in
 place of its results. ``steps`` are the iterations done, ``tokens`` those that were sampled in them (and
-under ``sft`` the demonstrated ones), ``solved`` a 0 or 1 for each task after training; rows of earlier
-versions lack these two.
+under ``sft`` the demonstrated ones), ``split_tasks`` how many tasks the split has (null: without end),
+``solved`` a 0 or 1 for each task after training; rows of earlier versions lack these three.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import matplotlib
 matplotlib.use("Agg")  # no screen is needed
 from matplotlib.figure import Figure
 
-from llmzoo.evaluation import pooled
+from llmzoo.evaluation import counted, pooled
 from llmzoo.report.files import save
 
 Row = Mapping[str, Any]
@@ -85,7 +85,7 @@ def table(rows: Sequence[Row], command: str) -> str:
     if good:
         lines += [
             "",
-            f"{_span(good, 'steps')} iterations a run, {_span(good, 'tasks')} tasks an evaluation.",
+            f"{_span(good, 'steps')} iterations a run, {_tasks(good)} tasks an evaluation.",
             *_alone(good),
         ]
     return "\n".join(lines) + "\n"
@@ -99,6 +99,13 @@ def _span(rows: Sequence[Row], key: str) -> str:
     else:
         word = " or "
     return word.join(map(str, found))
+
+
+def _tasks(rows: Sequence[Row]) -> str:
+    """``"50"``, or ``"50 of 779"`` where the split has so many; of several environments each."""
+    if all(row.get("split_tasks") is None for row in rows):
+        return _span(rows, "tasks")
+    return " or ".join(dict.fromkeys(map(counted, rows)))
 
 
 def _alone(rows: Sequence[Row]) -> list[str]:

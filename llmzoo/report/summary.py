@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
+from llmzoo.evaluation import counted
 from llmzoo.report.runs import Row, Run
 from llmzoo.report.series import differences, flat, is_finite
 
@@ -46,7 +47,7 @@ def tiles(run: Run) -> list[dict[str, str]]:
     }
     if last is not run.before and run.before is not None and last is not None:
         main["value"] = f"{before['rate']} → {after['rate']}"
-        main["detail"] = f"{before['interval']} → {after['interval']}, on {last['tasks']} tasks"
+        main["detail"] = f"{before['interval']} → {after['interval']}, on {counted(last)} tasks"
     found = [main]
     if last is not None and "greedy" in last:
         greedy = rate(last["greedy"])

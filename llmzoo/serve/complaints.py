@@ -6,7 +6,7 @@ import sys
 
 import grpc
 
-from llmzoo.errors import ConfigError, NoPlayerError, SandboxError
+from llmzoo.errors import ConfigError, NoPlayerError, NoSolutionError, SandboxError
 from llmzoo.serve.channel import Address, RemoteError
 from llmzoo.serve.generated import environments_pb2 as pb
 
@@ -19,6 +19,7 @@ _RAISED: dict[str, type[Exception]] = {
     "IndexError": IndexError,
     "KeyError": KeyError,
     "NoPlayerError": NoPlayerError,
+    "NoSolutionError": NoSolutionError,
     "NotImplementedError": NotImplementedError,
     "SandboxError": SandboxError,
     "TypeError": TypeError,

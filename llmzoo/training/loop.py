@@ -24,7 +24,7 @@ from llmzoo.engine.base import Engine
 from llmzoo.engine.iteration import Iteration, draws
 from llmzoo.engine.placing import place
 from llmzoo.errors import ConfigError
-from llmzoo.evaluation import evaluate
+from llmzoo.evaluation import counted, evaluate
 from llmzoo.learners import learner_class
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy, seat_policies
@@ -298,5 +298,5 @@ def _say(found: Mapping[str, Any]) -> str:
     low, high = found["success_ci95"]
     return (
         f"success {found['success']:.1%} [{low:.1%}, {high:.1%}] sampled, "
-        f"{found['greedy']['success']:.1%} greedy, on {found['tasks']} {found['split']} tasks"
+        f"{found['greedy']['success']:.1%} greedy, on {counted(found)} {found['split']} tasks"
     )

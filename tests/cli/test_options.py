@@ -7,6 +7,7 @@ from typing import Any, Literal
 import pytest
 
 from llmzoo.cli.options import in_words, names, read, typed
+from llmzoo.envs import hub as hub_sets
 from llmzoo.envs import sources
 from llmzoo.errors import ConfigError, UnknownNameError
 
@@ -165,7 +166,7 @@ def test_a_source_that_was_asked_for_is_the_only_one_that_is_tried(llmzoo, monke
     """The command looks at an environment's arguments before it makes one; that asks no network."""
     asked = []
     monkeypatch.setattr(sources, "_loaded", {})
-    monkeypatch.setattr(sources, "_from_hub", lambda *args: asked.append(args) or iter(()))
+    monkeypatch.setattr(hub_sets, "records", lambda *args: asked.append(args) or iter(()))
     said = llmzoo("play", "mbpp_v0", "--policy", "oracle", "--source", "sample")
     assert said.code == 0
     assert asked == []

@@ -9,9 +9,10 @@ import warnings
 
 import pytest
 
+from llmzoo.envs import hub as hub_sets
 from llmzoo.envs import sources
-from llmzoo.envs.sources import field, load, parsed, records, texts
-from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.envs.sources import field, load, records, taken, texts
+from llmzoo.errors import ConfigError, MissingExtraError, SkippedWarning
 
 RECORDS = [{"n": 1}, {"n": 2}]
 
@@ -120,8 +121,13 @@ def test_files(tmp_path):
         ("a.jsonl", '{"n": 1}\n{"n"', r"a\.jsonl:2: not JSON"),
         ("a.jsonl", "[1]", r"a\.jsonl:1: not a record but list"),
         ("a.json", '[{"n": 1}, {"n": []}]', r"a\.json:2: field 'n' must be int, got list"),
-        ("a.json", '{"n": 1}', r"a\.json: must be a list of records"),
-        ("a.json", "{", r"a\.json: not JSON"),
+        ("a.json", '{"n": 1}\n{"n": "2"}', r"a\.json:2: field 'n' must be int, got str"),
+        ("a.json", "{", r"a\.json:1: not JSON"),
+        ("a.json", '[{"n": 1},\n', r"a\.json: not JSON .*A \.json file is a list of records, or"),
+        ("a.jsonl", "", r"a\.jsonl holds no records"),
+        ("a.jsonl", "\n\n", r"a\.jsonl holds no records"),
+        ("a.jsonl", "[" * 100_000, r"a\.jsonl:1: not JSON that can be read \(nested too deeply\)"),
+        ("a.jsonl", '{"n": 1, "id": 1.5}', r"a\.jsonl:1: field 'id' must be a text or a whole"),
     ],
 )
 def test_malformed_files_are_named_by_line_and_field(tmp_path, name, content, message):
@@ -132,7 +138,7 @@ def test_malformed_files_are_named_by_line_and_field(tmp_path, name, content, me
 
 
 def test_sources_that_are_none():
-    with pytest.raises(ConfigError, match=r"'auto', 'hub', 'sample' or a \.jsonl or \.json file"):
+    with pytest.raises(ConfigError, match=r"'auto', 'hub', 'sample' or a file whose name ends"):
         get("hup")
     with pytest.raises(ConfigError, match="cannot be read: No such file"):
         get("/nowhere/at/all.jsonl")
@@ -155,11 +161,11 @@ def test_only_a_line_feed_ends_a_record(tmp_path):
 
 
 def test_what_is_parsed_is_named_by_its_place():
-    assert parsed([("first", {"n": 1}), ("second", {"n": 2})], parse) == (10, 20)
+    assert taken([("first", {"n": 1}), ("second", {"n": 2})], parse, "mine").tasks == (10, 20)
     with pytest.raises(ConfigError, match=r"^second: field 'n' is missing$"):
-        parsed([("first", {"n": 1}), ("second", {})], parse)
+        taken([("first", {"n": 1}), ("second", {})], parse, "mine")
     with pytest.raises(ConfigError, match=r"^first: not a record but list$"):
-        parsed([("first", [1])], parse)
+        taken([("first", [1])], parse, "mine")
 
 
 def test_an_unreachable_hub_fails_at_once(monkeypatch):
@@ -173,8 +179,86 @@ def test_an_unreachable_hub_fails_at_once(monkeypatch):
 
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-    monkeypatch.setattr(sources, "_hub_answers", lambda endpoint: False)
+    monkeypatch.setattr(hub_sets, "_hub_answers", lambda endpoint: False)
     with pytest.raises(ConfigError):
         get("hub")
     assert seen == [True]
     assert datasets.config.HF_HUB_OFFLINE is False
+
+
+def test_records_alike_are_all_kept_in_their_order(tmp_path):
+    path = tmp_path / "numbers.jsonl"
+    path.write_text('{"n": 2}\n{"n": 1}\n{"n": 2}\n')
+    assert get(str(path)).tasks == (20, 10, 20)
+
+
+def test_a_records_id_is_a_text_whatever_it_was(tmp_path):
+    path = tmp_path / "numbers.jsonl"
+    path.write_text(
+        '{"n": 1, "task_id": 76}\n{"n": 2, "id": "b"}\n{"n": 3}\n{"n": 4, "id": null}\n'
+    )
+    assert get(str(path)).names == ("76", "b", "", "")
+
+
+def test_two_records_with_one_id_are_both_named(tmp_path):
+    path = tmp_path / "numbers.jsonl"
+    path.write_text('{"n": 1, "id": 7}\n\n{"n": 2, "id": "7"}\n{"n": 3, "id": 8}\n')
+    message = rf"numbers\.jsonl:3: the id '7' is taken by {path}:1"
+    with pytest.raises(ConfigError, match=message):
+        get(str(path))
+    with pytest.warns(SkippedWarning, match=f"1 of 3 records were skipped: .*{message}"):
+        found = get(str(path), on_bad_record="skip")
+    assert (found.tasks, found.names, found.skipped) == ((10, 30), ("7", "8"), 1)
+
+
+def test_the_hubs_splits_may_count_anew(hub):
+    hub.found = {"train": [{"n": 1, "id": 0}], "test": [{"n": 2, "id": 0}]}
+    assert get("hub").names == ("0", "0")
+
+
+def test_bad_records_are_skipped_where_that_is_asked_for(tmp_path):
+    path = tmp_path / "numbers.jsonl"
+    path.write_text('{"n": 1}\n{"n"\n[3]\n{"n": "four"}\n{"n": 5}\n')
+    with pytest.warns(SkippedWarning) as told:
+        found = get(str(path), on_bad_record="skip")
+    assert (found.tasks, found.skipped) == ((10, 50), 3)
+    (warning,) = told
+    assert str(warning.message).startswith(
+        f"{path}: 3 of 5 records were skipped: {path}:2: not JSON"
+    )
+    assert f"{path}:3: not a record but list; {path}:4: field 'n' must be int, got str" in str(
+        warning.message
+    )
+    with pytest.raises(ConfigError, match=r"numbers\.jsonl:2: not JSON"):
+        get(str(path))
+    with pytest.raises(ConfigError, match="on_bad_record must be one of error, skip; got 'drop'"):
+        get(str(path), on_bad_record="drop")
+
+
+def test_a_file_of_bad_records_only_is_no_source(tmp_path):
+    path = tmp_path / "numbers.jsonl"
+    path.write_text("{\n{\n")
+    with pytest.raises(ConfigError, match=r"all of its 2 records are bad .*numbers\.jsonl:1: not"):
+        get(str(path), on_bad_record="skip")
+
+
+def test_records_that_are_not_played_are_counted(tmp_path):
+    path = tmp_path / "numbers.jsonl"
+    path.write_text('{"n": 1}\n{"n": 2}\n{"n": 3}\n')
+    found = load(str(path), hub_id="", sample=list, parse=lambda r: r["n"] if r["n"] != 2 else None)
+    assert (found.tasks, found.left_out) == ((1, 3), 1)
+    assert (found.those(lambda n: n > 1, asked=True).left_out) == 1
+    assert (found.those(lambda n: n > 1, asked=False).left_out) == 2
+
+
+def test_the_tasks_of_a_split_are_made_once():
+    """The canonical form of a task can take long."""
+    asked = []
+
+    def canonical(task):
+        asked.append(task)
+        return str(task)
+
+    found = taken([("a", {"n": 1}), ("b", {"n": 2})], parse, "mine")
+    assert found.listed(canonical, "all") is found.listed(canonical, "all")
+    assert asked == [10, 20]

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from llmzoo.envs.tasks import Generated, Listed, split_of
+from llmzoo.envs.tasks import Generated, Listed, content_id, split_of
 from llmzoo.errors import ConfigError
 
 
@@ -123,3 +123,60 @@ def test_listed_tasks():
         train[train.count]
     with pytest.raises(IndexError, match="task -1 does not exist"):
         train[-1]
+
+
+def test_listed_tasks_that_are_alike_are_kept_in_order_and_on_one_side():
+    words = [word for n in range(50) for word in (f"word{n}", f"WORD{n}")]
+    found = {}
+    for split in ("train", "test", "all"):
+        tasks = Listed(words, str.lower, split=split, source="words.txt")
+        found[split] = [tasks[index] for index in range(tasks.count)]
+    assert found["all"] == words
+    assert found["train"] == [word for word in words if split_of(word.lower()) == "train"]
+    assert len(found["train"]) + len(found["test"]) == 100
+    assert not {*map(str.lower, found["train"])} & {*map(str.lower, found["test"])}
+
+
+def test_a_text_is_an_id_and_a_number_a_place():
+    tasks = Listed(["a", "b", "c"], str, split="all", source="f", names=["2", "1", "0"])
+    assert [tasks["0"], tasks[0], tasks["2"]] == ["c", "a", "a"]
+    with pytest.raises(
+        ConfigError, match=r"f has no task with the id 'x'\. A text is always an id"
+    ):
+        tasks["x"]
+    near = Listed(["a"], str, split="all", source="f", names=["HumanEval/0"])
+    with pytest.raises(ConfigError, match="Did you mean 'HumanEval/0'"):
+        near["HumanEval-0"]
+
+
+def test_an_id_of_the_other_split_says_where_it_is():
+    words = [f"word{n}" for n in range(20)]
+    names = [f"n{n}" for n in range(20)]
+    tasks = Listed(words, str, split="test", source="f", names=names)
+    elsewhere = next(n for n in range(20) if split_of(words[n]) == "train")
+    with pytest.raises(ConfigError, match=f"f: task 'n{elsewhere}' is in split 'train', not in"):
+        tasks[f"n{elsewhere}"]
+
+
+def test_tasks_without_ids_are_called_by_their_content():
+    tasks = Listed(["a", "A", "b"], str.lower, split="all", source="f", names=["", "", "own"])
+    a = content_id("a")
+    assert [tasks.name_of(tasks[n]) for n in range(3)] == [a, f"{a}-2", "own"]
+    assert tasks[f"{a}-2"] == "A"
+    twice = Listed(["a", "b"], str, split="all", source="hub", names=["0", "0"])
+    assert [twice.name_of(twice[n]) for n in range(2)] == ["0", "0-2"]
+
+
+def test_names_do_not_depend_on_the_split():
+    words = [f"word{n % 30}" for n in range(60)]  # each twice
+    names = {}
+    for split in ("train", "test", "all"):
+        tasks = Listed(words, str, split=split, source="f")
+        names[split] = [tasks.name_of(tasks[n]) for n in range(tasks.count)]
+    assert {*names["train"], *names["test"]} == {*names["all"]}
+    assert len({*names["all"]}) == 60
+
+
+def test_generated_tasks_have_no_ids():
+    with pytest.raises(ConfigError, match="tasks of letters have numbers from 0 and no ids"):
+        letters()["a"]

@@ -155,10 +155,16 @@ class DebateEnv(TextEnv):
             "team_and_local": False,
             "paid_by_others": [*self.team],
         }
-        self.tasks = Listed(shipped(), canonical, split=split, source="shipped")
+        self.tasks = Listed(
+            shipped(),
+            canonical,
+            split=split,
+            source="shipped",
+            names=[topic.id for topic in shipped()],
+        )
         self.episode: Session
 
-    def begin(self, rng: random.Random, task: int | None) -> None:
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
         topic = self.tasks.sample(rng) if task is None else self.tasks[task]
         total = self.per_side * self.max_turns
         self.episode = Session(Debate(topic, total), side=rng.choice(SIDES))
@@ -167,7 +173,8 @@ class DebateEnv(TextEnv):
             self.episode = replace(self.episode, debate=debate)
 
     def describe(self) -> Mapping[str, Any]:
-        return described(self.tasks, canonical(self.episode.debate.topic))
+        topic = self.episode.debate.topic
+        return described(self.tasks, canonical(topic), topic)
 
     def play(self, agent: str, text: str) -> Outcome:
         if agent == self.judge_seat:

@@ -172,14 +172,14 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
 
     # TextEnv's side
 
-    def begin(self, rng: random.Random, task: int | None) -> None:
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
         self.episode = Play(chosen, self.start(chosen))
         rules = self.rules()
         self._instructions = {a: f"{_ROLES[a]}\n\n{rules}\n\n" for a in self.possible_agents}
 
     def describe(self) -> Mapping[str, Any]:
-        return described(self.tasks, self.fingerprint(self.episode.task))
+        return described(self.tasks, self.fingerprint(self.episode.task), self.episode.task)
 
     def play(self, agent: str, text: str) -> Outcome:
         play = self.episode

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from llmzoo.envs.math.rounds import Reasoning
 from llmzoo.envs.math.tasks import MathTask, canonical
 from llmzoo.envs.sources import Record, load, records
-from llmzoo.envs.tasks import Listed, Tasks
+from llmzoo.envs.tasks import Tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,9 @@ class PublicSetReasoning(Reasoning):
 
     public_set: ClassVar[PublicSet]
 
-    def find_tasks(self, source: str, split: str) -> tuple[Tasks[MathTask], bool]:
+    def find_tasks(
+        self, source: str, split: str, on_bad_record: str
+    ) -> tuple[Tasks[MathTask], bool]:
         chosen = self.public_set
         found = load(
             source,
@@ -41,7 +43,6 @@ class PublicSetReasoning(Reasoning):
             hub_args=chosen.hub_args,
             sample=chosen.shipped,
             parse=chosen.read,
+            on_bad_record=on_bad_record,
         )
-        distinct = {canonical(task): task for task in found.tasks if task is not None}
-        tasks = Listed(list(distinct.values()), canonical, split=split, source=found.source)
-        return tasks, found.fallback
+        return found.listed(canonical, split), found.fallback

@@ -65,6 +65,7 @@ class Reasoning(TextEnv):
         self,
         *,
         source: str = "auto",
+        on_bad_record: Literal["error", "skip"] = "error",
         split: str = "train",
         num_agents: int | None = None,
         reasoners: int | None = None,
@@ -96,21 +97,23 @@ class Reasoning(TextEnv):
         self.feedback = feedback
         self.prompt_style = prompt
         self.limits = Limits(wall_s=timeout, cpu_s=timeout)
-        self.tasks, self.fallback = self.find_tasks(source, split)
+        self.tasks, self.fallback = self.find_tasks(source, split, on_bad_record)
         self.episode: Solving
 
-    def find_tasks(self, source: str, split: str) -> tuple[Tasks[MathTask], bool]:
+    def find_tasks(
+        self, source: str, split: str, on_bad_record: str
+    ) -> tuple[Tasks[MathTask], bool]:
         """The tasks of an id, and whether they are a sample for want of what was asked for."""
         raise NotImplementedError
 
     # TextEnv's side
 
-    def begin(self, rng: random.Random, task: int | None) -> None:
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
         self.episode = Solving(self.tasks.sample(rng) if task is None else self.tasks[task])
 
     def describe(self) -> Mapping[str, Any]:
         task = self.episode.task
-        shared = described(self.tasks, task.question)
+        shared = described(self.tasks, task.question, task)
         return {**shared, "family": task.family, "level": task.level, "feedback": self.feedback}
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:

@@ -108,8 +108,8 @@ class Arxiv(TwoAuthors):
             render_mode=render_mode,
         )
 
-    def find_tasks(self, source: str) -> Loaded[tasks.WritingTask]:
-        return tasks.abstracts(source, self._hub_id)
+    def find_tasks(self, source: str, on_bad_record: str) -> Loaded[tasks.WritingTask]:
+        return tasks.abstracts(source, self._hub_id, on_bad_record)
 
 
 raw_env = Arxiv

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.sources import Loaded
-from llmzoo.envs.tasks import Listed, described
+from llmzoo.envs.tasks import described
 from llmzoo.envs.text import cut, encodable
 from llmzoo.envs.writing import oracle, prompts
 from llmzoo.envs.writing.grounding import Source, Standard, read_source
@@ -23,7 +23,7 @@ from llmzoo.envs.writing.judging import PARTS, Judgement, judge
 from llmzoo.envs.writing.prompts import DELIMITER, Wording
 from llmzoo.envs.writing.structure import MAXIMUM, Form
 from llmzoo.envs.writing.tasks import WritingTask, canonical
-from llmzoo.errors import ConfigError, NoPlayerError
+from llmzoo.errors import ConfigError, NoSolutionError
 
 AUTHOR = "author_0"  # who writes both parts alone
 REWARDS = ("grounded", "structural")
@@ -74,6 +74,7 @@ class TwoAuthors(TextEnv):
         team_weight: float = 1.0,
         split: str = "train",
         source: str = "auto",
+        on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
         if num_agents not in (1, 2):
@@ -88,24 +89,24 @@ class TwoAuthors(TextEnv):
             render_mode=render_mode,
         )
         self.reward = reward
-        found = self.find_tasks(source)
+        found = self.find_tasks(source, on_bad_record)
         self.fallback = found.fallback
-        self.tasks = Listed(found.tasks, canonical, split=split, source=found.source)
+        self.tasks = found.listed(canonical, split)
         self.episode: Draft
 
-    def find_tasks(self, source: str) -> Loaded[WritingTask]:
+    def find_tasks(self, source: str, on_bad_record: str) -> Loaded[WritingTask]:
         """What is written about, of every split."""
         raise NotImplementedError
 
     # TextEnv's side
 
-    def begin(self, rng: random.Random, task: int | None) -> None:
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
         self.episode = Draft(chosen, read_source(chosen.title, chosen.text, self.standard))
 
     def describe(self) -> Mapping[str, Any]:
         best = self.team_weight * MAXIMUM
-        about = described(self.tasks, canonical(self.episode.task))
+        about = described(self.tasks, canonical(self.episode.task), self.episode.task)
         return {**about, "fallback": self.fallback, "best_return": best}
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
@@ -172,7 +173,7 @@ class TwoAuthors(TextEnv):
         known = self.episode.task.parts[part]
         if known is None:
             name, _ = self.wording.parts[part]
-            raise NoPlayerError(f"{self.metadata['name']}: this task comes without {name}")
+            raise NoSolutionError(f"{self.metadata['name']}: this task comes without {name}")
         return known
 
 

@@ -80,8 +80,8 @@ class Story(TwoAuthors):
         ),
     )
 
-    def find_tasks(self, source: str) -> Loaded[tasks.WritingTask]:
-        return tasks.openings(source)
+    def find_tasks(self, source: str, on_bad_record: str) -> Loaded[tasks.WritingTask]:
+        return tasks.openings(source, on_bad_record)
 
 
 raw_env = Story

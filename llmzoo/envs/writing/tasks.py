@@ -38,26 +38,54 @@ def shipped(name: str) -> list[dict[str, Any]]:
     return list(records(Path(__file__).parent / "texts" / f"{name}.jsonl"))
 
 
-def posts(source: str) -> Loaded[WritingTask]:
+def posts(source: str, on_bad_record: str = "error") -> Loaded[WritingTask]:
     """Posts of ``trl-lib/tldr``, or of a file or the sample of its schema: ``prompt`` (``TITLE:``,
     ``POST:`` and an open ``TL;DR:``), ``completion``, and in the sample ``detailed``."""
-    return _distinct(load(source, hub_id=TLDR_HUB, sample=_sample_posts, parse=read_post))
+    return load(
+        source, hub_id=TLDR_HUB, sample=_sample_posts, parse=_post, on_bad_record=on_bad_record
+    )
 
 
-def abstracts(source: str, hub_id: str) -> Loaded[WritingTask]:
+def abstracts(source: str, hub_id: str, on_bad_record: str = "error") -> Loaded[WritingTask]:
     """Abstracts of a set on the hub, of a file or of the sample: ``abstract`` (or, as in the default
     set, ``abstract_text``), and where there is one a ``title``."""
-    return _distinct(load(source, hub_id=hub_id, sample=_sample_abstracts, parse=read_abstract))
+    return load(
+        source,
+        hub_id=hub_id,
+        sample=_sample_abstracts,
+        parse=_abstract,
+        on_bad_record=on_bad_record,
+    )
 
 
-def openings(source: str) -> Loaded[WritingTask]:
+def openings(source: str, on_bad_record: str = "error") -> Loaded[WritingTask]:
     """Openings of stories: the shipped ones, or a file with the fields ``opening``, ``title``."""
     if source == "hub":
         raise ConfigError("no public set of openings is known: give source='sample' or a file")
-    chosen = "sample" if source == "auto" else source
-    return _distinct(
-        load(chosen, hub_id="story openings", sample=_sample_openings, parse=read_opening)
+    return load(
+        "sample" if source == "auto" else source,
+        hub_id="story openings",
+        sample=_sample_openings,
+        parse=_opening,
+        on_bad_record=on_bad_record,
     )
+
+
+def _post(record: Record) -> WritingTask | None:
+    return _with_text(read_post(record))
+
+
+def _abstract(record: Record) -> WritingTask | None:
+    return _with_text(read_abstract(record))
+
+
+def _opening(record: Record) -> WritingTask | None:
+    return _with_text(read_opening(record))
+
+
+def _with_text(task: WritingTask) -> WritingTask | None:
+    """The task; None, which leaves it out, where its text is empty."""
+    return task if task.text else None
 
 
 def read_post(record: Record) -> WritingTask:
@@ -113,9 +141,3 @@ def _sample_abstracts() -> list[dict[str, Any]]:
 
 def _sample_openings() -> list[dict[str, Any]]:
     return shipped("story")
-
-
-def _distinct(found: Loaded[WritingTask]) -> Loaded[WritingTask]:
-    """Each text once: public sets repeat themselves; a task is known by its canonical form."""
-    tasks = tuple({canonical(task): task for task in found.tasks if task.text}.values())
-    return Loaded(tasks, found.source, found.fallback)

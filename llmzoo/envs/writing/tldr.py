@@ -114,8 +114,8 @@ class Tldr(TwoAuthors):
         ),
     )
 
-    def find_tasks(self, source: str) -> Loaded[tasks.WritingTask]:
-        return tasks.posts(source)
+    def find_tasks(self, source: str, on_bad_record: str) -> Loaded[tasks.WritingTask]:
+        return tasks.posts(source, on_bad_record)
 
 
 raw_env = Tldr

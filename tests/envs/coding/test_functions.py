@@ -371,7 +371,7 @@ def test_the_sample_in_the_place_of_the_hub_says_so(monkeypatch):
     def no_hub(*args):
         raise ConfigError("out of reach")
 
-    monkeypatch.setattr("llmzoo.envs.sources._from_hub", no_hub)
+    monkeypatch.setattr("llmzoo.envs.hub.records", no_hub)
     with pytest.warns(UserWarning, match="openai/openai_humaneval is out of reach"):
         env = llmzoo.make("humaneval_v0")
     with warnings.catch_warnings():

@@ -283,26 +283,26 @@ def test_split_is_by_canonical_form():
 def test_a_file(tmp_path):
     path = tmp_path / "grids.jsonl"
     path.write_text('{"grid": "S.\\n.G", "other": 1}\n\n{"grid": "S.G\\n...\\n"}\n')
-    assert tasks.read_file(str(path)) == [PathTask("S.\n.G"), PathTask("S.G\n...")]
+    assert tasks.load(str(path)).tasks == (PathTask("S.\n.G"), PathTask("S.G\n..."))
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "no grids"),
-        ("S.G", ":1: no 'grid' in this line"),
-        ('{"puzzle": 1}', ":1: no 'grid' in this line"),
-        ("[1]", ":1: no 'grid' in this line"),
-        ('{"grid": "S.G"}', ":1: not a grid of 2x2 to 30x30 cells"),
-        ('{"grid": "S.G\\n.."}', ":1: not a grid of 2x2 to 30x30 cells"),
-        ('{"grid": "S.\\n.."}', ":1: a grid holds"),
-        ('{"grid": "SG\\nG."}', ":1: a grid holds"),
-        ('{"grid": "S@\\nG."}', ":1: a grid holds"),
-        ('{"grid": "S#\\n#G"}', ":1: the goal cannot be reached"),
+        ("", "holds no records"),
+        ("S.G", ":1: not JSON"),
+        ('{"puzzle": 1}', ":1: field 'grid' is missing"),
+        ("[1]", ":1: not a record but list"),
+        ('{"grid": "S.G"}', ":1: field 'grid' is not a grid of 2x2 to 30x30 cells"),
+        ('{"grid": "S.G\\n.."}', ":1: field 'grid' is not a grid of 2x2 to 30x30 cells"),
+        ('{"grid": "S.\\n.."}', ":1: field 'grid' does not hold"),
+        ('{"grid": "SG\\nG."}', ":1: field 'grid' does not hold"),
+        ('{"grid": "S@\\nG."}', ":1: field 'grid' does not hold"),
+        ('{"grid": "S#\\n#G"}', ":1: field 'grid' has a goal that cannot be reached"),
     ],
 )
 def test_wrong_files(tmp_path, content, message):
     path = tmp_path / "wrong.jsonl"
     path.write_text(content)
     with pytest.raises(ConfigError, match=message):
-        tasks.read_file(str(path))
+        tasks.load(str(path))

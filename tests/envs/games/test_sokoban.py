@@ -474,7 +474,7 @@ def test_levels_from_a_file(tmp_path):
     path.write_text(
         f"; 0\n{ROOM}\n\n; 1\n####\n#--#####\n#@$_ . #\n########\n; 2\n{PAIR}\n", encoding="utf-8"
     )
-    first, second, third = tasks.read_file(str(path))
+    first, second, third = tasks.load(str(path)).tasks
     assert (first.level, third.level) == (ROOM, PAIR)
     assert second.level == "####    \n#  #####\n#@$  . #\n########"
     assert oracle.solve(second) == "RRR"
@@ -484,7 +484,7 @@ def test_levels_from_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("level", "error"),
     [
-        ("", "no levels"),
+        ("", "holds no records"),
         ("#####\n# $.#\n#####", "one player .*, not 0"),
         ("######\n#@$.@#\n######", "one player .*, not 2"),
         ("######\n#@$$.#\n######", "as many boxes as goals.*not 2 and 1"),
@@ -501,7 +501,7 @@ def test_bad_levels(tmp_path, level, error):
     path = tmp_path / "bad.txt"
     path.write_text(level)
     with pytest.raises(ConfigError, match=error):
-        tasks.read_file(str(path))
+        tasks.load(str(path))
 
 
 @pytest.mark.parametrize(
@@ -540,7 +540,7 @@ def test_boxoban_solutions_replay(tmp_path):
     for number, record in enumerate(boxoban()):
         path = tmp_path / f"{number}.txt"
         path.write_text("\n".join(record["level"]))
-        (task,) = tasks.read_file(str(path))
+        (task,) = tasks.load(str(path)).tasks
         moves = scoring.parse(record["solution"])
         done = scoring.run(scoring.start(task.level), moves)
         assert (done.made, done.blocked) == (record["moves"], None)
@@ -553,7 +553,7 @@ def test_boxoban_file_is_read():
     path = SHARED / "boxoban_dev.txt"
     if not path.exists():
         pytest.skip("no shared data; LLMZOO_SHARED_DATA names its folder")
-    levels = tasks.read_file(str(path))
+    levels = tasks.load(str(path)).tasks
     assert len(levels) == 60
     assert all(task.level.count("$") == 4 for task in levels)
 

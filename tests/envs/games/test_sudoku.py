@@ -279,9 +279,9 @@ def test_files_of_both_kinds(tmp_path):
     lines.write_text("1234341221430000\n\n123434122143....\n")
     json_lines.write_text('{"puzzle": "1234341221430000", "other": 1}\n')
     one = SudokuTask("123434122143....", (GRID,))
-    assert tasks.read_file(str(lines)) == [one, one]
-    assert tasks.read_file(str(json_lines)) == [one]
-    assert tasks.read_file(str(lines))[0].solutions == (GRID,)
+    assert tasks.load(str(lines)).tasks == (one, one)
+    assert tasks.load(str(json_lines)).tasks == (one,)
+    assert tasks.load(str(lines)).tasks[0].solutions == (GRID,)
 
 
 def test_a_file_that_has_changed_is_read_anew(tmp_path):
@@ -296,12 +296,12 @@ def test_a_file_that_has_changed_is_read_anew(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "no puzzles"),
+        ("", "holds no records"),
         ("123\n", ":1: not a 4x4 or 9x9 puzzle: '123'"),
         ("1234341221430000\n12343412214300x0", ":2: not a 4x4 or 9x9 puzzle"),
         ("1134000000000000", ":1: this puzzle has no solution"),
-        ('{"grid": "1234"}', ":1: no 'puzzle' in this line"),
-        ('{"puzzle": ', ":1: no 'puzzle' in this line"),
+        ('{"grid": "1234"}', ":1: field 'puzzle' is missing"),
+        ('{"puzzle": ', ":1: not JSON"),
     ],
 )
 def test_wrong_files(tmp_path, content, message):

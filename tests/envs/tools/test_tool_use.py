@@ -326,7 +326,7 @@ def test_only_with_python_a_step_is_slow():
         ({"tasks": OWN, "family": "fact"}, "leave them out with tasks="),
         ({"tasks": [{"question": "?"}]}, "tasks: 1: field 'answer' must be"),
         ({"tasks": [{"question": "?", "answer": True}]}, "tasks: 1: field 'answer' must be"),
-        ({"tasks": "tasks.csv"}, "a .jsonl or .json file"),
+        ({"tasks": "tasks.csv"}, "a file whose name ends in one of .jsonl, .json"),
         ({"tasks": ["twice 21?"]}, "tasks: 1: not a record but str"),
         ({"tasks": OWN[0]}, "tasks must be a list"),
         (

@@ -201,6 +201,7 @@ def test_hub_records_are_read(tmp_path):
     path.write_text("\n".join(map(json.dumps, records)))
     found = tasks.posts(str(path)).tasks
     assert [(t.title, t.text) for t in found] == [
+        ("A title", "I have a dog.\nHe barks."),
         ("A  TITLE", "I have a dog.\nHe barks."),
         ("B", "Two cats."),
     ]

@@ -122,12 +122,12 @@ class BugFix(TextEnv):
         )
         self.episode: Repair
 
-    def begin(self, rng: random.Random, task: int | None) -> None:
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
         self.episode = Repair(chosen)
 
     def describe(self) -> Mapping[str, Any]:
-        return described(self.tasks, self.episode.task.broken)
+        return described(self.tasks, self.episode.task.broken, self.episode.task)
 
     def play(self, agent: str, text: str) -> Outcome:
         scores: dict[str, float] = {}

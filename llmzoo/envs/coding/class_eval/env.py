@@ -51,6 +51,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from llmzoo.envs import sources
@@ -58,7 +59,8 @@ from llmzoo.envs.base import Outcome, TextEnv, public_forms
 from llmzoo.envs.coding.class_eval import merging, oracle, scoring, shipped, tasks
 from llmzoo.envs.coding.class_eval.tasks import ClassTask
 from llmzoo.envs.coding.programs import NoProgram
-from llmzoo.envs.tasks import Listed, described
+from llmzoo.envs.sources import Loaded
+from llmzoo.envs.tasks import described
 from llmzoo.envs.text import cut
 from llmzoo.errors import ConfigError
 from llmzoo.sandbox.results import Verdict
@@ -103,6 +105,7 @@ class ClassEval(TextEnv):
         team_weight: float = 1.0,
         split: str = "train",
         source: str = "auto",
+        on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
         if num_agents < 1:
@@ -122,18 +125,24 @@ class ClassEval(TextEnv):
         )
         self.divide = divide
         self.scale = reward
-        found = sources.load(source, hub_id=tasks.HUB_ID, sample=shipped.records, parse=tasks.read)
-        enough = [task for task in found.tasks if len(task.methods) >= num_agents]
+        found = sources.load(
+            source,
+            hub_id=tasks.HUB_ID,
+            sample=shipped.records,
+            parse=tasks.read,
+            on_bad_record=on_bad_record,
+        )
         self.fallback = found.fallback
-        self.tasks = Listed(enough, tasks.canonical, split=split, source=found.source)
+        self.tasks = _with_work_for(num_agents, found).listed(tasks.canonical, split)
         self.episode: Writing
 
-    def begin(self, rng: random.Random, task: int | None) -> None:
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
         self.episode = Writing(chosen, tasks.assign(chosen, self.possible_agents, self.divide))
 
     def describe(self) -> Mapping[str, Any]:
-        told = described(self.tasks, tasks.canonical(self.episode.task))
+        task = self.episode.task
+        told = described(self.tasks, tasks.canonical(task), task)
         return {**told, "fallback": self.fallback}
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
@@ -251,6 +260,11 @@ class ClassEval(TextEnv):
         if len(failed) > _MAX_SHOWN:
             lines += ["", f"{len(failed) - _MAX_SHOWN} more of your tests failed."]
         return lines
+
+
+@lru_cache(maxsize=32)  # environments with the same arguments share their tasks
+def _with_work_for(num_agents: int, found: Loaded[ClassTask]) -> Loaded[ClassTask]:
+    return found.those(lambda task: len(task.methods) >= num_agents, asked=False)
 
 
 def _by_name(verdict: Verdict) -> dict[str, str]:

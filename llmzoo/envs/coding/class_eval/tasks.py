@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from llmzoo.envs.coding import programs
-from llmzoo.envs.sources import BadField, field, texts
+from llmzoo.envs.sources import BadField, field, identifier, texts
 
 HUB_ID = "FudanSELab/ClassEval"
 DIVISIONS = ("dependency", "arity")
@@ -55,7 +55,7 @@ def read(record: Mapping[str, Any]) -> ClassTask:
     _parsed("test", tests)
     methods = field(record, "methods_info", list)
     return ClassTask(
-        task_id=field(record, "task_id", str),
+        task_id=identifier(record),
         class_name=class_name,
         skeleton=field(record, "skeleton", str),
         imports="\n".join(texts(record, "import_statement", [])),

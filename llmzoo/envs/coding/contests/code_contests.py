@@ -47,8 +47,15 @@ class CodeContests(CoderTester):
 
     metadata: dict[str, Any] = {**CoderTester.metadata, "name": "code_contests_v0"}
 
-    def problems(self, source: str) -> Loaded[Problem]:
-        return tasks.present(sources.load(source, hub_id=HUB_ID, sample=sample, parse=read))
+    def problems(self, source: str, on_bad_record: str) -> Loaded[Problem]:
+        return sources.load(
+            source,
+            hub_id=HUB_ID,
+            sample=sample,
+            parse=read,
+            on_bad_record=on_bad_record,
+            id_fields=(*sources.ID_FIELDS, "name"),
+        )
 
 
 def read(record: Record) -> Problem | None:

@@ -25,7 +25,7 @@ from llmzoo.envs.coding.contests.tasks import Problem, Test, canonical
 from llmzoo.envs.coding.contests.trials import Trial
 from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.envs.sources import Loaded
-from llmzoo.envs.tasks import Listed, described
+from llmzoo.envs.tasks import described
 from llmzoo.errors import ConfigError
 from llmzoo.sandbox.results import Limits
 
@@ -77,6 +77,7 @@ class CoderTester(TextEnv):
         team_weight: float = 1.0,
         split: str = "train",
         source: str = "auto",
+        on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
         if num_agents not in (1, 2):
@@ -96,24 +97,24 @@ class CoderTester(TextEnv):
         )
         self.max_tests = max_tests
         self.limits = Limits(wall_s=time_limit, cpu_s=time_limit)
-        found = self.problems(source)
+        found = self.problems(source, on_bad_record)
         self.fallback = found.fallback
-        self.tasks = Listed(found.tasks, canonical, split=split, source=found.source)
+        self.tasks = found.listed(canonical, split)
         self.episode: Contest
 
-    def problems(self, source: str) -> Loaded[Problem]:
+    def problems(self, source: str, on_bad_record: str) -> Loaded[Problem]:
         """The problems of the set."""
         raise NotImplementedError
 
     # TextEnv's side
 
-    def begin(self, rng: random.Random, task: int | None) -> None:
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
         self.episode = Contest(self.tasks.sample(rng) if task is None else self.tasks[task])
 
     def describe(self) -> Mapping[str, Any]:
         problem = self.episode.problem
         content = repr((problem.statement, problem.function, problem.public, problem.hidden))
-        return {**described(self.tasks, content), "fallback": self.fallback}
+        return {**described(self.tasks, content, problem), "fallback": self.fallback}
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
         before = self.episode

@@ -60,6 +60,7 @@ list and values as JSON. The split is by the words of the statement.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from llmzoo.envs import sources
@@ -69,18 +70,26 @@ from llmzoo.envs.coding.contests.coder_tester import CoderTester
 from llmzoo.envs.coding.contests.tasks import Problem
 from llmzoo.envs.sources import Loaded
 
+_ID_FIELDS = (*sources.ID_FIELDS, "name")
+
 
 class Contests(CoderTester):
     """The problems written for this project."""
 
     metadata: dict[str, Any] = {**CoderTester.metadata, "name": "contests_v0"}
 
-    def problems(self, source: str) -> Loaded[Problem]:
+    def problems(self, source: str, on_bad_record: str) -> Loaded[Problem]:
         if source in ("auto", "sample"):
-            return Loaded(tasks.shipped(), "shipped")
-        return sources.load(
-            source, hub_id="contests_v0", sample=tasks.shipped_records, parse=tasks.read
+            return _shipped()
+        return sources.load_file(
+            source, parse=tasks.read, on_bad_record=on_bad_record, id_fields=_ID_FIELDS
         )
+
+
+@cache
+def _shipped() -> Loaded[Problem]:
+    found = tasks.shipped()
+    return Loaded(found, "shipped", names=tuple(problem.name for problem in found))
 
 
 raw_env = Contests

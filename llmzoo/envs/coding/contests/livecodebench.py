@@ -33,7 +33,7 @@ import ast
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Literal
 
 from llmzoo.envs import sources
@@ -72,6 +72,7 @@ class LiveCodeBench(CoderTester):
         team_weight: float = 1.0,
         split: str = "train",
         source: str = "auto",
+        on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
         for name, day in (("since", since), ("until", until)):
@@ -88,18 +89,26 @@ class LiveCodeBench(CoderTester):
             team_weight=team_weight,
             split=split,
             source=source,
+            on_bad_record=on_bad_record,
             render_mode=render_mode,
         )
 
-    def problems(self, source: str) -> Loaded[Problem]:
-        found = sources.load(source, hub_id=HUB_ID, sample=sample, parse=read)
-        chosen = tuple(p for p in found.tasks if self.since <= p.released <= self.until)
-        if not chosen:
+    def problems(self, source: str, on_bad_record: str) -> Loaded[Problem]:
+        found = sources.load(
+            source, hub_id=HUB_ID, sample=sample, parse=read, on_bad_record=on_bad_record
+        )
+        chosen = _published(found, self.since, self.until)
+        if not chosen.tasks:
             raise ConfigError(
                 f"{found.source}: none of its {len(found.tasks)} problems was published from "
                 f"{self.since or 'the beginning'} until {self.until}"
             )
-        return replace(found, tasks=chosen)
+        return chosen
+
+
+@lru_cache(maxsize=32)  # environments with the same arguments share their tasks
+def _published(found: Loaded[Problem], since: str, until: str) -> Loaded[Problem]:
+    return found.those(lambda problem: since <= problem.released <= until, asked=True)
 
 
 def read(record: Record) -> Problem:

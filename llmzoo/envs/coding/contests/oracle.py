@@ -10,7 +10,7 @@ from llmzoo.envs.coding import judging
 from llmzoo.envs.coding.contests import trials
 from llmzoo.envs.coding.contests.scoring import NoTests, key, parse_tests, write_tests
 from llmzoo.envs.coding.contests.tasks import Problem, Test
-from llmzoo.errors import NoPlayerError
+from llmzoo.errors import NoSolutionError
 from llmzoo.sandbox.results import Limits
 
 _EXPERT_TESTS = 3
@@ -81,7 +81,7 @@ def sloppy_tester(problem: Problem, rng: random.Random, most: int) -> str:
 def _known(problem: Problem, limits: Limits) -> trials.Known:
     known = trials.reference(problem, limits)
     if known is None:
-        raise NoPlayerError("this problem has no known solution that passes its tests")
+        raise NoSolutionError("this problem has no known solution that passes its tests")
     return known
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.envs import sources
-from llmzoo.envs.sources import BadField, Loaded, Record
+from llmzoo.envs.sources import BadField, Record
 
 SHIPPED = Path(__file__).parent / "problems" / "contests.jsonl"
 MAX_STATEMENT_CHARS = 20_000
@@ -121,12 +121,6 @@ def call(function: str, test: Test) -> str:
 def clip(text: str, most: int) -> str:
     """A text, cut and marked where it is longer than ``most`` characters."""
     return text if len(text) <= most else f"{text[:most]} [cut]"
-
-
-def present(found: Loaded[Problem | None]) -> Loaded[Problem]:
-    """What was loaded, without the records that hold no problem that can be judged."""
-    kept = tuple(task for task in found.tasks if task is not None)
-    return Loaded(kept, found.source, found.fallback)
 
 
 def shipped() -> tuple[Problem, ...]:

@@ -93,7 +93,9 @@ class CoopFunctions(TwoWriters):
 
     metadata: dict[str, Any] = {**TwoWriters.metadata, "name": "coop_functions_v0"}
 
-    def find_tasks(self, source: str, split: str) -> tuple[Tasks[FunctionTask], bool]:
+    def find_tasks(
+        self, source: str, split: str, on_bad_record: str
+    ) -> tuple[Tasks[FunctionTask], bool]:
         one_of("source", source, SOURCES)
         if source == "auto":
             source = "generator" if self.prompt_style == "terse" else "sample"
@@ -108,7 +110,8 @@ def _generated(split: str) -> Tasks[FunctionTask]:
 @lru_cache(maxsize=8)
 def _written(split: str) -> Tasks[FunctionTask]:
     tasks = [records.coop_functions(problem) for problem in PROBLEMS]
-    return Listed(tasks, canonical, split=split, source="sample")
+    names = [task.name for task in tasks]
+    return Listed(tasks, canonical, split=split, source="sample", names=names)
 
 
 raw_env = CoopFunctions

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from llmzoo.envs.coding.functions import scoring
 from llmzoo.envs.coding.functions.tasks import HELPER
-from llmzoo.errors import NoPlayerError
+from llmzoo.errors import NoSolutionError
 
 RIGHT_SHARE = 0.2  # of an amateur's answers
 
@@ -26,7 +26,7 @@ def split(source: str, entry_point: str) -> tuple[str, str]:
     """A solution as the sources of ``aux`` and of the rest.
 
     Of a function that does next to nothing, one part does next to nothing too: that earns all but
-    the share for work beyond a wrapper. Raises ``NoPlayerError`` if ``entry_point`` is not in it.
+    the share for work beyond a wrapper. Raises ``NoSolutionError`` if ``entry_point`` is not in it.
     """
     tree = ast.parse(source)
     helpers = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == HELPER]
@@ -39,7 +39,7 @@ def split(source: str, entry_point: str) -> tuple[str, str]:
         if isinstance(node, ast.FunctionDef) and node.name == entry_point
     ]
     if not places:
-        raise NoPlayerError(f"the reference solution does not define {entry_point!r}")
+        raise NoSolutionError(f"the reference solution does not define {entry_point!r}")
     at = places[-1]
     helper, main = _in_two(tree.body[at])
     return helper, ast.unparse(ast.Module([*tree.body[:at], main, *tree.body[at + 1 :]], []))

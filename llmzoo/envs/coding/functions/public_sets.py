@@ -10,7 +10,7 @@ from llmzoo.envs.coding.functions.problems import PROBLEMS, Problem
 from llmzoo.envs.coding.functions.tasks import FunctionTask, canonical
 from llmzoo.envs.coding.functions.writers import TwoWriters
 from llmzoo.envs.sources import Record, load
-from llmzoo.envs.tasks import Listed, Tasks
+from llmzoo.envs.tasks import Tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,9 @@ class PublicSetWriters(TwoWriters):
 
     public_set: ClassVar[PublicSet]
 
-    def find_tasks(self, source: str, split: str) -> tuple[Tasks[FunctionTask], bool]:
+    def find_tasks(
+        self, source: str, split: str, on_bad_record: str
+    ) -> tuple[Tasks[FunctionTask], bool]:
         chosen = self.public_set
         found = load(
             source,
@@ -41,6 +43,6 @@ class PublicSetWriters(TwoWriters):
             hub_args=chosen.hub_args,
             sample=chosen.sample,
             parse=chosen.read,
+            on_bad_record=on_bad_record,
         )
-        distinct = list({canonical(task): task for task in found.tasks}.values())
-        return Listed(distinct, canonical, split=split, source=found.source), found.fallback
+        return found.listed(canonical, split), found.fallback

@@ -9,7 +9,7 @@ from typing import Any
 from llmzoo.envs.coding import programs
 from llmzoo.envs.coding.functions.problems import Problem
 from llmzoo.envs.coding.functions.tasks import FunctionTask, examples, stub
-from llmzoo.envs.sources import BadField, Record, field, texts
+from llmzoo.envs.sources import BadField, Record, field, identifier, texts
 
 
 def humaneval(record: Record) -> FunctionTask:
@@ -34,9 +34,8 @@ def mbpp(record: Record) -> FunctionTask:
     setup = _parsed("test_setup_code", field(record, "test_setup_code", str, ""))
     imports = [node for node in setup if isinstance(node, ast.Import | ast.ImportFrom)]
     others = [node for node in setup if node not in imports]  # may use what the code defines
-    task_id = record.get("task_id")
     return FunctionTask(
-        name=f"mbpp/{task_id}",
+        name=f"mbpp/{identifier(record)}",
         entry_point=_entry_point(tests, code),
         statement=f"{text.strip()}\n\nFor example:\n\n{tests[0]}",
         public=tests[:1],
@@ -102,7 +101,7 @@ def _with_check(record: Record, body: str) -> FunctionTask:
     _parsed("test", tests)
     others = [n for n in programs.parse(prompt).body if getattr(n, "name", "") != entry_point]
     return FunctionTask(
-        name=field(record, "task_id", str),
+        name=identifier(record),
         entry_point=entry_point,
         statement=prompt,
         public=examples(prompt, entry_point),

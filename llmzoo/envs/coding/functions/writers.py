@@ -20,7 +20,7 @@ from llmzoo.envs.coding.functions import oracle, scoring
 from llmzoo.envs.coding.functions.tasks import HELPER, FunctionTask, canonical
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import Tasks, described
-from llmzoo.errors import ConfigError, NoPlayerError
+from llmzoo.errors import ConfigError, NoSolutionError
 from llmzoo.sandbox.results import Limits, Verdict
 
 MAX_AGENTS = 5
@@ -57,6 +57,7 @@ class TwoWriters(TextEnv):
         self,
         *,
         source: str = "auto",
+        on_bad_record: Literal["error", "skip"] = "error",
         split: str = "train",
         num_agents: int = 2,
         max_turns: int = 1,
@@ -86,24 +87,26 @@ class TwoWriters(TextEnv):
         self.feedback = feedback
         self.reviewer = reviewer
         self.prompt_style = prompt
-        self.tasks, self.fallback = self.find_tasks(source, split)
+        self.tasks, self.fallback = self.find_tasks(source, split, on_bad_record)
         self.helpers = [HELPER, *(f"{HELPER}_{n}" for n in range(1, num_agents - 1))]
         self.scale = reward
         self._limits = Limits(wall_s=timeout, cpu_s=timeout)
         self.episode: Play
 
-    def find_tasks(self, source: str, split: str) -> tuple[Tasks[FunctionTask], bool]:
+    def find_tasks(
+        self, source: str, split: str, on_bad_record: str
+    ) -> tuple[Tasks[FunctionTask], bool]:
         """The tasks of an id, and whether they are a sample for want of what was asked for."""
         raise NotImplementedError
 
     # TextEnv's side
 
-    def begin(self, rng: random.Random, task: int | None) -> None:
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
         self.episode = Play(self.tasks.sample(rng) if task is None else self.tasks[task])
 
     def describe(self) -> Mapping[str, Any]:
         task = self.episode.task
-        return {**described(self.tasks, canonical(task)), "task_name": task.name}
+        return described(self.tasks, canonical(task), task)
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
         play = self.episode
@@ -217,7 +220,7 @@ class TwoWriters(TextEnv):
         """The seat's part of the reference solution, each function put through ``treat``."""
         task = self.episode.task
         if not task.solution:
-            raise NoPlayerError(f"{self.metadata['name']}: {task.name} comes without a solution")
+            raise NoSolutionError(f"{self.metadata['name']}: {task.name} comes without a solution")
         parts = task.solution
         helper, main = parts if len(parts) == 2 else oracle.split(parts[0], task.entry_point)
         if len(self.possible_agents) == 1:

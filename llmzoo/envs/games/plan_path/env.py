@@ -57,7 +57,7 @@ from llmzoo.envs.games.moves import parse_moves
 from llmzoo.envs.games.plan_path import oracle, scoring, tasks, view
 from llmzoo.envs.games.plan_path.tasks import PathTask, Position
 from llmzoo.envs.games.planning import PlanningGame, Played
-from llmzoo.envs.tasks import Generated, Listed, Tasks
+from llmzoo.envs.tasks import Generated, Tasks
 
 
 class PlanPath(PlanningGame[PathTask, Position, str]):
@@ -77,6 +77,7 @@ class PlanPath(PlanningGame[PathTask, Position, str]):
         min_distance: int = 4,
         split: str = "train",
         source: str = "generator",
+        on_bad_record: Literal["error", "skip"] = "error",
         num_agents: int = 2,
         max_turns: int = 4,
         prompt: Literal["full", "terse"] = "full",
@@ -85,7 +86,7 @@ class PlanPath(PlanningGame[PathTask, Position, str]):
     ):
         sides = size if height is None else height, size if width is None else width
         super().__init__(
-            _tasks(*sides, density, min_distance, split, source),
+            _tasks(*sides, density, min_distance, split, source, on_bad_record),
             num_agents=num_agents,
             max_turns=max_turns,
             prompt=prompt,
@@ -153,10 +154,16 @@ class PlanPath(PlanningGame[PathTask, Position, str]):
 
 
 def _tasks(
-    height: int, width: int, density: float, min_distance: int, split: str, source: str
+    height: int,
+    width: int,
+    density: float,
+    min_distance: int,
+    split: str,
+    source: str,
+    on_bad_record: str,
 ) -> Tasks[PathTask]:
     if source != "generator":
-        return Listed(tasks.read_file(source), tasks.canonical, split=split, source=source)
+        return tasks.load(source, on_bad_record).listed(tasks.canonical, split)
     tasks.check_arguments(height, width, density, min_distance)
     return _generated(height, width, density, min_distance, split)
 

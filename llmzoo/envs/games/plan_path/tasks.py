@@ -6,15 +6,14 @@ outside it. A position is ``(row, column)``, counted from 0.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from operator import itemgetter
-from pathlib import Path
 
 from llmzoo.envs.games.moves import DELTAS
+from llmzoo.envs.sources import BadField, Loaded, Record, field, load_file
 from llmzoo.errors import ConfigError
 
 WALL, FLOOR, START, GOAL = "#.SG"
@@ -125,30 +124,25 @@ def draw(
     )
 
 
-def read_file(path: str) -> list[PathTask]:
-    """Grids from JSON lines with the key ``grid``."""
-    found = []
-    for number, line in enumerate(Path(path).read_text().splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            grid = str(json.loads(line)["grid"]).strip("\n")
-        except (ValueError, KeyError, TypeError) as error:
-            raise ConfigError(f"{path}:{number}: no 'grid' in this line ({error})") from error
-        rows = grid.split("\n")
-        height, width = len(rows), len(rows[0])
-        fits = min(height, width) >= 2 and max(height, width) <= MAX_SIDE
-        if not fits or any(len(row) != width for row in rows):
-            raise ConfigError(f"{path}:{number}: not a grid of 2x2 to {MAX_SIDE}x{MAX_SIDE} cells")
-        if not set(grid) <= {*"#.SG\n"} or grid.count(START) != 1 or grid.count(GOAL) != 1:
-            raise ConfigError(f"{path}:{number}: a grid holds '#', '.', one S and one G")
-        task = PathTask(grid)
-        if task.distance(task.start) == UNREACHABLE:
-            raise ConfigError(f"{path}:{number}: the goal cannot be reached")
-        found.append(task)
-    if not found:
-        raise ConfigError(f"{path}: no grids")
-    return found
+def load(path: str, on_bad_record: str = "error") -> Loaded[PathTask]:
+    """Grids from a file of records with the field ``grid``."""
+    return load_file(path, parse=read, on_bad_record=on_bad_record)
+
+
+def read(record: Record) -> PathTask:
+    """The grid of a record, lines of symbols; raises ``BadField``."""
+    grid = field(record, "grid", str).strip("\n")
+    rows = grid.split("\n")
+    height, width = len(rows), len(rows[0])
+    fits = min(height, width) >= 2 and max(height, width) <= MAX_SIDE
+    if not fits or any(len(row) != width for row in rows):
+        raise BadField("grid", f"is not a grid of 2x2 to {MAX_SIDE}x{MAX_SIDE} cells")
+    if not set(grid) <= {*"#.SG\n"} or grid.count(START) != 1 or grid.count(GOAL) != 1:
+        raise BadField("grid", "does not hold '#', '.', one S and one G, and nothing else")
+    task = PathTask(grid)
+    if task.distance(task.start) == UNREACHABLE:
+        raise BadField("grid", "has a goal that cannot be reached")
+    return task
 
 
 def canonical(task: PathTask) -> str:

@@ -62,7 +62,7 @@ from llmzoo.envs.games.planning import PlanningGame, Played
 from llmzoo.envs.games.sokoban import oracle, scoring, tasks, view
 from llmzoo.envs.games.sokoban.scoring import World
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
-from llmzoo.envs.tasks import Generated, Listed, Tasks
+from llmzoo.envs.tasks import Generated, Tasks
 from llmzoo.errors import ConfigError
 
 DEFAULT_SIZE = 6
@@ -86,6 +86,7 @@ class Sokoban(PlanningGame[SokobanTask, World, str]):
         min_pushes: int | None = None,
         split: str = "train",
         source: str = "generator",
+        on_bad_record: Literal["error", "skip"] = "error",
         num_agents: int = 2,
         max_turns: int = 4,
         prompt: Literal["full", "terse"] = "full",
@@ -108,7 +109,7 @@ class Sokoban(PlanningGame[SokobanTask, World, str]):
                 f"{', '.join(_given(generated))} are for generated levels; {source} has its own"
             )
         else:
-            chosen = Listed(tasks.read_file(source), tasks.canonical, split=split, source=source)
+            chosen = tasks.load(source, on_bad_record).listed(tasks.canonical, split)
         super().__init__(
             chosen,
             num_agents=num_agents,

@@ -7,13 +7,16 @@ goal.
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
+from llmzoo.envs import record_files
 from llmzoo.envs.games.sokoban.board import SYMBOLS, bits, board_of, flood, mask
 from llmzoo.envs.games.sokoban.pulling import pullable, pullable_twice
 from llmzoo.envs.games.sokoban.rooms import any_of, pull_all, pull_one, room
 from llmzoo.envs.games.sokoban.scoring import pushes_left
+from llmzoo.envs.record_files import BadRecord, Found
+from llmzoo.envs.sources import BadField, Loaded, Record, load_file, texts
 from llmzoo.errors import ConfigError
 
 MAX_SIDE = 40
@@ -93,45 +96,64 @@ def draw(
     )
 
 
-def read_file(path: str) -> list[SokobanTask]:
-    """Levels in XSB text, separated by blank lines or by lines that begin with ``;``.
+def load(path: str, on_bad_record: str = "error") -> Loaded[SokobanTask]:
+    """Levels in XSB text, separated by blank lines or by lines that begin with ``;``, or records
+    with the field ``level``, a text or a list of lines.
 
-    Levels may have any size and number of boxes; ``-`` and ``_`` are read as floor. Raises
-    :class:`ConfigError` with the line on which a bad level begins. Whether a level can be solved is
-    not checked.
+    Levels may have any size and number of boxes; ``-`` and ``_`` are read as floor. A bad level is
+    named by the line on which it begins. Whether a level can be solved is not checked.
     """
-    levels: list[tuple[int, list[str]]] = []
-    inside = False
-    for number, line in enumerate(Path(path).read_text().splitlines(), start=1):
-        is_level = bool(line.strip()) and not line.startswith(";")
-        if is_level and not inside:
-            levels.append((number, []))
-        if is_level:
-            levels[-1][1].append(line)
-        inside = is_level
-    if not levels:
-        raise ConfigError(f"{path}: no levels")
-    return [SokobanTask(_checked(lines, f"{path}:{number}")) for number, lines in levels]
+    return load_file(path, parse=read, on_bad_record=on_bad_record, read=_records)
 
 
-def _checked(lines: list[str], where: str) -> str:
-    """A level with lines of one length, or :class:`ConfigError`."""
+def read(record: Record) -> SokobanTask:
+    """The level of a record; raises ``BadRecord``."""
+    level = record.get("level")
+    lines = level.split("\n") if isinstance(level, str) else texts(record, "level")
+    lines = [line for line in lines if line.strip()]
+    if not lines:
+        raise BadField("level", "is empty")
+    return SokobanTask(_checked(lines))
+
+
+def _records(path: str) -> Iterator[Found]:
+    """A record of each level of a file."""
+    if record_files.is_record_file(path):
+        yield from record_files.read(path)
+        return
+    where, level = "", list[str]()
+    for number, line in record_files.numbered_lines(path):
+        if isinstance(line, BadRecord):
+            yield f"{path}:{number}", line
+        elif line.strip() and not line.startswith(";"):
+            where = where if level else f"{path}:{number}"
+            level.append(line.rstrip("\r\n"))
+            continue
+        if level:
+            yield where, {"level": level}
+            level = []
+    if level:
+        yield where, {"level": level}
+
+
+def _checked(lines: Sequence[str]) -> str:
+    """A level with lines of one length; raises ``BadRecord``."""
     lines = [line.rstrip().replace("-", " ").replace("_", " ") for line in lines]
     width = max(len(line) for line in lines)
     cells = "".join(line.ljust(width) for line in lines)
     unknown = sorted(set(cells) - set(SYMBOLS))
     if unknown:
-        raise ConfigError(f"{where}: unknown characters {''.join(unknown)!r}; XSB has {SYMBOLS!r}")
+        raise BadRecord(f"unknown characters {''.join(unknown)!r}; XSB has {SYMBOLS!r}")
     player, boxes, goals = mask(cells, "@+"), mask(cells, "$*"), mask(cells, ".*+")
     if player.bit_count() != 1:
-        raise ConfigError(f"{where}: a level has one player (@ or +), not {player.bit_count()}")
+        raise BadRecord(f"a level has one player (@ or +), not {player.bit_count()}")
     if not boxes or boxes.bit_count() != goals.bit_count():
-        raise ConfigError(
-            f"{where}: a level has as many boxes as goals, and at least one; "
+        raise BadRecord(
+            f"a level has as many boxes as goals, and at least one; "
             f"not {boxes.bit_count()} and {goals.bit_count()}"
         )
     if boxes == goals:
-        raise ConfigError(f"{where}: every box is on a goal already")
+        raise BadRecord("every box is on a goal already")
     edge = sum(
         1 << cell
         for cell in range(len(cells))
@@ -145,10 +167,10 @@ def _checked(lines: list[str], where: str) -> str:
             break
         reach = grown
     if reach & edge:
-        raise ConfigError(f"{where}: the level is not enclosed by walls")
+        raise BadRecord("the level is not enclosed by walls")
     for cell in bits((boxes | goals) & ~reach):
-        raise ConfigError(
-            f"{where}: row {cell // width + 1} column {cell % width + 1} is walled off from the player"
+        raise BadRecord(
+            f"row {cell // width + 1} column {cell % width + 1} is walled off from the player"
         )
     return "\n".join(cells[i : i + width] for i in range(0, len(cells), width))
 

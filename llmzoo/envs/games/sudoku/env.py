@@ -55,7 +55,7 @@ from llmzoo.envs.drawing import Board
 from llmzoo.envs.games.planning import PlanningGame, Played
 from llmzoo.envs.games.sudoku import oracle, scoring, tasks, view
 from llmzoo.envs.games.sudoku.tasks import SudokuTask
-from llmzoo.envs.tasks import Generated, Listed, Tasks
+from llmzoo.envs.tasks import Generated, Tasks
 
 
 class World(NamedTuple):
@@ -81,6 +81,7 @@ class Sudoku(PlanningGame[SudokuTask, World, tuple[scoring.Fill, ...]]):
         difficulty: Literal["easy", "medium", "hard"] | None = None,
         split: str = "train",
         source: str = "generator",
+        on_bad_record: Literal["error", "skip"] = "error",
         num_agents: int = 2,
         max_turns: int = 4,
         prompt: Literal["full", "terse"] = "full",
@@ -88,7 +89,7 @@ class Sudoku(PlanningGame[SudokuTask, World, tuple[scoring.Fill, ...]]):
         render_mode: str | None = None,
     ):
         super().__init__(
-            _tasks(size, tasks.clue_range(size, clues, difficulty), split, source),
+            _tasks(size, tasks.clue_range(size, clues, difficulty), split, source, on_bad_record),
             num_agents=num_agents,
             max_turns=max_turns,
             prompt=prompt,
@@ -189,9 +190,11 @@ def _rules(size: int) -> str:
     )
 
 
-def _tasks(size: int, clues: tuple[int, int], split: str, source: str) -> Tasks[SudokuTask]:
+def _tasks(
+    size: int, clues: tuple[int, int], split: str, source: str, on_bad_record: str
+) -> Tasks[SudokuTask]:
     if source != "generator":
-        return Listed(tasks.read_file(source), tasks.canonical, split=split, source=source)
+        return tasks.load(source, on_bad_record).listed(tasks.canonical, split)
     return _generated(size, clues, split)
 
 

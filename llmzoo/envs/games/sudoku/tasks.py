@@ -5,14 +5,17 @@ A grid is a string of size*size characters, row by row, with ``.`` for a blank c
 
 from __future__ import annotations
 
-import json
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 
+from llmzoo.envs import record_files, sources
 from llmzoo.envs.games.sudoku.scoring import BLANK, SIZES, is_solved
+from llmzoo.envs.games.sudoku.solving import solutions
 from llmzoo.envs.games.sudoku.symmetry import key
+from llmzoo.envs.record_files import BadRecord, Found
+from llmzoo.envs.sources import Loaded, Record, load_file
 from llmzoo.errors import ConfigError
 
 MAX_SOLUTIONS = 288  # all completed 4x4 grids; of a 9x9 puzzle no more than these are listed
@@ -70,27 +73,35 @@ def draw(rng: random.Random, size: int, clues: tuple[int, int]) -> SudokuTask:
                 cells[cell] = digit
 
 
-def read_file(path: str) -> list[SudokuTask]:
-    """Puzzles from JSON lines with the key ``puzzle``, or from plain lines; 0 or . is a blank."""
-    tasks = []
-    for number, line in enumerate(Path(path).read_text().splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            puzzle = json.loads(line)["puzzle"] if line.lstrip().startswith("{") else line.strip()
-        except (ValueError, KeyError) as error:
-            raise ConfigError(f"{path}:{number}: no 'puzzle' in this line ({error})") from error
-        puzzle = str(puzzle).replace("0", BLANK)
-        size = {16: 4, 81: 9}.get(len(puzzle))
-        if size is None or not set(puzzle) <= {BLANK, *"123456789"[:size]}:
-            raise ConfigError(f"{path}:{number}: not a 4x4 or 9x9 puzzle: {puzzle[:90]!r}")
-        solutions = solve(puzzle, limit=MAX_SOLUTIONS)
-        if not solutions:
-            raise ConfigError(f"{path}:{number}: this puzzle has no solution: {puzzle}")
-        tasks.append(SudokuTask(puzzle, tuple(solutions)))
-    if not tasks:
-        raise ConfigError(f"{path}: no puzzles")
-    return tasks
+def load(path: str, on_bad_record: str = "error") -> Loaded[SudokuTask]:
+    """Puzzles from a file of records with the field ``puzzle``, or from plain lines; 0 or . is a
+    blank."""
+    return load_file(path, parse=read, on_bad_record=on_bad_record, read=_records)
+
+
+def read(record: Record) -> SudokuTask:
+    """The puzzle of a record; raises ``BadRecord``."""
+    puzzle = sources.field(record, "puzzle", str).strip().replace("0", BLANK)
+    size = {16: 4, 81: 9}.get(len(puzzle))
+    if size is None or not set(puzzle) <= {BLANK, *"123456789"[:size]}:
+        raise BadRecord(f"not a 4x4 or 9x9 puzzle: {puzzle[:90]!r}")
+    found = solutions(puzzle, limit=MAX_SOLUTIONS)
+    if not found:
+        raise BadRecord(f"this puzzle has no solution: {puzzle}")
+    return SudokuTask(puzzle, tuple(found))
+
+
+def _records(path: str) -> Iterator[Found]:
+    if record_files.is_record_file(path):
+        yield from record_files.read(path)
+        return
+    for where, line in record_files.lines(path):
+        if isinstance(line, BadRecord):
+            yield where, line
+        elif line.lstrip().startswith("{"):
+            yield where, record_files.parsed(line)
+        else:
+            yield where, {"puzzle": line.strip()}
 
 
 def canonical(task: SudokuTask) -> str:
@@ -160,7 +171,7 @@ def _random_grid(rng: random.Random, size: int) -> str:
 def _is_unique(puzzle: str) -> bool:
     if len(puzzle) == 16:
         return _grids_matching(puzzle).bit_count() == 1
-    return len(solve(puzzle, limit=2)) == 1
+    return len(solutions(puzzle, limit=2)) == 1
 
 
 @cache

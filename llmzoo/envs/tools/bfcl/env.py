@@ -66,7 +66,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from llmzoo.envs.base import Outcome, TextEnv, public_forms
-from llmzoo.envs.tasks import Listed, described
+from llmzoo.envs.tasks import described
 from llmzoo.envs.text import cut, encodable
 from llmzoo.envs.tools.bfcl import oracle, reading, scoring, tasks
 from llmzoo.envs.tools.bfcl.tasks import Request, Truth
@@ -104,6 +104,7 @@ class BFCL(TextEnv):
         team_weight: float = 1.0,
         split: str = "train",
         source: str = "auto",
+        on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
         if num_agents not in (1, 2):
@@ -117,24 +118,18 @@ class BFCL(TextEnv):
             team_weight=team_weight,
             render_mode=render_mode,
         )
-        found = tasks.load(source)
+        found = tasks.of_category(tasks.load(source, on_bad_record), category)
         self.fallback = found.fallback
-        self.tasks = Listed(
-            tasks.distinct(found.tasks, category),
-            tasks.canonical,
-            split=split,
-            source=found.source,
-        )
+        self.tasks = found.listed(tasks.canonical, split)
         self.episode: Calling
 
-    def begin(self, rng: random.Random, task: int | None) -> None:
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
         self.episode = Calling(self.tasks.sample(rng) if task is None else self.tasks[task])
 
     def describe(self) -> Mapping[str, Any]:
         request = self.episode.request
         return {
-            **described(self.tasks, tasks.content(request)),
-            "task_name": request.name,
+            **described(self.tasks, tasks.content(request), request),
             "category": request.category,
         }
 
@@ -154,9 +149,7 @@ class BFCL(TextEnv):
                 errors[agent] = f"wrong: {next(filter(None, wrong))}"
         together = [call for calls in written.values() for call in calls]
         self.success = len(written) == len(texts) and scoring.all_right(together, request)
-        parts = {
-            agent: self._own_parts(agent, written, together) for agent in self.possible_agents
-        }
+        parts = {agent: self._own_parts(agent, written, together) for agent in self.possible_agents}
         self.episode = Calling(request, dict(texts), errors, parts)
         paid = {
             agent: {

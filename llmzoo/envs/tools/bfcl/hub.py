@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.envs import sources
+from llmzoo.envs.hub import in_reach
 from llmzoo.errors import ConfigError, MissingExtraError
 
 HUB_ID = "gorilla-llm/Berkeley-Function-Calling-Leaderboard"
@@ -24,7 +25,7 @@ def records() -> list[dict[str, Any]]:
     """The records of the hub or its cache. Raises ``ConfigError`` and ``MissingExtraError``."""
     try:
         # left alone the library tries for half a minute to reach a hub that does not answer
-        cached = not sources.hub_in_reach()
+        cached = not in_reach()
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"the data set {HUB_ID}", "train", error.name) from error
     return [

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from llmzoo.envs.tools.bfcl import reading
+from llmzoo.envs.tools.bfcl import reading, scoring
 from llmzoo.envs.tools.bfcl.tasks import MAY_BE_LEFT_OUT, Request, Truth
 from llmzoo.envs.tools.calls import Call
+from llmzoo.errors import NoSolutionError
 
 Pick = Callable[[Sequence[Any]], Any]  # takes one of several accepted values
 
@@ -24,6 +25,8 @@ def call(truth: Truth, request: Request, pick: Pick = first) -> Call:
     required = request.functions[truth.name].required
     arguments = {}
     for name, values in truth.accepted.items():
+        if not values:
+            raise NoSolutionError(f"{request.name}: {truth.name} accepts no value of {name}")
         given = [value for value in values if value != MAY_BE_LEFT_OUT]
         if name in required and given:
             arguments[name] = _plain(pick(given), pick)
@@ -33,7 +36,17 @@ def call(truth: Truth, request: Request, pick: Pick = first) -> Call:
 
 
 def expert(truths: Sequence[Truth], request: Request) -> str:
-    return reading.write(tuple(call(truth, request) for truth in truths))
+    """The right calls; raises ``NoSolutionError`` where the first accepted values make no such call,
+    as a required parameter has none, or where they cannot be written."""
+    written = reading.write(tuple(call(truth, request) for truth in truths))
+    try:
+        calls = reading.read(written)
+    except reading.NoCalls as error:
+        raise NoSolutionError(f"{request.name}: {written[:200]} cannot be read: {error}") from error
+    for made, truth in zip(calls, truths, strict=True):
+        if not scoring.right(made, truth, request):
+            raise NoSolutionError(f"{request.name}: {reading.write((made,))[:200]} is not right")
+    return written
 
 
 def amateur(truths: Sequence[Truth], request: Request, rng: random.Random) -> str:
@@ -59,6 +72,8 @@ def _plain(value: Any, pick: Pick) -> Any:
         return [_plain(inner, pick) for inner in value]
     if not isinstance(value, dict):
         return value
+    if [] in value.values():
+        raise NoSolutionError(f"no value is accepted within {value!r:.100}")
     found = {key: pick(inner) if isinstance(inner, list) else inner for key, inner in value.items()}
     return {key: _plain(inner, pick) for key, inner in found.items() if inner != MAY_BE_LEFT_OUT}
 

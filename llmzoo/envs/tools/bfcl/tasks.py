@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -60,21 +60,32 @@ class Request:
         return "multiple" if len(self.functions) > 1 else "simple"
 
 
-def load(source: str) -> Loaded[Request]:
+def load(source: str, on_bad_record: str = "error") -> Loaded[Request]:
     """The requests of a source; see :mod:`llmzoo.envs.sources`."""
     return sources.load(
-        source, hub_id=hub.HUB_ID, sample=sample_records, parse=read, hub_records=hub.records
+        source,
+        hub_id=hub.HUB_ID,
+        sample=sample_records,
+        parse=read,
+        hub_records=hub.records,
+        on_bad_record=on_bad_record,
     )
 
 
-def distinct(requests: Sequence[Request], category: str | None) -> list[Request]:
-    """The requests of a category (all of them for None), each once."""
-    if category not in (None, *CATEGORIES):
+def of_category(found: Loaded[Request], category: str | None) -> Loaded[Request]:
+    """The requests of a category, all of them for None."""
+    if category is None:
+        return found
+    if category not in CATEGORIES:
         raise ConfigError(
             f"category must be None or one of {', '.join(CATEGORIES)}; got {category!r}"
         )
-    chosen = [each for each in requests if category in (None, each.category)]
-    return list({content(each): each for each in chosen}.values())
+    return _of_category(found, category)
+
+
+@lru_cache(maxsize=32)  # environments with the same arguments share their tasks
+def _of_category(found: Loaded[Request], category: str) -> Loaded[Request]:
+    return found.those(lambda request: request.category == category, asked=True)
 
 
 def canonical(request: Request) -> str:
@@ -97,14 +108,13 @@ def sample_records() -> tuple[Mapping[str, Any], ...]:
 
 
 def read(record: Mapping[str, Any]) -> Request:
-    """The task of a record; raises ``BadField``."""
+    """The task of a record; raises ``BadField``, also for the kinds that are not played."""
+    _refuse_other_kinds(record)
     functions = {}
     for description in sources.field(record, "function", list):
         function = _function(description)
         functions[function.name] = function
     truths = tuple(_truth(call) for call in sources.field(record, "ground_truth", list))
-    if not truths:
-        raise BadField("ground_truth", "is empty")
     for truth in truths:
         if truth.name not in functions:
             raise BadField("ground_truth", f"calls {truth.name}, which is not described")
@@ -112,8 +122,29 @@ def read(record: Mapping[str, Any]) -> Request:
         _messages(sources.field(record, "question", list)),
         functions,
         truths,
-        sources.field(record, "id", str, ""),
+        sources.identifier(record),
     )
+
+
+def _refuse_other_kinds(record: Mapping[str, Any]) -> None:
+    """Raise ``BadField`` for a record of a kind of BFCL's that the environment does not play."""
+    turns, truths = record.get("question"), record.get("ground_truth")
+    if (isinstance(turns, list) and len(turns) > 1) or "involved_classes" in record:
+        raise BadField("question", "is of BFCL's multi_turn kind, which is not supported")
+    if truths == [] or (truths is None and "relevance" in sources.identifier(record)):
+        raise BadField(
+            "ground_truth", "has no call: BFCL's kinds with (ir)relevance are not supported"
+        )
+    if truths is None:
+        raise BadField(
+            "ground_truth",
+            "is missing. BFCL keeps it in a file of its own, in the folder possible_answer: write "
+            "each request and its answer, which have the same id, as one record",
+        )
+    if isinstance(truths, list) and isinstance(truths[0], str):
+        raise BadField(
+            "ground_truth", "holds texts: BFCL's executable kinds (exec, rest) are not supported"
+        )
 
 
 def _messages(turns: list[Any]) -> tuple[tuple[str, str], ...]:

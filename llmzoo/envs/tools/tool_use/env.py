@@ -121,7 +121,7 @@ from llmzoo.envs.tools.tool_use.prompts import ALONE, EXECUTOR, PLANNER, Entry, 
 from llmzoo.envs.tools.tool_use.questions import Question, Step
 from llmzoo.envs.tools.tool_use.tasks import Own, find
 from llmzoo.envs.tools.toolbox import Given, resolve
-from llmzoo.errors import ConfigError, NoPlayerError
+from llmzoo.errors import ConfigError, NoSolutionError
 
 _ALL = ("calculator", "python", "files", "search")
 
@@ -163,6 +163,7 @@ class ToolUse(TextEnv):
         *,
         tools: Sequence[Given] = _ALL,
         tasks: Own | None = None,
+        on_bad_record: Literal["error", "skip"] = "error",
         family: str | None = None,
         calls: int | None = None,
         num_agents: int = 2,
@@ -191,12 +192,13 @@ class ToolUse(TextEnv):
             calls=calls,
             tools=frozenset(self.toolbox.tools),
             split=split,
+            on_bad_record=on_bad_record,
         )
         self._schemas = prompts.schemas(self.toolbox)
         self._summaries = prompts.summaries(self.toolbox)
         self.episode: Work
 
-    def begin(self, rng: random.Random, task: int | None) -> None:
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
         question = self.tasks.sample(rng) if task is None else self.tasks[task]
         states = self.toolbox.start()
         if question.files:
@@ -206,7 +208,7 @@ class ToolUse(TextEnv):
     def describe(self) -> Mapping[str, Any]:
         question = self.episode.question
         return {
-            **described(self.tasks, f"{question.text}\n{question.files}"),
+            **described(self.tasks, f"{question.text}\n{question.files}", question),
             "question_family": question.family,
             "calls": len(question.steps),
         }
@@ -307,7 +309,7 @@ class ToolUse(TextEnv):
         work = self.episode
         left = [step for n, step in enumerate(work.question.steps) if n not in work.made]
         if left and not left[0].shows:
-            raise NoPlayerError("tool_use_v0: no player for tasks of your own that need tools")
+            raise NoSolutionError("tool_use_v0: no player for tasks of your own that need tools")
         return left[0] if left else None
 
 

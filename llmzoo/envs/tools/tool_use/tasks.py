@@ -13,8 +13,9 @@ from functools import lru_cache, partial
 from typing import Any
 
 from llmzoo.envs import sources
-from llmzoo.envs.sources import BadField
-from llmzoo.envs.tasks import Generated, Listed, Tasks
+from llmzoo.envs.record_files import ENDINGS, is_record_file
+from llmzoo.envs.sources import BadField, Loaded
+from llmzoo.envs.tasks import Generated, Tasks
 from llmzoo.envs.text import encodable
 from llmzoo.envs.tools.files import folder
 from llmzoo.envs.tools.tool_use.families import FAMILIES, Family
@@ -27,15 +28,21 @@ Own = str | Sequence[Mapping[str, Any]]  # a file, or records
 
 
 def find(
-    own: Own | None, *, family: str | None, calls: int | None, tools: frozenset[str], split: str
+    own: Own | None,
+    *,
+    family: str | None,
+    calls: int | None,
+    tools: frozenset[str],
+    split: str,
+    on_bad_record: str = "error",
 ) -> Tasks[Question]:
     """The questions of a split that can be answered with ``tools``, the names of what there is."""
     if own is None:
         return _generated(family, calls, tools, split)
     if family is not None or calls is not None:
         raise ConfigError("family and calls choose among our questions; leave them out with tasks=")
-    found = _read(own)
-    for question in found:
+    found = _read(own, on_bad_record)
+    for question in found.tasks:
         missing = {tool for step in question.steps for tool in step.tools} - tools
         if question.files:
             missing |= {"read_file"} - tools
@@ -44,8 +51,7 @@ def find(
                 f"the question {question.text[:60]!r} needs {', '.join(sorted(missing))}, which is "
                 f"not among the tools: {', '.join(sorted(tools))}"
             )
-    name = own if isinstance(own, str) else "own tasks"
-    return Listed(found, content, split=split, source=name)
+    return found.listed(content, split)
 
 
 def content(question: Question) -> str:
@@ -82,15 +88,18 @@ def _draw(families: Sequence[Family], rng: random.Random) -> Question:
     return rng.choice(families).draw(rng)
 
 
-def _read(own: Own) -> tuple[Question, ...]:
+def _read(own: Own, on_bad_record: str) -> Loaded[Question]:
     if isinstance(own, str):
-        if not own.endswith((".jsonl", ".json")):
-            raise ConfigError(f"tasks must be a list or a .jsonl or .json file, got {own!r}")
-        return sources.load(own, hub_id="", sample=tuple, parse=_question).tasks
+        if not is_record_file(own):
+            raise ConfigError(
+                "tasks must be a list, or a file whose name ends in one of "
+                f"{', '.join(ENDINGS)}; got {own!r}"
+            )
+        return sources.load_file(own, parse=_question, on_bad_record=on_bad_record)
     if isinstance(own, Mapping):
         raise ConfigError("tasks must be a list of records, got one record: put it in a list")
     numbered = ((f"tasks: {number}", record) for number, record in enumerate(own, start=1))
-    return sources.parsed(numbered, _question)
+    return sources.taken(numbered, _question, "own tasks", on_bad_record=on_bad_record, unique=True)
 
 
 def _question(record: Mapping[str, Any]) -> Question:

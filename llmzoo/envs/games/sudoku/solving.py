@@ -1,0 +1,169 @@
+"""The solutions of a puzzle, with cells that have one possible digit, and digits that have one
+possible cell in a unit, filled in before any guess.
+
+A set of cells is a whole number with a bit for each cell, and for each digit there is the set of
+cells that may still hold it, so most steps treat all cells at once.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+from llmzoo.envs.games.sudoku.scoring import BLANK
+
+
+class _Grid(NamedTuple):
+    """``units``: the cells of each row, column and box. ``others``: all cells but those that share a
+    unit with a cell, and itself."""
+
+    every: int
+    units: tuple[int, ...]
+    others: tuple[int, ...]
+
+
+def solutions(puzzle: str, limit: int) -> list[str]:
+    """All solutions of a puzzle in order, or some of them where there are more than ``limit``."""
+    size = 4 if len(puzzle) == 16 else 9
+    grid = _grid(size)
+    may = [grid.every] * size  # by digit
+    for cell, symbol in enumerate(puzzle):
+        if symbol != BLANK and not _put(may, int(symbol) - 1, cell, grid):
+            return []
+    found: list[str] = []
+    _search(may, grid, limit, found)
+    return sorted(found)
+
+
+def _put(may: list[int], digit: int, cell: int, grid: _Grid) -> bool:
+    """Write a digit into a cell; False where it may not stand there."""
+    bit = 1 << cell
+    if not may[digit] & bit:
+        return False
+    without = ~bit
+    for other, cells in enumerate(may):
+        if cells & bit:
+            may[other] = cells & without
+    may[digit] = may[digit] & grid.others[cell] | bit
+    return True
+
+
+def _search(may: list[int], grid: _Grid, limit: int, found: list[str]) -> None:
+    open_cells = _settle(may, grid)
+    if open_cells is None:
+        return
+    if not open_cells:
+        found.append(_written(may, grid))
+        return
+    for digit, cell in _choices(may, open_cells, grid):
+        guess = may.copy()
+        _put(guess, digit, cell, grid)
+        _search(guess, grid, limit, found)
+        if len(found) >= limit:
+            return
+
+
+def _settle(may: list[int], grid: _Grid) -> int | None:
+    """Fill in what follows; the cells with several digits left, None where there is no solution."""
+    while True:
+        once = twice = 0
+        for cells in may:
+            twice |= once & cells
+            once |= cells
+        if once != grid.every:
+            return None  # a cell has no digit left
+        changed = False
+        for digit, cells in enumerate(may):
+            settled = cells & ~twice
+            for unit in grid.units:
+                here = cells & unit
+                if not here:
+                    return None  # a digit has no cell left in a unit
+                if here & (here - 1):
+                    continue
+                if here & settled:
+                    # its last cell there, which holds it alone, rules it out around itself
+                    cell = here.bit_length() - 1
+                    left = cells & (grid.others[cell] | here)
+                    if left == cells:
+                        continue
+                    may[digit] = cells = left
+                else:
+                    _put(may, digit, here.bit_length() - 1, grid)
+                    cells = may[digit]
+                changed = True
+        if not changed:
+            alone = grid.every & ~twice
+            for digit, cells in enumerate(may):
+                rest = cells & alone
+                while rest:
+                    bit = rest & -rest
+                    rest ^= bit
+                    left = may[digit] & (grid.others[bit.bit_length() - 1] | bit)
+                    if left != may[digit]:
+                        may[digit] = left
+                        changed = True
+            if not changed:
+                return twice
+
+
+def _choices(may: list[int], open_cells: int, grid: _Grid) -> list[tuple[int, int]]:
+    """What to guess: the digits of a cell or the cells of a digit in a unit, as few as there are."""
+    cell, fewest = _fewest(may, open_cells)
+    place, digit = 0, 0
+    if fewest > 2:
+        for other, cells in enumerate(may):
+            for unit in grid.units:
+                count = (cells & unit).bit_count()
+                if 1 < count < fewest:
+                    fewest, place, digit = count, cells & unit, other
+    if not place:
+        bit = 1 << cell
+        return [(digit, cell) for digit, cells in enumerate(may) if cells & bit]
+    found = []
+    while place:
+        bit = place & -place
+        found.append((digit, bit.bit_length() - 1))
+        place ^= bit
+    return found
+
+
+def _fewest(may: list[int], open_cells: int) -> tuple[int, int]:
+    """An open cell with as few digits left as any, and how many."""
+    at_least = [open_cells] + [0] * (len(may) + 1)  # cells with so many of the digits so far
+    for cells in may:
+        for count in range(len(may), 0, -1):
+            at_least[count] |= at_least[count - 1] & cells
+    for count in range(2, len(may) + 1):
+        exactly = at_least[count] & ~at_least[count + 1]
+        if exactly:
+            return (exactly & -exactly).bit_length() - 1, count
+    raise AssertionError("an open cell has two digits at least")
+
+
+def _written(may: list[int], grid: _Grid) -> str:
+    cells = [""] * grid.every.bit_length()
+    for digit, mine in enumerate(may, start=1):
+        while mine:
+            bit = mine & -mine
+            cells[bit.bit_length() - 1] = str(digit)
+            mine ^= bit
+    return "".join(cells)
+
+
+@cache
+def _grid(size: int) -> _Grid:
+    side = int(size**0.5)
+    cells = range(size * size)
+    of = [
+        (
+            cell // size,
+            size + cell % size,
+            2 * size + cell // size // side * side + cell % size // side,
+        )
+        for cell in cells
+    ]
+    units = tuple(sum(1 << cell for cell in cells if unit in of[cell]) for unit in range(3 * size))
+    every = (1 << size * size) - 1
+    others = tuple(every & ~(units[r] | units[c] | units[b]) for r, c, b in of)
+    return _Grid(every, units, others)

@@ -26,7 +26,7 @@ FEW_TASKS = 30  # with fewer the interval is so wide that learners can hardly be
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """What an evaluation found. ``success_ci95`` is the Wilson interval of the success rate.
+    """What an evaluation found. ``success_ci95`` is the Wilson interval of the success rate, by distinct tasks.
 
     ``solved`` says of each task, in their order, whether it was: two evaluations of the same tasks
     can be compared task by task (:func:`paired`). Written as JSON it is a string of 0 and 1.

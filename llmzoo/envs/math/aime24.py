@@ -11,7 +11,7 @@ a tool. Seats, rounds, actions, rewards, feedback and arguments are those of
 | rounds | at most `max_turns` (4); fewer when the two agree |
 | success | the reasoner's last answer is right |
 | tasks | `HuggingFaceH4/aime_2024`, every problem; llmzoo splits by content, so play `split="all"` for the whole examination |
-| `source` | `"auto"` (default), `"hub"`, `"sample"` or a `.jsonl` or `.json` file of the hub's schema |
+| `source` | `"auto"` (default), `"hub"`, `"sample"` or a [file](../data.md#files-of-records) of the hub's schema; `on_bad_record="skip"` skips the file's bad records |
 
 A record has `problem` and `answer`, a whole number from 0 to 999, as a number or a text in which
 leading zeros do not count. The problems are the Mathematical Association of America's and not

@@ -127,7 +127,9 @@ class Math(Reasoning):
             render_mode=render_mode,
         )
 
-    def find_tasks(self, source: str, split: str) -> tuple[Tasks[MathTask], bool]:
+    def find_tasks(
+        self, source: str, split: str, on_bad_record: str
+    ) -> tuple[Tasks[MathTask], bool]:
         return _generated(self.family, self.level, split), False
 
 

@@ -11,7 +11,7 @@ reasoner and a tool. Seats, rounds, actions, rewards, feedback and arguments are
 | rounds | at most `max_turns` (4); fewer when the two agree |
 | success | the reasoner's last answer is right |
 | tasks | `openai/gsm8k`, configuration `main`, both splits of the hub; llmzoo splits by content |
-| `source` | `"auto"` (default), `"hub"`, `"sample"` or a `.jsonl` or `.json` file of the hub's schema |
+| `source` | `"auto"` (default), `"hub"`, `"sample"` or a [file](../data.md#files-of-records) of the hub's schema; `on_bad_record="skip"` skips the file's bad records |
 
 A record has `question` and `answer`, whose last line is `#### ` and a whole number or a decimal,
 such as `#### 1,250`. The sample has 40 problems of this kind, written for llmzoo, with one more

@@ -11,7 +11,7 @@ actions, rewards, feedback and arguments are those of [`math_v0`](math.md).
 | rounds | at most `max_turns` (4); fewer when the two agree |
 | success | the reasoner's last answer is right |
 | tasks | `HuggingFaceH4/MATH-500`, every problem; llmzoo splits by content |
-| `source` | `"auto"` (default), `"hub"`, `"sample"` or a `.jsonl` or `.json` file of the hub's schema |
+| `source` | `"auto"` (default), `"hub"`, `"sample"` or a [file](../data.md#files-of-records) of the hub's schema; `on_bad_record="skip"` skips the file's bad records |
 
 A record has `problem`, `answer` (LaTeX), `subject` and `level` (1 to 5), which stand in the infos
 as family and level. Answers are compared as mathematics: fractions, radicals, intervals, tuples and

@@ -11,7 +11,7 @@ are those of [`math_v0`](math.md).
 | rounds | at most `max_turns` (4); fewer when the two agree |
 | success | the reasoner's last answer is right |
 | tasks | `Hothan/OlympiadBench`, configuration `OE_TO_maths_en_COMP`; llmzoo splits by content |
-| `source` | `"auto"` (default), `"hub"`, `"sample"` or a `.jsonl` or `.json` file of the hub's schema |
+| `source` | `"auto"` (default), `"hub"`, `"sample"` or a [file](../data.md#files-of-records) of the hub's schema; `on_bad_record="skip"` skips the file's bad records |
 
 A record has `question`, `final_answer` (a list of LaTeX texts), `is_multiple_answer`, `unit` and
 `error`. Where there are several answers all of them are asked for, in any order. A unit is named in

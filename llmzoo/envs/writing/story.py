@@ -37,7 +37,8 @@ name counts like any other word, and the furniture of stories (doors, hands, mor
 As there, copying from the opening, saying things again and words without sentences cost.
 
 **Arguments.** `num_agents` (1 or 2), `max_turns`, `reward`, `source` (`"auto"` and `"sample"` are
-the shipped openings; or a `.jsonl` or `.json` file with the field `opening` and perhaps a `title`),
+the shipped openings; or a [file](../data.md#files-of-records) with the field `opening` and perhaps a
+`title`), `on_bad_record` ("error" or "skip": of a file),
 `prompt` ("full"), `team_weight`, `split` ("train", "test", "all"), `render_mode`.
 
 **Tasks.** Openings of short stories written for this project. The split is by content.

@@ -66,7 +66,8 @@ both, and nothing of an empty or far too long one. `team_weight` multiplies all 
 that the post lacks, and its own last text, all cut to a fixed length.
 
 **Arguments.** `num_agents` (1 or 2), `max_turns`, `reward`, `source` (`"auto"`, `"hub"`,
-`"sample"` or a `.jsonl` or `.json` file of the hub's schema), `prompt` ("full"), `team_weight`,
+`"sample"` or a [file](../data.md#files-of-records) of the hub's schema), `on_bad_record` ("error"
+or "skip": of a file), `prompt` ("full"), `team_weight`,
 `split` ("train", "test", "all"), `render_mode`.
 
 **Tasks.** `trl-lib/tldr` (Reddit posts, CC BY 4.0) or the sample: posts written for this project.

@@ -206,7 +206,7 @@ def test_hub_records_are_read(tmp_path):
         ("B", "Two cats."),
     ]
     env = made("tldr_v0", source=str(path))
-    assert env.expert("concise_0") == "the same post"
+    assert env.expert("concise_0") == "dog barks"
     with pytest.raises(NoPlayerError, match="without the detailed summary"):
         env.expert("detailed_1")
     assert env.amateur("detailed_1", random.Random(0))

@@ -37,7 +37,8 @@ class as a whole the tests that failed.
 **Arguments.** `num_agents`, `max_turns`, `divide` ("dependency": a method comes after those it
 calls, so earlier seats write what later ones build on; "arity": fewest parameters first), `reward`
 ("unit" or "paper"), `prompt` ("full"), `team_weight`, `split` ("train", "test", "all"), `source`
-("auto", "hub", "sample", or a file), `render_mode`. Classes with fewer methods than agents are left
+("auto", "hub", "sample", or a file), `on_bad_record` ("error" or "skip": of a
+[file](../data.md#files-of-records)), `render_mode`. Classes with fewer methods than agents are left
 out.
 
 **Tasks.** `FudanSELab/ClassEval` from the hub or a file of its schema; the sample is 14 classes

@@ -47,7 +47,8 @@ characters, never a hidden test or the known solution.
 
 **Arguments.** `num_agents`, `max_turns`, `max_tests` (5), `time_limit` (5 seconds), `prompt`
 ("full"), `team_weight`, `split` ("train", "test", "all"), `source` ("auto": the problems written
-for this project; or a file of their form), `render_mode`.
+for this project; or a file of their form), `on_bad_record` ("error" or "skip": of a
+[file](../data.md#files-of-records)), `render_mode`.
 
 **Tasks.** 59 problems (arithmetic, words, greedy choices, dynamic programming, graphs, simulation,
 geometry on whole numbers, reading formats), eight of them functions, each with two examples and

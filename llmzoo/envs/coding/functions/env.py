@@ -51,7 +51,8 @@ from hidden tests:
 | `"plain"` | that it should improve its program |
 | `"expert"` | the edits that another policy suggests: `reviewer(observation, agent) -> str`, for example an `llmzoo.policies.base.Player`; by default a scripted one, who names the call that the helper should answer and what main leaves undone |
 
-**Arguments.** `source`, `split` ("train", "test", "all"), `num_agents`, `max_turns`, `feedback`,
+**Arguments.** `source`, `on_bad_record` ("error" or "skip": of a
+[file](../data.md#files-of-records) of a public set), `split` ("train", "test", "all"), `num_agents`, `max_turns`, `feedback`,
 `reviewer`, `reward` ("unit" or "paper"), `prompt` ("full" or "terse"), `team_weight`, `timeout`
 (seconds for the public tests of a program, and for the hidden ones), `render_mode`.
 

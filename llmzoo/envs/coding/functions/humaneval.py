@@ -12,7 +12,7 @@ Agents, actions, rewards, feedback and arguments are those of
 | public tests | the examples in the docstring whose value is a literal |
 | hidden tests | what `check(candidate)` asserts, without the public tests |
 | success | all that `check(candidate)` asserts |
-| `source` | `"auto"` (default), `"hub"`, `"sample"` or a `.jsonl` or `.json` file of the hub's schema |
+| `source` | `"auto"` (default), `"hub"`, `"sample"` or a [file](../data.md#files-of-records) of the hub's schema; `on_bad_record="skip"` skips the file's bad records |
 
 The expert's solution comes in one piece in the set; one expression of it moves into `aux`.
 

@@ -12,7 +12,7 @@ Agents, actions, rewards, feedback and arguments are those of
 | public tests | the first assertion, which the statement shows |
 | hidden tests | the other assertions; all, where one constant would pass the others |
 | success | all assertions |
-| `source` | `"auto"` (default), `"hub"`, `"sample"` or a `.jsonl` or `.json` file of the hub's schema |
+| `source` | `"auto"` (default), `"hub"`, `"sample"` or a [file](../data.md#files-of-records) of the hub's schema; `on_bad_record="skip"` skips the file's bad records |
 
 A program is judged as the set says: imports, the program, the set's setup code, the tests.
 The expert's solution comes in one piece in the set; one expression of it moves into `aux`.

@@ -33,8 +33,9 @@ d is the length of a shortest path to the goal, around the walls.
 **Arguments.** `size` (10; `height` and `width` where the grid is not square, 2 to 30 each),
 `density` (0.22, probability that a cell is a wall), `min_distance` (4, least number of moves from
 start to goal), `num_agents`, `max_turns`, `prompt` ("full" or "terse"), `team_weight`, `split`
-("train", "test", "all"), `source` ("generator", or a file of JSON lines with `grid`: lines of `#`,
-`.`, one `S` and one `G`), `render_mode`.
+("train", "test", "all"), `source` ("generator", or a [file](../data.md#files-of-records) with `grid`:
+lines of `#`, `.`, one `S` and one `G`), `on_bad_record` ("error" or "skip": of a file),
+`render_mode`.
 
 **Tasks.** The goal of every grid can be reached. The split is by content: mirror images, turns
 and grids with start and goal exchanged stay together.

@@ -36,8 +36,9 @@ reached, boxes that hold each other in place off a goal, or too few goals within
 
 **Arguments.** `size` (6, outer wall included) or `height` and `width`, `boxes` (1), `walls` (0.25,
 the share of inner cells), `min_pushes` (2 where possible), `split` ("train", "test", "all"),
-`source` ("generator", or a file of levels in XSB text, separated by blank or `;` lines, which takes
-none of the arguments before), `num_agents`, `max_turns`, `prompt` ("full" or "terse"),
+`source` ("generator", or a file of levels in XSB text, separated by blank or `;` lines, or of
+[records](../data.md#files-of-records) with `level`, which takes none of the arguments before),
+`on_bad_record` ("error" or "skip": of a file), `num_agents`, `max_turns`, `prompt` ("full" or "terse"),
 `team_weight`, `render_mode`.
 
 **Tasks.** Generated levels are solvable by construction and start with no box on a goal. Levels from

@@ -27,8 +27,9 @@ given is refused as a whole.
 
 **Arguments.** `size` (4 or 9), `clues` (number of givens) or `difficulty` ("easy", "medium",
 "hard"), `num_agents`, `max_turns`, `prompt` ("full" or "terse"), `team_weight`, `split` ("train",
-"test", "all"), `source` ("generator", or a file of puzzles: JSON lines with `puzzle`, or plain
-lines), `render_mode`.
+"test", "all"), `source` ("generator", or a file of puzzles: plain lines, or
+[records](../data.md#files-of-records) with `puzzle`), `on_bad_record` ("error" or "skip": of a file),
+`render_mode`.
 
 **Tasks.** Generated puzzles have exactly one solution. Puzzles from a file may have several; each
 counts. The split is by content: puzzles that a symmetry of sudoku maps onto one another stay together

@@ -45,12 +45,16 @@ In a later round each seat reads what both wrote, and what is wrong with it by t
 
 **Arguments.** `category` ("simple": one function, one call; "multiple": several functions, one call;
 "parallel": several calls; None for all), `num_agents` (2 or 1), `max_turns`, `prompt` ("full"),
-`team_weight`, `split` ("train", "test", "all"), `source`, `render_mode`.
+`team_weight`, `split` ("train", "test", "all"), `source`, `on_bad_record` ("error" or "skip": of a
+file), `render_mode`.
 
 **Tasks.** `source` is "auto", "hub" (`gorilla-llm/Berkeley-Function-Calling-Leaderboard`, Apache-2.0:
 its files simple, multiple, parallel and parallel_multiple), "sample" (84 records written for this
-project, 28 of each category), or a `.jsonl` or `.json` file of records with `question`, `function`
-and `ground_truth`, as in BFCL's two files joined by `id`. The split is by the words of the request.
+project, 28 of each category), or a [file](../data.md#files-of-records) of records with `question`,
+`function` and `ground_truth`, as in BFCL's two files joined by `id`. The split is by the words of the
+request. BFCL's other kinds are not supported, and a record of theirs is an error that says so: those
+with several turns (multi_turn), those that no call answers (irrelevance, relevance), and those that
+are judged by running them (exec, rest).
 
 Source: Patil et al., "The Berkeley Function Calling Leaderboard (BFCL): From Tool Use to Agentic
 Evaluation of Large Language Models", ICML 2025.

@@ -70,10 +70,10 @@ thousands. The split is by what is asked about, whatever the wording, and with n
 **Arguments.** `tools` (names, `llmzoo` tools or `"module:attribute"` of your own; default: all four
 built in), `tasks` (None: the families whose tools are all there; or your own, see below), `family`,
 `calls` (1 to 4: how many calls a question needs; None for all), `num_agents`, `max_turns`, `prompt`
-("full"), `team_weight`, `split` ("train", "test", "all"), `render_mode`. Python code runs in the
-sandbox; without the tool `python` no step takes longer than about a millisecond.
+("full"), `team_weight`, `split` ("train", "test", "all"), `on_bad_record` ("error" or "skip": of
+`tasks`), `render_mode`. Python code runs in the sandbox; without the tool `python` no step takes longer than about a millisecond.
 
-**Your own tools and tasks.** `tasks` is a list of records, or a `.jsonl` or `.json` file of them:
+**Your own tools and tasks.** `tasks` is a list of records, or a [file](../data.md#files-of-records) of them:
 `question`; `answer`, a number or a text, or a list of right ones; and if known `tools`, the name of
 the tool of each needed call, any successful call of which counts, and `files`, path and text of what
 the file tools find. Where `tools` is left out, no call is needed and none needless, but for those that

@@ -10,6 +10,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from llmzoo.evaluation import counted
 from llmzoo.report import style
 from llmzoo.report.runs import Row, Run
 from llmzoo.report.series import Curve, Group, curve, evaluations, is_finite, window_of
@@ -132,7 +133,8 @@ def _held_out(axes: Axes, group: Group, number: int, *, alone: bool) -> None:
     points = evaluations(group.runs)
     if not points:
         return
-    tasks = f"{points[0].tasks} held-out tasks, 95% interval"
+    first = {"tasks": points[0].tasks, "split_tasks": points[0].split_tasks}
+    tasks = f"{counted(first)} held-out tasks, 95% interval"
     axes.errorbar(
         [point.step for point in points],
         [point.success for point in points],

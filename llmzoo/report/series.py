@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
-from llmzoo.evaluation import counted, pooled
+from llmzoo.evaluation import pooled
 from llmzoo.report.runs import Row, Run
 from llmzoo.run_folder import PLACEMENT
 
@@ -58,7 +58,8 @@ class Point:
     step: int
     success: float
     ci95: tuple[float, float]  # by distinct tasks
-    tasks: str  # how many, and of how many
+    tasks: int  # distinct ones
+    split_tasks: int | None = None  # that the split has
 
 
 def groups(runs: Sequence[Run]) -> list[Group]:
@@ -122,8 +123,10 @@ def evaluations(runs: Sequence[Run]) -> list[Point]:
     points = []
     for step, found in sorted(rows.items()):
         rate, ci95 = pooled(found)
-        tasks = counted(max(found, key=lambda row: row["tasks"]))
-        points.append(Point(step=step, success=rate, ci95=ci95, tasks=tasks))
+        most = max(found, key=lambda row: row["tasks"])
+        whole = most.get("split_tasks")
+        point = Point(step=step, success=rate, ci95=ci95, tasks=most["tasks"], split_tasks=whole)
+        points.append(point)
     return points
 
 

@@ -43,6 +43,8 @@ class Sandbox:
     preload: modules imported before any program; those not installed are left out.
     processes: let programs start processes; needs level 3.
     allow_unconfined: where nothing can be confined, run all the same, with a warning every time.
+    allow_shared: judge tests that need the program in their own interpreter, where it can forge a
+        pass (``isolation="shared"``); otherwise such tests get the status "sandbox_error".
 
     Bound to its process: used after a fork it starts workers of its own. Workers start when first
     needed.
@@ -57,6 +59,7 @@ class Sandbox:
         processes: bool = False,
         *,
         allow_unconfined: bool = False,
+        allow_shared: bool = False,
     ):
         if level not in ("auto", *LEVELS):
             raise ValueError(f"level must be 'auto', 3, 2 or 1, got {level!r}")
@@ -74,6 +77,7 @@ class Sandbox:
         self._light = tuple(name for name in LIGHT if name in self._preload)
         self._processes = processes
         self._allow_unconfined = allow_unconfined
+        self._allow_shared = allow_shared
         self._report: Report | None = None
         self._levels: tuple[int, ...] = ()
         self._idle = _no_workers()
@@ -123,11 +127,13 @@ class Sandbox:
         ``entry_point``), bare asserts, or ``unittest`` classes.
 
         Asserts about literal calls are compared outside as data; other tests run in an interpreter
-        of their own with the program's objects as proxies; what cannot be proxied runs beside the
-        program, which the verdict says (``isolation="shared"``). ``prelude``: trusted code that
-        both sides may use.
+        of their own with the program's objects as proxies. Tests that patch or await the program
+        need its own interpreter, see ``allow_shared``. ``prelude``: trusted code that both sides
+        may use.
         """
-        return self._judge(judging.Tests(code, tests, entry_point, prelude, limits))
+        return self._judge(
+            judging.Tests(code, tests, entry_point, prelude, limits, self._allow_shared)
+        )
 
     def check_calls(
         self,
@@ -158,7 +164,7 @@ class Sandbox:
         A job is a mapping with the arguments of :meth:`check` (``code``, ``tests``, ...),
         :meth:`check_calls` (``code``, ``calls``) or :meth:`check_stdio` (``code``, ``stdio``).
         """
-        ready = [judging.job(job) for job in jobs]
+        ready = [judging.job(job, allow_shared=self._allow_shared) for job in jobs]
         with ThreadPoolExecutor(self.workers) as pool:
             return list(pool.map(self._judge, ready))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -119,13 +119,17 @@ class Stdio:
 
 @dataclass(frozen=True, slots=True)
 class Tests:
-    """Assert-based tests, with the strongest isolation that they allow."""
+    """Assert-based tests, with the strongest isolation that they allow.
+
+    ``allow_shared``: also in the program's own interpreter, where it can forge a pass.
+    """
 
     code: str
     tests: str
     entry_point: str | None = None
     prelude: str = ""
     limits: Limits = DEFAULT_LIMITS
+    allow_shared: bool = False
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -149,10 +153,20 @@ class Tests:
                 return verdict
             # a value that is no plain data may still be what the tests ask for, such as a range
         verdict, needs_shared = self._separately(worker)
-        return self._together(worker) if needs_shared else verdict
+        if not needs_shared:
+            return verdict
+        if self.allow_shared:
+            return self._together(worker)
+        return replace(
+            verdict,
+            status="sandbox_error",
+            error=f"{needs_shared}, so they need the program in their own interpreter, where it can "
+            "forge a pass; Sandbox(allow_shared=True) or llmzoo.sandbox.configure(allow_shared=True) "
+            "allows that",
+        )
 
-    def _separately(self, worker: Worker) -> tuple[Verdict, bool]:
-        """The verdict, and whether these tests need one interpreter for program and tests."""
+    def _separately(self, worker: Worker) -> tuple[Verdict, str]:
+        """The verdict, and why these tests need one interpreter for program and tests, or ""."""
         started = time.monotonic()
         program = {"source": self.code, "prelude": self.prelude}
         tests = {"tests": self.tests, "entry_point": self.entry_point, "prelude": self.prelude}
@@ -162,20 +176,12 @@ class Tests:
         return verdict, found.shared_needed
 
     def _together(self, worker: Worker) -> Verdict:
-        """In one interpreter. The tests come once the program has loaded; the number that a result
-        must carry comes once they have ended, so that no result can be sent before."""
+        """In one interpreter. The tests come once the program has loaded; each outcome is told when
+        it comes about; the number that a result must carry comes once the tests have ended."""
         started = time.monotonic()
-        nonce = secrets.randbits(62)
         given = {"source": self.code, "prelude": self.prelude, "entry_point": self.entry_point}
-
-        def tell(channel: Channel) -> None:
-            channel.send(["tests", self.tests])
-            channel.send(["nonce", nonce])
-
         with Job(worker, "shared", self.limits, given) as job:
-            found = _hear(job, tell)
-            if not found.error and found.nonce != nonce:
-                found = _Heard(error="a result that the tests did not send")
+            found = _hear(job, partial(_hear_together, self.tests))
             return self._verdict(job, started, found, "shared")
 
     def _verdict(self, job: Job, started: float, found: _Heard, isolation: Isolation) -> Verdict:
@@ -199,23 +205,43 @@ class _Heard:
     cases: tuple[CaseResult, ...] = ()
     calls: int = 0
     error: str = ""
-    shared_needed: bool = False
+    shared_needed: str = ""
     nonce: int | None = None
     complete: bool = False
 
 
-def _hear(job: Job, tell: Callable[[Channel], None] | None = None) -> _Heard:
-    """The result that comes over a job's channel; ``tell`` is called where "loaded" comes first."""
+def _hear(job: Job, hear: Callable[[Channel], _Heard] | None = None) -> _Heard:
+    """The result that comes over a job's channel, where ``hear`` may lead the conversation."""
     try:
-        said = job.channel.receive()
-        if tell is not None and said == ["loaded"]:
-            tell(job.channel)
-            said = job.channel.receive()
-        return _heard(said)
+        return hear(job.channel) if hear else _heard(job.channel.receive())
     except (Closed, NotData) as error:
         return _Heard(error=str(error) or "the tests did not come to their end")
     except TimeoutError as error:
         raise Broken("the tester does not answer") from error
+
+
+def _hear_together(tests: str, channel: Channel) -> _Heard:
+    """The result of program and tests in one interpreter: a case passes if it said so at its end."""
+    told: dict[Any, Any] = {}
+    said = channel.receive()
+    if said == ["loaded"]:
+        channel.send(["tests", tests])
+        said = channel.receive()
+    while isinstance(said, list) and len(said) == 3 and said[0] == "case":
+        told[str(said[1])] = said[2]
+        said = channel.receive()
+    nonce = secrets.randbits(62)
+    if said == ["ended"]:
+        channel.send(["nonce", nonce])
+        said = channel.receive()
+    heard = _heard(said)
+    if not heard.error and heard.nonce != nonce:
+        return _Heard(error="a result that the tests did not send")
+    cases = [
+        replace(case, passed=case.passed and told.get(str(number), "") is None)
+        for number, case in enumerate(heard.cases)
+    ]
+    return replace(heard, cases=tuple(cases))
 
 
 def _heard(said: Any) -> _Heard:
@@ -233,7 +259,7 @@ def _heard(said: Any) -> _Heard:
             cases=cases,
             calls=int(result["calls"]),
             error=(result["error"] or "")[:_SHOWN],
-            shared_needed=bool(result["shared_needed"]),
+            shared_needed=(result["shared_needed"] or "")[:_SHOWN],
             nonce=nonce if isinstance(nonce, int) else None,
             complete=True,
         )
@@ -241,8 +267,11 @@ def _heard(said: Any) -> _Heard:
         raise NotData("a result in another form than one") from None
 
 
-def job(given: Judged | Mapping[str, Any]) -> Judged:
-    """A job from a mapping of the arguments of ``check``, ``check_calls`` or ``check_stdio``."""
+def job(given: Judged | Mapping[str, Any], *, allow_shared: bool) -> Judged:
+    """A job from a mapping of the arguments of ``check``, ``check_calls`` or ``check_stdio``.
+
+    ``allow_shared``: of the sandbox, see :class:`Tests`.
+    """
     if not isinstance(given, Mapping):
         return given
     arguments = dict(given)
@@ -250,7 +279,7 @@ def job(given: Judged | Mapping[str, Any]) -> Judged:
         return Calls(cases=tuple(arguments.pop("calls")), **arguments)
     if "stdio" in arguments:
         return Stdio(cases=tuple(arguments.pop("stdio")), **arguments)
-    return Tests(**arguments)
+    return Tests(**arguments, allow_shared=allow_shared)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,8 @@ class Verdict:
     ``status``: "passed" (every test ran and passed), "failed" (every test could be judged, some did
     not pass), "error" (the program did not load, or no test could be run), "timeout", "memory" or
     "output" (a limit), "blocked" (stopped at something that the sandbox forbids), or
-    "sandbox_error" (our own fault, twice). ``error``: why, where there is a reason to give.
+    "sandbox_error" (no verdict: our own fault, twice, or tests that need a shared interpreter which
+    was not allowed). ``error``: why, where there is a reason to give.
     """
 
     status: str

@@ -36,7 +36,9 @@ class SandboxColumn:
 
         self._limits, self._inside = Limits, inside
         try:
-            self._box = Sandbox(workers=1, level=level, min_level=1, processes=processes)
+            self._box = Sandbox(
+                workers=1, level=level, min_level=1, processes=processes, allow_shared=True
+            )
             self._box.__enter__()
             found = self._box.report.level
         except SandboxError as error:

@@ -474,17 +474,18 @@ def test_tests_that_need_one_interpreter(strongest):
         "            self.assertEqual(age(2), 3)\n"
     )
     right = "import time\ndef age(born): return int(time.time()) - born"
-    verdict = strongest.check(right, tests)
-    assert (verdict.status, verdict.isolation) == ("passed", "shared"), verdict
-    assert strongest.check(right.replace("- born", "+ born"), tests).status == "failed"
-    forged = (
-        right + "\nimport os, json\n"
-        "body = json.dumps(['l', 'result', ['d', 'cases', ['l', ['l', 'x', True, '']], 'calls', 1,"
-        " 'error', None, 'shared_needed', None, 'nonce', 1]]).encode()\n"
-        "for fd in range(3, 9):\n"
-        "    try: os.write(fd, len(body).to_bytes(4, 'big') + body)\n"
-        "    except OSError: pass\n"
-    )
-    assert not strongest.check(forged, tests).ok
-    nonsense = forged.replace("'result'", "'nothing'").replace("'cases'", "'c'")
-    assert not strongest.check(nonsense, tests).ok
+    with Sandbox(workers=1, level=strongest.report.level, allow_shared=True) as box:
+        verdict = box.check(right, tests)
+        assert (verdict.status, verdict.isolation) == ("passed", "shared"), verdict
+        assert box.check(right.replace("- born", "+ born"), tests).status == "failed"
+        forged = (
+            right + "\nimport os, json\n"
+            "body = json.dumps(['l', 'result', ['d', 'cases', ['l', ['l', 'x', True, '']], 'calls', 1,"
+            " 'error', None, 'shared_needed', None, 'nonce', 1]]).encode()\n"
+            "for fd in range(3, 9):\n"
+            "    try: os.write(fd, len(body).to_bytes(4, 'big') + body)\n"
+            "    except OSError: pass\n"
+        )
+        assert not box.check(forged, tests).ok
+        nonsense = forged.replace("'result'", "'nothing'").replace("'cases'", "'c'")
+        assert not box.check(nonsense, tests).ok

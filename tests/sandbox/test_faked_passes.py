@@ -385,7 +385,7 @@ def test_a_result_sent_by_the_program_itself_lacks_the_number():
                          "shared_needed", None])
         os._exit(0)
     """)
-    assert judge_in_one(program, FUNCTION).error == "a result of the program's own"
+    assert judge_in_one(program, FUNCTION).error == "a result that the tests did not send"
 
 
 def test_what_comparing_two_objects_of_the_program_shows_is_its_word():

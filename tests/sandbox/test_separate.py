@@ -691,8 +691,7 @@ def test_tests_that_need_one_interpreter_say_so(tests, reason):
 # -- one interpreter
 
 
-@pytest.mark.parametrize("late", [True, False])
-def test_one_interpreter(late):
+def test_one_interpreter():
     program = "import time\nclass A:\n    def now(self): return time.time()\ndef f(x): return x"
     tests = textwrap.dedent("""
     import unittest
@@ -704,10 +703,10 @@ def test_one_interpreter(late):
     assert f([1, (2,)]) == [1, (2,)]
     assert f(3) in (2, 3)
     """)
-    found = judge_in_one(program, tests, late=late)
+    found = judge_in_one(program, tests)
     assert found.error is None
     assert found.outcomes == [True, True, True, False]
-    found = judge_in_one(program, "def check(c):\n    assert c(1) == 1", "f", late=late)
+    found = judge_in_one(program, "def check(c):\n    assert c(1) == 1", "f")
     assert found.passed, found
 
 

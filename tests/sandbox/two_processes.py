@@ -11,10 +11,13 @@ import signal
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from llmzoo.sandbox.inside import candidate, shared, tester
 from llmzoo.sandbox.inside.channel import Channel, Closed
+from llmzoo.sandbox.inside.values import NotData
+from llmzoo.sandbox.judging import _hear_together, _Heard, _heard
 
 
 @dataclass
@@ -74,18 +77,15 @@ def judge_in_one(
     entry_point: str | None = None,
     *,
     prelude: str = "",
-    late: bool = True,
     wall_s: float = 20,
 ) -> Judged:
-    """Judge in one interpreter, with the tests sent after the program has loaded, or before."""
+    """Judge in one interpreter."""
     host, far_host = socket.socketpair()
-    given = None if late else tests
     child = _fork(
         [far_host],
-        lambda: shared.judge_shared(Channel(far_host), program, given, entry_point, prelude),
+        lambda: shared.judge_shared(Channel(far_host), program, entry_point, prelude),
     )
-    late_tests = tests if late else None
-    return _result(host, [far_host], [child], wall_s, late_tests)
+    return _result(host, [far_host], [child], wall_s, partial(_hear_together, tests))
 
 
 def _fork(kept: list[socket.socket], act: Callable[[], None]) -> int:
@@ -112,25 +112,16 @@ def _result(
     others: list[socket.socket],
     children: list[int],
     wall_s: float,
-    late_tests: str | None = None,
+    hear: Callable[[Channel], _Heard] = lambda channel: _heard(channel.receive()),
 ) -> Judged:
     for end in others:
         end.close()
     host.settimeout(wall_s)
-    channel = Channel(host)
     try:
-        answer = channel.receive()
-        nonce = None
-        if late_tests is not None and answer == ["loaded"]:
-            nonce = 1234
-            channel.send(["tests", late_tests])
-            channel.send(["nonce", nonce])
-            answer = channel.receive()
-        kind, result = answer
-        if kind != "result" or result.pop("nonce", None) != nonce:
-            return Judged([], "a result of the program's own")
-        return Judged(**result)
-    except (Closed, TimeoutError) as error:
+        heard = hear(Channel(host))
+        cases = [[case.name, case.passed, case.error] for case in heard.cases]
+        return Judged(cases, heard.error or None, heard.calls, heard.shared_needed or None)
+    except (Closed, NotData, TimeoutError) as error:
         return Judged([], type(error).__name__)
     finally:
         host.close()

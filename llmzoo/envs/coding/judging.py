@@ -94,7 +94,7 @@ def _once(job: Hashable, judge: Callable[[], Answer]) -> Answer:
             return _remembered[job]
     answer = judge()
     if answer.status == "sandbox_error":
-        raise SandboxError(f"the sandbox failed twice at one job: {_reason(answer)}")
+        raise SandboxError(f"the sandbox gave no verdict: {_reason(answer)}")
     if answer.status != "timeout":
         with _lock:
             _remembered[job] = answer

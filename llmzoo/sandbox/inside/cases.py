@@ -10,6 +10,7 @@ are no cases. What is never reached has failed; so has a loop that reaches none 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Any
 
 from .texts import MAX_TEXT, in_words
@@ -20,15 +21,23 @@ _COMPOUND = (ast.For, ast.While, ast.If, ast.With, ast.Try)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
+Tell = Callable[[int, str | None], None]
+
+
 class Case:
     """A test and what became of it, used as a context: it keeps what is raised inside.
 
-    ``needs_assert``: passing means to have reached an assert, see :meth:`reach`.
+    ``needs_assert``: passing means to have reached an assert, see :meth:`reach`. ``tell`` is called
+    with ``number`` and the error, or None, each time that the outcome changes.
     """
 
-    def __init__(self, name: str, needs_assert: bool = False):
+    __slots__ = ("_needs_assert", "_reached", "_tell", "_tried", "error", "name", "number")
+
+    def __init__(self, name: str, number: int, tell: Tell | None, needs_assert: bool = False):
         self.name = name
+        self.number = number
         self.error: str | None = NOT_REACHED
+        self._tell = tell
         self._needs_assert = needs_assert
         self._reached = False
         self._tried = False
@@ -42,8 +51,10 @@ class Case:
 
     def ends(self, error: str | None) -> None:
         """Note an end; the first error stays."""
-        if not self._tried or self.passed:
+        if not self._tried or (self.passed and error is not None):
             self.error = error
+            if self._tell is not None:
+                self._tell(self.number, error)
         self._tried = True
 
     def __enter__(self) -> None:
@@ -58,10 +69,11 @@ class Case:
 
 
 class Cases:
-    """The cases of a text, and its tree made over to try them."""
+    """The cases of a text, and its tree made over to try them. ``tell``: see :class:`Case`."""
 
-    def __init__(self, tests: str):
+    def __init__(self, tests: str, tell: Tell | None = None):
         self.text = tests
+        self._tell = tell
         self._lines = tests.splitlines()
         self.tree = ast.parse(tests, "<tests>")
         self.nodes = list(ast.walk(self.tree))  # as they are in the text
@@ -86,8 +98,8 @@ class Cases:
         """What the tree made over calls to get at a case."""
         return self.cases[index]
 
-    def add(self, name: str) -> Case:
-        case = Case(name[:MAX_TEXT])
+    def add(self, name: str, needs_assert: bool = False) -> Case:
+        case = Case(name[:MAX_TEXT], len(self.cases), self._tell, needs_assert)
         self.cases.append(case)
         return case
 
@@ -98,7 +110,7 @@ class Cases:
         plain = isinstance(statement, (ast.Assert, ast.Expr))
         needs_assert = not plain and not any(isinstance(n, ast.Try) for n in ast.walk(statement))
         needs_assert = needs_assert and _asserts(statement)
-        self.cases.append(Case(self._text(statement), needs_assert))
+        self.add(self._text(statement), needs_assert)
         here = ast.Call(ast.Name(RECORDER, ast.Load()), [ast.Constant(index)], [])
         around = ast.With([ast.withitem(here)], [])
         for node in ast.walk(around):

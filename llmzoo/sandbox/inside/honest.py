@@ -1,13 +1,17 @@
 """Comparisons of tests that share an interpreter with the program, taken out of its hands.
 
-An object of the program that says of itself that it equals 9 is compared as what it holds, where it
-is an integer, or as unequal to all data. Best effort: inside one interpreter a program can do more.
+Only objects of classes that were there before the program compare by their own methods. What it
+makes is compared as what it holds, where it is an integer, or as unequal to all data. Best effort:
+inside one interpreter a program can do more.
 """
 
 from __future__ import annotations
 
 import ast
+import sys
+from collections import UserDict, UserList, deque
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from .values import NotData, cast_down
@@ -20,7 +24,11 @@ _METHODS = {
     **dict.fromkeys(("assertSetEqual", "assertSequenceEqual", "assertCountEqual"), 2),
     **dict.fromkeys(("assertGreater", "assertGreaterEqual", "assertLess", "assertLessEqual"), 2),
     **dict.fromkeys(("assertIn", "assertNotIn", "assertMultiLineEqual"), 2),
+    **dict.fromkeys(("isclose", "allclose", "array_equal", "array_equiv", "assert_equal"), 2),
+    **dict.fromkeys(("assert_allclose", "assert_array_equal", "assert_almost_equal"), 2),
+    **dict.fromkeys(("assert_array_almost_equal", "assert_approx_equal"), 2),
 }
+Look = Callable[[Any], Any]
 
 
 class HonestComparisons(ast.NodeTransformer):
@@ -35,13 +43,26 @@ class HonestComparisons(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.func, ast.Attribute) and (count := _METHODS.get(node.func.attr)):
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if count := _METHODS.get(name):
             node.args[:count] = [_through(arg) for arg in node.args[:count]]
         return node
 
 
-def honest(program: str) -> Callable[[Any], Any]:
-    """The function for the objects whose class the module ``program`` defines."""
+def classes() -> dict[int, type]:
+    """All classes that there are now, by their identity: what a class says of itself is its own word."""
+    found: dict[int, type] = {id(object): object}
+    todo: list[type] = [object]
+    while todo:
+        for kind in type.__subclasses__(todo.pop()):
+            if id(kind) not in found:
+                found[id(kind)] = kind
+                todo.append(kind)
+    return found
+
+
+def honest(known: dict[int, type]) -> Look:
+    """The function for objects of classes of which ``known`` are believed."""
 
     def look(value: Any) -> Any:
         kind = type(value)
@@ -49,17 +70,40 @@ def honest(program: str) -> Callable[[Any], Any]:
             seen = [look(item) for item in value]
             return value if all(map(_same_object, seen, value)) else kind(seen)
         if kind is dict:
-            seen = [look(item) for item in value.values()]
-            same = all(map(_same_object, seen, value.values()))
-            return value if same else dict(zip(value, seen, strict=True))
-        if kind.__module__ != program or isinstance(value, type):
+            pairs = [(look(key), look(item)) for key, item in value.items()]
+            kept = [item for pair in value.items() for item in pair]
+            same = all(map(_same_object, [item for pair in pairs for item in pair], kept))
+            return value if same else dict(pairs)
+        if id(kind) not in known:
+            try:
+                return look(cast_down(value))
+            except NotData:
+                return _Opaque(value)
+        held = _held(value)
+        if held is None:
             return value
-        try:
-            return cast_down(value)
-        except NotData:
-            return _Opaque(value)
+        seen = look(held)
+        return value if seen is held else seen
 
     return look
+
+
+def _held(value: Any) -> Any:
+    """What a container of a library holds, as a builtin one; it compares by its elements' methods."""
+    if isinstance(value, dict):
+        return dict(value)
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return cast_down(value)
+    if isinstance(value, deque):
+        return list(value)
+    if isinstance(value, (UserDict, UserList)):
+        return value.data
+    if isinstance(value, SimpleNamespace):
+        return vars(value)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, numpy.ndarray) and value.dtype.hasobject:
+        return value.tolist()
+    return None
 
 
 class _Opaque:

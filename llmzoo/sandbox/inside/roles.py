@@ -55,8 +55,7 @@ def _test() -> None:
 
 def _shared() -> None:
     given = _source()
-    # the tests come over the channel, once the program has loaded
-    shared.judge_shared(_channel(4), given["source"], None, given["entry_point"], given["prelude"])
+    shared.judge_shared(_channel(4), given["source"], given["entry_point"], given["prelude"])
 
 
 def _session() -> None:

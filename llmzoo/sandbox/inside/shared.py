@@ -1,8 +1,10 @@
 """Program and tests in one interpreter, for tests that nothing else can serve.
 
-The weakest way, and reported as such: what the program may not do here is only made hard. The tests
-come after the program has loaded; what judges is compared with how it was before; tests that must
-fail are run beside those that should pass; objects of the program do not decide how they compare.
+No promise is made about these verdicts: a program can read and change all that is in its process, and
+speak to the host in place of the tests. What is cheap to do against it is done. The tests come after
+the program has loaded; every outcome is told to the host at once; what judges is compared with how it
+was before; tests that must fail are run beside those that should pass; objects of classes that were
+made since do not decide how they compare.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from . import candidate
 from . import names as origins
 from .cases import Cases, run_cases
 from .channel import Channel
-from .honest import HONEST, HonestComparisons, honest
+from .honest import HONEST, HonestComparisons, Look, classes, honest
 from .tester import MODULE, outcomes
 from .texts import in_words
 from .tripwires import arm, controls
@@ -32,37 +34,30 @@ _JUDGING = (
 )
 
 
-def judge_shared(
-    host: Channel,
-    source: str,
-    tests: str | None,
-    entry_point: str | None,
-    prelude: str = "",
-) -> None:
+def judge_shared(host: Channel, source: str, entry_point: str | None, prelude: str = "") -> None:
     """Load the program, run the tests and send ``host`` a result as :func:`tester.judge` does.
 
-    ``tests`` None: they come late. Then ``["loaded"]`` is sent once the program has loaded,
-    ``["tests", text]`` and ``["nonce", number]`` are expected in answer, and the result holds the
-    number under "nonce": until the tests have ended it is in no memory that a program can look
-    through, so a result that the program sends before them lacks it.
+    ``["loaded"]`` is sent once the program has loaded, and ``["tests", text]`` is expected in answer.
+    ``["case", number, error]`` tells the outcome of each case when it comes about. ``["ended"]`` is
+    sent once the tests have ended, ``["nonce", number]`` is expected in answer, and the result holds
+    the number under "nonce".
     """
     result: dict[str, Any] = {"cases": [], "calls": 0, "error": None, "shared_needed": None}
     cases: Cases | None = None
     try:
         importlib.import_module(".unittests", __package__)  # before the program can
+        look = honest(classes())
         changed = arm(sys.modules[name] for name in _to_watch())
         module = candidate.load(source, prelude=prelude)
         trouble = changed()
         if not trouble:
-            late = tests is None
-            if late:
-                host.send(["loaded"])
-                _, tests = host.receive()
-            cases = Cases(tests or "")
-            trouble = _run(cases, module, entry_point, prelude, result)
+            host.send(["loaded"])
+            _, tests = host.receive()
+            cases = Cases(tests, lambda number, error: host.send(["case", number, error]))
+            trouble = _run(cases, module, entry_point, prelude, look, result)
             trouble = changed() or controls() or trouble
-            if late:
-                _, result["nonce"] = host.receive()
+            host.send(["ended"])
+            _, result["nonce"] = host.receive()
         result["error"] = trouble or None
     except BaseException as error:
         result["error"] = in_words(error)
@@ -77,7 +72,12 @@ def _to_watch() -> list[str]:
 
 
 def _run(
-    cases: Cases, program: ModuleType, entry_point: str | None, prelude: str, result: dict[str, Any]
+    cases: Cases,
+    program: ModuleType,
+    entry_point: str | None,
+    prelude: str,
+    look: Look,
+    result: dict[str, Any],
 ) -> str:
     found = origins.uses(cases.tree, cases.nodes)
     cases.tree = ast.fix_missing_locations(HonestComparisons().visit(cases.tree))
@@ -88,7 +88,7 @@ def _run(
         exec(compile(prelude, "<prelude>", "exec", dont_inherit=True), names)
     _fill(names, vars(program), cases, found, entry_point)
     names.update(dict.fromkeys(found.modules, program))
-    names[HONEST] = honest(program.__name__)
+    names[HONEST] = look
     if entry_point is not None and entry_point not in vars(program):
         return f"the program defines no {entry_point!r}"
     trouble = run_cases(cases, names, names.get(entry_point or ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable
 
@@ -18,6 +19,9 @@ _LIFETIME_S = 86_400.0
 
 class Session:
     """``run`` executes code in the same names each time, and shows a last expression's value.
+
+    Threads and processes cannot be started, so that nothing goes on between two runs. What an
+    earlier run has patched stays so: the output of a session proves nothing.
 
     A run beyond its limits ends the session: ``alive`` is false then, and later runs say "error".
     The processor time and the memory of its limits hold for the whole session, the wall clock for
@@ -48,9 +52,12 @@ class Session:
             return Run(status="error", stderr="the session has ended")
         started = time.monotonic()
         self._job.channel.socket.settimeout(self._limits.wall_s)
+        number = secrets.randbits(62)  # an answer that was sent before its question lacks it
         try:
-            self._job.channel.send(["run", code, stdin])
-            ended, stdout, stderr = self._job.channel.receive()
+            self._job.channel.send(["run", number, code, stdin])
+            answered, ended, stdout, stderr = self._job.channel.receive()
+            if answered != number:
+                raise NotData("an answer to another question")
             if not (isinstance(ended, int) and isinstance(stdout, str) and isinstance(stderr, str)):
                 raise NotData("an answer of another form")
         except TimeoutError:

@@ -66,20 +66,20 @@ def _print_traceback(error: BaseException) -> None:
 def serve_session(channel: Channel) -> None:
     """Execute one piece of code after another in the same names.
 
-    Request: ``["run", code, stdin]``; answer: ``[how it ended, stdout, stderr]``. As at Python's
-    prompt, the value of a last expression is printed.
+    Request: ``["run", number, code, stdin]``; answer: ``[number, how it ended, stdout, stderr]``. As
+    at Python's prompt, the value of a last expression is printed.
     """
     module = ModuleType("__main__")
     sys.modules["__main__"] = module
     while True:
         try:
-            _, code, stdin = channel.receive()
+            _, number, code, stdin = channel.receive()
         except (Closed, NotData):
             return
         out, err = io.StringIO(), io.StringIO()
         sys.stdin, sys.stdout, sys.stderr = io.StringIO(stdin), out, err
         ending = _execute(lambda code=code: _prompt(code, module.__dict__))
-        channel.send([ending, out.getvalue(), err.getvalue()])
+        channel.send([number, ending, out.getvalue(), err.getvalue()])
 
 
 def _prompt(code: str, names: dict[str, Any]) -> None:

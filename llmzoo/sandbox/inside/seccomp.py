@@ -64,11 +64,18 @@ class Filter:
     """The filter for one level. ``for_process`` gives the program that a child installs.
 
     ``level`` 1 opens no files, 2 opens files, 3 may look at paths too. ``processes``: new processes
-    and signals to them are allowed, which only a pid namespace can confine. Raises ``OSError``
-    on a machine whose call numbers are not known.
+    and signals to them are allowed, which only a pid namespace can confine. ``threads``: new threads
+    are. Raises ``OSError`` on a machine whose call numbers are not known.
     """
 
-    def __init__(self, level: int, *, processes: bool = False, machine: str | None = None):
+    def __init__(
+        self,
+        level: int,
+        *,
+        processes: bool = False,
+        threads: bool = True,
+        machine: str | None = None,
+    ):
         machine = machine or platform.machine()
         if machine not in NUMBERS:
             raise OSError(f"no system-call table for {machine}")
@@ -90,9 +97,10 @@ class Filter:
                     self._masked(numbers[name], _O_TMPFILE, 0, argument=flags)
         if processes:
             self._masked(numbers["clone"], _CLONE_NAMESPACES, 0)
-        else:
+        elif threads:
             only_threads = _CLONE_VM | _CLONE_THREAD
             self._masked(numbers["clone"], only_threads | _CLONE_NAMESPACES, only_threads)
+        if not processes:
             for name in ("kill", "tgkill"):
                 self._one_of(numbers[name], 0, [_OWN_PID])
         self._one_of(numbers["prlimit64"], 0, [0, _OWN_PID])

@@ -71,6 +71,8 @@ class _Zygote:
         notes: dict[str, Any] = {}
         folder: str = settings["folder"]
         self.filter = Filter(self.level, processes=self.processes)
+        # what a session starts would go on between two pieces of code, and answer for the next
+        self.session_filter = Filter(self.level, threads=False)
         packages = library.packages(settings["preload"])
         readable = [*library.shared_libraries(), *packages]
         finder = library.IndexedFinder(packages) if self.level == 2 else None
@@ -289,7 +291,8 @@ class _Zygote:
             (resource.RLIMIT_CPU, cpu),
         ):
             confine.limit(which, value)
-        confine.install(self.filter.for_process(os.getpid()))
+        chosen = self.session_filter if job["kind"] == "session" else self.filter
+        confine.install(chosen.for_process(os.getpid()))
 
 
 def _process_descriptor(child: int) -> int | None:

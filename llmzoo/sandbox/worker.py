@@ -8,12 +8,10 @@ import itertools
 import json
 import os
 import select
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import weakref
 from collections.abc import Sequence
@@ -22,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.errors import SandboxError
+from llmzoo.sandbox.folders import Folder
 from llmzoo.sandbox.results import Limits
 
 _START_S = 30.0  # a first start may have to read the library from a cold disk
@@ -86,7 +85,7 @@ class Worker:
         self.healthy = True  # may take another job
         self._owes_report = False
         self._pid = os.getpid()
-        self._folder = Path(tempfile.mkdtemp(prefix=f"llmzoo-sandbox-{os.getpid()}-"))
+        self._folder = Folder()
         self._process: subprocess.Popen[bytes] | None = None
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = near
@@ -110,7 +109,7 @@ class Worker:
                 "level": level,
                 "processes": processes,
                 "preload": list(preload),
-                "folder": str(self._folder),
+                "folder": str(self._folder.path),
                 "private_user": (os.getpid() * 64 + next(_numbers)) % (1 << 20),
             }
             self._send(settings)
@@ -181,13 +180,14 @@ class Worker:
         if self._pid != os.getpid():
             if process is not None:
                 process.returncode = 0  # not ours to wait for
+            self._folder.close(remove=False)
             return
         if process is not None:
             # the outer process of a pid namespace takes all of it along; the others die with their parent
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(signal.SIGKILL)
             process.wait()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.close(remove=True)
 
     def _started(self) -> dict[str, Any]:
         try:

@@ -6,6 +6,9 @@ import ast
 import os
 import random
 import signal
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +18,7 @@ import pytest
 
 from llmzoo.errors import SandboxError
 from llmzoo.sandbox import Checker, Limits, Sandbox
+from llmzoo.sandbox.folders import Folder, remove_abandoned
 from llmzoo.sandbox.inside.confine import scratch_place
 
 SHORT = Limits(wall_s=0.7, cpu_s=1.0)
@@ -421,6 +425,56 @@ def test_nothing_is_left_behind(n):
         assert after["folders"] == before["folders"]
         assert after["memory_mb"] - before["memory_mb"] < 20
     assert _children(os.getpid()) == others
+
+
+def test_a_killed_process_leaves_no_process_and_its_folder_is_removed_by_the_next(strongest):
+    code = (
+        "import time\nfrom llmzoo.sandbox import Limits, Sandbox\n"
+        f"box = Sandbox(workers=1, level={strongest.report.level})\nbox.run('pass')\n"
+        "print('ready', flush=True)\n"
+        "box.run('import time; time.sleep(60)', limits=Limits(wall_s=60))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        time.sleep(0.3)
+        below = _descendants(process.pid)
+        process.kill()
+    left = list(Path("/tmp").glob(f"llmzoo-sandbox-{process.pid}-*"))
+    assert below
+    assert left
+    with Sandbox(workers=1, level=strongest.report.level) as box:
+        box.run("pass")
+        mine = list(Path("/tmp").glob(f"llmzoo-sandbox-{os.getpid()}-*"))
+        remove_abandoned()
+        assert all(folder.exists() for folder in left)  # too young to be sure
+        for folder in (*left, *mine):
+            os.utime(folder, (0, 0))
+        remove_abandoned()
+        assert not any(folder.exists() for folder in left)
+        assert all(folder.exists() for folder in mine)
+        assert box.run("print(1)").stdout == "1\n"
+    assert not any(_lives(pid) for pid in below)
+
+
+def test_a_locked_folder_stays_though_its_number_is_nobodys():
+    """Two containers may share the folder for temporary files, and not the numbers of processes."""
+    with tempfile.TemporaryDirectory() as elsewhere, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", elsewhere)
+        patch.setattr(os, "getpid", lambda: 2**22 + 1)  # above all numbers
+        folder = Folder()
+        os.utime(folder.path, (0, 0))
+        remove_abandoned()
+        assert folder.path.exists()
+        folder.close(remove=False)
+        remove_abandoned()
+        assert not folder.path.exists()
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def _resources() -> dict[str, float]:

@@ -79,7 +79,7 @@ class Environments(pb_grpc.EnvironmentsServicer):
         self._lanes = Lanes()
         self._room = int(0.95 * config.message_bytes)  # of an answer; headers take some
 
-    def register(self, server: grpc.Server) -> None:
+    def register(self, server: grpc.aio.Server) -> None:
         pb_grpc.add_EnvironmentsServicer_to_server(self, server)
 
     def close(self) -> None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import hmac
 import ipaddress
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Protocol
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from llmzoo.errors import ConfigError
+from llmzoo.serve.door import Door
+from llmzoo.serve.loops import Loop
 
 TOKEN_ENV = "LLMZOO_TOKEN"
 DEFAULT_PORT = 50051
@@ -23,8 +24,8 @@ MAX_MESSAGE_BYTES = 64 * 2**20
 THREADS = 16
 SHORTEST_TOKEN = 16  # characters; 16 random hexadecimal digits are 64 bits
 
-# says that a server runs, and nothing else; what checks on servers often cannot send a token
-_FREE_OF_TOKEN = frozenset({"/grpc.health.v1.Health/Check"})
+GRACE_S = 5.0  # seconds that calls under way have to end in
+HANDSHAKE_S = 10.0  # seconds until a connection is one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +83,7 @@ class Service(Protocol):
 
     name: str  # in full, such as "llmzoo.v1.Environments"; health checks ask by it
 
-    def register(self, server: grpc.Server) -> None:
+    def register(self, server: grpc.aio.Server) -> None:
         """Add the servicer to a server that has not started."""
         ...
 
@@ -96,17 +97,21 @@ class Running:
 
     def __init__(
         self,
-        server: grpc.Server,
-        checks: health.HealthServicer,
+        loop: Loop,
+        server: grpc.aio.Server,
+        checks: health.aio.HealthServicer,
         services: Sequence[Service],
         address: str,
         port: int,
     ):
         self.address = address
         self.port = port
+        self._loop = loop
         self._server = server
         self._health = checks
         self._services = list(services)
+        self._stopping = threading.Lock()
+        self._stopped = threading.Event()
 
     def __enter__(self) -> Running:
         return self
@@ -119,16 +124,24 @@ class Running:
     ) -> None:
         self.stop()
 
-    def stop(self, grace_s: float = 5.0) -> None:
-        """Take no new calls, let those under way end for ``grace_s`` seconds, and close services."""
-        self._health.enter_graceful_shutdown()
-        self._server.stop(grace_s).wait()
-        while self._services:
-            self._services.pop().close()
+    def stop(self, grace_s: float = GRACE_S) -> None:
+        """Take no new calls, let those under way end for ``grace_s`` seconds, and close services.
+
+        A call that still works then is broken off; its thread is left to itself.
+        """
+        with self._stopping:
+            if self._stopped.is_set():
+                return
+            self._loop.run(self._health.enter_graceful_shutdown())
+            self._loop.run(self._server.stop(grace_s))
+            for service in reversed(self._services):
+                service.close()
+            self._loop.close()
+            self._stopped.set()
 
     def wait(self) -> None:
         """Until somebody stops the server."""
-        self._server.wait_for_termination()
+        self._stopped.wait()
 
 
 def host(config: ServeConfig, services: Sequence[Service]) -> Running:
@@ -136,28 +149,39 @@ def host(config: ServeConfig, services: Sequence[Service]) -> Running:
 
     Raises :class:`ConfigError` where it cannot listen or a file of TLS cannot be used.
     """
-    server = grpc.server(
-        ThreadPoolExecutor(config.threads, thread_name_prefix="llmzoo-serve"),
-        interceptors=[] if config.token is None else [_TokenCheck(config.token)],
+    loop = Loop()
+    try:
+        return loop.run(_started(config, services, loop))
+    except BaseException:
+        loop.close()
+        raise
+
+
+async def _started(config: ServeConfig, services: Sequence[Service], loop: Loop) -> Running:
+    most = config.max_message_bytes
+    server = grpc.aio.server(
+        interceptors=[
+            Door(config.token, threads=config.threads, max_calls=config.max_calls, max_bytes=most)
+        ],
         options=[
-            ("grpc.max_receive_message_length", config.max_message_bytes),
-            ("grpc.max_send_message_length", config.max_message_bytes),
+            ("grpc.max_receive_message_length", most),
+            ("grpc.max_send_message_length", most),
             ("grpc.so_reuseport", 0),  # otherwise a second server at the port would share its calls
+            ("grpc.server_handshake_timeout_ms", int(1000 * HANDSHAKE_S)),
             ("grpc.keepalive_time_ms", 60_000),  # ends the calls of clients that are gone
             ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
             ("grpc.http2.max_ping_strikes", 0),  # clients look after their calls too
         ],
-        maximum_concurrent_rpcs=config.max_calls,
     )
-    checks = health.HealthServicer()
+    checks = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(checks, server)
     for service in services:
         service.register(server)
-        checks.set(service.name, health_pb2.HealthCheckResponse.SERVING)
+        await checks.set(service.name, health_pb2.HealthCheckResponse.SERVING)
     port = _listen(server, config)
-    server.start()
+    await server.start()
     address = f"{config.scheme}://{_authority(config.host, port)}"
-    return Running(server, checks, services, address, port)
+    return Running(loop, server, checks, services, address, port)
 
 
 def is_loopback(host: str) -> bool:
@@ -177,37 +201,7 @@ def check_token(token: str) -> None:
         )
 
 
-class _TokenCheck(grpc.ServerInterceptor):
-    """Refuses calls that do not bring the token, before their message is read."""
-
-    def __init__(self, token: str):
-        self._expected = f"Bearer {token}".encode()
-        self._refusal = grpc.unary_unary_rpc_method_handler(_refuse)
-
-    def intercept_service(
-        self,
-        continuation: Callable[[grpc.HandlerCallDetails], grpc.RpcMethodHandler | None],
-        handler_call_details: grpc.HandlerCallDetails,
-    ) -> grpc.RpcMethodHandler | None:
-        brought = [
-            value.encode() if isinstance(value, str) else value
-            for key, value in handler_call_details.invocation_metadata
-            if key == "authorization"
-        ]
-        free = handler_call_details.method in _FREE_OF_TOKEN
-        # a comparison that takes the same time wherever the two differ
-        if free or (len(brought) == 1 and hmac.compare_digest(brought[0], self._expected)):
-            return continuation(handler_call_details)
-        return self._refusal
-
-
-def _refuse(request: Any, context: grpc.ServicerContext) -> None:
-    context.abort(
-        grpc.StatusCode.UNAUTHENTICATED, "this server asks for a token: none, or a wrong one"
-    )
-
-
-def _listen(server: grpc.Server, config: ServeConfig) -> int:
+def _listen(server: grpc.aio.Server, config: ServeConfig) -> int:
     place = _authority(config.host, config.port)
     try:
         if config.tls_cert is None or config.tls_key is None:

@@ -81,7 +81,7 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
         """Calls that the model has not begun with."""
         return self._batcher.waiting
 
-    def register(self, server: grpc.Server) -> None:
+    def register(self, server: grpc.aio.Server) -> None:
         policies_pb2_grpc.add_PoliciesServicer_to_server(self, server)
 
     def close(self) -> None:

@@ -1,0 +1,198 @@
+"""The door of a server: who is let in, how much is read, and how many calls are answered at once.
+
+The token of a call is checked before anything of its message is read, and reading takes no thread:
+a call that is begun and never finished keeps nobody else waiting. A message is parsed and answered
+in a thread of its own; health checks need none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import grpc
+
+from llmzoo.serve.calls import Aborted, Call, in_thread
+
+READING_S = 30.0  # seconds until the message of a call is there
+WRITING_S = 60.0  # seconds until a client has taken a message
+CHECK_BYTES = 4096  # of the message of a call that needs no token
+_CHECKS = 16  # calls without a token that are read at the same time
+_HELD = 4  # messages of the greatest size that calls may hold at the same time
+
+# says that a server runs, and nothing else; what checks on servers often cannot send a token
+_FREE_OF_TOKEN = frozenset({"/grpc.health.v1.Health/Check"})
+_NO_ROOM = grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+class Door(grpc.aio.ServerInterceptor):
+    """Refuses calls that do not bring the ``token`` (None: all may come), and those for which there
+    is no room. ``threads``: calls that are answered at the same time; ``max_calls``: with those that
+    wait for a thread. ``max_bytes``: of a message."""
+
+    def __init__(self, token: str | None, *, threads: int, max_calls: int, max_bytes: int):
+        self._expected = None if token is None else f"Bearer {token}".encode()
+        self._free = asyncio.Semaphore(threads)
+        self._max_calls = max_calls
+        self._calls = 0
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._reading = _Reading(max_calls)
+        self._checking = _Reading(_CHECKS)
+
+    async def intercept_service(
+        self, continuation: Callable[[Any], Awaitable[Any]], handler_call_details: Any
+    ) -> Any:
+        free = handler_call_details.method in _FREE_OF_TOKEN
+        if not free and not self._knows(handler_call_details.invocation_metadata):
+            return _REFUSAL
+        handler = await continuation(handler_call_details)
+        if handler is None:
+            return None
+        method = handler.unary_stream if handler.response_streaming else handler.unary_unary
+        if inspect.iscoroutinefunction(method):
+            answer = self._answered_here
+        else:
+            answer = self._answered_in_a_thread
+
+        async def call(_: Any, context: Any) -> None:
+            reading = self._checking if free else self._reading
+            try:
+                if not free and self._calls >= self._max_calls:
+                    raise Aborted(_NO_ROOM, f"{self._calls} calls are under way, all that it takes")
+                message = await reading.message(context)
+                if free and len(message) > CHECK_BYTES:
+                    raise Aborted(
+                        _NO_ROOM, f"a health check takes no more than {CHECK_BYTES} bytes"
+                    )
+                await answer(handler, method, message, context)
+            except Aborted as aborted:
+                await context.abort(aborted.code, aborted.message)
+
+        # on the wire a single message is a stream of one; only so is it ours to say when it is read
+        return grpc.stream_stream_rpc_method_handler(call)
+
+    def _knows(self, metadata: Any) -> bool:
+        if self._expected is None:
+            return True
+        brought = [
+            value.encode() if isinstance(value, str) else value
+            for key, value in metadata
+            if key == "authorization"
+        ]
+        # a comparison that takes the same time wherever the two differ
+        return len(brought) == 1 and hmac.compare_digest(brought[0], self._expected)
+
+    async def _answered_here(self, handler: Any, method: Any, message: bytes, context: Any) -> None:
+        """The methods of health checks, which wait for nothing but changes."""
+        said = await method(_parsed(handler, message), context)
+        if said is not None:
+            await _write(context, handler.response_serializer(said))
+
+    async def _answered_in_a_thread(
+        self, handler: Any, method: Any, message: bytes, context: Any
+    ) -> None:
+        if self._calls >= self._max_calls:
+            raise Aborted(_NO_ROOM, f"{self._calls} calls are under way, all that it takes")
+        if self._calls and self._bytes + len(message) > _HELD * self._max_bytes:
+            raise Aborted(_NO_ROOM, f"calls hold {self._bytes} bytes already: try again later")
+        loop, call, size = asyncio.get_running_loop(), Call(), len(message)
+
+        def work() -> bytes | None:
+            said = method(_parsed(handler, message), call)
+            if not handler.response_streaming:
+                return bytes(handler.response_serializer(said))
+            for part in said:
+                writing = _write(context, handler.response_serializer(part))
+                asyncio.run_coroutine_threadsafe(writing, loop).result()
+            return None
+
+        def ended() -> None:
+            self._calls -= 1
+            self._bytes -= size
+
+        self._calls += 1
+        self._bytes += size
+        try:
+            answer = await in_thread(work, self._free, ended)
+            if answer is not None:
+                await _write(context, answer)
+        finally:  # the client has all, or is gone
+            call.over()
+
+
+class _Reading:
+    """Calls whose message is still to come. One more than ``most`` ends the oldest of them."""
+
+    def __init__(self, most: int):
+        self._most = most
+        self._coming: dict[_Limit, None] = {}
+
+    async def message(self, context: Any) -> bytes:
+        """The message of a call. Raises :class:`Aborted` where it does not come."""
+        if len(self._coming) >= self._most:
+            oldest = next(iter(self._coming))
+            del self._coming[oldest]
+            oldest.pass_now(_NO_ROOM, "too many calls bring no message, and this was the oldest")
+        limit = _Limit(READING_S, f"no message came within {READING_S:g} s")
+        self._coming[limit] = None
+        try:
+            found = await limit.of(context.read())
+        finally:
+            self._coming.pop(limit, None)
+        if found is grpc.aio.EOF:
+            raise Aborted(grpc.StatusCode.INVALID_ARGUMENT, "a call without a message")
+        return bytes(found)
+
+
+class _Limit:
+    """A limit of time on what the present task waits for, which others may have pass at once."""
+
+    def __init__(self, seconds: float, message: str):
+        self._task = asyncio.current_task()
+        self._passed: Aborted | None = None
+        self._timer = asyncio.get_running_loop().call_later(
+            seconds, self.pass_now, grpc.StatusCode.DEADLINE_EXCEEDED, message
+        )
+
+    def pass_now(self, code: grpc.StatusCode, message: str) -> None:
+        assert self._task is not None
+        self._passed = Aborted(code, message)
+        self._task.cancel()
+
+    async def of(self, work: Awaitable[Any]) -> Any:
+        """What the work gives. Raises :class:`Aborted` once the limit has passed."""
+        try:
+            return await work
+        except asyncio.CancelledError:
+            if self._passed is None:
+                raise
+            raise self._passed from None
+        finally:
+            self._timer.cancel()
+
+
+def _parsed(handler: Any, message: bytes) -> Any:
+    try:
+        return handler.request_deserializer(message)
+    except Exception as error:
+        raise Aborted(
+            grpc.StatusCode.INVALID_ARGUMENT, f"a message that is none: {error}"
+        ) from None
+
+
+async def _write(context: Any, message: bytes) -> None:
+    limit = _Limit(WRITING_S, f"the client took nothing for {WRITING_S:g} s")
+    await limit.of(context.write(message))
+
+
+async def _refuse(_: Any, context: Any) -> None:
+    await context.abort(
+        grpc.StatusCode.UNAUTHENTICATED, "this server asks for a token: none, or a wrong one"
+    )
+
+
+_REFUSAL = grpc.stream_stream_rpc_method_handler(_refuse)  # reads nothing

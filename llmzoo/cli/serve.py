@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
 import signal
@@ -19,8 +20,10 @@ from llmzoo.cli.output import apart, as_json
 from llmzoo.errors import ConfigError, MissingExtraError
 
 if TYPE_CHECKING:
-    from llmzoo.serve.hosting import Service
+    from llmzoo.serve.hosting import Running, Service
 
+END_S = 20.0  # seconds in which the process has ended, after the first signal and after the second
+AT_ONCE_S = 2.0
 EXAMPLES = (
     "llmzoo serve --envs sudoku_v0,plan_path_v0",
     "llmzoo serve --policy tiny --port 50052",
@@ -33,7 +36,8 @@ class Options:
 
     Environments are reached as grpc://HOST:PORT/ID wherever an id is taken: llmzoo eval --env
     grpc://127.0.0.1:50051/sudoku_v0; the policy as grpc://HOST:PORT wherever one is named that does
-    not learn: llmzoo eval --policy grpc://127.0.0.1:50051. Ctrl-C or SIGTERM ends the server.
+    not learn: llmzoo eval --policy grpc://127.0.0.1:50051. Ctrl-C or SIGTERM ends the server: calls under way
+    have 5 seconds, and the process has ended after 20; a second signal ends it at once.
 
     Args:
         envs: ids with commas between; all: whatever is registered; none. All where nothing is said,
@@ -118,10 +122,8 @@ def run(argv: Sequence[str]) -> None:
         # often as Python does, takes a twentieth of the time of quick steps
         gc.freeze()
         gc.set_threshold(50_000, 20, 20)
-        ended = threading.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: ended.set())
         with host(config, [offer.service for offer in offers]) as running:
+            ended = _told_to_end(running)
             if options.json:
                 hosted = {offer.kind: offer.names for offer in offers}
                 as_json({"address": running.address, **hosted})
@@ -136,6 +138,27 @@ def run(argv: Sequence[str]) -> None:
                 )
             ended.wait()
     print("llmzoo: the server has ended", file=sys.stderr)
+
+
+def _told_to_end(running: Running) -> threading.Event:
+    """What Ctrl-C and SIGTERM set. A second one leaves calls under way no time.
+
+    The process ends even where an environment or a model does not let it: a thread that needs
+    nothing of Python sees to that.
+    """
+    ended = threading.Event()
+    nowhere = open(os.devnull, "w")  # noqa: SIM115, it is written to when the process ends
+
+    def told(*_: object) -> None:
+        last_s = AT_ONCE_S if ended.is_set() else END_S
+        faulthandler.dump_traceback_later(last_s, exit=True, file=nowhere)
+        if ended.is_set():
+            running.hurry()
+        ended.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, told)
+    return ended
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,6 +139,10 @@ class Running:
             self._loop.close()
             self._stopped.set()
 
+    def hurry(self) -> None:
+        """Break off the calls that a :meth:`stop` under way waits for. A signal's handler may call it."""
+        self._loop.begin(self._server.stop(None))
+
     def wait(self) -> None:
         """Until somebody stops the server."""
         self._stopped.wait()

@@ -24,6 +24,13 @@ class Loop:
         """What a coroutine returns or raises."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
+    def begin(self, work: Coroutine[Any, Any, object]) -> None:
+        """Have a coroutine run, without waiting for it; where the loop is closed it never does."""
+        try:
+            asyncio.run_coroutine_threadsafe(work, self._loop)
+        except RuntimeError:
+            work.close()
+
     def close(self) -> None:
         """Cancel what still runs, and end."""
         self.run(_cancel_others())

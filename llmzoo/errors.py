@@ -8,6 +8,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_LONGEST_NAME = 200  # characters of a name that is not known; looking for near ones takes long
+
 
 class LlmzooError(Exception):
     """Base class of every error raised by llmzoo on purpose."""
@@ -18,6 +20,7 @@ class UnknownNameError(LlmzooError, KeyError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]):
         known = sorted(known)
+        name = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         super().__init__(f"unknown {kind} {name!r}.{hint} Known: {', '.join(known)}")

@@ -284,7 +284,7 @@ def test_an_endpoint_plays_a_seat_with_its_settings(seated, monkeypatch):
         ("separate", {"b": {"stop": "END"}}, "stop must be a list of texts, got 'END'"),
         ("separate", {"b": {"stop": ["x", ""]}}, "none of them empty"),
         ("separate", {"b": {"stop": [3]}}, "stop must be a list of texts"),
-        ("separate", {"b": {"temperature": 0}}, "seat 'b': temperature must be above 0"),
+        ("separate", {"b": {"temperature": 0}}, "seat 'b': temperature is 0.0001 to 100"),
         ("separate", {"b": {"top_p": 1.5}}, "seat 'b': top_p"),
         ("separate", {"b": {"learning_rate": -1.0}}, "learning_rate must be above 0"),
         ("separate", {"b": {"learning_rate": float("nan")}}, "learning_rate must be above 0"),

@@ -44,12 +44,13 @@ class Options:
             none beside a policy.
         env_args: arguments that the server sets and no client can; --env.NAME VALUE gives one.
         allow: names of arguments, with commas between, that clients may set to any value. Without
-            it they set truths, numbers and listed choices, never names of files, tools or addresses.
+            it they set truths, bounded numbers and listed choices, never names of files, tools or
+            addresses.
         players: let the scripted experts answer clients; who asks them need not solve anything.
         policy: the policy to host: tiny, a folder or a hub id of a model, the run folder of llmzoo
             train with one trained policy, or openai:MODEL@URL.
-        policy_args: limits of what clients may ask of it: requests, rows, new_tokens, rows_at_once,
-            calls; --policy.NAME VALUE gives one.
+        policy_args: limits of what clients may ask of it: requests, rows, new_tokens,
+            prompt_characters, call_characters, rows_at_once, calls; --policy.NAME VALUE gives one.
         system: system prompt of the policy, for models with a chat template.
         chat_template_args: what its chat template is given, such as {enable_thinking: false};
             --chat_template_args.NAME VALUE gives one.

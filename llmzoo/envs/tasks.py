@@ -78,32 +78,29 @@ class Generated(Generic[T]):
             raise ConfigError(f"tasks of {self.name} have numbers from 0 and no ids; got {index!r}")
         if index < 0:
             raise IndexError(f"task numbers start at 0; got {index}")
-        if index >= len(self._found):
-            with _NUMBERING:
-                self._find(index)
+        while index >= len(self._found):
+            with _NUMBERING:  # for one task at a time, so that nobody waits for another's thousands
+                self._find_next(index)
         return self._found[index]
 
     def name_of(self, task: object) -> str:
         """ "": generated tasks have no ids of their own."""
         return ""
 
-    def _find(self, index: int) -> None:
-        misses = 0
-        while len(self._found) <= index:
+    def _find_next(self, index: int) -> None:
+        """Add a task to those that are numbered, on the way to ``index``."""
+        for _ in range(_MAX_DRAWS + 1):
             task = self.sample(self._rng)
             form = self._canonical(task)
-            if form in self._seen:
-                misses += 1
-                if misses > _MAX_DRAWS:
-                    self.count = len(self._found)
-                    raise IndexError(
-                        f"{self.name} has about {len(self._found)} distinct {self.split} tasks "
-                        f"at these settings; task {index} does not exist"
-                    )
-                continue
-            misses = 0
-            self._seen.add(form)
-            self._found.append(task)
+            if form not in self._seen:
+                self._seen.add(form)
+                self._found.append(task)
+                return
+        self.count = len(self._found)
+        raise IndexError(
+            f"{self.name} has about {len(self._found)} distinct {self.split} tasks at these settings; "
+            f"task {index} does not exist"
+        )
 
 
 class Listed(Generic[T]):

@@ -12,6 +12,12 @@ from typing import Any
 
 from llmzoo.policies.base import Policy
 
+# colder is greedy but for rounding, and logits divided by less leave float32; hotter is uniform
+COLDEST, HOTTEST = 1e-4, 100.0
+SMALLEST_TOP_P = 1e-6  # less is 0 beside a float32, and leaves no token at all
+MOST_TOKENS = 2**20
+MOST_STOPS, LONGEST_STOP = 64, 1000  # strings, and characters of one
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
@@ -20,6 +26,10 @@ class Sampling:
     ``top_k=0`` and ``top_p=1.0`` switch these filters off. An answer ends with the
     end-of-sequence token, with one of the ``stop`` strings (kept out of its text), or after
     ``max_new_tokens`` (then it is marked truncated).
+
+    Raises ``ValueError`` for settings that mean nothing or are out of bounds: ``temperature`` is
+    1e-4 to 100, ``top_p`` at least 1e-6, ``max_new_tokens`` at most 2**20, ``stop`` at most 64 strings of 1 to 1000
+    characters.
     """
 
     temperature: float = 1.0
@@ -29,12 +39,22 @@ class Sampling:
     stop: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.temperature > 0:  # NaN too
-            raise ValueError(f"temperature must be above 0, got {self.temperature}; ask for greedy")
-        if not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p must be in (0, 1], got {self.top_p}")
-        if self.top_k < 0 or self.max_new_tokens < 1:
-            raise ValueError("top_k must be at least 0 and max_new_tokens at least 1")
+        if not COLDEST <= self.temperature <= HOTTEST:  # NaN too
+            raise ValueError(
+                f"temperature is {COLDEST:g} to {HOTTEST:g}, got {self.temperature:g}; for the most "
+                "likely answer ask for greedy"
+            )
+        if not SMALLEST_TOP_P <= self.top_p <= 1:
+            raise ValueError(f"top_p must be in [{SMALLEST_TOP_P:g}, 1], got {self.top_p}")
+        if not 0 <= self.top_k < 2**31:
+            raise ValueError(f"top_k must be at least 0 and below 2**31, got {self.top_k}")
+        if not 1 <= self.max_new_tokens <= MOST_TOKENS:
+            raise ValueError(f"max_new_tokens is 1 to {MOST_TOKENS}, got {self.max_new_tokens}")
+        if len(self.stop) > MOST_STOPS or not all(0 < len(s) <= LONGEST_STOP for s in self.stop):
+            raise ValueError(
+                f"stop takes at most {MOST_STOPS} strings, each of 1 to {LONGEST_STOP} characters; "
+                "an empty one would end every answer before it begins"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,13 @@
 
 A client must not make the server open a file, call an address or start a program of the client's
 choosing. So it may set what cannot name such a thing: truths, numbers, choices that the environment
-lists as a ``Literal``, and the few texts below, by their values. The rest is the operator's.
+lists as a ``Literal``, and the few texts below, by their values. Nor may it make the server work or
+wait for as long as it likes, so numbers have bounds. The rest is the operator's.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import NoneType, UnionType
@@ -19,8 +21,16 @@ from llmzoo import registry
 from llmzoo.envs.tools.toolbox import BUILT_IN
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.registry import EnvSpec
+from llmzoo.serve.trust import fit
 
 _OPTIONS = "options."
+
+MOST = 1000  # of a number that a client sets, either side of 0
+MOST_AGENTS = 64
+MOST_TASK = 100_000  # the number of a task; those before it are drawn first
+_ID = re.compile(r"\w[\w./: -]{0,199}")  # of a task, such as "HumanEval/0"
+_SEATS = frozenset({"num_agents", "per_side", "reasoners", "tools"})  # arguments that count seats
+_SECONDS = frozenset({"time_limit", "timeout"})  # arguments in seconds
 
 _Rule = Callable[[Any], bool]
 
@@ -36,7 +46,9 @@ def _like(pattern: str) -> _Rule:
 
 
 def _built_in_tools(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(t, str) and t in BUILT_IN for t in value)
+    if not isinstance(value, list) or len(value) > len(BUILT_IN):
+        return False
+    return all(isinstance(t, str) and t in BUILT_IN for t in value)
 
 
 # texts by the name of their argument, whatever the environment
@@ -60,7 +72,8 @@ class Catalogue:
 
     ``fixed``: arguments that the operator sets; each goes to every environment that has it, and no
     client may set it. ``allowed``: names of arguments that clients may set to any value, whatever
-    it makes the server do; ``options.NAME`` for an option of ``reset``.
+    it makes the server do; ``options.NAME`` for an option of ``reset``. ``most_s``: of an argument
+    in seconds.
 
     Raises :class:`UnknownNameError` for an id that is not known, and :class:`ConfigError` for
     arguments that no environment has.
@@ -72,6 +85,7 @@ class Catalogue:
         *,
         fixed: Mapping[str, Any] | None = None,
         allowed: Collection[str] = (),
+        most_s: float = MOST,
     ):
         named = list(registry.list_envs()) if ids is None else list(dict.fromkeys(ids))
         for id in named:
@@ -80,6 +94,7 @@ class Catalogue:
         self.specs: dict[str, EnvSpec] = {id: registry.spec(id) for id in named}
         self._fixed = dict(fixed or {})
         self._allowed = frozenset(allowed)
+        self._most = {**dict.fromkeys(_SEATS, MOST_AGENTS), **dict.fromkeys(_SECONDS, most_s)}
         self._hints: dict[str, dict[str, Any] | None] = {}
         if self._fixed or self._allowed:
             self._check_names()
@@ -100,6 +115,12 @@ class Catalogue:
             env = registry.make(id, **{**arguments, **fixed})
         except TypeError as error:
             raise ConfigError(f"{id}: {error}") from error
+        for agent in env.possible_agents:
+            if not fit(agent):
+                raise ConfigError(
+                    f"{id} has an agent {agent!r:.80}, and names that travel have 1 to 64 of the "
+                    'characters a-z, A-Z, 0-9, "_", "." and "-", not dots alone'
+                )
         spaces = [env.observation_space(a) for a in env.possible_agents]
         spaces += [env.action_space(a) for a in env.possible_agents]
         for space in spaces:
@@ -115,28 +136,28 @@ class Catalogue:
         if not isinstance(options, dict | None):
             raise ConfigError(f"options are a mapping, got {options!r:.60} from afar")
         for name, value in (options or {}).items():
-            allowed = f"{_OPTIONS}{name}" in self._allowed
-            if not allowed and not isinstance(value, bool | int | float | None):
+            if f"{_OPTIONS}{name}" not in self._allowed and not _is_option(name, value):
                 raise ConfigError(
-                    f"option {name!r} cannot be {value!r:.60} from afar: a client gives truths and "
-                    "numbers; whoever starts the server can allow it (--allow "
-                    f"{_OPTIONS}{name})"
+                    f"option {name!r:.60} cannot be {_shown(value)} from afar: a client gives truths, "
+                    f"numbers of at most {MOST_TASK}, and a task's id; whoever starts the server can "
+                    f"allow it (--allow {_OPTIONS}{name:.60})"
                 )
 
     def _check(self, id: str, name: str, value: Any, hints: Mapping[str, Any] | None) -> None:
         if hints is not None and name not in hints:
-            raise UnknownNameError(f"argument of {id}", name, hints)
+            raise UnknownNameError(f"argument of {id}", str(name), hints)
         if name in self._fixed:
             raise ConfigError(f"the server has set {name} of {id} itself")
         if name in self._allowed:
             return
         rule = _OURS.get((id, name)) or _TEXTS.get(name)
         hint = Any if hints is None else hints[name]
-        if not (_is_harmless(value, hint) if rule is None else rule(value)):
+        most = self._most.get(name, MOST)
+        if not (_is_harmless(value, hint, most) if rule is None else rule(value)):
             raise ConfigError(
-                f"argument {name!r} of {id} cannot be {value!r:.60} from afar: a client sets truths, "
-                "numbers and listed choices; whoever starts the server can set it, or allow it"
-                f" (--allow {name})"
+                f"argument {name!r} of {id} cannot be {_shown(value)} from afar: a client sets truths, "
+                f"listed choices and numbers, of which this is at most {most:g}; whoever starts the "
+                f"server can set it, or allow it (--allow {name})"
             )
 
     def _check_names(self) -> None:
@@ -156,15 +177,33 @@ class Catalogue:
         return self._hints[id]
 
 
-def _is_harmless(value: Any, hint: Any) -> bool:
-    """Whether a value is of a type hint that leaves no room for a name of anything."""
+def _is_option(name: str, value: Any) -> bool:
+    if name == "task" and isinstance(value, str):  # it is looked up among those that there are
+        return _ID.fullmatch(value) is not None and ".." not in value
+    return isinstance(value, bool | int | float | None) and _is_bounded(value, MOST_TASK)
+
+
+def _is_bounded(value: float | None, most: float) -> bool:
+    return value is None or (abs(value) <= most and math.isfinite(value))
+
+
+def _shown(value: Any) -> str:
+    """A value in a message. Of a number too long for decimal digits only that is said."""
+    try:
+        return f"{value!r:.60}"
+    except ValueError:
+        return "a number of thousands of digits"
+
+
+def _is_harmless(value: Any, hint: Any, most: float) -> bool:
+    """Whether a value is of a type hint that leaves no room for a name of anything, and bounded."""
     kind, inner = get_origin(hint) or hint, get_args(hint)
     if kind is Literal:
         return any(type(value) is type(choice) and value == choice for choice in inner)
     if kind in (Union, UnionType):
-        return any(_is_harmless(value, one) for one in inner)
+        return any(_is_harmless(value, one, most) for one in inner)
     if kind is float:
-        return type(value) in (int, float)
+        return type(value) in (int, float) and _is_bounded(value, most)
     if kind in (bool, int, NoneType):
-        return type(value) is kind
+        return type(value) is kind and _is_bounded(value, most)
     return False

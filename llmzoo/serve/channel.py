@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,23 +23,21 @@ import grpc
 
 from llmzoo.errors import ConfigError, LlmzooError
 from llmzoo.serve import tokens
-from llmzoo.serve.hosting import DEFAULT_PORT, TOKEN_ENV, check_token, is_loopback
+from llmzoo.serve.hosting import (
+    DEFAULT_PORT,
+    GREATEST_MESSAGE_BYTES,
+    TOKEN_ENV,
+    check_token,
+    is_loopback,
+)
+from llmzoo.serve.trust import RemoteError, line
+
+__all__ = ["Address", "RemoteError", "connect", "explained", "parse", "plainly"]
 
 TLS_CA_ENV = "LLMZOO_TLS_CA"
 TLS_CERT_ENV = "LLMZOO_TLS_CERT"
 TLS_KEY_ENV = "LLMZOO_TLS_KEY"
 _SCHEMES = {"grpc": False, "grpcs": True}
-
-
-class RemoteError(LlmzooError, RuntimeError):
-    """A server that cannot be reached, or did not do what it was asked.
-
-    ``code``: the status of gRPC, such as ``grpc.StatusCode.UNAVAILABLE``.
-    """
-
-    def __init__(self, message: str, code: grpc.StatusCode):
-        super().__init__(message)
-        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +117,7 @@ def explained(error: grpc.RpcError, address: Address) -> LlmzooError:
     :class:`ConfigError` where what was asked for cannot be had (``INVALID_ARGUMENT``), otherwise
     :class:`RemoteError`.
     """
-    code, said = error.code(), " ".join((error.details() or "").split())
+    code, said = error.code(), line(" ".join((error.details() or "").split()))
     if code is grpc.StatusCode.INVALID_ARGUMENT:
         return ConfigError(f"{address}: {said}")
     where = address.server
@@ -166,13 +165,11 @@ _channels: dict[tuple[int, Address, _Secrets], grpc.Channel] = {}
 
 def _open(address: Address, secrets: _Secrets) -> grpc.Channel:
     options = [
-        # the server says how much it takes and gives; here nothing more is cut off
-        ("grpc.max_send_message_length", -1),
-        ("grpc.max_receive_message_length", -1),
+        ("grpc.max_send_message_length", -1),  # the server says how much it takes
+        ("grpc.max_receive_message_length", GREATEST_MESSAGE_BYTES),
         ("grpc.keepalive_time_ms", 20_000),  # a machine that is gone is noticed during a call
         ("grpc.keepalive_timeout_ms", 10_000),
         ("grpc.initial_reconnect_backoff_ms", 100),  # a server may be started again any time
-        ("grpc.max_reconnect_backoff_ms", 1_000),
         ("grpc.max_reconnect_backoff_ms", 2_000),  # a server that is back is found soon
         ("grpc.enable_http_proxy", 0 if is_loopback(address.host) else 1),
     ]
@@ -187,6 +184,13 @@ def _open(address: Address, secrets: _Secrets) -> grpc.Channel:
         channel = grpc.insecure_channel(address.target, options)
     if secrets.token is None:
         return channel
+    if not address.tls and not is_loopback(address.host):
+        warnings.warn(
+            f"the token and all texts travel in the clear to {address.host}, and whoever reads them "
+            f"may call the server too: start it with --tls_cert and --tls_key, and write grpcs://",
+            UserWarning,
+            stacklevel=2,
+        )
     return grpc.intercept_channel(channel, _WithToken(secrets.token))
 
 

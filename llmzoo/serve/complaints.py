@@ -9,6 +9,7 @@ import grpc
 from llmzoo.errors import ConfigError, NoPlayerError, NoSolutionError, SandboxError
 from llmzoo.serve.channel import Address, RemoteError
 from llmzoo.serve.generated import environments_pb2 as pb
+from llmzoo.serve.trust import line
 
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 # what an environment raises there it raises here; anything else is a RemoteError
@@ -35,14 +36,15 @@ class SessionLostError(RemoteError):
 
 def of(status: pb.Status, address: Address) -> Exception:
     """The exception that a status stands for."""
-    code = _CODES[status.code]
+    code = _CODES.get(status.code, grpc.StatusCode.UNKNOWN)
+    message = line(status.message)
     if status.lost:
         return SessionLostError(
-            f"the episode at {address} is lost: {status.message}. reset() begins a new one", code
+            f"the episode at {address} is lost: {message}. reset() begins a new one", code
         )
     if status.error in _RAISED:
-        error = _RAISED[status.error](status.message)
+        error = _RAISED[status.error](message)
         if sys.version_info >= (3, 11):
             error.add_note(f"raised by the server at {address.server}")
         return error
-    return RemoteError(f"the server at {address.server}: {status.message}", code)
+    return RemoteError(f"the server at {address.server}: {message}", code)

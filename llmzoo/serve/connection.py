@@ -22,10 +22,12 @@ from llmzoo.errors import LlmzooError
 from llmzoo.rollout.branching import step_each
 from llmzoo.rollout.lines import Act
 from llmzoo.rollout.places import Place
+from llmzoo.serve import trust
 from llmzoo.serve.channel import Address, RemoteError, connect, explained, plainly
 from llmzoo.serve.descriptions import Description, read
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.generated import environments_pb2_grpc as pb_grpc
+from llmzoo.serve.hosting import GREATEST_MESSAGE_BYTES, LIMITS_S
 from llmzoo.serve.noted import Noted, Owner
 
 if TYPE_CHECKING:
@@ -66,7 +68,8 @@ class Connection(Place):
         return None
 
     def ids(self) -> list[str]:
-        return [found.id for found in (self._listed or self._list()).environments]
+        found = (self._listed or self._list()).environments
+        return [trust.line(hosted.id, 80) for hosted in found[:1000]]
 
     def described(self, spec: pb.Spec) -> Description:
         """Raises :class:`ConfigError` for arguments that the server refuses."""
@@ -124,19 +127,24 @@ class Connection(Place):
 
     def send(self, noted: Noted) -> None:
         """See to it that what was noted is done. What fails is told to its owners."""
+        waiting = [noted]
+        while waiting:
+            waiting += self._send(waiting.pop())
+
+    def _send(self, noted: Noted) -> set[Noted]:
+        """Returns what has been noted to ask for views again."""
         with self._lock:
             mine = noted is self._noted
             if mine:
                 self._noted = Noted()
         if not mine:
             noted.done.wait()  # another thread sends it
-            return
+            return set()
         try:
             again = self._carry_out(noted)
         finally:
             noted.over()
-        for following in {owner.ask_again() for owner in again}:
-            self.send(following)
+        return {owner.ask_again() for owner in again}
 
     def _carry_out(self, noted: Noted) -> list[Owner]:
         """Returns whose views have to be asked for again."""
@@ -152,6 +160,8 @@ class Connection(Place):
                 noted.outcomes[numbers.start : numbers.stop] = self._call(part)
             except grpc.RpcError as failed:
                 errors.update(dict.fromkeys(numbers, explained(failed, self.address)))
+            except RemoteError as wrong:
+                errors.update(dict.fromkeys(numbers, wrong))
         again: list[Owner] = []
         for number, owner in enumerate(noted.owners):
             if number in errors:
@@ -160,6 +170,10 @@ class Connection(Place):
                 owner.lose(noted, error, refused=refused)
             elif owner.take(noted, number, noted.outcomes[number]):
                 again.append(owner)
+        if again and len(again) == len(noted.owners):  # the first of a call always has room
+            for owner in again:
+                owner.lose(noted, trust.odd("finds no room for any view"), refused=False)
+            return []
         return again
 
     def _parts(self, message: pb.Batch) -> Iterator[tuple[range, pb.Batch]]:
@@ -173,11 +187,11 @@ class Connection(Place):
             return
         part = pb.Batch(close=message.close)
         first, size = 0, part.ByteSize()
-        for number, item in enumerate(message.items):
+        for at, item in enumerate(message.items):
             more = item.ByteSize() + 8  # its tag and length
             if part.items and (size + more > room or len(part.items) == limits.batch_items):
-                yield range(first, number), part
-                part, first, size = pb.Batch(), number, 0
+                yield range(first, at), part
+                part, first, size = pb.Batch(), at, 0
             part.items.append(item)
             size += more
         yield range(first, count), part
@@ -189,12 +203,16 @@ class Connection(Place):
         rounds = math.ceil(len(message.items) / limits.workers)
         timeout = _SLACK_S + limits.make_s + limits.step_s * rounds
         outcomes: Sequence[pb.Outcome] = self._stub.StepBatch(message, timeout=timeout).outcomes
+        if len(outcomes) != len(message.items):
+            raise trust.odd(f"answered {len(outcomes)} of {len(message.items)} items")
         return outcomes
 
     def _list(self) -> pb.ListReply:
         with plainly(self.address):
-            self._listed = self._stub.ListEnvironments(pb.ListRequest(), timeout=_SLACK_S)
-        return self._listed
+            listed: pb.ListReply = self._stub.ListEnvironments(pb.ListRequest(), timeout=_SLACK_S)
+        _check(listed.limits)
+        self._listed = listed
+        return listed
 
     def leave(self) -> None:
         """Close all sessions, as far as the server can still be reached."""
@@ -204,6 +222,15 @@ class Connection(Place):
         if message.close and os.getpid() == self._process:
             with contextlib.suppress(grpc.RpcError, ValueError):
                 self._stub.StepBatch(message, timeout=_GOODBYE_S)
+
+
+def _check(limits: pb.Limits) -> None:
+    """Raise :class:`RemoteError` for limits that none can keep to."""
+    trust.number(limits.message_bytes, 2**16, GREATEST_MESSAGE_BYTES, "the bytes of a message")
+    trust.number(limits.batch_items, 1, 2**32, "the items of a call")
+    trust.number(limits.workers, 1, 2**32, "its workers")
+    trust.number(limits.step_s, *LIMITS_S, "the seconds of a step")
+    trust.number(limits.make_s, *LIMITS_S, "the seconds of making an environment")
 
 
 _connections: dict[grpc.Channel, Connection] = {}

@@ -10,9 +10,11 @@ from gymnasium.spaces import Text
 from pettingzoo import AECEnv
 
 from llmzoo.envs.base import TextEnv
-from llmzoo.serve import values
+from llmzoo.serve import trust, values
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.spaces import FreeText
+
+MOST_CHARACTERS = 2**31  # of an observation or an action
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +66,18 @@ def write(env: AECEnv, render_mode: str | None) -> pb.Description:
 
 
 def read(message: pb.Description) -> Description:
+    """Raises :class:`llmzoo.serve.trust.RemoteError` for what no environment is like."""
+    agents = trust.agents(message.agents)
+    for spaces in (message.observation_spaces, message.action_spaces):
+        if len(spaces) != len(agents):
+            raise trust.odd(f"describes {len(spaces)} spaces of {len(agents)} agents")
+        for space in spaces:
+            trust.number(
+                space.max_length, max(space.min_length, 1), MOST_CHARACTERS, "a length of texts"
+            )
     return Description(
-        message.name,
-        list(message.agents),
+        trust.line(message.name),
+        agents,
         values.read_entries(message.metadata.entries),
         values.read(message.render_mode),
         message.fallback,

@@ -14,7 +14,7 @@ from llmzoo.serve import values
 from llmzoo.serve.catalogue import Catalogue
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.generated import environments_pb2_grpc as pb_grpc
-from llmzoo.serve.hosting import MAX_MESSAGE_BYTES
+from llmzoo.serve.hosting import LIMITS_S, MAX_MESSAGE_BYTES
 from llmzoo.serve.lanes import Lanes, TooManyLost
 from llmzoo.serve.operations import Operations, failure, raised
 from llmzoo.serve.sessions import Sessions
@@ -22,7 +22,6 @@ from llmzoo.version import __version__
 
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 _TELLING = frozenset({"reset", "step", "look"})
-_LIMITS_S = (0.001, 86_400.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +58,7 @@ class EnvironmentsConfig:
         for name, count in counts.items():
             if count < 1:
                 raise ConfigError(f"{name} must be at least 1, got {count}")
-        least, most = _LIMITS_S
+        least, most = LIMITS_S
         times = {"idle_s": self.idle_s, "step_s": self.step_s, "make_s": self.make_s}
         for name, seconds in times.items():
             if not least <= seconds <= most:
@@ -73,7 +72,9 @@ class Environments(pb_grpc.EnvironmentsServicer):
 
     def __init__(self, config: EnvironmentsConfig):
         self.config = config
-        self.catalogue = Catalogue(config.envs, fixed=config.env_args, allowed=config.allow)
+        self.catalogue = Catalogue(
+            config.envs, fixed=config.env_args, allowed=config.allow, most_s=config.step_s
+        )
         self.sessions = Sessions(most=config.max_sessions, idle_s=config.idle_s)
         self._operations = Operations(self.catalogue, self.sessions, players=config.players)
         self._lanes = Lanes()

@@ -21,6 +21,8 @@ from llmzoo.serve.loops import Loop
 TOKEN_ENV = "LLMZOO_TOKEN"
 DEFAULT_PORT = 50051
 MAX_MESSAGE_BYTES = 64 * 2**20
+GREATEST_MESSAGE_BYTES = 512 * 2**20  # clients take no greater ones
+LIMITS_S = (0.001, 86_400.0)  # seconds that a server may allow for anything
 THREADS = 16
 SHORTEST_TOKEN = 16  # characters; 16 random hexadecimal digits are 64 bits
 
@@ -57,8 +59,10 @@ class ServeConfig:
     def __post_init__(self) -> None:
         if not 0 <= self.port < 2**16:
             raise ConfigError(f"port must be 0 to 65535, got {self.port}")
-        if self.max_message_bytes < 2**16:
-            raise ConfigError(f"max_message_bytes is at least 65536, got {self.max_message_bytes}")
+        if not 2**16 <= self.max_message_bytes <= GREATEST_MESSAGE_BYTES:
+            raise ConfigError(
+                f"max_message_bytes is 65536 to {GREATEST_MESSAGE_BYTES}, got {self.max_message_bytes}"
+            )
         if self.threads < 1 or self.max_calls < 1:
             raise ConfigError("threads and max_calls are at least 1")
         if (self.tls_cert is None) != (self.tls_key is None):

@@ -15,6 +15,10 @@ from llmzoo.serve.catalogue import Catalogue
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.sessions import Refused, Session, Sessions
 
+_SEED_BITS = 256
+_MOST_ACTIONS = 4096  # of an item
+_LONGEST_COMPLAINT = 2000  # characters
+
 
 class Operations:
     """``players``: whether the scripted players answer clients, who then need not solve anything."""
@@ -35,7 +39,7 @@ class Operations:
         try:
             self._do(item, what, id, outcome, tell)
         except Refused as error:
-            outcome.CopyFrom(failure(error.code, error.message, lost=error.lost))
+            outcome.CopyFrom(failure(error.code, error.message, lost=error.lost, error=error.error))
         except BaseException as error:  # sys.exit() in an environment ends nothing here
             outcome.CopyFrom(raised(error))
 
@@ -55,6 +59,9 @@ class Operations:
             self._open(item)
         session = self._sessions.take(id)
         try:
+            if what != "reset" and not session.begun:
+                message = "it has no episode yet: reset it"
+                raise Refused(grpc.StatusCode.FAILED_PRECONDITION, message, error="AttributeError")
             if what == "step":
                 session.stale = True
                 _step(session, item.step, outcome)
@@ -64,6 +71,7 @@ class Operations:
             elif what == "reset":
                 session.stale = True
                 self._reset(session.env, item.reset)
+                session.begun = True
             elif what == "look":
                 self._look(session, item.look, outcome.sight)
             else:
@@ -84,14 +92,21 @@ class Operations:
 
     def _reset(self, env: AECEnv, reset: pb.Reset) -> None:
         seed = values.read(reset.seed) if reset.HasField("seed") else None
+        if seed is not None and (type(seed) is not int or seed.bit_length() > _SEED_BITS):
+            raise ConfigError(f"a seed is an integer of at most {_SEED_BITS} bits")
         options = values.read(reset.options) if reset.HasField("options") else None
         self._catalogue.check_options(options)
         env.reset(seed=seed, options=options)
 
     def _look(self, session: Session, look: pb.Look, sight: pb.Sight) -> None:
         env = session.env
+        if max(len(look.observe), len(look.expert)) > len(session.names):
+            raise Refused(
+                grpc.StatusCode.INVALID_ARGUMENT,
+                f"a look is at each of {len(session.names)} agents once",
+            )
         for place in look.observe:
-            observation = env.observe(session.names[place])
+            observation = env.observe(_agent(session, place))
             views.write_observation(observation, place, sight.observations.add())
         if look.state:
             values.write(env.state(), sight.state)
@@ -105,10 +120,10 @@ class Operations:
                     "this server gives no answers away: whoever starts it can add --players"
                 )
             for place in look.expert:
-                values.write(_game(env).expert(session.names[place]), sight.experts.add())
+                values.write(_game(env).expert(_agent(session, place)), sight.experts.add())
             if look.HasField("amateur"):
                 rng = values.read_chance(look.chance)
-                answer = _game(env).amateur(session.names[look.amateur], rng)
+                answer = _game(env).amateur(_agent(session, look.amateur), rng)
                 values.write(answer, sight.amateur)
                 values.write_chance(rng, sight.chance)
 
@@ -117,14 +132,13 @@ def failure(
     code: grpc.StatusCode, message: str, *, lost: bool = False, error: str = ""
 ) -> pb.Outcome:
     number = code.value[0]
-    return pb.Outcome(
-        status=pb.Status(code=number, message=_encodable(message), error=error, lost=lost)
-    )
+    said = _encodable(message[:_LONGEST_COMPLAINT])
+    return pb.Outcome(status=pb.Status(code=number, message=said, error=error, lost=lost))
 
 
 def raised(error: BaseException) -> pb.Outcome:
     """What Python raised, for the client to raise too."""
-    asked_wrongly = isinstance(error, ConfigError | ValueError | TypeError | KeyError)
+    asked_wrongly = isinstance(error, ValueError | TypeError | LookupError | OverflowError)
     ours = isinstance(error, LlmzooError | values.UntypedError)
     if asked_wrongly or ours:
         return failure(grpc.StatusCode.INVALID_ARGUMENT, str(error), error=type(error).__name__)
@@ -135,8 +149,23 @@ def raised(error: BaseException) -> pb.Outcome:
     )
 
 
+def _agent(session: Session, place: int) -> str:
+    if place >= len(session.names):
+        raise Refused(
+            grpc.StatusCode.INVALID_ARGUMENT,
+            f"there is no agent {place}: there are {len(session.names)}",
+        )
+    return session.names[place]
+
+
 def _step(session: Session, step: pb.Step, outcome: pb.Outcome) -> None:
     env = session.env
+    count = len(step.texts) or len(step.actions)
+    if not 1 <= count <= _MOST_ACTIONS:
+        raise Refused(
+            grpc.StatusCode.INVALID_ARGUMENT,
+            f"an item steps 1 to {_MOST_ACTIONS} times, got {count}: send several items",
+        )
     actions = list(step.texts) or [values.read(action) for action in step.actions]
     if step.way == pb.Step.EACH:
         for paid in step_each(env, actions[:-1]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +13,7 @@ import grpc
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy
 from llmzoo.policies.settings import Sampling
+from llmzoo.serve import calls
 from llmzoo.serve.generated import policies_pb2 as pb
 from llmzoo.serve.generated import policies_pb2_grpc
 from llmzoo.serve.hosting import MAX_MESSAGE_BYTES
@@ -20,7 +21,6 @@ from llmzoo.serve.policies_batching import Batcher, Busy, Call, Wanted
 from llmzoo.serve.policies_hosted import Hosted
 from llmzoo.serve.policies_wire import messages_of, request_of, sampling_from, sampling_to
 
-_LONGEST_COMPLAINT = 1000  # characters; gRPC sends it in a header, which must be short
 _STARTED_AGAIN = (
     "it has been started again since this client began, maybe with another model: begin anew, or "
     "resume the run"
@@ -32,7 +32,9 @@ class PolicyLimits:
     """What clients may ask of a policy.
 
     ``requests`` and ``rows`` (requests times answers): of one call; a client divides what is more.
-    ``new_tokens``: of an answer. ``message_bytes``: of a message, not above the server's own limit.
+    ``new_tokens``: of an answer. ``prompt_characters``: of an observation, ``call_characters``: of
+    those of a call, and of several calls that are answered together; nothing longer is tokenised.
+    ``message_bytes``: of a message, not above the server's own limit.
     ``rows_at_once``: of several calls that are answered together. ``calls``: those that may wait,
     each of which holds a thread of the server.
     """
@@ -40,14 +42,18 @@ class PolicyLimits:
     requests: int = 4096
     rows: int = 16384
     new_tokens: int = 4096
+    prompt_characters: int = 200_000
+    call_characters: int = 4_000_000
     message_bytes: int = MAX_MESSAGE_BYTES
     rows_at_once: int = 512
     calls: int = 64
 
     def __post_init__(self) -> None:
-        least = min(self.requests, self.rows, self.new_tokens, self.rows_at_once, self.calls)
-        if least < 1:
+        counts = (self.requests, self.rows, self.new_tokens, self.rows_at_once, self.calls)
+        if min(*counts, self.prompt_characters, self.call_characters) < 1:
             raise ConfigError("the limits of a policy server are at least 1")
+        if self.prompt_characters > self.call_characters:
+            raise ConfigError("prompt_characters cannot be above call_characters")
         if self.message_bytes < 2**16:
             raise ConfigError(f"message_bytes is at least 65536, got {self.message_bytes}")
 
@@ -73,7 +79,10 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
         if self._hosted.sampling is not None:
             self._check_length(self._hosted.sampling)
         self._batcher = Batcher(
-            self._hosted, rows=self.limits.rows_at_once, calls=self.limits.calls
+            self._hosted,
+            rows=self.limits.rows_at_once,
+            characters=self.limits.call_characters,
+            calls=self.limits.calls,
         )
 
     @property
@@ -87,7 +96,7 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
     def close(self) -> None:
         self._batcher.close()
 
-    def Info(self, request: pb.PolicyInfoRequest, context: grpc.ServicerContext) -> pb.PolicyInfo:
+    def Info(self, request: pb.PolicyInfoRequest, context: calls.Call) -> pb.PolicyInfo:
         sampling = self._hosted.sampling
         return pb.PolicyInfo(
             name=self._hosted.policy.name,
@@ -100,12 +109,12 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
                 rows=self.limits.rows,
                 new_tokens=self.limits.new_tokens,
                 message_bytes=self.limits.message_bytes,
+                prompt_characters=self.limits.prompt_characters,
+                call_characters=self.limits.call_characters,
             ),
         )
 
-    def Generate(
-        self, request: pb.GenerateRequest, context: grpc.ServicerContext
-    ) -> Iterator[pb.Answers]:
+    def Generate(self, request: pb.GenerateRequest, context: calls.Call) -> Iterator[pb.Answers]:
         with _told(context):
             call = self._call(request)
             # runs when the call ends, however it does: a client that is gone costs nothing more
@@ -127,6 +136,7 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
                 f"{count} requests with {request.k} answers each are too many for one call: the "
                 f"limits are {self.limits.requests} requests and {self.limits.rows} rows"
             )
+        self._check_characters([len(ask.observation) for ask in request.asks])
         sampling = None
         if request.HasField("sampling"):
             if self._hosted.sampling is None:
@@ -139,6 +149,17 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
         wanted = Wanted(k=request.k, greedy=request.greedy, sampling=sampling)
         return Call([request_of(ask) for ask in request.asks], wanted)
 
+    def _check_characters(self, lengths: Sequence[int]) -> None:
+        """Raise :class:`ConfigError` before anything is tokenised that would take long."""
+        limits = self.limits
+        if max(lengths) > limits.prompt_characters or sum(lengths) > limits.call_characters:
+            raise ConfigError(
+                f"an observation has at most {limits.prompt_characters} characters here and those of "
+                f"a call {limits.call_characters}, got {max(lengths)} and {sum(lengths)}: send less "
+                "in a call, or start the server with a higher --policy.prompt_characters or "
+                "--policy.call_characters"
+            )
+
     def _check_length(self, sampling: Sampling) -> None:
         if sampling.max_new_tokens > self.limits.new_tokens:
             raise ConfigError(
@@ -148,7 +169,7 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
 
 
 @contextmanager
-def _told(context: grpc.ServicerContext) -> Iterator[None]:
+def _told(context: calls.Call) -> Iterator[None]:
     """What is raised inside ends the call with a status that says so."""
     try:
         yield
@@ -162,4 +183,4 @@ def _told(context: grpc.ServicerContext) -> Iterator[None]:
         code, said = grpc.StatusCode.INTERNAL, f"the policy raised {type(error).__name__}: {error}"
     else:
         return
-    context.abort(code, said[:_LONGEST_COMPLAINT])
+    context.abort(code, said)

@@ -46,6 +46,7 @@ class Call:
             for number, request in enumerate(requests)
         }
         self.rows = len(requests) * wanted.k
+        self.characters = sum(len(request.observation) for request in requests)
         self._said: SimpleQueue[tuple[int, list[Completion]] | _End] = SimpleQueue()
 
     def answers(self) -> Iterator[list[tuple[int, list[Completion]]]]:
@@ -93,11 +94,15 @@ class _GivenUp(Exception):
 class Batcher:
     """Answers calls in a thread of its own.
 
-    ``rows``: of several calls that are answered together. ``calls``: those that may wait.
+    ``rows`` and ``characters`` (of observations): of several calls that are answered together.
+    ``calls``: those that may wait.
     """
 
-    def __init__(self, hosted: Hosted, *, rows: int = 512, calls: int = 64):
-        self._hosted, self._rows, self._most = hosted, rows, calls
+    def __init__(
+        self, hosted: Hosted, *, rows: int = 512, characters: int = 4_000_000, calls: int = 64
+    ):
+        self._hosted, self._most = hosted, calls
+        self._rows, self._characters = rows, characters
         self._waiting: list[Call] = []
         self._asked: list[Call] = []  # those that the model answers now
         self._changed = threading.Condition()
@@ -156,12 +161,13 @@ class Batcher:
     def _next(self) -> list[Call]:
         """The calls to answer now, taken from those that wait."""
         first = self._waiting.pop(0)
-        together, rows = [first], first.rows
+        together, rows, characters = [first], first.rows, first.characters
         for call in [call for call in self._waiting if call.wanted == first.wanted]:
-            if rows + call.rows <= self._rows:
+            more = characters + call.characters
+            if rows + call.rows <= self._rows and more <= self._characters:
                 self._waiting.remove(call)
                 together.append(call)
-                rows += call.rows
+                rows, characters = rows + call.rows, more
         return together
 
     def _answer(self, calls: Sequence[Call]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import time
 import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -17,9 +18,11 @@ from llmzoo.policies.base import Answered, EarlyPolicy, Request
 from llmzoo.policies.chance import Chance
 from llmzoo.policies.settings import Sampled, Sampling
 from llmzoo.records import Completion
+from llmzoo.serve import trust
 from llmzoo.serve.channel import Address, RemoteError, connect, parse, plainly
 from llmzoo.serve.generated import policies_pb2 as pb
 from llmzoo.serve.generated import policies_pb2_grpc
+from llmzoo.serve.hosting import GREATEST_MESSAGE_BYTES
 from llmzoo.serve.policies_wire import ask_of, completions_of, sampling_from, sampling_to
 
 _INFO_S = 20.0  # seconds to wait for what a server says of itself
@@ -81,11 +84,13 @@ class RemotePolicy(EarlyPolicy, Sampled):
         self._warned = False
         with plainly(address):
             self._info = self._stub().Info(pb.PolicyInfoRequest(), timeout=_INFO_S)
-        self.name = f"{self._info.name}@{address}"
+        self._check(self._info)
+        self.name = f"{trust.line(self._info.name, 200)}@{address}"
         styled = self._info.HasField("prompt_style")
         self.prompt_style: str | None = self._info.prompt_style if styled else None
         takes = self._info.HasField("sampling")
-        self._own = sampling_from(self._info.sampling) if takes else None
+        with trust.understood("its settings"):
+            self._own = sampling_from(self._info.sampling) if takes else None
         self.sampling = sampling if takes else None
         self.seats = dict(seats or {}) if takes else {}
         for chosen in (self.sampling, *self.seats.values()):
@@ -141,7 +146,13 @@ class RemotePolicy(EarlyPolicy, Sampled):
             call = pb.GenerateRequest(instance=self._info.instance, k=k, greedy=greedy)
             if sampling is not None:
                 call.sampling.CopyFrom(sampling_to(sampling))
-            asks = {index: self._ask(requests[index], keys[index]) for index in indices}
+            asks: dict[int, pb.Ask] = {}
+            for index in indices:
+                if self._is_too_long(requests[index]):
+                    answers[index] = [Completion(text="", refused=True) for _ in range(k)]
+                    answered(index, answers[index])
+                else:
+                    asks[index] = self._ask(requests[index], keys[index])
             for part in self._divided(asks, k, call.ByteSize()):
                 with closing(self._generate(call, part)) as generated:
                     for index, found in generated:
@@ -150,15 +161,29 @@ class RemotePolicy(EarlyPolicy, Sampled):
                         answered(index, found)
         return answers
 
+    def _is_too_long(self, request: Request) -> bool:
+        most = self._info.limits.prompt_characters  # 0: the server does not say
+        length = len(str(request.observation))
+        if not most or length <= most:
+            return False
+        self._warn_of(f"a prompt of {length} characters was refused: {self.address} takes {most}")
+        return True
+
+    def _warn_of(self, refusal: str) -> None:
+        """Say, once, that a prompt was not answered."""
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{self.name}: {refusal}; it is answered with an empty text", stacklevel=5
+            )
+
     def _look_at(self, completions: Sequence[Completion]) -> None:
         """Warn, once, of a prompt that the model read no further than its length."""
         prompt = completions[0].prompt_ids
-        if prompt and not completions[0].ids and not self._warned:
-            self._warned = True
-            warnings.warn(
-                f"{self.name}: a prompt of {len(prompt)} tokens was refused, as one is that does "
-                "not fit the model's context; it is answered with an empty text",
-                stacklevel=4,
+        if prompt and not completions[0].ids:
+            self._warn_of(
+                f"a prompt of {len(prompt)} tokens was refused, as one is that does not fit the "
+                "model's context"
             )
 
     def _ask(self, request: Request, key: int) -> pb.Ask:
@@ -175,8 +200,9 @@ class RemotePolicy(EarlyPolicy, Sampled):
         most, room = min(limits.requests, limits.rows // k), limits.message_bytes - spoken_for
         if most < 1:
             raise ConfigError(f"{self.address} gives at most {limits.rows} answers to a prompt")
+        characters = limits.call_characters or math.inf
         part: dict[int, pb.Ask] = {}
-        size = 0
+        size = length = 0
         for index, ask in asks.items():
             more = ask.ByteSize() + 16  # what goes before it in the message
             if more > room:
@@ -184,11 +210,12 @@ class RemotePolicy(EarlyPolicy, Sampled):
                     f"an observation of {len(ask.observation)} characters is beyond the "
                     f"{limits.message_bytes} bytes that {self.address} takes"
                 )
-            if part and (len(part) == most or size + more > room):
+            longer = length + len(ask.observation)
+            if part and (len(part) == most or size + more > room or longer > characters):
                 yield part
-                part, size = {}, 0
+                part, size, longer = {}, 0, len(ask.observation)
             part[index] = ask
-            size += more
+            size, length = size + more, longer
         if part:
             yield part
 
@@ -224,6 +251,10 @@ class RemotePolicy(EarlyPolicy, Sampled):
             try:
                 for part in (part for message in stream for part in message.answers):
                     at = part.ask
+                    if at >= len(found) or not 1 <= len(part.completions) <= call.k - len(
+                        found[at]
+                    ):
+                        raise trust.odd("answers what it was not asked")
                     if not found[at]:
                         prompts[at] = tuple(part.prompt_ids)
                     found[at] += completions_of(part, prompts[at])
@@ -237,6 +268,12 @@ class RemotePolicy(EarlyPolicy, Sampled):
                 f"the server at {self.address} ended without the answers to {unfinished} requests",
                 grpc.StatusCode.DATA_LOSS,
             )
+
+    def _check(self, info: pb.PolicyInfo) -> None:
+        """Raise :class:`llmzoo.serve.trust.RemoteError` for limits that none can keep to."""
+        for limit in ("requests", "rows", "new_tokens"):
+            trust.number(getattr(info.limits, limit), 1, 2**32, limit)
+        trust.number(info.limits.message_bytes, 2**16, GREATEST_MESSAGE_BYTES, "a message's bytes")
 
     def _check_length(self, sampling: Sampling) -> None:
         most = self._info.limits.new_tokens

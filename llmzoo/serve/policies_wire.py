@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from llmzoo.policies.base import Request
 from llmzoo.policies.settings import Sampling
 from llmzoo.records import Completion
+from llmzoo.serve import trust
 from llmzoo.serve.generated import policies_pb2 as pb
 from llmzoo.serve.policies_hosted import ELSEWHERE
 
@@ -39,8 +40,6 @@ def sampling_to(sampling: Sampling) -> pb.Sampling:
 
 def sampling_from(message: pb.Sampling) -> Sampling:
     """Raises ``ValueError`` for settings that mean nothing."""
-    if "" in message.stop:
-        raise ValueError("an empty stop string would end every answer before it begins")
     return Sampling(
         temperature=message.temperature,
         top_p=message.top_p,
@@ -93,7 +92,12 @@ def _parts(ask: int, completions: Sequence[Completion], part_bytes: int) -> Iter
 
 
 def completions_of(answer: pb.Answer, prompt_ids: tuple[int, ...]) -> list[Completion]:
-    """Those of one part; ``prompt_ids`` as the first part of the request gave them."""
+    """Those of one part; ``prompt_ids`` as the first part of the request gave them.
+
+    Raises :class:`llmzoo.serve.trust.RemoteError` for ids and probabilities that do not go together.
+    """
+    if any(len(message.ids) != len(message.logprobs) for message in answer.completions):
+        raise trust.odd("gives ids and probabilities of different numbers")
     return [
         Completion(
             text=message.text,

@@ -18,7 +18,7 @@ from llmzoo.errors import ConfigError, FallbackWarning, LlmzooError, UnknownName
 from llmzoo.registry import EnvSpec
 from llmzoo.rollout.branching import paid_now
 from llmzoo.rollout.places import Distant
-from llmzoo.serve import complaints, values, views
+from llmzoo.serve import complaints, trust, values, views
 from llmzoo.serve.channel import Address, parse
 from llmzoo.serve.connection import Connection, connection_to
 from llmzoo.serve.descriptions import Description, Spaces
@@ -26,6 +26,7 @@ from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.noted import Noted
 from llmzoo.serve.sessions import ID_BYTES
 from llmzoo.serve.sights import ONE_BY_ONE, Key, Onlooker, look_at, seen_in
+from llmzoo.serve.trust import RemoteError
 
 Company = list["weakref.ref[RemoteEnv]"]  # environments that took part in the same call
 
@@ -41,14 +42,17 @@ def spec(address: str) -> EnvSpec:
     hosted = connection.hosted(where.name)
     if hosted is None:
         raise UnknownNameError(f"environment at {where.server}", where.name, connection.ids())
+    with trust.understood("arguments"):
+        terse = values.read_entries(hosted.terse.entries)
+        offline = values.read_entries(hosted.offline.entries)
     return EnvSpec(
         id=address,
         entry_point=partial(make, address),
-        family=hosted.family,
-        agents=tuple(hosted.agents),
-        summary=hosted.summary,
-        terse=values.read_entries(hosted.terse.entries),
-        offline=values.read_entries(hosted.offline.entries),
+        family=trust.line(hosted.family, 80),
+        agents=tuple(trust.agents(hosted.agents)),
+        summary=trust.line(hosted.summary),
+        terse=terse,
+        offline=offline,
     )
 
 
@@ -146,11 +150,12 @@ class RemoteEnv(TextEnv, Distant):
         """
         self._raise()
         names = self.possible_agents
-        found = [
-            dict(zip([names[a] for a in paid.agents] or names, paid.amounts, strict=True))
-            for paid in outcome.paid
-        ]
-        return [*found, paid_now(self)] if way == pb.Step.EACH else found[0]
+        with trust.understood("a payment"):
+            found = [
+                dict(zip([names[a] for a in paid.agents] or names, paid.amounts, strict=True))
+                for paid in outcome.paid
+            ]
+            return [*found, paid_now(self)] if way == pb.Step.EACH else found[0]
 
     def fork(self) -> RemoteEnv:
         """A session of its own from where this one stands; see :meth:`llmzoo.envs.base.TextEnv.fork`."""
@@ -233,8 +238,9 @@ class RemoteEnv(TextEnv, Distant):
         look = pb.Look(amateur=self._places[agent])
         values.write_chance(rng, look.chance)
         sight = self._look(look)
-        rng.setstate(values.read_chance(sight.chance).getstate())
-        return str(values.read(sight.amateur))
+        with trust.understood("an answer"):
+            rng.setstate(values.read_chance(sight.chance).getstate())
+            return str(values.read(sight.amateur))
 
     def close(self) -> None:
         """Have the session closed, with the next call."""
@@ -246,7 +252,7 @@ class RemoteEnv(TextEnv, Distant):
         self.close()
 
     def __str__(self) -> str:
-        return str(self.metadata.get("name", self.address))
+        return trust.line(str(self.metadata.get("name", self.address)))
 
     # What calls bring
 
@@ -257,8 +263,14 @@ class RemoteEnv(TextEnv, Distant):
         if outcome.HasField("status"):
             self._fail(complaints.of(outcome.status, self.address), lost=outcome.status.lost)
         elif outcome.HasField("view"):
-            self._now = self._seen = views.read(outcome.view, self._seen, self.possible_agents)
-            self._company = noted.company
+            try:
+                with trust.understood("a view"):
+                    seen = views.read(outcome.view, self._seen, self.possible_agents)
+            except RemoteError as error:
+                self._fail(error, lost=True)
+            else:
+                self._now = self._seen = seen
+                self._company = noted.company
         elif outcome.view_left_out:
             return True
         elif not noted.message.items[number].HasField("fork"):
@@ -316,16 +328,19 @@ class RemoteEnv(TextEnv, Distant):
             for env in {found for found in (ref() for ref in self._company) if found is not None}:
                 if env is not self:
                     env._look_ahead(key)
-            self._sights[key] = seen_in(self._look(look_at(key, self._places)), key)
+            sight = self._look(look_at(key, self._places))
+            with trust.understood("a sight"):
+                self._sights[key] = seen_in(sight, key)
         return self._sights[key]
 
     def _look(self, look: pb.Look) -> pb.Sight:
-        while True:
+        for _ in range(3):
             noted, number = self._note(pb.Item(look=look), changes=False)
             self._connection.send(noted)
             self._raise()
             if not noted.outcomes[number].view_left_out:
                 return noted.outcomes[number].sight
+        raise trust.odd("finds no room for what it was asked for alone")
 
     def _look_ahead(self, key: Key) -> None:
         """Note a look whose outcome may be of use. Another thread may be using this environment."""

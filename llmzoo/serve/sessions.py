@@ -32,11 +32,12 @@ class Refused(Exception):
 
 class Session:
     """``seen``: what the client knows; ``stale``: the environment may have changed since.
+    ``begun``: it has been reset.
 
     ``places``: the number of each possible agent.
     """
 
-    __slots__ = ("busy", "env", "names", "places", "seen", "slow", "stale", "used")
+    __slots__ = ("begun", "busy", "env", "names", "places", "seen", "slow", "stale", "used")
 
     def __init__(self, env: AECEnv):
         # calls come in order here, so the wrapper that sees to it costs time for nothing
@@ -46,6 +47,7 @@ class Session:
         self.slow = bool(self.env.metadata.get("slow_step", False))
         self.seen: Seen | None = None
         self.stale = True
+        self.begun = False
         self.busy = False
         self.used = 0.0
 
@@ -58,6 +60,7 @@ class Session:
         found.slow = self.slow
         found.seen = self.seen
         found.stale = self.stale
+        found.begun = True
         found.busy = False
         found.used = 0.0
         return found

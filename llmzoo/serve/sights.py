@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from llmzoo.errors import LlmzooError
@@ -24,7 +25,8 @@ class Onlooker:
 
     def take(self, noted: Noted, number: int, outcome: pb.Outcome) -> bool:
         if not outcome.HasField("status") and outcome.HasField("sight"):
-            self._sights[self._key] = seen_in(outcome.sight, self._key)
+            with contextlib.suppress(LookupError, ValueError):  # whoever needs it will hear of it
+                self._sights[self._key] = seen_in(outcome.sight, self._key)
         return False
 
     def lose(self, noted: Noted, error: LlmzooError, *, refused: bool) -> None:

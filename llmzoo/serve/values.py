@@ -8,6 +8,7 @@ Anything else is refused: nothing is pickled, and nothing passes for what it is 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ from llmzoo.serve.generated import environments_pb2 as pb
 MAX_DEPTH = 24  # of lists and mappings in one another; protobuf reads 100 messages deep
 _FLOATS, _TEXTS = {float}, {str}
 _ARRAYS = "biufc"  # kinds of numpy's types: bools, numbers
+_DTYPE = re.compile(rf"[<>|=]?[{_ARRAYS}]\d{{1,2}}")
 
 
 class UntypedError(TypeError):
@@ -174,7 +176,8 @@ def _write_integer(number: int, into: pb.Value) -> None:
 
 
 def _read_array(array: pb.Array) -> np.ndarray:
+    # of objects or of other arrays, say: what is read is numbers and nothing else
+    if _DTYPE.fullmatch(array.dtype) is None:
+        raise ValueError(f"an array of {array.dtype[:60]!r} is not of numbers")
     dtype = np.dtype(array.dtype)
-    if dtype.kind not in _ARRAYS:  # of objects, say: what is read is numbers and nothing else
-        raise ValueError(f"an array of {array.dtype!r} is not of numbers")
     return np.frombuffer(array.data, dtype).reshape(tuple(array.shape)).copy()

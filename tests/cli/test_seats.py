@@ -97,7 +97,7 @@ def test_a_run_as_the_start_of_another(llmzoo, small, tmp_path, model_folder):
         ("--seat.planner_1.frozen maybe", "'frozen' must be true or false, got 'maybe'"),
         ("--seat.planner_1 frozen", "--seat.planner_1 must name a setting"),
         ("--seat.planner_1.temperature hot", "'temperature' must be a number, got 'hot'"),
-        ("--seat.planner_1.temperature 0", "seat 'planner_1': temperature must be above 0"),
+        ("--seat.planner_1.temperature 0", "seat 'planner_1': temperature is 0.0001 to 100"),
         ("--seat.planner_1.top_k 1.5", "'top_k' must be a whole number, got 1.5"),
         ("--seat.planner_1.stop x", "'stop' must be a list of texts, such as [a, b], got 'x'"),
         ("--seat.planner_1.learning_rate 1e-4", "shares its weights"),

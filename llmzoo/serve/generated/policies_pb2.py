@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%llmzoo/serve/generated/policies.proto\x12\tllmzoo.v1\"\x13\n\x11PolicyInfoRequest\"\xcc\x01\n\nPolicyInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08instance\x18\x02 \x01(\t\x12\x19\n\x0cprompt_style\x18\x03 \x01(\tH\x00\x88\x01\x01\x12%\n\x08sampling\x18\x04 \x01(\x0b\x32\x13.llmzoo.v1.Sampling\x12\x14\n\x07\x63ontext\x18\x05 \x01(\x04H\x01\x88\x01\x01\x12)\n\x06limits\x18\x06 \x01(\x0b\x32\x19.llmzoo.v1.GenerateLimitsB\x0f\n\r_prompt_styleB\n\n\x08_context\"[\n\x0eGenerateLimits\x12\x10\n\x08requests\x18\x01 \x01(\r\x12\x0c\n\x04rows\x18\x02 \x01(\r\x12\x12\n\nnew_tokens\x18\x03 \x01(\r\x12\x15\n\rmessage_bytes\x18\x04 \x01(\x04\"c\n\x08Sampling\x12\x13\n\x0btemperature\x18\x01 \x01(\x01\x12\r\n\x05top_p\x18\x02 \x01(\x01\x12\r\n\x05top_k\x18\x03 \x01(\r\x12\x16\n\x0emax_new_tokens\x18\x04 \x01(\r\x12\x0c\n\x04stop\x18\x05 \x03(\t\"\x83\x01\n\x0fGenerateRequest\x12\x10\n\x08instance\x18\x01 \x01(\t\x12\t\n\x01k\x18\x02 \x01(\r\x12\x0e\n\x06greedy\x18\x03 \x01(\x08\x12%\n\x08sampling\x18\x04 \x01(\x0b\x32\x13.llmzoo.v1.Sampling\x12\x1c\n\x04\x61sks\x18\x05 \x03(\x0b\x32\x0e.llmzoo.v1.Ask\"D\n\x03\x41sk\x12\r\n\x05\x61gent\x18\x01 \x01(\t\x12\x13\n\x0bobservation\x18\x02 \x01(\t\x12\x0b\n\x03key\x18\x03 \x01(\x04\x12\x0c\n\x04seed\x18\x04 \x01(\x03\"-\n\x07\x41nswers\x12\"\n\x07\x61nswers\x18\x01 \x03(\x0b\x32\x11.llmzoo.v1.Answer\"U\n\x06\x41nswer\x12\x0b\n\x03\x61sk\x18\x01 \x01(\r\x12\x12\n\nprompt_ids\x18\x02 \x03(\r\x12*\n\x0b\x63ompletions\x18\x03 \x03(\x0b\x32\x15.llmzoo.v1.Completion\"]\n\nCompletion\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x0b\n\x03ids\x18\x02 \x03(\r\x12\x10\n\x08logprobs\x18\x03 \x03(\x01\x12\x11\n\ttruncated\x18\x04 \x01(\x08\x12\x0f\n\x07refused\x18\x05 \x01(\x08\x32\x85\x01\n\x08Policies\x12;\n\x04Info\x12\x1c.llmzoo.v1.PolicyInfoRequest\x1a\x15.llmzoo.v1.PolicyInfo\x12<\n\x08Generate\x12\x1a.llmzoo.v1.GenerateRequest\x1a\x12.llmzoo.v1.Answers0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%llmzoo/serve/generated/policies.proto\x12\tllmzoo.v1\"\x13\n\x11PolicyInfoRequest\"\xcc\x01\n\nPolicyInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08instance\x18\x02 \x01(\t\x12\x19\n\x0cprompt_style\x18\x03 \x01(\tH\x00\x88\x01\x01\x12%\n\x08sampling\x18\x04 \x01(\x0b\x32\x13.llmzoo.v1.Sampling\x12\x14\n\x07\x63ontext\x18\x05 \x01(\x04H\x01\x88\x01\x01\x12)\n\x06limits\x18\x06 \x01(\x0b\x32\x19.llmzoo.v1.GenerateLimitsB\x0f\n\r_prompt_styleB\n\n\x08_context\"\x8f\x01\n\x0eGenerateLimits\x12\x10\n\x08requests\x18\x01 \x01(\r\x12\x0c\n\x04rows\x18\x02 \x01(\r\x12\x12\n\nnew_tokens\x18\x03 \x01(\r\x12\x15\n\rmessage_bytes\x18\x04 \x01(\x04\x12\x19\n\x11prompt_characters\x18\x05 \x01(\x04\x12\x17\n\x0f\x63\x61ll_characters\x18\x06 \x01(\x04\"c\n\x08Sampling\x12\x13\n\x0btemperature\x18\x01 \x01(\x01\x12\r\n\x05top_p\x18\x02 \x01(\x01\x12\r\n\x05top_k\x18\x03 \x01(\r\x12\x16\n\x0emax_new_tokens\x18\x04 \x01(\r\x12\x0c\n\x04stop\x18\x05 \x03(\t\"\x83\x01\n\x0fGenerateRequest\x12\x10\n\x08instance\x18\x01 \x01(\t\x12\t\n\x01k\x18\x02 \x01(\r\x12\x0e\n\x06greedy\x18\x03 \x01(\x08\x12%\n\x08sampling\x18\x04 \x01(\x0b\x32\x13.llmzoo.v1.Sampling\x12\x1c\n\x04\x61sks\x18\x05 \x03(\x0b\x32\x0e.llmzoo.v1.Ask\"D\n\x03\x41sk\x12\r\n\x05\x61gent\x18\x01 \x01(\t\x12\x13\n\x0bobservation\x18\x02 \x01(\t\x12\x0b\n\x03key\x18\x03 \x01(\x04\x12\x0c\n\x04seed\x18\x04 \x01(\x03\"-\n\x07\x41nswers\x12\"\n\x07\x61nswers\x18\x01 \x03(\x0b\x32\x11.llmzoo.v1.Answer\"U\n\x06\x41nswer\x12\x0b\n\x03\x61sk\x18\x01 \x01(\r\x12\x12\n\nprompt_ids\x18\x02 \x03(\r\x12*\n\x0b\x63ompletions\x18\x03 \x03(\x0b\x32\x15.llmzoo.v1.Completion\"]\n\nCompletion\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x0b\n\x03ids\x18\x02 \x03(\r\x12\x10\n\x08logprobs\x18\x03 \x03(\x01\x12\x11\n\ttruncated\x18\x04 \x01(\x08\x12\x0f\n\x07refused\x18\x05 \x01(\x08\x32\x85\x01\n\x08Policies\x12;\n\x04Info\x12\x1c.llmzoo.v1.PolicyInfoRequest\x1a\x15.llmzoo.v1.PolicyInfo\x12<\n\x08Generate\x12\x1a.llmzoo.v1.GenerateRequest\x1a\x12.llmzoo.v1.Answers0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,20 +35,20 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_POLICYINFOREQUEST']._serialized_end=71
   _globals['_POLICYINFO']._serialized_start=74
   _globals['_POLICYINFO']._serialized_end=278
-  _globals['_GENERATELIMITS']._serialized_start=280
-  _globals['_GENERATELIMITS']._serialized_end=371
-  _globals['_SAMPLING']._serialized_start=373
-  _globals['_SAMPLING']._serialized_end=472
-  _globals['_GENERATEREQUEST']._serialized_start=475
-  _globals['_GENERATEREQUEST']._serialized_end=606
-  _globals['_ASK']._serialized_start=608
-  _globals['_ASK']._serialized_end=676
-  _globals['_ANSWERS']._serialized_start=678
-  _globals['_ANSWERS']._serialized_end=723
-  _globals['_ANSWER']._serialized_start=725
-  _globals['_ANSWER']._serialized_end=810
-  _globals['_COMPLETION']._serialized_start=812
-  _globals['_COMPLETION']._serialized_end=905
-  _globals['_POLICIES']._serialized_start=908
-  _globals['_POLICIES']._serialized_end=1041
+  _globals['_GENERATELIMITS']._serialized_start=281
+  _globals['_GENERATELIMITS']._serialized_end=424
+  _globals['_SAMPLING']._serialized_start=426
+  _globals['_SAMPLING']._serialized_end=525
+  _globals['_GENERATEREQUEST']._serialized_start=528
+  _globals['_GENERATEREQUEST']._serialized_end=659
+  _globals['_ASK']._serialized_start=661
+  _globals['_ASK']._serialized_end=729
+  _globals['_ANSWERS']._serialized_start=731
+  _globals['_ANSWERS']._serialized_end=776
+  _globals['_ANSWER']._serialized_start=778
+  _globals['_ANSWER']._serialized_end=863
+  _globals['_COMPLETION']._serialized_start=865
+  _globals['_COMPLETION']._serialized_end=958
+  _globals['_POLICIES']._serialized_start=961
+  _globals['_POLICIES']._serialized_end=1094
 # @@protoc_insertion_point(module_scope)

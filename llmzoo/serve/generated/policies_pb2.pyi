@@ -27,16 +27,20 @@ class PolicyInfo(_message.Message):
     def __init__(self, name: _Optional[str] = ..., instance: _Optional[str] = ..., prompt_style: _Optional[str] = ..., sampling: _Optional[_Union[Sampling, _Mapping]] = ..., context: _Optional[int] = ..., limits: _Optional[_Union[GenerateLimits, _Mapping]] = ...) -> None: ...
 
 class GenerateLimits(_message.Message):
-    __slots__ = ("requests", "rows", "new_tokens", "message_bytes")
+    __slots__ = ("requests", "rows", "new_tokens", "message_bytes", "prompt_characters", "call_characters")
     REQUESTS_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
     NEW_TOKENS_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    PROMPT_CHARACTERS_FIELD_NUMBER: _ClassVar[int]
+    CALL_CHARACTERS_FIELD_NUMBER: _ClassVar[int]
     requests: int
     rows: int
     new_tokens: int
     message_bytes: int
-    def __init__(self, requests: _Optional[int] = ..., rows: _Optional[int] = ..., new_tokens: _Optional[int] = ..., message_bytes: _Optional[int] = ...) -> None: ...
+    prompt_characters: int
+    call_characters: int
+    def __init__(self, requests: _Optional[int] = ..., rows: _Optional[int] = ..., new_tokens: _Optional[int] = ..., message_bytes: _Optional[int] = ..., prompt_characters: _Optional[int] = ..., call_characters: _Optional[int] = ...) -> None: ...
 
 class Sampling(_message.Message):
     __slots__ = ("temperature", "top_p", "top_k", "max_new_tokens", "stop")

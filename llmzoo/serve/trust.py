@@ -1,0 +1,88 @@
+"""What a client takes from a server: names that are fit for paths and lines, and bounded numbers.
+
+A server is another's program. What it names becomes folders, keys and lines of a log here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import grpc
+
+from llmzoo.errors import LlmzooError
+
+MOST_AGENTS = 1000
+_NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
+_LONGEST_LINE = 1000  # characters
+
+
+class RemoteError(LlmzooError, RuntimeError):
+    """A server that cannot be reached, did not do what it was asked, or said what none may say.
+
+    ``code``: the status of gRPC, such as ``grpc.StatusCode.UNAVAILABLE``.
+    """
+
+    def __init__(self, message: str, code: grpc.StatusCode):
+        super().__init__(message)
+        self.code = code
+
+
+def odd(what: str) -> RemoteError:
+    """The error of a server that says what none may say, such as ``"names 3 agents for 2 seats"``."""
+    return RemoteError(f"the server {what}: it is not one to play with", grpc.StatusCode.DATA_LOSS)
+
+
+def fit(text: str) -> bool:
+    """Whether a text may be the name of an agent, and so of a folder."""
+    return _NAME.fullmatch(text) is not None and text.strip(".") != ""
+
+
+def name(text: str, of: str) -> str:
+    """A name that may become a folder here. Raises :class:`RemoteError` for any other."""
+    if not fit(text):
+        raise odd(
+            f"names {of} {line(text, 80)!r}, and a name has 1 to 64 of the characters a-z, A-Z, 0-9, "
+            '"_", "." and "-", not dots alone'
+        )
+    return text
+
+
+def agents(names: Sequence[str]) -> list[str]:
+    """The names of agents. Raises :class:`RemoteError` for too many, and for one that comes twice."""
+    if len(names) > MOST_AGENTS:
+        raise odd(f"names {len(names)} agents, and {MOST_AGENTS} are the most")
+    found = [name(text, "an agent") for text in names]
+    if len(set(found)) < len(found):
+        raise odd("names an agent twice")
+    return found
+
+
+def line(text: str, longest: int = _LONGEST_LINE) -> str:
+    """A text as it may stand in a line: nothing that moves a cursor or begins another line."""
+    cut = text if len(text) <= longest else f"{text[:longest]}..."
+    return "".join(c if c.isprintable() else _shown(c) for c in cut)
+
+
+@contextmanager
+def understood(what: str) -> Iterator[None]:
+    """What cannot be read inside is raised as :class:`RemoteError`: the server said it wrongly."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, OverflowError) as error:
+        why = f"{type(error).__name__}: {line(str(error), 200)}"
+        raise odd(f"sent {what} that cannot be read ({why})") from error
+
+
+def number(value: float, least: float, most: float, of: str) -> float:
+    """A number in bounds. Raises :class:`RemoteError` for any other, NaN too."""
+    if not (math.isfinite(value) and least <= value <= most):
+        raise odd(f"says {value:g} for {of}, which is {least:g} to {most:g}")
+    return value
+
+
+def _shown(character: str) -> str:
+    return " " if character in "\t\n\r" or unicodedata.category(character) == "Zs" else "?"

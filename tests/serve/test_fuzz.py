@@ -1,0 +1,184 @@
+"""Random values in every field of every call: never INTERNAL or UNKNOWN, and the server goes on."""
+
+from __future__ import annotations
+
+import math
+import random
+import threading
+import time
+
+import grpc
+import pytest
+import tiny_models
+from env_servers import hosted
+from google.protobuf.descriptor import FieldDescriptor
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from policy_servers import served
+
+from llmzoo.policies.settings import Sampling
+from llmzoo.serve.channel import connect, parse
+from llmzoo.serve.generated import environments_pb2, policies_pb2
+from llmzoo.serve.generated.environments_pb2_grpc import EnvironmentsStub
+from llmzoo.serve.generated.policies_pb2_grpc import PoliciesStub
+
+ENVS = ("sudoku_v0", "plan_path_v0", "math_v0", "debate_v0", "story_v0", "tool_use_v0")
+NAMES = (
+    *("size", "max_turns", "num_agents", "split", "source", "render_mode", "team_weight", "tools"),
+    *("task", "level", "family", "judge", "style", "width", "", "x" * 300, "__class__", "../x"),
+)
+TEXTS = (
+    *(
+        "",
+        "1",
+        "U",
+        "train",
+        "sample",
+        "ansi",
+        "all",
+        "../../etc/passwd",
+        "a\x00b",
+        "\x1b[2J",
+        "x" * 9000,
+    ),
+    *("{" * 500, "[" * 5000, "1" * 5000, "\u2028", "tool_use_v0", "math_v0", *ENVS),
+)
+INTEGERS = (0, 1, 2, 3, 7, 63, 64, 1000, 2**31 - 1, 2**32 - 1)
+BIG = (2**63 - 1, 10**9, 10**12)
+REALS = (0.0, 1.0, 0.5, -1.0, 1e-308, 5e-324, 1e308, math.inf, -math.inf, math.nan, 1e6)
+BYTES = (b"", b"\x00" * 16, b"\x01" * 16, b"\x02" * 16, b"\xff" * 17, b"\xff" * 3000, b"abc")
+INTERNAL = {grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN}
+NUMBERS = {code.value[0] for code in INTERNAL}
+
+
+class Fuzz:
+    """Messages with whatever values, some of them such as a client would send."""
+
+    def __init__(self, seed: int):
+        self.rng = random.Random(seed)
+
+    def fill(self, message, depth: int = 0) -> None:
+        rng = self.rng
+        for field in message.DESCRIPTOR.fields:
+            if rng.random() < 0.35 or (depth > 5 and field.message_type):
+                continue
+            many = field.is_repeated
+            count = rng.choice((0, 1, 1, 2, 5, 40)) if many else 1
+            for _ in range(count if depth < 4 else min(count, 2)):
+                if field.message_type:
+                    inner = (
+                        getattr(message, field.name).add() if many else getattr(message, field.name)
+                    )
+                    inner.SetInParent()
+                    self.fill(inner, depth + 1)
+                elif many:
+                    getattr(message, field.name).append(self.value(field))
+                else:
+                    setattr(message, field.name, self.value(field))
+
+    def value(self, field):
+        rng, kind = self.rng, field.type
+        if kind == FieldDescriptor.TYPE_STRING:
+            if field.name == "env":
+                return rng.choice((*ENVS, *ENVS, rng.choice(TEXTS)))
+            return rng.choice(NAMES if field.name == "key" else TEXTS)
+        if kind == FieldDescriptor.TYPE_BYTES:
+            return rng.choice(BYTES)
+        if kind == FieldDescriptor.TYPE_BOOL:
+            return rng.random() < 0.5
+        if kind == FieldDescriptor.TYPE_DOUBLE:
+            return rng.choice(REALS)
+        if kind == FieldDescriptor.TYPE_ENUM:
+            return rng.choice((0, 1, 2, 3, 99))
+        if kind in (FieldDescriptor.TYPE_UINT32, FieldDescriptor.TYPE_FIXED32):
+            return rng.choice(INTEGERS)
+        if kind in (FieldDescriptor.TYPE_UINT64, FieldDescriptor.TYPE_FIXED64):
+            return rng.choice((*INTEGERS, *BIG))
+        return rng.choice((*INTEGERS, *BIG, -1, -(10**9), -(2**63)))
+
+
+@pytest.fixture
+def slowest():
+    """Health checks that go on all the time; a list with how long the slowest took."""
+    over, found, address = threading.Event(), [0.0], []
+
+    def check():
+        while not over.wait(0.05):
+            if address:
+                stub = health_pb2_grpc.HealthStub(connect(parse(address[0])))
+                began = time.monotonic()
+                stub.Check(health_pb2.HealthCheckRequest(), timeout=20)
+                found[0] = max(found[0], time.monotonic() - began)
+
+    thread = threading.Thread(target=check)
+    thread.start()
+    yield address, found
+    over.set()
+    thread.join()
+
+
+def test_calls_of_environments(slowest):
+    address, took = slowest
+    codes, wrong = set(), []
+    with hosted(envs=list(ENVS), step_s=20.0, max_sessions=50, players=True) as server:
+        address.append(server.running.address)
+        stub = EnvironmentsStub(connect(parse(server.running.address)))
+        methods = [
+            (stub.ListEnvironments, environments_pb2.ListRequest),
+            (stub.Describe, environments_pb2.Spec),
+            *((getattr(stub, name), environments_pb2.Item) for name in ["Reset", "Step", "Fork"]),
+            (stub.Observe, environments_pb2.Item),
+            (stub.Close, environments_pb2.Item),
+            *[(stub.StepBatch, environments_pb2.Batch)] * 3,
+        ]
+        for seed in range(1500):
+            fuzz = Fuzz(seed)
+            method, kind = fuzz.rng.choice(methods)
+            message = kind()
+            fuzz.fill(message)
+            if seed % 5 == 0:  # a session that stands, for the others to meet
+                item = environments_pb2.Item(session=b"\x00" * 16)
+                item.reset.spec.env = ENVS[seed // 5 % len(ENVS)]
+                item.reset.seed.integer = seed
+                stub.StepBatch(environments_pb2.Batch(items=[item], close=[b"\x00" * 16]))
+            try:
+                reply = method(message, timeout=30)
+            except grpc.RpcError as error:
+                codes.add(error.code())
+                wrong += [(seed, error.details())] * (error.code() in INTERNAL)
+            else:
+                said = [outcome.status for outcome in getattr(reply, "outcomes", [])]
+                wrong += [(seed, status.message) for status in said if status.code in NUMBERS]
+    assert not wrong
+    assert {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND} <= codes
+    assert took[0] < 1
+
+
+def test_calls_of_policies(slowest):
+    address, took = slowest
+    codes, wrong = set(), []
+    policy = tiny_models.policy(sampling=Sampling(max_new_tokens=4))
+    with served(policy, new_tokens=8, rows=32, prompt_characters=5000) as (running, service):
+        address.append(running.address)
+        stub = PoliciesStub(connect(parse(running.address)))
+        answered = 0
+        for seed in range(600):
+            fuzz = Fuzz(seed)
+            message = policies_pb2.GenerateRequest()
+            fuzz.fill(message)
+            if seed % 2:
+                message.instance, message.k = service.instance, fuzz.rng.choice((1, 2))
+                message.greedy = False
+            if seed % 4 == 1:  # one setting that is odd among others that are not
+                message.sampling.CopyFrom(policies_pb2.Sampling(temperature=1, top_p=1))
+                message.sampling.max_new_tokens = 3
+                field = fuzz.rng.choice(policies_pb2.Sampling.DESCRIPTOR.fields[:4])
+                setattr(message.sampling, field.name, fuzz.value(field))
+            try:
+                answered += len(list(stub.Generate(message, timeout=30))) > 0
+            except grpc.RpcError as error:
+                codes.add(error.code())
+                wrong += [(seed, error.details())] * (error.code() in INTERNAL)
+    assert not wrong
+    assert answered > 10
+    assert codes == {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.FAILED_PRECONDITION}
+    assert took[0] < 1

@@ -1,0 +1,347 @@
+"""Servers that say what none may say: named errors, nothing written elsewhere, nothing endless."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from concurrent import futures
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import grpc
+import pytest
+from policy_servers import asks
+
+import llmzoo
+from llmzoo.policies import load
+from llmzoo.rollout.branching import advance
+from llmzoo.serve import channel, connection, policies_client, values
+from llmzoo.serve.channel import RemoteError, connect, parse
+from llmzoo.serve.generated import environments_pb2 as pb
+from llmzoo.serve.generated import environments_pb2_grpc, policies_pb2, policies_pb2_grpc
+from llmzoo.serve.trust import line
+
+GRAND = 2**20
+
+
+class Says(environments_pb2_grpc.EnvironmentsServicer, policies_pb2_grpc.PoliciesServicer):
+    """A server that says what a test has put into its attributes."""
+
+    def __init__(self):
+        self.limits = pb.Limits(
+            message_bytes=GRAND, batch_items=10, step_s=1, make_s=1, workers=1, idle_s=1
+        )
+        self.hosted = pb.Hosted(id="it_v0", family="games", agents=["a", "b"])
+        self.description = pb.Description(name="it_v0", agents=["a", "b"])
+        for _ in range(2):
+            self.description.observation_spaces.add(max_length=9)
+            self.description.action_spaces.add(max_length=9)
+        self.description.render_mode.null = True
+        view = pb.View(number=1, agents=[0, 1], selection=0, rewards=[0, 0])
+        view.cumulative_rewards[:] = [0, 0]
+        view.terminations[:] = view.truncations[:] = [False, False]
+        view.observations.add(agent=0, text="hello")
+        self.outcomes = [pb.Outcome(view=view)]
+        self.info = policies_pb2.PolicyInfo(name="it", instance="1")
+        self.info.limits.MergeFrom(
+            policies_pb2.GenerateLimits(requests=9, rows=9, new_tokens=9, message_bytes=GRAND)
+        )
+        self.answers = []
+
+    def ListEnvironments(self, request, context):
+        return pb.ListReply(environments=[self.hosted], limits=self.limits)
+
+    def Describe(self, request, context):
+        return self.description
+
+    def StepBatch(self, request, context):
+        return pb.BatchReply(outcomes=self.outcomes)
+
+    def Info(self, request, context):
+        return self.info
+
+    def Generate(self, request, context):
+        yield from self.answers
+
+
+@pytest.fixture
+def server(monkeypatch, tmp_path):
+    monkeypatch.delenv("LLMZOO_TOKEN", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    # a port may be that of an earlier test, and what its server said is kept
+    monkeypatch.setattr(channel, "_channels", {})
+    monkeypatch.setattr(connection, "_connections", {})
+    says = Says()
+    with futures.ThreadPoolExecutor(4) as pool:
+        server = grpc.server(pool, options=[("grpc.max_send_message_length", -1)])
+        environments_pb2_grpc.add_EnvironmentsServicer_to_server(says, server)
+        policies_pb2_grpc.add_PoliciesServicer_to_server(says, server)
+        address = f"grpc://127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+        server.start()
+        yield SimpleNamespace(says=says, address=address, env=f"{address}/it_v0")
+        server.stop(0).wait()
+
+
+def test_the_server_of_these_tests_says_nothing_odd_by_itself(server):
+    env = llmzoo.make(server.env)
+    env.reset(seed=1)
+    assert env.last()[0] == "hello"
+    assert llmzoo.spec(server.env).agents == ("a", "b")
+    assert load(server.address).name == f"it@{server.address}"
+
+
+# Names
+
+BAD_NAMES = [
+    *("/etc/cron.d/x", "../../x", "a/../../x", "..", ".", "...", "", "a" * 65, "a\nb", "a\x1b[2J"),
+    *("a b", "a\\b", "C:x", "\u202eb", "é", "a\x00", "~", "$HOME", "*"),
+]
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_a_name_of_an_agent_that_is_no_name(server, name):
+    server.says.description.agents[0] = server.says.hosted.agents[1] = name
+    for use in (llmzoo.make, llmzoo.spec):
+        with pytest.raises(RemoteError, match=r"names an agent .* has 1 to 64 of the char") as told:
+            use(server.env)
+        assert str(told.value).isprintable()
+
+
+@pytest.mark.parametrize("name", ["a", "player_0", "b.1-x", "A" * 64, "..a"])
+def test_a_name_of_an_agent_that_is_one(server, name):
+    server.says.description.agents[1] = name + "x" * (name == "a")
+    assert llmzoo.make(server.env).possible_agents[1].startswith(name)
+
+
+def test_agents_that_come_twice_or_by_the_thousand(server):
+    server.says.description.agents[1] = "a"
+    with pytest.raises(RemoteError, match="names an agent twice"):
+        llmzoo.make(server.env)
+    server.says.description.agents[:] = [f"a{n}" for n in range(1001)]
+    with pytest.raises(RemoteError, match="names 1001 agents, and 1000 are the most"):
+        llmzoo.make(server.env)
+    server.says.description.agents[:] = ["a", "b", "c"]
+    with pytest.raises(RemoteError, match="describes 2 spaces of 3 agents"):
+        llmzoo.make(server.env)
+
+
+def test_what_is_shown_moves_no_cursor_and_begins_no_line(server):
+    assert line("a\x1b[2J\r\nb\u2028c\u202ed\x00") == "a?[2J  b?c?d?"
+    assert line("x" * 2000) == "x" * 1000 + "..."
+    odd = "it\x1b]0;x\x07\nINFO all is well"
+    server.says.hosted.family = server.says.hosted.summary = odd
+    server.says.description.metadata.MergeFrom(values.as_map({"name": odd}))
+    server.says.info.name = odd
+    spec, env = llmzoo.spec(server.env), llmzoo.make(server.env)
+    assert str(env).isprintable()
+    assert spec.family.isprintable()
+    assert spec.summary.isprintable()
+    assert load(server.address).name.isprintable()
+    status = pb.Status(code=13, message=odd, error="ValueError")
+    server.says.outcomes = [pb.Outcome(status=status)]
+    env.reset(seed=1)
+    with pytest.raises(ValueError, match="INFO all is well") as told:
+        env.last()
+    assert str(told.value).isprintable()
+
+
+# Numbers
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        *({"workers": 0}, {"batch_items": 0}, {"message_bytes": 0}, {"message_bytes": 2**63}),
+        *({"step_s": s} for s in (0.0, -1.0, float("nan"), float("inf"), 1e300)),
+        {"make_s": float("nan")},
+    ],
+)
+def test_limits_that_nobody_can_keep(server, limits):
+    for name, value in limits.items():
+        setattr(server.says.limits, name, value)
+    with pytest.raises(RemoteError, match=r"the server says .* for .*, which is"):
+        llmzoo.make(server.env)
+
+
+@pytest.mark.parametrize("limit", ["requests", "rows", "new_tokens", "message_bytes"])
+def test_limits_of_a_policy_that_nobody_can_keep(server, limit):
+    setattr(server.says.info.limits, limit, 0)
+    with pytest.raises(RemoteError, match="the server says 0 for"):
+        load(server.address)
+
+
+def test_settings_of_a_policy_that_mean_nothing(server):
+    server.says.info.sampling.temperature = float("nan")
+    with pytest.raises(RemoteError, match=r"sent its settings that cannot be read .*temperature"):
+        load(server.address)
+
+
+# Answers
+
+
+def changed(**fields):
+    def change(outcome):
+        for name, value in fields.items():
+            getattr(outcome.view, name)[:] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(changed(agents=[7]), changed(rewards=[1]), changed(terminations=[True] * 9)),
+        changed(same_observations=[1]),
+        lambda outcome: setattr(outcome.view, "since", 9),
+        lambda outcome: setattr(outcome.view, "selection", 99),
+        lambda outcome: outcome.view.infos.add(agent=99),
+        lambda outcome: outcome.view.infos.add(agent=0, removed=["x"]),
+        lambda outcome: outcome.view.infos.add(agent=0).set.add(key="x"),
+        lambda outcome: setattr(outcome.view.observations.add(agent=1).other.array, "dtype", "O"),
+        lambda outcome: outcome.view.observations.add(agent=99),
+    ],
+)
+def test_views_that_cannot_be_read(server, change):
+    good = pb.Outcome()
+    good.CopyFrom(server.says.outcomes[0])
+    change(server.says.outcomes[0])
+    env, other = llmzoo.make(server.env), llmzoo.make(server.env)
+    server.says.outcomes = [server.says.outcomes[0], good]
+    env.reset(seed=1)
+    other.reset(seed=1)
+    with pytest.raises(RemoteError, match="sent a view that cannot be read"):
+        env.last()
+    assert other.last()[0] == "hello"  # one of the same call
+
+
+@pytest.mark.parametrize("count", [0, 2, 100])
+def test_more_or_fewer_answers_than_questions(server, count):
+    server.says.outcomes = server.says.outcomes * count
+    env = llmzoo.make(server.env)
+    env.reset(seed=1)
+    with pytest.raises(RemoteError, match=f"answered {count} of 1 items"):
+        env.last()
+
+
+def test_payments_that_cannot_be_read(server):
+    env = llmzoo.make(server.env)
+    env.reset(seed=1)
+    assert env.last()
+    server.says.outcomes[0].paid.add(agents=[5], amounts=[1.0])
+    with pytest.raises(RemoteError, match="sent a payment that cannot be read"):
+        env.unwrapped.paid(server.says.outcomes[0], pb.Step.ADVANCE)
+    assert advance  # what asks for it in rollouts
+
+
+def test_a_server_that_never_has_room_for_what_it_is_asked(server):
+    env = llmzoo.make(server.env)
+    env.reset(seed=1)
+    assert env.last()
+    server.says.outcomes = [pb.Outcome(view_left_out=True)]
+    with pytest.raises(RemoteError, match="finds no room"):
+        env.state()
+
+
+def answer(**fields):
+    return policies_pb2.Answers(answers=[policies_pb2.Answer(**fields)])
+
+
+DONE = policies_pb2.Completion(text="x")
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ([answer(ask=9, completions=[DONE])], "answers what it was not asked"),
+        ([answer(ask=0, completions=[DONE] * 2)], "answers what it was not asked"),
+        ([answer(ask=0, completions=[DONE])] * 3, "answers what it was not asked"),
+        ([answer(ask=0)], "answers what it was not asked"),
+        (
+            [answer(ask=0, completions=[policies_pb2.Completion(ids=[1], logprobs=[0, 0])])],
+            "ids and probabilities of different numbers",
+        ),
+        ([], "ended without the answers"),
+        ([answer(ask=0, completions=[policies_pb2.Completion(text="x" * 600 * 2**20)])], "no room"),
+    ],
+)
+def test_answers_of_a_policy_that_nobody_asked_for(server, answers, said):
+    policy = load(server.address, retries=0)
+    server.says.answers = answers
+    with pytest.raises(RemoteError, match=said):
+        policy.respond(asks("hello"))
+
+
+# Connections
+
+
+@contextmanager
+def listening(serve):
+    """A port behind which ``serve(connection)`` runs, in a thread for each connection."""
+    listener, held = socket.create_server(("127.0.0.1", 0)), []
+
+    def accept():
+        while True:
+            try:
+                taken, _ = listener.accept()
+            except OSError:
+                return
+            held.append(taken)
+            threading.Thread(target=serve, args=(taken,), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield f"grpc://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        for taken in held:
+            taken.close()
+
+
+def garbage(taken):
+    with taken:
+        taken.sendall(b"\x00\xffHTTP/1.1 200 OK\r\n\r\n" * 50_000)
+
+
+def hangs_up(taken):
+    taken.close()
+
+
+@pytest.mark.parametrize("serve", [garbage, hangs_up])
+def test_a_port_that_speaks_something_else(serve):
+    with listening(serve) as address:
+        began = time.monotonic()
+        with pytest.raises(RemoteError, match="no server can be reached"):
+            llmzoo.make(f"{address}/sudoku_v0")
+        assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("serve", [lambda taken: None])
+def test_a_port_that_never_says_anything(serve, monkeypatch):
+    monkeypatch.setattr(connection, "_SLACK_S", 1.0)
+    monkeypatch.setattr(policies_client, "_INFO_S", 1.0)
+    with listening(serve) as address:
+        for use in (lambda: llmzoo.make(f"{address}/sudoku_v0"), lambda: load(address)):
+            began = time.monotonic()
+            with pytest.raises(RemoteError, match="did not answer in time"):
+                use()
+            assert time.monotonic() - began < 5
+
+
+def test_a_token_in_the_clear_to_another_machine_is_warned_of(monkeypatch):
+    monkeypatch.setenv("LLMZOO_TOKEN", "0123456789abcdef")
+    with pytest.warns(
+        UserWarning, match=r"travel in the clear to gpu1.example.*write grpcs://"
+    ) as told:
+        connect(parse("grpc://gpu1.example:50999"))
+    assert "0123456789abcdef" not in str(told[0].message)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_token_on_this_machine_is_not(monkeypatch):
+    monkeypatch.setenv("LLMZOO_TOKEN", "0123456789abcdef")
+    connect(parse("grpc://127.0.0.1:50999"))
+    connect(parse("grpcs://gpu1.example:50999"))
+    monkeypatch.delenv("LLMZOO_TOKEN")
+    connect(parse("grpc://gpu2.example:50999"))

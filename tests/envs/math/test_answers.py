@@ -370,6 +370,8 @@ DIFFERENT = [  # gold, given
     ("5", "-x = 5"),
     ("5", "x + 1 = 5"),
     ("5", "3 = 5"),
+    (r"\{1, 2\}", r"2x = \{1, 2\}"),
+    (r"20\text{ m}", "20 m per day"),
     # words that take it back
     ("5", "5 million"),
     ("5", r"5 \text{ dozen}"),

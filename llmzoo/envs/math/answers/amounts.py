@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from llmzoo.envs.math.answers import arithmetic, expressions, units
 from llmzoo.envs.math.answers.arithmetic import Number
-from llmzoo.envs.math.answers.shapes import Value
+from llmzoo.envs.math.answers.shapes import Shape, Value
 from llmzoo.envs.math.answers.spelling import spelled
 
 Ask = Callable[[str, str], bool]
@@ -24,6 +24,8 @@ _CAPITALS = re.compile(r"[A-Z]{2,}")
 
 def same_value(gold: Value, given: Value, ask: Ask) -> bool:
     """Whether ``given`` is the value ``gold``; ``ask`` decides what is not decided here."""
+    if gold.unit or given.unit:
+        gold = _with_unit(gold)
     if gold.text == given.text and gold.percent == given.percent and not conflict(gold, given):
         return True
     if _CAPITALS.fullmatch(gold.text) or r"\emptyset" in (gold.text, given.text):
@@ -31,8 +33,6 @@ def same_value(gold: Value, given: Value, ask: Ask) -> bool:
     based = _BASED.fullmatch(gold.text)
     if based and not based[1].isalpha():
         return _same_digits(based, given.text)
-    if units.known(gold.unit) or units.known(given.unit):
-        gold = _with_unit(gold)
     number = expressions.value(gold.text)
     if isinstance(number, Fraction):
         given = _with_unit(given)
@@ -46,6 +46,11 @@ def same_value(gold: Value, given: Value, ask: Ask) -> bool:
         asked = number is None and "\\" in gold.text + given.text
         return asked and ask(spelled(gold), spelled(given))
     return verdict or _approximates(gold.text, given.text) or _approximates(given.text, gold.text)
+
+
+def is_number(shape: Shape) -> bool:
+    """Whether this is a number, with or without a unit."""
+    return isinstance(shape, Value) and expressions.value(_with_unit(shape).text) is not None
 
 
 def conflict(gold: Value, given: Value) -> bool:
@@ -68,7 +73,7 @@ def _same_digits(gold: re.Match[str], given: str) -> bool:
 def _with_unit(value: Value) -> Value:
     """``5 m`` as five metres, where the other side is a number or has a unit."""
     found = _SINGLE.fullmatch(value.text)
-    if found is None or found[2] not in units.SINGLE_LETTERS:
+    if found is None or value.unit or found[2] not in units.SINGLE_LETTERS:
         return value
     return replace(value, text=found[1], unit=f"«{found[2]}»^{found[3]}" if found[3] else found[2])
 

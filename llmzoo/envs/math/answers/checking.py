@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from llmzoo.envs.math.answers import shapes
-from llmzoo.envs.math.answers.amounts import Ask
+from llmzoo.envs.math.answers.amounts import Ask, is_number
 from llmzoo.envs.math.answers.arithmetic import Beyond, TooLarge
 from llmzoo.envs.math.answers.asking import ask
 from llmzoo.envs.math.answers.cleaning import clean
@@ -82,7 +82,7 @@ def _in_prose(gold: str, given: str, ask: Ask) -> bool:
     """Whether a text in prose gives the answer, the number, or the letter of a choice."""
     if _CHOICE.fullmatch(gold):
         return letter_in(given) == gold.strip("()") or given.strip("()").upper() == gold.strip("()")
-    if not is_prose(given):
+    if not is_prose(given) or is_number(shapes.read(clean(given))):
         return False
     stated = stated_in(given)
     found = number_in(given) if _PLAIN.fullmatch(gold) else None

@@ -66,7 +66,8 @@ def _is_member(shape: Shape) -> bool:
 
 def _same_membership(gold: Shape, given: Shape, ask: Ask) -> bool:
     """``x ∈ A`` and the set ``A``, whose elements must have one name where both name them."""
-    names, sets = [], []
+    names: list[str] = []
+    sets: list[Shape] = []
     for shape in (gold, given):
         if isinstance(shape, Relation) and _is_member(shape):
             if not shapes.is_name(shape.sides[0]):
@@ -80,10 +81,15 @@ def _same_membership(gold: Shape, given: Shape, ask: Ask) -> bool:
 
 
 def _gives(relation: Relation) -> bool:
-    """Whether an equation says what its last side is: of a name, or by steps that are not wrong."""
+    """Whether an equation says what its last side is: of a name, or by steps that are all right.
+
+    A step that cannot be read, such as a sum, counts as right before a value.
+    """
     *steps, last = relation.sides
-    return shapes.is_asked_for(steps[0]) or all(
-        expressions.same_value(step, last) is not False for step in steps
+    if shapes.is_asked_for(steps[0]):
+        return True
+    return expressions.at_points(last) is not None and all(
+        expressions.same_value(step, last) or expressions.at_points(step) is None for step in steps
     )
 
 

@@ -75,7 +75,7 @@ def same_equation(one: tuple[str, str], other: tuple[str, str]) -> float | None:
     relations; None where that is not decided here. Raises :class:`TooLarge`."""
     if any(at_points(side) is None for side in (*one, *other)):
         return None
-    names = frozenset().union(*map(names_in, (*one, *other)))
+    names = frozenset[str]().union(*map(names_in, (*one, *other)))
     ours, theirs = (
         [
             None if left is None or right is None else arithmetic.added(left, -right)
@@ -126,7 +126,7 @@ def values(text: str, names: frozenset[str]) -> list[Number]:
     points = [_point(scale) for scale in _SCALES]
     for name in sorted(names - {_BASE})[:_MOST_VARIABLES]:
         points += [_point(scale, name) for scale in _SCALES[:4]]
-    found = []
+    found: list[Number] = []
     for point in points:
         try:
             found.append(_Parser(text, point).whole())

@@ -23,8 +23,9 @@ _NUMBERS = {
 def install() -> None:
     """Let ``open``, ``io.open`` and ``os.open`` know the names, before other modules take them."""
     plain, low = io.open, os.open
-    builtins.open = io.open = _Opener(plain, lambda fd, *args, **named: plain(fd, *args, **named))  # type: ignore[assignment]
-    os.open = _Opener(low, lambda fd, *args, **named: fd)  # type: ignore[assignment]
+    opener = _Opener(plain, plain)
+    vars(builtins)["open"] = vars(io)["open"] = opener
+    vars(os)["open"] = _Opener(low, lambda number, *args, **named: number)
 
 
 class _Opener:

@@ -99,11 +99,16 @@ def left_out(text: str) -> str:
     return next((reason for reason in found if isinstance(reason, str)), "")
 
 
-def begins(text: str, names: Collection[str]) -> bool:
-    """Whether a line of the text begins to define one of ``names``, whether or not it parses."""
+def begins(text: str, names: Collection[str] = ()) -> bool:
+    """Whether a line begins a definition of one of ``names``, whether or not it parses; without
+    ``names``, whether a line looks like code or a code fence holds something."""
+    text = text[:MAX_ANSWER_CHARS]
+    lines = text.splitlines()
+    if not names:
+        return bool(_fenced(text)) or any(map(_CODE_LINE.match, lines))
     wanted = "|".join(map(re.escape, names))
-    pattern = rf"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+(?:{wanted})\b"
-    return re.search(pattern, text[:MAX_ANSWER_CHARS], re.MULTILINE) is not None
+    begun = re.compile(rf"[ \t]*(?:async[ \t]+def|def|class)[ \t]+(?:{wanted})\b")
+    return any(map(begun.match, lines))
 
 
 def functions(source: str) -> dict[str, ast.FunctionDef]:

@@ -67,7 +67,7 @@ def test_no_location(text):
 
 @pytest.mark.parametrize(
     ("function", "line", "share"),
-    [("f", 7, 1.0), ("f", 12, 1.0), ("f", 8, 0.5), ("f", 11, 0.5), ("f", 9, 0.0), ("g", 7, 0.0)],
+    [("f", 7, 1.0), ("f", 12, 1.0), ("f", 8, 0.5), ("f", 11, 0.5), ("f", 9, 0.1), ("g", 7, 0.0)],
 )
 def test_location_share(function, line, share):
     assert scoring.location_share({("f", 7), ("f", 12)}, Location(function, line, "")) == share
@@ -158,19 +158,19 @@ def test_worked_rewards_of_two_rounds(hidden_passed):
     assert len(task.program.calls()[1]) == 8
     [true] = task.locations
     hidden_passed["half"] = 5  # (5 - 2) / (8 - 2) = 1/2
-    # round 1: the line after the true one is worth 0.1, half of the missing tests 0.4
+    # round 1: the line after the true one is worth 0.1, half of the missing tests 0.375, form 0.05
     rewards, _ = answer(env, say(true, 1))
     assert rewards == {"locator_0": 0.1, "fixer_1": 0.1}
     rewards, parts = answer(env, variant(task, "half"))
-    assert rewards == {"locator_0": 0.4, "fixer_1": 0.4}
-    assert parts["fixer_1"] == {"tests": 0.4}
-    assert parts["locator_0"] == {"location": 0.1, "tests": 0.4}
+    assert rewards == pytest.approx({"locator_0": 0.425, "fixer_1": 0.425})
+    assert parts["fixer_1"] == {"tests": 0.375, "parses": 0.05}
+    assert parts["locator_0"] == {"location": 0.1, "tests": 0.375, "parses": 0.05}
     # round 2: the true line brings what was missing; a fix that passes fewer takes all back
     rewards, _ = answer(env, say(true))
     assert rewards == {"locator_0": 0.1, "fixer_1": 0.1}
     hidden_passed["less"] = 1
     rewards, _ = answer(env, variant(task, "less"))
-    assert rewards == {"locator_0": -0.4, "fixer_1": -0.4}
+    assert rewards == {"locator_0": -0.375, "fixer_1": -0.375}
     assert env.truncations == {"locator_0": True, "fixer_1": True}
     assert not env.infos["fixer_1"]["success"]
 
@@ -181,7 +181,7 @@ def test_the_full_fix_ends_the_episode(hidden_passed):
     answer(env, "no idea")
     assert "malformed: no" in env.infos["locator_0"]["error"]
     rewards, _ = answer(env, variant(env.unwrapped.episode.task, "all"))
-    assert rewards == {"locator_0": 1.6, "fixer_1": 1.6}
+    assert rewards == pytest.approx({"locator_0": 1.6, "fixer_1": 1.6})
     assert env.terminations == {"locator_0": True, "fixer_1": True}
     assert env.infos["locator_0"]["success"]
 
@@ -202,15 +202,15 @@ def test_alone_both_parts_stand_in_one_answer(hidden_passed):
     hidden_passed["half"] = 5
     both = f"{say(min(task.locations))}\n```python\n{variant(task, 'half')}\n```"
     rewards, parts = answer(env, both)
-    assert parts["fixer_0"] == {"location": 0.2, "tests": 0.4}
-    assert rewards["fixer_0"] == pytest.approx(0.6)
+    assert parts["fixer_0"] == {"location": 0.2, "tests": 0.375, "parses": 0.05}
+    assert rewards["fixer_0"] == pytest.approx(0.625)
 
 
 def test_alone_without_a_location_the_tests_count(hidden_passed):
     env = at(first_of("caesar"), num_agents=1)
     hidden_passed["all"] = 8
     _, parts = answer(env, variant(env.unwrapped.episode.task, "all"))
-    assert parts["fixer_0"] == {"location": 0.0, "tests": 0.8}
+    assert parts["fixer_0"] == {"location": 0.0, "tests": 0.75, "parses": 0.05}
     assert env.infos["fixer_0"]["success"]
 
 
@@ -297,15 +297,28 @@ def test_knowing_the_public_tests_by_heart_earns_what_hidden_tests_give():
         env.step(env.unwrapped.expert("locator_0"))
         env.step(oracle.by_heart(env.unwrapped.episode.task))
         assert "public tests pass." in env.observe("fixer_1")
-        assert env.infos["fixer_1"]["reward_parts"] == {"tests": 0.0}
+        assert env.infos["fixer_1"]["reward_parts"] == {"tests": 0.0, "parses": 0.05}
         assert not env.infos["fixer_1"]["success"]
 
 
-def test_the_broken_program_earns_nothing():
+def test_the_broken_program_earns_nothing_but_form():
     env = at(10)
     env.step("")
     env.step(env.unwrapped.episode.task.broken)
-    assert env.infos["fixer_1"]["reward_parts"] == {"tests": 0.0}
+    assert env.infos["fixer_1"]["reward_parts"] == {"tests": 0.0, "parses": 0.05}
+
+
+def test_form_is_paid_from_the_bottom(hidden_passed):
+    """Prose, a fix that is begun, one that can be read."""
+    for fix, worth in (
+        ("It adds where it should subtract.", 0.0),
+        ("def caesar(text, shift)\n    return text", 0.0125),
+        ("def caesar(text, shift):\n    return ''", 0.05),
+    ):
+        env = at(first_of("caesar"))
+        env.step("")
+        env.step(fix)
+        assert env.infos["fixer_1"]["reward_parts"] == {"tests": 0.0, "parses": worth}
 
 
 READS_ITS_MEMORY = """

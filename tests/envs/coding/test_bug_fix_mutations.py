@@ -7,8 +7,9 @@ from collections import Counter
 
 import pytest
 
-from llmzoo.envs.coding.bug_fix import mutations, survey, tasks
-from llmzoo.envs.coding.bug_fix.operators import OPERATORS
+from llmzoo.envs.coding import mutations
+from llmzoo.envs.coding.bug_fix import survey, tasks
+from llmzoo.envs.coding.operators import OPERATORS
 from llmzoo.envs.tasks import split_of
 
 
@@ -21,6 +22,15 @@ def variants(operator: str, body: str, parameters: str = "a, b") -> list[str]:
             lines = mutations.mutate(source, [name]).splitlines()[1:]
             made.append("; ".join(line.strip() for line in lines).removesuffix("; return a"))
     return made
+
+
+def test_statements_outside_of_functions_and_methods_change_too():
+    source = "n = int(input())\nif n < 3:\n    print(n)\n\nclass A:\n\n    def f(self, x):\n        return x + n"
+    made = [mutations.mutate(source, [name]) for name in mutations.changes(source)]
+    assert source.replace("n < 3", "n <= 3") in made
+    assert source.replace("x + n", "x - n") in made
+    assert source.replace("x + n", "self + n") in made
+    assert source.replace("n = int(input())\n", "") in made
 
 
 @pytest.mark.parametrize(

@@ -279,7 +279,15 @@ def test_score():
     paper = scoring.score(writers, 0.5, "paper")
     assert paper == {"methods": 1.5, "tests": 2.0, "overlap": -0.25}
     unit = scoring.score(writers, 0.5)
-    assert unit == {"methods": 0.25, "tests": 2 / 6, "overlap": -0.25 / 6}
+    assert unit == pytest.approx({"methods": 0.075, "tests": 0.45, "overlap": -0.0125})
+    # two written, one begun, one missing: (2 + 1/4) of 4
+    writers = {"paint": 1, "surface": 2, "face": 0, "fits": 0}
+    assert scoring.unfinished(writers, {"face", "paint"}) == {
+        "methods": pytest.approx(0.1 * 2.25 / 4),
+        "tests": 0.0,
+        "overlap": 0.0,
+    }
+    assert scoring.unfinished(writers, {"face"}, "paper") == scoring.NOTHING
 
 
 @pytest.fixture
@@ -347,18 +355,69 @@ def test_all_hidden_tests_end_the_episode(box_file, passing):
     env = llmzoo.make("classeval_v0", source=box_file, split="all", max_turns=3, team_weight=2.0)
     env.reset(seed=0)
     passing["hidden"] = 5
+    passing["public"] = 3
     rewards, _ = play(env, FIRST, SECOND)
     assert rewards == {"writer_0": pytest.approx(2.0), "writer_1": pytest.approx(2.0)}
     assert all(env.terminations.values())
     assert env.infos["writer_0"]["success"]
 
 
-def test_a_syntax_error_of_the_whole_is_worth_nothing(box_file, passing):
+def test_a_failed_public_test_is_no_success(box_file, passing):
+    env = llmzoo.make("classeval_v0", source=box_file, split="all", max_turns=2)
+    env.reset(seed=0)
+    passing["hidden"] = 5
+    passing["public"] = 2
+    rewards, _ = play(env, FIRST, SECOND)
+    assert rewards["writer_0"] == pytest.approx(1.0)
+    assert not env.terminations["writer_0"]
+    play(env, FIRST, SECOND)
+    assert env.infos["writer_0"]["success"] is False
+
+
+def test_all_tests_count_where_none_is_shown(box_file, monkeypatch):
+    given = []
+
+    def check(code, tests, **limits):
+        given.append(tests)
+        return Verdict(status="failed", passed=6, total=8)
+
+    monkeypatch.setattr(judging, "check", check)
+    env = llmzoo.make("classeval_v0", source=box_file, split="all", reward="paper")
+    env.reset(seed=0)
+    _, parts = play(env, FIRST, SECOND)
+    assert parts["writer_0"]["tests"] == pytest.approx(4 * 6 / 8)
+    assert given == [f"import math\n{BOX.tests}"]
+
+
+def test_the_time_limit_is_an_argument(box_file):
+    slow = SECOND.replace("return 24", "import time\n        time.sleep(0.2)\n        return 24")
+    for timeout, error in ((0.3, "timeout"), (20.0, None)):
+        env = llmzoo.make("classeval_v0", source=box_file, split="all", timeout=timeout)
+        env.reset(seed=0)
+        play(env, FIRST, slow)
+        assert (env.infos["writer_1"]["error"] or "").partition(":")[0] == (error or "")
+    with pytest.raises(ConfigError, match="timeout must be positive, got 0"):
+        llmzoo.make("classeval_v0", source=box_file, split="all", timeout=0)
+
+
+def test_infos_name_missing_modules_and_what_was_left_out(box_file):
+    env = llmzoo.make("classeval_v0", source=box_file, split="all")
+    env.reset(seed=0)
+    play(env, FIRST, f"import no_such_module\n{SECOND}")
+    assert "No module named 'no_such_module'" in env.infos["writer_1"]["error"]
+    env.reset(seed=0)
+    play(env, FIRST, f"```python\n{SECOND}\n```\nor\n```\ndef paint(self:\n    pass\n```")
+    assert env.infos["writer_1"]["error"].startswith("left out: syntax error in line 1")
+    assert env.infos["writer_0"]["error"] is None
+
+
+def test_a_syntax_error_makes_the_tests_worth_nothing(box_file, passing):
     env = llmzoo.make("classeval_v0", source=box_file, split="all", max_turns=2)
     env.reset(seed=0)
     passing["hidden"] = 5
     rewards, _ = play(env, FIRST, "class Box:\n    def paint(self, coats)\n        return 24")
-    assert rewards == {"writer_0": 0.0, "writer_1": 0.0}
+    # the other's two methods are written, one is begun: (2 + 1/4) of 4
+    assert rewards == {"writer_0": pytest.approx(0.05625), "writer_1": pytest.approx(0.05625)}
     assert env.infos["writer_0"]["error"] is None
     assert env.infos["writer_1"]["error"].startswith("malformed: syntax error")
     assert "another writer's answer could not be used" in env.observe("writer_0")
@@ -524,9 +583,9 @@ def test_an_off_by_one_error_costs_the_tests_that_see_it():
     env.step(first.replace("self.count += 1", "self.count += 2"))
     env.step(second)
     parts = env.infos["writer_0"]["reward_parts"]
-    assert parts["methods"] == pytest.approx(2 / 6)
+    assert parts["methods"] == pytest.approx(0.1)
     assert parts["overlap"] == 0
-    assert 0 < parts["tests"] < 4 / 6
+    assert 0 < parts["tests"] < 0.9
     assert "Failed: RingBufferTest" in env.observe("writer_0")
 
 

@@ -12,7 +12,15 @@ import pytest
 
 import llmzoo
 from llmzoo import testing
-from llmzoo.envs.coding.contests import apps, code_contests, livecodebench, oracle, scoring, tasks
+from llmzoo.envs.coding.contests import (
+    apps,
+    code_contests,
+    livecodebench,
+    oracle,
+    scoring,
+    targets,
+    tasks,
+)
 from llmzoo.envs.coding.contests import trials as trying
 from llmzoo.envs.coding.contests.scoring import NoTests
 from llmzoo.envs.sources import BadField
@@ -113,6 +121,23 @@ def test_tests_of_a_function(text):
         (answer(("5", {"a": 1})), PROGRAM, "must be text"),
         (answer(("3", "6")), PROGRAM, "repeats an example"),
         (answer((" 3 \n\n", "7")), PROGRAM, "repeats an example"),
+        *(
+            (answer((spelled, "6")), PROGRAM, "repeats an example")
+            for spelled in (
+                "03",
+                "+3",
+                "3.0",
+                "3.",
+                "３",
+                "3e0",
+                "0_3",
+                "3 0",
+                "3\n0",
+                "3\nmore words",
+            )
+        ),
+        (answer(([[1.0, 2]], 3)), FUNCTION, "repeats an example"),
+        (answer(([[True, 2]], 3)), FUNCTION, "repeats an example"),
         (answer(([[1, 2]], 3)), FUNCTION, "repeats an example"),
         ('[{"input": [[NaN]], "output": 1}]', FUNCTION, "no tests in it"),
         ('[{"input": [[1e999]], "output": 1}]', FUNCTION, "no test that counts"),
@@ -145,9 +170,11 @@ def test_hostile_text_is_quick_to_refuse():
 def test_rewards_worked_out_by_hand(tmp_path):
     env = make(tmp_path, DOUBLE)
     paid = play(env, WRONG, answer(("5", "10"), ("4000", "8001")))
-    # two of four hidden tests; one of two tests agrees with the known solution
+    # two of four hidden tests; one of two tests agrees with the known solution, and catches every
+    # change of it: no example is passed by one
     assert paid["coder_0"] == pytest.approx({"parses": 0.1, "runs": 0.1, "tests": 0.4, "team": 0.5})
-    assert paid["tester_1"] == pytest.approx({"valid": 0.2, "sound": 0.4, "team": 0.5})
+    expected = {"valid": 0.1, "sound": 0.05, "caught": 0.4, "team": 0.5}
+    assert paid["tester_1"] == pytest.approx(expected)
     # both agree on what is wrong
     assert env.terminations == {"coder_0": True, "tester_1": True}
     assert env.infos["coder_0"]["success"] is False
@@ -169,7 +196,7 @@ def test_an_episode_is_worth_its_last_answers(tmp_path):
         for agent in total:
             total[agent] += sum(paid[agent].values())
     assert team == pytest.approx([0.5, -0.5, 0.0, 1.0])
-    assert total == pytest.approx({"coder_0": 1.0 + 1.0, "tester_1": 1.0 + 0.2 + 0.4})
+    assert total == pytest.approx({"coder_0": 1.0 + 1.0, "tester_1": 1.0 + 0.1 + 0.05 + 0.4})
     assert env.truncations["coder_0"]
     assert env.infos["tester_1"]["success"] is True  # it is the program that counts
 
@@ -193,8 +220,9 @@ def test_a_program_that_hangs_on_an_example_is_not_tried_further(tmp_path):
 def test_malformed_answers_are_named(tmp_path):
     env = make(tmp_path, DOUBLE)
     paid = play(env, "def broken(", answer(("3", "6")))
-    assert paid["coder_0"] == {"parses": 0.0, "runs": 0.0, "tests": 0.0}
-    assert paid["tester_1"] == {"valid": 0.0, "sound": 0.0}
+    # begun, and not readable
+    assert paid["coder_0"] == {"parses": 0.025, "runs": 0.0, "tests": 0.0}
+    assert paid["tester_1"] == {"valid": 0.0, "sound": 0.0, "caught": 0.0}
     assert env.infos["coder_0"]["error"].startswith("malformed: syntax error in line 1")
     assert "repeats an example" in env.infos["tester_1"]["error"]
     assert "no program could be read: syntax error" in env.observe("coder_0")
@@ -205,12 +233,97 @@ def test_malformed_answers_are_named(tmp_path):
 def test_without_a_known_solution_right_programs_judge(tmp_path):
     env = make(tmp_path, {**DOUBLE, "solution": ""})
     tests = answer(("5", "10"), ("4000", "8001"))
-    assert play(env, CRASH, tests)["tester_1"] == pytest.approx({"valid": 0.2, "sound": 0.0})
-    assert play(env, RIGHT, tests)["tester_1"]["sound"] == pytest.approx(0.4)
+    nothing = {"valid": 0.1, "sound": 0.0, "caught": 0.0}
+    assert play(env, CRASH, tests)["tester_1"] == pytest.approx(nothing)
+    # the tests are held against changes of the coder's program
+    paid = play(env, RIGHT, tests)["tester_1"]
+    assert (paid["sound"], paid["caught"]) == pytest.approx((0.05, 0.4))
     # a program that was right in an earlier round still judges
-    assert play(env, CRASH, tests)["tester_1"]["sound"] == pytest.approx(0.0)
+    paid = play(env, CRASH, tests)["tester_1"]
+    assert (paid["sound"], paid["caught"]) == pytest.approx((0.0, 0.0))
     with pytest.raises(NoPlayerError):
         env.unwrapped.expert("coder_0")
+
+
+LIMITED = {
+    "statement": "Double a number below a hundred; say 0 otherwise.",
+    "public": [{"input": "3\n", "output": "6\n"}],
+    "hidden": [
+        {"input": "7\n", "output": "14\n"},
+        {"input": "99\n", "output": "198\n"},
+        {"input": "100\n", "output": "0\n"},
+        {"input": "500\n", "output": "0\n"},
+    ],
+    "solution": "n = int(input())\nif n < 100:\n    print(2 * n)\nelse:\n    print(0)\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("tests", "sound", "caught"),
+    [
+        # right, and every wrong program that passes the example passes it too
+        (answer(("4", "8")), 1.0, 0.0),
+        # prints 1 or -1 instead of 0
+        (answer(("500", "0")), 1.0, 2 / 5),
+        # the same two, and those that stop at 101 or after 100
+        (answer(("100", "0")), 1.0, 4 / 5),
+        (answer(("100", "0"), ("99", "198")), 1.0, 1.0),
+        (answer(("100", "0"), ("99", "199")), 0.5, 4 / 5),
+        (answer(("100", "1"), ("99", "199")), 0.0, 0.0),
+    ],
+)
+def test_a_tester_is_paid_for_wrong_programs_that_right_tests_catch(tmp_path, tests, sound, caught):
+    env = make(tmp_path, LIMITED)
+    paid = play(env, RIGHT, tests)["tester_1"]
+    assert paid["valid"] == pytest.approx(0.1)
+    assert paid["sound"] == pytest.approx(0.1 * sound)
+    assert paid["caught"] == pytest.approx(0.8 * sound * caught)
+
+
+def test_what_is_caught_is_a_share_of_what_so_many_tests_can_catch(tmp_path):
+    env = make(tmp_path, LIMITED, max_tests=1)
+    assert json.loads(env.unwrapped.expert("tester_1")) == [{"input": "100\n", "output": "0\n"}]
+    paid = play(env, RIGHT, answer(("100", "0")))["tester_1"]
+    assert paid["caught"] == pytest.approx(0.8)
+
+
+def test_time_catches_nothing():
+    problem = tasks.read(LIMITED)
+    slow = "n = int(input())\nwhile n == 100:\n    pass\nprint(2 * n if n < 100 else 0)"
+    limits = Limits(wall_s=0.3, cpu_s=0.3)
+    test = tasks.Test("100\n", "0\n")
+    assert trying.try_out(slow, problem, (test,), limits).passed == 0
+    assert not targets.catches(test, slow, problem, limits)
+    assert targets.catches(test, "print(2 * int(input()))", problem, limits)
+
+
+def test_wrong_programs_of_a_record_are_to_be_caught():
+    wrong = ["print(2 * int(input()))", "print(6)", "def f("]
+    problem = tasks.read({**LIMITED, "wrong": wrong})
+    known = trying.reference(problem, Limits())
+    found = targets.targets(problem, known, Limits(), 5)
+    assert set(found.wrong) == {"print(2 * int(input()))", "print(6)"}
+    assert [test.input for test in found.tests] == ["100\n"]
+
+
+def test_success_asks_for_the_examples_too(tmp_path):
+    env = make(tmp_path, DOUBLE, max_turns=1)
+    paid = play(env, "n = int(input())\nprint(2 * n if n != 3 else 'WRONG')", answer(("5", "10")))
+    assert paid["coder_0"]["team"] == 1.0
+    assert env.infos["coder_0"]["success"] is False
+    assert env.infos["coder_0"]["hidden_success"] is True
+    env = make(tmp_path, DOUBLE, max_turns=1)
+    play(env, RIGHT, answer(("5", "10")))
+    assert env.infos["tester_1"]["success"] is True
+    assert env.infos["tester_1"]["hidden_success"] is True
+
+
+def test_infos_name_what_kept_a_program_from_running(tmp_path):
+    env = make(tmp_path, DOUBLE)
+    play(env, "import no_such_module\nprint(2 * int(input()))", answer(("5", "10")))
+    assert env.infos["coder_0"]["error"] == "ModuleNotFoundError: No module named 'no_such_module'"
+    play(env, f"{RIGHT}\nor\n```python\ndef other(x:\n    pass\n```", answer(("5", "11")))
+    assert env.infos["coder_0"]["error"] == "left out: syntax error in line 1: '(' was never closed"
 
 
 def test_a_wrong_known_solution_is_no_reference():
@@ -407,9 +520,11 @@ def test_code_contests_records():
         "private_tests": {"input": ["2\n"], "output": ["no\n"]},
         "generated_tests": {"input": [f"{n}\n" for n in range(100)], "output": ["no\n"] * 100},
         "solutions": {"language": [1, 3, 2], "solution": ["print 1", "print(1)", "int main"]},
+        "incorrect_solutions": {"language": [3, 2], "solution": ["print(2)", "int main"]},
     }
     problem = code_contests.read(record)
     assert problem.solutions == ("print(1)",)
+    assert problem.wrong == ("print(2)",)
     assert problem.hidden[:2] == (tasks.Test("2\n", "no\n"), tasks.Test("0\n", "no\n"))
     assert 40 < len(problem.hidden) <= code_contests.MAX_HIDDEN
     assert problem.statement.endswith("Example input:\n1\nExample output:\nyes")

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from llmzoo.envs.coding.bug_fix import mutations
+from llmzoo.envs.coding import mutations
 from llmzoo.sandbox import Limits, Sandbox
 
 WANTED = 500

@@ -22,10 +22,11 @@ pays the difference to what the same part was worth before.
 
 | part | worth |
 |---|---|
-| tests | 0.8 x the share of the hidden tests that the broken program failed and the fixed one gains |
-| location | 0.2 for a right function and line, 0.1 for the line before or after; of two mistakes either counts |
+| tests | 0.75 x the share of the hidden tests that the broken program failed and the fixed one gains |
+| location | 0.2 for a right function and line, 0.1 for the line before or after, 0.02 for the right function; of two mistakes either counts |
+| parses | 0.05 for a fix that can be read, 0.0125 for one whose function is begun |
 
-An answer that cannot be read is worth 0 in its part. A fix that knows the public tests by heart
+Any other answer that cannot be read is worth 0 in its part. A fix that knows the public tests by heart
 earns what the hidden ones give it: often nothing.
 
 **Tests.** Calls and what they return; every third is public, the others are hidden. The public
@@ -40,8 +41,9 @@ hidden ones), `split` ("train", "test", "all"), `render_mode`.
 alone and in pairs: about 1,700 tasks, each of which fails at least one public and one hidden test.
 Split by the correct program: its mutants are all in one split.
 
-**Version history.** v0: first version. Since then public and hidden tests run apart, and infos name
-what kept a fix from running.
+**Version history.** v0: first version. Since then public and hidden tests run apart, infos name what
+kept a fix from running, success asks for the public tests too, and a fix that can be read and a
+right function earn a little.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from llmzoo.envs.base import Outcome, TextEnv, public_forms
-from llmzoo.envs.coding import judging
+from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.bug_fix import oracle, scoring, tasks
 from llmzoo.envs.coding.bug_fix.tasks import BugTask, Call
 from llmzoo.envs.coding.programs import NoProgram
@@ -152,10 +154,15 @@ class BugFix(TextEnv):
                 program = scoring.fix(self.episode.task.broken, text)
             except NoProgram as reason:
                 scores["tests"] = 0.0
+                begun = scoring.parses(self.episode.task.broken, text)
+                scores["parses"] = scoring.WEIGHTS["parses"] * begun
                 self._judged(f"It could not be used: {cut(str(reason), _MAX_VALUE_CHARS)}")
                 problems.append(f"malformed: {reason}")
             else:
                 gained, trouble = self._try(program)
+                if not trouble and (left_out := programs.left_out(text)):
+                    trouble = f"left out: {left_out}"
+                scores["parses"] = scoring.WEIGHTS["parses"]
                 scores["tests"] = scoring.WEIGHTS["tests"] * gained
                 problems += [trouble] if trouble else []
         error = "; ".join(problems)

@@ -6,7 +6,7 @@ import ast
 import json
 import random
 
-from llmzoo.envs.coding.bug_fix import mutations
+from llmzoo.envs.coding import mutations
 from llmzoo.envs.coding.bug_fix.tasks import BugTask
 
 

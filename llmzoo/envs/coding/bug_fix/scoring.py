@@ -11,11 +11,13 @@ from llmzoo.envs.base import MAX_ANSWER_CHARS
 from llmzoo.envs.coding import programs
 from llmzoo.envs.coding.programs import NoProgram
 
-WEIGHTS = {"tests": 0.8, "location": 0.2}
+WEIGHTS = {"tests": 0.75, "location": 0.2, "parses": 0.05}
 NOTHING = dict.fromkeys(WEIGHTS, 0.0)
 
 _NEAR = 1  # a line this far off
 _NEAR_SHARE = 0.5
+_FUNCTION_SHARE = 0.1
+_BEGUN = 0.25  # of "parses": a function of the program is begun, and does not parse
 
 _OBJECT = re.compile(r"\{[^{}]{1,4000}\}")
 _WORDS = re.compile(
@@ -62,12 +64,19 @@ def fix(broken: str, text: str) -> str:
     return programs.merge(broken, answer)
 
 
+def parses(broken: str, text: str) -> float:
+    """What an answer without a fix is worth, of one that can be read: a little where one is begun."""
+    return _BEGUN * programs.begins(text, programs.functions(broken))
+
+
 def location_share(known: Collection[tuple[str, int]], named: Location) -> float:
-    """1 for a right function and line, 1/2 for a line next to it, else 0. Of two mistakes either
-    counts."""
+    """1 for a right function and line, 1/2 for a line next to it, 1/10 for the right function, else 0.
+    Of two mistakes either counts."""
     away = [abs(line - named.line) for function, line in known if function == named.function]
-    if not away or min(away) > _NEAR:
+    if not away:
         return 0.0
+    if min(away) > _NEAR:
+        return _FUNCTION_SHARE
     return _NEAR_SHARE if min(away) else 1.0
 
 

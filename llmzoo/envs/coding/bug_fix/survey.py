@@ -14,10 +14,9 @@ import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from llmzoo.envs.coding import judging
-from llmzoo.envs.coding.bug_fix import mutations
-from llmzoo.envs.coding.bug_fix.operators import OPERATORS
+from llmzoo.envs.coding import judging, mutations
 from llmzoo.envs.coding.bug_fix.tasks import Program, programs
+from llmzoo.envs.coding.operators import OPERATORS
 from llmzoo.sandbox.results import Limits, Verdict
 
 SINGLES = 3

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from llmzoo.envs.coding.bug_fix import mutations
+from llmzoo.envs.coding import mutations
 
 _HERE = "llmzoo.envs.coding.bug_fix"
 

@@ -9,7 +9,7 @@ nobody sees what the others write. Their answers are merged on the syntax tree.
 | agents | `writer_0`, `writer_1`, ...: `num_agents` (2) |
 | observation, action | text |
 | rounds | at most `max_turns` (1), simultaneous |
-| success | every hidden test passes |
+| success | every test passes, public and hidden |
 
 **Actions.** Python: the class with the seat's own methods, or the methods alone, fenced or not.
 Imports, helper functions, constants and helper methods beside them are kept; the skeleton's own
@@ -17,26 +17,29 @@ part of the class (bases, constants, `__init__`) stands as it is. Of a method th
 owner's version counts, of a helper the earlier seat's. A method whose body is empty counts as not
 written.
 
-**Rewards**: one for all seats, on the published scale of 6 and divided by it (`reward="paper"`
-keeps it). An episode's return is what its last round is worth: a round pays the difference to the
-round before. Every seat is paid the same parts:
+**Rewards**: one for all seats, with `reward="paper"` on the published scale of 6. An episode's return
+is what its last round is worth: a round pays the difference to the round before. Every seat is paid
+the same parts:
 
-| part | worth |
-|---|---|
-| methods | 2 x methods of the class that somebody wrote / methods |
-| tests | 4 x hidden tests passed / hidden tests |
-| overlap | -1 x methods that more than one seat wrote / methods |
+| part | unit | paper | times |
+|---|---|---|---|
+| methods | 0.1 | 2 | methods of the class that somebody wrote / methods |
+| tests | 0.9 | 4 | hidden tests passed / hidden tests |
+| overlap | -0.05 | -1 | methods that more than one seat wrote / methods |
 
-An answer in which no Python can be read, or a whole that does not compile, makes all three 0.
+An answer in which no Python can be read, or a whole that does not compile, makes tests and overlap 0.
+The paper's scale then pays nothing. The unit scale pays the methods of the other answers, and a
+quarter for each of a seat's own methods whose definition is begun.
 
-**Feedback** in later rounds comes from the public tests: of each test class the second, fourth,
-... test is public and the first, third, ... hidden (ClassEval has a test class for each method and
-one for the class). A seat reads how many passed of every method, and of its own methods and of the
+With `max_turns=1` nothing is ever shown, and every test is hidden. **Feedback** in later rounds
+comes from the public tests: of each test class the second, fourth, ... test is public and the
+first, third, ... hidden (ClassEval has a test class for each method and one for the class). A seat reads how many passed of every method, and of its own methods and of the
 class as a whole the tests that failed.
 
 **Arguments.** `num_agents`, `max_turns`, `divide` ("dependency": a method comes after those it
 calls, so earlier seats write what later ones build on; "arity": fewest parameters first), `reward`
-("unit" or "paper"), `prompt` ("full"), `team_weight`, `split` ("train", "test", "all"), `source`
+("unit" or "paper"), `prompt` ("full"), `team_weight`, `timeout` (seconds for the public tests of a class,
+and for the hidden ones), `split` ("train", "test", "all"), `source`
 ("auto", "hub", "sample", or a file), `on_bad_record` ("error" or "skip": of a
 [file](../data.md#files-of-records)), `render_mode`. Classes with fewer methods than agents are left
 out.
@@ -44,7 +47,9 @@ out.
 **Tasks.** `FudanSELab/ClassEval` from the hub or a file of its schema; the sample is 14 classes
 written for this project. Tests run in an interpreter of their own wherever they allow it.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Since then all tests count where none is ever shown, success
+asks for the public tests too, infos name what kept a class from being tested, and the unit scale
+has weights of its own instead of a sixth of the paper's. Returns before and after do not compare.
 """
 
 from __future__ import annotations
@@ -57,6 +62,7 @@ from typing import Any, Literal, get_args
 
 from llmzoo.envs import sources
 from llmzoo.envs.base import Outcome, TextEnv, public_forms
+from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.class_eval import merging, oracle, scoring, shipped, tasks
 from llmzoo.envs.coding.class_eval.tasks import ClassTask
 from llmzoo.envs.coding.programs import NoProgram
@@ -64,7 +70,7 @@ from llmzoo.envs.sources import Loaded
 from llmzoo.envs.tasks import described
 from llmzoo.envs.text import cut
 from llmzoo.errors import ConfigError
-from llmzoo.sandbox.results import Verdict
+from llmzoo.sandbox.results import Limits, Verdict
 
 _MAX_SHOWN = 4  # failed tests
 _MAX_TEST_CHARS = 1_200
@@ -104,6 +110,7 @@ class ClassEval(TextEnv):
         reward: scoring.Scale = "unit",
         prompt: Literal["full"] = "full",
         team_weight: float = 1.0,
+        timeout: float = 5.0,
         split: str = "train",
         source: str = "auto",
         on_bad_record: Literal["error", "skip"] = "error",
@@ -117,6 +124,8 @@ class ClassEval(TextEnv):
             raise ConfigError(f"reward must be 'unit' or 'paper', got {reward!r}")
         if prompt != "full":
             raise ConfigError(f"prompt must be 'full', got {prompt!r}")
+        if timeout <= 0:
+            raise ConfigError(f"timeout must be positive, got {timeout}")
         super().__init__(
             [f"writer_{number}" for number in range(num_agents)],
             simultaneous=True,
@@ -126,6 +135,7 @@ class ClassEval(TextEnv):
         )
         self.divide = divide
         self.scale = reward
+        self._limits = Limits(wall_s=timeout, cpu_s=timeout)
         found = sources.load(
             source,
             hub_id=tasks.HUB_ID,
@@ -150,16 +160,29 @@ class ClassEval(TextEnv):
         writing = self.episode
         task = writing.task
         parts, program, errors = self._put_together(texts)
-        scores: Mapping[str, float] = scoring.NOTHING
+        written = merging.writers(task, parts)
+        begun = {
+            name
+            for seat in errors
+            for name in writing.own[seat]
+            if programs.begins(texts[seat], [name])
+        }
+        scores = scoring.unfinished(written, begun, self.scale)
         public = None
+        trouble: dict[str, str] = {}
+        self.success = False
         if program is not None:
-            public_half, hidden = tasks.halves(task.tests)
-            verdict = scoring.judge(task, program, hidden)
+            shown, hidden = None, tasks.whole(task.tests)
+            if self.max_turns > 1:
+                shown, hidden = tasks.halves(task.tests)
+            verdict = scoring.judge(task, program, hidden, self._limits)
             passed = min(1.0, verdict.passed / len(hidden.names))
-            self.success = verdict.ok and passed == 1.0
-            scores = scoring.score(merging.writers(task, parts), passed, self.scale)
-            if self.turn + 1 < self.max_turns and not self.success:
-                public = scoring.judge(task, program, public_half)
+            every = verdict.ok and passed == 1.0
+            if shown is not None and shown.names and (every or self.turn + 1 < self.max_turns):
+                public = scoring.judge(task, program, shown, self._limits)
+            self.success = every and (public is None or public.ok)
+            scores = scoring.score(written, passed, self.scale)
+            trouble = _trouble(texts, verdict)
 
         gained = {name: scores[name] - writing.scores[name] for name in scores}
         self.episode = replace(
@@ -169,7 +192,7 @@ class ClassEval(TextEnv):
             public=public,
             scores=scores,
         )
-        return Outcome(team=gained, done=self.success, errors=errors)
+        return Outcome(team=gained, done=self.success, errors={**trouble, **errors})
 
     def _put_together(
         self, texts: Mapping[str, str]
@@ -266,6 +289,15 @@ class ClassEval(TextEnv):
 @lru_cache(maxsize=32)  # environments with the same arguments share their tasks
 def _with_work_for(num_agents: int, found: Loaded[ClassTask]) -> Loaded[ClassTask]:
     return found.those(lambda task: len(task.methods) >= num_agents, asked=False)
+
+
+def _trouble(texts: Mapping[str, str], verdict: Verdict) -> dict[str, str]:
+    """What kept a class from being tested, or was left out of an answer."""
+    ended = judging.trouble(verdict)
+    if ended:
+        return dict.fromkeys(texts, ended)
+    left_out = {seat: programs.left_out(text) for seat, text in texts.items()}
+    return {seat: f"left out: {reason}" for seat, reason in left_out.items() if reason}
 
 
 def _by_name(verdict: Verdict) -> dict[str, str]:

@@ -1,32 +1,35 @@
-"""What a written class is worth: methods, tests and overlap, on the published scale of 6."""
+"""What a written class is worth: methods, tests and overlap, on the published scale of 6 or on one of
+1, in which methods that do nothing earn little beside tests that pass."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 from llmzoo.envs.coding import judging
 from llmzoo.envs.coding.class_eval.tasks import ClassTask, Half
-from llmzoo.sandbox.results import Verdict
-
-WEIGHTS = {"methods": 2.0, "tests": 4.0, "overlap": -1.0}
-MOST = 6.0
-NOTHING = dict.fromkeys(WEIGHTS, 0.0)  # of a whole that is no program
+from llmzoo.sandbox.results import DEFAULT_LIMITS, Limits, Verdict
 
 Scale = Literal["unit", "paper"]
+WEIGHTS: Mapping[Scale, Mapping[str, float]] = {
+    "paper": {"methods": 2.0, "tests": 4.0, "overlap": -1.0},
+    "unit": {"methods": 0.1, "tests": 0.9, "overlap": -0.05},
+}
+NOTHING = {"methods": 0.0, "tests": 0.0, "overlap": 0.0}
+BEGUN = 0.25  # of a method that is begun in an answer that cannot be read
 
 
-def judge(task: ClassTask, program: str, half: Half) -> Verdict:
-    """The verdict of a half of the tests. They import what the task imports themselves: where they
+def judge(task: ClassTask, program: str, half: Half, limits: Limits = DEFAULT_LIMITS) -> Verdict:
+    """The verdict of some of the tests. They import what the task imports themselves: where they
     took it from the program, the program could put something else in its place."""
-    return judging.check(program, f"{task.imports}\n{half.source}")
+    return judging.check(program, f"{task.imports}\n{half.source}", limits=limits)
 
 
 def score(writers: Mapping[str, int], passed: float, scale: Scale = "unit") -> dict[str, float]:
     """The parts of the reward.
 
     ``writers``: how many seats wrote each method. ``passed``: the share of the hidden tests. For 4
-    methods of which 3 are written, one of them twice, and half of the tests:
+    methods of which 3 are written, one of them twice, and half of the tests, in the paper's scale:
     2 x 3/4 + 4 x 1/2 - 1/4 = 3.25 of 6.
     """
     shares = {
@@ -34,5 +37,15 @@ def score(writers: Mapping[str, int], passed: float, scale: Scale = "unit") -> d
         "tests": passed,
         "overlap": sum(count > 1 for count in writers.values()) / len(writers),
     }
-    whole = MOST if scale == "unit" else 1.0
-    return {name: WEIGHTS[name] * share / whole for name, share in shares.items()}
+    return {name: WEIGHTS[scale][name] * share for name, share in shares.items()}
+
+
+def unfinished(
+    writers: Mapping[str, int], begun: Collection[str], scale: Scale = "unit"
+) -> dict[str, float]:
+    """The same for answers that make no program: nothing in the paper's scale, in the other one what
+    methods are worth that are written, and a quarter of it for those that are only ``begun``."""
+    if scale == "paper":
+        return NOTHING
+    shares = [1.0 if count else BEGUN * (name in begun) for name, count in writers.items()]
+    return {**NOTHING, "methods": WEIGHTS[scale]["methods"] * sum(shares) / len(shares)}

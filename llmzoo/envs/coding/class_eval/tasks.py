@@ -36,7 +36,7 @@ class ClassTask:
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """A half of the tests: a program, and its tests as ``Class.method``."""
+    """A half of the tests, or all of them: a program, and its tests as ``Class.method``."""
 
     source: str
     names: tuple[str, ...]
@@ -87,6 +87,12 @@ def halves(tests: str) -> tuple[Half, Half]:
         for number, test in enumerate(_tests(suite)):
             (public if number % 2 else hidden).append(f"{suite.name}.{test}")
     return _only(tests, public), _only(tests, hidden)
+
+
+@lru_cache(maxsize=256)
+def whole(tests: str) -> Half:
+    """All tests of a program of unittest classes."""
+    return Half(tests, tuple(f"{s.name}.{test}" for s in _suites(tests) for test in _tests(s)))
 
 
 @lru_cache(maxsize=256)

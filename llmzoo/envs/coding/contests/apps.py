@@ -9,9 +9,9 @@ those of [`contests_v0`](contests.md).
 | agents | `coder_0` and `tester_1`; with `num_agents=1`: `coder_0` |
 | observation, action | text |
 | rounds | at most `max_turns` (4), simultaneous; fewer when the two agree |
-| success | the coder's last program passes every hidden test |
+| success | the coder's last program passes every test, public and hidden |
 
-**Rewards**: team; parses, runs and tests for the coder; valid and sound for the tester.
+**Rewards**: team; parses, runs and tests for the coder; valid, sound and caught for the tester.
 
 **Tasks.** `codeparrot/apps` from the hub, or a file of its schema: `question`, `input_output` (an
 object or its JSON text with `inputs`, `outputs` and for functions `fn_name`), `solutions` (a list
@@ -23,7 +23,8 @@ others are hidden; where no other is left, the public ones pay. Records without 
 Values of functions outside a class `Solution` stand in lists of one, as the set has them. Some
 problems have several right answers where the tests know one; they are judged by the tests.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Since then rewards and success changed as those of
+`contests_v0`.
 """
 
 from __future__ import annotations

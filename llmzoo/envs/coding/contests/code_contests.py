@@ -9,20 +9,22 @@ arguments are those of [`contests_v0`](contests.md).
 | agents | `coder_0` and `tester_1`; with `num_agents=1`: `coder_0` |
 | observation, action | text |
 | rounds | at most `max_turns` (4), simultaneous; fewer when the two agree |
-| success | the coder's last program passes every hidden test |
+| success | the coder's last program passes every test, public and hidden |
 
-**Rewards**: team; parses, runs and tests for the coder; valid and sound for the tester.
+**Rewards**: team; parses, runs and tests for the coder; valid, sound and caught for the tester.
 
 **Tasks.** `deepmind/code_contests` from the hub, or a file of its schema: `description`,
 `public_tests`, `private_tests`, `generated_tests` (each with `input` and `output` lists) and
-`solutions` (`language` and `solution` lists, of which those in Python 3 are read). Hidden are the
+`solutions` and `incorrect_solutions` (`language` and `solution` lists, of which those in Python 3
+are read; the tester is to catch the incorrect ones). Hidden are the
 private tests, then generated ones, 50 in all at most. A file may also hold records with
 `problem_md`, `solution_py` and `tests` (a list of `input` and `output`): there the tests whose
 input can be read in the description are public. The sample is a part of the problems written for
 this project. Some problems accept several answers where the tests know one; they are judged by the
 tests.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Since then rewards and success changed as those of
+`contests_v0`.
 """
 
 from __future__ import annotations
@@ -66,13 +68,12 @@ def read(record: Record) -> Problem | None:
     hidden = [*_tests(record, "private_tests"), *_tests(record, "generated_tests")]
     if not public and not hidden:
         return None
-    known = sources.field(record, "solutions", Mapping, {})  # type: ignore[type-abstract]
-    pairs = zip(known.get("language", ()), known.get("solution", ()), strict=False)
     return tasks.problem(
         sources.field(record, "description", str),
         public,
         hidden[:MAX_HIDDEN],
-        solutions=[text for language, text in pairs if language == PYTHON3],
+        solutions=_programs(record, "solutions"),
+        wrong=_programs(record, "incorrect_solutions"),
     )
 
 
@@ -110,6 +111,13 @@ def _record(problem: Problem) -> Record:
 
 def _columns(listed: tuple[Test, ...]) -> dict[str, list[str]]:
     return {"input": [test.input for test in listed], "output": [test.output for test in listed]}
+
+
+def _programs(record: Record, name: str) -> list[str]:
+    """The programs in Python 3 of a field."""
+    known = sources.field(record, name, Mapping, {})  # type: ignore[type-abstract]
+    pairs = zip(known.get("language", ()), known.get("solution", ()), strict=False)
+    return [text for language, text in pairs if language == PYTHON3 and isinstance(text, str)]
 
 
 def _tests(record: Record, name: str) -> list[Test]:

@@ -6,9 +6,10 @@ with gamma 1, so an episode's return is what a seat's last answer is worth:
 
 * team: the share of the hidden tests that the coder's last program passes.
 * coder: 0.1 parses + 0.1 runs on the public tests + 0.8 x the same share.
-* tester: 0.2 one test counts + 0.8 x the share of its tests that a known solution passes. Where
-  none is known, the programs of this episode that passed all hidden tests stand in for it, and the
-  share is of the tests that all of them pass; while there is none either, it is 0.
+* tester: 0.1 one test counts + 0.1 x the share of its tests that a known solution passes + 0.8 x
+  the same share x the share of the wrong programs that those tests catch. Where no solution is
+  known, the programs of this episode that passed all hidden tests stand in for it, and the share is
+  of the tests that all of them pass; while there is none either, both are 0.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from llmzoo.envs.base import Outcome, TextEnv
-from llmzoo.envs.coding.contests import oracle, prompts, scoring, trials
+from llmzoo.envs.coding import programs
+from llmzoo.envs.coding.contests import oracle, prompts, scoring, targets, trials
 from llmzoo.envs.coding.contests.scoring import NoTests
 from llmzoo.envs.coding.contests.tasks import Problem, Test, canonical
-from llmzoo.envs.coding.contests.trials import Trial
+from llmzoo.envs.coding.contests.trials import Known, Trial
 from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.envs.sources import Loaded
 from llmzoo.envs.tasks import described
@@ -38,6 +40,7 @@ class Contest:
 
     ``code``: the coder's program, ready to be judged. ``public`` and ``agreed``: the program on the
     public tests and on the tester's. ``right``: the programs so far that passed every hidden test.
+    ``broke``: how the program ended on every public test, where it came to no end of its own.
     """
 
     problem: Problem
@@ -47,7 +50,8 @@ class Contest:
     errors: Mapping[str, str] = field(default_factory=dict)
     public: Trial | None = None
     agreed: Trial | None = None
-    right: tuple[str, ...] = ()
+    right: tuple[Known, ...] = ()
+    broke: str = ""
     scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     share: float = 0.0
 
@@ -118,10 +122,13 @@ class CoderTester(TextEnv):
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
         before = self.episode
-        after = replace(before, answers=dict(texts), errors={}, tests=(), public=None, agreed=None)
+        after = replace(
+            before, answers=dict(texts), errors={}, tests=(), public=None, agreed=None, broke=""
+        )
         after = self._test(self._code(after, texts[CODER]), texts.get(TESTER))
         self.episode = after
-        self.success = after.share == 1.0
+        shown = after.public is not None and after.public.passed == len(after.public.results)
+        self.success = shown and after.share == 1.0
         local = {}
         for seat, score in after.scores.items():
             paid = before.scores.get(seat, dict.fromkeys(score, 0.0))
@@ -132,8 +139,23 @@ class CoderTester(TextEnv):
             team=after.share - before.share,
             local=local,
             done=met is not None and met.passed == len(met.results),
-            errors={seat: f"malformed: {error}" for seat, error in after.errors.items()},
+            errors=self._errors(texts[CODER]),
         )
+
+    def _errors(self, text: str) -> dict[str, str]:
+        """What was wrong with the answers; of a program that can be read, what kept it from running,
+        or what was left out of it."""
+        contest = self.episode
+        errors = {seat: f"malformed: {error}" for seat, error in contest.errors.items()}
+        left_out = programs.left_out(text)
+        if CODER not in errors and (contest.broke or left_out):
+            errors[CODER] = contest.broke or f"left out: {left_out}"
+        return errors
+
+    def _finish(self) -> None:
+        super()._finish()
+        hidden = {"hidden_success": self.episode.share == 1.0}
+        self.infos = {seat: {**info, **hidden} for seat, info in self.infos.items()}
 
     def prompt(self, agent: str) -> str:
         turn = min(self.turn + 1, self.max_turns)
@@ -166,7 +188,7 @@ class CoderTester(TextEnv):
             return replace(
                 contest,
                 errors={**contest.errors, CODER: str(reason)},
-                scores={**contest.scores, CODER: scoring.NO_PROGRAM},
+                scores={**contest.scores, CODER: scoring.no_program(text)},
                 share=0.0,
             )
         public = trials.try_out(code, problem, problem.public, self.limits)
@@ -174,14 +196,16 @@ class CoderTester(TextEnv):
             hidden = trials.given_up(problem.hidden)
         else:
             hidden = trials.try_out(code, problem, problem.hidden, self.limits)
-        right = hidden.share == 1.0 and code not in contest.right
+        known = Known(source, code)
+        right = hidden.share == 1.0 and known not in contest.right
         score = scoring.coder_parts(ran=public.ran, share=hidden.share)
         return replace(
             contest,
             answers={**contest.answers, CODER: source},
             code=code,
             public=public,
-            right=(*contest.right, code) if right else contest.right,
+            right=(*contest.right, known) if right else contest.right,
+            broke=trials.broke(public),
             scores={**contest.scores, CODER: score},
             share=hidden.share,
         )
@@ -200,8 +224,14 @@ class CoderTester(TextEnv):
                 scores={**contest.scores, TESTER: scoring.NO_TESTS},
             )
         known = trials.reference(problem, self.limits)
-        judges = (known.code,) if known is not None else contest.right
-        score = scoring.tester_parts(sound=trials.sound(tests, problem, judges, self.limits))
+        judges = (known,) if known is not None else contest.right
+        right = trials.sound(tests, problem, judges, self.limits)
+        score = scoring.tester_parts(
+            sound=len(right) / len(tests),
+            caught=targets.caught(right, judges[0], problem, self.limits, self.max_tests)
+            if right
+            else 0.0,
+        )
         agreed = None
         if contest.public is not None and contest.public.timed_out:
             agreed = trials.given_up(tests)

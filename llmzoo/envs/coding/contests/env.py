@@ -10,14 +10,16 @@ told where they differ.
 | agents | `coder_0` and `tester_1`; with `num_agents=1`: `coder_0` |
 | observation, action | text |
 | rounds | at most `max_turns` (4), simultaneous; fewer when the two agree |
-| success | the coder's last program passes every hidden test |
+| success | the coder's last program passes every test, public and hidden; infos also have `hidden_success`, for the hidden ones |
 
 **Actions.** The coder's: a Python program, fenced or not, that reads standard input and writes to
 standard output; or a function, where the problem asks for one (a method of a class `Solution` will
 do). The tester's: a JSON list of `{"input": ..., "output": ...}`, or `Input:` and `Output:` blocks.
 The first `max_tests` tests count that have the right form, hold at most 2,000 characters on each
-side and an output, and repeat neither one another nor an example of the problem: a test whose input,
-of more than one word, can be read in the statement earns nothing and settles nothing.
+side and an output, and repeat neither one another nor an example of the problem. Inputs are compared
+as they are parsed (`03`, `+3` and full-width digits are 3). An input that begins as an example does
+and goes on, or that can be read in the statement and has more than one word, repeats one: such a
+test earns nothing and settles nothing.
 
 **The end.** The two agree when the program passes all of the tester's tests that count, at least
 one. They may agree on what is wrong: that ends the episode too, without success. A coder alone is
@@ -28,21 +30,29 @@ told of the examples, and ends the episode by passing them.
 | part | who | worth over an episode |
 |---|---|---|
 | team | both | the share of the hidden tests that the program passes |
-| parses | coder | 0.1 if a program can be read |
+| parses | coder | 0.1 if a program can be read; 0.025 where one is begun |
 | runs | coder | 0.1 if it runs on the examples without a crash or a limit reached |
 | tests | coder | 0.8 x the share of the hidden tests that it passes |
-| valid | tester | 0.2 if at least one test counts |
-| sound | tester | 0.8 x the share of its tests that a known solution passes |
+| valid | tester | 0.1 if at least one test counts |
+| sound | tester | 0.1 x the share of its tests that a known solution passes |
+| caught | tester | 0.8 x the same share x the share of wrong programs that these tests catch |
 
-A problem without a known solution is judged by its siblings: the programs of this episode that
-passed every hidden test; sound is then the share of the tests that all of them pass, and 0 while
-there are none. Where several outputs are right, a test counts as sound only if it expects the one
+**Wrong programs** come with a record, or are small changes of a known solution, made on its syntax
+tree: up to six of them that pass every example of the problem, so that no example catches one. Where
+no such change is found, those count that the fewest tests catch; where there is none at all, every
+right test counts as if it caught all. A test catches a program that ends with another output or an
+exception, not one that runs too long. The share is of what `max_tests` hidden tests can catch.
+
+A problem without a known solution is judged by the programs of this episode that passed every
+hidden test: a test is right that all of them pass, and wrong programs are changes of the first. While
+there are none, sound and caught are 0. Where several outputs are right, a test counts as sound only if it expects the one
 that the known solution gives.
 
 **Judging.** Outputs are compared word by word, numbers with a point within 1e-6; values of
 functions likewise. Everything runs in the sandbox with `time_limit` seconds a run; when a program
 has used up two runs, the rest of its tests count as failed, and one that used up its time on an
-example is not tried any further. Feedback shows examples and the tester's tests, each cut to 300
+example is not tried any further. Infos name what kept a program from running on any example, and
+what was left out of an answer. Feedback shows examples and the tester's tests, each cut to 300
 characters, never a hidden test or the known solution.
 
 **Arguments.** `num_agents`, `max_turns`, `max_tests` (5), `time_limit` (5 seconds), `prompt`
@@ -53,10 +63,12 @@ for this project; or a file of their form), `on_bad_record` ("error" or "skip": 
 **Tasks.** 59 problems (arithmetic, words, greedy choices, dynamic programming, graphs, simulation,
 geometry on whole numbers, reading formats), eight of them functions, each with two examples and
 eight or more hidden tests. A file holds JSON lines with `statement`, `public` and `hidden` (lists
-of `input` and `output`), and if known `solution`; a `function` problem writes arguments as a JSON
+of `input` and `output`), and if known `solution` and `wrong` (a list of wrong programs); a `function` problem writes arguments as a JSON
 list and values as JSON. The split is by the words of the statement.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Since then the tester is paid for wrong programs that its
+tests catch, success asks for the public tests too, and a program that is begun earns a little.
+Returns of testers before and after do not compare.
 """
 
 from __future__ import annotations

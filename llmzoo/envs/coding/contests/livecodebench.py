@@ -9,9 +9,9 @@ feedback are those of [`contests_v0`](contests.md).
 | agents | `coder_0` and `tester_1`; with `num_agents=1`: `coder_0` |
 | observation, action | text |
 | rounds | at most `max_turns` (4), simultaneous; fewer when the two agree |
-| success | the coder's last program passes every hidden test |
+| success | the coder's last program passes every test, public and hidden |
 
-**Rewards**: team; parses, runs and tests for the coder; valid and sound for the tester.
+**Rewards**: team; parses, runs and tests for the coder; valid, sound and caught for the tester.
 
 **Arguments.** Those of `contests_v0`, and `since` and `until` (`"YYYY-MM-DD"`): only problems
 published on these days or between them, so that a model is tested on what came after its training.
@@ -24,7 +24,8 @@ read: llmzoo does not read it and says so; a file must hold plain JSON in its pl
 solutions, so no tester is judged by one; a record may add its own as a list `solutions`. The sample
 is a part of the problems written for this project, with solutions.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Since then rewards and success changed as those of
+`contests_v0`.
 """
 
 from __future__ import annotations

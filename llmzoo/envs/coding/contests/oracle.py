@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import random
-import re
 
-from llmzoo.envs.coding import judging
-from llmzoo.envs.coding.contests import trials
-from llmzoo.envs.coding.contests.scoring import NoTests, key, parse_tests, write_tests
+from llmzoo.envs.coding.contests import targets, trials
+from llmzoo.envs.coding.contests.scoring import write_tests
 from llmzoo.envs.coding.contests.tasks import Problem, Test
 from llmzoo.errors import NoSolutionError
 from llmzoo.sandbox.results import Limits
-
-_EXPERT_TESTS = 3
-_VARIANTS = 40  # changed examples that are tried until enough of them can be used
 
 # a slip that does not hold in the program leaves it as it is
 _SLIPS = (
@@ -37,15 +31,9 @@ def coder(problem: Problem, limits: Limits) -> str:
 
 
 def tester(problem: Problem, limits: Limits, most: int) -> str:
-    """Hidden tests; where none is fit to be written, examples with a number changed and the output
-    of a known solution."""
-    fit: list[Test] = []
-    for test in sorted(problem.hidden, key=lambda test: len(test.input)):
-        if _counts(test, problem):
-            fit.append(test)
-        if len(fit) == min(_EXPERT_TESTS, most):
-            break
-    return write_tests(tuple(fit) or _variants(problem, limits), problem)
+    """Tests that catch as many wrong programs as ``most`` tests can."""
+    found = targets.targets(problem, _known(problem, limits), limits, most)
+    return write_tests(found.tests, problem)
 
 
 def sloppy_coder(problem: Problem, rng: random.Random) -> str:
@@ -83,46 +71,3 @@ def _known(problem: Problem, limits: Limits) -> trials.Known:
     if known is None:
         raise NoSolutionError("this problem has no known solution that passes its tests")
     return known
-
-
-def _counts(test: Test, problem: Problem) -> bool:
-    try:
-        return bool(parse_tests(write_tests((test,), problem), problem, 1))
-    except NoTests:
-        return False
-
-
-def _variants(problem: Problem, limits: Limits) -> tuple[Test, ...]:
-    """Public or hidden inputs with one whole number changed, on which a known solution runs."""
-    code = _known(problem, limits).code
-    if problem.function is not None:
-        code += "\nimport json, sys\nprint(json.dumps(_judged(*json.loads(sys.stdin.read()))))\n"
-    rng = random.Random(problem.statement)
-    found: dict[str, Test] = {}
-    for _ in range(_VARIANTS):
-        given = rng.choice(problem.public + problem.hidden).input
-        numbers = [*re.finditer(r"\d+", given)]
-        if not numbers:
-            break
-        number = rng.choice(numbers)
-        changed = str(int(number[0]) + rng.choice((-1, 1, 2)))
-        given = given[: number.start()] + changed + given[number.end() :]
-        run = judging.run(code, given, limits=limits)
-        output = run.stdout if problem.function is None else run.stdout.strip()
-        if run.status == "passed" and output.strip() and _is_json(output, problem):
-            test = Test(given, output)
-            if _counts(test, problem):
-                found[key(given, problem)] = test
-        if len(found) == _EXPERT_TESTS:
-            break
-    return tuple(found.values())
-
-
-def _is_json(output: str, problem: Problem) -> bool:
-    if problem.function is None:
-        return True
-    try:
-        json.loads(output)
-    except ValueError:
-        return False
-    return True

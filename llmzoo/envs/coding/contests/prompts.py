@@ -68,7 +68,8 @@ def tester(contest: Contest, heading: str, most: int) -> str:
         lines += _meeting(contest, "Your tests that the coder's program passes")
     lines += [
         f"Answer with a JSON list of up to {most} tests: {form}. No side of a test may be longer "
-        f"than {MAX_TEST_CHARS} characters. The examples of the problem do not count as tests."
+        f"than {MAX_TEST_CHARS} characters. The examples of the problem do not count as tests; "
+        "write such as a wrong program fails that passes the examples."
     ]
     return "\n".join(lines)
 

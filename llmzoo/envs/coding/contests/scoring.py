@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 from llmzoo.envs.base import MAX_ANSWER_CHARS
+from llmzoo.envs.coding import programs
 from llmzoo.envs.coding.contests.tasks import Problem, Test, stands_in
 
 MAX_TEST_CHARS = 2_000  # of an input, and of an output
@@ -19,10 +21,16 @@ _BLOCK = re.compile(
     r"^[ \t#*>_-]{0,10}(input|output)s?[ \t*_#]{0,5}\d{0,3}[ \t*_]{0,5}(?::[ \t*_]{0,5}|$)",
     re.IGNORECASE | re.MULTILINE,
 )
+# digits of any script, as Python reads them
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:_\d+)*\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
+_MAX_NUMBER_CHARS = 400
 _FENCE = re.compile(r"^\s*```.*$", re.MULTILINE)
 
 NO_PROGRAM = {"parses": 0.0, "runs": 0.0, "tests": 0.0}
-NO_TESTS = {"valid": 0.0, "sound": 0.0}
+NO_TESTS = {"valid": 0.0, "sound": 0.0, "caught": 0.0}
+
+
+Key = tuple[str, ...]
 
 
 class NoTests(ValueError):
@@ -34,9 +42,15 @@ def coder_parts(*, ran: bool, share: float) -> dict[str, float]:
     return {"parses": 0.1, "runs": 0.1 * ran, "tests": 0.8 * share}
 
 
-def tester_parts(*, sound: float) -> dict[str, float]:
-    """What tests are worth: one at least counts, and this share of them is right."""
-    return {"valid": 0.2, "sound": 0.8 * sound}
+def no_program(text: str) -> dict[str, float]:
+    """What an answer without a program is worth: a little where one is begun."""
+    return {**NO_PROGRAM, "parses": 0.025 * programs.begins(text)}
+
+
+def tester_parts(*, sound: float, caught: float) -> dict[str, float]:
+    """What tests are worth: one at least counts, this share of them is right, and those that are
+    right catch this share of the wrong programs."""
+    return {"valid": 0.1, "sound": 0.1 * sound, "caught": 0.8 * sound * caught}
 
 
 def parse_tests(text: str, problem: Problem, most: int) -> tuple[Test, ...]:
@@ -45,15 +59,17 @@ def parse_tests(text: str, problem: Problem, most: int) -> tuple[Test, ...]:
     Read are JSON objects with ``input`` and ``output`` (in a list, or one after another), or
     blocks headed ``Input:`` and ``Output:``; prose and fences around them do not matter. A test
     counts if it has the form that the problem asks for, is no longer than 2,000 characters on each
-    side, is no copy of an earlier one, and its input is neither that of a public test nor, if it
-    is more than a word, to be read in the statement. Raises :class:`NoTests`.
+    side, is no copy of an earlier one, and its input neither begins as that of a public test nor is,
+    if it is more than a word, to be read in the statement. Inputs are compared as they are parsed:
+    ``03``, ``+3`` and full-width digits are 3. Raises :class:`NoTests`.
     """
     if len(text) > MAX_ANSWER_CHARS:
         raise NoTests(f"answer longer than {MAX_ANSWER_CHARS} characters")
     pairs = [*_json_pairs(text)] or [*_block_pairs(text)]
     if not pairs:
         raise NoTests('no tests in it; write a JSON list of {"input": ..., "output": ...}')
-    known = {key(test.input, problem) for test in problem.public}
+    examples = [key(test.input, problem) for test in problem.public]
+    known: set[Key] = set()
     found: list[Test] = []
     reason = ""
     for given, expected in pairs:
@@ -62,10 +78,11 @@ def parse_tests(text: str, problem: Problem, most: int) -> tuple[Test, ...]:
         except (ValueError, RecursionError) as error:
             reason = reason or str(error)
             continue
-        if key(test.input, problem) in known or _is_example(test, problem):
+        own = key(test.input, problem)
+        if own in known or _is_example(test, own, examples, problem):
             reason = reason or "an input repeats an example of the problem or an earlier test"
             continue
-        known.add(key(test.input, problem))
+        known.add(own)
         found.append(test)
         if len(found) == most:
             break
@@ -74,9 +91,12 @@ def parse_tests(text: str, problem: Problem, most: int) -> tuple[Test, ...]:
     return tuple(found)
 
 
-def key(given: str, problem: Problem) -> str:
-    """An input in a form that is the same for inputs that count as one."""
-    return json.dumps(json.loads(given)) if problem.function else " ".join(given.split())
+def key(given: str, problem: Problem) -> Key:
+    """An input in a form that is the same for inputs that count as one: its words, or its arguments,
+    with every number in one spelling."""
+    if problem.function is None:
+        return tuple(_number(word) for word in given.split())
+    return tuple(json.dumps(_plain(argument), sort_keys=True) for argument in json.loads(given))
 
 
 def write_tests(tests: tuple[Test, ...], problem: Problem) -> str:
@@ -88,10 +108,32 @@ def write_tests(tests: tuple[Test, ...], problem: Problem) -> str:
     return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]"
 
 
-def _is_example(test: Test, problem: Problem) -> bool:
-    """Whether a program's input stands in the statement; a single word may do so by chance."""
-    several = len(test.input.split()) > 1
-    return problem.function is None and several and stands_in(test, problem.statement)
+def _is_example(test: Test, own: Key, examples: list[Key], problem: Problem) -> bool:
+    """Whether an input is that of an example, or such a one with more behind it that a program may
+    leave unread; or stands in the statement, where a single word may do so by chance."""
+    if problem.function is not None:
+        return own in examples
+    if any(own[: len(example)] == example for example in examples if example):
+        return True
+    return len(own) > 1 and stands_in(test, problem.statement)
+
+
+def _number(word: str) -> str:
+    """A word; of a number one spelling for all that are equal."""
+    if len(word) > _MAX_NUMBER_CHARS or not _NUMBER.fullmatch(word):
+        return word
+    return str(Fraction(word.replace("_", "")))
+
+
+def _plain(value: Any) -> Any:
+    """JSON data in which numbers that are equal in Python are one."""
+    if isinstance(value, (bool, int, float)):
+        return int(value) if value == int(value) else value
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    return value
 
 
 def _json_pairs(text: str) -> Iterator[tuple[Any, Any]]:

@@ -21,6 +21,7 @@ SHIPPED = Path(__file__).parent / "problems" / "contests.jsonl"
 MAX_STATEMENT_CHARS = 20_000
 MAX_EXAMPLE_CHARS = 2_000
 MAX_SOLUTIONS = 5  # solutions kept of a problem
+MAX_WRONG = 24  # wrong programs kept of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ class Problem:
 
     ``public`` tests may be shown, ``hidden`` ones pay. ``function``: its name, where the answer is
     one; otherwise it is a program. ``starter``: code to start from. ``solutions``: programs that
-    are said to be right. ``released``: the day of publication, ``YYYY-MM-DD``.
+    are said to be right, ``wrong``: programs that are said to be wrong. ``released``: the day of
+    publication, ``YYYY-MM-DD``.
     """
 
     statement: str
@@ -46,6 +48,7 @@ class Problem:
     function: str | None = None
     starter: str = ""
     solutions: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
     name: str = ""
     released: str = ""
 
@@ -75,6 +78,7 @@ def problem(
     function: str | None = None,
     starter: str = "",
     solutions: Iterable[str] = (),
+    wrong: Iterable[str] = (),
     name: str = "",
     released: str = "",
 ) -> Problem:
@@ -99,6 +103,7 @@ def problem(
         function,
         starter,
         tuple(solution for solution in solutions if solution.strip())[:MAX_SOLUTIONS],
+        tuple(program for program in wrong if program.strip())[:MAX_WRONG],
         name,
         released,
     )
@@ -135,7 +140,7 @@ def shipped_records() -> tuple[Mapping[str, Any], ...]:
 
 def read(record: Mapping[str, Any]) -> Problem:
     """A problem of a record of the shipped form: ``name``, ``statement``, ``public``, ``hidden``,
-    ``solution``, and ``function`` where the answer is one."""
+    ``solution``, ``wrong``, and ``function`` where the answer is one."""
     solution = sources.field(record, "solution", str, "")
     return problem(
         sources.field(record, "statement", str),
@@ -143,6 +148,7 @@ def read(record: Mapping[str, Any]) -> Problem:
         tests(record, "hidden"),
         function=sources.field(record, "function", str, None),
         solutions=[solution],
+        wrong=sources.texts(record, "wrong", []),
         name=sources.field(record, "name", str, ""),
     )
 

@@ -84,6 +84,13 @@ def try_out(code: str, problem: Problem, tests: tuple[Test, ...], limits: Limits
     return Trial(verdict.cases, ran and verdict.status in ("passed", "failed"), timed_out)
 
 
+def broke(trial: Trial) -> str:
+    """How a program ended that came to no end of its own on any test; else ""."""
+    errors = [result.error for result in trial.results]
+    all_broke = errors and not any(error in ("", *WRONG) for error in errors)
+    return errors[0] if all_broke else ""
+
+
 def given_up(tests: tuple[Test, ...]) -> Trial:
     """What a program that used up its time on an example gets for other tests, without a run."""
     reason = "not tried, since it used up its time on an example of the problem"
@@ -113,15 +120,14 @@ def reference(problem: Problem, limits: Limits) -> Known | None:
 
 
 def sound(
-    tests: tuple[Test, ...], problem: Problem, judges: tuple[str, ...], limits: Limits
-) -> float:
-    """The share of ``tests`` that every one of the judging programs passes; 0 without a judge.
+    tests: tuple[Test, ...], problem: Problem, judges: tuple[Known, ...], limits: Limits
+) -> tuple[Test, ...]:
+    """Those of ``tests`` that every one of the judging programs passes; none without a judge.
 
     One test is one job, so that a program is run on the same test once, whoever writes it.
     """
-    if not judges:
-        return 0.0
-    right = sum(
-        all(try_out(code, problem, (test,), limits).passed for code in judges) for test in tests
+    return tuple(
+        test
+        for test in tests
+        if judges and all(try_out(j.code, problem, (test,), limits).passed for j in judges)
     )
-    return right / len(tests)

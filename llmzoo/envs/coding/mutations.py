@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from llmzoo.envs.coding.bug_fix.operators import OPERATORS, Names
+from llmzoo.envs.coding.operators import OPERATORS, Names
+from llmzoo.envs.coding.programs import Definition
 
 Path = tuple[tuple[str, int], ...]  # from the module down: field, and place in a list or -1
 
@@ -25,7 +26,6 @@ class Change:
 
     path: Path
     node: ast.AST | None
-    function: str
 
 
 @lru_cache(maxsize=128)
@@ -33,10 +33,10 @@ def changes(source: str) -> Mapping[str, Change]:
     """All mutations of a program, by name."""
     found: dict[str, Change] = {}
     counts = dict.fromkeys(OPERATORS, 0)
-    for function, path, node, names in _nodes(ast.parse(source)):
+    for path, node, names in _nodes(ast.parse(source)):
         for name, operator in OPERATORS.items():
             for other in operator(node, names):
-                found[f"{name}:{counts[name]}"] = Change(path, other, function)
+                found[f"{name}:{counts[name]}"] = Change(path, other)
                 counts[name] += 1
     return found
 
@@ -90,15 +90,29 @@ def locations(correct: str, broken: str) -> frozenset[tuple[str, int]]:
     )
 
 
-def _nodes(tree: ast.Module) -> Iterator[tuple[str, Path, ast.AST, Names]]:
-    """Every node of every function, with the function's name, the way to it and the names of the
-    function's values."""
-    for index, function in enumerate(tree.body):
-        if isinstance(function, ast.FunctionDef):
-            path: Path = (("body", index),)
-            names = _values(function)
-            for inner_path, node in _walk(function, path):
-                yield function.name, inner_path, node, names
+def _nodes(tree: ast.Module) -> Iterator[tuple[Path, ast.AST, Names]]:
+    """Every node of every function and method, and of the statements outside of them, with the way
+    to it and the names of the values around it."""
+    outside = [node for node in tree.body if not isinstance(node, Definition)]
+    module = _values(ast.Module(outside, []))
+    for index, node in enumerate(tree.body):
+        path: Path = (("body", index),)
+        if isinstance(node, ast.FunctionDef):
+            yield from _inside(node, path)
+        elif isinstance(node, ast.ClassDef):
+            for place, method in enumerate(node.body):
+                if isinstance(method, ast.FunctionDef):
+                    yield from _inside(method, (*path, ("body", place)))
+        elif node in outside:
+            yield path, node, module
+            for inner_path, inner in _walk(node, path):
+                yield inner_path, inner, module
+
+
+def _inside(function: ast.FunctionDef, path: Path) -> Iterator[tuple[Path, ast.AST, Names]]:
+    names = _values(function)
+    for inner_path, node in _walk(function, path):
+        yield inner_path, node, names
 
 
 def _walk(node: ast.AST, path: Path) -> Iterator[tuple[Path, ast.AST]]:
@@ -110,9 +124,10 @@ def _walk(node: ast.AST, path: Path) -> Iterator[tuple[Path, ast.AST]]:
                 yield from _walk(child, here)
 
 
-def _values(function: ast.FunctionDef) -> Names:
-    found = dict.fromkeys(arg.arg for arg in function.args.args)
-    for _, node in _walk(function, ()):
+def _values(scope: ast.FunctionDef | ast.Module) -> Names:
+    arguments = scope.args.args if isinstance(scope, ast.FunctionDef) else ()
+    found = dict.fromkeys(arg.arg for arg in arguments)
+    for _, node in _walk(scope, ()):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             found.setdefault(node.id)
     return list(found)

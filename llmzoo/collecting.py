@@ -174,17 +174,15 @@ def _there(
     env: AECEnv, env_id: str, tasks: int | Literal["all"], seed: int, *, numbered: bool
 ) -> int:
     """How many of the tasks asked for the source has."""
-    if tasks == "all":
-        env.reset(seed=seed)
-    elif not numbered:
+    if isinstance(tasks, int) and not numbered:
         return tasks
-    else:
-        try:
-            env.reset(seed=seed, options={"task": tasks - 1})
-        except IndexError:  # a generator that runs out of new tasks knows then how many it has
-            env.reset(seed=seed)
+    try:
+        last = {"task": tasks - 1} if isinstance(tasks, int) else None
+        env.reset(seed=seed, options=last)
+    except IndexError:  # a generator that runs out of new tasks knows from then on how many it has
+        env.reset(seed=seed)
     count: int | None = next(iter(env.infos.values())).get("tasks")
-    if tasks != "all":
+    if isinstance(tasks, int):
         return tasks if count is None else min(tasks, count)
     if not numbered or count is None:
         why = "makes tasks without end" if numbered else "is made by a function, without numbers"

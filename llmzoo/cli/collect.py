@@ -105,7 +105,7 @@ def run(argv: Sequence[str]) -> int:
             sampling=sampling(options),
             chat=chat(options),
         )
-    total = None if options.tasks == "all" else options.tasks * options.repeats
+    total = options.tasks * options.repeats if isinstance(options.tasks, int) else None
     played: list[Episode] = []
     stopped = False
     with apart(), counting("episodes", total, quiet=options.quiet) as ended:

@@ -83,7 +83,7 @@ def run(argv: Sequence[str]) -> None:
             sampling=sampling(options),
             chat=chat(options),
         )
-    total = None if options.tasks == "all" else options.tasks
+    total = options.tasks if isinstance(options.tasks, int) else None
     quiet = options.quiet or not ranks.is_first()
     with apart(), counting("episodes", total, quiet=quiet) as ended:
         found = evaluate(

@@ -90,7 +90,7 @@ class Loaded(Generic[T]):
 
 
 @lru_cache(maxsize=64)
-def _listed(found: Loaded[T], canonical: Callable[[T], str], split: str) -> Listed[T]:
+def _listed(found: Loaded[Any], canonical: Callable[[Any], str], split: str) -> Listed[Any]:
     return Listed(
         found.tasks,
         canonical,

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import json
 import random
+import time
 
 import pytest
 
 import llmzoo
 from llmzoo.envs.games.planning import Malformed
 from llmzoo.envs.games.sudoku import oracle, scoring, tasks
+from llmzoo.envs.games.sudoku.solving import solutions
 from llmzoo.envs.games.sudoku.tasks import SudokuTask
 from llmzoo.envs.tasks import split_of
 from llmzoo.errors import ConfigError
@@ -345,3 +347,41 @@ def test_every_valid_completion_of_real_puzzles_succeeds(shared_data):
             env.step(scoring.rows(near))
             assert env.infos["planner_0"].get("success", False) is (near in solutions)
     assert several == sum(record["n_solutions"] > 1 for record in records) > 40
+
+
+def test_solutions_are_those_of_plain_backtracking():
+    rng = random.Random(3)
+    several = 0
+    for size, blanks in ((4, (3, 12)), (9, (30, 56))):
+        for _ in range(40):
+            cells = list(tasks._random_grid(rng, size))
+            for cell in rng.sample(range(size * size), rng.randint(*blanks)):
+                cells[cell] = "."
+            if rng.random() < 0.2:  # often without a solution
+                cells[rng.randrange(size * size)] = str(rng.randint(1, size))
+            puzzle = "".join(cells)
+            expected = sorted(tasks.solve(puzzle, limit=200))
+            if len(expected) < 200:
+                assert solutions(puzzle, 200) == expected
+                several += len(expected) != 1
+    assert several > 10
+    assert len(solutions("." * 16, 288)) == len(solutions("." * 81, 288)) == 288
+
+
+def test_a_file_of_sparse_puzzles_is_read_fast_and_once(tmp_path):
+    """Backtracking without looking ahead takes half a second for each of these."""
+    sparse = "14......5.........7..5...6932...5...........2..........6.....5.2.8......43....79."
+    names = ["123456789"[n:] + "123456789"[:n] for n in range(9)]
+    renamed = [sparse.translate(str.maketrans("123456789", each)) for each in names]
+    path = tmp_path / "sparse.txt"
+    path.write_text("\n".join(renamed * 2))
+    started = time.process_time()
+    env = llmzoo.make("sudoku_v0", source=str(path), split="all")
+    assert time.process_time() - started < 2.0
+    env.reset(options={"task": 17})
+    info = env.infos["proposer_0"]
+    assert (info["tasks"], len(env.unwrapped.episode.task.solutions)) == (18, 288)
+    started = time.process_time()
+    for _ in range(20):
+        llmzoo.make("sudoku_v0", source=str(path), split="all")
+    assert time.process_time() - started < 0.2

@@ -27,84 +27,83 @@ def solutions(puzzle: str, limit: int) -> list[str]:
     size = 4 if len(puzzle) == 16 else 9
     grid = _grid(size)
     may = [grid.every] * size  # by digit
+    done = 0
     for cell, symbol in enumerate(puzzle):
-        if symbol != BLANK and not _put(may, int(symbol) - 1, cell, grid):
-            return []
+        if symbol != BLANK:
+            if not may[int(symbol) - 1] >> cell & 1:
+                return []
+            _put(may, int(symbol) - 1, cell, grid)
+            done |= 1 << cell
     found: list[str] = []
-    _search(may, grid, limit, found)
+    _search(may, done, grid, limit, found)
     return sorted(found)
 
 
-def _put(may: list[int], digit: int, cell: int, grid: _Grid) -> bool:
-    """Write a digit into a cell; False where it may not stand there."""
+def _put(may: list[int], digit: int, cell: int, grid: _Grid) -> None:
+    """Write a digit into a cell."""
     bit = 1 << cell
-    if not may[digit] & bit:
-        return False
     without = ~bit
     for other, cells in enumerate(may):
         if cells & bit:
             may[other] = cells & without
     may[digit] = may[digit] & grid.others[cell] | bit
-    return True
 
 
-def _search(may: list[int], grid: _Grid, limit: int, found: list[str]) -> None:
-    open_cells = _settle(may, grid)
-    if open_cells is None:
+def _search(may: list[int], done: int, grid: _Grid, limit: int, found: list[str]) -> None:
+    """``done``: the cells that have been filled in and ruled their digits out around them."""
+    settled = _settle(may, done, grid)
+    if settled is None:
         return
+    open_cells, done = settled
     if not open_cells:
         found.append(_written(may, grid))
         return
     for digit, cell in _choices(may, open_cells, grid):
         guess = may.copy()
         _put(guess, digit, cell, grid)
-        _search(guess, grid, limit, found)
+        _search(guess, done | 1 << cell, grid, limit, found)
         if len(found) >= limit:
             return
 
 
-def _settle(may: list[int], grid: _Grid) -> int | None:
-    """Fill in what follows; the cells with several digits left, None where there is no solution."""
+def _settle(may: list[int], done: int, grid: _Grid) -> tuple[int, int] | None:
+    """Fill in what follows; the cells with several digits left, and those that are done. None where
+    there is no solution."""
     while True:
-        once = twice = 0
+        once = several = 0
         for cells in may:
-            twice |= once & cells
+            several |= once & cells
             once |= cells
         if once != grid.every:
             return None  # a cell has no digit left
-        changed = False
-        for digit, cells in enumerate(may):
-            settled = cells & ~twice
-            for unit in grid.units:
-                here = cells & unit
-                if not here:
-                    return None  # a digit has no cell left in a unit
-                if here & (here - 1):
-                    continue
-                if here & settled:
-                    # its last cell there, which holds it alone, rules it out around itself
-                    cell = here.bit_length() - 1
-                    left = cells & (grid.others[cell] | here)
-                    if left == cells:
-                        continue
-                    may[digit] = cells = left
-                else:
-                    _put(may, digit, here.bit_length() - 1, grid)
-                    cells = may[digit]
-                changed = True
-        if not changed:
-            alone = grid.every & ~twice
+        alone = grid.every & ~several & ~done
+        if alone:
+            done |= alone
             for digit, cells in enumerate(may):
                 rest = cells & alone
                 while rest:
                     bit = rest & -rest
                     rest ^= bit
-                    left = may[digit] & (grid.others[bit.bit_length() - 1] | bit)
-                    if left != may[digit]:
-                        may[digit] = left
-                        changed = True
-            if not changed:
-                return twice
+                    cells &= grid.others[bit.bit_length() - 1] | bit
+                may[digit] = cells
+            continue
+        before = done
+        for digit, cells in enumerate(may):
+            if not cells & several:
+                if cells.bit_count() < len(may):
+                    return None
+                continue
+            for unit in grid.units:
+                here = cells & unit
+                if not here:
+                    return None  # a digit has no cell left in a unit
+                if not here & (here - 1) and here & several:
+                    _put(may, digit, here.bit_length() - 1, grid)
+                    cells = may[digit]
+                    several &= ~here
+                    done |= here
+        if done == before:
+            return several, done
 
 
 def _choices(may: list[int], open_cells: int, grid: _Grid) -> list[tuple[int, int]]:

@@ -20,7 +20,7 @@ from llmzoo.policies.base import answer_limit
 # settings that say where the work is done, and change nothing in what a run gives
 PLACEMENT = ("engine", "engine_args", "parallel", "cpu_offload")
 # what may be other where a run goes on: its length, the above, and what is kept for people to read
-FREE = ("steps", *PLACEMENT, "record_every", "record_tasks")
+FREE = ("steps", *PLACEMENT, "record_every", "record_tasks", "trust_remote_code")
 LOCK = ".lock"
 CHECKPOINTS = "checkpoints"
 _FOLDERS = (CHECKPOINTS, "tensorboard")

@@ -78,7 +78,7 @@ def run(argv: Sequence[str]) -> None:
     ]
     for config in configs:
         check_run(config)
-    check_model(configs[0].model)
+    check_model(configs[0].model, trust_remote_code=configs[0].trust_remote_code)
     out = Path(options.out)
     (out / "runs").mkdir(parents=True, exist_ok=True)
     rows = []

@@ -114,7 +114,7 @@ def check_stages(
             sources = {seat.source for seat in seats.values()} - {*left.values()}
             for source in sorted(sources):
                 if kind(source) == "model":
-                    check_model(source)
+                    check_model(source, trust_remote_code=config.trust_remote_code)
         except ConfigError as error:
             raise ConfigError(f"stage {number}: {error}") from error
         folder = stage_folder(out, number, config.learner)

@@ -57,6 +57,8 @@ class Options:
             --chat_template_args.NAME VALUE gives one.
         thought_end: the text that ends a model's thought, before which nothing is its answer; where
             nothing is said what its tokenizer or chat template shows, none takes all that it writes.
+        trust_remote_code: run Python code that comes with a model, of a model whose code you have
+            read; without it such a model is refused.
         quiet: no progress on standard error.
         json: print one JSON object, the provenance.
     """
@@ -80,6 +82,7 @@ class Options:
     system: str | None = None
     chat_template_args: Mapping[str, Any] | None = None
     thought_end: str | None = None
+    trust_remote_code: bool = False
     quiet: bool = False
     json: bool = False
 
@@ -104,6 +107,7 @@ def run(argv: Sequence[str]) -> int:
             seed=options.seed,
             sampling=sampling(options),
             chat=chat(options),
+            trust_remote_code=options.trust_remote_code,
         )
     total = options.tasks * options.repeats if isinstance(options.tasks, int) else None
     played: list[Episode] = []

@@ -50,6 +50,8 @@ class Options:
             --chat_template_args.NAME VALUE gives one.
         thought_end: the text that ends a model's thought, before which nothing is its answer; where
             nothing is said what its tokenizer or chat template shows, none takes all that it writes.
+        trust_remote_code: run Python code that comes with a model, of a model whose code you have
+            read; without it such a model is refused.
         record: a file that ends in .gif, for the boards of the episode as an animated picture.
     """
 
@@ -64,6 +66,7 @@ class Options:
     system: str | None = None
     chat_template_args: Mapping[str, Any] | None = None
     thought_end: str | None = None
+    trust_remote_code: bool = False
     record: str | None = None
 
 
@@ -152,14 +155,18 @@ def _with_boards(env: AECEnv, text: str) -> str:
 
 
 def _seats(options: Options, agents: Sequence[str]) -> dict[str, Policy]:
+    given: dict[str, Any] = {
+        "seed": options.seed,
+        "chat": chat(options),
+        "trust_remote_code": options.trust_remote_code,
+    }
     if options.policy is not None:
         if options.seat is not None:
             raise ConfigError("give --seat or --policy, not both: a policy plays all seats")
-        return players(options.policy, agents, seed=options.seed, chat=chat(options))
+        return players(options.policy, agents, **given)
     seat = agents[0] if options.seat is None else options.seat
     if seat not in agents:
         raise UnknownNameError("seat", seat, agents)
     others = [agent for agent in agents if agent != seat]
-    asked = chat(options)
-    played = players(options.others, agents, seed=options.seed, chat=asked) if others else {}
+    played = players(options.others, agents, **given) if others else {}
     return {**played, **players("human", [seat])}

@@ -56,6 +56,8 @@ class Options:
             --chat_template_args.NAME VALUE gives one.
         thought_end: the text that ends a thought of it, before which nothing is its answer; where
             nothing is said what its tokenizer or chat template shows, none takes all that it writes.
+        trust_remote_code: run Python code that comes with a model, of a model whose code you have
+            read; without it such a model is refused.
         host: where to listen; other machines reach 0.0.0.0, which needs a token.
         port: 0 takes a free one.
         token_env: environment variable with the token that calls must bring. Where it is not set, a
@@ -82,6 +84,7 @@ class Options:
     system: str | None = None
     chat_template_args: Mapping[str, Any] | None = None
     thought_end: str | None = None
+    trust_remote_code: bool = False
     host: str = "127.0.0.1"
     port: int = 50051
     token_env: str = "LLMZOO_TOKEN"
@@ -209,7 +212,8 @@ def _policy(name: str, options: Options) -> Offer:
     hints = {limit.name: int for limit in fields(PolicyLimits) if limit.name != "message_bytes"}
     given = typed(hints, options.policy_args, "limit of a policy")
     limits = PolicyLimits(**given, message_bytes=options.max_message_bytes)
-    service = PolicyService(load_hosted(name, chat(options)), limits=limits)
+    policy = load_hosted(name, chat(options), trust_remote_code=options.trust_remote_code)
+    service = PolicyService(policy, limits=limits)
     return Offer("policy", [name], service, waiting=limits.calls)
 
 

@@ -79,7 +79,7 @@ def run(argv: Sequence[str]) -> None:
         config = FitConfig(**given)
         out = Path(options.out or f"runs/{run_name(config.env, config.learner, config.seed)}")
     check_run(config)
-    check_model(config.model)
+    check_model(config.model, trust_remote_code=config.trust_remote_code)
     with apart():
         settings = {name: getattr(config, name) for name in field_names(FitConfig)}
         resume = options.resume is not None
@@ -120,6 +120,7 @@ def resumed(options: Options, given: Mapping[str, Any], hints: Mapping[str, Any]
     if not (run / "config.json").exists():
         raise CheckpointError(f"{run} holds no run to resume")
     saved = typed(hints, run_folder.settings(run), f"setting in {run / 'config.json'}")
+    saved.pop("trust_remote_code", None)  # what a folder says of it does not count
     for name, value in given.items():
         if name == "steps":
             if value < saved.get("steps", 0):

@@ -24,7 +24,8 @@ SCRIPTED = {"oracle": expert, "amateur": amateur, "random": random_text, "human"
 def load(name: str, **options: Any) -> Policy:
     """The policy called ``name``.
 
-    ``options`` go to :class:`TransformersPolicy`, to :class:`EndpointPolicy` for a model behind an
+    ``options`` go to :class:`TransformersPolicy` (``trust_remote_code`` lets code that comes with a
+    model run; without it such a model is refused), to :class:`EndpointPolicy` for a model behind an
     endpoint, or to :class:`llmzoo.serve.policies_client.RemotePolicy` for that of a server;
     scripted players have none.
     """
@@ -56,14 +57,17 @@ def _load_remote(name: str, **options: Any) -> Policy:
     return policy
 
 
-def check_model(name: str) -> None:
-    """Raise :class:`ConfigError` where transformers finds no model, or adapter, of this name."""
+def check_model(name: str, *, trust_remote_code: bool = False) -> None:
+    """Raise :class:`ConfigError` where transformers finds no model, or adapter, of this name.
+
+    ``trust_remote_code``: let code that comes with the model run.
+    """
     if is_remote(name):
         raise ConfigError(f"{name} is a policy server: a model that learns has its weights here")
     try:
         from transformers import AutoConfig
 
-        from llmzoo.policies.loading import TINY_FOLDER
+        from llmzoo.policies.loading import TINY_FOLDER, cannot_load, check_files
         from llmzoo.policies.lora import is_adapter
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"the model {name!r}", "train", error.name) from error
@@ -78,10 +82,13 @@ def check_model(name: str) -> None:
     known = [*SCRIPTED, TINY]
     if difflib.get_close_matches(name, known, n=1, cutoff=0.75) and not Path(name).exists():
         raise UnknownNameError("policy or model", name, known)
+    check_files(name)
     try:
         if not is_adapter(name):
-            AutoConfig.from_pretrained(name)
-    except (OSError, ValueError) as error:
+            AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code)
+    except (OSError, ValueError, LookupError, TypeError, RuntimeError) as error:
+        if "trust_remote_code" in str(error):
+            raise cannot_load(name, error) from None
         reason = " ".join(str(error).split())[:200]
         raise ConfigError(
             f"no policy or model {name!r}: it is none of {', '.join(known)}, no folder with a "

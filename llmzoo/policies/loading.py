@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
+from safetensors import SafetensorError
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
@@ -18,7 +22,8 @@ from transformers.models.auto.tokenization_auto import get_tokenizer_config
 from transformers.utils import logging
 
 from llmzoo import ranks
-from llmzoo.errors import CheckpointError
+from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
+from llmzoo.files import LARGEST
 from llmzoo.policies import stored
 from llmzoo.policies.sharding import is_sharded, named_weights, put_into
 
@@ -37,13 +42,59 @@ def no_bars() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def load_causal_model(name: str, dtype: Any) -> Any:
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Tells what is wrong with the files of a model, which may be somebody else's.
+
+    Raises :class:`ConfigError` for files that transformers or peft cannot load, for a pipe or
+    device among them, and for a model whose own code would have to run.
+    """
+    check_files(name)
+    try:
+        yield
+    except (LlmzooError, torch.OutOfMemoryError):
+        raise
+    except (OSError, LookupError, TypeError, ValueError, AttributeError) as error:
+        raise cannot_load(name, error) from error
+    except (RuntimeError, SafetensorError, ImportError) as error:
+        raise cannot_load(name, error) from error
+
+
+def check_files(name: str) -> None:
+    """Raise :class:`ConfigError` for a folder with a pipe, a device or huge JSON at its top."""
+    if not os.path.isdir(name):
+        return
+    for path in sorted(Path(name).iterdir()):
+        try:
+            state = path.stat()  # of what a link names: the hub's cache is made of links
+        except OSError as error:
+            raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
+        if not stat.S_ISREG(state.st_mode) and not stat.S_ISDIR(state.st_mode):
+            raise ConfigError(f"{path} is no plain file: {name} is not loaded as a model")
+        if path.suffix == ".json" and state.st_size > LARGEST:
+            raise ConfigError(f"{path} is larger than {LARGEST:,} bytes, and is not read")
+
+
+def cannot_load(name: str, error: Exception) -> ConfigError:
+    """The error of transformers or peft in our words."""
+    said = " ".join(str(error).split())
+    if "trust_remote_code" in said:
+        return ConfigError(
+            f"the model {name} comes with Python code of its own, which is not run: read it, and "
+            "give --trust_remote_code (trust_remote_code=True) if you trust it"
+        )
+    return ConfigError(f"the model {name} cannot be loaded: {said[:300] or type(error).__name__}")
+
+
+def load_causal_model(name: str, dtype: Any, *, trust_remote_code: bool = False) -> Any:
     """The causal language model in a folder or of a hub id."""
     with no_bars():
-        return AutoModelForCausalLM.from_pretrained(name, dtype=dtype)
+        return AutoModelForCausalLM.from_pretrained(
+            name, dtype=dtype, use_safetensors=True, trust_remote_code=trust_remote_code
+        )
 
 
-def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
+def load_tokenizer(name: str, *, trust_remote_code: bool = False) -> PreTrainedTokenizerBase:
     """The tokenizer that was saved with a model.
 
     ``AutoTokenizer`` goes by the model's architecture: a Qwen2 model with a tokenizer of its own
@@ -51,8 +102,8 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
     """
     saved = get_tokenizer_config(name).get("tokenizer_class")
     if saved in ("PreTrainedTokenizerFast", PreTrainedTokenizerFast.__name__):
-        return PreTrainedTokenizerFast.from_pretrained(name)
-    return AutoTokenizer.from_pretrained(name)
+        return PreTrainedTokenizerFast.from_pretrained(name, trust_remote_code=False)
+    return AutoTokenizer.from_pretrained(name, trust_remote_code=trust_remote_code)
 
 
 def load_into(model: PreTrainedModel, folder: Path) -> None:
@@ -65,7 +116,11 @@ def load_into(model: PreTrainedModel, folder: Path) -> None:
     loader: Any = type(model)
     with no_bars():
         saved, found = loader.from_pretrained(
-            str(folder), dtype=model.dtype, use_safetensors=True, output_loading_info=True
+            str(folder),
+            dtype=model.dtype,
+            use_safetensors=True,
+            output_loading_info=True,
+            trust_remote_code=False,  # the class is here already
         )
     if found["missing_keys"]:  # transformers has made them up
         raise CheckpointError(f"{folder} lacks the weights {sorted(found['missing_keys'])}")

@@ -9,7 +9,7 @@ silently train the last one only. Here every switch leaves these flags as they a
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -17,13 +17,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.utils.peft_utils import find_adapter_config_file
 
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError, UnknownNameError
-from llmzoo.policies.loading import TINY_FOLDER, load_causal_model
+from llmzoo.policies.loading import TINY_FOLDER, check_files, load_causal_model
 from llmzoo.policies.sharding import made_anew, whole
 
 if TYPE_CHECKING:
@@ -255,21 +256,46 @@ def is_adapter(name: str) -> bool:
     return find_adapter_config_file(name) is not None
 
 
-def load_adapter(name: str, base: str | None, dtype: Any) -> tuple[Any, str]:
+def load_adapter(
+    name: str, base: str | None, dtype: Any, *, trust_remote_code: bool = False
+) -> tuple[Any, str]:
     """The model with a saved adapter, ready to be trained further, and where its base came from.
 
     ``base``: folder or id of the base, where it is not at the place that the adapter names. Raises
     :class:`ConfigError` where neither says.
     """
     peft = _peft()
-    found = base or _base_of(peft.PeftConfig.from_pretrained(name).base_model_name_or_path)
+    config = peft.PeftConfig.from_pretrained(name)
+    _check_ranks(name, config.to_dict())
+    found = base or _base_of(config.base_model_name_or_path)
     if not found:
         raise ConfigError(f"the adapter {name} does not say what its base is: give base=...")
-    model = load_causal_model(found, dtype)
+    if found != name:
+        check_files(found)
+    model = load_causal_model(found, dtype, trust_remote_code=trust_remote_code)
     adapted = peft.PeftModel.from_pretrained(
         model, name, adapter_name=_adapter_name("policy"), is_trainable=True, use_safetensors=True
     )
     return adapted, found
+
+
+def _check_ranks(name: str, config: Mapping[str, Any]) -> None:
+    """Raise :class:`ConfigError` for ranks that the weights in a folder do not have.
+
+    peft would make layers of any rank, before it looks at the weights.
+    """
+    path = Path(name) / _WEIGHTS
+    if not path.is_file():  # on the hub
+        return
+    with safe_open(str(path), framework="pt") as weights:
+        shapes = [weights.get_slice(key).get_shape() for key in weights.keys()]  # noqa: SIM118
+    largest = max((size for shape in shapes for size in shape), default=0)
+    ranks = [config.get("r"), *(config.get("rank_pattern") or {}).values()]
+    for rank in ranks:
+        if isinstance(rank, int) and rank > largest:
+            raise ConfigError(
+                f"the adapter {name} says rank {rank}, and its weights have no such size"
+            )
 
 
 def _base_of(recorded: str | None) -> str | None:

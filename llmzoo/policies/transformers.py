@@ -12,12 +12,13 @@ from threading import Event
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 from torch.nn import Parameter
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from llmzoo import ranks
-from llmzoo.errors import ConfigError
+from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
 from llmzoo.policies import lora, sharding
 from llmzoo.policies.base import TINY, Answered, EarlyPolicy, Request, answer_limit
 from llmzoo.policies.chance import Chance
@@ -30,6 +31,7 @@ from llmzoo.policies.loading import (
     load_into,
     load_tokenizer,
     no_bars,
+    reading,
     save_sharded,
 )
 from llmzoo.policies.precision import Precision, autocast, cast_weights, weight_dtype
@@ -132,27 +134,33 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         dtype: str = "auto",
         precision: Precision | None = None,
         base: str | None = None,
+        trust_remote_code: bool = False,
         **options: Any,
     ) -> TransformersPolicy:
         """Load ``"tiny"``, a local folder or a hub id with transformers' own ``from_pretrained``.
 
         A peft folder gives its base with the adapter on it, which then is what trains; ``base``
         says where the base is, if not where the adapter names it. ``dtype`` is the weights', unless
-        ``precision`` says so.
+        ``precision`` says so. Code that comes with a model runs only with ``trust_remote_code``;
+        weights are read from safetensors files. Raises :class:`ConfigError` for what cannot be
+        loaded.
         """
         folder = str(TINY_FOLDER) if name == TINY else name
         wanted: Any = dtype if precision is None else weight_dtype(precision)
         if name == TINY:
             wanted = "float32" if precision is None else wanted
             options.setdefault("sampling", Sampling(max_new_tokens=answer_limit(name)))
-        if lora.is_adapter(folder):
-            model, found = lora.load_adapter(folder, base, wanted)
-            tokenizer_from = folder if (Path(folder) / "tokenizer_config.json").exists() else found
-        elif base is not None:
-            raise ConfigError(f"{name} is not an adapter: base means nothing for it")
-        else:
-            model, tokenizer_from = load_causal_model(folder, wanted), folder
-        tokenizer = load_tokenizer(tokenizer_from)
+        trust = {"trust_remote_code": trust_remote_code}
+        with reading(folder):
+            if lora.is_adapter(folder):
+                model, found = lora.load_adapter(folder, base, wanted, **trust)
+                own = (Path(folder) / "tokenizer_config.json").exists()
+                tokenizer_from = folder if own else found
+            elif base is not None:
+                raise ConfigError(f"{name} is not an adapter: base means nothing for it")
+            else:
+                model, tokenizer_from = load_causal_model(folder, wanted, **trust), folder
+            tokenizer = load_tokenizer(tokenizer_from, **trust)
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         policy = cls(model.to(device), tokenizer, name=name, **options)
         policy.precision = precision  # the weights have it already, and an adapter stays float32
@@ -321,10 +329,22 @@ class TransformersPolicy(EarlyPolicy, Sampled):
 
         Raises :class:`CheckpointError` where they are absent or do not fit.
         """
-        if self.adapter is not None:
-            lora.load_into_adapter(self.model, self.adapter, Path(folder))
-        else:
-            load_into(self.model, Path(folder))
+        try:
+            if self.adapter is not None:
+                lora.load_into_adapter(self.model, self.adapter, Path(folder))
+            else:
+                load_into(self.model, Path(folder))
+        except LlmzooError:
+            raise
+        except (
+            OSError,
+            LookupError,
+            TypeError,
+            ValueError,
+            RuntimeError,
+            SafetensorError,
+        ) as error:
+            raise CheckpointError(f"{folder} cannot be loaded: {error}") from error
 
     def with_sampling(self, **changes: Any) -> TransformersPolicy:
         """This policy (same weights, same noise) under other sampling settings."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from llmzoo import run_folder
 from llmzoo.errors import ConfigError
+from llmzoo.files import read_object
 from llmzoo.policies import check_model, load, load_model
 from llmzoo.policies.base import Policy, Request, ScriptedPolicy
 from llmzoo.policies.lora import is_adapter, lora_policies
@@ -46,6 +46,7 @@ def take_seats(
     gradient_checkpointing: bool = False,
     lora_args: Mapping[str, Any] | None = None,
     only: str | None = None,
+    trust_remote_code: bool = False,
 ) -> tuple[dict[str, Policy], Learning]:
     """The policy of every seat, and those that learn.
 
@@ -65,7 +66,7 @@ def take_seats(
     ``precision``; those that do not, their own.
 
     ``only``: the name of one policy that learns. Then nothing else is loaded, and in all other
-    seats sits somebody who cannot play.
+    seats sits somebody who cannot play. ``trust_remote_code``: let code that comes with a model run.
 
     Raises :class:`ConfigError` for what cannot be had together, for a model that cannot be found,
     and where nobody is left that learns; :class:`UnknownNameError` for a seat or setting that does
@@ -95,6 +96,7 @@ def take_seats(
         precision=precision,
         gradient_checkpointing=gradient_checkpointing,
         lora_args=lora_args or {},
+        trust_remote_code=trust_remote_code,
     )
     learning: Learning = {}
     for agent, seat in present.items():
@@ -113,11 +115,14 @@ def seats_of_run(
     seed: int = 0,
     sampling: Mapping[str, Any] | None = None,
     chat: Mapping[str, Any] | None = None,
+    trust_remote_code: bool = False,
 ) -> dict[str, Policy]:
     """Who played the seats of a run, those that learned as its newest checkpoint has them.
 
     ``sampling`` and ``chat``: fields of ``Sampling`` and ``Chat`` that win over the run's settings,
-    those of single seats included. Raises :class:`ConfigError` for a seat that the run has nobody for.
+    those of single seats included. ``trust_remote_code``: let code that comes with a model run;
+    what the run says of it does not count. Raises :class:`ConfigError` for a seat that the run has
+    nobody for.
     """
     given, given_chat = dict(sampling or {}), dict(chat or {})
     config = run_folder.settings(run)
@@ -156,7 +161,14 @@ def seats_of_run(
         elif seat.adapter:  # frozen: it starts elsewhere than the trained adapters
             planned[agent] = replace(seat, adapter=False)
     precision = config.get("precision", "float32")
-    return _open(planned, settings, chat_settings, precision=precision, seed=seed)
+    return _open(
+        planned,
+        settings,
+        chat_settings,
+        precision=precision,
+        seed=seed,
+        trust_remote_code=trust_remote_code,
+    )
 
 
 def learning_among(seats: Mapping[str, Policy]) -> Learning:
@@ -177,9 +189,11 @@ def _open(
     gradient_checkpointing: bool = False,
     lora_args: Mapping[str, Any] | None = None,
     seed: int = 0,
+    trust_remote_code: bool = False,
 ) -> dict[str, Policy]:
     """The policy of every seat; ``sampling`` and ``chat`` are those of seats without their own."""
-    starts = _starts(seats)
+    trust = {"trust_remote_code": trust_remote_code}
+    starts = _starts(seats, **trust)
     training: dict[str, Any] = {
         "precision": precision,
         "gradient_checkpointing": gradient_checkpointing,
@@ -188,7 +202,7 @@ def _open(
     adapters = [seat for seat in seats.values() if seat.adapter]
     if adapters:
         folders = {seat.agent: starts[seat.agent] for seat in adapters}
-        options = {**training, **_settings(adapters, sampling, chat), "seed": seed}
+        options = {**training, **_settings(adapters, sampling, chat), "seed": seed, **trust}
         policies |= _adapters(folders, options, lora_args or {})
     groups: dict[tuple[str, str], list[Seat]] = {}
     for seat in seats.values():
@@ -202,6 +216,8 @@ def _open(
             options |= {"seed": seed, **(training if members[0].learns else {})}
             if kind(start) == "server":  # it makes its own prompts
                 options = {n: v for n, v in options.items() if n not in ("chat", "chats")}
+            else:
+                options |= trust
         policies |= dict.fromkeys((seat.agent for seat in members), load(start, **options))
     return {agent: policies[agent] for agent in seats}
 
@@ -215,12 +231,12 @@ def _settings(members: Sequence[Seat], sampling: Sampling, chat: Chat) -> dict[s
     return {"sampling": sampling, "seats": own, "chat": chat, "chats": own_chats}
 
 
-def _starts(seats: Mapping[str, Seat]) -> dict[str, str]:
+def _starts(seats: Mapping[str, Seat], *, trust_remote_code: bool) -> dict[str, str]:
     """What to load for each seat: a run folder's part for it, anything else as it is."""
     starts = {agent: run_folder.start_of(seat.source, agent) for agent, seat in seats.items()}
     for start in dict.fromkeys(starts.values()):
         if kind(start) == "model":
-            check_model(start)
+            check_model(start, trust_remote_code=trust_remote_code)
     shared = {starts[agent] for agent, seat in seats.items() if seat.name == SHARED}
     bases = {starts[agent] for agent, seat in seats.items() if seat.adapter}
     if all(map(is_adapter, bases)):
@@ -243,10 +259,8 @@ def _adapters(
     lora_args = {"seed": options["seed"], **lora_args}
     if not is_adapter(first):
         return lora_policies(base, list(folders), **lora_args)
-    saved = {
-        a: json.loads((Path(f) / "adapter_config.json").read_text()) for a, f in folders.items()
-    }
-    bases = {str(config["base_model_name_or_path"]) for config in saved.values()}
+    saved = {a: read_object(Path(f) / "adapter_config.json") or {} for a, f in folders.items()}
+    bases = {str(config.get("base_model_name_or_path")) for config in saved.values()}
     if len(bases) > 1:
         raise ConfigError(f"these adapters are of several bases: {', '.join(sorted(bases))}")
     shape = {n: v for n, v in saved[next(iter(folders))].items() if n not in _RECORD}

@@ -18,15 +18,19 @@ from llmzoo.registry import is_remote
 _KEPT = 64  # settings whose policies are kept
 
 
-def load_hosted(name: str, chat: Mapping[str, Any] | None = None) -> Policy:
+def load_hosted(
+    name: str, chat: Mapping[str, Any] | None = None, *, trust_remote_code: bool = False
+) -> Policy:
     """The policy called ``name``, as for ``llmzoo.policies.load``, to be served.
 
     The folder of a run that trained one policy gives that of its newest checkpoint, with the
-    sampling settings of the run. ``chat``: fields of ``Chat``, which win over the run's. Raises
+    sampling settings of the run. ``chat``: fields of ``Chat``, which win over the run's.
+    ``trust_remote_code``: let code that comes with a model run. Raises
     :class:`ConfigError` for what reads the environment, for a person, for a run that trained
     several, for what cannot be found, and for settings that mean nothing.
     """
     given = dict(chat or {})
+    trust = {"trust_remote_code": trust_remote_code}
     if name in SCRIPTED:
         raise ConfigError(
             f"{name!r} cannot be served: it looks at the environment (or is a person), and only "
@@ -34,7 +38,7 @@ def load_hosted(name: str, chat: Mapping[str, Any] | None = None) -> Policy:
         )
     if run_folder.is_run(name):
         settings = _chat({**run_folder.chat_of(name), **given})
-        return load(_trained(name), sampling=_settings(name), chat=settings)
+        return load(_trained(name), sampling=_settings(name), chat=settings, **trust)
     if is_remote(name):
         if given:
             raise ConfigError(
@@ -44,8 +48,8 @@ def load_hosted(name: str, chat: Mapping[str, Any] | None = None) -> Policy:
     if name.startswith(PREFIX):
         sampling = Sampling(max_new_tokens=answer_limit(name))
         return load(name, sampling=sampling, chat=_chat(given))
-    check_model(name)
-    return load(name, chat=_chat(given))
+    check_model(name, **trust)
+    return load(name, chat=_chat(given), **trust)
 
 
 def _chat(given: Mapping[str, Any]) -> Chat:

@@ -66,6 +66,8 @@ class FitConfig:
             --chat_template_args.NAME VALUE gives one.
         thought_end: the text that ends a model's thought, before which nothing is its answer; null
             is what its tokenizer or chat template shows, none takes all that it writes.
+        trust_remote_code: run Python code that comes with a model, of a model whose code you have
+            read; without it such a model is refused. A run that goes on does not remember it.
         eval_tasks: held-out tasks, before and after.
         eval_split: the split that they are from.
         eval_every: iterations between evaluations in the run; 0 is none.
@@ -108,6 +110,7 @@ class FitConfig:
     system: str | None = None
     chat_template_args: Mapping[str, Any] | None = None
     thought_end: str | None = None
+    trust_remote_code: bool = False
     eval_tasks: int = 200
     eval_split: str = "test"
     eval_every: int = 0

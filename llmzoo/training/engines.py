@@ -72,6 +72,7 @@ def opened_engine(
         cpu_offload=config.cpu_offload,
         total_steps=config.steps,
         folder=os.getcwd(),
+        trust_remote_code=config.trust_remote_code,
     )
     args = ray_args(config.engine_args)
     with ray_engine(plan, args, learner, policies, seats, ahead=config.ahead) as engine:

@@ -43,7 +43,7 @@ from llmzoo.training.refusals import check_answered
 _OF_SEATS = (
     *("model", "seats", "seat_args", "others", "lora_args", "precision", "gradient_checkpointing"),
     *("temperature", "top_p", "top_k", "max_new_tokens"),
-    *("system", "chat_template_args", "thought_end"),
+    *("system", "chat_template_args", "thought_end", "trust_remote_code"),
 )
 # fields of the evaluation of the most likely answers that a run keeps
 _OF_GREEDY = ("success", "success_ci95", "solved", "answers", "tokens")
@@ -148,6 +148,7 @@ def _fit(
             precision=config.precision,
             gradient_checkpointing=config.gradient_checkpointing,
             lora_args=config.lora_args,
+            trust_remote_code=config.trust_remote_code,
         )
     else:
         seats = seat_policies(policies, agents)

@@ -47,6 +47,7 @@ class Plan:
     cpu_offload: bool
     total_steps: int
     folder: str
+    trust_remote_code: bool = False
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -79,6 +80,7 @@ class Plan:
             gradient_checkpointing=self.gradient_checkpointing,
             lora_args=self.lora_args,
             only=only,
+            trust_remote_code=self.trust_remote_code,
         )
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # methods of builtin types that say whether what a test expects is right, or give it back
 _DECIDING = {
     *("startswith", "endswith", "issubset", "issuperset", "isdisjoint"),
-    *("difference", "symmetric_difference", "union", "intersection"),
+    *("difference", "symmetric_difference", "union", "intersection", "equals"),
 }
 # the special names that describe an object, or that only a test asks for; the special methods that
 # a test may use are defined by the stand-in's class

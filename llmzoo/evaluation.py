@@ -28,6 +28,9 @@ FEW_TASKS = 30  # with fewer the interval is so wide that learners can hardly be
 class Evaluation:
     """What an evaluation found. ``success_ci95`` is the Wilson interval of the success rate, by distinct tasks.
 
+    Where agents play against each other, ``success`` is the first agent's and ``win_rate`` has each
+    agent's share of tasks won.
+
     ``solved`` says of each task, in their order, whether it was: two evaluations of the same tasks
     can be compared task by task (:func:`paired`). Written as JSON it is a string of 0 and 1.
     """
@@ -51,6 +54,8 @@ class Evaluation:
     success: float
     success_ci95: tuple[float, float]
     solved: tuple[bool, ...]
+    win_rate: Mapping[str, float] | None  # per agent that plays against others; None: nobody does
+    draws: float | None  # share of tasks without a winner
     mean_return: Mapping[str, float]  # per agent, undiscounted
     mean_turns: float  # decisions of the busiest agent
     answers: int  # of all agents in all tasks
@@ -249,6 +254,7 @@ def evaluate(
         success=sum(solved) / len(played),
         success_ci95=interval,
         solved=solved,
+        **_outcomes([e.info["outcomes"] for e in played if "outcomes" in e.info]),
         mean_return={a: sum(e.totals[a] for e in played) / len(played) for a in agents},
         mean_turns=sum(max(len(e.of(a)) for a in e.agents) for e in played) / len(played),
         answers=len(decisions),
@@ -264,6 +270,15 @@ def evaluate(
             *_of_feedback(info),
         ),
     )
+
+
+def _outcomes(found: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """``win_rate`` and ``draws``; ``found``: of each task "won", "drawn" or "lost" by agent."""
+    if not found:
+        return {"win_rate": None, "draws": None}
+    won = {agent: sum(one[agent] == "won" for one in found) / len(found) for agent in found[0]}
+    drawn = sum("drawn" in one.values() for one in found)
+    return {"win_rate": won, "draws": drawn / len(found)}
 
 
 def _of_few_tasks(

@@ -8,6 +8,7 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo.records import Completion
+from llmzoo.rollout.branching import succeeded
 from llmzoo.rollout.episodes import play_episode
 from llmzoo.rollout.lines import Ask, Strand, line_names
 
@@ -45,7 +46,7 @@ class Played:
         """What is known of a seat beside its return."""
         told = [*self._told[agent], self._latest(agent)]
         found = {
-            "success": float(not self.asks and self._strand.result.success),  # no end, no success
+            "success": float(not self.asks and succeeded(self._env, agent)),  # no end, no success
             "decisions": float(len(self._told[agent])),
             "errors": float(sum(info.get("error") is not None for info in told)),
         }

@@ -22,7 +22,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from llmzoo.evaluation import counted
+from llmzoo.evaluation import counted, wilson
 
 
 @contextmanager
@@ -86,7 +86,7 @@ def evaluation_row(name: str, found: Mapping[str, Any]) -> list[str]:
     """An evaluation as a row under :data:`EVALUATION_COLUMNS`."""
     return [
         name,
-        rate(found["success"], found["success_ci95"]),
+        _won(found) if found.get("win_rate") else rate(found["success"], found["success_ci95"]),
         f"{counted(found)} ({found['split']})",
         "\n".join(f"{agent} {value:.3f}" for agent, value in found["mean_return"].items()),
         f"{found['mean_turns']:.2f}",
@@ -97,6 +97,18 @@ def evaluation_row(name: str, found: Mapping[str, Any]) -> list[str]:
 
 _WIDE = 140  # columns
 EVALUATION_COLUMNS = ("", "success [95%]", "tasks", "mean return", "turns", "tokens", "seconds")
+
+
+def _won(found: Mapping[str, Any]) -> str:
+    """Who won how often, with intervals, where agents play against each other."""
+    tasks = found["tasks"]
+    lines = [
+        f"{agent} won {rate(won, wilson(won * tasks, tasks))}"
+        for agent, won in found["win_rate"].items()
+    ]
+    return "\n".join(
+        [*lines, f"drawn {rate(found['draws'], wilson(found['draws'] * tasks, tasks))}"]
+    )
 
 
 def rate(success: float, interval: Sequence[float]) -> str:

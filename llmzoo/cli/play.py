@@ -95,10 +95,12 @@ def play(env: AECEnv, seats: Mapping[str, Policy], seed: int, film: Film | None 
     """Play an episode from its start, and print it. A person's own prompts print themselves."""
     totals = dict.fromkeys(env.possible_agents, 0.0)
     success = False
+    outcomes: Mapping[str, str] = {}
     for agent in env.agent_iter():
         observation, reward, terminated, truncated, info = env.last()
         if terminated or truncated:
             success = success or bool(info.get("success", False))
+            outcomes = info.get("outcomes", outcomes)
             env.step(None)
             continue
         text = observation or ""
@@ -118,7 +120,8 @@ def play(env: AECEnv, seats: Mapping[str, Policy], seed: int, film: Film | None 
         _tell(env, before)
         for name, reward in env.rewards.items():
             totals[name] += float(reward)
-    print("\nsolved" if success else "\nnot solved")
+    told = ", ".join(f"{agent} {outcome}" for agent, outcome in outcomes.items())
+    print(f"\n{told or ('solved' if success else 'not solved')}")
     print("returns: " + ", ".join(f"{agent} {total:.3f}" for agent, total in totals.items()))
 
 

@@ -143,6 +143,11 @@ class TextEnv(AECEnv[str, str, str]):
         """What stands in every info of an episode: the task's source, split, number and id."""
         return {}
 
+    def ending(self, agent: str) -> Mapping[str, Any]:
+        """What stands in an agent's info at the end: ``success``, of all seats alike unless a task
+        has sides, and what a task adds."""
+        return {"success": self.success}
+
     def expert(self, agent: str) -> str:
         """The best answer of ``agent`` now, by a scripted player who may look behind the prompt."""
         raise NoPlayerError(f"{self.metadata['name']} has no scripted expert")
@@ -328,7 +333,7 @@ class TextEnv(AECEnv[str, str, str]):
 
     def _finish(self) -> None:
         for agent in self.agents:
-            self.infos[agent] = {**self.infos[agent], "success": self.success}
+            self.infos[agent] = {**self.infos[agent], **self.ending(agent)}
 
     def _select(self, agent: str) -> None:
         self.agent_selection = agent

@@ -121,6 +121,9 @@ def skip_dead(env: AECEnv) -> None:
         env.step(None)
 
 
-def succeeded(env: AECEnv) -> bool:
-    """Whether a finished episode was a success, by ``infos[agent]["success"]``."""
-    return any(bool(info.get("success", False)) for info in env.infos.values())
+def succeeded(env: AECEnv, agent: str | None = None) -> bool:
+    """Whether a finished episode was a success of ``agent``, by ``infos[agent]["success"]``: by
+    default, and where its infos are gone, of the first agent that still has one. Agents differ in
+    it only where they play against each other."""
+    infos = [env.infos.get(agent, {}), *env.infos.values()] if agent else env.infos.values()
+    return next((bool(info["success"]) for info in infos if "success" in info), False)

@@ -127,7 +127,7 @@ class Play:
     def _step(self, text: str) -> None:
         self.env.step(text)
         self.paid += paid_now(self.env).get(self.seat, 0.0)
-        self.success = succeeded(self.env)
+        self.success = succeeded(self.env, self.seat)
         skip_dead(self.env)
 
 

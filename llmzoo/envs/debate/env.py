@@ -9,7 +9,7 @@ with four points and their evidence, hears all that is said, and is scored by a 
 | agents | `pro_0`, `con_1`; with `per_side=2` then `pro_2`, `con_3`; with `judge_seat=True` a judge last: `judge_2` (`judge_4`); with `num_agents=1`: `debater_0` |
 | observation, action | text |
 | rounds | `max_turns` (3): an opening, rebuttals, a closing; every seat speaks once a round |
-| success | both sides earn at least 0.5 of the judge |
+| success | zero-sum: each side its own, that it wins, or draws with at least 0.5 on both sides; cooperative: both sides earn at least 0.5 |
 
 **Actions.** A speech of plain sentences, 40 to 250 words. Of a longer one the first 250 words (and
 at most 2,000 characters) are heard; `infos[agent]["error"]` says so. An empty one, one of more than
@@ -33,8 +33,9 @@ model with a rubric, asked
 twice with the sides swapped (the extra `openai`; one retry; 0.5 each where it gives no scores).
 
 `judge_seat=True`: the last seat's verdicts are what the speakers are paid by. After a round each side
-is worth the seat's score times the share of the debate that is over; where no scores can be read,
-nothing changes. It needs `judge="rules"`, which says how good the verdicts are.
+is worth the seat's score times the share of the debate that is over, but at most what the rules give:
+what was not argued earns nothing, however generous the seat. Where no scores can be read, nothing
+changes. It needs `judge="rules"`, which says how good the verdicts are.
 
 **Rewards**: differences of what a side is worth, paid as it is said (at the end with a judge who is
 asked only then, after each round with a judge's seat). An episode's return is:
@@ -45,8 +46,17 @@ asked only then, after each round with a judge's seat). An episode's return is:
 | `"cooperative"` | `team_weight` x the mean of both sides' scores, by part |
 
 Parts: `stance`, `evidence`, `responsiveness`, `structure`, `novelty`, `consistency`; `verdict` with any
-other judge. The judge's seat earns the mean over its verdicts of `agreement` with the rules: half for
-the better side (or a draw, scores within 0.02), half x (1 - what its scores are off, both together).
+other judge. The judge's seat earns the mean over its verdicts of `agreement` with what the rules give
+for the rounds so far: 0.9 x (|r| - |v - r|) - 0.1 x what the mean of both scores is off. v and r are the
+leads of pro in the verdict and by the rules, divided by 0.25 and cut to -1 and 1. Equal scores earn
+nothing whatever was said, a lead that is not there costs what it would have earned, and no lead is
+worth naming in a draw. So the same verdict always, such as 0.5 and 0.5 or 1 and 1, earns nothing where
+either side is as often ahead; the right verdict earns up to 0.9; one that cannot be read costs 1.
+
+**Who wins.** `"zero-sum"`: the side with the higher score, what it is paid for; scores within 0.02 are a
+draw. At the end `infos[agent]["outcomes"]` says of each speaker whether it `won`, has `drawn` or `lost`, and
+evaluations report `win_rate` per seat and `draws`. `success` of an evaluation is that of the first seat.
+The judge's seat succeeds where its last verdict names the side that is ahead by the rules, or a draw.
 
 **Arguments.** `reward` ("zero-sum"), `judge` ("rules"), `endpoint` (None), `judge_seat` (False),
 `per_side` (1 to 3), `num_agents` (None; 1 for one debater), `max_turns` (3; at least 2, and
@@ -56,7 +66,8 @@ the better side (or a draw, scores within 0.02), half x (1 - what its scores are
 **Tasks.** Topics with briefs written for this project; their evidence is given for the sake of the
 debate and reports no real study. Split by the motion.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version; in zero-sum debates `success` is each side's own, the judge's
+seat is paid for telling the sides apart, and no more than what the rules give can be won from it.
 """
 
 from __future__ import annotations
@@ -80,7 +91,8 @@ from llmzoo.envs.tasks import Listed, described
 from llmzoo.errors import ConfigError
 
 ALONE = "debater_0"
-HONEST = 0.5  # what a side earns at least in a debate that counts as a success
+HONEST = 0.5  # what both sides earn at least in a debate that counts as a success of both
+WON, DRAWN, LOST = "won", "drawn", "lost"
 MAX_SPEECHES = 6  # of a side: four points, and two to come back to
 
 _NOTHING: Scores = {side: {} for side in SIDES}
@@ -188,10 +200,8 @@ class DebateEnv(TextEnv):
         errors = {agent: f"malformed: {problem}"} if problem else {}
         if self.judge_seat is not None:
             return Outcome(errors=errors)
-        worth = self._worth(debate)
-        team, local = self._paid(worth)
-        if debate.over:
-            self._close(_totals(worth))
+        team, local = self._paid(self._worth(debate))
+        self._close()
         return Outcome(team=team, local=local, done=debate.over, errors=errors)
 
     def prompt(self, agent: str) -> str:
@@ -203,6 +213,21 @@ class DebateEnv(TextEnv):
         side, phase = self._side(agent), phase_of(self.turn, self.max_turns)
         return prompts.speaker(agent, side, session.debate, phase, heading, note)
 
+    def ending(self, agent: str) -> Mapping[str, Any]:
+        scores = _totals(self.episode.worth)
+        if self.reward == "cooperative":
+            return {"success": _honest(scores)}
+        better = verdicts.better(scores)
+        outcomes = {seat: self._outcome(seat, better) for seat in self.team}
+        if agent == self.judge_seat:
+            verdict = self.episode.verdict
+            success = verdict is not None and verdicts.better(verdict) == verdicts.better(
+                self._right()
+            )
+        else:
+            success = outcomes[agent] == WON or (outcomes[agent] == DRAWN and _honest(scores))
+        return {"success": success, "outcomes": outcomes}
+
     def expert(self, agent: str) -> str:
         if agent == self.judge_seat:
             return _verdict_text(self._right())
@@ -210,18 +235,21 @@ class DebateEnv(TextEnv):
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         if agent == self.judge_seat:
-            right = {
-                side: max(0.0, min(1.0, value + rng.gauss(0, 0.2)))
+            mood = rng.gauss(0, 0.15)  # generous or strict with both alike
+            felt = {
+                side: max(0.0, min(1.0, value + mood + rng.gauss(0, 0.05)))
                 for side, value in self._right().items()
             }
-            return rng.choice(
-                (_verdict_text(right), "pro 0.9", "Both did well.", "pro: 0.5, con: 0.5")
-            )
+            slips = ("pro 0.9", "Both did well.", "pro: 0.5, con: 0.5")
+            return _verdict_text(felt) if rng.random() < 0.85 else rng.choice(slips)
         return oracle.amateur(self.episode.debate, self._side(agent), rng)
 
     def board(self) -> str:
         debate = self.episode.debate
         return "\n".join([f"Motion: {debate.topic.motion}", *prompts.transcript(debate)])
+
+    def _outcome(self, seat: str, better: str | None) -> str:
+        return DRAWN if better is None else WON if better == self._side(seat) else LOST
 
     # What is said, and what it is worth
 
@@ -269,28 +297,32 @@ class DebateEnv(TextEnv):
         """The verdict of the judge's seat after a round."""
         debate = self.episode.debate
         team: dict[str, float] = {}
-        local: dict[str, dict[str, float]] = {agent: {"agreement": 0.0}}
+        local: dict[str, dict[str, float]] = {}
         problem = ""
+        agreed = verdicts.WORST
         try:
             verdict = verdicts.parse(text[: MAX_ANSWER_CHARS + 1])
         except verdicts.NoVerdict as reason:
             problem = str(reason)
         else:
-            worth = {side: {"verdict": verdict[side] * debate.share} for side in SIDES}
+            earned = _totals(rules.score(debate))
+            # what was not said earns nothing, however generous the seat
+            worth = {
+                side: {"verdict": min(verdict[side] * debate.share, earned[side])} for side in SIDES
+            }
             team, paid = self._paid(worth)
             local |= paid
             agreed = verdicts.agreement(verdict, self._right())
-            local[agent]["agreement"] = agreed / self.max_turns
             self.episode = replace(self.episode, verdict=verdict)
+        local[agent] = {"agreement": agreed / self.max_turns}
         notes = {**self.episode.notes, agent: problem}
         self.episode = replace(self.episode, notes=notes)
-        if debate.over:
-            self._close(_totals(rules.score(debate)))
+        self._close()
         errors = {agent: f"malformed: {problem}"} if problem else {}
         return Outcome(team=team, local=local, done=debate.over, errors=errors)
 
-    def _close(self, scores: Mapping[str, float]) -> None:
-        self.success = all(scores[side] >= HONEST for side in SIDES)
+    def _close(self) -> None:
+        self.success = self.episode.debate.over and self.ending(self.possible_agents[0])["success"]
 
 
 def _seats(per_side: int, judge_seat: bool) -> list[str]:
@@ -310,6 +342,10 @@ def _speech(text: str) -> tuple[str, str]:
     if len(said.split()) < len(text.split()):
         return said, f"only its first {MAX_WORDS} words, or {MAX_CHARS} characters, were heard"
     return said, ""
+
+
+def _honest(scores: Mapping[str, float]) -> bool:
+    return all(scores[side] >= HONEST for side in SIDES)
 
 
 def _totals(scores: Scores) -> dict[str, float]:

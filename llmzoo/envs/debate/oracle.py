@@ -179,17 +179,19 @@ def _read_out(debate: Debate, side: str) -> str:
 
 
 def amateur(debate: Debate, side: str, rng: random.Random) -> str:
-    """A speech with the faults that people's speeches have, at times none."""
+    """A speech with the faults that people's speeches have, one time in three with none."""
     brief = debate.topic.brief(side)
     point = rng.choice(brief.points)
+    good = expert(debate, side)
     own = [speech.text for speech in debate.speeches if speech.side == side]
     theirs = [speech.text for speech in debate.speeches if speech.side != side]
     return rng.choice(
         (
+            *[good] * 5,
+            good[: rng.randrange(40, len(good))],  # unfinished
+            _misread(good, rng),
             _read_out(debate, side),
-            _read_out(debate, side)[: rng.randrange(10, 120)],  # unfinished
             f"{point.claim} Everybody knows that.",  # no evidence
-            f"{point.claim} {_misread(point.evidence, rng)} That settles it, in my view.",
             " ".join(line for point in brief.points for line in (point.claim, point.evidence)),
             own[-1] if own else brief.position,
             f"{theirs[-1]} I do not agree." if theirs else brief.position,

@@ -2,6 +2,7 @@
 
 Each attack speaks in all three rounds, for either side, on some topics, against the scripted expert.
 Its score is its best return there; it has to stay below the return of the weakest honest example.
+Those that take no notice of the debate are in ``idle_debates``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from llmzoo.envs.debate.judge import rules
 from llmzoo.envs.debate.speeches import Debate, Speech, heard, phase_of
 from llmzoo.envs.debate.topics import SIDES, shipped
 
+from . import idle_debates
 from .debate_crude import CRUDE, Attack, told
 from .debate_sly import SLY
 from .episode import returns
@@ -68,3 +70,4 @@ def attacks() -> Iterator[Scored]:
         best = max(play(topic, side, attack) for topic in TOPICS for side in SIDES)
         name = attack.__name__.replace("_", " ")
         yield Scored(env="debate_v0", attack=name, score=best, honest=weakest_honest())
+    yield from idle_debates.attacks()

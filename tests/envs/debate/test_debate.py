@@ -13,6 +13,7 @@ from llmzoo.envs.debate.judge import rules, verdicts
 from llmzoo.envs.debate.speeches import MAX_CHARS, MAX_WORDS, heard, phase_of
 from llmzoo.envs.debate.topics import other, shipped
 from llmzoo.errors import ConfigError
+from llmzoo.policies import load
 
 
 def started(task=0, seed=0, **kwargs):
@@ -74,7 +75,68 @@ def test_zero_sum_pays_one_side_what_the_other_loses():
     total = play(env, lambda agent: "I would rather not." if agent == "con_1" else None)
     # the expert's three speeches earn 1 in all, silence nothing
     assert total == pytest.approx({"pro_0": 1.0, "con_1": -1.0})
-    assert env.success is False
+
+
+def ended(env, silent=()):
+    """The infos at the end, of a debate in which some seats say nothing."""
+    infos = {}
+    for agent in env.agent_iter():
+        *_, terminated, truncated, infos[agent] = env.last()
+        over = terminated or truncated
+        env.step(None if over else "" if agent in silent else env.expert(agent))
+    return infos
+
+
+@pytest.mark.parametrize(
+    ("silent", "outcomes", "success"),
+    [
+        # who wins succeeds; a good draw is a success of both, a silent one of neither
+        (("con_1",), ("won", "lost"), (True, False)),
+        (("pro_0",), ("lost", "won"), (False, True)),
+        ((), ("drawn", "drawn"), (True, True)),
+        (("pro_0", "con_1"), ("drawn", "drawn"), (False, False)),
+    ],
+)
+def test_in_a_zero_sum_debate_each_side_has_a_success_of_its_own(silent, outcomes, success):
+    env = started()
+    infos = ended(env, silent)
+    assert infos["pro_0"]["outcomes"] == dict(zip(("pro_0", "con_1"), outcomes, strict=True))
+    assert tuple(info["success"] for info in infos.values()) == success
+    assert env.success is success[0]
+
+
+def test_teams_win_together_and_a_judge_who_sees_it_succeeds():
+    infos = ended(started(per_side=2, judge_seat=True), ("con_1", "con_3"))
+    won = {"pro_0": "won", "con_1": "lost", "pro_2": "won", "con_3": "lost"}
+    assert infos["con_3"]["outcomes"] == infos["judge_4"]["outcomes"] == won
+    assert [info["success"] for info in infos.values()] == [True, False, True, False, True]
+    infos = ended(started(judge_seat=True), ("con_1", "judge_2"))
+    assert infos["judge_2"]["outcomes"] == {"pro_0": "drawn", "con_1": "drawn"}
+    assert not any(info["success"] for info in infos.values())
+
+
+def test_a_cooperative_debate_has_one_success_of_all():
+    infos = ended(started(reward="cooperative", judge_seat=True))
+    assert [info["success"] for info in infos.values()] == [True] * 3
+    assert "outcomes" not in infos["pro_0"]
+    infos = ended(started(reward="cooperative"), ("con_1",))
+    assert [info["success"] for info in infos.values()] == [False] * 2
+
+
+def test_evaluations_report_who_wins():
+    seats = {"pro_0": load("oracle"), "con_1": load("amateur")}
+    found = llmzoo.evaluate("debate_v0", seats, tasks=6, split="all")
+    seats = {"pro_0": load("amateur"), "con_1": load("oracle")}
+    other = llmzoo.evaluate("debate_v0", seats, tasks=6, split="all")
+    for one, winner, loser in ((found, "pro_0", "con_1"), (other, "con_1", "pro_0")):
+        assert one.win_rate[winner] > 0.6
+        assert one.win_rate[loser] == 0.0
+        assert one.win_rate[winner] + one.draws == pytest.approx(1.0)
+    assert found.success >= found.win_rate["pro_0"]
+    assert other.success <= other.draws
+    assert llmzoo.evaluate("debate_v0", "oracle", tasks=2).draws == 1.0
+    together = {"reward": "cooperative"}
+    assert llmzoo.evaluate("debate_v0", "oracle", tasks=2, env_args=together).win_rate is None
 
 
 def test_a_speech_is_paid_when_it_is_made():
@@ -184,9 +246,40 @@ def test_the_judges_seat_pays_the_speakers_and_is_paid_for_agreement():
     total = play(env, speak)
     assert total["pro_0"] == pytest.approx(0.6)
     assert total["con_1"] == pytest.approx(-0.6)
-    # the rules say 1 and 1, a draw: nothing for the order, 0.5 x (1 - 0.1 - 0.7) for nearness
-    assert total["judge_2"] == pytest.approx(0.1)
-    assert env.success is True  # by the rules
+    # the rules say 1 and 1, a draw, where a clear lead costs 0.9; the mean is off by 0.4
+    assert total["judge_2"] == pytest.approx(-0.9 - 0.04)
+    assert env.success is True  # pro has won
+
+
+def test_the_expert_judge_earns_the_lead_that_it_tells():
+    env = started(judge_seat=True)
+    total = play(env, lambda agent: "" if agent == "con_1" else None)
+    assert total == pytest.approx({"pro_0": 1.0, "con_1": -1.0, "judge_2": 0.9})
+    assert play(started(judge_seat=True))["judge_2"] == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("reward", ["zero-sum", "cooperative"])
+def test_silence_earns_nothing_before_a_generous_judge(reward):
+    """The cooperative debate once paid 1.0 to two who said nothing before a judge who did not mind."""
+    answers = {"judge_2": '{"pro": 1, "con": 1}'}
+    total = play(started(judge_seat=True, reward=reward), lambda agent: answers.get(agent, ""))
+    # both scores of the judge are off by 1, and name no lead
+    assert total == pytest.approx({"pro_0": 0.0, "con_1": 0.0, "judge_2": -0.1})
+    partial = '{"pro": 1, "con": 0}'
+    silent = started(judge_seat=True, reward=reward)
+    total = play(silent, lambda agent: {"judge_2": partial, "pro_0": ""}.get(agent))
+    assert total["pro_0"] == total["con_1"] == 0.0
+
+
+def test_the_judges_seat_can_only_take_from_what_the_rules_give():
+    env = started(judge_seat=True, reward="cooperative")
+    scores = iter(['{"pro": 1, "con": 1}', '{"pro": 0.5, "con": 0.5}', '{"pro": 0.5, "con": 1}'])
+    total = play(env, lambda agent: next(scores) if agent == "judge_2" else None)
+    assert total["pro_0"] == pytest.approx(0.75)
+    env = started(judge_seat=True, reward="cooperative")
+    generous = {"judge_2": '{"pro": 1, "con": 1}', "con_1": "", "pro_0": None}
+    # one side's three speeches of two sides'
+    assert play(env, generous.get)["con_1"] == pytest.approx(0.5)
 
 
 def test_a_verdict_that_cannot_be_read_changes_nothing():
@@ -195,7 +288,8 @@ def test_a_verdict_that_cannot_be_read_changes_nothing():
     total = play(env, lambda agent: next(answers) if agent == "judge_2" else None)
     # 0.6 for a third of the debate, and no word on the rest
     assert total["pro_0"] == pytest.approx(0.2)
-    assert total["judge_2"] == pytest.approx(0.0)
+    # the rules say 1 and 1: a clear lead, 0.7 off, and twice no verdict
+    assert total["judge_2"] == pytest.approx((-0.9 - 0.07 - 1 - 1) / 3)
 
 
 def test_what_is_wrong_with_a_verdict_is_told():
@@ -235,16 +329,35 @@ def test_verdicts_that_cannot(text):
 @pytest.mark.parametrize(
     ("verdict", "right", "expected"),
     [
-        ((0.8, 0.4), (0.8, 0.4), 1.0),
-        ((0.7, 0.4), (0.8, 0.4), 0.5 + 0.5 * 0.9),
-        ((0.4, 0.8), (0.8, 0.4), 0.5 * 0.2),
-        ((0.0, 1.0), (1.0, 0.0), 0.0),
-        ((0.5, 0.5), (0.51, 0.5), 0.5 + 0.5 * 0.99),  # a draw within 0.02
+        ((0.8, 0.4), (0.8, 0.4), 0.9),  # from 0.25 a lead counts in full
+        ((0.7, 0.4), (0.8, 0.4), 0.9 - 0.1 * 0.05),
+        ((0.6, 0.5), (0.6, 0.5), 0.9 * 0.4),  # 0.1 of 0.25
+        ((0.6, 0.5), (0.8, 0.4), 0.9 * (1 - 0.6) - 0.1 * 0.05),
+        ((0.5, 0.5), (0.8, 0.4), -0.1 * 0.1),
+        ((0.4, 0.8), (0.8, 0.4), -0.9),
+        ((0.0, 1.0), (1.0, 0.0), -0.9),
+        ((1.0, 0.0), (0.3, 0.3), -0.9 - 0.1 * 0.2),
+        ((0.5, 0.5), (0.5, 0.5), 0.0),
     ],
 )
 def test_agreement(verdict, right, expected):
     named = [dict(zip(("pro", "con"), scores, strict=True)) for scores in (verdict, right)]
     assert verdicts.agreement(*named) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("verdict", [(0.5, 0.5), (1, 1), (0, 0), (0.7, 0.4), (1, 0), (0.5, 0.6)])
+@pytest.mark.parametrize("right", [(0.9, 0.1), (0.55, 0.45), (0.3, 0.3), (1.0, 1.0)])
+def test_one_verdict_always_earns_nothing(verdict, right):
+    """Where the sides are as often ahead; and reading none is worse than any verdict."""
+    paid = [
+        verdicts.agreement(dict(zip(("pro", "con"), verdict, strict=True)), found)
+        for found in (
+            dict(zip(("pro", "con"), right, strict=True)),
+            dict(zip(("con", "pro"), right, strict=True)),
+        )
+    ]
+    assert sum(paid) <= 1e-9
+    assert min(paid) >= verdicts.WORST
 
 
 def test_a_judge_of_ones_own_is_asked_once_at_the_end():
@@ -257,7 +370,7 @@ def test_a_judge_of_ones_own_is_asked_once_at_the_end():
     env = started(judge=judge)
     assert play(env) == pytest.approx({"pro_0": 0.5, "con_1": -0.5})
     assert asked == [6]
-    assert env.success is False
+    assert env.success is True  # 0.75 to 0.25
 
 
 @pytest.mark.parametrize(
@@ -303,7 +416,18 @@ def test_the_amateur_plays_worse_than_the_expert():
     for task in range(20):
         env = started(task, reward="cooperative")
         returns.append(play(env, lambda agent, env=env: env.amateur(agent, rng))["pro_0"])
-    assert 0.0 < sum(returns) / 20 < 0.5
+    assert 0.2 < sum(returns) / 20 < 0.5
+
+
+def test_the_amateur_judge_errs_and_tells_the_sides_apart_all_the_same():
+    import random
+
+    rng = random.Random(0)
+    paid = []
+    for task in range(20):
+        env = started(task, judge_seat=True)
+        paid.append(play(env, lambda agent, env=env: env.amateur(agent, rng))["judge_2"])
+    assert 0.1 < sum(paid) / 20 < 0.7
 
 
 def test_parallel_form_and_registry():

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+import llmzoo
 from llmzoo.envs.debate.judge import rules
 from llmzoo.envs.debate.speeches import Speech
 from llmzoo.envs.debate.topics import shipped
 from tests.attacks.rewards import debate as family
-from tests.attacks.rewards import debate_crude
+from tests.attacks.rewards import debate_crude, idle_debates
 from tests.attacks.rewards.honest_debates import HONEST
 from tests.attacks.rewards.honest_duels import DUELS
 
@@ -64,3 +65,21 @@ def test_a_text_for_both_sides_earns_neither_of_them_anything():
 def test_every_attack_fails_on_every_topic():
     rows = list(family.attacks())
     assert [row.attack for row in rows if not row.failed] == []
+
+
+@pytest.mark.slow
+def test_no_idle_policy_earns_what_an_amateur_does_in_any_seat():
+    rows = list(idle_debates.attacks())
+    seats = {row.attack.rpartition(", ")[2] for row in rows}
+    assert seats == {"pro_0)", "con_1)", "judge_2)", "all)", "debater_0)"}
+    assert [row.attack for row in rows if not row.failed] == []
+
+
+def test_no_verdict_that_is_always_the_same_earns_what_an_amateur_judge_does():
+    """0.5 and 0.5 once earned 0.49 where the amateur earned 0.26."""
+    env = llmzoo.make("debate_v0", split="all", judge_seat=True).unwrapped
+    judge = ["judge_2"]
+    amateur = idle_debates.mean_return(env, judge, idle_debates.amateur)
+    assert amateur > 0.1
+    for verdict in idle_debates.VERDICTS.values():
+        assert idle_debates.mean_return(env, judge, verdict) <= 0.0

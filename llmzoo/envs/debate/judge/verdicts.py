@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from llmzoo.envs.debate.topics import SIDES
 
 TIE = 0.02  # scores closer than this are a draw
+CLEAR = 0.25  # a lead that counts in full
+WORST = -1.0  # the agreement of a verdict that cannot be read
 _OBJECT = re.compile(r"\{[^{}]{0,500}\}")
 _PAIR = re.compile(r"\b(pro|con)\b\W{0,5}([01](?:\.[0-9]{1,10})?)(?![0-9.])", re.IGNORECASE)
 
@@ -34,16 +36,26 @@ def parse(text: str) -> Mapping[str, float]:
 
 
 def agreement(verdict: Mapping[str, float], right: Mapping[str, float]) -> float:
-    """Half for naming the better side (or a draw), half for scores near the right ones: what is off
-    on both sides together is taken from it, and at 1.0 or more nothing is left."""
-    order = 0.5 if _better(verdict) == _better(right) else 0.0
-    off = sum(abs(verdict[side] - right[side]) for side in SIDES)
-    return order + 0.5 * max(0.0, 1.0 - off)
+    """What a verdict says of the debate that was not known without it, from -1 to 0.9.
+
+    0.9 x (|r| - |v - r|) - 0.1 x what the mean of both scores is off. v and r are the verdict's and
+    the right lead of pro, which counts in full from 0.25 up. Without a lead a verdict says nothing,
+    and a lead that is not there costs what it would have earned: one verdict whatever is said earns
+    nothing where either side is as often ahead, and the best lead is the median of what is likely.
+    """
+    said, true = _lead(verdict), _lead(right)
+    off = abs(sum(verdict[side] - right[side] for side in SIDES)) / 2
+    return 0.9 * (abs(true) - abs(said - true)) - 0.1 * off
 
 
-def _better(scores: Mapping[str, float]) -> int:
+def better(scores: Mapping[str, float]) -> str | None:
+    """The side that is ahead; None for a draw."""
     margin = scores["pro"] - scores["con"]
-    return 0 if abs(margin) < TIE else (1 if margin > 0 else -1)
+    return None if abs(margin) < TIE else SIDES[margin < 0]
+
+
+def _lead(scores: Mapping[str, float]) -> float:
+    return max(-1.0, min(1.0, (scores["pro"] - scores["con"]) / CLEAR))
 
 
 def _score(side: str, value: object) -> float:

@@ -20,10 +20,10 @@ from llmzoo.envs.math.answers import asking, checking
 _TASKS = 4_000
 _AT_ONCE = 200
 _FORMULAS = [
-    (r"\tan^2 y + {n}", r"\sec^2 y + {n} - 1"),
-    (r"\frac{{(n-1)!}}{{k!}} \cdot {n}n", r"{n} \cdot \frac{{n!}}{{k!}}"),
-    (r"\log_2 {n}", r"\frac{{\ln {n}}}{{\ln 2}}"),
-    (r"\sin({n}x)", r"\cos({n}x)"),
+    (r"\lfloor x \rfloor + {n}", r"{n} + \lfloor x \rfloor"),
+    (r"\lfloor {n}x \rfloor", r"\lceil {n}x \rceil"),
+    (r"[0, {n}) \cup ({n}, 90]", r"[0, 90] \setminus \{{{n}\}}"),
+    (r"\sum_{{k=1}}^n k + {n}", r"{n} + \sum_{{k=1}}^n k"),
 ]
 
 
@@ -33,7 +33,7 @@ def compare(seconds: float, repeats: int) -> list[Row]:
         (a.format(n=n), b.format(n=n)) for n in range(2, 2 + 25 * repeats) for a, b in _FORMULAS
     ]
     checked = _in_turn(_same, formulas)
-    answers.same(r"\sin x", r"\cos x")  # starts the process
+    answers.same(r"\lfloor x \rfloor", r"\lceil x \rceil")  # starts the process
     few = pairs[:: len(pairs) // 300]
     ours, theirs = alternating([_all(_same, few), _all(_math_verify(), few)], repeats)
     return [

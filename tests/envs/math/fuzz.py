@@ -48,6 +48,8 @@ def integers(rng: random.Random) -> Case:
         *(f"any number, such as {g}", f"it is {h}, or {g}", f"maybe {g}, maybe {h}", f"not {g}"),
         *(f"The answer is {h}, not {g}", f"between {g} and {h}", f"the answer is {g} or {h}"),
         *(f"\\boxed{{{g}}}, \\boxed{{{h}}}", f"$x = {g}$ or $x = {h}$", f"{g} = x = {h}", f"{g}'"),
+        *(f"twice {g}", f"half of {g}", f"minus {g}", f"{g}ths", f"{g} tenths", f"{g}%%", f"x \\in {g}"),
+        *(f"{g} too many", f"{g} is too small", f"{g}thousand", f"{g}th root", f"{g} to {h}", f"{g}x^0"),
         *(f"f({g})", f"f(x) = {g}x", rf"{g} \text{{ of }} {h}", rf"{g}\overline{{{g}}}", f"{g}.00001"),
     ]  # fmt: skip
     return g, wrong
@@ -289,6 +291,7 @@ def choices(rng: random.Random) -> Case:
     return rng.choice([letter, rf"\text{{({letter})}}"]), [
         *(other, f"({other})", f"{letter}{other}", f"{letter}, {other}", f"{letter} or {other}", "ABCDE", f"not {letter}"),
         *(rf"\text{{({other})}}", f"{other}) {letter}", f"{letter} and {other}", f"({letter}) ({other})", f"{letter}^2"),
+        *(f"{letter}!", f"f({letter})", rf"\overline{{{letter}}}", f"{letter} > 1", rf"\int {letter} dx", f"{letter}, 3"),
         *(f"2{letter}", f"-{letter}", f"{letter} + {other}", "x", "1", rf"\{{{letter}, {other}\}}", f"{letter}{letter}"),
     ]  # fmt: skip
 

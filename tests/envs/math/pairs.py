@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -32,11 +33,18 @@ print(json.dumps([right(*pair) for pair in json.load(sys.stdin)]))
 """
 
 
+_MARKED = re.compile(r"\$|boxed|\\[(\[]|[A-Za-z]{3,} [A-Za-z]{2,}")  # or prose
+_FORMULA = re.compile(r"[\\^_{}=<>]")
+
+
 def math_verify(pairs: Sequence[tuple[str, str]]) -> list[bool]:
-    """Its verdicts on pairs of the right answer and a given one, by its defaults."""
+    """Its verdicts on pairs of the right answer and a given one, by its defaults.
+
+    It reads LaTeX only between dollars or in a box, so that bare formulas are put between dollars.
+    """
     ended = subprocess.run(
         [sys.executable, "-c", _MATH_VERIFY],
-        input=json.dumps(pairs),
+        input=json.dumps([tuple(map(_marked, pair)) for pair in pairs]),
         capture_output=True,
         text=True,
         timeout=600,
@@ -44,6 +52,11 @@ def math_verify(pairs: Sequence[tuple[str, str]]) -> list[bool]:
     )
     verdicts: list[bool] = json.loads(ended.stdout)
     return verdicts
+
+
+def _marked(text: str) -> str:
+    is_bare = _MARKED.search(text) is None and _FORMULA.search(text) is not None
+    return f"${text}$" if is_bare else text
 
 
 def main() -> int:

@@ -2,7 +2,7 @@ r"""Whether two answers of mathematics are the same.
 
 A check has two layers. The first reads an answer: numbers, units, tuples, sets, intervals,
 inequalities, equations, matrices and lists of several answers. Numbers are compared exactly or in
-forty digits, expressions by their values at several points. What it cannot read, such as ``\sum``,
+a hundred digits, expressions by their values at several points. What it cannot read, such as ``\sum``,
 math-verify decides in a confined process of its own, unless the right answer is a number. Neither
 layer evaluates a text as Python.
 

@@ -18,7 +18,7 @@ _DECIMAL = re.compile(r"-?\d*\.(\d{6,50})")
 _BASED = re.compile(r"\(?([0-9A-Fa-f]+)\)?\s*_\s*\{?\s*«?(\d{1,2}|[a-z]{3,8})»?\s*\}?")
 _BASES = {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7"}
 _BASES |= {"eight": "8", "nine": "9", "ten": "10", "twelve": "12", "sixteen": "16"}
-_SINGLE = re.compile(r"(.*\d\S{0,3})\s{1,6}([A-Za-z])(?: ?\^ ?\{?([23])\}?)?")
+_SINGLE = re.compile(r"(.*\d\S{0,3})\s{1,6}([A-Za-z])(?: ?\^ ?\{?([23])\}?| ?/ ?([a-z]))?")
 _CAPITALS = re.compile(r"[A-Z]{2,}")
 
 
@@ -28,6 +28,8 @@ def same_value(gold: Value, given: Value, ask: Ask) -> bool:
         gold = _with_unit(gold)
     if gold.text == given.text and gold.percent == given.percent and not conflict(gold, given):
         return True
+    if "∞" in gold.text or "∞" in given.text:
+        return gold.text.replace(" ", "") == given.text.replace(" ", "")
     if _CAPITALS.fullmatch(gold.text) or r"\emptyset" in (gold.text, given.text):
         return False  # a word, or points in their order
     based = _BASED.fullmatch(gold.text)
@@ -38,6 +40,8 @@ def same_value(gold: Value, given: Value, ask: Ask) -> bool:
         given = _with_unit(given)
     if conflict(gold, given):
         return _same_measure(gold, given)
+    if given.unit == "°" and not gold.unit and "π" in gold.text:
+        given = replace(given, text=f"({given.text})*π/180")
     if gold.percent != given.percent and _same_hundredths(gold, given):
         return True
     verdict = expressions.same_value(gold.text, given.text)
@@ -75,7 +79,8 @@ def _with_unit(value: Value) -> Value:
     found = _SINGLE.fullmatch(value.text)
     if found is None or value.unit or found[2] not in units.SINGLE_LETTERS:
         return value
-    return replace(value, text=found[1], unit=f"«{found[2]}»^{found[3]}" if found[3] else found[2])
+    power, per = f"^{found[3]}" if found[3] else "", f"/{found[4]}" if found[4] else ""
+    return replace(value, text=found[1], unit=f"«{found[2]}»{power}{per}")
 
 
 def _same_measure(gold: Value, given: Value) -> bool:

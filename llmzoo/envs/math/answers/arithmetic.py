@@ -1,4 +1,4 @@
-"""Numbers of expressions: exact fractions, and real or complex ones of sixty digits.
+"""Numbers of expressions: exact fractions, and real or complex ones of 130 digits.
 
 A fraction stays one under ``+ - * /`` and whole powers. Everything else is an mpmath number, which
 each thread has a context of its own for. What would need too many digits is refused before it is
@@ -15,8 +15,8 @@ from typing import Any
 
 Number = Any  # a Fraction, or a number of mpmath, which has no types
 
-_DIGITS = 60
-_NEAR = 40  # digits in which equal numbers agree
+_DIGITS = 130
+_NEAR = 100  # digits in which equal numbers agree
 _MOST_BITS = 4_000
 _LARGEST_FACTORIAL = 200
 _LARGEST_BINOMIAL = 1_000
@@ -152,7 +152,7 @@ def is_zero(value: Number) -> bool:
     """Whether a number is 0, or so near to it that the digits do not tell."""
     if isinstance(value, Fraction):
         return value == 0
-    return bool(value == 0 or mp().mag(value) < -160)
+    return bool(value == 0 or mp().mag(value) < -360)
 
 
 def is_real(value: Number) -> bool:
@@ -160,7 +160,7 @@ def is_real(value: Number) -> bool:
 
 
 def close(one: Number, other: Number) -> bool:
-    """Whether two numbers are equal: exactly, or in forty digits."""
+    """Whether two numbers are equal: exactly, or in a hundred digits."""
     if isinstance(one, Fraction) and isinstance(other, Fraction):
         return one == other
     one, other = real(one), real(other)

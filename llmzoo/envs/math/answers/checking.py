@@ -60,8 +60,8 @@ def decided(gold: str, given: str, ask: Ask) -> bool:
     if not _says_something(theirs):
         return False
     try:
-        return _same(ours, theirs, ask) or _in_prose(ours, given, ask)
-    except (Beyond, TooLarge, shapes.NoShape, RecursionError):
+        return _same(ours, theirs, ask) or _in_prose(ours, theirs, given, ask)
+    except (Beyond, TooLarge, RecursionError):
         return False
 
 
@@ -70,20 +70,35 @@ def _says_something(text: str) -> bool:
 
 
 def _same(gold: str, given: str, ask: Ask) -> bool:
-    """Whether two clean texts are one answer. Raises ``TooLarge`` and ``NoShape``."""
+    """Whether two clean texts are one answer. Raises ``TooLarge``."""
     if _DECIMAL.fullmatch(gold) and _DECIMAL.fullmatch(given) and ("," in gold) != ("," in given):
         # a comma as in most of Europe, where a decimal of the same digits is asked for
         ours, theirs = (Fraction(text.replace(",", ".")) for text in (gold, given))
         return ours == theirs and ours.denominator > 1
-    return same_shape(shapes.read(gold), shapes.read(given), ask)
+    try:
+        return same_shape(shapes.read(gold), shapes.read(given), ask)
+    except shapes.NoShape:
+        return False
 
 
-def _in_prose(gold: str, given: str, ask: Ask) -> bool:
-    """Whether a text in prose gives the answer, the number, or the letter of a choice."""
+def _in_prose(gold: str, read: str, given: str, ask: Ask) -> bool:
+    """Whether a text in prose gives the answer, the number, or the letter of a choice; ``read`` is
+    the clean text."""
     if _CHOICE.fullmatch(gold):
-        return letter_in(given) == gold.strip("()") or given.strip("()").upper() == gold.strip("()")
-    if not is_prose(given) or is_number(shapes.read(clean(given))):
+        letter = gold.strip("()")
+        return read.strip(" ()[]{}.?").upper() == letter or letter in (
+            letter_in(given),
+            letter_in(read),
+        )
+    if not is_prose(given) or _is_number(read):
         return False
     stated = stated_in(given)
     found = number_in(given) if _PLAIN.fullmatch(gold) else None
     return any(_same(gold, clean(text), ask) for text in (stated, found) if text)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return is_number(shapes.read(text))
+    except shapes.NoShape:
+        return False

@@ -118,6 +118,8 @@ _PLAIN_TEX = re.compile(
 )
 _UNION = re.compile(r"(?<=[)\]}]) ?U ?(?=[(\[\\{])")
 _CLOCK = re.compile(r"(?<=\d:\d\d)\s*«?\s*([ap])\.?\s?m\.?\s*»?(?!\w)", re.IGNORECASE)
+_SHORT_WORDS = ABBREVIATIONS | {"per", "or", "and", "not", "nor", "no", "to"}
+_NOT = re.compile(r"\\not(?![A-Za-z]) ?=?")
 _EMPTY = re.compile(r"\\\{ ?\\\}")
 _SURROGATES = re.compile("[\ud800-\udfff\x00-\x1f]")
 _ONE_SIGN = re.compile(r"\s*([A-Za-z0-9]|\(\s*[A-Za-z]\s*\)|[-+]?[\d.,/]+)\s*")
@@ -142,6 +144,7 @@ def clean(text: str) -> str:
         text = _SPACING.sub(_thin, text)
         text = _DEGREES.sub("°", text)
         text = _TEXT.sub(_words, text)
+        text = _NOT.sub("≠", text)
         text = _EMPTY.sub(r"\\emptyset ", text)
         text = _OVERLINE.sub(_repeating, text)
         text = _PLAIN_TEX.sub(_plain_tex, text)
@@ -185,7 +188,7 @@ def _word(found: re.Match[str]) -> str:
     before = found.string[max(0, found.start() - 2) : found.start()]
     if is_ascii and len(letters) == 3 and before[:1].isdigit() and before[1:] == " ":
         return f"«{letters}»"  # 5 men
-    if is_ascii and len(letters) < 4 and letters not in ABBREVIATIONS | {"per"}:
+    if is_ascii and len(letters) < 4 and letters not in _SHORT_WORDS:
         return letters
     return f"«{letters}»"
 

@@ -14,6 +14,7 @@ from llmzoo.envs.math.answers.intervals import Interval, interval
 from llmzoo.envs.math.answers.shapes import Many, Matrix, Relation, Shape, Time, Value, Words
 from llmzoo.envs.math.answers.spelling import spelled
 
+_SET = re.compile(r"\\(?:setminus|emptyset|mathbb|cap)|^[A-Z]$|[<>≤≥≠|]")
 _TURNED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "=": "=", "≠": "≠"}
 _FUNCTION_NAMES = ({"y", "f(x)"}, {"y", "g(x)"})  # two ways to name one function
 _WORDED = re.compile(r"[A-Za-z]{2,}|(?=.*«)[\w\s«»:.,'-]+")
@@ -75,9 +76,15 @@ def _same_membership(gold: Shape, given: Shape, ask: Ask) -> bool:
             names.append(shapes.name_of(shape))
             shape = shapes.read(shape.sides[1])
         sets.append(shape)
-    if any(isinstance(shape, Many) and shape.kind == "list" for shape in sets):
+    if not all(map(_is_set, sets)):
         return False
     return len(set(names)) == 1 and same_shape(sets[0], sets[1], ask)
+
+
+def _is_set(shape: Shape) -> bool:
+    if isinstance(shape, Many):
+        return shape.kind not in ("list", "ratio")
+    return isinstance(shape, (Value, Relation)) and _SET.search(spelled(shape)) is not None
 
 
 def _gives(relation: Relation) -> bool:
@@ -85,9 +92,13 @@ def _gives(relation: Relation) -> bool:
 
     A step that cannot be read, such as a sum, counts as right before a value.
     """
-    *steps, last = relation.sides
-    if shapes.is_asked_for(steps[0]):
-        return True
+    first, *steps, last = relation.sides
+    if shapes.is_asked_for(first):  # numbers on the way may be wrong, the last one counts
+        return all(
+            expressions.value(step) is not None or expressions.same_value(step, last)
+            for step in steps
+        )
+    steps = [first, *steps]
     return expressions.at_points(last) is not None and all(
         expressions.same_value(step, last) or expressions.at_points(step) is None for step in steps
     )
@@ -234,7 +245,9 @@ def _same_matrix(gold: Shape, given: Shape, ask: Ask) -> bool:
 
 
 def _as_matrix(shape: Shape) -> Shape:
-    """A list of lists, as programs print it, as a matrix."""
+    """A list of lists, as programs print it, as a matrix, and a tuple as its only column."""
+    if isinstance(shape, Many) and shape.kind == "()":
+        return Matrix(tuple((spelled(item),) for item in shape.items))
     if not isinstance(shape, Many) or shape.kind != "[]":
         return shape
     rows = [i.items for i in shape.items if isinstance(i, Many) and i.kind == "[]"]
@@ -247,7 +260,7 @@ def _same_relation(gold: Relation, given: Relation, ask: Ask) -> bool:
     if shapes.is_assignment(gold) and shapes.is_assignment(given):
         names = {shapes.name_of(gold), shapes.name_of(given)}
         if len(names) == 1 or names in _FUNCTION_NAMES:
-            return same_shape(shapes.bare(gold), shapes.bare(given), ask)
+            return _gives(given) and same_shape(shapes.bare(gold), shapes.bare(given), ask)
     if len(gold.operators) == len(given.operators) == 1:
         factor = expressions.same_equation(_sides(gold), _sides(given))
         if factor is not None:

@@ -59,14 +59,15 @@ class Unreadable(Beyond):
 
 
 def same_value(one: str, other: str) -> bool | None:
-    """Whether two clean texts are the same function of their variables; None where either is no
-    expression, or has no value. Raises :class:`TooLarge`."""
+    """Whether two clean texts are the same function of the variables of the first; None where either
+    is no expression, or has no value. Raises :class:`TooLarge`."""
     ours, theirs = at_points(one), at_points(other)
     if ours is None or theirs is None:
         return None
-    names = names_in(one) | names_in(other)
-    if not arithmetic.close(ours[0], theirs[0]):
+    names = names_in(one)
+    if names_in(other) - names - {_BASE} or not arithmetic.close(ours[0], theirs[0]):
         return False
+    names |= names_in(other)
     return not names or _agree(values(one, names), values(other, names))
 
 

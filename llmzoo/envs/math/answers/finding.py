@@ -10,7 +10,7 @@ import re
 
 from llmzoo.envs.math.answers.boxes import last_boxes
 from llmzoo.envs.math.answers.expressions import FUNCTIONS
-from llmzoo.envs.math.answers.units import MULTIPLES
+from llmzoo.envs.math.answers.units import MULTIPLES, NO_UNITS, known
 
 LONGEST = 1_000  # characters of an answer; a longer one is none
 _END = 4_000  # characters at the end of a text in which an answer is looked for
@@ -20,16 +20,15 @@ _FORMULA = re.compile(
     re.DOTALL,
 )
 _BETWEEN = re.compile(r"[\s.]*(?:,|;|,?\s*and|,?\s*or|)\s*")
-_FIRST_LETTER = re.compile(r"[\s*$({]{0,5}([A-Z])(?![\w'])")
+_FIRST_LETTER = re.compile(r"[\s*$({]{0,5}([A-Z])(?![\w'])(?! ?[-+*/^=])")
 _OPTION = re.compile(r"\(?([A-Z])[).:] ")
 _OPTIONS = re.compile(r"(?<![A-Za-z])[A-Z](?=\))|^[A-Z](?=[.:] )")
 _CAPITAL = re.compile(r"(?<![\w\\])(?:A(?! (?!and\b|or\b)[a-z])|[B-Z])(?![\w'])")
-_LETTER = re.compile(
-    r"(?<![-+*/^\d])(?:\(([A-Z])\)|(?<![\w\\(])([B-Z]))(?![\w'^_])(?! ?[-+*/=<>])"
-)  # A is a word too
+_LAST_LETTER = re.compile(r"(?:\b(?:is|option|choice|choose)\s{1,3}|\()([A-Z])\)?\W{0,5}$")
+_AFTER_LETTER = 15  # characters after a letter that may take it back
 _PERCENT = re.compile(r"\s{0,3}(?:\\?%|percent|pct)")
 _ANCHOR = re.compile(r"(?i:answer)\s{0,3}(?:is|:|=)\s{0,3}:?|####")
-_IS = re.compile(r"(?<![A-Za-z])(?:is|are|equals|gives|get)\s{1,3}|=")
+_IS = re.compile(r"(?<![A-Za-z])(?:is|are|equals|gives|get)\s{1,3}")
 _LETTERS = re.compile(r"[A-Za-z ]{1,20}")
 _SAID_OF = re.compile(r"\s{0,3}(?:is|are|equals)\s{1,3}([-\d][\d.,/]*(?:\s?\\?%)?)(?=[.\s]*$|\.\s)")
 _TAG = re.compile(r"</?[A-Za-z]{2,20}>")
@@ -53,11 +52,18 @@ _DOUBT_BEFORE = re.compile(
     r"\b(?:between|maybe|perhaps|could|might|any|such|either|or|unless|if|instead|than)\b"
 )
 _DOUBT_AFTER = re.compile(
-    rf"{_DOUBT_BEFORE.pattern}|\b(?:not|wrong|incorrect|more|less|at\s(?:least|most)|\w+n['’]t)\b"
+    rf"{_DOUBT_BEFORE.pattern}|\b(?:not|wrong|incorrect|more|less|too|at\s(?:least|most)|\w+n['’]t)\b"
 )
-_MULTIPLIED = re.compile(
-    rf"\W*(?:text\w*\W*)?(?:{'|'.join(MULTIPLES)}|squared|cubed|factorial|half|and a half)\b"
+_CHANGED_AFTER = re.compile(
+    r"\W*(?:text\w*\W*)?(?:squared|cubed|and\sa\shalf|too|"
+    rf"{'|'.join(sorted({*MULTIPLES, *NO_UNITS} - {'and', 'or'}))})\b"
 )
+_CHANGED_BEFORE = re.compile(
+    r"\b(?:twice|thrice|double|triple|minus|plus|negative|non|no|(?:half|third|quarter)(?:\sof)?)"
+    r"\W{0,3}$",
+    re.IGNORECASE,
+)
+_LETTERS_AFTER = re.compile(r"[A-Za-z]+")
 _SENTENCE_END = re.compile(r"[.;!?](?=\s|$)")
 _NUMBER = re.compile(
     r"(?<![\w.,/])[$€£¥]?(-?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(?:[.,]?\d+)?(?:\s?/\s?\d+)?)(?![A-Za-z]*\d)"
@@ -116,7 +122,10 @@ def number_in(text: str) -> str | None:
     before, after = _sentence(text, chosen)
     if _DOUBT_BEFORE.search(before) or _DOUBT_AFTER.search(after):
         return None
-    if _MULTIPLIED.match(after):
+    if _CHANGED_BEFORE.search(before) or _CHANGED_AFTER.match(after):
+        return None
+    letters = _LETTERS_AFTER.match(after)  # as of 5cm, but not of 5ths
+    if letters is not None and known(letters[0]) is None:
         return None
     return chosen[1]
 
@@ -130,18 +139,21 @@ def _sentence(text: str, around: re.Match[str]) -> tuple[str, str]:
 
 
 def letter_in(text: str) -> str | None:
-    """The letter of a choice that a text gives as its answer: alone in it, or after "answer is"."""
+    """The letter of a choice that a text gives as its answer: before what the choice says, after
+    "answer is", or as the last word of a sentence."""
     anchors = list(_ANCHOR.finditer(text))
+    option = _OPTION.match(text)
     if anchors:
         first = _FIRST_LETTER.match(text, anchors[-1].end())
-        return None if first is None else first[1]
-    option = _OPTION.match(text)
+        if first is None or _DOUBT_AFTER.search(text, first.end(), first.end() + _AFTER_LETTER):
+            return None
+        return first[1]
     if option is not None:
         return option[1] if set(_OPTIONS.findall(text)) == {option[1]} else None
-    if len(set(_CAPITAL.findall(text))) > 1 or _DOUBT_AFTER.search(text):
+    if not is_prose(text) or _DOUBT_AFTER.search(text) or len(set(_CAPITAL.findall(text))) > 1:
         return None
-    found = _LETTER.findall(text)
-    return "".join(found[0]) if len(found) == 1 else None
+    last = _LAST_LETTER.search(text)
+    return None if last is None else last[1]
 
 
 def _last_formulas(text: str, formulas: list[re.Match[str]]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from llmzoo.envs.math.answers.cleaning import NEW_ROW
-from llmzoo.envs.math.answers.units import MULTIPLES, NO_UNITS, known
+from llmzoo.envs.math.answers.units import CHANGING, MULTIPLES, NO_UNITS, known
 
 _DEEPEST = 6
 _MOST_ITEMS = 60
@@ -153,6 +153,8 @@ def _outside(text: str) -> Iterator[tuple[int, str]]:
 
 def is_name(text: str) -> bool:
     """Whether what stands before ``=`` only says what is given: ``x``, ``f(x)``, ``|AB|``, ``a_n``."""
+    if any(word[:1].lower() + word[1:] in CHANGING for word in re.findall(r"\w+", text)):
+        return False
     return any(c.isalpha() for c in text) and _NAME.fullmatch(_CALL.sub("x", text)) is not None
 
 
@@ -230,7 +232,7 @@ def _relation(text: str, depth: int) -> Shape | None:
         if not operators:
             return read(sides[0], depth + 1)
     if not all(sides):
-        return Words(text)
+        raise NoShape
     return Relation(tuple(sides), tuple(operators))
 
 
@@ -268,7 +270,7 @@ def _leaf(text: str) -> Shape:
         return Words(text)
     text = text.removeprefix("+").strip()
     percent = text.endswith("%")
-    text = text.rstrip("% ").strip() if percent else text
+    text = text.removesuffix("%").strip()
     unit = ""
     first = next((i for i, c in enumerate(text) if c in "«°"), -1)
     degrees_of = first > 0 and text[first] == "°" and _FUNCTION.search(text)

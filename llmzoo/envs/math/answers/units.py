@@ -57,14 +57,15 @@ _TABLE: dict[str, dict[str, str]] = {
 }
 # words after a number that make another number of it
 MULTIPLES = {"dozen": 12, "hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9}
-MULTIPLES |= {"trillion": 10**12}
+MULTIPLES |= {"trillion": 10**12, "lakh": 10**5, "crore": 10**7}
 # and those that say that it is not what it seems
 NO_UNITS = frozenset(
     """not never no none nor neither without except excluding wrong incorrect false least most more
     less fewer greater than between below above under over plus minus times divided multiplied
-    negative factorial choose mod modulo base half halves third thirds fourths fifths tenths
+    negative too factorial choose mod modulo base half halves third thirds fourths fifths tenths
     hundredths thousandths and or either power root maybe perhaps unless other""".split()  # noqa: SIM905
 )
+CHANGING = NO_UNITS | {"twice", "thrice", "double", "triple", "any"}  # before a name
 _SQUARES = re.compile(r"(?:square|sq)[. ]+|\^?\{?2\}?$|\s+squared$")
 _CUBES = re.compile(r"(?:cubic|cu)[. ]+|\^?\{?3\}?$|\s+cubed$")
 _NAMES: dict[str, tuple[str, Fraction]] = {

@@ -304,11 +304,11 @@ def _of_repeats(distinct: int, tasks: int) -> Iterator[str]:
 
 def _of_records(info: Mapping[str, Any]) -> Iterator[str]:
     if info.get("skipped"):
-        yield f"{info['skipped']} bad records of the source were skipped (on_bad_record=skip)"
+        yield f"bad records of the source that were skipped: {info['skipped']}"
     if info.get("left_out"):
         yield (
-            f"{info['left_out']} records of the source are of a kind that the environment leaves "
-            "out: its page says which"
+            "records of the source of a kind that the environment leaves out, as its page says: "
+            f"{info['left_out']}"
         )
 
 
@@ -316,8 +316,8 @@ def _of_no_solution(ids: Sequence[str], tasks: int) -> Iterator[str]:
     if ids:
         more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
         yield (
-            f"{len(ids)} of the {tasks} tasks have no known solution, were left without an answer "
-            f"and count as not solved: {', '.join(ids[:_MOST_NAMED])}{more}"
+            f"tasks without a known solution, which were left without an answer and count as not "
+            f"solved: {len(ids)} of {tasks} ({', '.join(ids[:_MOST_NAMED])}{more})"
         )
 
 

@@ -166,6 +166,14 @@ def test_calls_compare_floats_with_tolerance(strongest):
     assert not strongest.check_calls(code, [("f", (1,), [0.33333333, {"a": [0.1]}])]).ok
 
 
+def test_numbers_of_numpy_are_numbers(strongest):
+    pytest.importorskip("numpy")
+    code = "import numpy as np\ndef f(x): return [np.int64(x), {'a': np.float32(1.5)}, np.bool_(x)]"
+    assert strongest.check_calls(code, [("f", (2,), [2, {"a": 1.5}, True])]).ok
+    verdict = strongest.check_calls(code, [("f", (2,), [3, {"a": 1.5}, True])])
+    assert (verdict.status, verdict.cases[0].got) == ("failed", "[2, {'a': 1.5}, True]")
+
+
 def test_no_cases_are_no_pass(strongest):
     assert strongest.check_calls("x = 1", []).status == "error"
     assert strongest.check_stdio("x = 1", []).status == "error"

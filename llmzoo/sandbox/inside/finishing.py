@@ -14,7 +14,8 @@ import sys
 from types import ModuleType
 from typing import Any
 
-_WRITERS = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)  # text first: it fills the rest
+# text first: it fills the others
+_WRITERS: tuple[type[io.IOBase], ...] = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
 
 
 def finish(module: ModuleType) -> None:

@@ -11,6 +11,7 @@ This module is used on both sides of the wall and imports the standard library o
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -109,12 +110,16 @@ _READERS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
 def cast_down(value: Any) -> Any:
     """What an instance of a builtin, or of a subclass of one, holds, as the builtin itself.
 
-    A bytearray becomes bytes. Raises :class:`NotData` for any other object.
+    A bytearray becomes bytes, a scalar of numpy what Python has for it. Raises :class:`NotData` for
+    any other object.
     """
     kind = type(value)  # isinstance would believe a lying __class__
     for base, read in _READERS:
         if issubclass(kind, base):
             return read(value)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and issubclass(kind, (numpy.bool_, numpy.number)):
+        return value.item()
     raise NotData(f"an object of type {kind.__name__!r} is not plain data")
 
 

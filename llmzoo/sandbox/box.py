@@ -308,12 +308,16 @@ def shared() -> Sandbox:
     """The sandbox that all environments of this process use.
 
     At the strongest level on offer, but not below 2, or below what the environment variable
-    ``LLMZOO_SANDBOX_MIN_LEVEL`` says; :func:`configure` sets up another.
+    ``LLMZOO_SANDBOX_MIN_LEVEL`` says; with ``allow_shared`` where ``LLMZOO_SANDBOX_ALLOW_SHARED`` is
+    1. :func:`configure` sets up another.
     """
     global _shared
     with _sharing:
         if _shared is None:
-            _shared = Sandbox(min_level=int(os.environ.get("LLMZOO_SANDBOX_MIN_LEVEL", "2")))
+            _shared = Sandbox(
+                min_level=int(os.environ.get("LLMZOO_SANDBOX_MIN_LEVEL", "2")),
+                allow_shared=os.environ.get("LLMZOO_SANDBOX_ALLOW_SHARED") == "1",
+            )
         return _shared
 
 

@@ -161,8 +161,8 @@ class Tests:
             verdict,
             status="sandbox_error",
             error=f"{needs_shared}, so they need the program in their own interpreter, where it can "
-            "forge a pass; Sandbox(allow_shared=True) or llmzoo.sandbox.configure(allow_shared=True) "
-            "allows that",
+            "forge a pass. Sandbox(allow_shared=True), llmzoo.sandbox.configure(allow_shared=True) or "
+            "LLMZOO_SANDBOX_ALLOW_SHARED=1 allows that",
         )
 
     def _separately(self, worker: Worker) -> tuple[Verdict, str]:

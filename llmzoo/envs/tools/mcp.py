@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import json
+import re
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -17,12 +18,18 @@ from concurrent.futures import TimeoutError as NotInTime
 from typing import Any
 
 from llmzoo.envs.text import cut
+from llmzoo.envs.tools import mcp_wire
 from llmzoo.envs.tools.schemas import BadArguments, Check, untitled
 from llmzoo.envs.tools.toolbox import STATELESS, Reply, Tool, ToolError
-from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.errors import ConfigError
 
 START_S = 30.0  # until a server must have listed its tools
-CLOSE_S = 5.0
+CLOSE_S = 10.0  # until it is closed; the package gives its process 7 of them
+MOST_TOOLS = 200
+MOST_SCHEMA_CHARS = 20_000
+MOST_DESCRIPTION_CHARS = 2000
+THREAD = "llmzoo-mcp"
+_NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
 
 
 def mcp_tools(
@@ -45,6 +52,10 @@ class McpServer:
     ``env`` beside a few common ones; ``url`` reaches one over HTTP. A call that takes longer than
     ``timeout_s`` is an error that the model reads, as is whatever else goes wrong with a call.
 
+    A server is another's program, and may be hostile: it has 30 seconds to list its tools, at most
+    200, by names of 1 to 64 letters, digits, "_", "." and "-"; a message of more than 4 MiB is
+    not read, and nothing after it. Of a schema only the names, types and choices of arguments are checked here.
+
     Raises ``ConfigError`` where the server cannot be reached, ``MissingExtraError`` without ``mcp``.
     """
 
@@ -60,11 +71,18 @@ class McpServer:
             raise ConfigError("an MCP server has either a command or a url")
         self._name = url or " ".join(command or ())
         self._timeout_s = timeout_s
+        if command:
+            server = mcp_wire.to_process(command, env)
+        else:
+            server = mcp_wire.to_url(str(url), timeout_s)
         self._loop = asyncio.new_event_loop()
         self._task: asyncio.Task[Any] | None = None
         listed: Future[list[Tool]] = Future()
         self._thread = threading.Thread(
-            target=self._serve, args=(_server(command, url, env), listed), daemon=True
+            target=self._serve,
+            args=(server, listed),
+            name=THREAD,
+            daemon=True,
         )
         self._thread.start()
         try:
@@ -97,6 +115,7 @@ class McpServer:
             if not listed.done():
                 listed.set_exception(error)
         finally:
+            self._loop.run_until_complete(_end_tasks())
             self._loop.close()
 
     async def _session(self, server: Any, listed: Future[list[Tool]]) -> None:
@@ -104,26 +123,33 @@ class McpServer:
 
         self._task = asyncio.current_task()
         async with mcp.Client(server) as client:
-            tools = []
+            tools: dict[str, Tool] = {}
             cursor = None
             while True:
                 page = await client.list_tools(cursor=cursor)
-                tools += [self._tool(client, each) for each in page.tools]
+                if len(tools) + len(page.tools) > MOST_TOOLS:
+                    raise ConfigError(f"it has more than {MOST_TOOLS} tools")
+                for each in page.tools:
+                    if each.name in tools:
+                        raise ConfigError(f"it has two tools called {_fit(each.name)!r}")
+                    tools[each.name] = self._tool(client, each)
                 cursor = page.next_cursor
                 if cursor is None:
                     break
-            listed.set_result(tools)
+            listed.set_result(list(tools.values()))
             await asyncio.Event().wait()  # until close() cancels this task
 
     def _tool(self, client: Any, told: Any) -> Tool:
         def run(state: Any, values: Mapping[str, Any]) -> Reply:
             return self._call(client, told.name, values)
 
+        name = _fit(told.name)
+        schema = _schema(name, told.input_schema)
         return Tool(
-            name=told.name,
-            description=told.description or told.name,
-            parameters=untitled(told.input_schema),
-            check=_check(told.name, told.input_schema),
+            name=name,
+            description=_line(told.description or name)[:MOST_DESCRIPTION_CHARS],
+            parameters=schema,
+            check=_check(schema),
             run=run,
             group=STATELESS,
         )
@@ -144,31 +170,68 @@ class McpServer:
         return Reply(text, error=text if result.is_error else None)
 
 
-def _server(command: Sequence[str] | None, url: str | None, env: Mapping[str, str] | None) -> Any:
-    """What the package's client connects to."""
-    try:
-        import mcp
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("tools of MCP servers", "mcp", error.name) from error
-    if command is None:
-        return url
-    parameters = mcp.StdioServerParameters(
-        command=command[0], args=list(command[1:]), env=None if env is None else dict(env)
-    )
-    # what a server writes to standard error goes where ours goes, whoever has replaced sys.stderr
-    return mcp.stdio_client(parameters, errlog=sys.__stderr__ or sys.stderr)
+async def _end_tasks() -> None:
+    """End what the package has left running."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=1.0)
 
 
-def _check(name: str, schema: Mapping[str, Any]) -> Check:
+def _fit(name: str) -> str:
+    """The name of a tool. Raises ``ConfigError`` for one that no model could call."""
+    if _NAME.fullmatch(name) is None or not name.strip("."):
+        raise ConfigError(
+            f"it has a tool {name!r:.80}, and a name has 1 to 64 of the characters a-z, A-Z, 0-9, "
+            '"_", "." and "-", not dots alone'
+        )
+    return name
+
+
+def _schema(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of a tool's arguments. Raises ``ConfigError`` for one that cannot be used."""
     from jsonschema import SchemaError
     from jsonschema.validators import validator_for
 
-    kind = validator_for(schema)
+    if len(json.dumps(schema)) > MOST_SCHEMA_CHARS:
+        raise ConfigError(
+            f"the schema of tool {name!r} is longer than {MOST_SCHEMA_CHARS} characters"
+        )
     try:
-        kind.check_schema(schema)
+        validator_for(schema).check_schema(schema)
     except SchemaError as error:
-        raise ConfigError(f"tool {name!r} has no valid JSON schema: {error.message}") from error
-    validator = kind(schema)
+        why = cut(error.message, 200)
+        raise ConfigError(f"tool {name!r} has no valid JSON schema: {why}") from error
+    except RecursionError:
+        raise ConfigError(f"the schema of tool {name!r} is nested too deeply") from None
+    return untitled(dict(schema))
+
+
+def _check(schema: Mapping[str, Any]) -> Check:
+    """Checks which arguments there are, and of which type; the server checks the rest.
+
+    A schema is the server's, and a whole one is a program: its patterns can take for ever, and its
+    references can read files.
+    """
+    from jsonschema import Draft202012Validator
+
+    properties = schema.get("properties", {})
+    known = {
+        name: {word: inner[word] for word in ("type", "enum") if word in inner}
+        for name, inner in properties.items()
+        if isinstance(inner, Mapping)
+    }
+    required = schema.get("required", [])
+    closed = schema.get("additionalProperties") is False and "patternProperties" not in schema
+    validator = Draft202012Validator(
+        {
+            "type": "object",
+            "properties": known,
+            "required": required,
+            "additionalProperties": not closed,
+        }
+    )
 
     def check(arguments: Mapping[str, Any]) -> dict[str, Any]:
         error = next(validator.iter_errors(dict(arguments)), None)
@@ -192,4 +255,9 @@ def _reason(error: BaseException) -> str:
     # Python 3.10 has no such class, and raises the error itself
     while sys.version_info >= (3, 11) and isinstance(error, BaseExceptionGroup):  # noqa: F821
         error = error.exceptions[0]
-    return cut(str(error) or type(error).__name__, 200)
+    return cut(_line(str(error)) or type(error).__name__, 200)
+
+
+def _line(text: str) -> str:
+    """A text without control characters, in one line."""
+    return "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))

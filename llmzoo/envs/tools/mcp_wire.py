@@ -1,0 +1,129 @@
+"""The ways to an MCP server, each of which reads no more than it should.
+
+The package ``mcp`` reads lines and answers of any length. What arrives here is cut off where a line
+of a process, or an answer over HTTP, is longer than ``MOST_BYTES``. What a process writes after such
+a line is thrown away.
+"""
+
+from __future__ import annotations
+
+import codecs
+import logging
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from llmzoo.errors import ConfigError, MissingExtraError
+
+if TYPE_CHECKING:
+    import httpx2
+
+MOST_BYTES = 4 * 2**20  # of a line, or of an answer
+_CODEC = "llmzoo_lines"
+
+
+def to_process(command: Sequence[str], env: Mapping[str, str] | None) -> Any:
+    """What the package's client connects to: a server that it starts, and ends."""
+    mcp = _package()
+    parameters = mcp.StdioServerParameters(
+        command=command[0],
+        args=list(command[1:]),
+        env=None if env is None else dict(env),
+        encoding=_CODEC,
+    )
+    # what a server writes to standard error goes where ours goes, whoever has replaced sys.stderr
+    return mcp.stdio_client(parameters, errlog=sys.__stderr__ or sys.stderr)
+
+
+def to_url(url: str, timeout_s: float) -> Any:
+    """The same over HTTP. A redirect is followed only to the same host.
+
+    Raises ``ConfigError`` for an address that is not HTTP.
+    """
+    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+        raise ConfigError(f"an MCP server's url begins with http:// or https://, got {url!r:.100}")
+    _package()
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    # compressed answers are not asked for, and not taken: a few bytes of them hold gigabytes
+    client = httpx2.AsyncClient(
+        transport=_bounded(httpx2.AsyncHTTPTransport()),
+        timeout=httpx2.Timeout(timeout_s, read=300.0),
+        headers={"accept-encoding": "identity"},
+    )
+    return streamable_http_client(url, http_client=client)
+
+
+def _package() -> Any:
+    try:
+        import mcp
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("tools of MCP servers", "mcp", error.name) from error
+    # it logs whatever a server says wrongly; without a handler of the user's nothing is printed
+    logging.getLogger("mcp").addHandler(logging.NullHandler())
+    logging.getLogger("client").addHandler(logging.NullHandler())
+    return mcp
+
+
+def _bounded(transport: httpx2.AsyncHTTPTransport) -> httpx2.AsyncBaseTransport:
+    import httpx2
+
+    class Stream(httpx2.AsyncByteStream):
+        def __init__(self, inner: Any):
+            self._inner = inner
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            read = 0
+            async for part in self._inner:
+                read += len(part)
+                if read > MOST_BYTES:
+                    raise httpx2.StreamError(f"an answer longer than {MOST_BYTES} bytes")
+                yield part
+
+        async def aclose(self) -> None:
+            await self._inner.aclose()
+
+    class Bounded(httpx2.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            response = await transport.handle_async_request(request)
+            if response.headers.get("content-encoding", "identity") != "identity":
+                await response.aclose()
+                raise httpx2.RemoteProtocolError("a compressed answer, which was not asked for")
+            response.stream = Stream(response.stream)
+            return response
+
+        async def aclose(self) -> None:
+            await transport.aclose()
+
+    return Bounded()
+
+
+class _Lines(codecs.IncrementalDecoder):
+    """UTF-8 in which a line has an end: the package decodes what a process writes with it."""
+
+    def __init__(self, errors: str = "strict"):
+        super().__init__(errors)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._length = 0  # of the line so far
+
+    def decode(self, data: Any, final: bool = False) -> str:
+        end = data.rfind(b"\n")
+        longest = max(map(len, data.split(b"\n"))) if end >= 0 else 0
+        self._length = len(data) - end - 1 if end >= 0 else self._length + len(data)
+        if max(longest, self._length) > MOST_BYTES:
+            raise UnicodeError(f"a line longer than {MOST_BYTES} bytes")
+        return self._decoder.decode(data, final)
+
+
+def _codec(name: str) -> codecs.CodecInfo | None:
+    if name != _CODEC:
+        return None
+    utf8 = codecs.lookup("utf-8")
+    return codecs.CodecInfo(
+        utf8.encode, utf8.decode, incrementaldecoder=_Lines, incrementalencoder=None, name=_CODEC
+    )
+
+
+codecs.register(_codec)

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-import time
 import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +17,7 @@ from typing import Any
 
 from llmzoo.envs.sources import BadField, field
 from llmzoo.envs.text import cut
+from llmzoo.envs.tools import bounded_http
 from llmzoo.envs.tools.corpus import articles
 from llmzoo.envs.tools.toolbox import Tool, ToolError, tool
 from llmzoo.errors import ConfigError, MissingExtraError
@@ -171,27 +170,17 @@ def _passages(document: Document) -> Iterator[Document]:
             yield Document(document.title + f" ({number})" * (len(parts) > 1), part)
 
 
-def _body(answer: Any, until: float) -> bytes:
-    """What a server sends; its time limit holds for each piece, ``until`` for the whole."""
-    body = b""
-    while piece := answer.read1(1 << 16):
-        body += piece
-        if len(body) > MAX_HTTP_BYTES:
-            raise ToolError("the search engine's answer is too long")
-        if time.monotonic() > until:
-            raise TimeoutError
-    return body
-
-
 def _asked(url: str, query: str, k: int) -> list[Document]:
     mark = "&" if urllib.parse.urlsplit(url).query else "?"
     address = f"{url}{mark}{urllib.parse.urlencode({'q': query, 'k': k})}"
     try:
-        with urllib.request.urlopen(address, timeout=HTTP_TIMEOUT_S) as answer:
-            records = json.loads(_body(answer, time.monotonic() + HTTP_TIMEOUT_S))
+        body = bounded_http.get(address, seconds=HTTP_TIMEOUT_S, most_bytes=MAX_HTTP_BYTES)
+        records = json.loads(body)
         if not isinstance(records, list):
             raise ValueError("not a list")
         return [_document(record) for record in records[:k]]
+    except bounded_http.TooLong as error:
+        raise ToolError("the search engine's answer is too long") from error
     except TimeoutError as error:
         raise ToolError("the search engine takes too long") from error
     except urllib.error.HTTPError as error:

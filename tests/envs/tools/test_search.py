@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import socket
 import sys
 import threading
 import time
 from collections import Counter
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
@@ -320,3 +322,72 @@ def test_an_engine_out_of_reach():
     for url in ("file:///etc/passwd", "ftp://x", "localhost:80"):
         with pytest.raises(ConfigError, match="http or https"):
             http_search_tools(url)
+
+
+@contextmanager
+def raw(serve):
+    """A port where ``serve(socket)`` answers each connection; the url."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def accept():
+            while True:
+                try:
+                    taken, _ = listener.accept()
+                except OSError:
+                    return
+                threading.Thread(target=answer, args=(taken,), daemon=True).start()
+
+        def answer(taken):
+            with taken, suppress(OSError):
+                taken.recv(65536)
+                serve(taken)
+
+        threading.Thread(target=accept, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+
+
+def drip(first, piece):
+    def serve(taken):
+        taken.sendall(first)
+        for _ in range(100):
+            time.sleep(0.05)
+            taken.sendall(piece)
+
+    return serve
+
+
+@pytest.mark.parametrize(
+    "serve",
+    [
+        drip(b"HTTP/1.1 ", b"2"),
+        drip(b"HTTP/1.1 200 OK\r\nx: ", b"y"),
+        drip(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        drip(b"HTTP/1.1 200 OK\r\n\r\n", b" "),
+        lambda taken: time.sleep(3),
+    ],
+    ids=["status", "headers", "continue", "body", "silent"],
+)
+def test_an_engine_that_drips_is_given_up_in_time(monkeypatch, serve):
+    monkeypatch.setattr(search, "HTTP_TIMEOUT_S", 0.5)
+    with raw(serve) as url:
+        (tool,) = http_search_tools(url)
+        began = time.monotonic()
+        assert tool.call({"query": "x"}).error == "the search engine takes too long"
+        assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("where", ["file:///etc/passwd", "ftp://127.0.0.1:9/x", "OTHER", "/again"])
+def test_an_engine_that_sends_elsewhere_is_not_followed(where):
+    asked = []
+    with raw(asked.append) as other:
+        place = other if where == "OTHER" else where
+        reply = f"HTTP/1.1 302 Found\r\nlocation: {place}\r\ncontent-length: 0\r\n\r\n".encode()
+        with raw(lambda taken: taken.sendall(reply)) as url:
+            (tool,) = http_search_tools(url)
+            assert (
+                tool.call({"query": "x"}).error == "the search engine answers with the status 302"
+            )
+    assert asked == []

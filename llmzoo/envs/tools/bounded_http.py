@@ -1,0 +1,89 @@
+"""A GET whose whole answer, from the first byte of its status on, has a limit of time and of size."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import socket
+import threading
+import time
+import urllib.request
+from functools import partial
+from typing import Any
+
+
+class TooLong(Exception):
+    """An answer of more bytes than are read."""
+
+
+def get(url: str, *, seconds: float, most_bytes: int) -> bytes:
+    """The body of what ``url`` answers.
+
+    A redirect is not followed: it is an ``HTTPError``, as is any other status that is no success.
+    Raises :class:`TooLong`, ``TimeoutError`` and other ``OSError``.
+    """
+    until = time.monotonic() + seconds
+    sockets: list[socket.socket] = []
+    # what is under way is cut off: a limit of the socket's begins anew with every byte
+    timer = threading.Timer(seconds, _shut, [sockets])
+    timer.daemon = True
+    timer.start()
+    try:
+        opener = urllib.request.build_opener(_Http(sockets), _Https(sockets), _Stay)
+        with opener.open(url, timeout=seconds) as answer:
+            body = bytes(answer.read(most_bytes + 1))
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        if time.monotonic() >= until:
+            raise TimeoutError from error
+        if isinstance(error, OSError):
+            raise
+        raise ConnectionError(f"no answer of HTTP: {error}") from error
+    finally:
+        timer.cancel()
+    if len(body) > most_bytes:
+        raise TooLong
+    if time.monotonic() >= until:  # it was cut off, which looks like an end
+        raise TimeoutError
+    return body
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+class _Http(urllib.request.HTTPHandler):
+    def __init__(self, sockets: list[socket.socket]):
+        super().__init__()
+        self._sockets = sockets
+
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(partial(_opened, http.client.HTTPConnection, self._sockets), req)  # type: ignore[arg-type]
+
+
+class _Https(urllib.request.HTTPSHandler):
+    def __init__(self, sockets: list[socket.socket]):
+        super().__init__()
+        self._sockets = sockets
+
+    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(partial(_opened, http.client.HTTPSConnection, self._sockets), req)  # type: ignore[arg-type]
+
+
+def _opened(kind: Any, sockets: list[socket.socket], host: str, **options: Any) -> Any:
+    connection = kind(host, **options)
+    connect = connection.connect
+
+    def noted() -> None:
+        connect()
+        sockets.append(connection.sock)
+
+    connection.connect = noted
+    return connection
+
+
+def _shut(sockets: list[socket.socket]) -> None:
+    for each in list(sockets):
+        with contextlib.suppress(OSError):
+            # of the socket itself, beneath TLS: its reader wakes up
+            socket.socket.shutdown(each, socket.SHUT_RDWR)

@@ -113,7 +113,7 @@ def rewritten(path: Path) -> Iterator[BinaryIO]:
 
 def write(path: Path, content: str | bytes) -> None:
     """Have a file hold this and nothing else: all of it, or what was there before."""
-    data = content.encode() if isinstance(content, str) else content
+    data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     for last in (False, True):
         try:
             with rewritten(path) as file:

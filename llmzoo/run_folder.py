@@ -197,11 +197,14 @@ def is_run(name: str | Path) -> bool:
     return os.path.isdir(Path(name) / CHECKPOINTS)
 
 
-def settings(run: str | Path) -> dict[str, Any]:
-    """The configuration that a run was started with."""
+def settings(run: str | Path, *needed: str) -> dict[str, Any]:
+    """The configuration that a run was started with; it must have the settings ``needed``."""
     found = files.read_object(Path(run) / "config.json")
     if found is None:
         raise CheckpointError(f"{run} has no configuration that can be read: no config.json")
+    absent = [name for name in needed if name not in found]
+    if absent:
+        raise CheckpointError(f"the config.json of {run} lacks {', '.join(absent)}")
     return found
 
 

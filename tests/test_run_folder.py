@@ -19,6 +19,7 @@ from toy_envs import Parity
 from llmzoo import checkpoints, run_folder
 from llmzoo.cli import main
 from llmzoo.errors import CheckpointError, ConfigError
+from llmzoo.players import players
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.report.curves import plot_run
 from llmzoo.report.page import Report, write
@@ -132,6 +133,31 @@ def test_a_state_that_no_run_has_written_is_refused(run, small_model, change):
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
     with pytest.raises(CheckpointError, match=r"step_000002 (cannot be loaded|holds policies)"):
         resume(run, small_model)
+
+
+@pytest.mark.parametrize("text", ["{}", '{"success_ci95": 3}', '{"success_ci95": ["a", "b"]}'])
+def test_an_evaluation_of_another_form_does_not_count_as_one(run, small_model, text):
+    (run / "before.json").write_text(text)
+    with pytest.raises(CheckpointError, match=r"before\.json or after\.json has another form"):
+        resume(run, small_model)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"seats": None}, "lacks seats"),
+        ({"temperature": None}, "lacks temperature"),
+        ({"temperature": "hot"}, "cannot be used"),
+        ({"top_p": -1}, "cannot be used"),
+        ({"max_new_tokens": "1e9"}, "max_new_tokens is a whole number"),
+    ],
+)
+def test_a_run_with_settings_of_another_form_does_not_play(run, change, said):
+    config = {**json.loads((run / "config.json").read_text()), **change}
+    left = {name: value for name, value in config.items() if value is not None}
+    (run / "config.json").write_text(json.dumps(left))
+    with pytest.raises((CheckpointError, ConfigError), match=said):
+        players(str(run), ["writer_0"])
 
 
 def test_a_file_of_gigabytes_is_not_read(run, small_model):

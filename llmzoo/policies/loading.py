@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
@@ -28,6 +29,9 @@ from llmzoo.policies import stored
 from llmzoo.policies.sharding import is_sharded, named_weights, put_into
 
 TINY_FOLDER = Path(__file__).parent / "tiny" / "weights"
+
+
+_SIZES = ("_size", "_layers", "_heads", "_experts")  # ends of the names of settings
 
 
 @contextmanager
@@ -88,10 +92,33 @@ def cannot_load(name: str, error: Exception) -> ConfigError:
 
 def load_causal_model(name: str, dtype: Any, *, trust_remote_code: bool = False) -> Any:
     """The causal language model in a folder or of a hub id."""
+    _check_sizes(Path(name))
     with no_bars():
         return AutoModelForCausalLM.from_pretrained(
             name, dtype=dtype, use_safetensors=True, trust_remote_code=trust_remote_code
         )
+
+
+def _check_sizes(folder: Path) -> None:
+    """Raise :class:`ConfigError` for a configuration that the weights in a folder cannot fill.
+
+    transformers would make all layers before it looks at the weights.
+    """
+    files = [*folder.glob("*.safetensors")]
+    if not files or not (folder / "config.json").is_file():
+        return
+    config = json.loads((folder / "config.json").read_bytes())
+    room = sum(file.stat().st_size for file in files)
+    tensors = 0
+    for file in files:
+        with safe_open(str(file), framework="pt") as weights:
+            tensors += len(weights.keys())
+    for name, value in config.items():
+        most = tensors if name.endswith("_layers") else room
+        if isinstance(value, int) and name.endswith(_SIZES) and value > most:
+            raise ConfigError(
+                f"{folder}: {name} is {value}, and there are no weights for that many"
+            )
 
 
 def load_tokenizer(name: str, *, trust_remote_code: bool = False) -> PreTrainedTokenizerBase:

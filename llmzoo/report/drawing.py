@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 
 from llmzoo.evaluation import counted
 from llmzoo.report import style
-from llmzoo.report.runs import Row, Run
-from llmzoo.report.series import Curve, Group, curve, evaluations, is_finite, window_of
+from llmzoo.report.runs import Row, Run, is_finite
+from llmzoo.report.series import Curve, Group, curve, evaluations, window_of
 
 TIMES = {
     "sampling_seconds": "sampling",

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 
 from llmzoo.report.drawing import Line, lines, success, time_of_group, time_of_groups, time_parts
 from llmzoo.report.measures import AGENT_SHARES, HIDDEN, MEASURES, Measure
-from llmzoo.report.runs import Row
-from llmzoo.report.series import Group, in_order, is_finite
+from llmzoo.report.runs import Row, is_finite
+from llmzoo.report.series import Group, in_order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,8 @@ of an earlier version that wrote less.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,11 +100,13 @@ def read(folder: Path, name: str) -> Run:
     train, evals = (
         tuple(row for _, row in sorted(by_kind[kind].items())) for kind in ("train", "eval")
     )
-    before: Row | None = _object(folder / "before.json")
+    before: Row | None = _evaluation(folder / "before.json")
     if before is None and evals and evals[0]["step"] == 0:
         before = evals[0]
     config = _object(folder / "config.json")
     assert config is not None  # what makes the folder a run
+    if "steps" in config and not is_finite(config["steps"]):
+        raise ConfigError(f"{folder / 'config.json'}: steps is a number, not {config['steps']!r}")
     return Run(
         folder=folder,
         name=name,
@@ -111,7 +114,7 @@ def read(folder: Path, name: str) -> Run:
         train=train,
         evals=evals,
         before=before,
-        after=_object(folder / "after.json"),
+        after=_evaluation(folder / "after.json"),
         notes=tuple(notes),
     )
 
@@ -141,12 +144,81 @@ def _object(path: Path) -> dict[str, Any] | None:
         raise ConfigError(str(error)) from error
 
 
+# of what a run writes; numbers may be NaN or infinite, which is shown as a gap
+_NUMBERS = ("tokens", "rollout_seconds", "update_seconds", "seconds", "tasks")
+_MAPPINGS = ("return", "agents", "greedy")
+
+
+def _has_form(row: Any) -> bool:
+    """Whether a row or an evaluation has the form of what a run writes."""
+    return (
+        all(is_finite(row[name]) for name in _NUMBERS if name in row)
+        and all(isinstance(row[name], Mapping) for name in _MAPPINGS if name in row)
+        and all(isinstance(one, Mapping) for one in row.get("agents", {}).values())
+        and all(
+            isinstance(one.get("reward_parts", {}), Mapping)
+            for one in row.get("agents", {}).values()
+        )
+        and all(map(_is_leaf, _leaves(row)))
+        and _is_share(row.get("success"))
+        and (row.get("kind") == "train" or (_is_measured(row) and row.get("tasks", 0) >= 1))
+        and ("greedy" not in row or _is_measured(row["greedy"]))
+    )
+
+
+def _is_share(value: Any) -> bool:
+    return not is_finite(value) or 0 <= value <= 1
+
+
+def _is_measured(found: Row) -> bool:
+    """Whether this has a rate of success with its interval."""
+    pair = found.get("success_ci95")
+    return (
+        is_finite(found.get("success"))
+        and _is_share(found["success"])
+        and isinstance(pair, list)
+        and len(pair) == 2
+        and all(map(is_finite, pair))
+    )
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    inner = value.values() if isinstance(value, Mapping) else value
+    for one in inner:
+        if isinstance(one, Mapping | list):
+            yield from _leaves(one)
+        else:
+            yield one
+
+
+def _is_leaf(value: Any) -> bool:
+    return not isinstance(value, int) or abs(value) < 2**63
+
+
+def is_finite(value: Any) -> bool:
+    """Whether this is a number that can be drawn."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return abs(value) < 2**63 if isinstance(value, int) else math.isfinite(value)
+
+
+def _evaluation(path: Path) -> dict[str, Any] | None:
+    found = _object(path)
+    if found is not None and not _has_form(found):
+        raise ConfigError(f"{path} cannot be read: it has another form than an evaluation")
+    return found
+
+
 def _rows(path: Path, notes: list[str]) -> list[Row]:
     try:
         lines = [*lines_of(path)]
     except CheckpointError as error:
         raise ConfigError(str(error)) from error
-    rows = [row for row in map(row_of, lines) if row and isinstance(row.get("kind"), str)]
+    rows = [
+        row
+        for row in map(row_of, lines)
+        if row and isinstance(row.get("kind"), str) and _has_form(row)
+    ]
     lost = len(lines) - len(rows)
     if lines and not rows:
         raise ConfigError(f"{path} holds no metrics: none of its {len(lines)} lines is a row")

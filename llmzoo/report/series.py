@@ -11,7 +11,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from llmzoo.evaluation import pooled
-from llmzoo.report.runs import Row, Run
+from llmzoo.report.runs import Row, Run, is_finite
 from llmzoo.run_folder import PLACEMENT
 
 POINTS = 400  # of a curve; a longer one is averaged over stretches of equal length
@@ -164,10 +164,6 @@ def in_order(agents: Iterable[str]) -> list[str]:
     """Agents in the order of the numbers at their ends, which is that of their seats."""
     numbered = {agent: re.search(r"\d+$", agent) for agent in agents}
     return sorted(numbered, key=lambda a: (int(n[0]) if (n := numbered[a]) else math.inf, a))
-
-
-def is_finite(value: Any) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def _labels(found: Sequence[Sequence[Run]]) -> list[str]:

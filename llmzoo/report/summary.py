@@ -8,8 +8,8 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from llmzoo.evaluation import counted
-from llmzoo.report.runs import Row, Run
-from llmzoo.report.series import differences, flat, is_finite
+from llmzoo.report.runs import Row, Run, is_finite
+from llmzoo.report.series import differences, flat
 
 
 def heading(runs: Sequence[Run]) -> tuple[str, str]:

@@ -125,17 +125,21 @@ def seats_of_run(
     nobody for.
     """
     given, given_chat = dict(sampling or {}), dict(chat or {})
-    config = run_folder.settings(run)
+    needed = ("seats", "model", "others", "temperature", "top_p", "top_k")
+    config = run_folder.settings(run, *needed)
     if config["seats"] not in ("shared", "separate", "lora", *agents):
         raise ConfigError(
             f"{run} trained the seat {config['seats']!r}; here the seats are {', '.join(agents)}"
         )
     newest = run_folder.newest_checkpoint(run)
-    settings = Sampling(
-        **{name: config[name] for name in ("temperature", "top_p", "top_k") if name not in given},
-        **{"max_new_tokens": run_folder.answer_limit_of(run), **given},
-    )
-    chat_settings = Chat(**{**run_folder.chat_of(run), **given_chat})
+    try:
+        settings = Sampling(
+            **{name: config[name] for name in needed[3:] if name not in given},
+            **{"max_new_tokens": run_folder.answer_limit_of(run), **given},
+        )
+        chat_settings = Chat(**{**run_folder.chat_of(run), **given_chat})
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"the settings of {run} cannot be used: {error}") from error
     # runs of earlier versions had no seat_args and no precision
     seat_args = {
         agent: {n: value for n, value in values.items() if n not in given and n not in given_chat}

@@ -72,7 +72,7 @@ def _trained(run: str) -> str:
 
 
 def _settings(run: str) -> Sampling:
-    config = run_folder.settings(run)
+    config = run_folder.settings(run, "temperature", "top_p", "top_k")
     return Sampling(
         **{name: config[name] for name in ("temperature", "top_p", "top_k")},
         max_new_tokens=run_folder.answer_limit_of(run),

@@ -23,7 +23,7 @@ from llmzoo.collecting import refuse_fallback, style_args
 from llmzoo.engine.base import Engine
 from llmzoo.engine.iteration import Iteration, draws
 from llmzoo.engine.placing import place
-from llmzoo.errors import ConfigError
+from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.evaluation import counted, evaluate
 from llmzoo.learners import learner_class
 from llmzoo.learners.base import Learner
@@ -296,8 +296,14 @@ def _iterate(
 
 
 def _say(found: Mapping[str, Any]) -> str:
-    low, high = found["success_ci95"]
-    return (
-        f"success {found['success']:.1%} [{low:.1%}, {high:.1%}] sampled, "
-        f"{found['greedy']['success']:.1%} greedy, on {counted(found)} {found['split']} tasks"
-    )
+    try:
+        low, high = found["success_ci95"]
+        return (
+            f"success {found['success']:.1%} [{low:.1%}, {high:.1%}] sampled, "
+            f"{found['greedy']['success']:.1%} greedy, on {counted(found)} {found['split']} tasks"
+        )
+    except (LookupError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            "before.json or after.json has another form than an evaluation: remove it, and it is "
+            f"measured again ({error!r})"
+        ) from error

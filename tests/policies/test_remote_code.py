@@ -206,6 +206,16 @@ def test_a_configuration_that_is_none(plain, how, text):
         how(str(plain))
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("num_hidden_layers", 10**6), ("hidden_size", 2**40), ("vocab_size", 10**12)],
+)
+def test_a_configuration_that_the_weights_cannot_fill(plain, name, value):
+    changed(plain / "config.json", **{name: value})
+    with pytest.raises(ConfigError, match=f"{name} is {value}, and there are no weights"):
+        load(str(plain))
+
+
 def test_pickles_are_not_loaded(plain):
     torch.save(load_file(plain / "model.safetensors"), plain / "pytorch_model.bin")
     (plain / "model.safetensors").unlink()

@@ -1,6 +1,7 @@
 """The page as text: what stands in it, and that nothing foreign gets out of its place."""
 
 import base64
+import errno
 import hashlib
 import html.parser
 import json
@@ -245,6 +246,12 @@ def test_the_table_of_differences(tmp_path):
 def test_a_page_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     path = tmp_path / "new" / "report.html"
     write(path, "first")
-    with pytest.raises(UnicodeEncodeError):
-        write(path, "second \ud800")
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with monkeypatch.context() as patched:
+        patched.setattr("os.fsync", lambda _: (_ for _ in ()).throw(full))
+        with pytest.raises(OSError, match="No space left"):
+            write(path, "second")
     assert path.read_text() == "first"
+    assert [p.name for p in path.parent.iterdir()] == ["report.html"]
+    write(path, "half a pair \ud800")  # as a run's settings may hold
+    assert path.read_text() == "half a pair ?"

@@ -1,12 +1,14 @@
 """Reading run folders, whole and broken."""
 
 import json
+import math
 
 import pytest
 from made_runs import evaluation, iteration, learning, make
 
 from llmzoo.errors import ConfigError
 from llmzoo.report.runs import find, names_of, read
+from llmzoo.report.series import curve
 
 
 def test_a_run_as_it_is(tmp_path):
@@ -48,6 +50,67 @@ def test_metrics_that_are_none_are_refused(tmp_path):
     folder = make(tmp_path / "a")
     (folder / "metrics.jsonl").write_bytes(b"\xff\xfe\x00binary\nmore\n")
     with pytest.raises(ConfigError, match=r"metrics\.jsonl holds no metrics: none of its 2 lines"):
+        read(folder, "a")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tokens": "many"},
+        {"tokens": None},
+        {"rollout_seconds": 10**400},
+        {"loss": 10**400},
+        {"success": -1},
+        {"return": [1]},
+        {"agents": {"a": 1}},
+        {"agents": {"a": {"reward_parts": 2.0}}},
+    ],
+)
+def test_a_row_of_another_form_is_told(tmp_path, change):
+    folder = make(tmp_path / "a")
+    rows = [iteration(1, 0.5), {**iteration(2, 0.5), **change}, iteration(3, 0.5)]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = read(folder, "a")
+    assert [row["step"] for row in run.train] == [1, 3]
+    assert run.tokens == 2000
+    assert run.notes == ("1 of 3 lines of metrics.jsonl cannot be read",)
+
+
+def test_numbers_that_are_not_finite_are_gaps_and_no_lines_lost(tmp_path):
+    folder = make(tmp_path / "a")
+    rows = [iteration(1, 0.5), {**iteration(2, math.nan), "loss": math.inf}]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = read(folder, "a")
+    assert run.notes == ()
+    assert curve([run], lambda row: row["success"]).mean == (0.5,)
+    assert curve([run], lambda row: row["loss"]).steps == (1.0,)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"success_ci95": math.inf},
+        {"success_ci95": [0.1]},
+        {"success": None},
+        {"success": 7},
+        {"tasks": 0},
+        {"seconds": "long"},
+        {"greedy": {}},
+        {"greedy": 3},
+    ],
+)
+def test_an_evaluation_of_another_form_is_refused(tmp_path, change):
+    folder = make(tmp_path / "a", [evaluation(0, 10)])
+    (folder / "after.json").write_text(json.dumps({**evaluation(3, 10), **change}))
+    with pytest.raises(ConfigError, match=r"after\.json cannot be read: it has another form"):
+        read(folder, "a")
+
+
+def test_steps_that_are_no_number_are_refused(tmp_path):
+    folder = make(tmp_path / "a")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "steps": "x"}))
+    with pytest.raises(ConfigError, match="steps is a number, not 'x'"):
         read(folder, "a")
 
 

@@ -31,7 +31,9 @@ from llmzoo.policies.sharding import is_sharded, named_weights, put_into
 TINY_FOLDER = Path(__file__).parent / "tiny" / "weights"
 
 
-_SIZES = ("_size", "_layers", "_heads", "_experts")  # ends of the names of settings
+# settings that weights are made by: how many layers, and how long a weight is
+_LAYERS = ("num_hidden_layers", "n_layer")
+_SIZES = ("hidden_size", "intermediate_size", "vocab_size", "n_embd", "num_experts")
 
 
 @contextmanager
@@ -113,9 +115,9 @@ def _check_sizes(folder: Path) -> None:
     for file in files:
         with safe_open(str(file), framework="pt") as weights:
             tensors += len(weights.keys())
-    for name, value in config.items():
-        most = tensors if name.endswith("_layers") else room
-        if isinstance(value, int) and name.endswith(_SIZES) and value > most:
+    for name in (*_LAYERS, *_SIZES):
+        value, most = config.get(name), tensors if name in _LAYERS else room
+        if isinstance(value, int) and value > most:
             raise ConfigError(
                 f"{folder}: {name} is {value}, and there are no weights for that many"
             )

@@ -374,6 +374,10 @@ DIFFERENT = [  # gold, given
     ("5", "-x = 5"),
     ("5", "x + 1 = 5"),
     ("5", "3 = 5"),
+    ("5", "2 3 = 5"),
+    ("5", r"\frac{1}{0} = 5"),
+    ("1/2", "The probability is 1/2.2"),
+    ("120", "The angle is 120^{c}"),
     (r"\{1, 2\}", r"2x = \{1, 2\}"),
     (r"20\text{ m}", "20 m per day"),
     # words that take it back

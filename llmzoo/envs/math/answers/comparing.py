@@ -15,6 +15,7 @@ from llmzoo.envs.math.answers.shapes import Many, Matrix, Relation, Shape, Time,
 from llmzoo.envs.math.answers.spelling import spelled
 
 _SET = re.compile(r"\\(?:setminus|emptyset|mathbb|cap)|^[A-Z]$|[<>≤≥≠|]")
+_UNCOMPUTED = re.compile(r"\\(?:sum|prod|int|iint|lim|max|min|gcd|lcm|det|lfloor|lceil)|[«$]")
 _TURNED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "=": "=", "≠": "≠"}
 _FUNCTION_NAMES = ({"y", "f(x)"}, {"y", "g(x)"})  # two ways to name one function
 _WORDED = re.compile(r"[A-Za-z]{2,}|(?=.*«)[\w\s«»:.,'-]+")
@@ -90,7 +91,7 @@ def _is_set(shape: Shape) -> bool:
 def _gives(relation: Relation) -> bool:
     """Whether an equation says what its last side is: of a name, or by steps that are all right.
 
-    A step that cannot be read, such as a sum, counts as right before a value.
+    A step that is not computed here, such as a sum or an amount of men, counts as right.
     """
     first, *steps, last = relation.sides
     if shapes.is_asked_for(first):  # numbers on the way may be wrong, the last one counts
@@ -100,7 +101,9 @@ def _gives(relation: Relation) -> bool:
         )
     steps = [first, *steps]
     return expressions.at_points(last) is not None and all(
-        expressions.same_value(step, last) or expressions.at_points(step) is None for step in steps
+        expressions.same_value(step, last)
+        or (_UNCOMPUTED.search(step) and expressions.at_points(step) is None)
+        for step in steps
     )
 
 

@@ -41,7 +41,7 @@ _BEFORE = re.compile(
     r"\s{0,9}$"
 )
 _AFTER = re.compile(
-    r"\s{0,9}(?:[-+*/^×÷·]\s{0,9}[\d(A-Za-z]|(?:,|,?\s{0,9}(?:or|and|to|plus|minus|times|over)\b)\s{0,9}[-$(]?\d)"
+    r"\s{0,9}(?:[-+*/^×÷·]\s{0,9}[\d({\\A-Za-z]|(?:,|,?\s{0,9}(?:or|and|to|plus|minus|times|over)\b)\s{0,9}[-$(]?\d)"
 )
 _NEGATED = re.compile(
     r"\b(?:not|never|except|excluding|neither|nor|without|than|least|most|\w+n['’]t)\b[^.;\d]{0,40}$"
@@ -66,7 +66,7 @@ _CHANGED_BEFORE = re.compile(
 _LETTERS_AFTER = re.compile(r"[A-Za-z]+")
 _SENTENCE_END = re.compile(r"[.;!?](?=\s|$)")
 _NUMBER = re.compile(
-    r"(?<![\w.,/])[$€£¥]?(-?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(?:[.,]?\d+)?(?:\s?/\s?\d+)?)(?![A-Za-z]*\d)"
+    r"(?<![\w.,/])[$€£¥]?(-?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(?:[.,]?\d+)?(?:\s?/\s?\d+)?)(?![A-Za-z]*\d|\.\d)"
 )
 
 

@@ -276,4 +276,4 @@ def answer_limit_of(name: str | Path) -> int:
 def _tokens(run: str | Path, given: Any) -> int:
     if type(given) is not int or given < 1:
         raise CheckpointError(f"{run}: max_new_tokens is a whole number from 1, not {given!r}")
-    return given
+    return int(given)

@@ -119,7 +119,7 @@ def check_stages(
             raise ConfigError(f"stage {number}: {error}") from error
         folder = stage_folder(out, number, config.learner)
         # the folder of the stage before can be written in several ways
-        _check_ended(folder, config, without={*left})
+        _check_ended(folder, config, without={*left, "trust_remote_code"})
         before, left = seats, {"model": str(folder)}
 
 

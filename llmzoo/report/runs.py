@@ -149,7 +149,7 @@ _NUMBERS = ("tokens", "rollout_seconds", "update_seconds", "seconds", "tasks")
 _MAPPINGS = ("return", "agents", "greedy")
 
 
-def _has_form(row: Any) -> bool:
+def _has_form(row: Row) -> bool:
     """Whether a row or an evaluation has the form of what a run writes."""
     return (
         all(is_finite(row[name]) for name in _NUMBERS if name in row)
@@ -161,13 +161,13 @@ def _has_form(row: Any) -> bool:
         )
         and all(map(_is_leaf, _leaves(row)))
         and _is_share(row.get("success"))
-        and (row.get("kind") == "train" or (_is_measured(row) and row.get("tasks", 0) >= 1))
+        and (row.get("kind") == "train" or (_is_measured(row) and bool(row.get("tasks", 0) >= 1)))
         and ("greedy" not in row or _is_measured(row["greedy"]))
     )
 
 
 def _is_share(value: Any) -> bool:
-    return not is_finite(value) or 0 <= value <= 1
+    return not is_finite(value) or bool(0 <= value <= 1)
 
 
 def _is_measured(found: Row) -> bool:

@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-import llmzoo
+import llmzoo as llmzoo_package
 from llmzoo.envs.coding.class_eval import shipped
 from llmzoo.envs.coding.contests import apps, code_contests, livecodebench
 from llmzoo.envs.coding.contests import tasks as contests
@@ -35,12 +35,12 @@ def puzzles():
 
 
 def levels():
-    made = llmzoo.make("sokoban_v0", split="all").unwrapped.tasks
+    made = llmzoo_package.make("sokoban_v0", split="all").unwrapped.tasks
     return [{"level": made[n].level} for n in range(6)]
 
 
 def grids():
-    made = llmzoo.make("plan_path_v0", split="all").unwrapped.tasks
+    made = llmzoo_package.make("plan_path_v0", split="all").unwrapped.tasks
     return [{"grid": made[n].grid} for n in range(6)]
 
 
@@ -129,7 +129,7 @@ def test_one_task_that_is_in_another_split(llmzoo, tmp_path):
 
 
 def llmzoo_evaluates_one(source):
-    found = llmzoo.evaluate(
+    found = llmzoo_package.evaluate(
         "gsm8k_v0", "oracle", tasks="all", split="all", env_args={"source": source}
     )
     return found.tasks == found.split_tasks == 1
@@ -244,9 +244,9 @@ def test_kinds_of_bfcl_that_are_not_supported(tmp_path, change, message):
     records = list(bfcl.sample_records())[:1]
     source = write(tmp_path / "set.json", [*records, {**live_simple([{}]), **change}])
     with pytest.raises(ConfigError, match=rf"set\.json:2: field .*{message}"):
-        llmzoo.make("bfcl_v0", source=source)
+        llmzoo_package.make("bfcl_v0", source=source)
     with pytest.warns(SkippedWarning, match="1 of 2 records were skipped"):
-        env = llmzoo.make("bfcl_v0", source=source, on_bad_record="skip", split="all")
+        env = llmzoo_package.make("bfcl_v0", source=source, on_bad_record="skip", split="all")
     env.reset(seed=0)
     assert (env.infos["caller_0"]["tasks"], env.infos["caller_0"]["skipped"]) == (1, 1)
 
@@ -256,7 +256,7 @@ def test_a_task_is_asked_for_by_its_id_or_its_place(tmp_path):
     for number, record in enumerate(records):
         record["task_id"] = f"HumanEval/{5 - number}"
     source = write(tmp_path / "set.jsonl", records)
-    env = llmzoo.make("humaneval_v0", source=source, split="all")
+    env = llmzoo_package.make("humaneval_v0", source=source, split="all")
     for asked, place in (("HumanEval/0", 5), (0, 0), ("HumanEval/5", 0)):
         env.reset(options={"task": asked})
         assert env.infos["main_1"]["task_name"] == f"HumanEval/{5 - place}"
@@ -277,7 +277,7 @@ def test_the_page_of_a_run_of_many_instances_reads_the_file_once(tmp_path, monke
     monkeypatch.setattr(sudoku, "key", lambda puzzle: calls.append(puzzle) or key(puzzle))
     source = write(tmp_path / "set.jsonl", puzzles())
     for _ in range(5):
-        llmzoo.make("sudoku_v0", source=source, split="all")
+        llmzoo_package.make("sudoku_v0", source=source, split="all")
     assert len(calls) == 9
 
 
@@ -288,3 +288,25 @@ def test_numbers_of_a_split_of_an_unreachable_set_are_still_refused(llmzoo, monk
         said = llmzoo("eval", "--env", "gsm8k_v0", "--policy", "oracle", "--tasks", "all")
     assert said.code == 2
     assert "--source sample" in said.err
+
+
+def test_records_of_a_kind_that_is_not_played_are_counted(llmzoo, tmp_path):
+    records = math(olympiadbench)[:3]
+    about = {**records[0], "id": 99, "question": "About how much?", "error": "1e-2"}
+    source = write(tmp_path / "set.jsonl", [about, *records])
+    found = measured(llmzoo, "olympiadbench_v0", source)
+    assert (found["tasks"], found["split_tasks"], found["left_out"]) == (3, 3, 1)
+    assert any(note.endswith("leaves out, as its page says: 1") for note in found["notes"])
+    source = write(tmp_path / "other.jsonl", [about])
+    with pytest.raises(ConfigError, match="all of its 1 records are of a kind that is not played"):
+        llmzoo_package.make("olympiadbench_v0", source=source)
+
+
+def test_an_episode_of_the_task_with_an_id(llmzoo, tmp_path):
+    records = functions(humaneval)[:3]
+    source = write(tmp_path / "set.jsonl", records)
+    argv = ["play", "humaneval_v0", "--source", source, "--split", "all", "--policy", "oracle"]
+    said = llmzoo(*argv, "--task", records[2]["task_id"])
+    assert said.code == 0, said.err
+    assert f"def {records[2]['entry_point']}(" in said.out
+    assert f"def {records[0]['entry_point']}(" not in said.out

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from .scored import Scored
 
-FAMILIES = ("math", "tools", "debate", "writing")
+FAMILIES = ("math", "tools", "debate", "writing", "coding")
 
 
 def scored(families: list[str]) -> list[Scored]:

@@ -173,7 +173,7 @@ def test_rewards_worked_out_by_hand(tmp_path):
     # two of four hidden tests; one of two tests agrees with the known solution, and catches every
     # change of it: no example is passed by one
     assert paid["coder_0"] == pytest.approx({"parses": 0.1, "runs": 0.1, "tests": 0.4, "team": 0.5})
-    expected = {"valid": 0.1, "sound": 0.05, "caught": 0.4, "team": 0.5}
+    expected = {"valid": 0.05, "sound": 0.025, "caught": 0.45, "team": 0.5}
     assert paid["tester_1"] == pytest.approx(expected)
     # both agree on what is wrong
     assert env.terminations == {"coder_0": True, "tester_1": True}
@@ -196,7 +196,7 @@ def test_an_episode_is_worth_its_last_answers(tmp_path):
         for agent in total:
             total[agent] += sum(paid[agent].values())
     assert team == pytest.approx([0.5, -0.5, 0.0, 1.0])
-    assert total == pytest.approx({"coder_0": 1.0 + 1.0, "tester_1": 1.0 + 0.1 + 0.05 + 0.4})
+    assert total == pytest.approx({"coder_0": 1.0 + 1.0, "tester_1": 1.0 + 0.05 + 0.025 + 0.45})
     assert env.truncations["coder_0"]
     assert env.infos["tester_1"]["success"] is True  # it is the program that counts
 
@@ -233,11 +233,11 @@ def test_malformed_answers_are_named(tmp_path):
 def test_without_a_known_solution_right_programs_judge(tmp_path):
     env = make(tmp_path, {**DOUBLE, "solution": ""})
     tests = answer(("5", "10"), ("4000", "8001"))
-    nothing = {"valid": 0.1, "sound": 0.0, "caught": 0.0}
+    nothing = {"valid": 0.05, "sound": 0.0, "caught": 0.0}
     assert play(env, CRASH, tests)["tester_1"] == pytest.approx(nothing)
     # the tests are held against changes of the coder's program
     paid = play(env, RIGHT, tests)["tester_1"]
-    assert (paid["sound"], paid["caught"]) == pytest.approx((0.05, 0.4))
+    assert (paid["sound"], paid["caught"]) == pytest.approx((0.025, 0.45))
     # a program that was right in an earlier round still judges
     paid = play(env, CRASH, tests)["tester_1"]
     assert (paid["sound"], paid["caught"]) == pytest.approx((0.0, 0.0))
@@ -261,30 +261,34 @@ LIMITED = {
 @pytest.mark.parametrize(
     ("tests", "sound", "caught"),
     [
-        # right, and every wrong program that passes the example passes it too
+        # Of five wrong programs that pass the example the hidden tests catch 0 (7), 1 (99), 4 (100)
+        # and 2 (500), on average 1.75.
+        # right, and catches none
         (answer(("4", "8")), 1.0, 0.0),
-        # prints 1 or -1 instead of 0
-        (answer(("500", "0")), 1.0, 2 / 5),
+        # only the one that stops at 99
+        (answer(("99", "198")), 1.0, 0.0),
+        # those that print 1 or -1 instead of 0
+        (answer(("500", "0")), 1.0, (2 - 1.75) / (5 - 1.75)),
         # the same two, and those that stop at 101 or after 100
-        (answer(("100", "0")), 1.0, 4 / 5),
+        (answer(("100", "0")), 1.0, (4 - 1.75) / (5 - 1.75)),
         (answer(("100", "0"), ("99", "198")), 1.0, 1.0),
-        (answer(("100", "0"), ("99", "199")), 0.5, 4 / 5),
+        (answer(("100", "0"), ("99", "199")), 0.5, (4 - 1.75) / (5 - 1.75)),
         (answer(("100", "1"), ("99", "199")), 0.0, 0.0),
     ],
 )
 def test_a_tester_is_paid_for_wrong_programs_that_right_tests_catch(tmp_path, tests, sound, caught):
     env = make(tmp_path, LIMITED)
     paid = play(env, RIGHT, tests)["tester_1"]
-    assert paid["valid"] == pytest.approx(0.1)
-    assert paid["sound"] == pytest.approx(0.1 * sound)
-    assert paid["caught"] == pytest.approx(0.8 * sound * caught)
+    assert paid["valid"] == pytest.approx(0.05)
+    assert paid["sound"] == pytest.approx(0.05 * sound)
+    assert paid["caught"] == pytest.approx(0.9 * sound * caught)
 
 
 def test_what_is_caught_is_a_share_of_what_so_many_tests_can_catch(tmp_path):
     env = make(tmp_path, LIMITED, max_tests=1)
     assert json.loads(env.unwrapped.expert("tester_1")) == [{"input": "100\n", "output": "0\n"}]
     paid = play(env, RIGHT, answer(("100", "0")))["tester_1"]
-    assert paid["caught"] == pytest.approx(0.8)
+    assert paid["caught"] == pytest.approx(0.9)
 
 
 def test_time_catches_nothing():

@@ -323,7 +323,7 @@ def test_the_expert_takes_the_full_reward_on_generated_tasks(agents, trusting):
     testing.check_oracle(lambda: env, range(100), best=1.0)
 
 
-def test_a_quarter_of_experts_succeeds_now_and_then(trusting):
+def test_a_quarter_of_experts_among_amateurs_succeeds_now_and_then(trusting):
     env = llmzoo.make("coop_functions_v0", prompt="terse")
     players = mixed(0.25)
     wins = 0
@@ -333,7 +333,7 @@ def test_a_quarter_of_experts_succeeds_now_and_then(trusting):
             request = Request(agent=agent, observation=env.observe(agent), env=env, seed=seed)
             env.step(players.respond([request])[0][0].text)
         wins += env.infos["main_1"]["success"]
-    assert 0.05 < wins / 200 < 0.3
+    assert 0.25 < wins / 200 < 0.6  # a seat is right in 0.25 + 0.75 * 0.5 of its answers, or more
 
 
 def test_terse_prompts_are_short():

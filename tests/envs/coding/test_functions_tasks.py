@@ -127,7 +127,7 @@ def test_a_composition_by_hand():
     assert after(4) == 1 + 7  # of 1, 4, 7, 10
 
 
-def test_an_amateur_is_right_now_and_then():
+def test_an_amateur_is_right_half_the_time():
     rng = random.Random(3)
     right = {"helper": 0, "main": 0}
     for _ in range(400):
@@ -143,7 +143,7 @@ def test_an_amateur_is_right_now_and_then():
             except Exception:
                 continue
     for count in right.values():
-        assert 0.15 < count / 400 < 0.35
+        assert 0.45 < count / 400 < 0.65  # some slips change nothing
 
 
 ONE_PIECE = """

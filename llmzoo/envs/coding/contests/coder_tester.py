@@ -6,9 +6,9 @@ with gamma 1, so an episode's return is what a seat's last answer is worth:
 
 * team: the share of the hidden tests that the coder's last program passes.
 * coder: 0.1 parses + 0.1 runs on the public tests + 0.8 x the same share.
-* tester: 0.1 one test counts + 0.1 x the share of its tests that a known solution passes + 0.8 x
-  the same share x the share of the wrong programs that those tests catch. Where no solution is
-  known, the programs of this episode that passed all hidden tests stand in for it, and the share is
+* tester: 0.05 one test counts + 0.05 x the share of its tests that a known solution passes + 0.9 x
+  the same share x what those tests catch of the wrong programs, beyond a usual test. Where no
+  solution is known, the programs of this episode that passed all hidden tests stand in for it, and the share is
   of the tests that all of them pass; while there is none either, both are 0.
 """
 

@@ -33,15 +33,16 @@ told of the examples, and ends the episode by passing them.
 | parses | coder | 0.1 if a program can be read; 0.025 where one is begun |
 | runs | coder | 0.1 if it runs on the examples without a crash or a limit reached |
 | tests | coder | 0.8 x the share of the hidden tests that it passes |
-| valid | tester | 0.1 if at least one test counts |
-| sound | tester | 0.1 x the share of its tests that a known solution passes |
-| caught | tester | 0.8 x the same share x the share of wrong programs that these tests catch |
+| valid | tester | 0.05 if at least one test counts |
+| sound | tester | 0.05 x the share of its tests that a known solution passes |
+| caught | tester | 0.9 x the same share x what these tests catch of the wrong programs |
 
 **Wrong programs** come with a record, or are small changes of a known solution, made on its syntax
 tree: up to six of them that pass every example of the problem, so that no example catches one. Where
 no such change is found, those count that the fewest tests catch; where there is none at all, every
 right test counts as if it caught all. A test catches a program that ends with another output or an
-exception, not one that runs too long. The share is of what `max_tests` hidden tests can catch.
+exception, not one that runs too long. Paid is what the tests catch beyond what one hidden test
+catches on average, as a share of what `max_tests` hidden tests can catch beyond it.
 
 A problem without a known solution is judged by the programs of this episode that passed every
 hidden test: a test is right that all of them pass, and wrong programs are changes of the first. While

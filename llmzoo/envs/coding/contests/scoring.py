@@ -50,7 +50,7 @@ def no_program(text: str) -> dict[str, float]:
 def tester_parts(*, sound: float, caught: float) -> dict[str, float]:
     """What tests are worth: one at least counts, this share of them is right, and those that are
     right catch this share of the wrong programs."""
-    return {"valid": 0.1, "sound": 0.1 * sound, "caught": 0.8 * sound * caught}
+    return {"valid": 0.05, "sound": 0.05 * sound, "caught": 0.9 * sound * caught}
 
 
 def parse_tests(text: str, problem: Problem, most: int) -> tuple[Test, ...]:

@@ -34,24 +34,27 @@ _QUICK_S = 1.0  # for a wrong program on a test; none is caught by the time that
 @dataclass(frozen=True, slots=True)
 class Targets:
     """``wrong``: programs, ready to be judged. ``tests``: a choice of tests that catches ``most`` of
-    them, as many as could be found."""
+    them, as many as could be found. ``usual``: how many a single test catches on average."""
 
     wrong: tuple[str, ...] = ()
     tests: tuple[Test, ...] = ()
     most: int = 0
+    usual: float = 0.0
 
 
 def caught(
     tests: tuple[Test, ...], known: Known, problem: Problem, limits: Limits, most: int
 ) -> float:
-    """How many wrong programs right tests catch, as a share of those that ``most`` tests can; 1 for
-    every test where no wrong program is known."""
+    """What right tests catch beyond a usual test, as a share of what ``most`` tests can; 1 for every
+    test where no wrong program is known."""
     found = targets(problem, known, limits, most)
     if not found.wrong:
         return 1.0
     quick = _quick(limits)
     count = sum(any(catches(test, code, problem, quick) for test in tests) for code in found.wrong)
-    return min(1.0, count / found.most)
+    # where every test catches all that can be caught, no test is better than another
+    usual = found.usual if found.usual < found.most else 0.0
+    return min(1.0, max(0.0, (count - usual) / (found.most - usual)))
 
 
 def catches(test: Test, code: str, problem: Problem, limits: Limits) -> bool:
@@ -79,7 +82,9 @@ def targets(problem: Problem, known: Known, limits: Limits, most: int) -> Target
         if hardest:
             wrong = tuple(hardest[:MOST])
             tests = _cover({code: by[code] for code in wrong}, most)
-            return Targets(wrong, tests, sum(any(t in tests for t in by[code]) for code in wrong))
+            most_caught = sum(any(test in tests for test in by[code]) for code in wrong)
+            usual = sum(len(by[code]) for code in wrong) / len(pool)
+            return Targets(wrong, tests, most_caught, usual)
     return Targets(tests=pool[:most])
 
 

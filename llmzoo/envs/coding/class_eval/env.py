@@ -64,7 +64,7 @@ from llmzoo.envs import sources
 from llmzoo.envs.base import Outcome, TextEnv, public_forms
 from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.class_eval import merging, oracle, scoring, shipped, tasks
-from llmzoo.envs.coding.class_eval.tasks import ClassTask
+from llmzoo.envs.coding.class_eval.tasks import ClassTask, Half
 from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.envs.sources import Loaded
 from llmzoo.envs.tasks import described
@@ -172,7 +172,8 @@ class ClassEval(TextEnv):
         trouble: dict[str, str] = {}
         self.success = False
         if program is not None:
-            shown, hidden = None, tasks.whole(task.tests)
+            shown: Half | None = None
+            hidden = tasks.whole(task.tests)
             if self.max_turns > 1:
                 shown, hidden = tasks.halves(task.tests)
             verdict = scoring.judge(task, program, hidden, self._limits)

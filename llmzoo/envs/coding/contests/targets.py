@@ -69,7 +69,8 @@ def targets(problem: Problem, known: Known, limits: Limits, most: int) -> Target
     """What to catch in a problem of which ``known`` is a right program, with ``most`` tests."""
     quick = _quick(limits)
     pool = _pool(problem, known, limits)
-    passing, others = [], []
+    passing: list[str] = []
+    others: list[str] = []
     for code in _candidates(problem, known):
         seen = _until_one_fails(code, problem, problem.public, quick)
         if not any(trial.timed_out for trial in seen):

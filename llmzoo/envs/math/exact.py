@@ -13,6 +13,8 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+from llmzoo.envs.math.answers.units import MULTIPLES, NO_UNITS
+
 Number = Fraction | float  # a float is an infinity
 
 _SPACES = re.compile(r"\\[,;:! ]|~|\\(?:left|right|displaystyle)(?![A-Za-z])|\s")
@@ -31,6 +33,7 @@ _SAME = re.compile(
     )
 )
 
+_AMONG = re.compile(r"(?:\\in(?![A-Za-z])|∈)\s*(?:\\left\s*)?")
 _INTEGER = re.compile(r"-?[0-9]{1,40}")
 _NUMBER = re.compile(
     r"([-+]?) ?(?:(?P<inf>inf)|(?:(?P<whole>[0-9]+) ?(?= [0-9]))?(?: ?(?P<top>[0-9]+) ?/ ?"
@@ -38,12 +41,11 @@ _NUMBER = re.compile(
     r" ?(?P<percent>%)?(?P<unit> ?[A-Za-z][A-Za-z /]*(?:\^ ?\{?[23]\}?)?)?"
 )
 # words after a number that are no unit, and units of one letter
-_NO_UNITS = frozenset(
-    (
-        *("and", "or", "to", "not", "over", "plus", "minus", "times", "mod", "choose", "squared"),
-        *("cubed", "percent", "half", "dozen", "hundred", "thousand", "million", "billion"),
-        *("pi", "tau", "sqrt", "inf", "infty"),
-    )
+_NO_UNITS = (
+    NO_UNITS
+    | MULTIPLES.keys()
+    | {"to", "is", "are", "squared", "cubed", "percent", "pi", "tau", "sqrt", "inf", "infty"}
+    | {"th", "ths", "rds"}
 )
 _SHORT_UNITS = frozenset("mhsglL")
 
@@ -67,6 +69,8 @@ def read(text: str) -> Exact | None:
     """What a text says, if that is worked out."""
     if _INTEGER.fullmatch(text):  # most answers
         return Exact("", (Fraction(int(text)),))
+    if (among := _AMONG.search(text)) and text[among.end() : among.end() + 1] not in tuple("([{\\"):
+        return None  # no element of a number
     text = _plain(text)
     if _ORDER.search(text):
         return _between(text)

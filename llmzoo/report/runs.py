@@ -214,7 +214,7 @@ def _rows(path: Path, notes: list[str]) -> list[Row]:
         lines = [*lines_of(path)]
     except CheckpointError as error:
         raise ConfigError(str(error)) from error
-    rows = [
+    rows: list[Row] = [
         row
         for row in map(row_of, lines)
         if row and isinstance(row.get("kind"), str) and _has_form(row)

@@ -90,7 +90,11 @@ def _(tmp_path, monkeypatch):
 
     monkeypatch.setattr(sources, "_warned", set())
     sources.load(
-        "auto", hub_id="openai/gsm8k", sample=list, parse=lambda r: r, hub_records=unreachable
+        "auto",
+        hub_id="openai/gsm8k",
+        sample=lambda: [{"question": "1 + 1"}],
+        parse=lambda record: record["question"],
+        hub_records=unreachable,
     )
 
 

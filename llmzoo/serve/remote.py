@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import secrets
 import threading
@@ -151,6 +152,8 @@ class RemoteEnv(TextEnv, Distant):
         self._raise()
         names = self.possible_agents
         with trust.understood("a payment"):
+            if not all(math.isfinite(amount) for paid in outcome.paid for amount in paid.amounts):
+                raise ValueError("amounts that are not finite")
             found = [
                 dict(zip([names[a] for a in paid.agents] or names, paid.amounts, strict=True))
                 for paid in outcome.paid

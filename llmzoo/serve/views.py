@@ -7,6 +7,7 @@ that. The two halves, :func:`write` and :func:`read`, mirror each other.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -97,7 +98,11 @@ def write(env: AECEnv, known: Seen | None, places: Mapping[str, int], view: pb.V
 
 
 def read(view: pb.View, known: Seen | None, names: Sequence[str]) -> Seen:
-    """What the client sees after ``view``. ``known``: the view that it follows; unchanged."""
+    """What the client sees after ``view``. ``known``: the view that it follows; unchanged.
+
+    Raises ``ValueError`` or ``LookupError`` for a view that no environment has: rewards that are not
+    finite, and names in infos (of metrics, say) that would not stay in a line, are such.
+    """
     if view.since and (known is None or known.number != view.since):
         raise ValueError(f"a view since {view.since}, which this client has not seen")
     if known is None or not view.since:
@@ -110,7 +115,10 @@ def read(view: pb.View, known: Seen | None, names: Sequence[str]) -> Seen:
         infos = {agent: known.infos.get(agent, {}) for agent in agents}
         for change in view.infos:
             agent = names[change.agent]
-            info = {**infos[agent], **values.read_entries(change.set)}
+            told = values.read_entries(change.set)
+            _check_names(told)
+            _check_names(told.get("reward_parts"))
+            info = {**infos[agent], **told}
             for key in change.removed:
                 del info[key]
             infos[agent] = info
@@ -119,6 +127,8 @@ def read(view: pb.View, known: Seen | None, names: Sequence[str]) -> Seen:
         observations[names[place]] = known.observations[names[place]]
     for observation in view.observations:
         observations[names[observation.agent]] = read_observation(observation)
+    if not math.isfinite(sum(view.rewards) + sum(view.cumulative_rewards)):
+        raise ValueError("rewards that are not finite")
     return Seen(
         view.number,
         agents,
@@ -148,8 +158,15 @@ def read_observation(message: pb.Observation) -> Any:
     return Observation(found) if isinstance(found, str) else found
 
 
+_LONGEST_NAME = 200  # characters
 _UNSEEN = object()
 _NOTHING = Seen(0, [], "", {}, {}, {}, {}, {}, {})
+
+
+def _check_names(found: Any) -> None:
+    for name in found if isinstance(found, dict) else ():
+        if isinstance(name, str) and not (name.isprintable() and len(name) <= _LONGEST_NAME):
+            raise ValueError(f"the name {name[:60]!r} in an info")
 
 
 def _by_agent(agents: Sequence[str], told: Sequence[Any], known: dict[str, Any]) -> dict[str, Any]:

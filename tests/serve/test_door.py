@@ -8,8 +8,9 @@ from contextlib import contextmanager
 
 import grpc
 import pytest
-from env_servers import TOKEN, hosted, until
+from env_servers import TOKEN, hosted, registered, until
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from toy_envs import Adder
 
 from llmzoo.serve import door
 from llmzoo.serve.channel import connect, parse
@@ -131,3 +132,28 @@ def test_a_health_check_of_64_mb_is_not_read():
         assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         assert "takes no more than" in caught.value.details()
         assert until(lambda: checked(server.running.address) < 1)
+
+
+def test_a_health_check_is_answered_while_steps_compute():
+    class Computing(Adder):
+        def play(self, agent, text):
+            end = time.monotonic() + 3
+            while time.monotonic() < end:
+                pass
+            return super().play(agent, text)
+
+    with registered(it_v0=Computing), hosted(envs=["it_v0"]) as server:
+        item = pb.Item(reset=pb.Reset(spec=pb.Spec(env="it_v0")))
+        sessions = [bytes([n]) * 16 for n in range(3)]
+        for session in sessions:
+            item.session = session
+            server.stub.Reset(item)
+        step = pb.Step(texts=["1"])
+        steps = [
+            server.stub.Step.future(pb.Item(session=session, step=step)) for session in sessions
+        ]
+        time.sleep(0.5)
+        assert max(checked(server.running.address) for _ in range(3)) < 1
+        assert not any(step.done() for step in steps)
+        for step in steps:
+            assert step.result(60).view.number

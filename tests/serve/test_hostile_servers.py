@@ -180,6 +180,10 @@ def test_settings_of_a_policy_that_mean_nothing(server):
 # Answers
 
 
+def told_of(outcome, info):
+    values.write_entries(info, outcome.view.infos.add(agent=0).set)
+
+
 def changed(**fields):
     def change(outcome):
         for name, value in fields.items():
@@ -193,6 +197,11 @@ def changed(**fields):
     [
         *(changed(agents=[7]), changed(rewards=[1]), changed(terminations=[True] * 9)),
         changed(same_observations=[1]),
+        changed(rewards=[float("nan"), 0]),
+        changed(cumulative_rewards=[0, float("inf")]),
+        lambda outcome: told_of(outcome, {"a\x1b[2J": 1}),
+        lambda outcome: told_of(outcome, {"x" * 201: 1}),
+        lambda outcome: told_of(outcome, {"reward_parts": {"a\nINFO all is well": 1.0}}),
         lambda outcome: setattr(outcome.view, "since", 9),
         lambda outcome: setattr(outcome.view, "selection", 99),
         lambda outcome: outcome.view.infos.add(agent=99),
@@ -231,6 +240,9 @@ def test_payments_that_cannot_be_read(server):
     server.says.outcomes[0].paid.add(agents=[5], amounts=[1.0])
     with pytest.raises(RemoteError, match="sent a payment that cannot be read"):
         env.unwrapped.paid(server.says.outcomes[0], pb.Step.ADVANCE)
+    endless = pb.Outcome(paid=[pb.Paid(amounts=[1.0, float("inf")])])
+    with pytest.raises(RemoteError, match="amounts that are not finite"):
+        env.unwrapped.paid(endless, pb.Step.ADVANCE)
     assert advance  # what asks for it in rollouts
 
 

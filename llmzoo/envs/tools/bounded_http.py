@@ -58,7 +58,7 @@ class _Http(urllib.request.HTTPHandler):
         self._sockets = sockets
 
     def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(partial(_opened, http.client.HTTPConnection, self._sockets), req)  # type: ignore[arg-type]
+        return self.do_open(partial(_opened, http.client.HTTPConnection, self._sockets), req)
 
 
 class _Https(urllib.request.HTTPSHandler):
@@ -67,7 +67,7 @@ class _Https(urllib.request.HTTPSHandler):
         self._sockets = sockets
 
     def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(partial(_opened, http.client.HTTPSConnection, self._sockets), req)  # type: ignore[arg-type]
+        return self.do_open(partial(_opened, http.client.HTTPSConnection, self._sockets), req)
 
 
 def _opened(kind: Any, sockets: list[socket.socket], host: str, **options: Any) -> Any:

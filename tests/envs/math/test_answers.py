@@ -210,6 +210,8 @@ SAME = [  # gold, given
     # by their values
     (r"\sin(2x)", r"2 \sin x \cos x"),
     (r"\sin^{-1} x", r"\arcsin x"),
+    (r"\sin(x)^2", r"1 - \cos^2 x"),
+    (r"\sin x^2", r"\sin(x^2)"),
     (r"\cos(x)", r"\sin(90^\circ - x)"),
     (r"\sqrt{xy}", r"\sqrt{x}\sqrt{y}"),
     (r"x^{2/3}", r"\sqrt[3]{x}^2"),
@@ -418,6 +420,7 @@ DIFFERENT = [  # gold, given
     (r"\log_2 3", "1.58496"),
     ("1/3", "0.333335"),
     (r"\ln 2", r"\log 2"),
+    (r"\sin(x)^2", r"\sin x^2"),
     ("2", r"\log 100"),
     ("x^2 + 1", r"x^2 + 1 + 10^{-9}"),
     ("8x^2 + 3x - 5", "|8x^2 + 3x - 5|"),
@@ -761,6 +764,23 @@ def test_what_hangs_is_ended_and_the_next_question_is_answered():
     began = time.monotonic()
     assert asking.ask(r"\sin(2x)", r"2 \cos x \sin x")
     assert time.monotonic() - began < 5.0
+
+
+def test_expressions_are_compared_in_many_threads():
+    verdicts = {}
+
+    def work(number):
+        for n in range(2, 40):  # the same texts in all threads, which share what is remembered
+            power = checking.decided(rf"\sin({n}x)^2 + n!", rf"n! + 1 - \cos({n}x)^2", refuse)
+            verdicts[number, n] = power, checking.decided(rf"\ln {n}", rf"\ln {n + 1}", refuse)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(verdicts) == 6 * 38
+    assert set(verdicts.values()) == {(True, False)}
 
 
 def test_questions_from_many_threads():

@@ -389,10 +389,15 @@ class _Parser:
         return found if exponent is None else arithmetic.power(found, exponent)
 
     def operand(self) -> Number:
-        r"""What a function is applied to: a group, or factors up to the next function."""
-        grouped = self.peek() in ("(", "{", "[")
+        r"""What a function is applied to: a group, or factors up to the next function.
+
+        A power after a group is one of the function's value: ``\sin(x)^2``, but ``\sin x^2``.
+        """
+        if self.peek() in ("(", "{", "["):
+            inner = self.base()
+            return arithmetic.times(inner, mp().pi / 180) if self.take("°") else inner
         inner = self.factor()[0]
-        while not grouped and (sign := self.peek()) and self.begins_factor(sign):
+        while (sign := self.peek()) and self.begins_factor(sign):
             if FUNCTIONS & set(re.findall(r"^\\([a-z]+)", self.text[self.at : self.at + 8])):
                 break
             inner = arithmetic.times(inner, self.factor()[0])

@@ -135,6 +135,10 @@ class Sandbox:
             judging.Tests(code, tests, entry_point, prelude, limits, self._allow_shared)
         )
 
+    def no_verdict(self, tests: str, entry_point: str | None = None) -> str:
+        """Why :meth:`check` gives no verdict of ``tests``, whatever the program, or ""."""
+        return "" if self._allow_shared else judging.no_verdict_apart(tests, entry_point)
+
     def check_calls(
         self,
         code: str,

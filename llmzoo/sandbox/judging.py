@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from llmzoo.sandbox import literal_asserts
 from llmzoo.sandbox.compare import same, same_output
 from llmzoo.sandbox.inside.channel import Channel, Closed, frame
+from llmzoo.sandbox.inside.sharing import why_tests_share
 from llmzoo.sandbox.inside.values import NotData
 from llmzoo.sandbox.results import DEFAULT_LIMITS, CaseResult, Isolation, Limits, Verdict
 from llmzoo.sandbox.running import Job, ending, run
@@ -115,6 +116,13 @@ class Stdio:
             return same_output(expected, output, self.compare)
         case = ("check", (stdin, expected, output), True)
         return Calls(self.compare.code, [case], self.limits).carry_out(worker).ok
+
+
+def no_verdict_apart(tests: str, entry_point: str | None = None) -> str:
+    """Why ``tests`` cannot be judged in an interpreter of their own, or "". The text alone decides."""
+    if literal_asserts.as_calls(tests, entry_point) is not None:
+        return ""
+    return why_tests_share(tests) or ""
 
 
 @dataclass(frozen=True, slots=True)

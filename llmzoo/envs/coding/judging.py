@@ -40,6 +40,12 @@ def check(
     )
 
 
+def has_verdict(tests: str, entry_point: str | None = None) -> bool:
+    """Whether ``tests`` get a verdict. Those that must run in the program's own interpreter get none
+    unless the sandbox allows it (``allow_shared``)."""
+    return not shared().no_verdict(tests, entry_point)
+
+
 def check_calls(
     code: str,
     cases: Sequence[tuple[str, tuple[Any, ...], Any]],

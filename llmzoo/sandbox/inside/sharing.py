@@ -9,6 +9,8 @@ import ast
 import sys
 from collections.abc import Sequence
 
+from . import names
+
 # what tests change or look at that is one per interpreter
 _MODULES = {
     "inspect": "looks into code",
@@ -30,6 +32,13 @@ _METHODS = {
     "chdir": "changes the working folder",
 }
 _PATCHABLE = ("builtins.input", "builtins.print", "sys.stdout", "sys.stdin", "sys.stderr")
+
+
+def why_tests_share(tests: str) -> str | None:
+    """Why a text of tests needs the program in its own interpreter, or None. Runs none of it."""
+    tree = ast.parse(tests)
+    nodes = list(ast.walk(tree))
+    return why_shared(nodes, names.uses(tree, nodes).wanted)
 
 
 def why_shared(nodes: Sequence[ast.AST], programs: set[str]) -> str | None:

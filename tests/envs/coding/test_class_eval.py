@@ -290,6 +290,17 @@ def test_score():
     assert scoring.unfinished(writers, {"face"}, "paper") == scoring.NOTHING
 
 
+def test_a_class_whose_tests_get_no_verdict_is_left_out_and_counted(tmp_path):
+    path = tmp_path / "boxes.jsonl"
+    logs = RECORD["test"].replace("self.assertTrue(box", "self.assertLogs(); self.assertTrue(box")
+    records = [RECORD, {**RECORD, "task_id": "logging", "test": logs}]
+    path.write_text("\n".join(map(json.dumps, records)))
+    env = llmzoo.make("classeval_v0", source=str(path), split="all")
+    env.reset(seed=0)
+    info = env.infos["writer_0"]
+    assert (info["tasks"], info["left_out"]) == (1, 1)
+
+
 @pytest.fixture
 def box_file(tmp_path):
     path = tmp_path / "box.jsonl"

@@ -10,12 +10,13 @@ import time
 import pytest
 
 import llmzoo
-from llmzoo.envs.coding import programs
+from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.functions import generator, oracle, records, scoring
 from llmzoo.envs.coding.functions.problems import PROBLEMS
 from llmzoo.envs.coding.functions.tasks import canonical, examples, stub
 from llmzoo.envs.sources import BadField
 from llmzoo.errors import ConfigError, NoPlayerError
+from llmzoo.sandbox import Sandbox
 
 NAMES = [problem.name for problem in PROBLEMS]
 every_problem = pytest.mark.parametrize("problem", PROBLEMS, ids=NAMES)
@@ -260,6 +261,26 @@ def test_a_malformed_file_is_named_with_its_line(tmp_path):
     path.write_text(f"{json.dumps(HUMANEVAL)}\n{json.dumps({**HUMANEVAL, 'test': 3})}\n")
     with pytest.raises(ConfigError, match=r"tasks\.jsonl:2: field 'test' must be str, got int"):
         llmzoo.make("humaneval_v0", source=str(path))
+
+
+def test_tests_without_a_verdict_are_left_out_and_counted(tmp_path, monkeypatch):
+    """Tests that look into the program need its interpreter, where it could forge a pass."""
+    looks = "import inspect\ndef check(candidate):\n    assert inspect.signature(candidate)"
+    path = tmp_path / "tasks.jsonl"
+    another = {**HUMANEVAL, "task_id": "HumanEval/1", "test": looks}
+    path.write_text(f"{json.dumps(HUMANEVAL)}\n{json.dumps(another)}\n")
+
+    def counts():
+        env = llmzoo.make("humaneval_v0", source=str(path), split="all")
+        env.reset(seed=0)
+        info = env.infos[env.agent_selection]
+        return info["tasks"], info.get("left_out", 0)
+
+    assert counts() == (1, 1)
+    path.write_text(f"{json.dumps(another)}\n{json.dumps(HUMANEVAL)}\n\n")
+    with Sandbox(workers=1, min_level=1, allow_shared=True) as box:
+        monkeypatch.setattr(judging, "shared", lambda: box)
+        assert counts() == (2, 0)
 
 
 def test_stub_and_examples_belong_together():

@@ -45,7 +45,9 @@ and for the hidden ones), `split` ("train", "test", "all"), `source`
 out.
 
 **Tasks.** `FudanSELab/ClassEval` from the hub or a file of its schema; the sample is 14 classes
-written for this project. Tests run in an interpreter of their own wherever they allow it.
+written for this project. Tests run in an interpreter of their own. A class whose tests need the
+program's (they patch it, or catch its logs) is left out and counted, unless
+`LLMZOO_SANDBOX_ALLOW_SHARED=1` allows them that; there a program can forge a pass.
 
 **Version history.** v0: first version. Since then all tests count where none is ever shown, success
 asks for the public tests too, infos name what kept a class from being tested, and the unit scale
@@ -289,7 +291,10 @@ class ClassEval(TextEnv):
 
 @lru_cache(maxsize=32)  # environments with the same arguments share their tasks
 def _with_work_for(num_agents: int, found: Loaded[ClassTask]) -> Loaded[ClassTask]:
-    return found.those(lambda task: len(task.methods) >= num_agents, asked=False)
+    judged = found.those(
+        lambda task: judging.has_verdict(f"{task.imports}\n{task.tests}"), asked=False
+    )
+    return judged.those(lambda task: len(task.methods) >= num_agents, asked=False)
 
 
 def _trouble(texts: Mapping[str, str], verdict: Verdict) -> dict[str, str]:

@@ -15,6 +15,8 @@ Agents, actions, rewards, feedback and arguments are those of
 | `source` | `"auto"` (default), `"hub"`, `"sample"` or a [file](../data.md#files-of-records) of the hub's schema; `on_bad_record="skip"` skips the file's bad records |
 
 The expert's solution comes in one piece in the set; one expression of it moves into `aux`.
+Records whose tests need the program's own interpreter (they await it or look into it) are left out
+and counted, unless `LLMZOO_SANDBOX_ALLOW_SHARED=1` allows them that.
 
 **Version history.** v0: first version. Since then tests and rewards changed as those of `coop_functions_v0`.
 """

@@ -16,6 +16,8 @@ Agents, actions, rewards, feedback and arguments are those of
 
 A program is judged as the set says: imports, the program, the set's setup code, the tests.
 The expert's solution comes in one piece in the set; one expression of it moves into `aux`.
+Records whose tests need the program's own interpreter (they await it or look into it) are left out
+and counted, unless `LLMZOO_SANDBOX_ALLOW_SHARED=1` allows them that.
 
 **Version history.** v0: first version. Since then tests and rewards changed as those of `coop_functions_v0`.
 """

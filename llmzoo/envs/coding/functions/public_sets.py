@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
+from llmzoo.envs.coding import judging
 from llmzoo.envs.coding.functions.problems import PROBLEMS, Problem
 from llmzoo.envs.coding.functions.tasks import FunctionTask, canonical
 from llmzoo.envs.coding.functions.writers import TwoWriters
-from llmzoo.envs.sources import Record, load
+from llmzoo.envs.sources import Loaded, Record, load
 from llmzoo.envs.tasks import Tasks
 
 
@@ -45,4 +47,13 @@ class PublicSetWriters(TwoWriters):
             parse=chosen.read,
             on_bad_record=on_bad_record,
         )
-        return found.listed(canonical, split), found.fallback
+        judged = _judged(found)
+        return judged.listed(canonical, split), found.fallback
+
+
+@lru_cache(maxsize=32)  # environments of one source share their tasks
+def _judged(found: Loaded[FunctionTask]) -> Loaded[FunctionTask]:
+    def has_verdict(task: FunctionTask) -> bool:
+        return judging.has_verdict(f"{task.setup}\n{task.tests}".strip(), task.entry_point)
+
+    return found.those(has_verdict, asked=False)

@@ -54,7 +54,8 @@ def classes() -> dict[int, type]:
     found: dict[int, type] = {id(object): object}
     todo: list[type] = [object]
     while todo:
-        for kind in type.__subclasses__(todo.pop()):
+        below: list[type] = type.__subclasses__(todo.pop())
+        for kind in below:
             if id(kind) not in found:
                 found[id(kind)] = kind
                 todo.append(kind)

@@ -170,7 +170,7 @@ def _variants(problem: Problem, code: str, limits: Limits) -> tuple[Test, ...]:
     if problem.function is not None:
         code += "\nimport json, sys\nprint(json.dumps(_judged(*json.loads(sys.stdin.read()))))\n"
     rng = random.Random(problem.statement)
-    found: dict[str, Test] = {}
+    found: dict[tuple[str, ...], Test] = {}
     for _ in range(_VARIANTS):
         given = rng.choice(problem.public + problem.hidden).input
         numbers = [*re.finditer(r"\d+", given)]

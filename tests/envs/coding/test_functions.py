@@ -333,7 +333,7 @@ def test_a_quarter_of_experts_among_amateurs_succeeds_now_and_then(trusting):
             request = Request(agent=agent, observation=env.observe(agent), env=env, seed=seed)
             env.step(players.respond([request])[0][0].text)
         wins += env.infos["main_1"]["success"]
-    assert 0.25 < wins / 200 < 0.6  # a seat is right in 0.25 + 0.75 * 0.5 of its answers, or more
+    assert 0.25 < wins / 200 < 0.6  # a seat is right in 0.25 + 0.75 * 0.4 of its answers, or more
 
 
 def test_terse_prompts_are_short():

@@ -128,7 +128,7 @@ def test_a_composition_by_hand():
     assert after(4) == 1 + 7  # of 1, 4, 7, 10
 
 
-def test_an_amateur_is_right_half_the_time():
+def test_an_amateur_is_right_about_half_the_time():
     rng = random.Random(3)
     right = {"helper": 0, "main": 0}
     for _ in range(400):
@@ -144,7 +144,7 @@ def test_an_amateur_is_right_half_the_time():
             except Exception:
                 continue
     for count in right.values():
-        assert 0.45 < count / 400 < 0.65  # some slips change nothing
+        assert 0.4 < count / 400 < 0.6  # some slips change nothing
 
 
 ONE_PIECE = """

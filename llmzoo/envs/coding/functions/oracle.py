@@ -18,7 +18,7 @@ from llmzoo.envs.coding.functions import scoring
 from llmzoo.envs.coding.functions.tasks import HELPER
 from llmzoo.errors import NoSolutionError
 
-RIGHT_SHARE = 0.5  # of an amateur's answers
+RIGHT_SHARE = 0.4  # of an amateur's answers
 
 
 @lru_cache(maxsize=1024)
@@ -81,7 +81,7 @@ def renamed(helper: str, name: str) -> str:
 
 
 def amateur(source: str, rng: random.Random) -> str:
-    """``source`` with one slip, or two; half the time, with none."""
+    """``source`` with one slip, or two; four times in ten, with none."""
     if rng.random() < RIGHT_SHARE:
         return source
     for _ in range(rng.choice((1, 1, 2))):

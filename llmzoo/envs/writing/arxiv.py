@@ -29,7 +29,8 @@ CoMLRL / MAGRPO (arXiv 2508.04652), at most 2.98:
 are to the abstract, with a start as there. Its measures are those of `tldr_v0`. Words of the general language of papers
 ("method", "existing", "results") tell nothing. Since an introduction says more than its abstract,
 support is worth 0 at 0.2 and 1 at 0.36; coverage 0 at 0.25 and 1 at 0.48. More words tell more of
-their order (0 at 0.15, 1 at 0.28) and thread (0 at 2, 1 at 3.5). Frames and fit are as there.
+their order (0 at 0.15, 1 at 0.28) and thread (0 at 2, 1 at 3.5). Paired is worth 0 at 0.4 and 1 at
+0.31, taken 0 at 0.9 and 1 at 0.82. Frames, fit and broken are as there.
 
 **Arguments.** Those of `tldr_v0`, and `hub_id`: the set of abstracts that `source="hub"` loads, by
 default `OpenMLRL/arXiv_abstract`, the paper's. Its records need the field `abstract` or
@@ -41,6 +42,7 @@ is by content: a hash of title and abstract.
 **The scripted expert** plays the sample's reference introductions; a record of the hub has none.
 
 **Version history.** v0: first version. The start was added, and the length pays 0.1 less for it.
+Paired, taken and broken were added.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ words or as sentences with other words put in."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -48,6 +49,7 @@ def spans(words: Sequence[str], source: Sequence[str]) -> float:
     # score and first word of the best span that ends at a word and a source word; the last two rows
     scores = [np.zeros(n + _SLACK, dtype=np.int64)] * 2
     starts = [np.zeros(n + _SLACK, dtype=np.int64)] * 2
+    none = np.zeros(_SLACK, dtype=np.int64)
     inside = np.zeros(len(words), dtype=bool)
     for i, word in enumerate(words):
         score = np.zeros(n, dtype=np.int64)
@@ -64,9 +66,18 @@ def spans(words: Sequence[str], source: Sequence[str]) -> float:
         ends = match & (score >= SPAN)
         if ends.any():
             inside[start[ends].min() : i + 1] = True
-        scores = [scores[1], np.pad(score, (_SLACK, 0))]
-        starts = [starts[1], np.pad(start, (_SLACK, 0), constant_values=i + 1)]
+        scores = [scores[1], np.concatenate((none, score))]
+        starts = [starts[1], np.concatenate((none + i + 1, start))]
     return float(inside.mean())
+
+
+def paired(texts: Sequence[Sequence[str]], source: Sequence[str]) -> float:
+    """The share of neighbouring words, not both stop words, that are neighbours in the source."""
+    there = set(pairwise(source))
+    told = [
+        pair for words in texts for pair in pairwise(words) if not all(is_stop(w) for w in pair)
+    ]
+    return sum(pair in there for pair in told) / max(1, len(told))
 
 
 def repeated(words: Sequence[str]) -> float:

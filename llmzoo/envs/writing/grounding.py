@@ -21,6 +21,11 @@ and of the pair
 * ``fit``: which share of the source's words stands where the source has them
   (:mod:`llmzoo.envs.writing.fit`): keywords in sentences made before do not.
 * ``things``: its coverage of what is no name in the source: names are soon put into any text.
+* ``paired``: which share of its neighbouring words are neighbours in the source: pieces of the source
+  in another order keep most of them.
+* ``taken``: which share of its telling words stands in the source just so. A retelling has words of
+  its own; whatever is put together from the source alone has none.
+* ``broken``: which share of its neighbours next to never stand so in running text.
 
 Each measure is worth 0 at one value and 1 at another (:class:`Standard`); the factor on the reward
 is the geometric mean over the parts of the products, times what the pair's measures are worth.
@@ -36,9 +41,9 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
 
-from llmzoo.envs.writing.copying import copied, framed, repeated
+from llmzoo.envs.writing.copying import copied, framed, paired, repeated
 from llmzoo.envs.writing.fit import fit, uses
-from llmzoo.envs.writing.order import order
+from llmzoo.envs.writing.order import broken, order
 from llmzoo.envs.writing.thread import thread
 from llmzoo.envs.writing.words import (
     ACADEMIC_STEMS,
@@ -72,9 +77,13 @@ WORST = {  # the value of each measure from which progress is counted
     "framed": 1.0,
     "fit": 0.0,
     "things": 0.0,
+    "paired": 1.0,
+    "taken": 1.0,
+    "broken": 0.3,
 }
 TOPIC = ("support", "coverage")
 MANNER = ("copied", "repeated", "glue", "listed")
+PAIR = ("order", "thread", "framed", "fit", "things", "paired", "taken", "broken")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +103,9 @@ class Standard:
     thread: Ends | None = None
     framed: Ends = (0.18, 0.11)
     fit: Ends = (0.37, 0.46)
+    paired: Ends = (0.47, 0.39)
+    taken: Ends = (0.97, 0.91)
+    broken: Ends = (0.06, 0.036)
     things: Ends | None = None
     telling: float = 0.15
     stranger: int = 2
@@ -106,15 +118,19 @@ ARXIV = Standard(
     coverage=(0.25, 0.48),
     order=(0.15, 0.28),
     thread=(2.0, 3.5),
+    paired=(0.4, 0.31),
+    taken=(0.9, 0.82),
     light=ACADEMIC_STEMS,
 )
 # a story goes on to new things and people
 STORY = Standard(
-    support=(0.09, 0.18),
-    coverage=(0.09, 0.18),
+    support=(0.14, 0.2),
+    coverage=(0.15, 0.21),
     order=(0.37, 0.47),
     fit=(0.3, 0.4),
-    things=(0.18, 0.26),
+    things=(0.21, 0.27),
+    paired=(0.25, 0.15),
+    taken=(0.65, 0.5),
     stranger=1,
     light=FICTION_STEMS,
 )
@@ -179,6 +195,9 @@ class Grounding:
     framed: float
     fit: float
     things: float
+    paired: float
+    taken: float
+    broken: float
     progress: float
     factor: float
 
@@ -186,12 +205,15 @@ class Grounding:
 def ground(first: str, second: str, source: Source, standard: Standard) -> Grounding:
     parts = _part(first, source, standard), _part(second, source, standard)
     if UNREAD in parts:
-        return Grounding(*parts, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        return Grounding(*parts, *[0.0] * 10)
     words = tokens(first), tokens(second)
     pair = {
+        "broken": broken(first, second),
         "order": order(first, second),
         "framed": framed(words),
         "fit": fit((first, second), source.uses),
+        "paired": paired(words, source.words),
+        "taken": _taken([*words[0], *words[1]], source, standard),
     }
     ends = {name: getattr(standard, name) for name in pair}
     if standard.thread is not None:
@@ -208,7 +230,7 @@ def ground(first: str, second: str, source: Source, standard: Standard) -> Groun
     factor = math.sqrt(parts[0].score * parts[1].score)
     return Grounding(
         *parts,
-        **{name: pair.get(name, 0.0) for name in ("order", "thread", "framed", "fit", "things")},
+        **{name: pair.get(name, 0.0) for name in PAIR},
         progress=_progress(pair, ends),
         factor=factor * math.prod(_worth(value, ends[name]) for name, value in pair.items()),
     )
@@ -256,6 +278,13 @@ def _part(text: str, source: Source, standard: Standard) -> Part:
         progress=topic * manner,
         unsupported=tuple(dict.fromkeys(unsupported)),
     )
+
+
+def _taken(words: Sequence[str], source: Source, standard: Standard) -> float:
+    """The share of telling words that stand in the source just so: a retelling has words of its own."""
+    telling = [word for word in words if _tells(word, standard)]
+    known = set(source.words)
+    return sum(word in known for word in telling) / max(1, len(telling))
 
 
 def _tells(word: str, standard: Standard) -> bool:

@@ -16,6 +16,7 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
+NEVER = -1.6  # what the table has for neighbours that next to never stand so
 TABLE = Path(__file__).parent / "order.json"
 
 PIECE = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|[.!?;,:]")
@@ -109,6 +110,13 @@ def order(*texts: str) -> float:
     table = _table()
     values = [table[pair] for found in map(classes, texts) for pair in pairwise(found)]
     return sum(values) / max(1, len(values))
+
+
+def broken(*texts: str) -> float:
+    """The share of neighbours of which running text has next to none: ``the of``, ``to is``."""
+    table = _table()
+    values = [table[pair] for found in map(classes, texts) for pair in pairwise(found)]
+    return sum(value <= NEVER for value in values) / max(1, len(values))
 
 
 def class_of(word: str) -> str:

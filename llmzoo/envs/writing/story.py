@@ -27,10 +27,11 @@ published reward for stories. `reward="structural"`, at most 2.98:
 
 `reward="grounded"`, the default, is the same times a factor from 0 to 1 for how well both passages
 keep to the opening, with a start as there. A story goes on to new things and people, so its measures, those of `tldr_v0`,
-ask little of support (worth 0 at 0.09, 1 at 0.18) and coverage (0 at 0.09, 1 at 0.18): that names and
-things come back. Order is worth 0 at 0.37 and 1 at 0.47, fit 0 at 0.3 and 1 at 0.4. A thread is not
+ask little of support (worth 0 at 0.14, 1 at 0.2) and coverage (0 at 0.15, 1 at 0.21): that names and
+things come back. Order is worth 0 at 0.37 and 1 at 0.47, fit 0 at 0.3 and 1 at 0.4, paired 0 at
+0.25 and 1 at 0.15, taken 0 at 0.65 and 1 at 0.5. A thread is not
 asked for, since passages go on to new places, but both together have to take up things of the opening
-and not its names alone: the coverage of what is no name is worth 0 at 0.18 and 1 at 0.26. So another
+and not its names alone: the coverage of what is no name is worth 0 at 0.21 and 1 at 0.27. So another
 story with the opening's names put in earns next to nothing; with some of its things put in too, where
 they fit, it is not told from a good one. A new
 name counts like any other word, and the furniture of stories (doors, hands, mornings) tells nothing.
@@ -46,6 +47,7 @@ the shipped openings; or a [file](../data.md#files-of-records) with the field `o
 **The scripted expert** plays the reference passages.
 
 **Version history.** v0: first version. The start was added, and the length pays 0.1 less for it.
+Paired, taken and broken were added, and support, coverage and things ask for more.
 """
 
 from __future__ import annotations

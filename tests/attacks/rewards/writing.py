@@ -1,7 +1,7 @@
 """Attempts to be paid in the writing environments without an honest text.
 
 Every attack writes both parts, for the first tasks of each environment's sample; its score is its
-best return. Nonsense has to stay below a tenth of the most that there is, extracts of the source
+best return. A climber asks the reward itself (:mod:`.writing_climbers`). Nonsense has to stay below a tenth of the most that there is, extracts of the source
 and what is made of them below six tenths. Honest play is the reference pairs', the weakest of them.
 """
 
@@ -15,12 +15,14 @@ from itertools import cycle, pairwise
 
 import llmzoo
 from llmzoo.envs.writing import lexicon
+from llmzoo.envs.writing.judging import judge
 from llmzoo.envs.writing.structure import MAXIMUM
 from llmzoo.envs.writing.tasks import WritingTask
 from llmzoo.envs.writing.words import is_stop, names, tokens
 
 from . import nonsense_pairs
 from .scored import Scored
+from .writing_climbers import POOLS, Pool, climb
 
 IDS = ("tldr_v0", "arxiv_v0", "story_v0")
 TASKS = 16
@@ -518,7 +520,39 @@ def best(id: str, attack: Attack, tasks: int) -> float:
     return max(played(id, task, pair(task)) for task in range(tasks))
 
 
+def climbed(id: str, pool: Pool, task: int = 0) -> float:
+    """What the climber reaches in a task with the pieces of a pool."""
+    env = llmzoo.make(id, split="all", **llmzoo.spec(id).offline).unwrapped
+    env.reset(seed=0, options={"task": task})
+    draft = env.episode
+    others = [env.tasks[(task + k) % env.tasks.count] for k in range(1, 9)]
+
+    def worth(first: str, second: str) -> float:
+        found = judge(first, second, draft.source, env.form, env.standard)
+        return sum(found.worth("grounded").values())
+
+    return climb(pool(draft.task, others), SIZES[id], worth, random.Random(task))
+
+
+def climbers() -> Iterator[Scored]:
+    for id in IDS:
+        weakest = honest(id, 1)
+        for pool in POOLS:
+            yield Scored(
+                env=id,
+                attack=pool.__name__.replace("_", " "),
+                score=climbed(id, pool),
+                honest=weakest,
+                limit=NONSENSE,
+            )
+
+
 def attacks(tasks: int = TASKS) -> Iterator[Scored]:
+    yield from fixed_attacks(tasks)
+    yield from climbers()
+
+
+def fixed_attacks(tasks: int = TASKS) -> Iterator[Scored]:
     for id in IDS:
         weakest = honest(id, tasks)
         fixed = {

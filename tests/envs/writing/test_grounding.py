@@ -12,10 +12,10 @@ import pytest
 from real_pairs import OTHERS, PAIRS
 
 from llmzoo.envs.writing import grounding, structure
-from llmzoo.envs.writing.copying import copied, framed, repeated, runs, spans
+from llmzoo.envs.writing.copying import copied, framed, paired, repeated, runs, spans
 from llmzoo.envs.writing.fit import fit, uses
 from llmzoo.envs.writing.grounding import Standard, ground, read_source
-from llmzoo.envs.writing.order import NAMES, classes, order
+from llmzoo.envs.writing.order import NAMES, broken, classes, order
 from llmzoo.envs.writing.order_table import learn
 from llmzoo.envs.writing.tasks import WritingTask, abstracts, openings, posts
 from llmzoo.envs.writing.thread import closeness, thread
@@ -117,6 +117,26 @@ def test_framed():
     assert framed([once, again]) == framed([again, once]) == 0.5
     assert framed([once, once]) == 0.0  # the same words again are no frame
     assert framed([["dog"] * 9, []]) == 0.0  # blanks alone are no frame
+
+
+def test_paired():
+    source = ["the", "dog", "barks", "at", "the", "moon"]
+    # of "the moon", "moon at", "at the", "the dog" the third has stop words only: 2 of 3
+    assert paired([["the", "moon", "at", "the", "dog"]], source) == pytest.approx(2 / 3)
+    assert paired([["moon", "dog"], ["barks"], []], source) == 0.0
+    assert paired([], source) == 0.0
+
+
+def test_taken_are_the_telling_words_that_stand_so_in_the_source():
+    source = read_source("", "The zebra met Anna near twelve violet tulips.", STANDARD)
+    found = ground("A zebra and a tulip.", "It was violet and green.", source, STANDARD)
+    assert found.taken == 2 / 4  # zebra, violet; not tulip, green
+
+
+def test_broken():
+    assert broken("She went to the door because it was cold.") == 0.0
+    # of the twelve neighbours from mark to mark, at least "the of" and "to is" never stand so
+    assert broken("The of the door is to is my the cold.") >= 2 / 12
 
 
 def test_fit():

@@ -15,7 +15,11 @@ from llmzoo.envs.writing.judging import PARTS, STARTED
 from llmzoo.envs.writing.structure import MAXIMUM
 from llmzoo.errors import ConfigError, NoPlayerError
 from tests.attacks.rewards import nonsense_pairs
-from tests.attacks.rewards.writing import IDS, attacks
+from tests.attacks.rewards.writing import IDS, NONSENSE, climbed, climbers, fixed_attacks
+from tests.attacks.rewards.writing_climbers import (
+    climbed_pieces_of_other_sources,
+    climbed_pieces_of_two,
+)
 
 SEATS = {
     "tldr_v0": ["concise_0", "detailed_1"],
@@ -72,7 +76,7 @@ def test_every_seat_is_paid_alike_and_the_stages_are_named(id):
 def test_grounded_is_structural_times_the_factor_and_the_start():
     grounded, structural = (made("tldr_v0", reward=name) for name in ("grounded", "structural"))
     half = experts(grounded)[1].split(". ")
-    pair = experts(grounded)[0], f"{half[0]}. {grounded.episode.task.text[:250]}"
+    pair = experts(grounded)[0], f"{half[0]}. {grounded.episode.task.text[:120]}"
     paid, published = play(grounded, *pair), play(structural, *pair)
     judged = grounded.episode.judged
     assert 0.02 < judged.faithful < 0.9
@@ -325,9 +329,27 @@ def test_amateurs_earn_less_than_experts(id):
 
 @pytest.mark.parametrize("count", [1, pytest.param(16, marks=pytest.mark.slow)])
 def test_no_attack_pays(count):
-    rows = list(attacks(count))
+    rows = list(fixed_attacks(count))
     assert len(rows) > 100
     assert [row for row in rows if not row.failed] == []
     kinds = {row.limit for row in rows}
     assert kinds == {0.1 * MAXIMUM, 0.6 * MAXIMUM}
     assert all(row.honest > 0.8 * MAXIMUM for row in rows)
+
+
+def test_two_word_pieces_do_not_climb():
+    """They reached 2.84 of 2.98 in 850 evaluations of the reward, many of them in the first."""
+    assert climbed("tldr_v0", climbed_pieces_of_two) < NONSENSE
+
+
+@pytest.mark.slow
+def test_no_climber_pays():
+    assert [row for row in climbers() if not row.failed] == []
+
+
+@pytest.mark.slow
+@pytest.mark.xfail(
+    reason="pieces of running text from elsewhere still pay where the climber is asked"
+)
+def test_pieces_of_other_sources_do_not_climb():
+    assert climbed("tldr_v0", climbed_pieces_of_other_sources) < NONSENSE

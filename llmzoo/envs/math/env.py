@@ -23,16 +23,16 @@ episode's return is what the last answers are worth.
 | part | paid to | worth |
 |---|---|---|
 | team | all | 1 for a success |
-| format | reasoners, aggregator | 0.2 for an answer in a box |
+| format | reasoners, aggregator | 0.2 for an answer in a box; else 0.1 for something in a box, 0.05 for a number |
 | parses, runs | tools | 0.1 for a program that parses, 0.1 for one that comes to its end |
 | right | each | 0.8 for its own answer being right |
 
 Answers are equal when their values are, exactly: `0.5`, `1/2` and `50%`, `\\{1, 4\\}` and `{4, 1}`,
 `(2, \\infty)` and `x > 2`; `0.333333` is not `1/3`. What names the answer, as in `x = 5`, and a word
 after a number, such as its unit, change nothing. An answer must be worked out: an expression such
-as `37 + 48`, or a fraction such as `56/8` that is not in lowest terms, is none, and pays no format.
-Text without an answer is worth 0, and the next observation says what was wrong. An answer that
-holds several numbers where one is asked for is wrong. (The public sets read answers more freely:
+as `37 + 48`, or a fraction such as `56/8` that is not in lowest terms, is none, and pays half of
+the format. The next observation says why a text holds no answer. An answer that holds several
+numbers where one is asked for is wrong. (The public sets read answers more freely:
 see `llmzoo.envs.math.answers`.)
 
 **Feedback.** After a round each seat reads its own last answer and the others', or why there was
@@ -46,8 +46,8 @@ agent and for several:
 `infos` and evaluations name it.
 
 **Arguments.** `family`, `level`, `num_agents` (1 or 2) or `reasoners`, `tools` and `aggregator`,
-`max_turns`, `feedback` ("none" or "verdict"), `prompt` ("full" or "terse"), `timeout` (seconds for a program), `team_weight`, `split`
-("train", "test", "all"), `source` ("generator"), `render_mode`.
+`max_turns`, `feedback` ("none" or "verdict"), `prompt` ("full" or "terse"), `timeout` (seconds for a
+program), `team_weight`, `split` ("train", "test", "all"), `source` ("generator"), `render_mode`.
 
 **Tasks.** Drawn by `family`, of each `level` ("easy", "medium", "hard"); None draws from all.
 
@@ -68,7 +68,7 @@ symmetry stay together: `37 + 48` and `48 + 37`, equations in another order or t
 **The scripted expert** writes the answer in a box, and the task's program.
 
 **Version history.** v0: first version; a reasoner alone is no longer told that its answer is not
-right (`feedback="verdict"` tells it).
+right (`feedback="verdict"` tells it); what comes near to an answer earns a little.
 """
 
 from __future__ import annotations

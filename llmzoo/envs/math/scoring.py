@@ -6,6 +6,7 @@ prints.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,7 +22,11 @@ _MAX_ERROR_CHARS = 160
 
 REASONER_WEIGHTS = {"format": 0.2, "right": 0.8}
 TOOL_WEIGHTS = {"parses": 0.1, "runs": 0.1, "right": 0.8}
+# what comes near to an answer in a box, so that the texts of a weak model differ
+BOX_BEGUN, NUMBER_TOLD = 0.1, 0.05
 
+_BOX = re.compile(r"\\boxed *\{\s*[^\s{}\\]")  # not that of a prompt, which is empty
+_DIGIT = re.compile("[0-9]")
 _ENDED = {
     "timeout": "the program ran out of time",
     "memory": "the program ran out of memory",
@@ -52,7 +57,7 @@ def read_reasoner(text: str, *, computed: bool) -> Read:
         error = "malformed: no answer in \\boxed{}"
     else:
         value, error = _checked(found, computed=computed)
-    return Read(value, error, {"format": 0.0 if error else REASONER_WEIGHTS["format"]})
+    return Read(value, error, {"format": _begun(text) if error else REASONER_WEIGHTS["format"]})
 
 
 def read_tool(text: str, limits: Limits, *, computed: bool) -> Read:
@@ -113,6 +118,15 @@ def _checked(value: str, *, computed: bool) -> tuple[str, str]:
     if computed and exact.read(value) is None:
         return "", "malformed: not a number in its last form"
     return value, ""
+
+
+def _begun(text: str) -> float:
+    """The worth of a reasoner's text that holds no answer: it has something in a box, or a number."""
+    if len(text) > MAX_ANSWER_CHARS:
+        return 0.0
+    if _BOX.search(text):
+        return BOX_BEGUN
+    return NUMBER_TOLD if _DIGIT.search(text) else 0.0
 
 
 def _tool_parts(steps: int) -> dict[str, float]:

@@ -187,23 +187,25 @@ def test_returns_are_what_the_last_answers_are_worth(seats):
 
 
 @pytest.mark.parametrize(
-    ("text", "value", "error"),
+    ("text", "value", "error", "form"),
     [
-        ("so \\boxed{84}, no, \\boxed{85}", "85", ""),
-        ("\\boxed{ 1,234 }", "1,234", ""),
-        ("85", "", "malformed: no answer in \\boxed{}"),
-        ("\\boxed{}", "", "malformed: no answer in \\boxed{}"),
-        ("\\boxed{85", "", "malformed: no answer in \\boxed{}"),
-        ("\\boxed{37 + 48}", "", "malformed: not a number in its last form"),
-        ("\\boxed{" + "8" * 501 + "}", "", "malformed: an answer longer than 500 characters"),
-        ("x" * 20_001, "", "malformed: longer than 20000 characters"),
-        ("\\boxed{\ud800}", "", "malformed: not a number in its last form"),
+        ("so \\boxed{84}, no, \\boxed{85}", "85", "", 0.2),
+        ("\\boxed{ 1,234 }", "1,234", "", 0.2),
+        ("eighty-five", "", "malformed: no answer in \\boxed{}", 0.0),
+        ("85", "", "malformed: no answer in \\boxed{}", 0.05),
+        ("\\boxed{}", "", "malformed: no answer in \\boxed{}", 0.0),
+        ("End with \\boxed{}: 85", "", "malformed: no answer in \\boxed{}", 0.05),
+        ("\\boxed{85", "", "malformed: no answer in \\boxed{}", 0.1),
+        ("\\boxed{37 + 48}", "", "malformed: not a number in its last form", 0.1),
+        ("\\boxed{" + "8" * 501 + "}", "", "malformed: an answer longer than 500 characters", 0.1),
+        ("8" * 20_001, "", "malformed: longer than 20000 characters", 0.0),
+        ("\\boxed{\ud800}", "", "malformed: not a number in its last form", 0.1),
     ],
 )
-def test_what_a_reasoner_answers(text, value, error):
+def test_what_a_reasoner_answers(text, value, error, form):
     read = scoring.read_reasoner(text, computed=True)
     assert (read.value, read.error) == (value, error)
-    assert read.parts == {"format": 0.0 if error else 0.2}
+    assert read.parts == {"format": form}
 
 
 @pytest.mark.parametrize(
@@ -214,6 +216,7 @@ def test_what_a_reasoner_answers(text, value, error):
         ("from fractions import Fraction\nprint(Fraction(6, 16))", "3/8", "", (0.1, 0.1)),
         ("print({4, 1})", "{1, 4}", "", (0.1, 0.1)),
         ("print(37 +", "", "malformed: ", (0.0, 0.0)),
+        ("```python\nprint(37 +\n```", "", "malformed: ", (0.0, 0.0)),
         ("I do not know.", "", "malformed: syntax error", (0.0, 0.0)),
         ("print(1 // 0)", "", "failed: ZeroDivisionError: ", (0.1, 0.0)),
         ("x = 85", "", "failed: the program printed nothing", (0.1, 0.1)),

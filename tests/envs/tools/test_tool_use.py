@@ -135,7 +135,10 @@ def test_a_wasted_round_costs_the_less_the_nearer_it_comes_to_a_call():
             env.step(answer)
         return env.unwrapped.rewards["agent_0"]
 
-    assert cost("I would look at the tides.") == pytest.approx(-0.02)
+    assert cost("") == cost("I do not know: 12.") == pytest.approx(-0.02)
+    assert cost("I would ask the tool tide.") == pytest.approx(-0.019)
+    assert cost("<answer>12") == pytest.approx(-0.019)
+    assert cost('Call {"name": "tide"') == pytest.approx(-0.018)
     assert cost('<tool_call>{"name": "tide", "arg') == pytest.approx(-0.015)
     assert cost(call("moon")) == pytest.approx(-0.015)
     assert cost(TIDE, TIDE) == pytest.approx(-0.015)
@@ -180,8 +183,8 @@ def test_of_a_question_that_names_no_calls_none_is_needless():
     [
         ("", "malformed: no call in", 0.02),
         ("I know it: 04:50", "malformed: no call in", 0.02),
-        ("<answer>04:50", "malformed: no call in", 0.02),
-        ("<answer>  </answer>", "malformed: no call in", 0.02),
+        ("<answer>04:50", "malformed: no call in", 0.019),
+        ("<answer>  </answer>", "malformed: no call in", 0.019),
         ('<tool_call>{"name": "tide", "arg', "malformed: not JSON", 0.015),
         ('<tool_call>{"name": "tide", "arguments": [1]}</tool_call>', "malformed: ", 0.015),
         ('<tool_call>{"name": "tide", "arguments": NaN}</tool_call>', "malformed: ", 0.015),

@@ -28,7 +28,7 @@ episode's return is what its last state is worth.
 | answer | 0.7 once the right answer is given |
 | tools | 0.2 x the share of the needed calls that were made |
 | economy | 0.1 x max(0, 1 - wasted rounds / needed calls), if the answer is right and every needed call was made |
-| waste | -0.02 for a wasted round without a call, -0.015 with a call that failed or was made before, -0.01 with one that brought nothing; -0.02 for each round left where the answer is wrong; at worst -0.2 |
+| waste | -0.02 for a wasted round without a call (0.001 less for naming a tool, and for a brace or tag as calls have them), -0.015 with a call that failed or was made before, -0.01 with one that brought nothing; -0.02 for each round left where the answer is wrong; at worst -0.2 |
 
 A needed call counts once, and by what it returned: a search by the article that it finds, a
 calculation by its result, whichever of calculator and Python did it, a file by being read or written.
@@ -224,7 +224,7 @@ class ToolUse(TextEnv):
             asked = _read(text)
         except _Unreadable as reason:
             error = f"malformed: {reason}"
-            cost = scoring.FAILED if reason.called else scoring.NO_CALL
+            cost = scoring.FAILED if reason.called else scoring.no_call(text, self.toolbox.tools)
             self.episode = _wasted(before, entry(text, f"Error: {reason}"), cost)
         else:
             if isinstance(asked, str):

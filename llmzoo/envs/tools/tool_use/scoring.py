@@ -20,10 +20,12 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from llmzoo.envs.base import MAX_ANSWER_CHARS as MAX_TEXT_CHARS
 from llmzoo.envs.tools.tool_use.questions import Step, Target
 
 ANSWER, TOOLS, ECONOMY = 0.7, 0.2, 0.1
 NO_CALL, FAILED, NEEDLESS = 0.02, 0.015, 0.01  # what a wasted round costs
+BEGUN = 0.001  # by how much less, for naming a tool, and for a brace or a tag as calls have them
 MAX_WASTE = 0.2
 PARTS = ("answer", "tools", "economy", "waste")
 MAX_ANSWER_CHARS = 200
@@ -31,6 +33,7 @@ MAX_ANSWER_CHARS = 200
 _NUMBER = re.compile(r"[-+−]?(?:\d[\d,]*)?\.?\d+(?:[eE][-+]?\d{1,3}(?!\d))?")
 _UNIT_OR_NUMBER = re.compile(rf"[^\W\d_]\d+|({_NUMBER.pattern})")  # of km2 the 2 is none
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_MARKS = re.compile(r"\{|<tool_call>|<answer>")
 _NEAR = 1e-9  # relative; two ways of rounding one number
 _NEAR_AT_MOST = 0.4  # which tells a whole number from the next
 _COMMON = 100  # smaller whole numbers stand in a program for other reasons
@@ -51,6 +54,15 @@ def parts(*, needed: int, made: int, wasted: int, waste: float, right: bool) -> 
         "economy": ECONOMY * thrift,
         "waste": -min(waste, MAX_WASTE),
     }
+
+
+def no_call(text: str, tools: Iterable[str]) -> float:
+    """What a round costs in which neither a call nor an answer can be read: the less, the more of
+    a call there is, so that the texts of a weak model differ."""
+    if len(text) > MAX_TEXT_CHARS:
+        return NO_CALL
+    named = any(tool in text for tool in tools)
+    return NO_CALL - BEGUN * named - BEGUN * (_MARKS.search(text) is not None)
 
 
 def is_right(target: Target, text: str) -> bool:

@@ -119,7 +119,7 @@ def test_the_configuration_for_tools_trains_both_seats():
         return player.respond([varied])[0][0].text
 
     trained = {}
-    for seed in range(6):
+    for seed in range(12):
         env = llmzoo.make(settings["env"], **settings["env_args"])
         env.reset(seed=seed)
         seats = env.possible_agents

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from accelerate.tracking import LOGGER_TYPE_TO_CLASS, GeneralTracker
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.summary.writer import event_file_writer
 from tiny_models import policy
 from toy_envs import Parity
 
@@ -59,6 +60,12 @@ def memory(monkeypatch) -> type[Memory]:
     for name in ("memory", "wandb", "mlflow"):
         monkeypatch.setitem(LOGGER_TYPE_TO_CLASS, name, Memory)
     return Memory
+
+
+@pytest.fixture(autouse=True)
+def files_in_their_order(monkeypatch):
+    """TensorBoard reads files of one second in the order of their names, in which 10 is before 9."""
+    monkeypatch.setattr(event_file_writer, "_global_uid", event_file_writer.AtomicCounter(0))
 
 
 def scalars(run: Path) -> dict[str, list[tuple[int, float]]]:

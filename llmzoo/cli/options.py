@@ -124,7 +124,8 @@ def in_words(hint: Any) -> str:
     if kind in _WORDS:
         return _WORDS[kind]
     if kind is Literal:
-        return f"one of {', '.join(map(str, inner))}"
+        values = ", ".join(map(str, inner))
+        return f"one of {values}" if len(inner) > 1 else values
     if isinstance(kind, type) and issubclass(kind, Mapping):
         return "a mapping of names to values"
     if isinstance(kind, type) and issubclass(kind, Sequence):

@@ -53,7 +53,7 @@ def test_an_unknown_name_is_an_error_that_names_the_nearest(llmzoo, argv, near):
     ("argv", "reason"),
     [
         ("eval", "required: env"),
-        ("eval --env sudoku_v0 --tasks few", "--tasks must be a whole number, got few"),
+        ("eval --env sudoku_v0 --tasks few", "--tasks must be a whole number or all, got few"),
         ("eval --env sudoku_v0 --env.size big", "'size' must be a whole number, got 'big'"),
         ("eval --env sudoku_v0 --env.size 5", "size must be 4 or 9, got 5"),
         ("eval --env sudoku_v0 --env.max_turns 0", "sudoku_v0: max_turns must be at least 1"),

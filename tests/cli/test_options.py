@@ -74,7 +74,7 @@ def test_a_mapping_in_parts(tmp_path):
         (float, "a number"),
         (bool, "true or false"),
         (Literal["a", 2], "one of a, 2"),
-        (Literal["a"] | str, "one of a or a text"),
+        (Literal["a"] | str, "a or a text"),
         (tuple[str, ...], "a list of texts, such as [a, b]"),
         (list[dict[str, Any]], "a list of mappings"),
         (list[int], "a list"),

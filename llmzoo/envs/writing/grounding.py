@@ -228,8 +228,10 @@ def ground(first: str, second: str, source: Source, standard: Standard) -> Groun
         pair["things"] = _coverage(set(map(stem, both)), len(both), things)
         ends["things"] = standard.things
     factor = math.sqrt(parts[0].score * parts[1].score)
+    first_part, second_part = parts
     return Grounding(
-        *parts,
+        first_part,
+        second_part,
         **{name: pair.get(name, 0.0) for name in PAIR},
         progress=_progress(pair, ends),
         factor=factor * math.prod(_worth(value, ends[name]) for name, value in pair.items()),

@@ -15,6 +15,7 @@ from llmzoo.errors import ConfigError, MissingExtraError
 
 RECORDS = [{"id": 7, "text": "one\u2028two"}, {"id": 8, "text": "é", "calls": [{"a": [1, 2]}]}]
 LINES = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in RECORDS).encode()
+GZIPPED = gzip.compress(LINES, mtime=0)  # the ids of tests hold no time
 
 
 def of(path, content):
@@ -33,9 +34,9 @@ def of(path, content):
         ("a.json", b"\xef\xbb\xbf" + json.dumps(RECORDS).encode()),
         ("a.jsonl", LINES.replace(b"\n", b"\r\n")),
         ("a.jsonl", LINES.rstrip()),
-        ("a.jsonl.gz", gzip.compress(LINES)),
-        ("A.JSONL.GZ", gzip.compress(b"\xef\xbb\xbf" + LINES)),
-        ("a.json.gz", gzip.compress(json.dumps(RECORDS).encode())),
+        ("a.jsonl.gz", GZIPPED),
+        ("A.JSONL.GZ", gzip.compress(b"\xef\xbb\xbf" + LINES, mtime=0)),
+        ("a.json.gz", gzip.compress(json.dumps(RECORDS).encode(), mtime=0)),
     ],
 )
 def test_the_same_records_from_every_form(tmp_path, name, content):
@@ -105,8 +106,8 @@ def test_a_bad_line_stands_in_its_place(tmp_path, monkeypatch, line, why):
     ("name", "content", "message"),
     [
         ("a.jsonl.gz", LINES, "is not a gzip file"),
-        ("a.jsonl.gz", gzip.compress(LINES)[:-12], r"damaged or cut off after line \d"),
-        ("a.jsonl", gzip.compress(LINES), "is gzip data; let the file's name end in .gz"),
+        ("a.jsonl.gz", GZIPPED[:-12], r"damaged or cut off after line \d"),
+        ("a.jsonl", GZIPPED, "is gzip data; let the file's name end in .gz"),
         ("a.jsonl", b"PAR1\x00\xff\n", "is Parquet; let the file's name end in .parquet"),
         ("a.json", b"[{", r"a\.json: not JSON .*A \.json file is a list of records, or has"),
     ],

@@ -85,7 +85,9 @@ def one(source, **kwargs):
         # one of two tests, which a constant would pass too
         (AUX, HALF_RIGHT, 1.5 + 0.5 * (1.0 + 0.5 + 1.0), 0.04, False),
         (WRAPPER_AUX, WRAPPER, 3.0, 0.04 + 0.384 + 0.192, True),
-        (AUX, "def double_odd(numbers):\n    aux(1)\n    return [n + n % 2 * n for n in numbers]", 3.5, 0.808, True),
+        (AUX, "def double_odd(numbers):\n    aux(1)\n    return [n + n % 2 * n for n in numbers]", 3.5, 0.424, True),
+        # a mention that changes nothing is no use, except in the paper's scale
+        ("def aux(n):\n    return 1 / 0", ALONE.replace("return", "0 if aux else 1\n    return"), 4.0, 0.424, True),
         (AUX.replace("return ", ""), MAIN, 0.6 + 0.5, 0.03, False),
         (AUX, "def something(numbers):\n    return 1", 0.4 + 0.5, 0.025, False),
         # begun, and not readable: a quarter of what a seat's program is worth that parses
@@ -408,6 +410,9 @@ def test_arguments_are_checked(kwargs, message):
 
 def test_a_fault_of_the_sandbox_is_no_reward(source, monkeypatch):
     class Broken:
+        def no_verdict(self, *args):
+            return ""
+
         def check(self, *args, **kwargs):
             return Verdict(status="sandbox_error", passed=0, total=0, error="gone")
 

@@ -36,7 +36,8 @@ than people earn who err. So in the unit scale form counts little, and "passed t
 of what the share adds to that of a constant: `((share - constant) / (1 - constant)) ** 2`, where
 `constant` is the largest share of tests that ask for one and the same value.
 
-With several helpers helper, calls and ignored count each one's share. A round pays the difference
+In the unit scale `aux` is used only if fewer tests pass with a function in its place that returns
+None: a mention such as `0 if aux else 1` is none. With several helpers helper, calls and ignored count each one's share. A round pays the difference
 to the round before (potential-based, gamma 1), so the return of an episode is the value of its last
 program, however many rounds there were. `team_weight` multiplies all of it. The episode ends early
 at the full reward.

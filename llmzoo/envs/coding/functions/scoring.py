@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from llmzoo.envs.coding.programs import Function
@@ -93,6 +93,17 @@ def facts(
         calls=len(found) / len(helpers),
         beyond=bool(found) and does_work(main, helpers),
         ignored=sum("used" not in places for places in found) / len(helpers),
+    )
+
+
+def without_idle(found: Facts, needed: Sequence[str], helpers: Sequence[str]) -> Facts:
+    """The facts where only the helpers in ``needed`` count as used."""
+    share = len(needed) / len(helpers)
+    return replace(
+        found,
+        calls=min(found.calls, share),
+        beyond=found.beyond and bool(needed),
+        ignored=min(found.ignored, share),
     )
 
 

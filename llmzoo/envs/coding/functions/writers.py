@@ -28,6 +28,15 @@ MAX_AGENTS = 5
 Reviewer = Callable[[str, str], str]
 
 
+# a helper that does nothing, and ends a loop that waits for it
+_NOTHING = """
+def {name}(*values, **named):
+    {name}.calls = getattr({name}, "calls", 0) + 1
+    if {name}.calls > 1000:
+        raise RuntimeError
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Play:
     """The state of an episode: what each seat wrote last (its program, or where none could be read
@@ -142,6 +151,8 @@ class TwoWriters(TextEnv):
         share = verdict.passed / verdict.total if verdict and verdict.total else 0.0
         if self.scale == "unit":
             share = scoring.earned(share, play.task.floor)
+            if share and facts.calls and verdict is not None:
+                facts = scoring.without_idle(facts, self._needed(program, verdict), self.helpers)
         parts = scoring.parts(facts, share, self.scale)
         paid = {name: worth - play.parts.get(name, 0.0) for name, worth in parts.items()}
         self.success = False
@@ -198,6 +209,19 @@ class TwoWriters(TextEnv):
         task = self.episode.task
         whole = f"{task.setup}\n{tests}".strip()
         return judging.check(program, whole, task.entry_point, task.prelude, self._limits)
+
+    def _needed(self, program: str, verdict: Verdict) -> list[str]:
+        """The helpers without which the program passes fewer hidden tests. Each is replaced by one
+        that returns None: a mention such as ``0 if aux else 1`` is no use."""
+        needed = []
+        for helper in self.helpers:
+            others = programs.merge(
+                _NOTHING.format(name=helper), programs.without(program, {helper})
+            )
+            idle = self._judge(others, self.episode.task.hidden)
+            if idle is None or idle.passed < verdict.passed:
+                needed.append(helper)
+        return needed
 
     def _hear(self, played: told.Round) -> dict[str, str]:
         """What each seat is told about a round."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 import re
 from typing import Any
@@ -22,7 +23,7 @@ def same(expected: Any, got: Any, *, tolerance: float = TOLERANCE) -> bool:
     if isinstance(expected, float) and isinstance(got, (int, float)):
         return _close(expected, got, tolerance)
     if isinstance(expected, complex) and isinstance(got, (int, float, complex)):
-        return abs(expected - got) <= tolerance * max(1.0, abs(expected))
+        return _close_complex(expected, got, tolerance)
     if isinstance(expected, (list, tuple)):
         return (
             type(expected) is type(got)
@@ -61,6 +62,17 @@ def _close(expected: float, got: float, tolerance: float) -> bool:
             return math.isnan(got)
         return math.isclose(expected, got, rel_tol=tolerance, abs_tol=tolerance)
     except OverflowError:  # an integer beyond the range of floats
+        return expected == got
+
+
+def _close_complex(expected: complex, got: complex, tolerance: float) -> bool:
+    """By the distance; infinities and NaN have none, so there each part must be right."""
+    if not cmath.isfinite(expected):
+        parts = ((expected.real, got.real), (expected.imag, got.imag))
+        return all(_close(wanted, found, tolerance) for wanted, found in parts)
+    try:
+        return abs(expected - got) <= tolerance * max(1.0, abs(expected))
+    except OverflowError:  # a distance, or an integer, beyond the range of floats
         return expected == got
 
 

@@ -81,7 +81,32 @@ def test_outputs_that_differ(expected, got):
         ({"a": 2}, {"a": 2.0000001}, False),
         (1 + 2j, 1 + 2.0000001j, True),
         (1 + 2j, complex("inf"), False),
+        (1 + 2j, 10**400, False),
+        (1 + 2j, complex(-1.7e308, 1.7e308), False),
+        (complex(-1.7e308, 1.7e308), complex(-1.7e308, 1.7e308), True),
+        (complex("inf"), 1 + 0j, False),
+        (complex("inf"), complex("inf"), True),
+        (complex("inf"), 10**400, False),
+        (complex("nan"), complex("nan"), True),
+        (complex("nan"), 1, False),
     ],
 )
 def test_values(expected, got, alike):
     assert same(expected, got) is alike
+
+
+NUMBERS = [
+    part(size)
+    for size in (0.0, 1.5, 1.7e308, float("inf"), float("nan"))
+    for part in (float, lambda x: -x, complex, lambda x: complex(-x, x), lambda x: complex(1, x))
+] + [True, 0, 1, -3, 10**400, -(10**400)]
+
+
+def test_every_number_can_be_compared_with_every_other():
+    for n, expected in enumerate(NUMBERS):
+        for m, got in enumerate(NUMBERS):
+            if n == m:
+                assert same(expected, got), expected
+                assert same([expected], [got]), expected
+            elif same(expected, got):  # a number that stands here twice, such as 0.0 and 0j
+                assert expected == got or (expected != expected and got != got), (expected, got)

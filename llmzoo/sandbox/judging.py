@@ -259,14 +259,14 @@ def _heard(said: Any) -> _Heard:
         if kind != "result":
             raise ValueError(kind)
         cases = tuple(
-            CaseResult(passed=passed is True, name=name[:_SHOWN], error=error[:_SHOWN])
+            CaseResult(passed=passed is True, name=name[:_SHOWN], error=_legible(error))
             for name, passed, error in result["cases"]
         )
         nonce = result.get("nonce")
         return _Heard(
             cases=cases,
             calls=int(result["calls"]),
-            error=(result["error"] or "")[:_SHOWN],
+            error=_legible(result["error"] or ""),
             shared_needed=(result["shared_needed"] or "")[:_SHOWN],
             nonce=nonce if isinstance(nonce, int) else None,
             complete=True,
@@ -363,7 +363,12 @@ def _result(asked: _Asked, answer: Any) -> CaseResult:
 
 def _text(answer: Any, start: int) -> str:
     parts = answer[start:] if isinstance(answer, list) else [answer]
-    return ": ".join(part if isinstance(part, str) else _shown(part) for part in parts)[:_SHOWN]
+    return _legible(": ".join(p if isinstance(p, str) else _shown(p) for p in parts))
+
+
+def _legible(text: str) -> str:
+    """The beginning of a text, with what no file can hold (a lone surrogate) escaped."""
+    return text[:_SHOWN].encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _shown(value: Any) -> str:

@@ -1,0 +1,29 @@
+"""What a verdict tells of a program can be written to a file, whatever the program said."""
+
+from __future__ import annotations
+
+import pytest
+from test_box import SHORT, at
+
+RAISES = "def f(x): raise ValueError('a\\ud800')"
+FAILS = "raise ValueError('a\\ud800')"
+TESTS = {
+    "literal": "assert f(3) == 9",
+    "separate": "expected = 9\nassert f(3) == expected",
+}
+
+
+@pytest.fixture(scope="module")
+def box():
+    with at(3) as box:
+        yield box
+
+
+@pytest.mark.parametrize("tests", TESTS.values(), ids=list(TESTS))
+@pytest.mark.parametrize("program", [RAISES, FAILS], ids=["raised in a call", "raised at loading"])
+def test_a_lone_surrogate_is_escaped(box, program, tests):
+    found = box.check(program, tests, limits=SHORT)
+    said = [found.error, *(case.error for case in found.cases)]
+    assert any("ValueError: a\\ud800" in text for text in said), said
+    for text in said:
+        text.encode("utf-8")

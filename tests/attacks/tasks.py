@@ -1,6 +1,6 @@
 """What the fakes pretend to solve, each with a right and a wrong solution as controls.
 
-All but two ask for ``running_sum(numbers)``, tested in the ways that data sets test.
+Nearly all ask for ``running_sum(numbers)``, tested in the ways that data sets test.
 """
 
 from __future__ import annotations
@@ -54,6 +54,24 @@ MAPPED = """
 def check(candidate):
     cases = [([1, 2, 3], [1, 3, 6]), ([5, -5, 7], [5, 0, 7]), ([2, 2], [2, 4])]
     assert all(map(lambda case: candidate(case[0]) == case[1], cases))
+"""
+
+DECIMALS_RIGHT = """
+from decimal import Decimal
+
+
+def running_sum(numbers):
+    return sum(map(Decimal, numbers))
+"""
+
+DECIMALS = """
+from decimal import Decimal
+
+
+def check(candidate):
+    assert candidate(["1", "2.5"]) == Decimal("3.5")
+    assert [candidate(["5", "-5", "7.25"])] == [Decimal("7.25")]
+    assert Decimal("0.3") <= candidate(["0.1", "0.2"]) <= Decimal("0.3")
 """
 
 UNITTEST = """
@@ -235,6 +253,14 @@ TASKS: dict[str, Task] = {
             right=SETS_RIGHT,
             wrong=WRONG.replace("list(", "set("),
             tests=SETS,
+        ),
+        Task(
+            name="decimals",
+            mode="check",
+            right=DECIMALS_RIGHT,
+            wrong=DECIMALS_RIGHT.replace("sum(map", "max(map"),
+            tests=DECIMALS,
+            entry_point="running_sum",
         ),
         Task(name="patched", mode="check", right=RIGHT, wrong=WRONG, tests=PATCHED),
         Task(name="unittest", mode="check", right=RIGHT, wrong=WRONG, tests=UNITTEST),

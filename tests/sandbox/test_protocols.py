@@ -89,6 +89,55 @@ class A:
 A.__module__, A.__name__, A.__qualname__ = "fractions", "Fraction", "Fraction"
 def f(x): return A()
 """
+# Decimal and Fraction compare with numerator and denominator of every Rational: 0 / 0 is any number
+NUMBER = """
+class A:
+    numerator = denominator = imag = 0
+    real = float("nan")
+    def __float__(self): return float("nan")
+    def __complex__(self): return complex("nan")
+    def __hash__(self): return 9
+A.__module__, A.__name__, A.__qualname__ = "numbers", KIND, KIND
+def f(x): return A()
+"""
+DECIMALS = textwrap.dedent("""
+    import unittest
+    from decimal import Decimal
+    class T(unittest.TestCase):
+        def test_equal(self): self.assertEqual(f(3), Decimal("3.5"))
+        def test_almost(self): self.assertAlmostEqual(f(3), Decimal("3.5"))
+        def test_nested(self): self.assertTrue([f(3)] == [Decimal("3.5")])
+        def test_in(self): self.assertTrue(Decimal("3.5") in [f(3)])
+        def test_at_most(self): self.assertTrue(f(3) <= Decimal("3.5"))
+    """)
+FRACTIONS = textwrap.dedent("""
+    import unittest
+    from fractions import Fraction
+    class T(unittest.TestCase):
+        def test_between(self): self.assertTrue(Fraction(1, 3) <= f(3) <= Fraction(1, 3))
+        def test_equal(self): self.assertEqual(f(3), Fraction(1, 3))
+        def test_almost(self): self.assertAlmostEqual(f(3), Fraction(1, 3))
+        def test_in(self): self.assertIn(f(3), [Fraction(1, 3)])
+    """)
+# the reply that ends an iteration, to whatever is asked
+STOP = """
+import sys
+def f(x):
+    frame = sys._getframe()
+    while frame:
+        own = frame.f_locals.get("self")
+        if hasattr(own, "_raised") and "Reply" in frame.f_globals:
+            Reply = frame.f_globals["Reply"]
+            type(own)._raised = lambda self, error: Reply("stop")
+        frame = frame.f_back
+    raise ValueError
+"""
+STOP_AT_NEXT = """
+class A:
+    @property
+    def next(self): raise StopIteration
+def f(x): return A()
+"""
 CONVERSIONS = """
 class A:
     def __array__(self, *args, **kwargs): return TRUE
@@ -163,6 +212,13 @@ ATTACKS = {
     "conversions in allclose": (CONVERSIONS, ALLCLOSE),
     "conversions in ==": (CONVERSIONS, EQUALS),
     "a copy": (CONVERSIONS, "import copy\nassert copy.copy(f(3)) == 9 or copy.deepcopy(f(3)) == 9"),
+    "stop in map": (STOP, "assert all(map(lambda c: f(c[0]) == c[1], [(3, 9), (4, 16)]))"),
+    "stop in filter": (STOP, "assert list(filter(lambda x: f(x) != x * x, [3, 4])) == []"),
+    "stop in next": (STOP, "assert next(map(f, [3]), 9) == 9"),
+    "stop at an attribute": (
+        STOP_AT_NEXT,
+        "assert all(map(lambda c: f(c[0]).next == c[1], [(3, 9), (4, 16)]))",
+    ),
     "a path": (CONVERSIONS, "import os\nassert os.fspath(f(3)) == 9"),
 }
 
@@ -173,6 +229,15 @@ def test_no_protocol_decides(attack):
     found = judge(program, tests)
     assert not found.passed, found
     assert found.cases, found
+    assert found.error is None, found
+
+
+@pytest.mark.parametrize("kind", ["Number", "Complex", "Real", "Rational", "Integral"])
+@pytest.mark.parametrize("tests", [DECIMALS, FRACTIONS], ids=["decimals", "fractions"])
+def test_a_number_by_its_own_account_equals_none(kind, tests):
+    found = judge(NUMBER.replace("KIND", repr(kind)), tests)
+    assert found.cases, found
+    assert not any(found.outcomes), found
     assert found.error is None, found
 
 

@@ -74,7 +74,7 @@ class Exports(Peer):
         except Gone:
             raise
         except BaseException as error:
-            stopped = text == "next" and isinstance(error, StopIteration)
+            stopped = (word, text) == ("do", "next") and isinstance(error, StopIteration)
             reply = Reply("stop") if stopped else self._raised(error)
         return reply._replace(text=self._take_printed())
 

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Number
 from typing import Any
 
 from .values import Extend, NotData, dumps, loads
@@ -34,7 +35,7 @@ PLAIN_TYPES = {
 # whose instances cross as data: a reference to an object is none of these, whatever it says
 VALUES = (
     *(int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, deque),
-    *(datetime.date, datetime.time, datetime.timedelta, Decimal, Fraction),
+    *(datetime.date, datetime.time, datetime.timedelta, Decimal, Fraction, Number),
 )
 _SINGLE = {"Ellipsis": Ellipsis, "NotImplemented": NotImplemented}
 _WRITERS: dict[type, tuple[str, Callable[[Any], str]]] = {

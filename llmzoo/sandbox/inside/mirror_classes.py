@@ -53,7 +53,7 @@ def mirror(state: State, described: Any) -> type:
         if error is None:
             holds = builtin in _CONTAINERS
             namespace.update(special_methods(special, hashes=hashes is True, holds=holds))
-        if found is not None and root is Proxy and not issubclass(found, VALUES):
+        if found is not None and root is Proxy and not _of_values(found):
             namespace["__class__"] = property(lambda self: found)
         return _make_class(str(name)[:100], own, root, base, namespace)
     except (TypeError, ValueError) as problem:
@@ -72,6 +72,16 @@ def nearest(kind: type[BaseException]) -> type[Exception]:
     if not issubclass(kind, Exception):
         return ProgramExit
     return Exception if kind.__module__.partition(".")[0] in _RUNNERS else kind
+
+
+def _of_values(kind: type) -> bool:
+    """Whether ``isinstance(value, kind)`` says something of values, or may. A value that compares
+    itself with an object of such a class takes the object's word: Decimal and Fraction multiply by
+    the numerator and the denominator of any ``numbers.Rational``, and 0 / 0 is any number."""
+    try:
+        return issubclass(kind, VALUES) or any(issubclass(value, kind) for value in VALUES)
+    except TypeError:  # a protocol, which is the class of no object
+        return True
 
 
 def _make_class(

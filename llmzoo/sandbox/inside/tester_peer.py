@@ -75,7 +75,9 @@ class Session(Peer):
                 value._remote.made = False  # whoever asked may know better
             return value
         if reply.word == "stop":
-            raise StopIteration
+            if (word, text) == ("do", "next"):
+                raise StopIteration
+            raise self._error(StopIteration, (), "", None)
         if reply.word == "unsendable":
             raise TypeError(f"what the program gives cannot be judged: {reply.text[:300]}")
         if reply.word == "raised" and len(reply.operands) == 4:

@@ -83,4 +83,50 @@ def running_sum(numbers):
 """,
         tasks=("sets",),
     ),
+    Fake(
+        name="number-of-zero-zeroths",
+        about="calls its class numbers.Rational, by whose numerator and denominator Decimal compares",
+        program="""
+class Answer:
+    numerator = denominator = 0
+Answer.__module__ = "numbers"
+Answer.__name__ = Answer.__qualname__ = "Rational"
+def running_sum(numbers):
+    return Answer()
+""",
+        tasks=("decimals",),
+        note="in one interpreter, the name of a class makes it no Rational",
+    ),
+    Fake(
+        name="number-registered",
+        about="registers its class as a numbers.Rational",
+        program="""
+import numbers
+class Answer:
+    numerator = denominator = 0
+    def __ge__(self, other): return True
+    __le__ = __ge__
+numbers.Rational.register(Answer)
+def running_sum(numbers):
+    return Answer()
+""",
+        tasks=("decimals",),
+    ),
+    Fake(
+        name="reply-that-stops",
+        about="replies to a call that an iteration is over, which ends the `map` of the tests",
+        program="""
+import sys
+def running_sum(numbers):
+    frame = sys._getframe()
+    while frame:
+        own = frame.f_locals.get("self")
+        if hasattr(own, "_raised") and "Reply" in frame.f_globals:
+            reply = frame.f_globals["Reply"]("stop")
+            type(own)._raised = lambda self, error: reply
+        frame = frame.f_back
+    raise StopIteration
+""",
+        tasks=("mapped",),
+    ),
 )

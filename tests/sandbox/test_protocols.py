@@ -119,6 +119,55 @@ FRACTIONS = textwrap.dedent("""
         def test_almost(self): self.assertAlmostEqual(f(3), Fraction(1, 3))
         def test_in(self): self.assertIn(f(3), [Fraction(1, 3)])
     """)
+# one class of the library after the other by its own account, with an answer to any question
+ANY_CLASS = """
+ANSWERS = [0, float("nan"), lambda *args, **kwargs: True]
+def f(module, name, n):
+    class A:
+        def __getattr__(self, name): return ANSWERS[n]
+        def __float__(self): return float("nan")
+        def __len__(self): return 0
+        def __iter__(self): return iter(())
+        def __hash__(self): return 0
+    A.__module__, A.__name__, A.__qualname__ = module, name, name
+    return A()
+"""
+ANY_CLASS_TESTS = textwrap.dedent("""
+    import array, collections, datetime, enum, ipaddress, math, numbers, pathlib, sys, unittest, uuid
+    from decimal import Decimal
+    from fractions import Fraction
+    class Color(enum.Enum):
+        RED = 7
+    VALUES = [
+        7, 7.5, 7 + 2j, "seven", (7, 8), {7}, {7: 8}, Decimal("3.5"), Fraction(7, 2), Color.RED,
+        datetime.date(2020, 1, 2), datetime.timedelta(7), uuid.UUID(int=7), pathlib.Path("seven"),
+        ipaddress.ip_address("10.1.2.3"), ipaddress.ip_network("10.0.0.0/8"), array.array("i", [7]),
+        collections.UserList([7]), collections.UserDict({7: 8}), {7: 8}.keys(), np.float64(7.5),
+    ]
+    MODULES = ["numbers", "decimal", "fractions", "datetime", "collections", "collections.abc",
+        "enum", "uuid", "ipaddress", "pathlib", "array"]
+    KINDS = [(m, n) for m in MODULES for n, kind in vars(sys.modules[m]).items()
+        if isinstance(kind, type) and kind.__module__ == m and not issubclass(kind, Exception)]
+    COMPARISONS = [
+        lambda a, b: a == b, lambda a, b: b == a, lambda a, b: a in [b], lambda a, b: b <= a <= b,
+        lambda a, b: unittest.TestCase().assertAlmostEqual(a, b) is None,
+        lambda a, b: math.isclose(a, b), lambda a, b: abs(a - b) <= 1e-6,
+    ]
+    def holds(compare, a, b):
+        try:
+            return bool(compare(a, b))
+        except Exception:
+            return False
+    def test_each():
+        assert len(KINDS) > 40
+        assert holds(COMPARISONS[0], 7, VALUES[0])
+        for module, name in KINDS:
+            for n in range(3):
+                given = f(module, name, n)
+                for value in VALUES:
+                    for number, compare in enumerate(COMPARISONS):
+                        assert not holds(compare, given, value), (name, value, number)
+    """)
 # the reply that ends an iteration, to whatever is asked
 STOP = """
 import sys
@@ -239,6 +288,11 @@ def test_a_number_by_its_own_account_equals_none(kind, tests):
     assert found.cases, found
     assert not any(found.outcomes), found
     assert found.error is None, found
+
+
+def test_no_class_of_the_library_makes_an_object_equal_to_a_value():
+    found = judge(ANY_CLASS, NUMPY + ANY_CLASS_TESTS)
+    assert found.passed, found
 
 
 def test_the_memory_of_the_tests_is_not_read():

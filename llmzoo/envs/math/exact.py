@@ -45,7 +45,7 @@ _NO_UNITS = (
     NO_UNITS
     | MULTIPLES.keys()
     | {"to", "is", "are", "squared", "cubed", "percent", "pi", "tau", "sqrt", "inf", "infty"}
-    | {"th", "ths", "rds"}
+    | {"th", "ths", "rds", "quarters"}
 )
 _SHORT_UNITS = frozenset("mhsglL")
 

@@ -570,6 +570,8 @@ def test_last_formula_and_last_number_of_a_text():
         ("C", r"\boxed{\textbf{(C)}\ 12}", True),
         ("12", r"\boxed{\textbf{(C)}\ 12}", True),
         ("C", "It is B or C", False),
+        ("B", "(B) a circle", True),
+        ("B", "B) A circle", True),
     ],
 )
 def test_choices(gold, given, verdict):
@@ -590,6 +592,56 @@ def test_choices(gold, given, verdict):
 )
 def test_what_programs_print(gold, printed, verdict):
     assert answers.same(gold, printed) is verdict
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *("(A) the answer is B", "A) = B", "A. Answer: B", "(A) is wrong; it is B", "(A) but B"),
+        *("(A) is not the answer; the answer is B", "(A) no, B", "A. B. C.", "A) + 1", "(A) not"),
+    ],
+)
+def test_a_choice_that_says_something_else_is_no_answer(given):
+    assert not answers.same(r"\text{(A)}", given)
+    assert not answers.same(r"\text{(B)}", given)
+
+
+@pytest.mark.parametrize(
+    ("given", "golds"),
+    [
+        ("(A) the answer is 6", ["6"]),
+        ("5 we get No", ["No"]),
+        ("5 hence (B)", ["B"]),
+        ("5 is even", ["even"]),
+        ("12 is correct", ["12"]),
+    ],
+)
+def test_one_answer_has_one_reading(given, golds):
+    assert [g for g in ("A", "B", "5", "6", "12", "No", "even") if answers.same(g, given)] == golds
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *(
+            "5 sixths",
+            "5 tens",
+            "5 score",
+            "5 at minimum",
+            "5 reciprocal",
+            "reciprocal 5",
+            "5 etc.",
+        ),
+        *("5 negated", "negated 5", "5 up to sign", "5 among others", "x = 6 = 5", "square of 5"),
+    ],
+)
+def test_words_and_steps_that_change_a_number(given):
+    assert not answers.same("5", given)
+
+
+@pytest.mark.parametrize("given", ["5 apples", "5 feet of rope", "5 is the minimum", "5 quarters"])
+def test_words_that_say_what_is_counted(given):
+    assert answers.same("5", given)
 
 
 def test_only_the_last_number_of_a_text_counts():

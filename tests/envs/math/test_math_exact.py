@@ -73,6 +73,16 @@ def test_several_numbers(text, form, parts):
     "text",
     [
         *("7 is wrong", "7ths", "7 tenths", "7 too many", "7 or more", "x \\in 7", "x ∈ 7"),
+        *(
+            "5 sixths",
+            "5 tens",
+            "5 quarters",
+            "5 score",
+            "5 log",
+            "5 sin",
+            "5 negated",
+            "5 reciprocal",
+        ),
         *("37+48", "37 + 48", "56/8", "6/16", "\\frac{56}{8}", "3/1", "7 \\cdot 8", "7 \\times 8"),
         *("7(8)", "(7)(8)", "5!", "2^3", "\\sqrt{49}", "93 - 8", "x", "", " ", "1..2", "--5"),
         *("\\frac{37+48}{1}", "10^{2}", "\\binom{4}{2}", "85 \\pm 3", "1101_2", "3 = 3", "1/0"),

@@ -25,7 +25,9 @@ _REMEMBERED = 500  # characters of an answer whose verdict is kept
 _INTEGER = re.compile(r"[-+]?\d{1,40}")
 _DECIMAL = re.compile(r"-?\d+[.,]\d+")
 _CHOICE = re.compile(r"\(?[A-Z]\)?")
+_MARKED = re.compile(r"\(?[A-Z][).:] ")
 _OPTION = re.compile(r"\s*\(?[A-E]\)[.:]?\s+(\S.*)")  # a choice with what it says
+_SAID = re.compile(r"(?!(?:correct|right|enough|left)$)[A-Za-z]+")
 _PLAIN = re.compile(r"-?(?:[\d.,]+(?:/\d+)?|\\frac(?:\{\d+\}\{\d+\}|\d\d))")
 
 
@@ -60,6 +62,8 @@ def decided(gold: str, given: str, ask: Ask) -> bool:
     if not _says_something(theirs):
         return False
     try:
+        if _CHOICE.fullmatch(ours) and _MARKED.match(theirs):
+            return _in_prose(ours, theirs, given, ask)
         return _same(ours, theirs, ask) or _in_prose(ours, theirs, given, ask)
     except (Beyond, TooLarge, RecursionError):
         return False
@@ -86,15 +90,19 @@ def _in_prose(gold: str, read: str, given: str, ask: Ask) -> bool:
     the clean text."""
     if _CHOICE.fullmatch(gold):
         letter = gold.strip("()")
-        return read.strip(" ()[]{}.?").upper() == letter or letter in (
-            letter_in(given),
-            letter_in(read),
-        )
+        if read.strip(" ()[]{}.?").upper() == letter:
+            return True
+        return {letter_in(given), letter_in(read)} - {None} == {letter}
     if not is_prose(given) or _is_number(read):
         return False
     stated = stated_in(given)
-    found = number_in(given) if _PLAIN.fullmatch(gold) else None
+    found = number_in(given) if _PLAIN.fullmatch(gold) and not _says_else(given, stated) else None
     return any(_same(gold, clean(text), ask) for text in (stated, found) if text)
+
+
+def _says_else(given: str, stated: str | None) -> bool:
+    """Whether a text gives a letter, or says one word of a number: ``5 hence (B)``, ``5 is even``."""
+    return letter_in(given) is not None or bool(stated and _SAID.fullmatch(stated))
 
 
 def _is_number(text: str) -> bool:

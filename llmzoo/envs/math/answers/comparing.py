@@ -18,6 +18,7 @@ _SET = re.compile(r"\\(?:setminus|emptyset|mathbb|cap)|^[A-Z]$|[<>≤≥≠|]")
 _UNCOMPUTED = re.compile(r"\\(?:sum|prod|int|iint|lim|max|min|gcd|lcm|det|lfloor|lceil)|[«$]")
 _TURNED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "=": "=", "≠": "≠"}
 _FUNCTION_NAMES = ({"y", "f(x)"}, {"y", "g(x)"})  # two ways to name one function
+_NUMERAL = re.compile(r"-?[\d.,]+")
 _WORDED = re.compile(r"[A-Za-z]{2,}|(?=.*«)[\w\s«»:.,'-]+")
 
 
@@ -94,9 +95,10 @@ def _gives(relation: Relation) -> bool:
     A step that is not computed here, such as a sum or an amount of men, counts as right.
     """
     first, *steps, last = relation.sides
-    if shapes.is_asked_for(first):  # numbers on the way may be wrong, the last one counts
+    if shapes.is_asked_for(first):  # work on the way may be wrong, the last side counts
+        is_work = not all(map(_NUMERAL.fullmatch, steps))
         return all(
-            expressions.value(step) is not None or expressions.same_value(step, last)
+            (is_work and expressions.value(step) is not None) or expressions.same_value(step, last)
             for step in steps
         )
     steps = [first, *steps]

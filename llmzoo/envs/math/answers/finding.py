@@ -52,14 +52,20 @@ _DOUBT_BEFORE = re.compile(
     r"\b(?:between|maybe|perhaps|could|might|any|such|either|or|unless|if|instead|than)\b"
 )
 _DOUBT_AFTER = re.compile(
-    rf"{_DOUBT_BEFORE.pattern}|\b(?:not|wrong|incorrect|more|less|too|at\s(?:least|most)|\w+n['’]t)\b"
+    rf"{_DOUBT_BEFORE.pattern}|\b(?:not|wrong|incorrect|more|less|too|at\s(?:least|most|minimum|maximum)|up\sto|"
+    r"among\sothers|etc|\w+n['’]t)\b"
+)
+_NO_OPTION = re.compile(
+    r"^\s*[=+*/^<>]|\b(?i:not|no|wrong|incorrect|but|neither|nor|answer|\w+n['’]t)\b"
+    r"|(?<![\w\\])(?:A(?! [a-z])|[B-E])(?![\w'])"
 )
 _CHANGED_AFTER = re.compile(
     r"\W*(?:text\w*\W*)?(?:squared|cubed|and\sa\shalf|too|"
     rf"{'|'.join(sorted({*MULTIPLES, *NO_UNITS} - {'and', 'or'}))})\b"
 )
 _CHANGED_BEFORE = re.compile(
-    r"\b(?:twice|thrice|double|triple|minus|plus|negative|non|no|(?:half|third|quarter)(?:\sof)?)"
+    r"\b(?:twice|thrice|double|triple|minus|plus|negative|non|no|(?:square|cube)\sof|negated|"
+    r"(?:half|third|quarter|root|reciprocal|inverse|opposite|log|sin|cos|tan)(?:\sof)?)"
     r"\W{0,3}$",
     re.IGNORECASE,
 )
@@ -147,9 +153,10 @@ def letter_in(text: str) -> str | None:
         first = _FIRST_LETTER.match(text, anchors[-1].end())
         if first is None or _DOUBT_AFTER.search(text, first.end(), first.end() + _AFTER_LETTER):
             return None
-        return first[1]
+        return first[1] if option is None or option[1] == first[1] else None
     if option is not None:
-        return option[1] if set(_OPTIONS.findall(text)) == {option[1]} else None
+        says_more = _NO_OPTION.search(text[option.end() :])
+        return option[1] if says_more is None and len(set(_OPTIONS.findall(text))) < 2 else None
     if not is_prose(text) or _DOUBT_AFTER.search(text) or len(set(_CAPITAL.findall(text))) > 1:
         return None
     last = _LAST_LETTER.search(text)

@@ -63,7 +63,9 @@ NO_UNITS = frozenset(
     """not never no none nor neither without except excluding wrong incorrect false least most more
     less fewer greater than between below above under over plus minus times divided multiplied
     negative too factorial choose mod modulo base half halves third thirds fourths fifths tenths
-    hundredths thousandths and or either power root maybe perhaps unless other""".split()  # noqa: SIM905
+    sixths sevenths eighths ninths twelfths tens gross score log ln sin cos tan sine cosine tangent
+    sqrt reciprocal inverse inverted negated opposite reversed backwards flipped minimum maximum sign
+    among etc hundredths thousandths and or either power root maybe perhaps unless other""".split()  # noqa: SIM905
 )
 CHANGING = NO_UNITS | {"twice", "thrice", "double", "triple", "any"}  # before a name
 _SQUARES = re.compile(r"(?:square|sq)[. ]+|\^?\{?2\}?$|\s+squared$")

@@ -19,7 +19,7 @@ shipped; the sample has 20 others of this kind, written for llmzoo, with a field
 prints the answer.
 
 **Version history.** v0: first version. Since then an answer has one reading: a list, an empty set or
-`2x = 5` is no number. Returns before and after do not compare.
+`2x = 5` is no number, nor is `5 tens`. Returns before and after do not compare.
 """
 
 from __future__ import annotations

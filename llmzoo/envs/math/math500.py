@@ -19,7 +19,7 @@ polynomials in any form. The sample has 40 problems of this kind, written for ll
 `program` that prints the answer.
 
 **Version history.** v0: first version. Since then an answer has one reading: a list, an empty set or
-`2x = 5` is no number. Returns before and after do not compare.
+`2x = 5` is no number, nor is `5 tens`. Returns before and after do not compare.
 """
 
 from __future__ import annotations

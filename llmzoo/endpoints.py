@@ -55,8 +55,12 @@ class Endpoint:
             raise ConfigError(
                 "the endpoint's api_key_env is the name of an environment variable, not the key"
             )
-        url = urlsplit(self.base_url)
-        if url.scheme not in ("http", "https") or not url.hostname:
+        try:
+            url = urlsplit(self.base_url)
+            valid = url.scheme in ("http", "https") and url.hostname and url.port != 0
+        except ValueError:  # brackets without an address of IPv6, a port that is no number
+            valid = False
+        if not valid:
             raise ConfigError(
                 f"the endpoint's base_url is an address such as http://localhost:8000/v1, "
                 f"got {self.base_url!r}"

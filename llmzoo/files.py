@@ -97,6 +97,30 @@ def check_tree(folder: Path) -> None:
             check_plain(path)
 
 
+def check_indexes(folder: Path) -> None:
+    """Raise :class:`CheckpointError` for an index of weights that names files outside its folder.
+
+    Links are followed, which the hub's cache is made of.
+    """
+    for index in filter(Path.is_file, sorted(folder.rglob("*.index.json"))):
+        try:
+            names = set(json.loads(index.read_bytes())["weight_map"].values())
+        except (
+            OSError,
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+        ) as error:
+            raise CheckpointError(f"{index} cannot be read: {error!r:.200}") from error
+        for name in names:
+            if not isinstance(name, str) or not name or name in (".", "..") or {*"/\\\0"} & {*name}:
+                raise CheckpointError(
+                    f"{index} names {name!r:.200}: weights are files beside the index, without a folder"
+                )
+
+
 @contextmanager
 def rewritten(path: Path) -> Iterator[BinaryIO]:
     """A new file to write, which takes the name ``path`` when all of it is there."""

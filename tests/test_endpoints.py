@@ -247,3 +247,9 @@ def test_a_key_of_the_mapping_that_is_unknown(tmp_path):
     for wrong in ("model: 3", "model: m, timeout_s: soon", "model: m, api_key_env: [A]"):
         with pytest.raises(ConfigError, match="of endpoint must be"):
             debate(tmp_path, f"{{{wrong}}}")
+
+
+@pytest.mark.parametrize("url", ["https://[x]/", "https://a:x/v1", "https://a:99999/v1"])
+def test_an_address_that_cannot_be_read(url):
+    with pytest.raises(ConfigError, match="is an address such as"):
+        load(f"openai:m@{url}")

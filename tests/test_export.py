@@ -503,3 +503,8 @@ def test_what_the_hub_refuses_is_told(runs, tmp_path):
         push_to_hub(done.folder, "me/pair", api=hub)
     with pytest.raises(ConfigError, match="is no export"):
         push_to_hub(tmp_path, "me/pair", api=Stub())
+
+
+def test_a_password_in_an_address_is_left_out():
+    settings = {"env_args": {"url": "https://me:pass@word@host/v1", "mail": "a@b.org"}}
+    assert _without_secrets(settings) == {"env_args": {"url": "https://host/v1", "mail": "a@b.org"}}

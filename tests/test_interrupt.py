@@ -299,7 +299,10 @@ def test_from_the_command_line(folder, tmp_path):
     assert 2 <= last < 20
     assert newest(out) == f"step_{last:06d}"
     assert WAITING in " ".join(err.split())
-    assert err.splitlines()[-2:] == ["to go on: llmzoo train --resume 'a run'", "llmzoo: stopped"]
+    assert err.splitlines()[-2:] == [
+        "to go on: llmzoo train --resume 'a run' --env test_interrupt:Pressed",
+        "llmzoo: stopped",
+    ]
     words = shlex.split(err.splitlines()[-2].removeprefix("to go on: llmzoo"))
     resumed = command(*words, "--quiet", cwd=tmp_path)
     _, err = resumed.communicate(timeout=240)

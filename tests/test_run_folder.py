@@ -19,6 +19,7 @@ from toy_envs import Parity
 from llmzoo import checkpoints, run_folder
 from llmzoo.cli import main
 from llmzoo.errors import CheckpointError, ConfigError
+from llmzoo.export.copying import copy_policy
 from llmzoo.players import players
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.report.curves import plot_run
@@ -400,3 +401,18 @@ def test_a_disk_without_room_is_told(tmp_path, room, said):
     assert "Traceback" not in done.stderr
     assert not list(run.rglob("*.writing*"))
     assert not list(run.rglob(".writing*"))
+
+
+@pytest.mark.parametrize("name", ["{private}", "../private.safetensors", "a/b", "..", "", 3])
+def test_an_index_names_no_file_outside_its_folder(run, tmp_path, small_model, name):
+    policy = run / "checkpoints" / "step_000002" / "policy"
+    weights = (policy / "model.safetensors").rename(tmp_path / "private.safetensors")
+    named = str(weights) if name == "{private}" else name
+    index = policy / "model.safetensors.index.json"
+    index.write_text(json.dumps({"metadata": {}, "weight_map": {"lm_head.weight": named}}))
+    with pytest.raises(ConfigError, match="files beside the index"):
+        TransformersPolicy.load(str(policy))
+    with pytest.raises(CheckpointError, match="files beside the index"):
+        resume(run, small_model)
+    with pytest.raises(CheckpointError, match="files beside the index"):
+        copy_policy(policy, tmp_path / "out")

@@ -31,19 +31,25 @@ def chat(options: Any) -> dict[str, Any]:
 
 
 def env_arguments(
-    env_id: str, args: Mapping[str, Any], *, split: str, chosen: str | None = None
+    env_id: str,
+    args: Mapping[str, Any],
+    *,
+    split: str,
+    chosen: str | None = None,
+    saved: bool = False,
 ) -> dict[str, Any]:
     """The arguments of an environment, checked against its signature and by making it once.
 
     ``split`` says what chooses the split of tasks instead of ``--env.split``, and ``chosen`` is the
-    one that was chosen; None: the environment's own default.
+    one that was chosen; None: the environment's own default. ``saved``: the arguments are from a
+    run folder. They were checked when it began, and the parser would import what they name.
     """
     find_here(env_id)
     found = registry.spec(env_id)
     if "split" in args:
         raise ConfigError(f"the split of tasks is no environment argument here: {split}")
     checked = dict(args)
-    if args:
+    if args and not saved:
         hints = registry.arguments_of(found)
         if hints is not None:
             checked = typed(hints, args, f"argument of {env_id}")
@@ -61,16 +67,21 @@ def env_arguments(
     return checked
 
 
-def learner_arguments(name: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a learner, checked against its configuration."""
+def learner_arguments(name: str, args: Mapping[str, Any], *, saved: bool = False) -> dict[str, Any]:
+    """The options of a learner, checked against its configuration. ``saved``: as above."""
     find_here(name)
     cls = learner_class(name)
-    checked: dict[str, Any] = {}
-    if args:
+    checked = dict(args)
+    if args and not saved:
         known = field_names(cls.Config)
         hints = {key: hint for key, hint in get_type_hints(cls.Config).items() if key in known}
         checked = typed(hints, args, f"option of learner {name!r}")
-    cls(cls.Config(**checked))
+    try:
+        cls(cls.Config(**checked))
+    except TypeError as error:
+        if not saved:
+            raise
+        raise ConfigError(f"options of learner {name!r} in the run folder: {error}") from error
     return checked
 
 

@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from llmzoo.training import FitConfig
 
 
-def check_run(config: FitConfig) -> dict[str, Seat]:
+def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, Seat]:
     """Who is to play each seat of a run.
 
     Refuses what names an unknown learner, environment, argument, split, tracker or seat, and
-    numbers that mean nothing.
+    numbers that mean nothing. ``saved``: the settings are from a run folder.
     """
     from llmzoo.seating import plan
     from llmzoo.tracking import check_trackers
 
-    learner_arguments(config.learner, config.learner_args)
+    learner_arguments(config.learner, config.learner_args, saved=saved)
     where = "a run learns from the train split and is measured on --eval_split"
-    env_arguments(config.env, config.env_args, split=where)
+    env_arguments(config.env, config.env_args, split=where, saved=saved)
     if config.eval_tasks < 1:
         raise ConfigError(f"eval_tasks must be at least 1, got {config.eval_tasks}")
     if config.eval_every < 0:

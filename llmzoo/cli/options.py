@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from argparse import ArgumentError, RawDescriptionHelpFormatter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
 from itertools import takewhile
 from pathlib import Path
@@ -123,6 +123,8 @@ def in_words(hint: Any) -> str:
     kind, inner = get_origin(hint) or hint, get_args(hint)
     if kind in _WORDS:
         return _WORDS[kind]
+    if kind is Callable:
+        return "a function"
     if kind is Literal:
         values = ", ".join(map(str, inner))
         return f"one of {values}" if len(inner) > 1 else values

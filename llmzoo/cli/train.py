@@ -13,8 +13,9 @@ from typing import Any, get_type_hints
 from llmzoo import ranks, run_folder
 from llmzoo.cli.arguments import run_name, seat_arguments
 from llmzoo.cli.checks import check_run
-from llmzoo.cli.options import field_names, read, typed
+from llmzoo.cli.options import field_names, read
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, evaluation_row
+from llmzoo.cli.resuming import check_trusted, code_options, saved_settings
 from llmzoo.cli.stages import run_stages
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError
 from llmzoo.players import check_model
@@ -35,7 +36,8 @@ class Options:
         out: the run folder; runs/ENV-LEARNER-SEED where nothing is said.
         resume: a run folder to continue with its own settings; only --steps may be raised, and
             where the work is done may change (--parallel, --cpu_offload), and what is recorded
-            (--record_every, --record_tasks).
+            (--record_every, --record_tasks). Code that the folder names is imported only if its
+            option (--env module:name, --learner module:name) is given again.
         stages: runs after one another, each from the model that the last one left: a list of
             mappings, each with a learner and what else is its own, in a configuration file. The
             same command again goes on where it was cut off.
@@ -78,7 +80,7 @@ def run(argv: Sequence[str]) -> None:
     else:
         config = FitConfig(**given)
         out = Path(options.out or f"runs/{run_name(config.env, config.learner, config.seed)}")
-    check_run(config)
+    check_run(config, saved=options.resume is not None)
     check_model(config.model, trust_remote_code=config.trust_remote_code)
     with apart():
         settings = {name: getattr(config, name) for name in field_names(FitConfig)}
@@ -87,7 +89,8 @@ def run(argv: Sequence[str]) -> None:
             result = fit(**settings, out=out, resume=resume, quiet=options.quiet)
         except KeyboardInterrupt:
             if (out / "config.json").exists():
-                _say_how_to_go_on(["llmzoo", "train", "--resume", str(out)])
+                code = code_options(config.env, config.learner)
+                _say_how_to_go_on(["llmzoo", "train", "--resume", str(out), *code])
             raise
         if ranks.is_first():
             plot_run(out)
@@ -119,7 +122,7 @@ def resumed(options: Options, given: Mapping[str, Any], hints: Mapping[str, Any]
         raise ConfigError(f"--out {options.out} and --resume {run} are different folders")
     if not (run / "config.json").exists():
         raise CheckpointError(f"{run} holds no run to resume")
-    saved = typed(hints, run_folder.settings(run), f"setting in {run / 'config.json'}")
+    saved = saved_settings(run, hints)
     saved.pop("trust_remote_code", None)  # what a folder says of it does not count
     for name, value in given.items():
         if name == "steps":
@@ -131,6 +134,7 @@ def resumed(options: Options, given: Mapping[str, Any], hints: Mapping[str, Any]
             raise ConfigError(
                 f"{run} was started with {name}={saved.get(name)!r}; it cannot go on with {value!r}"
             )
+    check_trusted(run, saved, given)
     free = {name: value for name, value in given.items() if name in run_folder.FREE}
     if free.get("engine", saved.get("engine")) != saved.get("engine"):
         free.setdefault("engine_args", {})  # those that were saved are the other engine's

@@ -32,6 +32,7 @@ def copy_policy(source: Path, target: Path) -> None:
     Raises :class:`CheckpointError` for a link or a device in it. Other files stay, with a warning.
     """
     files.check_tree(source)
+    files.check_indexes(source)
     _copy(source, target)
     config = files.read_object(target / "config.json") or {}
     if "auto_map" in config:

@@ -14,6 +14,7 @@ from llmzoo.export.copying import hub_id
 from llmzoo.files import read_object
 from llmzoo.policies.base import TINY
 
+_USER = re.compile(r"://[^/?#\s]*@")  # of an address: a name and a password
 _SECRET = re.compile(r"api_?key|secret|password|(^|_)token$", re.IGNORECASE)
 
 
@@ -110,4 +111,4 @@ def _without_secrets(value: Any) -> Any:
         return [_without_secrets(inner) for inner in value]
     if isinstance(value, str) and Path(value).is_absolute() and os.path.exists(value):
         return Path(value).name  # where a folder stood on this machine is nobody's business
-    return value
+    return _USER.sub("://", value) if isinstance(value, str) else value

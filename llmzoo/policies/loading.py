@@ -24,7 +24,7 @@ from transformers.utils import logging
 
 from llmzoo import ranks
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
-from llmzoo.files import LARGEST
+from llmzoo.files import LARGEST, check_indexes
 from llmzoo.policies import stored
 from llmzoo.policies.sharding import is_sharded, named_weights, put_into
 
@@ -67,7 +67,8 @@ def reading(name: str) -> Iterator[None]:
 
 
 def check_files(name: str) -> None:
-    """Raise :class:`ConfigError` for a folder with a pipe, a device or huge JSON at its top."""
+    """Raise :class:`ConfigError` for a folder with a pipe, a device, huge JSON, or an index of files
+    elsewhere at its top."""
     if not os.path.isdir(name):
         return
     for path in sorted(Path(name).iterdir()):
@@ -79,6 +80,10 @@ def check_files(name: str) -> None:
             raise ConfigError(f"{path} is no plain file: {name} is not loaded as a model")
         if path.suffix == ".json" and state.st_size > LARGEST:
             raise ConfigError(f"{path} is larger than {LARGEST:,} bytes, and is not read")
+    try:
+        check_indexes(Path(name))
+    except CheckpointError as error:
+        raise ConfigError(str(error)) from None
 
 
 def cannot_load(name: str, error: Exception) -> ConfigError:
@@ -142,6 +147,7 @@ def load_into(model: PreTrainedModel, folder: Path) -> None:
     """
     if not (folder / "config.json").is_file():
         raise CheckpointError(f"{folder} holds no model (there is no config.json in it)")
+    check_indexes(folder)
     loader: Any = type(model)
     with no_bars():
         saved, found = loader.from_pretrained(

@@ -16,6 +16,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from llmzoo import files as plain_files
 from llmzoo import ranks
 from llmzoo.policies.sharding import is_divided, whole
 
@@ -57,6 +58,7 @@ def load(folder: Path, name: str) -> Mapping[str, Tensor]:
     Raises ``FileNotFoundError`` where there are none.
     """
     index = folder / f"{name}.safetensors.index.json"
+    plain_files.check_indexes(folder)
     if index.exists():
         files = set(json.loads(index.read_text())["weight_map"].values())
     elif (folder / f"{name}.safetensors").exists():

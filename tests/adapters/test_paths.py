@@ -129,7 +129,7 @@ def test_train_eval_and_resume_with_both(folder, small_model):
     assert config["learner_args"] == {"share": 0.5}
     assert found["after"]["env"] == "paths_env:Echo"
 
-    said = llmzoo(folder, "train", "--resume", run, "--steps", 2, "--json", "--quiet")
+    said = llmzoo(folder, "train", "--resume", run, *both, "--steps", 2, "--json", "--quiet")
     assert said.returncode == 0, said.stderr
     assert json.loads(said.stdout.splitlines()[-1])["steps"] == 2
 

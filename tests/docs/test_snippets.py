@@ -38,6 +38,7 @@ NOT_RUN = {
     "python -m llmzoo.policies.tiny.recipe --out FOLDER": "takes up to an hour",
     "python -m tests.attacks": "takes minutes; tests/attacks runs a part of it",
     "python -m tests.attacks.rewards": "the tests of each family run its rows",
+    "python -m tests.attacks.degenerate": "takes minutes; tests/attacks runs a part of it",
     "tensorboard --logdir runs": "a server that does not end",
     "llmzoo train --model Qwen/Qwen2.5-0.5B-Instruct --env plan_path_v0 --steps 100": (
         "downloads a model"

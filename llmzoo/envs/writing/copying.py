@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from llmzoo.envs.writing.words import is_stop
+from llmzoo.envs.writing.words import is_stop, stem
 
 MAX_SOURCE_WORDS = 2_000  # a longer source is compared by its beginning
 RUN = 3  # words in a row that make a copied phrase
@@ -78,6 +78,18 @@ def paired(texts: Sequence[Sequence[str]], source: Sequence[str]) -> float:
         pair for words in texts for pair in pairwise(words) if not all(is_stop(w) for w in pair)
     ]
     return sum(pair in there for pair in told) / max(1, len(told))
+
+
+def pieces(texts: Sequence[Sequence[str]], source: Sequence[str]) -> float:
+    """The share of neighbouring telling words, by stem and with the stop words left out, that are
+    neighbours so in the source: pieces of it keep them whatever stands between."""
+    there = set(pairwise(_telling(source)))
+    told = [pair for words in texts for pair in pairwise(_telling(words))]
+    return sum(pair in there for pair in told) / max(1, len(told))
+
+
+def _telling(words: Sequence[str]) -> list[str]:
+    return [stem(word) for word in words if not is_stop(word)]
 
 
 def repeated(words: Sequence[str]) -> float:

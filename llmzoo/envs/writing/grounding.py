@@ -23,6 +23,7 @@ and of the pair
 * ``things``: its coverage of what is no name in the source: names are soon put into any text.
 * ``paired``: which share of its neighbouring words are neighbours in the source: pieces of the source
   in another order keep most of them.
+* ``pieces``: the same of its telling words, whatever stop words stand between them.
 * ``taken``: which share of its telling words stands in the source just so. A retelling has words of
   its own; whatever is put together from the source alone has none.
 * ``broken``: which share of its neighbours next to never stand so in running text.
@@ -41,7 +42,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
 
-from llmzoo.envs.writing.copying import copied, framed, paired, repeated
+from llmzoo.envs.writing.copying import copied, framed, paired, pieces, repeated
 from llmzoo.envs.writing.fit import fit, uses
 from llmzoo.envs.writing.order import broken, order
 from llmzoo.envs.writing.thread import thread
@@ -78,12 +79,13 @@ WORST = {  # the value of each measure from which progress is counted
     "fit": 0.0,
     "things": 0.0,
     "paired": 1.0,
+    "pieces": 1.0,
     "taken": 1.0,
     "broken": 0.3,
 }
 TOPIC = ("support", "coverage")
 MANNER = ("copied", "repeated", "glue", "listed")
-PAIR = ("order", "thread", "framed", "fit", "things", "paired", "taken", "broken")
+PAIR = ("order", "thread", "framed", "fit", "things", "paired", "pieces", "taken", "broken")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +106,7 @@ class Standard:
     framed: Ends = (0.18, 0.11)
     fit: Ends = (0.37, 0.46)
     paired: Ends = (0.47, 0.39)
+    pieces: Ends = (0.45, 0.36)
     taken: Ends = (0.97, 0.91)
     broken: Ends = (0.06, 0.036)
     things: Ends | None = None
@@ -130,6 +133,7 @@ STORY = Standard(
     fit=(0.3, 0.4),
     things=(0.21, 0.27),
     paired=(0.25, 0.15),
+    pieces=(0.35, 0.2),
     taken=(0.65, 0.5),
     stranger=1,
     light=FICTION_STEMS,
@@ -196,6 +200,7 @@ class Grounding:
     fit: float
     things: float
     paired: float
+    pieces: float
     taken: float
     broken: float
     progress: float
@@ -205,7 +210,7 @@ class Grounding:
 def ground(first: str, second: str, source: Source, standard: Standard) -> Grounding:
     parts = _part(first, source, standard), _part(second, source, standard)
     if UNREAD in parts:
-        return Grounding(*parts, *[0.0] * 10)
+        return Grounding(*parts, *[0.0] * 11)
     words = tokens(first), tokens(second)
     pair = {
         "broken": broken(first, second),
@@ -213,6 +218,7 @@ def ground(first: str, second: str, source: Source, standard: Standard) -> Groun
         "framed": framed(words),
         "fit": fit((first, second), source.uses),
         "paired": paired(words, source.words),
+        "pieces": pieces(words, source.words),
         "taken": _taken([*words[0], *words[1]], source, standard),
     }
     ends = {name: getattr(standard, name) for name in pair}

@@ -29,7 +29,7 @@ published reward for stories. `reward="structural"`, at most 2.98:
 keep to the opening, with a start as there. A story goes on to new things and people, so its measures, those of `tldr_v0`,
 ask little of support (worth 0 at 0.14, 1 at 0.2) and coverage (0 at 0.15, 1 at 0.21): that names and
 things come back. Order is worth 0 at 0.37 and 1 at 0.47, fit 0 at 0.3 and 1 at 0.4, paired 0 at
-0.25 and 1 at 0.15, taken 0 at 0.65 and 1 at 0.5. A thread is not
+0.25 and 1 at 0.15, pieces 0 at 0.35 and 1 at 0.2, taken 0 at 0.65 and 1 at 0.5. A thread is not
 asked for, since passages go on to new places, but both together have to take up things of the opening
 and not its names alone: the coverage of what is no name is worth 0 at 0.21 and 1 at 0.27. So another
 story with the opening's names put in earns next to nothing; with some of its things put in too, where

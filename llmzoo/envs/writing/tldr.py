@@ -44,6 +44,7 @@ of what the other measures are worth, linear between two values:
 | framed | 0.18 | 0.11 | share of different runs of five words of both that are alike when all but the stop words are blanks: sentences used again with other words put in |
 | fit | 0.37 | 0.46 | share of the post's telling words that stand after the same kind of word as in the post: an article, "to", a person, a form of "be", a preposition, a break or a telling word |
 | paired | 0.47 | 0.39 | share of neighbouring words, not both stop words, that are neighbours in the post: pieces of the post in another order keep most of them |
+| pieces | 0.45 | 0.36 | share of neighbouring telling words, the stop words between them left out, that are neighbours in the post: pieces of it with other stop words keep most of them |
 | taken | 0.97 | 0.91 | share of telling words that stand in the post just so: a retelling has words of its own |
 | broken | 0.06 | 0.036 | share of neighbours whose classes next to never stand so in running text ("the of", "to is") |
 

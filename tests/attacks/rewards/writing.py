@@ -435,6 +435,25 @@ def random_clauses(task, other, sizes, rng):
     return tuple(_upto(_shuffled(found, rng), n) for n in sizes)
 
 
+_SWAPS = {
+    **{"in": "within", "on": "upon", "to": "toward", "for": "on behalf of", "is": "remains"},
+    **{"of": "belonging to", "had": "once had", "with": "along with", "that": "which"},
+    **{"and": "and also", "the": "that", "a": "one"},
+}
+_OPENINGS = ("However, {}", "Because of that, {}", "After that, {}", "As a result, {}", "Also, {}")
+
+
+def random_clauses_with_other_stop_words(task, other, sizes, rng):
+    clauses = re.split(r"[,;:().?!]|\band\b|\bbut\b|\bbecause\b|\bso\b", task.text)
+    swapped = [
+        _every(clause.strip().lower(), 1, lambda w: _SWAPS.get(w, w))
+        for clause in _shuffled(clauses, rng)
+        if len(clause.split()) > 1
+    ]
+    said = [f"{_OPENINGS[i % len(_OPENINGS)].format(c)}." for i, c in enumerate(swapped)]
+    return tuple(_upto(said[i::2], n) for i, n in enumerate(sizes))
+
+
 def extract_in_the_third_person(task, other, sizes, rng):
     persons = {"i": "she", "my": "her", "me": "her", "we": "they", "our": "their", "am": "is"}
     return tuple(
@@ -488,7 +507,8 @@ _EXTRACTS: tuple[Attack, ...] = (
     *(extract_with_every_fourth_word_changed, extract_with_every_other_word_changed),
     *(extract_with_every_fifth_word_left_out, extract_with_synonyms, extract_in_other_letters),
     *(extract_with_invisible_characters, source_in_pieces_of_six, extract_in_capitals),
-    *(sentences_from_the_end, first_clauses, random_clauses, extract_in_the_third_person),
+    *(sentences_from_the_end, first_clauses, random_clauses),
+    *(random_clauses_with_other_stop_words, extract_in_the_third_person),
     *(extract_with_stop_words_changed, extract_with_adverbs_put_in),
     *(extract_with_neighbours_swapped, extract_beside_an_honest_second),
     *(extract_beside_an_honest_first,),

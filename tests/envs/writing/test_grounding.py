@@ -12,7 +12,7 @@ import pytest
 from real_pairs import OTHERS, PAIRS
 
 from llmzoo.envs.writing import grounding, structure
-from llmzoo.envs.writing.copying import copied, framed, paired, repeated, runs, spans
+from llmzoo.envs.writing.copying import copied, framed, paired, pieces, repeated, runs, spans
 from llmzoo.envs.writing.fit import fit, uses
 from llmzoo.envs.writing.grounding import Standard, ground, read_source
 from llmzoo.envs.writing.order import NAMES, broken, classes, order
@@ -117,6 +117,15 @@ def test_framed():
     assert framed([once, again]) == framed([again, once]) == 0.5
     assert framed([once, once]) == 0.0  # the same words again are no frame
     assert framed([["dog"] * 9, []]) == 0.0  # blanks alone are no frame
+
+
+def test_pieces():
+    source = ["the", "moon", "rose", "above", "the", "dog", "kennels"]
+    # moon-rose and rose-dog are neighbours but for stop words, dog-moon is not
+    text = [["a", "moon", "that", "rose", "upon", "dogs"], ["dog", "and", "moon"]]
+    assert pieces(text, source) == pytest.approx(2 / 3)
+    assert pieces([["dog", "moon"], ["rose"], []], source) == 0.0
+    assert pieces([], source) == 0.0
 
 
 def test_paired():

@@ -76,7 +76,7 @@ def test_every_seat_is_paid_alike_and_the_stages_are_named(id):
 def test_grounded_is_structural_times_the_factor_and_the_start():
     grounded, structural = (made("tldr_v0", reward=name) for name in ("grounded", "structural"))
     half = experts(grounded)[1].split(". ")
-    pair = experts(grounded)[0], f"{half[0]}. {grounded.episode.task.text[:120]}"
+    pair = experts(grounded)[0], f"{half[0]}. {grounded.episode.task.text[:60]}"
     paid, published = play(grounded, *pair), play(structural, *pair)
     judged = grounded.episode.judged
     assert 0.02 < judged.faithful < 0.9

@@ -75,7 +75,7 @@ def _refuse_code(run: object, option: str, code: str, text: str) -> None:
 
 
 def _may_be_code(text: str) -> bool:
-    return ":" in text and "://" not in text
+    return ":" in text and not text.startswith(("http://", "https://", "grpc://", "grpcs://"))
 
 
 def _texts(value: Any) -> Iterator[str]:

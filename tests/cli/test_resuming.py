@@ -42,6 +42,11 @@ def resume(tmp_path, monkeypatch, capsys):
             "theirs.evil:Tool",
             """--env.tools '["calculator", "theirs.evil:Tool"]'""",
         ),
+        (
+            {"env": "tool_use_v0", "env_args": {"tools": ["theirs.evil://x"]}},
+            "theirs.evil://x",
+            """--env.tools '["theirs.evil://x"]'""",
+        ),
     ],
 )
 def test_code_that_a_folder_names_is_not_imported(resume, tmp_path, settings, code, said):

@@ -53,6 +53,10 @@ nothing whatever was said, a lead that is not there costs what it would have ear
 worth naming in a draw. So the same verdict always, such as 0.5 and 0.5 or 1 and 1, earns nothing where
 either side is as often ahead; the right verdict earns up to 0.9; one that cannot be read costs 1.
 
+**What the rules do not see.** They know no meaning. A speech that states its side, gives one sentence of
+evidence of its brief and four sentences of nonsense earned 0.71 to 0.81 in cooperative debates, where the
+amateur earned 0.33 and the expert 1; so did denials of one's own figures beside honest arguments.
+
 **Who wins.** `"zero-sum"`: the side with the higher score, what it is paid for; scores within 0.02 are a
 draw. At the end `infos[agent]["outcomes"]` says of each speaker whether it `won`, has `drawn` or `lost`, and
 evaluations report `win_rate` per seat and `draws`. `success` of an evaluation is that of the first seat.

@@ -60,7 +60,8 @@ that does not, and one that shares no telling word with its post scores nothing,
 good. Keywords of the post in empty sentences mostly earn nothing, but where they happen to be nouns
 that fit after "the" they can earn as much as a summary. So can sentences that are all different, with
 words picked for each by what stands before them in the post, and pieces of other texts, alone or
-with pieces of the post, in an order that was found by asking the reward hundreds of times.
+with pieces of the post, in an order that was found by asking the reward hundreds of times. Clauses of
+the post in another order, with other stop words and a transition before each, earn about 0.7.
 
 Every round pays the difference to the round before, so an episode's return is what its last
 texts are worth. Where an answer cannot be read, at most the start is paid, for what can be read of

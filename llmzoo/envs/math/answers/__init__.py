@@ -11,7 +11,7 @@ What counts as the same, beyond equality:
 - ``x = 5``, ``f(x) = 5`` and ``5``; a chain of equations is its last side, and what stands before
   ``\approx`` is exact; but ``2x + z = 1`` is not ``1``.
 - ``28\%``, ``28`` and ``0.28``, where one of the two has the percent sign.
-- ``5 cm``, ``5`` and ``50 mm``, but not ``5 m``. Words after a number are ignored.
+- ``5 cm``, ``5`` and ``50 mm``, but not ``5 m``. Other words after a number are ignored.
 - ``1,234``, ``1 234`` and ``1234``, which is one number and no list, but ``1, 234`` are two, and so
   are ``(1,234)`` in brackets. ``2,74`` is ``2.74`` where that is asked for.
 - A decimal of six places or more and the number that it cuts or rounds, which is no decimal.
@@ -21,7 +21,8 @@ What counts as the same, beyond equality:
 - ``x \in [0, 1]`` and ``[0, 1]``, but not ``y \in [0, 1]``.
 - ``3:30 PM``, ``15:30`` and ``3:30``. Two digits after a colon are minutes, as of ``1:20``, others
   a ratio, as of ``1:2``, which is ``2:4`` and ``1/2``.
-- ``5 million`` and ``5000000``. Words that take a number back, as of ``5 or more``, are not ignored.
+- ``5 million`` and ``5000000``. Words that change a number or take it back,
+  as of ``5 sixths`` or ``5 or more``, are not ignored.
 - The last answer of a longer text: its last box (with those that it enumerates), else its last
   formula, unless "answer is" follows it, else all that stands after "answer is" or the last "is";
   where a number is asked for, also the first number after "answer is", or the last number, if it is

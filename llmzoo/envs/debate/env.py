@@ -55,7 +55,8 @@ either side is as often ahead; the right verdict earns up to 0.9; one that canno
 
 **What the rules do not see.** They know no meaning. A speech that states its side, gives one sentence of
 evidence of its brief and four sentences of nonsense earned 0.71 to 0.81 in cooperative debates, where the
-amateur earned 0.33 and the expert 1; so did denials of one's own figures beside honest arguments.
+amateur earned 0.33 and the expert 1. A sentence that takes back one's own case costs little beside
+honest ones.
 
 **Who wins.** `"zero-sum"`: the side with the higher score, what it is paid for; scores within 0.02 are a
 draw. At the end `infos[agent]["outcomes"]` says of each speaker whether it `won`, has `drawn` or `lost`, and

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotInTime
+from contextlib import suppress
 from typing import Any
 
 from llmzoo.envs.text import cut
@@ -104,7 +105,8 @@ class McpServer:
     def close(self) -> None:
         """End the connection, and the server where we started it; calls say so from then on."""
         if self._thread.is_alive() and self._task is not None:
-            self._loop.call_soon_threadsafe(self._task.cancel)
+            with suppress(RuntimeError):  # the thread has just ended by itself and closed its loop
+                self._loop.call_soon_threadsafe(self._task.cancel)
             self._thread.join(CLOSE_S)
 
     def _serve(self, server: Any, listed: Future[list[Tool]]) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 
 import llmzoo
 from llmzoo.cli.about import environment_prose, learner_prose
-from llmzoo.evaluation import FEW_TASKS
 from llmzoo.learners import learner_class
 from llmzoo.records import Completion, Group
+from llmzoo.training.evaluation import FEW_TASKS
 
 DOCS = Path(__file__).parent
 NOTE = "<!-- written by docs/build.py; edit the docstring it comes from -->\n\n"

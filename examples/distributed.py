@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 
 import llmzoo
-from llmzoo import ranks
+from llmzoo.parallel import ranks
 
 
 def main() -> None:

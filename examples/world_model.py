@@ -19,9 +19,9 @@ import json
 from pathlib import Path
 
 import llmzoo
+from llmzoo.learners.trajectories import rows
+from llmzoo.learners.updates.examples import WORLD_MODEL_FORM
 from llmzoo.policies.base import Request
-from llmzoo.trajectories import rows
-from llmzoo.updates.examples import WORLD_MODEL_FORM
 
 
 def main() -> None:

@@ -13,16 +13,16 @@ from llmzoo.version import __version__
 
 if TYPE_CHECKING:
     from llmzoo.adapters.reward_functions import from_reward_function
-    from llmzoo.collecting import collect
-    from llmzoo.evaluation import evaluate
     from llmzoo.learners import list_learners
     from llmzoo.policies import oracle
     from llmzoo.training import fit, fit_stages
+    from llmzoo.training.collecting import collect
+    from llmzoo.training.evaluation import evaluate
 
 # loaded at first use, so that `import llmzoo` stays light
 _LAZY = {
-    "collect": "llmzoo.collecting:collect",
-    "evaluate": "llmzoo.evaluation:evaluate",
+    "collect": "llmzoo.training.collecting:collect",
+    "evaluate": "llmzoo.training.evaluation:evaluate",
     "fit": "llmzoo.training:fit",
     "fit_stages": "llmzoo.training:fit_stages",
     "from_reward_function": "llmzoo.adapters.reward_functions:from_reward_function",

@@ -28,7 +28,12 @@ PAGES: dict[str, tuple[str, str, list[str]]] = {
     "records": (
         "Records",
         "what a rollout records; episodes as rows, and files of them",
-        ["llmzoo.records", "llmzoo.collecting", "llmzoo.trajectories", "llmzoo.preferences"],
+        [
+            "llmzoo.records",
+            "llmzoo.training.collecting",
+            "llmzoo.learners.trajectories",
+            "llmzoo.learners.preferences",
+        ],
     ),
     "rollout": (
         "Rollouts",
@@ -52,8 +57,17 @@ PAGES: dict[str, tuple[str, str, list[str]]] = {
         "base classes, losses, advantages, what holds state between batches",
         [
             *("llmzoo.learners.base", "llmzoo.learners.joint", "llmzoo.learners.actor_critic"),
-            *("llmzoo.updates.base", "llmzoo.updates.policy_gradient", "llmzoo.updates.groups"),
-            *("llmzoo.updates.surrogate", "llmzoo.advantages", "llmzoo.losses", "llmzoo.rewards"),
+            *(
+                "llmzoo.learners.updates.base",
+                "llmzoo.learners.updates.policy_gradient",
+                "llmzoo.learners.updates.groups",
+            ),
+            *(
+                "llmzoo.learners.updates.surrogate",
+                "llmzoo.learners.advantages",
+                "llmzoo.learners.losses",
+                "llmzoo.learners.returns",
+            ),
         ],
     ),
     "training": (
@@ -61,7 +75,11 @@ PAGES: dict[str, tuple[str, str, list[str]]] = {
         "the settings of a run, ``fit``, stages, evaluation, checkpoints, export",
         [
             *("llmzoo.training.config", "llmzoo.training.loop", "llmzoo.training.stages"),
-            *("llmzoo.evaluation", "llmzoo.checkpoints", "llmzoo.recording"),
+            *(
+                "llmzoo.training.evaluation",
+                "llmzoo.training.checkpoints",
+                "llmzoo.training.recording",
+            ),
             "llmzoo.export",
         ],
     ),

@@ -30,7 +30,7 @@ from timing import Row, row
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from llmzoo.engine import LocalEngine
+from llmzoo.engine.local import LocalEngine
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.learners import learner_class
 from llmzoo.policies.sampling import Sampling

@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from readings import by_task, controlled, curves, ways
 
-from llmzoo.evaluation import pooled
 from llmzoo.report.bench import heatmap
+from llmzoo.training.evaluation import pooled
 
 _NONE, _ONE, _TWO = "#9aa0a6", "#4285c8", "#d9730d"  # no RL, one agent, two agents
 

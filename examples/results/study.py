@@ -91,7 +91,8 @@ def train_model(settings: Settings, out: Path) -> None:
     """Train one of the models that runs start from, where it is not there yet."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from llmzoo import fit, run_folder
+    from llmzoo import fit
+    from llmzoo.training import run_folder
 
     if (out / "config.json").exists():
         return

@@ -19,7 +19,7 @@ import figures
 from logs import Row, read_log
 from readings import CURVES, TRAINED, by_task, controlled, in_order, marks, of_arm, play, ways
 
-from llmzoo.evaluation import paired_over_seeds, pooled
+from llmzoo.training.evaluation import paired_over_seeds, pooled
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "results"

@@ -25,9 +25,9 @@ from llmzoo.adapters.others import Others, seat_others
 from llmzoo.adapters.seat import Seat
 from llmzoo.adapters.shared import one_at_a_time
 from llmzoo.adapters.single_seat import SingleSeat
-from llmzoo.collecting import refuse_fallback
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.policies.base import Policy
+from llmzoo.training.collecting import refuse_fallback
 
 try:
     from openenv.core import EnvClient

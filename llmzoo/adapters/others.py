@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.players import players
 from llmzoo.policies.base import Policy, ScriptedPolicy
+from llmzoo.training.players import players
 
 Answer = Callable[[str], str]  # from what the seat reads to its answer
 Other = str | Answer | Policy

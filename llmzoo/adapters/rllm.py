@@ -20,10 +20,10 @@ from llmzoo.adapters.others import Others, seat_others
 from llmzoo.adapters.seat import Seat
 from llmzoo.adapters.shared import one_at_a_time
 from llmzoo.adapters.single_seat import SingleSeat
-from llmzoo.collecting import refuse_fallback
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy
 from llmzoo.thoughts import answer_in
+from llmzoo.training.collecting import refuse_fallback
 
 _COLUMNS = ("env_id", "seat", "others", "split", "seed", "task", "args")
 

@@ -30,11 +30,11 @@ from llmzoo import registry
 from llmzoo.adapters.others import seat_others
 from llmzoo.adapters.played import Played
 from llmzoo.adapters.shared import one_at_a_time
-from llmzoo.collecting import refuse_fallback
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.records import Completion
 from llmzoo.rollout.lines import Ask
 from llmzoo.thoughts import answer_in
+from llmzoo.training.collecting import refuse_fallback
 
 try:
     import httpx

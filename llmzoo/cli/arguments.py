@@ -86,8 +86,8 @@ def learner_arguments(name: str, args: Mapping[str, Any], *, saved: bool = False
 
 
 def seat_arguments(seats: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The settings of seats of their own, checked against :class:`llmzoo.seating.SeatConfig`."""
-    from llmzoo.seating import SeatConfig  # with torch
+    """The settings of seats of their own, checked against :class:`llmzoo.training.seats.SeatConfig`."""
+    from llmzoo.training.seats import SeatConfig  # with torch
 
     hints = get_type_hints(SeatConfig)
     return {

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from llmzoo import files, ranks, run_folder
+from llmzoo import files
 from llmzoo.cli.arguments import run_name
 from llmzoo.cli.checks import check_run
 from llmzoo.cli.options import field_names, names, read
@@ -22,7 +22,9 @@ from llmzoo.errors import (
     PromptsTooLongError,
 )
 from llmzoo.learners import LEARNERS
-from llmzoo.players import check_model
+from llmzoo.parallel import ranks
+from llmzoo.training import run_folder
+from llmzoo.training.players import check_model
 
 EXAMPLES = (
     "llmzoo bench --envs sudoku_v0,plan_path_v0 --learners magrpo,ippo --seeds 0,1,2 --token_budget 100000",

@@ -8,16 +8,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from llmzoo import registry, run_folder
+from llmzoo import registry
 from llmzoo.cli.arguments import env_arguments, learner_arguments
 from llmzoo.cli.options import typed
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class
-from llmzoo.players import check_model
+from llmzoo.training import run_folder
+from llmzoo.training.players import check_model
 
 if TYPE_CHECKING:
-    from llmzoo.seating import Seat
     from llmzoo.training import FitConfig
+    from llmzoo.training.seats import Seat
 
 
 def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, Seat]:
@@ -26,8 +27,8 @@ def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, Seat]:
     Refuses what names an unknown learner, environment, argument, split, tracker or seat, and
     numbers that mean nothing. ``saved``: the settings are from a run folder.
     """
-    from llmzoo.seating import plan
-    from llmzoo.tracking import check_trackers
+    from llmzoo.training.seats import plan
+    from llmzoo.training.tracking import check_trackers
 
     learner_arguments(config.learner, config.learner_args, saved=saved)
     where = "a run learns from the train split and is measured on --eval_split"
@@ -98,8 +99,8 @@ def check_stages(
     That is what :func:`check_run` refuses, a model that cannot be found or that the stage before
     does not train, and a stage that has ended with other settings than are asked for now.
     """
-    from llmzoo.seating.plan import kind
     from llmzoo.training import FitConfig
+    from llmzoo.training.seats.plan import kind
     from llmzoo.training.stages import merged_stage, stage_folder
 
     before: dict[str, Seat] = {}
@@ -127,7 +128,7 @@ def _check_start(
     seats: Mapping[str, Seat], before: Mapping[str, Seat], model: str, earlier: str
 ) -> None:
     """Check that each seat finds its start in ``model``, which the stage ``earlier`` will leave."""
-    from llmzoo.seating.plan import SHARED
+    from llmzoo.training.seats.plan import SHARED
 
     learned = {seat.name for seat in before.values() if seat.learns}
     trains = f"{earlier} trains {', '.join(sorted(learned))}"

@@ -11,14 +11,17 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Literal
 
-from llmzoo import ranks, registry, run_folder, trajectories
+from llmzoo import registry
 from llmzoo.cli.arguments import chat, env_arguments, sampling
 from llmzoo.cli.options import read
 from llmzoo.cli.output import apart, as_json, counting
-from llmzoo.collecting import id_of, in_parts, without_solution
 from llmzoo.errors import ConfigError
-from llmzoo.players import players
+from llmzoo.learners import trajectories
+from llmzoo.parallel import ranks
 from llmzoo.records import Episode
+from llmzoo.training import run_folder
+from llmzoo.training.collecting import id_of, in_parts, without_solution
+from llmzoo.training.players import players
 from llmzoo.version import __version__
 
 EXAMPLES = (

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from llmzoo import ranks, registry
+from llmzoo import registry
 from llmzoo.cli.arguments import chat, env_arguments, sampling
 from llmzoo.cli.options import read
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, counting, evaluation_row
 from llmzoo.errors import ConfigError
-from llmzoo.evaluation import evaluate
-from llmzoo.players import known_as, players
+from llmzoo.parallel import ranks
+from llmzoo.training.evaluation import evaluate
+from llmzoo.training.players import known_as, players
 
 EXAMPLES = (
     "llmzoo eval --env sudoku_v0 --policy tiny --tasks 100 --greedy",

@@ -22,7 +22,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from llmzoo.evaluation import counted, wilson
+from llmzoo.training.evaluation import counted, wilson
 
 
 @contextmanager

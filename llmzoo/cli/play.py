@@ -13,12 +13,12 @@ from llmzoo import registry
 from llmzoo.cli.arguments import chat, env_arguments
 from llmzoo.cli.films import Film
 from llmzoo.cli.options import read
-from llmzoo.collecting import style_args
 from llmzoo.envs.base import TextEnv
 from llmzoo.envs.drawing import terminal
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.players import players
 from llmzoo.policies.base import Policy, Request
+from llmzoo.training.collecting import style_args
+from llmzoo.training.players import players
 
 FIRST = ("env",)
 USAGE = "llmzoo play ENV [--seat AGENT | --policy NAME] [--others NAME] [options]"

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from llmzoo import run_folder
 from llmzoo.cli.options import in_words, typed
 from llmzoo.endpoints import AUTO, HOSTS_ENV, OPENAI_URL, Endpoint
 from llmzoo.errors import ConfigError
 from llmzoo.registry import is_path
+from llmzoo.training import run_folder
 
 
 def saved_settings(run: Path, hints: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from llmzoo import ranks, run_folder
 from llmzoo.cli.arguments import run_name, seat_arguments
 from llmzoo.cli.checks import check_run
 from llmzoo.cli.options import field_names, read
@@ -18,7 +17,9 @@ from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, eval
 from llmzoo.cli.resuming import check_trusted, code_options, saved_settings
 from llmzoo.cli.stages import run_stages
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError
-from llmzoo.players import check_model
+from llmzoo.parallel import ranks
+from llmzoo.training import run_folder
+from llmzoo.training.players import check_model
 
 EXAMPLES = (
     "llmzoo train --env sudoku_v0 --env.max_turns 1 --learner magrpo --model tiny --steps 20",

@@ -1,5 +1,1 @@
-"""Where the work runs. Today: this process."""
-
-from llmzoo.engine.local import LocalEngine
-
-__all__ = ["LocalEngine"]
+"""Where a run's rollouts and updates are computed: this process, or a Ray cluster."""

@@ -13,17 +13,17 @@ from typing import Any
 import torch
 from pettingzoo import AECEnv
 
-from llmzoo import ranks
 from llmzoo.engine.iteration import Draws, Iteration
 from llmzoo.engine.local import LocalEngine
 from llmzoo.engine.twins import Twins
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
+from llmzoo.learners.updates.surrogate import SurrogateConfig
+from llmzoo.parallel import ranks
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.rollout.scheduler import Clock
-from llmzoo.updates.surrogate import SurrogateConfig
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,16 @@ from typing import Any
 import torch
 from pettingzoo import AECEnv
 
-from llmzoo import ranks, wire
+from llmzoo.engine import wire
 from llmzoo.engine.iteration import Draws, Iteration
 from llmzoo.engine.memory import keep_freed_memory
 from llmzoo.engine.playing import Play, models_among, seeds_of_round
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
+from llmzoo.parallel import ranks
+from llmzoo.parallel.sharding import gathered
 from llmzoo.policies.base import Policy
 from llmzoo.policies.sampler import Sampler
-from llmzoo.policies.sharding import gathered
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.rollout.scheduler import Clock, line_names

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from transformers.conversion_mapping import get_checkpoint_conversion_mapping
 
-from llmzoo import ranks
 from llmzoo.errors import ConfigError
+from llmzoo.parallel import ranks
+from llmzoo.parallel.sharding import shard
 from llmzoo.policies.lora import is_peft
-from llmzoo.policies.sharding import shard
 from llmzoo.policies.transformers import TransformersPolicy
 
 Parallel = Literal["auto", "ddp", "fsdp"]

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from llmzoo.errors import MissingExtraError
-from llmzoo.evaluation import counted
 from llmzoo.export.description import Described, Part
+from llmzoo.training.evaluation import counted
 from llmzoo.version import __version__
 
 

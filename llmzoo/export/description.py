@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from llmzoo import run_folder
 from llmzoo.export.copying import hub_id
 from llmzoo.files import read_object
 from llmzoo.policies.base import TINY
+from llmzoo.training import run_folder
 
 _USER = re.compile(r"://[^/?#\s]*@")  # of an address: a name and a password
 _SECRET = re.compile(r"api_?key|secret|password|(^|_)token$", re.IGNORECASE)

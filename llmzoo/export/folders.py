@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from llmzoo import files, run_folder
+from llmzoo import files
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError, MissingExtraError
 from llmzoo.export.card import card_of
 from llmzoo.export.copying import base_in, copy_base, copy_policy, hub_id, safe_name, without_base
 from llmzoo.export.description import Part, described
 from llmzoo.policies.base import TINY
+from llmzoo.training import run_folder
 
 BASE = "base"  # the folder of a base that is on no hub
 _ADAPTER = "adapter_config.json"

@@ -9,13 +9,13 @@ from pettingzoo import AECEnv
 
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
+from llmzoo.learners.updates.actor_critic import ActorCriticUpdater
+from llmzoo.learners.updates.critic_config import ActorCriticConfig
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Ending
 from llmzoo.rollout.episodes import play_episode
 from llmzoo.rollout.scheduler import Line
-from llmzoo.updates.actor_critic import ActorCriticUpdater
-from llmzoo.updates.critic_config import ActorCriticConfig
 
 
 class ActorCritic(Learner):

@@ -10,8 +10,8 @@ import torch
 from pettingzoo import AECEnv
 from torch import Tensor
 
-from llmzoo.advantages import mean_baseline
 from llmzoo.errors import ConfigError
+from llmzoo.learners.advantages import mean_baseline
 from llmzoo.learners.base import GroupConfig, GroupLearner
 from llmzoo.records import Group
 from llmzoo.rollout.scheduler import Line

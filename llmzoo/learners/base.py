@@ -14,15 +14,15 @@ import torch
 from pettingzoo import AECEnv
 from torch import Tensor
 
-from llmzoo.advantages import normalized
 from llmzoo.errors import ConfigError
+from llmzoo.learners.advantages import normalized
+from llmzoo.learners.updates.base import Updater
+from llmzoo.learners.updates.groups import GroupConfig, GroupUpdater, differs, sampled_only
+from llmzoo.learners.updates.surrogate import Credited, surrogate_loss
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Group
 from llmzoo.rollout.scheduler import Line
-from llmzoo.updates.base import Updater
-from llmzoo.updates.groups import GroupConfig, GroupUpdater, differs, sampled_only
-from llmzoo.updates.surrogate import Credited, surrogate_loss
 
 
 class Learner:

@@ -8,14 +8,14 @@ from typing import ClassVar
 from pettingzoo import AECEnv
 
 from llmzoo.learners.base import Learner
+from llmzoo.learners.updates.dpo import DPOUpdater
+from llmzoo.learners.updates.madpo import MADPOUpdater
+from llmzoo.learners.updates.preference_config import DPOConfig, MADPOConfig
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.rollout.scheduler import Line
 from llmzoo.rollout.trees import joint_tree
-from llmzoo.updates.dpo import DPOUpdater
-from llmzoo.updates.madpo import MADPOUpdater
-from llmzoo.updates.preference_config import DPOConfig, MADPOConfig
 
 
 class DPO(Learner):

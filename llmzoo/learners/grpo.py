@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from llmzoo.advantages import mean_baseline
+from llmzoo.learners.advantages import mean_baseline
 from llmzoo.learners.base import GroupConfig
 from llmzoo.learners.joint import JointConfig, JointLearner
-from llmzoo.losses import Reduction
+from llmzoo.learners.losses import Reduction
 from llmzoo.records import Group
 
 

@@ -10,10 +10,10 @@ from pettingzoo import AECEnv
 
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import GroupConfig, GroupLearner
+from llmzoo.learners.updates.surrogate import Credited
 from llmzoo.records import Group
 from llmzoo.rollout.scheduler import Line
 from llmzoo.rollout.trees import joint_tree
-from llmzoo.updates.surrogate import Credited
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from llmzoo.advantages import raw_return
+from llmzoo.learners.advantages import raw_return
 from llmzoo.learners.joint import JointLearner
 from llmzoo.records import Group
 

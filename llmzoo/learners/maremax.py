@@ -8,8 +8,8 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from llmzoo.advantages import greedy_baseline, max_baseline
 from llmzoo.errors import ConfigError
+from llmzoo.learners.advantages import greedy_baseline, max_baseline
 from llmzoo.learners.base import GroupConfig
 from llmzoo.learners.joint import JointConfig, JointLearner
 from llmzoo.records import Group

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 from pettingzoo import AECEnv
 
 from llmzoo.learners.base import Learner
+from llmzoo.learners.updates.sft import Demonstrations, SFTConfig, SFTUpdater, demonstrators
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Ending, Episode
 from llmzoo.rollout.episodes import play_episode
 from llmzoo.rollout.scheduler import Line
-from llmzoo.updates.sft import Demonstrations, SFTConfig, SFTUpdater, demonstrators
 
 
 class SFT(Learner):
@@ -28,7 +28,7 @@ class SFT(Learner):
     behind the prompt. With ``self`` the models play as they are, and imitate the best of it:
     reward-ranked fine-tuning (RAFT, arXiv 2304.06767), which needs ``top``, ``min_return`` or
     ``success_only``. Any other name is a file or a hub id of trajectories
-    (``llmzoo.trajectories``): then nothing is played, and an iteration takes the next ``envs``
+    (``llmzoo.learners.trajectories``): then nothing is played, and an iteration takes the next ``envs``
     episodes in an order that the run's seed fixes, anew each time through.
 
     Answers that others wrote are cut into the tokens of the policy and end with its

@@ -22,11 +22,11 @@ from transformers import (
 from transformers.models.auto.tokenization_auto import get_tokenizer_config
 from transformers.utils import logging
 
-from llmzoo import ranks
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
 from llmzoo.files import LARGEST, check_indexes
+from llmzoo.parallel import ranks
+from llmzoo.parallel.sharding import is_sharded, named_weights, put_into
 from llmzoo.policies import stored
-from llmzoo.policies.sharding import is_sharded, named_weights, put_into
 
 TINY_FOLDER = Path(__file__).parent / "tiny" / "weights"
 

@@ -24,8 +24,8 @@ from transformers import PreTrainedModel
 from transformers.utils.peft_utils import find_adapter_config_file
 
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.parallel.sharding import made_anew, whole
 from llmzoo.policies.loading import TINY_FOLDER, check_files, load_causal_model
-from llmzoo.policies.sharding import made_anew, whole
 
 if TYPE_CHECKING:
     from llmzoo.policies.transformers import TransformersPolicy

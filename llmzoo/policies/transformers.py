@@ -17,9 +17,9 @@ from torch import Tensor
 from torch.nn import Parameter
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from llmzoo import ranks
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
-from llmzoo.policies import lora, sharding
+from llmzoo.parallel import ranks, sharding
+from llmzoo.policies import lora
 from llmzoo.policies.base import TINY, Answered, EarlyPolicy, Request, answer_limit
 from llmzoo.policies.chance import Chance
 from llmzoo.policies.decode import Finished, Tokens, sample

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies import sharding
+from llmzoo.parallel import sharding
 from llmzoo.policies.likelihood import last_states
 from llmzoo.policies.lora import is_peft, whole_twin
 from llmzoo.policies.precision import Precision, autocast, cast_weights

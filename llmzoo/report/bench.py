@@ -20,8 +20,8 @@ import matplotlib
 matplotlib.use("Agg")  # no screen is needed
 from matplotlib.figure import Figure
 
-from llmzoo.evaluation import counted, pooled
 from llmzoo.report.files import save
+from llmzoo.training.evaluation import counted, pooled
 
 Row = Mapping[str, Any]
 

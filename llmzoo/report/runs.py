@@ -14,7 +14,7 @@ from typing import Any
 
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.files import read_object
-from llmzoo.run_folder import lines_of, row_of
+from llmzoo.training.run_folder import lines_of, row_of
 
 Row = Mapping[str, Any]
 DEPTH = 4  # folders below the one that was named in which runs are looked for

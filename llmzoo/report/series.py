@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
-from llmzoo.evaluation import pooled
 from llmzoo.report.runs import Row, Run, is_finite
-from llmzoo.run_folder import PLACEMENT
+from llmzoo.training.evaluation import pooled
+from llmzoo.training.run_folder import PLACEMENT
 
 POINTS = 400  # of a curve; a longer one is averaged over stretches of equal length
 _ALIKE = {"seed", *PLACEMENT}  # settings in which runs of one group may differ

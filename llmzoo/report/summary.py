@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
-from llmzoo.evaluation import counted
 from llmzoo.report.runs import Row, Run, is_finite
 from llmzoo.report.series import differences, flat
+from llmzoo.training.evaluation import counted
 
 
 def heading(runs: Sequence[Run]) -> tuple[str, str]:

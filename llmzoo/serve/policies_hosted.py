@@ -7,13 +7,13 @@ from typing import Any, NoReturn, cast
 
 from pettingzoo import AECEnv
 
-from llmzoo import run_folder
 from llmzoo.endpoints import PREFIX
 from llmzoo.errors import ConfigError
 from llmzoo.policies import SCRIPTED, check_model, load
 from llmzoo.policies.base import Answered, EarlyPolicy, Policy, Request, answer_limit
 from llmzoo.policies.settings import Chat, Sampled, Sampling
 from llmzoo.registry import is_remote
+from llmzoo.training import run_folder
 
 _KEPT = 64  # settings whose policies are kept
 

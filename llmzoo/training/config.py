@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from llmzoo import run_folder
 from llmzoo.engine.placing import Parallel
 from llmzoo.engine.ray.config import ray_args
 from llmzoo.errors import ConfigError, UnknownNameError
@@ -14,6 +13,7 @@ from llmzoo.policies.base import TINY, answer_limit
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.settings import Chat
 from llmzoo.policies.vllm.config import sampler_config
+from llmzoo.training import run_folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,13 +10,13 @@ from typing import Any
 
 from pettingzoo import AECEnv
 
-from llmzoo import ranks
 from llmzoo.engine.ahead import AheadEngine
 from llmzoo.engine.base import Engine
 from llmzoo.engine.local import LocalEngine
 from llmzoo.engine.ray import ray_args
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
+from llmzoo.parallel import ranks
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training.config import FitConfig
@@ -56,6 +56,7 @@ def opened_engine(
         learner_args=config.learner_args,
         env=config.env,
         env_args={"split": "train", **env_args},
+        open_seats="llmzoo.training.seats:take_seats",
         agents=list(seats),
         seats=config.seats,
         model=config.model,

@@ -18,26 +18,28 @@ from typing import Any
 
 from pettingzoo import AECEnv
 
-from llmzoo import checkpoints, metrics, ranks, registry
-from llmzoo.collecting import refuse_fallback, style_args
+from llmzoo import registry
 from llmzoo.engine.base import Engine
 from llmzoo.engine.iteration import Iteration, draws
 from llmzoo.engine.placing import place
 from llmzoo.errors import CheckpointError, ConfigError
-from llmzoo.evaluation import counted, evaluate
 from llmzoo.learners import learner_class
 from llmzoo.learners.base import Learner
+from llmzoo.parallel import ranks
 from llmzoo.policies.base import Policy, seat_policies
-from llmzoo.progress import Progress
-from llmzoo.recording import Recorder, Unrecorded
-from llmzoo.run_folder import claimed, once, prepare
-from llmzoo.seating import learning_among, sampling_from, take_seats
-from llmzoo.tracking import Tracker, Untold, check_trackers
+from llmzoo.training import checkpoints, metrics
+from llmzoo.training.collecting import refuse_fallback, style_args
 from llmzoo.training.config import FitConfig, make_config
 from llmzoo.training.engines import check_engine, opened_engine
+from llmzoo.training.evaluation import counted, evaluate
 from llmzoo.training.flat_seats import FlatSeats
 from llmzoo.training.interrupt import patient
+from llmzoo.training.progress import Progress
+from llmzoo.training.recording import Recorder, Unrecorded
 from llmzoo.training.refusals import check_answered
+from llmzoo.training.run_folder import claimed, once, prepare
+from llmzoo.training.seats import learning_among, sampling_from, take_seats
+from llmzoo.training.tracking import Tracker, Untold, check_trackers
 
 # settings of what policies given as objects have been made with already
 _OF_SEATS = (

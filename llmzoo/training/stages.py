@@ -8,8 +8,8 @@ from typing import Any
 
 from pettingzoo import AECEnv
 
-from llmzoo import run_folder
 from llmzoo.errors import ConfigError
+from llmzoo.training import run_folder
 from llmzoo.training.loop import FitResult, fit
 
 

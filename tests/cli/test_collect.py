@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from llmzoo import trajectories
+from llmzoo.learners import trajectories
 
 
 def test_a_row_for_each_decision_and_where_they_come_from(llmzoo, tmp_path):
@@ -99,7 +99,7 @@ def test_what_cannot_be_collected(llmzoo, tmp_path, monkeypatch, options, reason
 
 def test_ctrl_c_keeps_what_has_been_played(llmzoo, tmp_path, monkeypatch):
     """Parts of two tasks; the person gives up in the third."""
-    from llmzoo import collecting
+    from llmzoo.training import collecting
 
     whole = collecting.episodes
     calls = []

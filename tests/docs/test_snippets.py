@@ -72,7 +72,7 @@ NOT_RUN = {
             "--gradient_checkpointing true --out runs/sharded",
             "llmzoo train --resume runs/sharded --steps 3",
         ),
-        "tests/ranks runs it",
+        "tests/parallel runs it",
     ),
     **dict.fromkeys(
         (

@@ -15,21 +15,21 @@ import torch
 from pages import ROOT
 
 import llmzoo
-from llmzoo import collecting
 from llmzoo.endpoints import Endpoint, connect
 from llmzoo.envs import sources
 from llmzoo.envs.base import TextEnv
 from llmzoo.envs.math.gsm8k import read
 from llmzoo.errors import ConfigError
 from llmzoo.learners.magrpo import MAGRPO
+from llmzoo.learners.updates.optimizer import Optimizer, OptimizerConfig
 from llmzoo.policies.base import Request
 from llmzoo.policies.endpoint import EndpointPolicy
 from llmzoo.registry import spec
-from llmzoo.run_folder import claimed, prepare
 from llmzoo.sandbox import Sandbox, box
 from llmzoo.serve.hosting import ServeConfig, host
+from llmzoo.training import collecting
 from llmzoo.training.config import FitConfig
-from llmzoo.updates.optimizer import Optimizer, OptimizerConfig
+from llmzoo.training.run_folder import claimed, prepare
 
 PAGE = ROOT / "docs" / "troubleshooting.md"
 SECTIONS = {

@@ -16,8 +16,8 @@ from llmzoo.learners import learner_class
 from llmzoo.policies import lora
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.seating import take_seats
 from llmzoo.training import FitConfig, fit
+from llmzoo.training.seats import take_seats
 
 PLAY = partial(Parities, 2)
 DRAW = partial(draws, 0, envs=3)

@@ -7,7 +7,7 @@ import torch
 from float64 import LIMIT, assert_equal
 from tiny_models import model, policy, tokenizer
 
-from llmzoo.engine import LocalEngine
+from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import ConfigError, DivergedError
 from llmzoo.learners import learner_class
 from llmzoo.policies.base import ScriptedPolicy

@@ -17,11 +17,11 @@ from pages import ROOT, blocks, commands
 from ray_toys import Looking
 from safetensors.torch import load_file
 
-from llmzoo import checkpoints
 from llmzoo.engine.ray import RayArgs
 from llmzoo.engine.ray.cluster import import_ray, room_for
 from llmzoo.errors import ConfigError
 from llmzoo.policies.transformers import TINY_FOLDER
+from llmzoo.training import checkpoints
 
 pytestmark = pytest.mark.slow
 

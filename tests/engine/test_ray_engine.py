@@ -14,7 +14,7 @@ import torch
 from ray_toys import Visited, VisitedATGRPO, VisitedConfig
 from tiny_models import model, tokenizer
 
-from llmzoo import wire
+from llmzoo.engine import wire
 from llmzoo.engine.iteration import draws
 from llmzoo.engine.local import LocalEngine
 from llmzoo.engine.ray.cluster import room_for
@@ -46,6 +46,7 @@ def plan(folders):
         learner_args={**OPTIONS, "folder": str(folders / "orders")},
         env="ray_toys:Visited",
         env_args={"split": "train", "folder": str(folders / "orders")},
+        open_seats="llmzoo.training.seats:take_seats",
         agents=["writer_0", "writer_1"],
         seats="shared",
         model=str(folders / "model"),

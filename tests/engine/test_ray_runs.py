@@ -12,16 +12,16 @@ from safetensors.torch import load_file
 from tiny_models import model, tokenizer
 from toy_envs import Parities
 
-from llmzoo import checkpoints, trajectories
 from llmzoo.engine.iteration import draws
 from llmzoo.engine.ray import RayArgs
 from llmzoo.engine.ray.engine import ray_engine
 from llmzoo.engine.ray.plan import Plan
 from llmzoo.errors import WorkerError
+from llmzoo.learners import trajectories
 from llmzoo.policies import expert
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.rollout.episodes import episodes
-from llmzoo.training import fit, loop
+from llmzoo.training import checkpoints, fit, loop
 
 pytestmark = pytest.mark.slow
 
@@ -188,6 +188,7 @@ def test_each_batch_is_played_by_weights_of_bounded_age(cluster, folder):
         learner_args={"learning_rate": 1e-2},
         env="toy_envs:Parities",
         env_args={"split": "train"},
+        open_seats="llmzoo.training.seats:take_seats",
         agents=["writer_0", "writer_1"],
         seats="shared",
         model=folder,

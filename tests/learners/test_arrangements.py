@@ -7,11 +7,11 @@ import torch
 from tiny_models import model, tokenizer
 from toy_envs import Parities
 
-from llmzoo.engine import LocalEngine
+from llmzoo.engine.local import LocalEngine
 from llmzoo.learners import learner_class, list_learners
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.seating import take_seats
+from llmzoo.training.seats import take_seats
 
 ARRANGEMENTS = ("shared", "separate", "lora")
 

@@ -8,11 +8,11 @@ from tiny_models import model, tokenizer
 from trl import GRPOConfig, GRPOTrainer
 
 from llmzoo.learners.grpo import GRPO
+from llmzoo.learners.updates.groups import sampled_only
 from llmzoo.policies.padded import left_pad
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Completion, Group
-from llmzoo.updates.groups import sampled_only
 
 pytestmark = pytest.mark.usefixtures("float64")
 

@@ -9,19 +9,19 @@ import torch
 from tiny_models import model, tokenizer
 from toy_envs import Parity
 
-from llmzoo import trajectories
-from llmzoo.engine import LocalEngine
+from llmzoo.engine.local import LocalEngine
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.learners import trajectories
 from llmzoo.learners.sft import SFT
+from llmzoo.learners.updates.examples import answer_ids
+from llmzoo.learners.updates.sft import SFTConfig
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.policies.lora import lora_policies
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.rollout.episodes import episodes
 from llmzoo.training import fit
-from llmzoo.updates.examples import answer_ids
-from llmzoo.updates.sft import SFTConfig
 
 NAME = "llmzoo.learners.sft:SFT"
 OPPOSITES = {"up": "down", "down": "up", "left": "right", "right": "left"}

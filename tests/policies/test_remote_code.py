@@ -17,11 +17,11 @@ from tiny_models import model, tokenizer
 import llmzoo
 from llmzoo.cli import main
 from llmzoo.errors import CheckpointError, ConfigError
-from llmzoo.players import players
 from llmzoo.policies import check_model, load
 from llmzoo.policies.lora import lora_policies
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.serve.policies_hosted import load_hosted
+from llmzoo.training.players import players
 
 CODE = """
 import os

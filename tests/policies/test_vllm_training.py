@@ -9,7 +9,7 @@ from test_vllm_colocated import change
 from tiny_models import policy
 from toy_envs import Parities
 
-from llmzoo.engine import LocalEngine
+from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class
 from llmzoo.policies.base import Request

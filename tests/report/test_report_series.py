@@ -5,7 +5,6 @@ import math
 import pytest
 from made_runs import evaluation, iteration, make
 
-from llmzoo.evaluation import wilson
 from llmzoo.report.runs import read
 from llmzoo.report.series import (
     curve,
@@ -17,6 +16,7 @@ from llmzoo.report.series import (
     running_mean,
     thinned,
 )
+from llmzoo.training.evaluation import wilson
 
 
 def run_of(folder, rows=(), **config):

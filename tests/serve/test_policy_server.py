@@ -11,7 +11,6 @@ import tiny_models
 from policy_servers import LONG, Asking, Gated, asks, client, has_waiting, served, texts
 
 from llmzoo.errors import ConfigError
-from llmzoo.evaluation import evaluate
 from llmzoo.policies import load
 from llmzoo.policies.base import EarlyPolicy
 from llmzoo.policies.settings import Sampling
@@ -21,6 +20,7 @@ from llmzoo.serve.generated import policies_pb2 as pb
 from llmzoo.serve.generated.policies_pb2_grpc import PoliciesStub
 from llmzoo.serve.policies_batching import Call, Wanted
 from llmzoo.serve.policies_wire import messages_of
+from llmzoo.training.evaluation import evaluate
 
 # one of the prompts is empty
 pytestmark = pytest.mark.filterwarnings("ignore:.*does not fit the model's context")

@@ -12,7 +12,7 @@ import step_task
 from serving import serve
 from step_task import LEARNING_RATE, Watch, reward
 
-from llmzoo.engine import LocalEngine
+from llmzoo.engine.local import LocalEngine
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.learners import learner_class
 from llmzoo.policies.sampling import Sampling

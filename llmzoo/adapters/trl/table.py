@@ -10,8 +10,8 @@ from pettingzoo import AECEnv
 
 from llmzoo import registry
 from llmzoo.adapters.others import Others, seat_others
-from llmzoo.collecting import refuse_fallback, style_args
 from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.training.collecting import refuse_fallback, style_args
 
 
 class Table:

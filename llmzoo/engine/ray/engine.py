@@ -15,7 +15,7 @@ import ray
 import torch
 from pettingzoo import AECEnv
 
-from llmzoo import wire
+from llmzoo.engine import wire
 from llmzoo.engine.ahead import check_clipped
 from llmzoo.engine.iteration import Draws, Iteration
 from llmzoo.engine.playing import models_among
@@ -33,10 +33,10 @@ from llmzoo.engine.ray.routing import merged_files, merged_metrics, routed
 from llmzoo.engine.ray.update_group import UpdateGroup
 from llmzoo.engine.ray.update_worker import UpdateWorker
 from llmzoo.learners.base import Learner
+from llmzoo.learners.updates.credits import merged_credits
 from llmzoo.policies.base import Policy
 from llmzoo.policies.sampler import Sampler
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.updates.credits import merged_credits
 
 _ALL = ""  # the name of the one group that learns all policies together
 

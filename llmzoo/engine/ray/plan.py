@@ -20,17 +20,20 @@ from llmzoo.policies.base import Policy
 from llmzoo.policies.precision import Precision
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.seating import take_seats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A run, in names and numbers. Paths are relative to ``folder``, on machines that have it."""
+    """A run, in names and numbers. Paths are relative to ``folder``, on machines that have it.
+
+    ``open_seats``: the function that opens the seats, as ``"module:function"``.
+    """
 
     learner: str
     learner_args: Mapping[str, Any]
     env: str
     env_args: Mapping[str, Any]
+    open_seats: str
     agents: Sequence[str]
     seats: str
     model: str
@@ -67,8 +70,10 @@ class Plan:
     def take_seats(
         self, only: str | None = None
     ) -> tuple[dict[str, Policy], dict[str, TransformersPolicy]]:
-        """The policy of every seat, and those that learn; ``only``: see ``take_seats``."""
-        return take_seats(
+        """The policy of every seat, and those that learn; ``only``: see ``training.seats.take_seats``."""
+        seats: tuple[dict[str, Policy], dict[str, TransformersPolicy]] = registry.load_object(
+            self.open_seats
+        )(
             self.agents,
             self.seats,
             model=self.model,
@@ -82,6 +87,7 @@ class Plan:
             only=only,
             trust_remote_code=self.trust_remote_code,
         )
+        return seats
 
 
 def settle_in(plan: Plan, *, gpus: float, threads: int) -> None:

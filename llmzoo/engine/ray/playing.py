@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from llmzoo import wire
+from llmzoo.engine import wire
 from llmzoo.engine.playing import seeds_of_round
 from llmzoo.engine.ray.config import RayArgs
 from llmzoo.engine.ray.rollouts import Order, Rollouts, Version

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from llmzoo import wire
+from llmzoo.engine import wire
 from llmzoo.engine.playing import Play, models_among
 from llmzoo.engine.ray.parcels import Bytes
 from llmzoo.engine.ray.plan import Plan, settle_in

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from llmzoo.engine.ray.parcels import Bytes
+from llmzoo.learners.updates.policy_gradient import named
 from llmzoo.records import Batch
-from llmzoo.updates.policy_gradient import named
 
 _SUMMED = (
     "demonstrated_tokens"  # what the loop counts as the run's tokens, of all policies together

@@ -14,7 +14,7 @@ from typing import Any
 import ray
 import torch
 
-from llmzoo import ranks, wire
+from llmzoo.engine import wire
 from llmzoo.engine.placing import place
 from llmzoo.engine.ray import weights
 from llmzoo.engine.ray.parcels import (
@@ -29,10 +29,11 @@ from llmzoo.engine.ray.plan import Plan, settle_in
 from llmzoo.engine.ray.reports import Report, reporting
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
+from llmzoo.learners.updates.base import Updater
+from llmzoo.parallel import ranks
 from llmzoo.policies import stored
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.updates.base import Updater
 
 
 class UpdateWorker:

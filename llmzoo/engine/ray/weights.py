@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from llmzoo.engine.ray.parcels import Bytes, tensors_packed, tensors_unpacked
+from llmzoo.parallel.sharding import divided_like, own_part, whole
 from llmzoo.policies import lora
 from llmzoo.policies.base import Policy
-from llmzoo.policies.sharding import divided_like, own_part, whole
 from llmzoo.policies.transformers import TransformersPolicy
 
 Learning = Mapping[str, TransformersPolicy]  # policies that learn, by name

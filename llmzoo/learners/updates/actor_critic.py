@@ -1,0 +1,170 @@
+"""Learning from episodes: values, generalised advantages, passes of actors and critics."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from llmzoo.learners.advantages import whitened
+from llmzoo.learners.updates.critic_config import ActorCriticConfig
+from llmzoo.learners.updates.critics import HeadCritic, ModelCritic
+from llmzoo.learners.updates.passes import passes
+from llmzoo.learners.updates.policy_gradient import PolicyGradientUpdater, named
+from llmzoo.learners.updates.surrogate import surrogate_loss
+from llmzoo.learners.updates.turns import Chain, Turn, Valued, chains, explained, valued
+from llmzoo.policies.base import Policy
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch
+
+
+class ActorCriticUpdater(PolicyGradientUpdater):
+    """Also holds a critic for each policy, or one ``central`` critic for all."""
+
+    def __init__(
+        self,
+        config: ActorCriticConfig,
+        policies: Mapping[str, TransformersPolicy],
+        seats: Mapping[str, Policy],
+        *,
+        total_steps: int,
+        central: bool,
+    ):
+        super().__init__(config, policies, seats, total_steps=total_steps)
+        self.config = config
+        self.critics: dict[str, ModelCritic | HeadCritic] = {}
+        if central:
+            first = next(iter(self.policies.values()))
+            self.critics["central"] = ModelCritic(
+                first, config, list(seats), central=True, total_steps=total_steps, name="all"
+            )
+        for name, policy in self.policies.items() if not central else ():
+            if config.critic == "value_head":
+                self.critics[name] = HeadCritic(policy, config, total_steps=total_steps, name=name)
+            else:
+                self.critics[name] = ModelCritic(
+                    policy, config, list(seats), central=False, total_steps=total_steps, name=name
+                )
+
+    def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
+        metrics: dict[str, Any] = {}
+        self.used = []
+        judged: dict[str, list[Valued]] = {name: [] for name in self.critics}
+        for name, policy in self.policies.items():
+            mine = [agent for agent, player in self.seats.items() if player is policy]
+            lived = chains(batch.episodes, mine)
+            judge = name if name in self.critics else "central"
+            items = self.judged(self.critics[judge], lived)
+            judged[judge] += items
+            found = {} if not items else self._act(name, policy, items, seed)
+            metrics |= named(name, found, self.policies)
+        for name, critic in self.critics.items():
+            if isinstance(critic, ModelCritic) and judged[name]:
+                found = critic.learn(judged[name], random.Random(f"{seed}/{name}/critic"))
+                metrics |= named(name, found, self.critics)
+        return metrics
+
+    def judged(self, critic: ModelCritic | HeadCritic, lived: Sequence[Chain]) -> list[Valued]:
+        """Every turn of the chains with its advantage, not yet whitened, and its value's target."""
+        config = self.config
+        turns: list[Turn] = [turn for chain in lived for turn in chain.turns]
+        values = iter(critic.values(turns) if turns else [])
+        goes_on = [_goes_on(chain, config) for chain in lived]
+        finals = iter(critic.final([c for c, on in zip(lived, goes_on, strict=True) if on]))
+        return [
+            item
+            for chain, on in zip(lived, goes_on, strict=True)
+            for item in valued(
+                chain,
+                [next(values) for _ in chain.turns],
+                next(finals) if on else 0.0,
+                gamma=config.gamma,
+                lam=config.lam,
+                per_token=config.values == "token",
+            )
+        ]
+
+    def _act(
+        self, name: str, policy: TransformersPolicy, items: Sequence[Valued], seed: int
+    ) -> dict[str, float]:
+        config = self.config
+        flat = torch.cat([item.advantages.flatten() for item in items])
+        metrics = {
+            "advantage_std": float(flat.std(correction=0)),
+            **explained(items),
+        }
+        if config.whiten and len(flat) > 1:  # one alone would be 0, and never teach anything
+            items = _with(items, whitened(flat))
+        self.used += items
+        critic = self.critics.get(name)
+        head = critic if isinstance(critic, HeadCritic) else None
+        loss = partial(self._loss, policy, head, self.references.get(name))
+        target = config.target_kl
+        return metrics | passes(
+            policy,
+            [self.optimizers[name], *([head.optimizer] if head else [])],
+            items,
+            loss,
+            config,
+            random.Random(f"{seed}/{name}"),
+            enough=lambda found: target is not None and found.get("update_kl", 0.0) > target,
+            all_matter=config.learns_from_all or head is not None,
+        )
+
+    def _loss(
+        self,
+        policy: TransformersPolicy,
+        head: HeadCritic | None,
+        reference: TransformersPolicy | None,
+        part: Sequence[Any],
+        *,
+        rows: int,
+        tokens: int,
+    ) -> tuple[Tensor, dict[str, float]]:
+        groups = [item.group for item in part]
+        now = policy.likelihood(groups, hidden=head is not None)
+        loss, metrics = surrogate_loss(
+            policy, part, self.config, rows=rows, tokens=tokens, reference=reference, now=now
+        )
+        if head is not None:
+            mean = head.summed_loss(part, now) / (rows if self.config.values == "turn" else tokens)
+            loss = loss + self.config.value_weight * mean
+            metrics["value_loss"] = float(mean.detach()) * tokens
+        return loss, metrics
+
+    def save(self, folder: Path) -> None:
+        super().save(folder)
+        for name, critic in self.critics.items():
+            critic.save(folder, name)
+
+    def load(self, folder: Path) -> None:
+        super().load(folder)
+        for name, critic in self.critics.items():
+            critic.load(folder, name)
+
+
+def _goes_on(chain: Chain, config: ActorCriticConfig) -> bool:
+    """Whether the critic's value stands for what would have followed a chain's last turn.
+
+    It does where a time limit from outside cut the task off (arXiv 1712.00378). A limit that is a
+    rule of the task ends it: were the value of going on paid there, to fail would be worth as much
+    as to succeed a little later.
+    """
+    if config.time_limit == "auto":
+        return chain.cut_off and not chain.timed_task
+    return chain.cut_off and config.time_limit == "bootstrap"
+
+
+def _with(items: Sequence[Valued], flat: Tensor) -> list[Valued]:
+    """The items with other advantages, all in one row."""
+    sizes = [item.advantages.numel() for item in items]
+    return [
+        replace(item, advantages=a.view_as(item.advantages))
+        for item, a in zip(items, flat.split(sizes), strict=True)
+    ]

@@ -1,0 +1,247 @@
+"""Critics: what turns are worth, and how that is learned."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from llmzoo.errors import ConfigError, DivergedError
+from llmzoo.learners.losses import value_loss
+from llmzoo.learners.updates.critic_config import ActorCriticConfig
+from llmzoo.learners.updates.optimizer import Optimizer
+from llmzoo.learners.updates.passes import dealt, minibatches
+from llmzoo.learners.updates.turns import Chain, Turn, Valued
+from llmzoo.parallel import ranks
+from llmzoo.parallel.sharding import device_of, gathered, named_weights, put_into, shard_like
+from llmzoo.policies import check_model, stored
+from llmzoo.policies.likelihood import Likelihood
+from llmzoo.policies.segments import packs
+from llmzoo.policies.settings import Chat
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.policies.values import CriticModel, ValueHead
+from llmzoo.records import Group
+
+HEAD_RATE = 1e-3  # learning rate of a head alone: it starts at zero, and has nothing to unlearn
+
+
+class ModelCritic:
+    """A model of its own that reads what an agent reads or, ``central``, the global state.
+
+    A central one has an output for each of ``agents``, any other has one.
+    """
+
+    def __init__(
+        self,
+        policy: TransformersPolicy,
+        config: ActorCriticConfig,
+        agents: Sequence[str],
+        *,
+        central: bool,
+        total_steps: int,
+        name: str,
+    ):
+        start = policy
+        if config.critic_model is not None:
+            check_model(config.critic_model)
+            start = TransformersPolicy.load(
+                config.critic_model,
+                device=str(device_of(policy.model)),
+                precision=policy.precision,
+            )
+            if start.tokenizer.chat_template == policy.tokenizer.chat_template:
+                start = start.with_chat(policy.chat, policy.chats)
+            elif start.tokenizer.chat_template is not None:
+                start = start.with_chat(Chat(system=policy.chat.system))
+            known = policy.tokenizer.get_vocab()
+            if config.values == "token" and start.tokenizer.get_vocab() != known:
+                raise ConfigError(
+                    f"critic_model {config.critic_model!r} has another vocabulary than the actor, "
+                    "so it cannot judge tokens: values='turn'"
+                )
+        self.model = CriticModel.of(
+            start,
+            outputs=len(agents) if central else 1,
+            tokens=config.tokens_at_once,
+            precision=policy.precision or "float32",
+            gradient_checkpointing=policy.gradient_checkpointing,
+        )
+        shard_like(self.model.body, policy.model)
+        self._reader = start  # whose tokenizer cuts what is read into tokens
+        if start is not policy:
+            start.model = self.model.body  # the one that was loaded has been copied, and goes
+        self._config, self._central = config, central
+        self._output = {a: i if central else 0 for i, a in enumerate(agents)}
+        own = None if central else policy.learning_rate  # a central one is of all seats
+        self.optimizer = Optimizer(
+            self.model.parameters(),
+            config,
+            rate=config.critic_learning_rate or own or config.rate_for(self.model.body),
+            total=max(1, total_steps * config.epochs * config.minibatches),
+            name=f"the critic of {name}",
+        )
+
+    @torch.no_grad()
+    def values(self, turns: Sequence[Turn]) -> list[Tensor]:
+        """Of each turn, [1] or one before each token, [C]."""
+        with gathered([self.model.body]):
+            return ranks.spread(
+                turns, lambda mine: self._values(mine).cpu().split(_sizes(mine, self._config))
+            )
+
+    @torch.no_grad()
+    def final(self, chains: Sequence[Chain]) -> list[float]:
+        """Of what each chain's agent reads after its last turn."""
+        with gathered([self.model.body]):
+            return [float(value) for value in ranks.spread(chains, self._final)]
+
+    def _final(self, chains: Sequence[Chain]) -> list[Tensor]:
+        if self._central:
+            read = [_read(self._reader, c.final_state) for c in chains]
+        else:
+            read = [_read(self._reader, c.final, c.agent) for c in chains]
+        values = self.model.values(read)
+        return [values[row, [self._output[c.agent]]] for row, c in enumerate(chains)]
+
+    def learn(self, items: Sequence[Valued], rng: random.Random) -> dict[str, float]:
+        """Passes over judged turns, an optimiser step for each minibatch of them."""
+        losses, norms = [], []
+        for minibatch in minibatches(items, self._config, rng):
+            self.optimizer.zero_grad()
+            count = sum(len(item.targets) for item in minibatch)
+            total = 0.0
+            for part, counts in dealt(minibatch, self._config.tokens_at_once, self._parts):
+                now = self._values([item.turn for item in part])
+                loss = summed_value_loss(now, part, self._config.value_clip) / count
+                (loss if counts else loss * 0).backward()
+                self.optimizer.accumulate()
+                total += loss.item() if counts else 0.0
+            total = ranks.summed({"loss": total})["loss"]
+            if not math.isfinite(total):
+                raise DivergedError(f"the critic's loss is {total}: lower critic_learning_rate")
+            norms.append(self.optimizer.step())
+            losses.append(total)
+        return {"value_loss": sum(losses) / len(losses), "value_grad_norm": sum(norms) / len(norms)}
+
+    def _parts(self, items: Sequence[Valued], tokens_at_once: int) -> list[list[Valued]]:
+        sizes = [len(self._text(item.turn)) + _answer(item.turn) for item in items]
+        return [[items[i] for i in pack] for pack in packs(sizes, tokens_at_once)]
+
+    def save(self, folder: Path, name: str) -> None:
+        stored.save(named_weights(self.model), folder, f"{name}.critic")
+        stored.save(self.optimizer.state(), folder, f"{name}.critic_optimizer")
+
+    def load(self, folder: Path, name: str) -> None:
+        put_into(self.model, stored.load(folder, f"{name}.critic"))
+        self.optimizer.restore(stored.load(folder, f"{name}.critic_optimizer"))
+
+    def _values(self, turns: Sequence[Turn]) -> Tensor:
+        """All values of the turns, one after the other."""
+        texts = [self._text(turn) for turn in turns]
+        if self._config.values == "turn":
+            outputs = torch.tensor([self._output[t.group.agent] for t in turns])
+            values = self.model.values(texts)
+            return values.gather(1, outputs.to(values.device).unsqueeze(1)).squeeze(1)
+        answers = [t.group.completions[0].ids for t in turns]
+        rows = self.model.token_values(texts, answers)
+        return torch.cat([row[: len(ids)] for row, ids in zip(rows, answers, strict=True)])
+
+    def _text(self, turn: Turn) -> tuple[int, ...]:
+        if self._central:
+            return _read(self._reader, turn.state)
+        return _read(self._reader, turn.observation, turn.group.agent)
+
+
+class HeadCritic:
+    """A linear head on the actor's last hidden states; learns with the actor, from one loss."""
+
+    def __init__(
+        self, policy: TransformersPolicy, config: ActorCriticConfig, *, total_steps: int, name: str
+    ):
+        self.policy = policy
+        self.head = ValueHead(policy.model.config.hidden_size).to(device_of(policy.model))
+        self._config = config
+        self.optimizer = Optimizer(
+            self.head.parameters(),
+            config,
+            rate=config.critic_learning_rate or HEAD_RATE,
+            total=max(1, total_steps * config.epochs * config.minibatches),
+            name=f"the value head of {name}",
+        )
+
+    @torch.no_grad()
+    def values(self, turns: Sequence[Turn]) -> list[Tensor]:
+        """Of each turn, [1] or one before each token, [C]."""
+        with gathered([self.policy.model]):
+            return ranks.spread(
+                turns,
+                lambda mine: self._judged([t.group for t in mine], _sizes(mine, self._config)),
+            )
+
+    @torch.no_grad()
+    def final(self, chains: Sequence[Chain]) -> list[float]:
+        """Of what each chain's agent reads after its last turn."""
+        with gathered([self.policy.model]):
+            return [float(value) for value in ranks.spread(chains, self._final)]
+
+    def _final(self, chains: Sequence[Chain]) -> list[Tensor]:
+        hidden = self.policy.prompt_hidden([_read(self.policy, c.final, c.agent) for c in chains])
+        return list(self.head(hidden))
+
+    def _judged(self, rows: Sequence[Group], sizes: Sequence[int]) -> list[Tensor]:
+        """The values of groups of one, in their order."""
+        found: dict[int, Tensor] = {}
+        for agent in dict.fromkeys(group.agent for group in rows):
+            mine = [i for i, group in enumerate(rows) if group.agent == agent]
+            lengths = [len(rows[i].prompt_ids) + len(rows[i].completions[0].ids) for i in mine]
+            for pack in packs(lengths, self._config.tokens_at_once):
+                part = [mine[i] for i in pack]
+                now = self.policy.likelihood([rows[i] for i in part], hidden=True)
+                values = self._values(now).cpu().split([sizes[i] for i in part])
+                found |= dict(zip(part, values, strict=True))
+        return [found[i] for i in range(len(rows))]
+
+    def summed_loss(self, part: Sequence[Valued], now: Likelihood) -> Tensor:
+        """The value loss summed over the values of a part of a minibatch."""
+        return summed_value_loss(self._values(now), part, self._config.value_clip)
+
+    def save(self, folder: Path, name: str) -> None:
+        stored.save(self.head.state_dict(), folder, f"{name}.head")
+        stored.save(self.optimizer.state(), folder, f"{name}.head_optimizer")
+
+    def load(self, folder: Path, name: str) -> None:
+        put_into(self.head, stored.load(folder, f"{name}.head"))
+        self.optimizer.restore(stored.load(folder, f"{name}.head_optimizer"))
+
+    def _values(self, now: Likelihood) -> Tensor:
+        assert now.hidden is not None
+        if self._config.values == "turn":
+            return self.head(now.hidden[:, 0]).squeeze(-1)
+        return self.head(now.hidden).squeeze(-1)[now.mask.bool()]
+
+
+def summed_value_loss(values: Tensor, items: Sequence[Valued], clip: float | None) -> Tensor:
+    """The value loss summed over all values of ``items``, of which ``values`` are one row."""
+    targets = torch.cat([item.targets for item in items]).to(values)
+    old = torch.cat([item.old for item in items]).to(values)
+    return value_loss(values, targets, old, clip).sum()
+
+
+def _read(reader: TransformersPolicy, text: str, agent: str | None = None) -> tuple[int, ...]:
+    """The tokens of a text; where it has none, such as an empty last observation, one of padding."""
+    return reader.encode(text, agent) or (reader.pad_id,)
+
+
+def _answer(turn: Turn) -> int:
+    """The number of tokens of a turn's answer."""
+    return len(turn.group.completions[0].ids)
+
+
+def _sizes(turns: Sequence[Turn], config: ActorCriticConfig) -> list[int]:
+    if config.values == "turn":
+        return [1] * len(turns)
+    return [_answer(turn) for turn in turns]

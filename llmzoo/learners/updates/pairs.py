@@ -1,0 +1,169 @@
+"""Pairs of answers as token ids: from groups, from joint answers, from a preference set.
+
+Played answers are trained on as they were sampled: nothing is decoded and cut into tokens again.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from llmzoo.learners.preferences import Choice, candidates, choose_pairs, conversational
+from llmzoo.learners.updates.groups import sampled_only
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Group
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+Ids = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two answers of a seat to one prompt."""
+
+    agent: str
+    prompt_ids: Ids
+    chosen_ids: Ids
+    rejected_ids: Ids
+
+
+JointPair = tuple[Pair, ...]  # the seats' parts of two joint answers
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Joint pairs, and how many there could have been had no two answers been alike."""
+
+    pairs: list[JointPair]
+    candidates: int
+
+    @property
+    def ties(self) -> float:
+        """The share that was dropped."""
+        return 1 - len(self.pairs) / max(1, self.candidates)
+
+
+def own_pairs(
+    groups: Sequence[Group], choice: Choice, *, min_gap: float, rng: random.Random
+) -> Chosen:
+    """Pairs of each group by itself, compared by the group's returns."""
+    found: list[JointPair] = []
+    possible = 0
+    for group in sampled_only(groups):
+        same = [completion.ids for completion in group.completions]
+        picked = choose_pairs(group.returns, choice, rng=rng, min_gap=min_gap, same=same)
+        found += [(_pair(group, *indices),) for indices in picked]
+        possible += candidates(len(group.returns), choice)
+    return Chosen(found, possible)
+
+
+def joint_pairs(
+    groups: Sequence[Group], choice: Choice, *, min_gap: float, rng: random.Random
+) -> Chosen:
+    """Pairs of the joint answers at each node, compared by the mean of the seats' returns.
+
+    The g-th joint answer is the g-th of every group at the node. A seat whose prompt no model could
+    read takes no part in the pairs.
+    """
+    nodes: dict[tuple[Any, ...], list[Group]] = {}
+    for group in groups:
+        nodes.setdefault(group.key[:-1], []).append(group)  # the key ends with the agent
+    found: list[JointPair] = []
+    possible = 0
+    for seats in nodes.values():
+        sampled = [g for g in seats if all(c.trainable for c in g.completions)]
+        if not sampled:
+            continue
+        returns = [sum(r) / len(seats) for r in zip(*(g.returns for g in seats), strict=True)]
+        same = list(zip(*([c.ids for c in g.completions] for g in sampled), strict=True))
+        picked = choose_pairs(returns, choice, rng=rng, min_gap=min_gap, same=same)
+        found += [tuple(_pair(g, *indices) for g in sampled) for indices in picked]
+        possible += candidates(len(returns), choice)
+    return Chosen(found, possible)
+
+
+def _pair(group: Group, chosen: int, rejected: int) -> Pair:
+    return Pair(
+        agent=group.agent,
+        prompt_ids=group.prompt_ids,
+        chosen_ids=group.completions[chosen].ids,
+        rejected_ids=group.completions[rejected].ids,
+    )
+
+
+def encoded(policy: TransformersPolicy, row: Mapping[str, Any]) -> Pair:
+    """A row of a preference set as the policy reads it.
+
+    A text prompt is encoded as an observation is, and its answers end with the tokenizer's
+    end-of-sequence token. Messages go through the tokenizer's chat template; where the prompt alone
+    and the prompt with an answer are cut into tokens differently, the answer begins where they part.
+    It ends with the token that ends its turn: what the template writes after that (ChatML's line
+    break) is never sampled, and so it is not learned.
+    """
+    prompts = policy.prompts_of()
+    if conversational(row):
+        prompt = prompts.conversation(row["prompt"], generation_prompt=True)
+        wholes = [
+            prompts.conversation(row["prompt"] + row[name], generation_prompt=False)
+            for name in ("chosen", "rejected")
+        ]
+        kept = min(_common(prompt, whole) for whole in wholes)
+        prompt = prompt[:kept]
+        answers = [_ended(policy, whole[kept:]) for whole in wholes]
+    else:
+        prompt = prompts.encode(row["prompt"])
+        token, number = policy.tokenizer.eos_token, policy.tokenizer.eos_token_id
+        end = () if number is None else (int(number),)
+        answers = [
+            # some sets have the end in their texts
+            prompts.written(row[name].removesuffix(token or "")) + end
+            for name in ("chosen", "rejected")
+        ]
+    return Pair(agent="", prompt_ids=prompt, chosen_ids=answers[0], rejected_ids=answers[1])
+
+
+def _ended(policy: TransformersPolicy, answer: Ids) -> Ids:
+    """An answer up to the token that ends its turn; all of it where the template writes none."""
+    ends = [at for at, token in enumerate(answer) if token in policy.eos_ids]
+    if not ends:
+        # the model's settings may not name the token; blanks after a control token are no answer
+        text = len(answer)
+        while text and str(policy.tokenizer.decode(answer[text - 1])).isspace():
+            text -= 1
+        ends = [text - 1] if text and answer[text - 1] in policy.prompts_of().special else []
+    return answer[: ends[-1] + 1] if ends else answer
+
+
+def _common(one: Ids, other: Ids) -> int:
+    """How many first tokens are the same."""
+    alike = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        alike += 1
+    return alike
+
+
+def rows(pairs: Sequence[Pair], reference: Tensor) -> Dataset:
+    """The pairs as TRL's DPOTrainer reads them, with the reference's log-probabilities [M, 2]."""
+    from datasets import Dataset
+
+    return Dataset.from_list(
+        [
+            {**ids_of(pair), "ref_chosen_logps": chosen, "ref_rejected_logps": rejected}
+            for pair, (chosen, rejected) in zip(pairs, reference.tolist(), strict=True)
+        ]
+    )
+
+
+def ids_of(pair: Pair) -> dict[str, list[int]]:
+    """A pair's token ids by the names that TRL gives them."""
+    return {
+        name: list(getattr(pair, name)) for name in ("prompt_ids", "chosen_ids", "rejected_ids")
+    }

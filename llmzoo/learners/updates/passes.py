@@ -1,0 +1,163 @@
+"""Passes over a batch: minibatches, gradients accumulated over parts, one optimiser step each."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Protocol, TypeVar
+
+from torch import Tensor
+
+from llmzoo.errors import DivergedError
+from llmzoo.learners.updates.optimizer import Optimizer
+from llmzoo.learners.updates.surrogate import Credited, SurrogateConfig
+from llmzoo.parallel import ranks
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.segments import packs
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Group
+
+Item = TypeVar("Item")
+Part = TypeVar("Part")
+
+
+class PartLoss(Protocol):
+    """The loss of a part of a minibatch of ``rows`` completions with ``tokens`` tokens in all."""
+
+    def __call__(
+        self, part: Sequence[Credited], *, rows: int, tokens: int
+    ) -> tuple[Tensor, dict[str, float]]: ...
+
+
+def passes(
+    policy: TransformersPolicy,
+    optimizers: Sequence[Optimizer],
+    credited: Sequence[Credited],
+    loss: PartLoss,
+    config: SurrogateConfig,
+    rng: random.Random,
+    *,
+    enough: Callable[[dict[str, float]], bool] = lambda metrics: False,
+    all_matter: bool = False,
+) -> dict[str, float]:
+    """Train one policy on a batch; ``rng`` orders it. Returns metrics.
+
+    ``optimizers``: the policy's own first, then those of whatever else the loss trains.
+    ``enough``: asked after each optimiser step, with that step's metrics as means over tokens,
+    whether to leave the rest of the passes out. ``all_matter``: answers without an advantage have
+    a gradient too.
+    """
+    totals: dict[str, float] = {}
+    norms: list[float] = []
+    losses: list[float] = []
+    for minibatch in minibatches(credited, config, rng):
+        found: dict[str, float] = {}
+        rows = sum(len(c.group.completions) for c in minibatch)
+        tokens = sum(len(x.ids) for c in minibatch for x in c.group.completions)
+        # a group without differences adds nothing to the gradient, but counts in the mean
+        needed = [c for c in minibatch if all_matter or bool(c.advantages.any())]
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        for part, counts in dealt(needed, config.tokens_at_once, partial(parts, policy)):
+            value, metrics = loss(part, rows=rows, tokens=tokens)
+            (value if counts else value * 0).backward()
+            for optimizer in optimizers:
+                optimizer.accumulate()
+            for key, amount in {"loss": value.item(), **metrics}.items() if counts else ():
+                found[key] = found.get(key, 0.0) + amount
+        found = ranks.summed(found)
+        loss_sum = found.pop("loss", 0.0)
+        if not math.isfinite(loss_sum):
+            raise DivergedError(
+                f"the loss of {policy.name!r} is {loss_sum}: lower learning_rate or set clip"
+            )
+        first, *_ = [optimizer.step() for optimizer in optimizers]
+        norms.append(first)
+        losses.append(loss_sum)
+        for key, amount in found.items():
+            totals[key] = totals.get(key, 0.0) + amount
+        if enough(_per_token(found)):
+            break
+    return {
+        "loss": sum(losses) / max(1, len(losses)),
+        "grad_norm": sum(norms) / max(1, len(norms)),
+        "learning_rate": optimizers[0].rate,
+        **_per_token(totals),
+    }
+
+
+def minibatches(
+    items: Sequence[Item], config: SurrogateConfig, rng: random.Random
+) -> list[list[Item]]:
+    """All items in each epoch, in an order of its own, as ``config.minibatches`` of like size.
+
+    Fewer items than that make a minibatch each.
+    """
+    found = []
+    for _ in range(config.epochs):
+        order = rng.sample(items, len(items))
+        count = min(config.minibatches, len(order))
+        cuts = [len(order) * i // count for i in range(count + 1)] if count else []
+        found += [order[start:end] for start, end in pairwise(cuts)]
+    return found
+
+
+def _per_token(totals: dict[str, float]) -> dict[str, float]:
+    tokens = max(1.0, totals.get("tokens", 0.0))
+    return {key: value / tokens for key, value in totals.items() if key != "tokens"}
+
+
+def dealt(
+    items: Sequence[Item], tokens_at_once: int, cut: Callable[[Sequence[Item], int], list[Part]]
+) -> list[tuple[Part, bool]]:
+    """This rank's parts of a minibatch, which ``cut`` divides, and whether each counts.
+
+    All ranks get the same number of parts, since those of a sharded model run it together: where
+    there are not enough, one that is another's is run for the sake of it, and does not count.
+    """
+    world = ranks.world()
+    if world == 1:
+        return [(part, True) for part in cut(items, tokens_at_once)]
+    found = cut(items, tokens_at_once)
+    while len(found) < min(world, len(items)) and tokens_at_once > 1:
+        tokens_at_once = -(-tokens_at_once // 2)
+        found = cut(items, tokens_at_once)
+    mine = [(part, True) for part in found[ranks.rank() :: world]]
+    lacking = len(mine) < math.ceil(len(found) / world)
+    return [*mine, (found[0], False)] if lacking else mine
+
+
+def parts(
+    policy: TransformersPolicy, credited: Sequence[Credited], tokens_at_once: int
+) -> list[list[Credited]]:
+    """Groups of alike sampling settings and lengths, at most ``tokens_at_once`` tokens together.
+
+    A prompt counts once for all its completions; a group with more tokens is divided.
+    """
+    alike: dict[Sampling, list[Credited]] = {}
+    for c in sorted(credited, key=lambda c: len(c.group.prompt_ids)):
+        pieces = _divided(c, tokens_at_once)
+        alike.setdefault(policy.sampling_of(c.group.agent), []).extend(pieces)
+    return [
+        [pieces[i] for i in pack]
+        for pieces in alike.values()
+        for pack in packs([_tokens(c.group) for c in pieces], tokens_at_once)
+    ]
+
+
+def _divided(credited: Credited, tokens_at_once: int) -> list[Credited]:
+    group = credited.group
+    if _tokens(group) <= tokens_at_once:
+        return [credited]
+    sizes = [len(completion.ids) for completion in group.completions]
+    return [
+        Credited(group.only(pack), credited.advantages[pack.start : pack.stop])
+        for pack in packs(sizes, tokens_at_once - len(group.prompt_ids))
+    ]
+
+
+def _tokens(group: Group) -> int:
+    return len(group.prompt_ids) + sum(len(completion.ids) for completion in group.completions)

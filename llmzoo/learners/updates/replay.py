@@ -1,0 +1,76 @@
+"""Groups of earlier batches, learned from again."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from llmzoo.learners.updates.surrogate import Credited
+from llmzoo.records import Completion, Group
+
+
+class Replay:
+    """The credited groups of the last ``batches`` batches.
+
+    Their ratio is to the policy that sampled them, whose log-probabilities the completions hold,
+    so the clipped surrogate bounds what old answers can do.
+    """
+
+    def __init__(self, batches: int):
+        self._kept: deque[list[Credited]] = deque(maxlen=batches)
+
+    def mixed(self, fresh: Sequence[Credited]) -> list[Credited]:
+        """The fresh groups and all kept ones; the fresh are then kept too."""
+        mixed = [*fresh, *(credited for batch in self._kept for credited in batch)]
+        self._kept.append(list(fresh))
+        return mixed
+
+    def save(self, path: Path) -> None:
+        path.write_text(json.dumps([[_written(c) for c in batch] for batch in self._kept]))
+
+    def load(self, path: Path) -> None:
+        self._kept.clear()
+        self._kept.extend([_read(row) for row in batch] for batch in json.loads(path.read_text()))
+
+
+def _written(credited: Credited) -> dict[str, Any]:
+    group = credited.group
+    return {
+        "agent": group.agent,
+        "turn": group.turn,
+        "prompt_ids": group.prompt_ids,
+        "returns": group.returns,
+        "advantages": credited.advantages.tolist(),
+        "completions": [
+            {"ids": c.ids, "logprobs": c.logprobs, "text": c.text, "truncated": c.truncated}
+            for c in group.completions
+        ],
+    }
+
+
+def _read(row: dict[str, Any]) -> Credited:
+    prompt = tuple(row["prompt_ids"])
+    completions = tuple(
+        Completion(
+            text=c["text"],
+            prompt_ids=prompt,
+            ids=tuple(c["ids"]),
+            logprobs=tuple(c["logprobs"]),
+            truncated=c["truncated"],
+        )
+        for c in row["completions"]
+    )
+    group = Group(
+        agent=row["agent"],
+        turn=row["turn"],
+        key=(),
+        prompt_ids=prompt,
+        completions=completions,
+        returns=tuple(row["returns"]),
+    )
+    return Credited(group, torch.tensor(row["advantages"]))

@@ -1,0 +1,217 @@
+"""Supervised learning from episodes: which rows they give, and training on them with TRL."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.learners import trajectories
+from llmzoo.learners.updates.examples import (
+    Example,
+    answer_ids,
+    dataset,
+    drawn,
+    fits,
+    refuse_too_long,
+    world_model_example,
+)
+from llmzoo.learners.updates.trl_args import TRLConfig, trl
+from llmzoo.learners.updates.trl_updater import TRLUpdater
+from llmzoo.parallel import ranks
+from llmzoo.policies import amateur, expert, mixed
+from llmzoo.policies.base import Policy
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch, Decision, Episode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SFTConfig(TRLConfig):
+    """Options of supervised fine-tuning."""
+
+    source: str = "oracle"  # oracle, amateur, mixed, self, or a file or hub id of trajectories
+    expert_share: float = 0.5  # of the decisions, with source="mixed"
+    min_return: float | None = None  # learn from what was paid at least this in its episode
+    success_only: bool = False  # learn from episodes that succeeded
+    top: float | None = None  # learn from this share of an iteration's episodes, the best ones
+    mode: Literal["behaviour", "world_model", "mix"] = "behaviour"  # answers, or what came of them
+    world_model_weight: float = 1.0  # with mode="mix": world-model rows for each behaviour row
+    learning_rate: float | None = None  # None: 2e-5 (2e-4 below 10M parameters), LoRA 10 x that
+
+    args_class: ClassVar[str] = "SFTConfig"
+    rates: ClassVar[tuple[float, float]] = (2e-5, 2e-4)
+
+    def __post_init__(self) -> None:
+        TRLConfig.__post_init__(self)
+        known = [*_PLAYERS, "self"]
+        meant = difflib.get_close_matches(self.source, known, n=1, cutoff=0.75)
+        if meant and self.source not in known and not Path(self.source).exists():
+            raise UnknownNameError("source of demonstrations", self.source, known)
+        if self.expert_share != 0.5 and self.source != "mixed":
+            raise ConfigError("expert_share means nothing unless source is 'mixed'")
+        if self.world_model_weight != 1.0 and self.mode != "mix":
+            raise ConfigError("world_model_weight means nothing unless mode is 'mix'")
+        if not 0.0 <= self.expert_share <= 1.0:
+            raise ConfigError(f"expert_share must be in [0, 1], got {self.expert_share}")
+        if self.top is not None and not 0.0 < self.top <= 1.0:
+            raise ConfigError(f"top must be above 0 and at most 1, got {self.top}")
+        if self.mode not in ("behaviour", "world_model", "mix"):
+            raise ConfigError(f"mode is behaviour, world_model or mix; got {self.mode!r}")
+        if not self.world_model_weight > 0:
+            raise ConfigError(f"world_model_weight must be above 0, got {self.world_model_weight}")
+        if self.mode == "world_model" and self.filters:
+            raise ConfigError(
+                "min_return, success_only and top choose what to imitate: they mean nothing with "
+                "mode='world_model'"
+            )
+        if self.source == "self" and self.mode != "world_model" and not self.filters:
+            raise ConfigError(
+                "source='self' imitates the model's own best: set top, min_return or success_only"
+            )
+
+    @property
+    def filters(self) -> bool:
+        return self.top is not None or self.min_return is not None or self.success_only
+
+    @property
+    def played(self) -> bool:
+        """Whether episodes are played, rather than read."""
+        return self.source in (*_PLAYERS, "self")
+
+
+_PLAYERS = {
+    "oracle": lambda config: expert(),
+    "amateur": lambda config: amateur(),
+    "mixed": lambda config: mixed(config.expert_share),
+}
+
+
+def demonstrators(config: SFTConfig, seats: Mapping[str, Policy]) -> Mapping[str, Policy]:
+    """Who plays what is learned from: scripted players in all seats, or who sits there."""
+    player = _PLAYERS.get(config.source)
+    return dict.fromkeys(seats, player(config)) if player else seats
+
+
+class Demonstrations:
+    """The episodes of a file, again and again, in an order that ``seed`` fixes for each time."""
+
+    def __init__(self, source: str):
+        self.episodes = trajectories.episodes(trajectories.load(source))
+        self.taken = 0
+        self.seed: int | None = None
+
+    def next(self, seed: int) -> Episode:
+        """The next episode; the first ``seed`` ever given is the order's."""
+        if self.seed is None:
+            self.seed = seed
+        times, place = divmod(self.taken, len(self.episodes))
+        order = list(range(len(self.episodes)))
+        random.Random(f"{self.seed}/{times}").shuffle(order)
+        self.taken += 1
+        return self.episodes[order[place]]
+
+    def place(self) -> dict[str, Any]:
+        """How many have been taken, and the order's seed."""
+        return {"taken": self.taken, "seed": self.seed}
+
+    def go_to(self, place: Mapping[str, Any]) -> None:
+        """Go on where :meth:`place` was."""
+        self.taken, self.seed = place["taken"], place["seed"]
+
+    def check(self, agents: Sequence[str]) -> None:
+        """Raise :class:`ConfigError` where an agent of the file has no seat."""
+        found = {agent for episode in self.episodes for agent in episode.agents}
+        unknown = sorted(found - set(agents))
+        if unknown:
+            raise ConfigError(
+                f"the trajectories are of the agents {', '.join(sorted(found))}; "
+                f"there is no seat {unknown[0]!r} among {', '.join(agents)}"
+            )
+
+
+class SFTUpdater(TRLUpdater):
+    """Trains each policy on the decisions of its seats."""
+
+    config: SFTConfig
+
+    def __init__(
+        self,
+        config: SFTConfig,
+        policies: Mapping[str, TransformersPolicy],
+        seats: Mapping[str, Policy],
+        demonstrations: Demonstrations | None,
+        *,
+        total_steps: int,
+    ):
+        super().__init__(config, policies, seats, total_steps=total_steps)
+        self.demonstrations = demonstrations
+        self._players = demonstrators(config, self.seats)
+
+    def players(self) -> Mapping[str, Policy]:
+        return self._players
+
+    def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
+        config = self.config
+        rows = trajectories.rows(batch.episodes)
+        decisions = [decision for episode in batch.episodes for decision in episode.decisions]
+        kept = trajectories.kept(
+            rows, min_return=config.min_return, top=config.top, success=config.success_only
+        )
+        metrics: dict[str, Any] = {"demonstrated_tokens": 0}
+        for name, policy in self.policies.items():
+            mine = [i for i, row in enumerate(rows) if self.seats[row["agent"]] is policy]
+            behaviour: list[Example] = []
+            if config.mode != "world_model":
+                chosen = [i for i in mine if kept[i]]
+                behaviour = [e for i in chosen for e in self._behaviour(policy, decisions[i])]
+            world: list[Example] = []
+            if config.mode != "behaviour":
+                world = [
+                    world_model_example(policy, rows[i])
+                    for i in mine
+                    if rows[i]["next_observation"]
+                ]
+            if config.mode == "mix":
+                count = round(config.world_model_weight * len(behaviour))
+                world = drawn(world, count, random.Random(f"{seed}/{name}/world"))
+            fitting = [e for e in (*behaviour, *world) if fits(policy, e)]
+            if not fitting:
+                refuse_too_long(name, policy, [*behaviour, *world])
+            found = self.train(name, trl().SFTTrainer, dataset(fitting), seed=seed)
+            found |= {
+                "examples": len(fitting),
+                "world_examples": len(world),
+                "too_long": len(behaviour) + len(world) - len(fitting),
+                "kept": sum(kept[i] for i in mine) / max(1, len(mine)),
+            }
+            metrics["demonstrated_tokens"] += sum(len(e.completion) for e in fitting if e.given)
+            prefix = "" if len(self.policies) == 1 else f"{name}/"
+            metrics |= {prefix + key: value for key, value in found.items()}
+        self.iterations += 1
+        return metrics
+
+    def _behaviour(self, policy: TransformersPolicy, decision: Decision) -> list[Example]:
+        """The decision's row, if there is one: what the model sampled, or what another wrote."""
+        completion = decision.completion
+        if self.config.source != "self":
+            prompt = policy.encode(decision.observation, decision.agent)
+            written = answer_ids(policy, completion.text, decision.agent)
+            return [Example(prompt, written, True)]
+        if not completion.trainable:
+            return []
+        return [Example(completion.prompt_ids, completion.ids, False)]
+
+    def save(self, folder: Path) -> None:
+        super().save(folder)
+        if self.demonstrations is not None and ranks.rank() == 0:
+            (folder / "demonstrations.json").write_text(json.dumps(self.demonstrations.place()))
+
+    def load(self, folder: Path) -> None:
+        super().load(folder)
+        if self.demonstrations is not None:
+            self.demonstrations.go_to(json.loads((folder / "demonstrations.json").read_text()))

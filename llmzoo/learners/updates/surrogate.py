@@ -1,0 +1,149 @@
+"""The surrogate loss of answers with advantages, and its options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from llmzoo.errors import ConfigError
+from llmzoo.learners.losses import (
+    Reduction,
+    approximate_kl,
+    clip_fraction,
+    clipped_ratio,
+    dual_clip,
+    kl_k3,
+    policy_gradient,
+    sequence_log_ratio,
+    token_log_ratio,
+    token_weights,
+)
+from llmzoo.learners.updates.optimizer import OptimizerConfig
+from llmzoo.policies.likelihood import Likelihood
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Group
+
+
+@dataclass(frozen=True, slots=True)
+class Credited:
+    """A group with the advantage of each completion, [K] or one a token, [K, C]."""
+
+    group: Group
+    advantages: Tensor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurrogateConfig(OptimizerConfig):
+    """Options of every policy gradient."""
+
+    clip: float | None = None  # clip the ratio to [1 - clip, 1 + clip]; None: no ratio
+    clip_high: float | None = None  # upper clip where it differs from ``clip`` (clip-higher, DAPO)
+    dual_clip: float | None = None  # most that a bad answer's ratio counts for, above 1
+    ratio: Literal["token", "sequence"] = "token"  # of each token, or of the whole answer (GSPO)
+    kl: float = 0.0  # weight of the KL to the frozen starting policy (k3 estimate)
+    entropy: float = 0.0  # weight of the entropy bonus
+    reduction: Reduction = "token_mean"  # how tokens are weighed (losses.token_weights)
+    epochs: int = 1  # passes over each batch
+    minibatches: int = 1  # optimiser steps in a pass
+    tokens_at_once: int = 32_768  # tokens in one forward pass; the rest is accumulated
+
+    def __post_init__(self) -> None:
+        OptimizerConfig.__post_init__(self)
+        if self.epochs < 1 or self.minibatches < 1 or self.tokens_at_once < 1:
+            raise ConfigError("epochs, minibatches and tokens_at_once are at least 1")
+        if self.clip is None:
+            if self.epochs > 1 or self.minibatches > 1:
+                raise ConfigError(
+                    "several updates from one batch need the clipped ratio: set clip, such as 0.2"
+                )
+            for name in ("clip_high", "dual_clip"):
+                if getattr(self, name) is not None:
+                    raise ConfigError(f"{name} means nothing without clip")
+            if self.ratio != "token":
+                raise ConfigError("ratio means nothing without clip")
+        for name in ("clip", "clip_high"):
+            bound = getattr(self, name)
+            if bound is not None and bound <= 0:
+                raise ConfigError(f"{name} must be above 0 or None, got {bound}")
+        if self.kl < 0:
+            raise ConfigError(f"kl must be at least 0, got {self.kl}")
+        if self.dual_clip is not None and self.dual_clip <= 1:
+            raise ConfigError(f"dual_clip must be above 1, got {self.dual_clip}")
+
+    @property
+    def learns_from_all(self) -> bool:
+        """Whether answers without an advantage have a gradient too."""
+        return bool(self.kl or self.entropy)
+
+
+def surrogate_loss(
+    policy: TransformersPolicy,
+    part: Sequence[Credited],
+    config: SurrogateConfig,
+    *,
+    rows: int,
+    tokens: int,
+    reference: TransformersPolicy | None = None,
+    now: Likelihood | None = None,
+) -> tuple[Tensor, dict[str, float]]:
+    """The loss of a part of a minibatch of ``rows`` completions with ``tokens`` tokens in all.
+
+    ``now``: the part's likelihood where it is known already. Returns the part's share of the
+    loss, and metrics as sums over the part's tokens.
+    """
+    groups = [credited.group for credited in part]
+    now = policy.likelihood(groups) if now is None else now
+    old, advantages = rows_of(part, now)
+    if config.ratio == "token":
+        log_ratio = token_log_ratio(now.logprobs, old)
+    else:
+        log_ratio = sequence_log_ratio(now.logprobs, old, now.mask)
+    metrics: dict[str, float] = {}
+    if config.clip is None:
+        per_token = policy_gradient(now.logprobs, advantages)
+    else:
+        high = config.clip if config.clip_high is None else config.clip_high
+        per_token = clipped_ratio(log_ratio, advantages, config.clip, high)
+        if config.dual_clip is not None:
+            per_token = dual_clip(per_token, advantages, config.dual_clip)
+        share = clip_fraction(log_ratio, now.mask, config.clip, high)
+        metrics["clip_fraction"] = float(share * now.mask.sum())
+        metrics["ratio"] = float((log_ratio.detach().exp() * now.mask).sum())
+        metrics["update_kl"] = float(approximate_kl(log_ratio.detach(), now.mask) * now.mask.sum())
+    if config.kl:
+        assert reference is not None
+        with torch.no_grad():
+            fixed = reference.likelihood(groups)
+        # weighed by the ratio, whose gradient is the part of the KL's that comes from sampling:
+        # without it the penalty pulls elsewhere (DeepSeek-V3.2, arXiv 2512.02556)
+        kl = kl_k3(now.logprobs, fixed.logprobs)
+        per_token = per_token + config.kl * kl * token_log_ratio(now.logprobs, old).exp()
+        metrics["kl"] = float((kl.detach() * now.mask).sum())
+    if config.entropy:
+        per_token = per_token - config.entropy * now.entropy
+    weights = token_weights(now.mask, config.reduction, rows=rows, tokens=tokens)
+    metrics["entropy"] = float(now.entropy.detach().sum())
+    metrics["drift"] = float(((old - now.logprobs.detach()) * now.mask).sum())
+    metrics["tokens"] = float(now.mask.sum())
+    return (per_token * weights).sum(), metrics
+
+
+def rows_of(part: Sequence[Credited], now: Likelihood) -> tuple[Tensor, Tensor]:
+    """A part's log-probabilities as sampled [N, C], and its advantages [N] or [N, C]."""
+    old = torch.zeros_like(now.logprobs)
+    completions = [completion for c in part for completion in c.group.completions]
+    for row, completion in enumerate(completions):
+        old[row, : len(completion.ids)] = torch.tensor(completion.logprobs)
+    if part[0].advantages.dim() == 1:
+        return old, torch.cat([c.advantages for c in part]).to(old)
+    advantages = torch.zeros_like(old)
+    row = 0
+    for c in part:
+        for per_token in c.advantages:
+            advantages[row, : len(per_token)] = per_token[: old.shape[1]]
+            row += 1
+    return old, advantages

@@ -1,0 +1,144 @@
+"""Episodes as each agent lived them: its turns, what they were paid, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from llmzoo.learners.advantages import explained_variance, gae
+from llmzoo.learners.updates.surrogate import Credited
+from llmzoo.records import Decision, Episode, Group
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One answer that a model sampled, as a group of one; ``reward`` is paid before the next."""
+
+    group: Group
+    observation: str
+    state: str
+    reward: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """An agent's turns in an episode. ``final`` is what it reads after the last one, ``cut_off``
+    whether a time limit ended it there, ``timed_task`` whether that limit is a rule of the task."""
+
+    agent: str
+    turns: tuple[Turn, ...]
+    final: str
+    final_state: str
+    cut_off: bool
+    timed_task: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Valued(Credited):
+    """A turn with its advantage, [1] or [1, C], and, of the same length (1 or C), the ``targets``
+    of its values, the values ``old`` of the critic that judged it, and the discounted returns that
+    were ``returned`` from there on. ``turn``: as played."""
+
+    targets: Tensor
+    old: Tensor
+    turn: Turn
+    returned: Tensor
+
+
+def chains(episodes: Sequence[Episode], agents: Collection[str]) -> list[Chain]:
+    """One chain for each of ``agents`` in each episode in which a model answered for it.
+
+    What is paid after an answer that no model sampled (a failed call, a prompt too long) counts
+    for the sampled one before it.
+    """
+    found = []
+    for episode in episodes:
+        for agent in agents:
+            turns: list[Turn] = []
+            for decision in episode.of(agent):
+                if decision.completion.trainable:
+                    turns.append(_turn(episode.seed, decision))
+                elif turns:
+                    turns[-1] = replace(turns[-1], reward=turns[-1].reward + decision.reward)
+            if turns:
+                found.append(
+                    Chain(
+                        agent,
+                        tuple(turns),
+                        episode.final.get(agent, ""),
+                        episode.final_state,
+                        agent in episode.cut_off,
+                        episode.timed_task,
+                    )
+                )
+    return found
+
+
+def valued(
+    chain: Chain,
+    values: Sequence[Tensor],
+    final: float,
+    *,
+    gamma: float,
+    lam: float,
+    per_token: bool,
+) -> list[Valued]:
+    """A chain's turns with advantages by GAE, targets A + V, and returns.
+
+    ``values``: of each turn, [1], or ``per_token`` one before each token, [C]. ``final``: the value of what comes
+    after the last turn, which ends the returns too; 0 where the task has ended. Within a turn nothing is discounted and
+    nothing is paid before its last token; ``lam`` counts steps, which are turns or tokens.
+    """
+    sizes = [len(v) for v in values]
+    steps = sum(sizes)
+    rewards, discounts = torch.zeros(steps), torch.ones(steps)
+    at = -1
+    for turn, size in zip(chain.turns, sizes, strict=True):
+        at += size
+        rewards[at] = turn.reward
+        discounts[at] = gamma
+    flat = torch.cat([*values, torch.tensor([final])])
+    advantages = gae(rewards, flat, discounts, lam)
+    targets = advantages + flat[:-1]
+    returned = targets if lam == 1 else gae(rewards, flat, discounts, 1.0) + flat[:-1]
+    return [
+        Valued(turn.group, a.unsqueeze(0) if per_token else a, t, old, turn, r)
+        for turn, a, t, old, r in zip(
+            chain.turns,
+            advantages.split(sizes),
+            targets.split(sizes),
+            values,
+            returned.split(sizes),
+            strict=True,
+        )
+    ]
+
+
+def explained(items: Sequence[Valued]) -> dict[str, float]:
+    """How well the critic's values fit the returns, and how well they fit its own targets.
+
+    With lambda below 1 the targets contain the critic's values of later turns, so that a critic
+    which agrees with itself fits them and may still know nothing of the returns.
+    """
+    old = torch.cat([item.old for item in items])
+    return {
+        "explained_variance": explained_variance(torch.cat([i.returned for i in items]), old),
+        "explained_target_variance": explained_variance(torch.cat([i.targets for i in items]), old),
+    }
+
+
+def _turn(seed: int, decision: Decision) -> Turn:
+    completion = decision.completion
+    group = Group(
+        agent=decision.agent,
+        turn=decision.turn,
+        key=(seed, decision.turn, decision.agent),
+        prompt_ids=completion.prompt_ids,
+        completions=(completion,),
+        returns=(decision.reward,),
+        infos=(decision.info,),
+    )
+    return Turn(group, decision.observation, decision.state, decision.reward)

@@ -1,0 +1,237 @@
+"""Models divided over the ranks of a run: fully sharded data parallelism (FSDP2 of PyTorch).
+
+Of a sharded model each rank holds a part of every weight, of its gradient and of what an optimiser
+keeps for it. A layer's weights are gathered when it runs and let go after it. Running a sharded
+model is so a matter of all ranks: each has to run it as often as the others. Where they cannot,
+because each answers prompts of its own, all weights are gathered for the time (:func:`gathered`).
+
+Adapters are small: they stay whole on every rank, and only their base is sharded.
+Zhao et al., PyTorch FSDP (arXiv 2304.11277); the sharding by weight is that of ``fully_shard``.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from itertools import pairwise
+from types import MethodType
+from typing import Any, TypeVar, cast
+
+import torch
+from torch import Tensor, distributed, nn
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.fsdp import (
+    CPUOffloadPolicy,
+    FSDPModule,
+    MixedPrecisionPolicy,
+    OffloadPolicy,
+    fully_shard,
+    register_fsdp_forward_method,
+)
+from torch.distributed.tensor import DTensor
+from transformers.modeling_layers import GradientCheckpointingLayer
+
+from llmzoo.parallel import ranks
+
+Result = TypeVar("Result")
+
+
+@cache
+def _group() -> distributed.ProcessGroup:
+    """A group of all ranks for sharded models alone.
+
+    Caches of PyTorch hold the group of a mesh for as long as the process lives. Were it the ranks'
+    own, that could not end before the interpreter does, and a thread of it that lets go of a tensor
+    then aborts the process (pytorch/pytorch#179291).
+    """
+    return distributed.new_group()
+
+
+def shard(model: nn.Module, *, offload: bool = False, whole: Collection[nn.Parameter] = ()) -> None:
+    """Divide a model's weights over the ranks, in place; its parameters are others afterwards.
+
+    ``model``: one of transformers, with or without its output layer, that every rank holds alike.
+    ``offload``: the parts wait in the CPU's memory, where the optimiser steps them too. ``whole``:
+    parameters that are left as they are.
+    """
+    home = next(model.parameters()).device
+    device = home.type
+    options: dict[str, Any] = {
+        "mesh": DeviceMesh.from_group(_group(), device),
+        # sums of gradients are float32, whatever the weights are
+        "mp_policy": MixedPrecisionPolicy(reduce_dtype=torch.float32),
+        "offload_policy": CPUOffloadPolicy(pin_memory=device == "cuda")
+        if offload
+        else OffloadPolicy(),
+        "ignored_params": set(whole),
+    }
+    layers = [m for m in model.modules() if isinstance(m, GradientCheckpointingLayer)]
+    for layer in layers:
+        fully_shard(layer, reshard_after_forward=True, **options)
+    fully_shard(model, reshard_after_forward=False, **options)
+    for module in _parts(model):
+        # each rank's loss is its share of the sum, so gradients are added up, not averaged
+        module.set_gradient_divide_factor(1.0)
+        module.set_force_sum_reduction_for_comms(True)
+        module.llmzoo_offload, module.llmzoo_device = offload, home
+    root: Any = model
+    # which layer is gathered ahead in a backward pass; by itself FSDP goes by the forward passes
+    # before, and of these a rank that has answered fewer prompts has had fewer
+    for part, ahead in pairwise([model, *layers[::-1], model]):
+        cast(FSDPModule, part).set_modules_to_backward_prefetch([cast(FSDPModule, ahead)])
+    root.llmzoo_run = MethodType(_run, root)
+    register_fsdp_forward_method(root, "llmzoo_run")
+    root.llmzoo_run(
+        tuple
+    )  # nothing, through the model: the first to run is taken for the outermost
+    root.reshard()
+
+
+def shard_like(model: nn.Module, like: nn.Module) -> None:
+    """Divide a whole model where another one is divided, in the same way."""
+    if is_sharded(like) and not is_sharded(model):
+        shard(model, offload=next(_parts(like)).llmzoo_offload)
+
+
+def _run(self: nn.Module, compute: Callable[[], Result]) -> Result:
+    return compute()
+
+
+def is_sharded(model: nn.Module) -> bool:
+    """Whether a model, or one inside it, is divided over the ranks."""
+    return _root(model) is not None
+
+
+def device_of(model: Any) -> torch.device:
+    """Where a model computes, even if its parts wait in the CPU's memory."""
+    part = next(_parts(model), None)
+    return model.device if part is None else part.llmzoo_device
+
+
+def run(model: nn.Module, compute: Callable[[], Result]) -> Result:
+    """What ``compute`` gives, which uses a model's weights and modules as it likes.
+
+    Of a sharded model, those outside its layers are whole meanwhile. ``compute`` returns tensors,
+    alone or in tuples: where gradients are to come back through them, they must be seen.
+    """
+    root: Any = _root(model)
+    if root is None:
+        return compute()
+    found: Result = root.llmzoo_run(compute)
+    return found
+
+
+@contextmanager
+def gathered(models: Iterable[nn.Module]) -> Iterator[None]:
+    """Within this context every rank has all weights, and can run the models by itself.
+
+    All ranks enter and leave it together. Nothing is learned in it.
+    """
+    roots = {id(root): root for root in map(_root, models) if root is not None}
+    for root in roots.values():
+        for part in _parts(root):
+            part.set_reshard_after_forward(False, recurse=False)
+            part.unshard()
+    try:
+        yield
+    finally:
+        for root in roots.values():
+            for part in _parts(root):
+                part.set_reshard_after_forward(part is not root, recurse=False)
+                part.reshard()
+
+
+def copied(model: Any) -> Any:
+    """A deep copy; of a sharded model one that is sharded alike.
+
+    A sharded model is made anew from its configuration, and takes over each rank's part.
+    """
+    if next(_parts(model), None) is None:
+        return copy.deepcopy(model)
+    weights = list(model.parameters())
+    twin = made_anew(model)
+    shard(twin, offload=next(_parts(model)).llmzoo_offload)
+    with torch.no_grad():
+        for own, weight in zip(twin.parameters(), weights, strict=True):
+            own.to_local().copy_(weight.to_local())
+            own.requires_grad_(weight.requires_grad)
+        for buffer, original in zip(twin.buffers(), model.buffers(), strict=True):
+            buffer.copy_(original)
+    return twin
+
+
+def made_anew(model: Any) -> Any:
+    """A whole model of a sharded one's configuration, with weights of no meaning."""
+    kind: Any = type(model).__bases__[1] if isinstance(model, FSDPModule) else type(model)
+    with torch.random.fork_rng([]):
+        twin = kind._from_config(model.config, dtype=next(model.parameters()).dtype)
+    return twin.to(device_of(model)).train(model.training)
+
+
+def named_weights(model: nn.Module) -> dict[str, Tensor]:
+    """A model's weights and what else belongs to it, by name; those that are tied have one name."""
+    kept = model.state_dict(keep_vars=True)
+    names: dict[int, str] = {}
+    for name, tensor in kept.items():
+        names.setdefault(id(tensor), name)
+    return {name: kept[name].detach() for name in names.values()}
+
+
+@torch.no_grad()
+def put_into(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Take up whole weights, by name; of a sharded model each rank takes its part.
+
+    Raises ``ValueError`` where they are not this model's, before the first that differs.
+    """
+    own = named_weights(model)
+    if set(own) - set(weights):
+        raise ValueError(f"the weights {sorted(set(own) - set(weights))} are missing")
+    for name, tensor in own.items():
+        found = weights[name]
+        if found.shape != tensor.shape:
+            raise ValueError(f"the weight {name} has another shape: {tuple(found.shape)}")
+        own_part(tensor).copy_(own_part(divided_like(found, tensor)))
+
+
+def whole(tensor: Tensor) -> Tensor:
+    """All of a tensor, on every rank, where it is divided; else the tensor itself."""
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+
+def is_divided(tensor: Tensor) -> bool:
+    """Whether this rank holds a part of a tensor only."""
+    return isinstance(tensor, DTensor)
+
+
+def divided_like(tensor: Tensor, like: Tensor) -> Tensor:
+    """Of a whole tensor what this rank holds, divided as ``like`` is; the tensor itself if it is not."""
+    if not isinstance(like, DTensor):
+        return tensor
+    part = -(-len(tensor) // ranks.world())  # as torch.chunk divides; the last parts may be empty
+    own = tensor[part * ranks.rank() : part * (ranks.rank() + 1)].to(like.to_local().device)
+    return DTensor.from_local(
+        own.clone(), like.device_mesh, like.placements, shape=like.shape, stride=like.stride()
+    )
+
+
+def own_part(tensor: Tensor) -> Tensor:
+    """What this rank holds of a tensor."""
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+
+
+def _parts(model: nn.Module) -> Iterator[Any]:
+    """What is gathered and let go as one, the model itself first."""
+    return (module for module in model.modules() if isinstance(module, FSDPModule))
+
+
+def _root(model: nn.Module) -> Any:
+    """The sharded model in a model: itself, or that inside a ``PeftModel``."""
+    if isinstance(model, FSDPModule):
+        return model
+    inner: Any = model
+    if "base_model" in model._modules:  # a PeftModel
+        inner = inner.get_base_model()
+        return inner if isinstance(inner, FSDPModule) else None
+    return None

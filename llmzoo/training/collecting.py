@@ -1,0 +1,210 @@
+"""Playing the tasks of a split: what an evaluation sums up, and what a collection keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import Any, Literal
+
+from pettingzoo import AECEnv
+
+from llmzoo import registry
+from llmzoo.engine import wire
+from llmzoo.envs.base import TextEnv
+from llmzoo.errors import ConfigError
+from llmzoo.parallel import ranks
+from llmzoo.policies import ScriptedPolicy
+from llmzoo.policies.base import Policy, Request
+from llmzoo.records import Batch, Episode
+from llmzoo.rollout.episodes import episodes
+from llmzoo.training.players import known_as, players
+
+_AT_ONCE = 256  # episodes in lockstep, on each rank
+
+Playable = str | Policy | Mapping[str, Policy] | Callable[[str, str], str]
+
+
+def collect(
+    env: str | Callable[[], AECEnv],
+    policy: Playable,
+    *,
+    tasks: int | Literal["all"] = 200,
+    repeats: int = 1,
+    split: str = "train",
+    seed: int = 0,
+    greedy: bool = False,
+    env_args: Mapping[str, Any] | None = None,
+    ended: Callable[[], object] | None = None,
+) -> list[Episode]:
+    """Play each of the first ``tasks`` tasks of a split ``repeats`` times; the episodes, in order.
+
+    ``tasks``: ``"all"`` plays every task of the split once (or ``repeats`` times), in their order.
+
+    ``env``: an id, or a function that makes an AEC environment (then ``split`` means nothing, and
+    task i is the episode of seed ``seed + i``). ``policy``: a name or a run folder as
+    ``llmzoo eval --policy`` takes it (:func:`llmzoo.training.players.players`), a policy, a policy for each
+    seat, or a function ``(observation, agent) -> answer``. A source with
+    fewer tasks is played to its end. Models answer each repetition anew; scripted players, whose
+    chance hangs on the seed, do the same again. ``ended`` is called once for each episode that has
+    ended. The ranks of a run divide the tasks, and all of them return the same.
+    """
+    options: dict[str, Any] = {"tasks": tasks, "repeats": repeats, "split": split, "seed": seed}
+    options |= {"greedy": greedy, "env_args": env_args, "ended": ended}
+    return [episode for part in in_parts(env, policy, **options) for episode in part]
+
+
+def in_parts(
+    env: str | Callable[[], AECEnv],
+    policy: Playable,
+    *,
+    tasks: int | Literal["all"],
+    repeats: int = 1,
+    split: str = "train",
+    seed: int = 0,
+    greedy: bool = False,
+    env_args: Mapping[str, Any] | None = None,
+    ended: Callable[[], object] | None = None,
+) -> Iterator[list[Episode]]:
+    """What :func:`collect` returns, as it comes: the episodes that are played side by side."""
+    if tasks != "all":
+        _at_least_one("tasks", tasks, " or 'all'")
+    _at_least_one("repeats", repeats)
+    with ranks.joined():
+        player, _ = named_player(policy, env, seed=seed, split=split, env_args=env_args)
+        env_fn, env_id = _maker(env, player, split, env_args or {})
+        numbered = isinstance(env, str)
+        first = env_fn()
+        refuse_fallback(first, env_id)
+        numbers = range(_there(first, env_id, tasks, seed, numbered=numbered))
+        at_once = max(1, _AT_ONCE // repeats) * ranks.world()
+        for start in range(0, len(numbers), at_once):
+            chunk = numbers[start : start + at_once]
+            mine = [chunk[i] for i in ranks.share(len(chunk)) for _ in range(repeats)]
+            with _whole(player):
+                own = episodes(
+                    env_fn,
+                    player,
+                    [seed + i for i in mine],
+                    tasks=mine if numbered else None,
+                    greedy=greedy,
+                    env_id=env_id,
+                    ended=ended,
+                )
+            yield own if ranks.world() == 1 else _of_all(own)
+
+
+def named_player(
+    policy: Any,
+    env: str | Callable[[], AECEnv],
+    *,
+    seed: int = 0,
+    split: str = "train",
+    env_args: Mapping[str, Any] | None = None,
+) -> tuple[Policy | Mapping[str, Policy], str]:
+    """Who plays, and what an evaluation calls it. ``env`` says which seats a name is to take."""
+    if isinstance(policy, str):
+        arguments = {**(env_args or {}), "split": split}
+        made = registry.make(env, **arguments) if isinstance(env, str) else env()
+        seats = players(policy, made.possible_agents, seed=seed)
+        return seats, known_as(policy, seats)
+    if isinstance(policy, Mapping):
+        return policy, ", ".join(f"{agent}: {p.name}" for agent, p in policy.items())
+    if isinstance(policy, ScriptedPolicy) or not callable(policy):
+        return policy, policy.name
+
+    def answer(request: Request) -> str:
+        return policy(request.observation, request.agent)
+
+    name = str(policy.__name__) if hasattr(policy, "__name__") else type(policy).__name__
+    return ScriptedPolicy(answer, name), name
+
+
+def refuse_fallback(env: AECEnv, env_id: str) -> None:
+    """Raise ``ConfigError`` for an environment that plays a sample in place of a public set."""
+    game = env.unwrapped
+    if isinstance(game, TextEnv) and game.fallback:
+        raise ConfigError(
+            f"{env_id}: its public set cannot be reached, and numbers of the shipped sample would "
+            'pass for numbers of that set. Say source="sample" (--source sample) to measure on '
+            "the sample, or give the path of a file"
+        )
+
+
+def style_args(env_id: str, players: Iterable[Policy]) -> dict[str, Any]:
+    """The arguments of an environment that suit models made for terse prompts."""
+    if any(player.prompt_style == "terse" for player in players):
+        return registry.spec(env_id).terse
+    return {}
+
+
+def id_of(episode: Episode, number: int) -> str:
+    """The id of the task that was played, else its number."""
+    return str(episode.info.get("task_name", episode.info.get("task_id", number)))
+
+
+def without_solution(episode: Episode, player: Policy | Mapping[str, Policy]) -> bool:
+    """Whether a scripted player knew no solution, and so gave no answer."""
+    return any(d.completion.refused and is_scripted(player, d.agent) for d in episode.decisions)
+
+
+def is_scripted(player: Policy | Mapping[str, Policy], agent: str) -> bool:
+    policy = player[agent] if isinstance(player, Mapping) else player
+    return isinstance(policy, ScriptedPolicy)
+
+
+def _maker(
+    env: str | Callable[[], AECEnv],
+    player: Policy | Mapping[str, Policy],
+    split: str,
+    env_args: Mapping[str, Any],
+) -> tuple[Callable[[], AECEnv], str]:
+    """What makes the environment, and its id."""
+    if not isinstance(env, str):
+        return env, str(env())
+    players = player.values() if isinstance(player, Mapping) else [player]
+    arguments = {**style_args(env, players), **env_args, "split": split}
+    return partial(registry.make, env, **arguments), env
+
+
+def _at_least_one(name: str, value: object, otherwise: str = "") -> None:
+    if not isinstance(value, int) or value < 1:
+        raise ConfigError(f"{name} must be at least 1{otherwise}, got {value!r}")
+
+
+def _there(
+    env: AECEnv, env_id: str, tasks: int | Literal["all"], seed: int, *, numbered: bool
+) -> int:
+    """How many of the tasks asked for the source has."""
+    if isinstance(tasks, int) and not numbered:
+        return tasks
+    try:
+        last = {"task": tasks - 1} if isinstance(tasks, int) else None
+        env.reset(seed=seed, options=last)
+    except IndexError:  # a generator that runs out of new tasks knows from then on how many it has
+        env.reset(seed=seed)
+    count: int | None = next(iter(env.infos.values())).get("tasks")
+    if isinstance(tasks, int):
+        return tasks if count is None else min(tasks, count)
+    if not numbered or count is None:
+        why = "makes tasks without end" if numbered else "is made by a function, without numbers"
+        raise ConfigError(f"tasks='all' needs a list of tasks, and {env_id} {why}: give a number")
+    return count
+
+
+def _of_all(own: Sequence[Episode]) -> list[Episode]:
+    """The episodes of all ranks, in their order."""
+    parts = map(wire.load, ranks.gather(wire.dump(Batch(episodes=tuple(own)))))
+    return [episode for part in parts for episode in part.episodes]
+
+
+def _whole(player: Policy | Mapping[str, Policy]) -> AbstractContextManager[None]:
+    """Within this context every rank can run the models by itself."""
+    if ranks.world() == 1:
+        return nullcontext()
+    from llmzoo.parallel.sharding import gathered
+    from llmzoo.policies.transformers import TransformersPolicy
+
+    players = player.values() if isinstance(player, Mapping) else [player]
+    models = [p for p in players if isinstance(p, TransformersPolicy) and p.sampler is None]
+    return gathered([policy.model for policy in models])

@@ -1,0 +1,156 @@
+"""What an iteration's play says, in numbers; docs/metrics.md explains each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, pstdev
+from typing import Any
+
+import torch
+
+from llmzoo.learners.advantages import informative
+from llmzoo.records import Batch, Completion, Episode, Group
+from llmzoo.rollout.scheduler import Clock
+
+TURNS = 8  # turns with numbers of their own; all later ones share theirs
+LATER = "later"
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """A completion, the return that came of it, and the agent's info right after it."""
+
+    agent: str
+    turn: int
+    completion: Completion
+    returned: float
+    info: Mapping[str, Any]
+
+
+def of_batch(batch: Batch, agents: Collection[str]) -> dict[str, Any]:
+    """How the lines of a batch ended, and what the answers of ``agents``, those that learn, were like.
+
+    Rollouts in trees give groups, plain ones give episodes; the numbers have the same names.
+    """
+    answers = [
+        answer
+        for answer in (*_of_groups(batch.groups), *_of_episodes(batch.episodes))
+        if answer.agent in agents
+    ]
+    paid = sorted({agent for ending in batch.endings for agent in ending.totals})
+    return {
+        "success": _mean(ending.success for ending in batch.endings),
+        "return": {a: _mean(ending.totals[a] for ending in batch.endings) for a in paid},
+        "groups": len(batch.groups),
+        **_form(answers),
+        "agents": {
+            agent: _agent(
+                [answer for answer in answers if answer.agent == agent],
+                [group for group in batch.groups if group.agent == agent],
+            )
+            for agent in sorted({answer.agent for answer in answers})
+        },
+    }
+
+
+def of_time(
+    clock: Clock, *, tokens: int, rollout_seconds: float, update_seconds: float
+) -> dict[str, Any]:
+    """Where an iteration's time went, and how much was done in it.
+
+    ``clock`` is of the iteration's play. What it does not count as sampling is the environments'
+    time: making, copying, stepping and reading them.
+    """
+    total = max(1e-9, rollout_seconds + update_seconds)
+    # trees say what they step; lines of plain play step their environment with each answer
+    steps = clock.steps or clock.answers
+    return {
+        "tokens": tokens,
+        "env_steps": steps,
+        "rollout_seconds": rollout_seconds,
+        "sampling_seconds": clock.sampling_seconds,
+        "stepping_seconds": rollout_seconds - clock.sampling_seconds,
+        "update_seconds": update_seconds,
+        "tokens_per_second": tokens / total,
+        "env_steps_per_second": steps / total,
+    }
+
+
+def _of_groups(groups: Iterable[Group]) -> list[_Answer]:
+    return [
+        _Answer(group.agent, group.turn, completion, returned, info)
+        for group in groups
+        for completion, returned, info in zip(
+            group.completions,
+            group.returns,
+            group.infos or [{}] * len(group.returns),
+            strict=True,
+        )
+    ]
+
+
+def _of_episodes(episodes: Iterable[Episode]) -> list[_Answer]:
+    return [
+        _Answer(decision.agent, decision.turn, decision.completion, returned, decision.info)
+        for episode in episodes
+        for decision, returned in zip(episode.decisions, episode.returns(), strict=True)
+    ]
+
+
+def _agent(answers: Sequence[_Answer], groups: Sequence[Group]) -> dict[str, Any]:
+    turns = sorted({min(answer.turn, TURNS) for answer in answers})
+    return {
+        **_numbers(answers, groups),
+        "turns": {
+            LATER if turn == TURNS else str(turn): _numbers(
+                [answer for answer in answers if min(answer.turn, TURNS) == turn],
+                [group for group in groups if min(group.turn, TURNS) == turn],
+            )
+            for turn in turns
+        },
+    }
+
+
+def _numbers(answers: Sequence[_Answer], groups: Sequence[Group]) -> dict[str, Any]:
+    """What one agent's answers, of all turns or of one, were like and what came of them."""
+    wide = [group.returns for group in groups if len(group.returns) > 1]
+    spread = {
+        "return_std": _mean(map(pstdev, wide)),
+        "flat_groups": _mean(not informative(torch.tensor(returns)) for returns in wide),
+    }
+    return {
+        "return": _mean(answer.returned for answer in answers),
+        **(spread if wide else {}),
+        **_judged([answer.info for answer in answers if answer.info]),
+        **_form(answers),
+    }
+
+
+def _judged(infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the environment said of answers, where it says anything."""
+    found: dict[str, Any] = {}
+    paid = [info["reward_parts"] for info in infos if "reward_parts" in info]
+    if paid:
+        names = sorted({name for parts in paid for name in parts})
+        found["reward"] = _mean(sum(parts.values()) for parts in paid)
+        found["reward_parts"] = {n: _mean(parts.get(n, 0.0) for parts in paid) for n in names}
+    if infos:
+        found["success"] = _mean(bool(info.get("success")) for info in infos)
+        found["invalid"] = _mean(bool(info.get("error")) for info in infos)
+    return found
+
+
+def _form(answers: Sequence[_Answer]) -> dict[str, Any]:
+    return {
+        "completions": len(answers),
+        "completion_tokens": _mean(len(answer.completion.ids) for answer in answers),
+        "truncated": _mean(answer.completion.truncated for answer in answers),
+        "refused": sum(answer.completion.refused for answer in answers),
+    }
+
+
+def _mean(values: Iterable[float]) -> float:
+    """0 of nothing."""
+    found = list(values)
+    return fmean(found) if found else 0.0

@@ -1,0 +1,244 @@
+"""What was played in a run, for people to read: ``played.jsonl``; docs/concepts.md explains its rows.
+
+Recording changes nothing in what is sampled or learned: it reads the batch after the update, and
+the advantages that the update used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from llmzoo.engine.iteration import Iteration
+from llmzoo.files import append
+from llmzoo.policies.base import Policy
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch, Completion, Ending, Episode, Group
+from llmzoo.training.run_folder import keep_lines
+
+LONGEST = 20_000  # characters of a text that are kept
+
+Advantages = Mapping[int, float | None]  # by the id of the completion
+Row = dict[str, Any]
+
+
+class Recorder:
+    """Appends to ``played.jsonl``: of the first iteration, the last, and every ``every``-th.
+
+    ``tasks``: lines of play of an iteration that are recorded, its first ones. ``every`` 0 records
+    nothing. ``first``: the iteration that a resumed run starts from, rows of later ones are dropped,
+    for they will be written again; and where the run had ended with it, and now goes on (``ended``
+    is false), so is its own row unless it is due anyway.
+    """
+
+    def __init__(self, run: Path, *, every: int, tasks: int, first: int = 0, ended: bool = False):
+        self._every, self._tasks = every, tasks
+        path = run / "played.jsonl"
+        ended = ended or every == 0
+        keep_lines(path, lambda row: row["step"] < first or self._due(row["step"], first, ended))
+        self._file = append(path) if every else None
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def iteration(
+        self, step: int, found: Iteration, seats: Mapping[str, Policy], *, last: bool
+    ) -> None:
+        """Record iteration ``step``, counted from 1, if it is due; ``last``: none follows."""
+        if self._file is None or not self._due(step, step, last):
+            return
+        for row in played(found.batch, found.credits, seats, tasks=self._tasks):
+            self._file.write(json.dumps({"step": step, **row}) + "\n")
+        self._file.flush()
+
+    def flush(self) -> None:
+        """Make the rows written so far safe on disk."""
+        if self._file is not None:
+            os.fsync(self._file.fileno())
+
+    def _due(self, step: int, newest: int, last: bool) -> bool:
+        if step > newest:
+            return False
+        return last or step == 1 or (self._every > 0 and step % self._every == 0)
+
+
+class Unrecorded:
+    """A recorder that keeps nothing, for the ranks of a run beside the first."""
+
+    def __enter__(self) -> Unrecorded:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def iteration(
+        self, step: int, found: Iteration, seats: Mapping[str, Policy], *, last: bool
+    ) -> None:
+        pass
+
+    def flush(self) -> None:
+        pass
+
+
+def played(
+    batch: Batch,
+    credits: Sequence[float | None],
+    seats: Mapping[str, Policy],
+    *,
+    tasks: int,
+) -> list[Row]:
+    """The rows of the first ``tasks`` lines of play of a batch.
+
+    ``credits``: of each of ``batch.completions``. ``seats``: who wrote the answers; their
+    tokenizers turn prompts back into text.
+    """
+    ids = map(id, batch.completions)
+    advantages = dict(zip(ids, credits, strict=True))
+    if batch.episodes:
+        return [
+            _row([_ending(episode)], _of_episode(episode, advantages, seats))
+            for episode in batch.episodes[:tasks]
+        ]
+    seeds = list(dict.fromkeys(ending.seed for ending in batch.endings))[:tasks]
+    return [
+        _row(
+            [ending for ending in batch.endings if ending.seed == seed],
+            _of_tree([g for g in batch.groups if g.key[0] == seed], advantages, seats),
+        )
+        for seed in seeds
+    ]
+
+
+def _row(endings: Sequence[Ending], turns: list[Row]) -> Row:
+    agents = endings[0].totals
+    return {
+        "seed": endings[0].seed,
+        "success": sum(ending.success for ending in endings) / len(endings),
+        "returns": {a: sum(e.totals[a] for e in endings) / len(endings) for a in agents},
+        "endings": [
+            {"success": e.success, "totals": dict(e.totals), "decisions": e.decisions}
+            for e in endings
+        ],
+        "turns": turns,
+    }
+
+
+def _ending(episode: Episode) -> Ending:
+    return Ending(
+        seed=episode.seed,
+        success=episode.success,
+        totals=episode.totals,
+        decisions=len(episode.decisions),
+    )
+
+
+def _of_tree(
+    groups: Sequence[Group], advantages: Advantages, seats: Mapping[str, Policy]
+) -> list[Row]:
+    """The groups of one tree, a parent before its children."""
+    nodes: dict[tuple[Any, ...], list[Group]] = {}
+    for group in groups:
+        nodes.setdefault(_path(group), []).append(group)
+    prompts = {group.key: _prompt(group.prompt_ids, seats[group.agent]) for group in groups}
+
+    def reply(group: Group, number: int) -> str | None:
+        path = _path(group)
+        if len(nodes[path]) > 1:  # a child comes of the answers of several seats
+            return None
+        following = nodes.get((*path, number), [])
+        own = [other for other in following if other.agent == group.agent]
+        return next((prompts[other.key] for other in own or following), None)
+
+    return [
+        {
+            "agent": group.agent,
+            "turn": group.turn,
+            "path": list(path),
+            "prompt": prompts[group.key],
+            "answers": [
+                _answer(
+                    completion,
+                    group.returns[number],
+                    advantages,
+                    group.infos[number] if group.infos else {},
+                    reply(group, number),
+                )
+                for number, completion in enumerate(group.completions)
+            ],
+        }
+        for path in sorted(nodes)
+        for group in nodes[path]
+    ]
+
+
+def _of_episode(episode: Episode, advantages: Advantages, seats: Mapping[str, Policy]) -> list[Row]:
+    """The decisions of an episode, each with its one answer."""
+    following = dict(episode.final)
+    rows = []
+    taken = list(zip(episode.decisions, episode.returns(), strict=True))
+    for decision, returned in reversed(taken):
+        completion = decision.completion
+        prompt = _prompt(completion.prompt_ids, seats[decision.agent]) or decision.observation
+        reply = following.get(decision.agent)
+        following[decision.agent] = decision.observation
+        rows.append(
+            {
+                "agent": decision.agent,
+                "turn": decision.turn,
+                "path": [decision.turn],
+                "prompt": cut(prompt),
+                "answers": [_answer(completion, returned, advantages, decision.info, reply)],
+            }
+        )
+    return rows[::-1]
+
+
+def _answer(
+    completion: Completion,
+    returned: float,
+    advantages: Advantages,
+    info: Mapping[str, Any],
+    reply: str | None,
+) -> Row:
+    error = info.get("error")
+    return {
+        "text": cut(completion.text),
+        "return": float(returned),
+        "advantage": advantages[id(completion)],
+        "tokens": len(completion.ids),
+        "truncated": completion.truncated,
+        "error": cut(str(error)) if error else None,
+        "reward_parts": {n: float(v) for n, v in info.get("reward_parts", {}).items()},
+        "reply": None if reply is None else cut(reply),
+    }
+
+
+def _path(group: Group) -> tuple[Any, ...]:
+    return group.key[1:-1]  # before it the seed, behind it the agent
+
+
+def _prompt(ids: Sequence[int], policy: Policy) -> str:
+    """What a model read, without the marks of its chat template; nothing of one without tokens."""
+    if not ids or not isinstance(policy, TransformersPolicy):
+        return ""
+    return cut(str(policy.tokenizer.decode(list(ids), skip_special_tokens=True)))
+
+
+def cut(text: str) -> str:
+    """The text, or its first ``LONGEST`` characters and how many followed."""
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[:LONGEST]}\n[{len(text) - LONGEST:,} more characters were not recorded]"

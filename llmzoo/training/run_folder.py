@@ -1,0 +1,280 @@
+"""The folder of a run: who writes in it, what is written there once, and where its policies are."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import socket
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from llmzoo import files
+from llmzoo.errors import CheckpointError, ConfigError
+from llmzoo.parallel import ranks
+from llmzoo.policies.base import answer_limit
+
+# settings that say where the work is done, and change nothing in what a run gives
+PLACEMENT = ("engine", "engine_args", "parallel", "cpu_offload")
+# what may be other where a run goes on: its length, the above, and what is kept for people to read
+FREE = ("steps", *PLACEMENT, "record_every", "record_tasks", "trust_remote_code")
+LOCK = ".lock"
+CHECKPOINTS = "checkpoints"
+_FOLDERS = (CHECKPOINTS, "tensorboard")
+_FILES = (
+    *("config.json", "before.json", "after.json", "metrics.jsonl", "played.jsonl"),
+    *("curve.png", "report.html"),
+)
+# of a kill of an earlier version
+_EARLIER = ("metrics.writing", "played.writing", "before.writing", "after.writing")
+
+
+@contextmanager
+def claimed(run: Path, *, resume: bool) -> Iterator[None]:
+    """Hold a run folder, in which one process writes at a time; made where it is new.
+
+    What a kill has left half written is removed. The system ends the hold with the process, however
+    that ends. Raises :class:`CheckpointError` where another process holds the folder, where it has
+    a link or device in it that would be read or written, and where there is nothing to resume.
+    """
+    if resume and not (run / "config.json").exists():
+        raise CheckpointError(f"{run} holds no run to resume")
+    try:
+        run.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise CheckpointError(f"{run} is no folder: choose another one for the run") from None
+    _check(run)
+    with files.append(run / LOCK) as lock:
+        _hold(run, lock.fileno())
+        for path in _leftovers(run):
+            files.remove(path)
+        yield
+
+
+def _check(run: Path) -> None:
+    for name in (*_FILES, LOCK):
+        if os.path.lexists(run / name):
+            files.check_plain(run / name)
+    for name in _FOLDERS:
+        if os.path.lexists(run / name):
+            files.check_folder(run / name)
+    for checkpoint in checkpoints_in(run / CHECKPOINTS):
+        files.check_tree(checkpoint)
+
+
+def _hold(run: Path, descriptor: int) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = (run / LOCK).read_text() or "another process"
+        raise CheckpointError(
+            f"{run} is being written by {holder}: wait until it has ended, or end it"
+        ) from None
+    except OSError as error:  # some network file systems have no locks
+        warnings.warn(
+            f"{run} cannot be locked ({error.strerror}): see to it that no other process writes there",
+            stacklevel=2,
+        )
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}".encode())
+
+
+def _leftovers(run: Path) -> list[Path]:
+    """What a kill has left half written, of the names that are given here only."""
+    return [
+        *(path for path in run.glob(f"{files.WRITING}*") if not path.is_dir()),
+        *(run / CHECKPOINTS).glob(f"{files.WRITING}*"),
+        *(run / name for name in _EARLIER),
+    ]
+
+
+def prepare(run: Path, config: Mapping[str, Any], *, resume: bool) -> None:
+    """Write ``config.json`` of a new run, or check that a resumed one has the same settings.
+
+    Only the settings ``FREE`` may differ. Raises :class:`CheckpointError` where a new run would
+    overwrite one, there is none to resume, or it was started with other settings.
+    """
+    path = run / "config.json"
+    text = json.dumps(config, indent=2, default=str) + "\n"
+    if not resume:
+        if path.exists():
+            raise CheckpointError(f"{run} already holds a run: resume it, or choose another folder")
+        run.mkdir(parents=True, exist_ok=True)
+        files.write(path, text)
+        return
+    saved = files.read_object(path)
+    if saved is None:
+        raise CheckpointError(f"{run} holds no run to resume")
+    now = json.loads(text)
+    changed = [k for k in now if k not in FREE and saved.get(k) != now[k]]
+    if changed:
+        raise CheckpointError(
+            f"{run} was started with other settings: "
+            + ", ".join(f"{k}={saved.get(k)!r} (now {now[k]!r})" for k in changed)
+        )
+    files.write(path, text)
+
+
+def keep_lines(path: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
+    """Have a file of JSON lines hold those rows only that are wanted, and none that a kill cut short.
+
+    Lines that are no rows are moved to the end of ``NAME.unreadable``, with a warning.
+    """
+    if not os.path.lexists(path):
+        return
+    unreadable = []
+    with files.rewritten(path) as kept:
+        for line in lines_of(path):
+            row = row_of(line)
+            if row is None:
+                unreadable.append(line)
+            elif wanted(row):
+                kept.write(line)
+        if unreadable:
+            aside = path.with_name(f"{path.name}.unreadable")
+            with files.append(aside) as file:
+                file.buffer.write(b"".join(unreadable))
+            warnings.warn(
+                f"{len(unreadable)} lines of {path} cannot be read; they are now in {aside}",
+                stacklevel=2,
+            )
+
+
+def lines_of(path: Path) -> Iterator[bytes]:
+    """The lines of a file that hold anything, but for a last one without an end: it is still being
+    written, or was cut short. None where there is no file."""
+    try:
+        with files.opened(path) as file:
+            for line in file:
+                if line.endswith(b"\n") and line.strip():
+                    yield line
+    except FileNotFoundError:
+        return
+
+
+def row_of(line: bytes) -> dict[str, Any] | None:
+    """The row in a line of metrics or of recorded play; None where it holds none."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) and type(row.get("step")) is int else None
+
+
+def metrics(run: Path, kind: str) -> list[dict[str, Any]]:
+    """The rows of ``metrics.jsonl`` of a kind, ``train`` or ``eval``, that can be read."""
+    rows = filter(None, map(row_of, lines_of(run / "metrics.jsonl")))
+    return [row for row in rows if row.get("kind") == kind]
+
+
+def evaluation(run: Path, name: str) -> dict[str, Any]:
+    """The evaluation ``before`` or ``after`` a run; raises :class:`CheckpointError` for none."""
+    found = files.read_object(run / f"{name}.json")
+    if found is None:
+        raise CheckpointError(f"{run} has no {name}.json")
+    return found
+
+
+def once(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What ``measure`` gives, kept in a file so that a resumed run has the same.
+
+    All ranks call this, and measure together.
+    """
+    kept = ranks.told(files.read_object(path))
+    if kept is not None:
+        return dict(kept)
+    found = measure()
+    if ranks.rank() == 0:
+        files.write(path, json.dumps(found, indent=2) + "\n")
+    return found
+
+
+def is_run(name: str | Path) -> bool:
+    """Whether this is the folder of a run rather than of a model."""
+    return os.path.isdir(Path(name) / CHECKPOINTS)
+
+
+def settings(run: str | Path, *needed: str) -> dict[str, Any]:
+    """The configuration that a run was started with; it must have the settings ``needed``."""
+    found = files.read_object(Path(run) / "config.json")
+    if found is None:
+        raise CheckpointError(f"{run} has no configuration that can be read: no config.json")
+    absent = [name for name in needed if name not in found]
+    if absent:
+        raise CheckpointError(f"the config.json of {run} lacks {', '.join(absent)}")
+    return found
+
+
+def chat_of(run: str | Path) -> dict[str, Any]:
+    """The fields of ``Chat`` that a run was started with; runs of earlier versions have none."""
+    config = settings(run)
+    return {name: config.get(name) for name in ("system", "chat_template_args", "thought_end")}
+
+
+def checkpoints_in(folder: Path) -> list[Path]:
+    """The complete checkpoints in a folder, ``step_000120`` and so on, by their iteration."""
+    found = {path: re.fullmatch(r"step_(\d{6,12})", path.name) for path in folder.glob("step_*")}
+    numbered = [(int(name[1]), path) for path, name in found.items() if name is not None]
+    return [path for _, path in sorted(numbered)]
+
+
+def newest_checkpoint(run: str | Path) -> Path:
+    """The folder of the newest checkpoint; raises :class:`CheckpointError` where there is none, or
+    where a link or device is in it."""
+    found = checkpoints_in(Path(run) / CHECKPOINTS)
+    if not found:
+        raise CheckpointError(f"{run} has no checkpoint yet")
+    return checked(found[-1])
+
+
+def checked(checkpoint: Path) -> Path:
+    """A checkpoint, without links; raises :class:`CheckpointError` for another."""
+    files.check_folder(checkpoint.parent)
+    files.check_tree(checkpoint)
+    return checkpoint
+
+
+def policies_in(checkpoint: Path) -> list[str]:
+    """The names of the policies that a checkpoint holds."""
+    return sorted(path.name for path in checkpoint.iterdir() if path.is_dir())
+
+
+def start_of(name: str, agent: str) -> str:
+    """The model that a seat starts from: of a run what it has for the seat, else ``name`` itself.
+
+    In the newest checkpoint of a run this is the policy named after the seat, or the one that all
+    seats shared. Raises :class:`ConfigError` where there is neither.
+    """
+    if not is_run(name):
+        return name
+    newest = newest_checkpoint(name)
+    for folder in (newest / agent, newest / "policy"):
+        if folder.is_dir():
+            return str(folder)
+    folders = ", ".join(str(newest / policy) for policy in policies_in(newest))
+    raise ConfigError(f"{name} trained no policy for seat {agent!r}: name one of {folders}")
+
+
+def answer_limit_of(name: str | Path) -> int:
+    """Tokens of an answer of a model, or of the policies of a run, where nothing else is said."""
+    seen: set[Path] = set()
+    while is_run(name):
+        config = settings(name)
+        given = config.get("max_new_tokens")
+        if given:
+            return _tokens(name, given)
+        seen.add(Path(name).resolve())
+        name = str(config.get("model"))
+        if Path(name).resolve() in seen:
+            raise CheckpointError(f"{name} is a run that says it started from itself")
+    return answer_limit(str(name))
+
+
+def _tokens(run: str | Path, given: Any) -> int:
+    if type(given) is not int or given < 1:
+        raise CheckpointError(f"{run}: max_new_tokens is a whole number from 1, not {given!r}")
+    return int(given)

@@ -1,0 +1,275 @@
+"""Loads the policies of all seats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from llmzoo.errors import ConfigError
+from llmzoo.files import read_object
+from llmzoo.policies import check_model, load, load_model
+from llmzoo.policies.base import Policy, Request, ScriptedPolicy
+from llmzoo.policies.lora import is_adapter, lora_policies
+from llmzoo.policies.precision import Precision
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.settings import Chat
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.training import run_folder
+from llmzoo.training.seats.plan import SHARED, Seat, kind, plan
+
+Learning = dict[str, TransformersPolicy]  # the policies that learn, by name
+# what a saved adapter's configuration says beside the options of its shape and strength
+_RECORD = {"task_type", "peft_type", "auto_mapping", "peft_version", "base_model_name_or_path"} | {
+    *("revision", "inference_mode")
+}
+
+
+def _not_here(request: Request) -> str:
+    raise AssertionError(f"{request.agent} is played in another process")
+
+
+_ELSEWHERE: Policy = ScriptedPolicy(_not_here, name="elsewhere")
+
+
+def take_seats(
+    agents: Sequence[str],
+    arrangement: str,
+    *,
+    model: str,
+    others: str,
+    sampling: Sampling,
+    chat: Chat | None = None,
+    seat_args: Mapping[str, Mapping[str, Any]] | None = None,
+    precision: Precision = "float32",
+    gradient_checkpointing: bool = False,
+    lora_args: Mapping[str, Any] | None = None,
+    only: str | None = None,
+    trust_remote_code: bool = False,
+) -> tuple[dict[str, Policy], Learning]:
+    """The policy of every seat, and those that learn.
+
+    ``arrangement``: ``"shared"`` (one copy of ``model`` in all seats; role-sharing),
+    ``"separate"`` (a copy for each; role-specialised), ``"lora"`` (one base with an adapter for
+    each, ``lora_args`` are :func:`llmzoo.policies.lora.lora_policies`' options), or the name of the
+    one seat that learns; ``others`` then play the remaining ones and do not learn.
+
+    ``sampling`` and ``chat`` are the settings of seats without their own. ``seat_args``: settings of
+    single seats, by the seat's name: the fields of
+    :class:`llmzoo.training.seats.SeatConfig`. A seat with a ``policy`` of its own is played by it, apart
+    from the arrangement: a model then learns with weights of its own unless it is ``frozen``;
+    scripted players and models elsewhere (behind endpoints, on policy servers) never learn.
+
+    A model is ``"tiny"``, a folder, a hub id, or the folder of an earlier run: a seat then starts
+    from what that run's newest checkpoint has for it. Policies that learn have weights of
+    ``precision``; those that do not, their own.
+
+    ``only``: the name of one policy that learns. Then nothing else is loaded, and in all other
+    seats sits somebody who cannot play. ``trust_remote_code``: let code that comes with a model run.
+
+    Raises :class:`ConfigError` for what cannot be had together, for a model that cannot be found,
+    and where nobody is left that learns; :class:`UnknownNameError` for a seat or setting that does
+    not exist.
+    """
+    if lora_args and arrangement != "lora":
+        raise ConfigError("lora_args mean nothing unless seats is 'lora'")
+    seats = plan(
+        agents,
+        arrangement,
+        model=model,
+        others=others,
+        sampling=sampling,
+        chat=chat,
+        seat_args=seat_args or {},
+    )
+    if not any(seat.learns for seat in seats.values()):
+        played = ", ".join(f"{seat.agent}: {seat.source}" for seat in seats.values())
+        raise ConfigError(
+            f"nobody is left that learns ({played}): leave one seat to a model that is not frozen"
+        )
+    present = {a: seat for a, seat in seats.items() if only in (None, seat.name)}
+    policies = dict.fromkeys(agents, _ELSEWHERE) | _open(
+        present,
+        sampling,
+        chat or Chat(),
+        precision=precision,
+        gradient_checkpointing=gradient_checkpointing,
+        lora_args=lora_args or {},
+        trust_remote_code=trust_remote_code,
+    )
+    learning: Learning = {}
+    for agent, seat in present.items():
+        policy = policies[agent]
+        if seat.learns:
+            assert isinstance(policy, TransformersPolicy)
+            policy.learning_rate = seat.learning_rate
+            learning[seat.name] = policy
+    return policies, learning
+
+
+def seats_of_run(
+    run: str | Path,
+    agents: Sequence[str],
+    *,
+    seed: int = 0,
+    sampling: Mapping[str, Any] | None = None,
+    chat: Mapping[str, Any] | None = None,
+    trust_remote_code: bool = False,
+) -> dict[str, Policy]:
+    """Who played the seats of a run, those that learned as its newest checkpoint has them.
+
+    ``sampling`` and ``chat``: fields of ``Sampling`` and ``Chat`` that win over the run's settings,
+    those of single seats included. ``trust_remote_code``: let code that comes with a model run;
+    what the run says of it does not count. Raises :class:`ConfigError` for a seat that the run has
+    nobody for.
+    """
+    given, given_chat = dict(sampling or {}), dict(chat or {})
+    needed = ("seats", "model", "others", "temperature", "top_p", "top_k")
+    config = run_folder.settings(run, *needed)
+    if config["seats"] not in ("shared", "separate", "lora", *agents):
+        raise ConfigError(
+            f"{run} trained the seat {config['seats']!r}; here the seats are {', '.join(agents)}"
+        )
+    newest = run_folder.newest_checkpoint(run)
+    try:
+        settings = Sampling(
+            **{name: config[name] for name in needed[3:] if name not in given},
+            **{"max_new_tokens": run_folder.answer_limit_of(run), **given},
+        )
+        chat_settings = Chat(**{**run_folder.chat_of(run), **given_chat})
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"the settings of {run} cannot be used: {error}") from error
+    # runs of earlier versions had no seat_args and no precision
+    seat_args = {
+        agent: {n: value for n, value in values.items() if n not in given and n not in given_chat}
+        for agent, values in config.get("seat_args", {}).items()
+        if agent in agents
+    }
+    planned = plan(
+        agents,
+        config["seats"],
+        model=config["model"],
+        others=config["others"],
+        sampling=settings,
+        chat=chat_settings,
+        seat_args=seat_args,
+    )
+    for agent, seat in planned.items():
+        if seat.learns:
+            folder = newest / seat.name
+            if not folder.is_dir():
+                trained = ", ".join(run_folder.policies_in(newest))
+                raise ConfigError(f"{run} trained {trained}; it has no policy for {agent}")
+            planned[agent] = replace(seat, source=str(folder))
+        elif seat.adapter:  # frozen: it starts elsewhere than the trained adapters
+            planned[agent] = replace(seat, adapter=False)
+    precision = config.get("precision", "float32")
+    return _open(
+        planned,
+        settings,
+        chat_settings,
+        precision=precision,
+        seed=seed,
+        trust_remote_code=trust_remote_code,
+    )
+
+
+def learning_among(seats: Mapping[str, Policy]) -> Learning:
+    """The models among policies that somebody has seated, each named after its first seat."""
+    found: Learning = {}
+    for agent, policy in seats.items():
+        if isinstance(policy, TransformersPolicy) and policy not in found.values():
+            found[agent] = policy
+    return found
+
+
+def _open(
+    seats: Mapping[str, Seat],
+    sampling: Sampling,
+    chat: Chat,
+    *,
+    precision: Precision,
+    gradient_checkpointing: bool = False,
+    lora_args: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    trust_remote_code: bool = False,
+) -> dict[str, Policy]:
+    """The policy of every seat; ``sampling`` and ``chat`` are those of seats without their own."""
+    trust = {"trust_remote_code": trust_remote_code}
+    starts = _starts(seats, **trust)
+    training: dict[str, Any] = {
+        "precision": precision,
+        "gradient_checkpointing": gradient_checkpointing,
+    }
+    policies: dict[str, Policy] = {}
+    adapters = [seat for seat in seats.values() if seat.adapter]
+    if adapters:
+        folders = {seat.agent: starts[seat.agent] for seat in adapters}
+        options = {**training, **_settings(adapters, sampling, chat), "seed": seed, **trust}
+        policies |= _adapters(folders, options, lora_args or {})
+    groups: dict[tuple[str, str], list[Seat]] = {}
+    for seat in seats.values():
+        if not seat.adapter:
+            groups.setdefault((seat.name, starts[seat.agent]), []).append(seat)
+    for (_, start), members in groups.items():
+        options = _settings(members, sampling, chat)
+        if kind(start) == "scripted":
+            options = {}
+        elif kind(start) in ("model", "server"):
+            options |= {"seed": seed, **(training if members[0].learns else {})}
+            if kind(start) == "server":  # it makes its own prompts
+                options = {n: v for n, v in options.items() if n not in ("chat", "chats")}
+            else:
+                options |= trust
+        policies |= dict.fromkeys((seat.agent for seat in members), load(start, **options))
+    return {agent: policies[agent] for agent in seats}
+
+
+def _settings(members: Sequence[Seat], sampling: Sampling, chat: Chat) -> dict[str, Any]:
+    """A policy's options for the settings of its seats."""
+    if len(members) == 1:
+        return {"sampling": members[0].sampling, "chat": members[0].chat}
+    own = {seat.agent: seat.sampling for seat in members if seat.sampling != sampling}
+    own_chats = {seat.agent: seat.chat for seat in members if seat.chat != chat}
+    return {"sampling": sampling, "seats": own, "chat": chat, "chats": own_chats}
+
+
+def _starts(seats: Mapping[str, Seat], *, trust_remote_code: bool) -> dict[str, str]:
+    """What to load for each seat: a run folder's part for it, anything else as it is."""
+    starts = {agent: run_folder.start_of(seat.source, agent) for agent, seat in seats.items()}
+    for start in dict.fromkeys(starts.values()):
+        if kind(start) == "model":
+            check_model(start, trust_remote_code=trust_remote_code)
+    shared = {starts[agent] for agent, seat in seats.items() if seat.name == SHARED}
+    bases = {starts[agent] for agent, seat in seats.items() if seat.adapter}
+    if all(map(is_adapter, bases)):
+        bases = set()  # the one that all were trained on, see _adapters
+    for found, what in ((shared, "seats that share a policy"), (bases, "adapters on one base")):
+        if len(found) > 1:
+            raise ConfigError(
+                f"{what} have one start: give one of the folders {', '.join(sorted(found))} as "
+                "the model, or use seats='separate'"
+            )
+    return starts
+
+
+def _adapters(
+    folders: Mapping[str, str], options: Mapping[str, Any], lora_args: Mapping[str, Any]
+) -> dict[str, TransformersPolicy]:
+    """A policy for each agent, on one base: with new adapters, or with those in the folders."""
+    first = next(iter(folders.values()))
+    base = load_model(first, **options)
+    lora_args = {"seed": options["seed"], **lora_args}
+    if not is_adapter(first):
+        return lora_policies(base, list(folders), **lora_args)
+    saved = {a: read_object(Path(f) / "adapter_config.json") or {} for a, f in folders.items()}
+    bases = {str(config.get("base_model_name_or_path")) for config in saved.values()}
+    if len(bases) > 1:
+        raise ConfigError(f"these adapters are of several bases: {', '.join(sorted(bases))}")
+    shape = {n: v for n, v in saved[next(iter(folders))].items() if n not in _RECORD}
+    base.model, base.adapter = base.model.unload(), None
+    policies = lora_policies(base, list(folders), **{**shape, **lora_args})
+    for agent, policy in policies.items():
+        policy.load_weights(folders[agent])
+    return policies

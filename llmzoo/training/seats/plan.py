@@ -1,0 +1,242 @@
+"""Who is to play each seat, worked out and checked before anything is loaded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from llmzoo.endpoints import PREFIX
+from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.policies import SCRIPTED
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.settings import Chat
+from llmzoo.registry import is_remote
+
+SHARED = "policy"  # the name of the one policy in all seats
+_OTHERS = "(others)"
+_SAMPLING = ("temperature", "top_p", "top_k", "max_new_tokens", "stop")
+_CHAT = ("system", "chat_template_args", "thought_end")
+_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "policy": ((str,), "a name"),
+    "frozen": ((bool,), "true or false"),
+    "learning_rate": ((float, int), "a number"),
+    "temperature": ((float, int), "a number"),
+    "top_p": ((float, int), "a number"),
+    "top_k": ((int,), "a whole number"),
+    "max_new_tokens": ((int,), "a whole number"),
+    "stop": ((list, tuple), "a list of texts"),
+    "system": ((str,), "a text"),
+    "chat_template_args": ((Mapping,), "a mapping of names to values"),
+    "thought_end": ((str,), "a text"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatConfig:
+    """Settings of one seat; None leaves a setting as it is for the run."""
+
+    policy: str | None = (
+        None  # plays this instead: scripted, a model, openai:..., grpc://..., a run folder
+    )
+    frozen: bool = False  # a model plays as it is and does not learn
+    learning_rate: float | None = None  # of this seat's own weights
+    temperature: float | None = None  # of sampling
+    top_p: float | None = None  # nucleus that is sampled from; 1 is all
+    top_k: int | None = None  # most likely tokens that are sampled from; 0 is all
+    max_new_tokens: int | None = None  # tokens of an answer
+    stop: Sequence[str] | None = None  # each of these texts ends an answer, and is no part of it
+    system: str | None = None  # system prompt
+    chat_template_args: Mapping[str, Any] | None = (
+        None  # given to the chat template, after the run's
+    )
+    thought_end: str | None = None  # ends a thought, before which nothing is the answer; or "none"
+
+    def __post_init__(self) -> None:
+        for name, value in self.given().items():
+            kinds, wanted = _KINDS[name]
+            if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+                raise ConfigError(f"{name} must be {wanted}, got {value!r}")
+        if self.stop is not None and not all(isinstance(s, str) and s for s in self.stop):
+            raise ConfigError(f"stop must be a list of texts, none of them empty, got {self.stop}")
+        rate = self.learning_rate
+        if rate is not None and not (rate > 0 and math.isfinite(rate)):
+            raise ConfigError(f"learning_rate must be above 0, got {rate}")
+
+    def given(self) -> dict[str, Any]:
+        """The settings that are not None."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def sampling(self, run: Sampling) -> Sampling:
+        """The run's settings with this seat's own among them."""
+        own = {name: value for name, value in self.given().items() if name in _SAMPLING}
+        if "stop" in own:
+            own["stop"] = tuple(own["stop"])
+        return replace(run, **own)
+
+    def chat(self, run: Chat) -> Chat:
+        """The run's settings of prompts with this seat's own among them."""
+        own = {name: value for name, value in self.given().items() if name in _CHAT}
+        if run.chat_template_args and self.chat_template_args is not None:
+            own["chat_template_args"] = {**run.chat_template_args, **self.chat_template_args}
+        return replace(run, **own)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """Who plays one seat.
+
+    ``source``: a scripted player, an endpoint, a server, a model or a run folder. Seats of one ``name`` share
+    a policy; one that learns is saved under it. ``adapter``: it is an adapter on a base that such
+    seats share.
+    """
+
+    agent: str
+    name: str
+    source: str
+    learns: bool
+    sampling: Sampling
+    chat: Chat = field(default_factory=Chat)
+    adapter: bool = False
+    learning_rate: float | None = None
+
+
+def plan(
+    agents: Sequence[str],
+    arrangement: str,
+    *,
+    model: str,
+    others: str,
+    sampling: Sampling,
+    seat_args: Mapping[str, Mapping[str, Any]],
+    chat: Chat | None = None,
+) -> dict[str, Seat]:
+    """Every seat; see :func:`llmzoo.training.seats.take_seats` for the arguments and what they mean.
+
+    Raises :class:`UnknownNameError` for a seat or setting that does not exist, and
+    :class:`ConfigError` for settings that cannot be had together.
+    """
+    if arrangement not in ("shared", "separate", "lora", *agents):
+        raise ConfigError(
+            "seats is 'lora', 'shared', 'separate' or one of "
+            f"{', '.join(agents)}; got {arrangement!r}"
+        )
+    for agent in seat_args:
+        if agent not in agents:
+            raise UnknownNameError("seat", agent, agents)
+    configs = {agent: _config(agent, seat_args.get(agent, {})) for agent in agents}
+    seats = {
+        agent: _seat(agent, config, arrangement, model, others, sampling, chat or Chat())
+        for agent, config in configs.items()
+    }
+    for agent, config in configs.items():
+        _check(seats[agent], config, arrangement)
+    sharing = [agent for agent, seat in seats.items() if seat.name == SHARED]
+    frozen = [agent for agent in sharing if not seats[agent].learns]
+    if frozen and len(frozen) < len(sharing):
+        raise ConfigError(
+            f"{', '.join(frozen)} cannot be frozen while others learn with the same weights: use "
+            "seats='separate' or 'lora'"
+        )
+    return seats
+
+
+def kind(source: str) -> str:
+    """``"scripted"``, ``"endpoint"``, ``"server"`` (of policies) or ``"model"``."""
+    if source in SCRIPTED:
+        return "scripted"
+    if is_remote(source):
+        return "server"
+    return "endpoint" if source.startswith(PREFIX) else "model"
+
+
+def _config(agent: str, values: Mapping[str, Any]) -> SeatConfig:
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"seat {agent!r} has settings by name, got {values!r}")
+    for name in values:
+        if name not in _KINDS:
+            raise UnknownNameError(f"setting of seat {agent!r}", name, _KINDS)
+    try:
+        return SeatConfig(**values)
+    except ConfigError as error:
+        raise ConfigError(f"seat {agent!r}: {error}") from None
+
+
+def _seat(
+    agent: str,
+    config: SeatConfig,
+    arrangement: str,
+    model: str,
+    others: str,
+    sampling: Sampling,
+    chat: Chat,
+) -> Seat:
+    try:
+        own, own_chat = config.sampling(sampling), config.chat(chat)
+    except ValueError as error:
+        raise ConfigError(f"seat {agent!r}: {error}") from None
+    name, source, adapter = agent, model, False
+    if config.policy is not None:
+        source = config.policy
+    elif arrangement not in ("shared", "separate", "lora", agent):
+        name, source = _OTHERS, others
+    elif kind(model) != "model":
+        raise ConfigError(
+            f"model={model!r} cannot learn: give a model, and let {model!r} play a seat through "
+            "its setting 'policy', or through 'others'"
+        )
+    elif arrangement == "shared":
+        name = SHARED
+    elif arrangement == "lora":
+        adapter = True
+    return Seat(
+        agent=agent,
+        name=name,
+        source=source,
+        learns=kind(source) == "model" and name != _OTHERS and not config.frozen,
+        sampling=own,
+        chat=own_chat,
+        adapter=adapter,
+        learning_rate=config.learning_rate,
+    )
+
+
+def _check(seat: Seat, config: SeatConfig, arrangement: str) -> None:
+    """Refuse settings of a seat that mean nothing for who plays it."""
+    agent = seat.agent
+    if seat.learning_rate is not None and not seat.learns:
+        raise ConfigError(
+            f"seat {agent!r} does not learn ({_reason(seat, config)}): it has no learning_rate"
+        )
+    if seat.learning_rate is not None and seat.name == SHARED:
+        raise ConfigError(
+            f"seat {agent!r} shares its weights, and so has no learning_rate of its own: set the "
+            "learner's, or use seats='separate' or 'lora'"
+        )
+    sampled = [name for name in config.given() if name in _SAMPLING]
+    if sampled and kind(seat.source) == "scripted":
+        raise ConfigError(
+            f"seat {agent!r} is played by {seat.source!r}, which does not sample: "
+            f"{', '.join(sampled)} would mean nothing"
+        )
+    of_prompts = [name for name in config.given() if name in _CHAT]
+    if of_prompts and kind(seat.source) in ("scripted", "server"):
+        why = "reads no prompts" if kind(seat.source) == "scripted" else "makes its own prompts"
+        raise ConfigError(
+            f"seat {agent!r} is played by {seat.source!r}, which {why}: {', '.join(of_prompts)} "
+            "would mean nothing"
+        )
+    alone = arrangement not in ("shared", "separate", "lora")
+    if alone and seat.learns and agent != arrangement:
+        raise ConfigError(
+            f"seats={arrangement!r} says that no other seat learns: set frozen for {agent!r}, or "
+            "use seats='separate'"
+        )
+
+
+def _reason(seat: Seat, config: SeatConfig) -> str:
+    if config.frozen:
+        return "it is frozen"
+    return f"{seat.source!r} plays it"

@@ -1,0 +1,156 @@
+"""A run's metrics: JSON lines, and the trackers that accelerate knows, such as TensorBoard."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from accelerate import PartialState
+from accelerate.tracking import LOGGER_TYPE_TO_CLASS, GeneralTracker, get_available_trackers
+
+from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.files import append
+from llmzoo.training.run_folder import keep_lines
+
+TENSORBOARD = "tensorboard"
+PROJECT = "llmzoo"
+_RUN_NAME = {
+    "wandb": "name",
+    "trackio": "name",
+    "mlflow": "run_name",
+}  # how each calls a run's name
+
+
+def check_trackers(names: Sequence[str]) -> None:
+    """Refuse trackers that are unknown, absent or named twice.
+
+    ``names`` are those of ``accelerate.tracking``, with what was registered there. Raises
+    :class:`UnknownNameError` or :class:`ConfigError`.
+    """
+    if len(set(names)) < len(names):
+        raise ConfigError(f"a tracker is named twice: {', '.join(names)}")
+    installed = {str(name) for name in get_available_trackers()}
+    for name in names:
+        if name not in LOGGER_TYPE_TO_CLASS:
+            raise UnknownNameError("tracker", name, LOGGER_TYPE_TO_CLASS)
+        own = LOGGER_TYPE_TO_CLASS[name].__module__ == "accelerate.tracking"
+        if own and name not in installed:
+            raise ConfigError(
+                f"the tracker {name!r} needs a package that is not installed: pip install {name}"
+            )
+
+
+class Tracker:
+    """Appends to ``metrics.jsonl``, and tells the trackers called ``trackers``.
+
+    ``first``: the iteration that a resumed run starts from; rows of later ones are dropped, for
+    they will be written again, and so will the evaluation after the last one, ``steps``.
+    TensorBoard's files are under ``tensorboard/`` and hide what was written again. Elsewhere a
+    resumed run is a run of its own, which begins where it was resumed. Mappings are flattened:
+    ``{"return": {"a": 1}}`` is ``train/return/a``. ``settings`` are shown with the run, but not by
+    TensorBoard.
+    """
+
+    def __init__(
+        self,
+        run: Path,
+        first: int,
+        steps: int,
+        *,
+        trackers: Sequence[str] = (TENSORBOARD,),
+        settings: Mapping[str, Any],
+    ):
+        path = run / "metrics.jsonl"
+        keep_lines(
+            path,
+            lambda row: (
+                0 < first >= row["step"] and (row.get("kind"), row["step"]) != ("eval", steps)
+            ),
+        )
+        self._file = append(path)
+        PartialState()  # accelerate's trackers ask it which process they are in
+        self._trackers = [_started(name, run, first, settings) for name in trackers]
+
+    def __enter__(self) -> Tracker:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+        for tracker in self._trackers:
+            tracker.finish()
+
+    def iteration(self, step: int, row: Mapping[str, Any]) -> None:
+        self._write({"kind": "train", "step": step, **row}, "train")
+
+    def evaluation(self, step: int, found: Mapping[str, Any]) -> None:
+        self._write({"kind": "eval", "step": step, **found}, "eval")
+
+    def flush(self) -> None:
+        """Make the rows written so far safe on disk."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def _write(self, row: Mapping[str, Any], prefix: str) -> None:
+        self._file.write(json.dumps(row) + "\n")
+        self._file.flush()
+        values = {
+            f"{prefix}/{name}": float(value)
+            for name, value in _flat(row)
+            if isinstance(value, int | float) and not isinstance(value, bool) and name != "step"
+        }
+        for tracker in self._trackers:
+            tracker.log(values, step=row["step"])
+
+
+class Untold:
+    """A tracker that keeps nothing, for the ranks of a run beside the first."""
+
+    def __enter__(self) -> Untold:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def iteration(self, step: int, row: Mapping[str, Any]) -> None:
+        pass
+
+    def evaluation(self, step: int, found: Mapping[str, Any]) -> None:
+        pass
+
+    def flush(self) -> None:
+        pass
+
+
+def _started(name: str, run: Path, first: int, settings: Mapping[str, Any]) -> GeneralTracker:
+    make = LOGGER_TYPE_TO_CLASS[name]
+    if name == TENSORBOARD:
+        tracker = make(TENSORBOARD, run, purge_step=first + 1 if first else None)
+        tracker.start()
+        return tracker
+    project = os.environ.get(f"{name.upper()}_PROJECT", PROJECT)
+    folder = [run] if make.requires_logging_directory else []
+    named = {_RUN_NAME[name]: run.resolve().name} if name in _RUN_NAME else {}
+    tracker = make(project, *folder, **named)
+    tracker.start()
+    plain = bool | int | float | str | None
+    tracker.store_init_configuration(
+        {key: v if isinstance(v, plain) else str(v) for key, v in _flat(settings)}
+    )
+    return tracker
+
+
+def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}/")
+        else:
+            yield f"{prefix}{name}", value

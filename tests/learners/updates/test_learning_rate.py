@@ -1,0 +1,93 @@
+"""The default learning rate is that of what is trained: full weights, or an adapter on them."""
+
+from functools import partial
+
+import pytest
+import tiny_models
+from toy_envs import Parities
+
+from llmzoo.learners.updates.critic_config import ActorCriticConfig
+from llmzoo.learners.updates.critics import ModelCritic
+from llmzoo.learners.updates.groups import GroupConfig
+from llmzoo.learners.updates.policy_gradient import PolicyGradientUpdater
+from llmzoo.learners.updates.sft import SFTConfig
+from llmzoo.policies.lora import lora_policies
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.training import fit
+
+# 2 layers x (3 x 400 x 4000 in the MLP + attention): more than 10 million parameters
+LARGE = {"hidden_size": 400, "intermediate_size": 4000, "initializer_range": 0.2}
+
+
+def player(**sizes):
+    return TransformersPolicy(
+        tiny_models.model(**sizes), tiny_models.tokenizer(), sampling=Sampling(max_new_tokens=1)
+    )
+
+
+def rates(policies, config):
+    seats = {f"{name}_seat": policy for name, policy in policies.items()}
+    updater = PolicyGradientUpdater(config, policies, seats, total_steps=1)
+    return {name: optimizer.rate for name, optimizer in updater.optimizers.items()}
+
+
+@pytest.mark.parametrize(
+    ("config", "sizes", "full", "adapter"),
+    [
+        (GroupConfig(), {}, 2e-4, 2e-3),
+        (GroupConfig(), LARGE, 1e-6, 1e-5),
+        (SFTConfig(), {}, 2e-4, 2e-3),
+        (SFTConfig(), LARGE, 2e-5, 2e-4),
+        (GroupConfig(learning_rate=0.5), LARGE, 0.5, 0.5),
+        (SFTConfig(learning_rate=0.5), LARGE, 0.5, 0.5),
+    ],
+)
+def test_an_adapter_learns_at_ten_times_the_rate_of_full_weights(config, sizes, full, adapter):
+    model = tiny_models.model(**sizes)
+    assert config.rate_for(model) == full
+    base = TransformersPolicy(model, tiny_models.tokenizer())
+    (policy,) = lora_policies(base, ["a"]).values()
+    assert config.rate_for(policy.model, adapter=True) == adapter
+
+
+def test_the_updater_asks_for_what_its_policies_train():
+    assert rates({"p": player(**LARGE)}, GroupConfig()) == {"p": 1e-6}
+    adapters = lora_policies(player(**LARGE), ["a", "b"])
+    adapters["b"].learning_rate = 3e-4  # a seat's own
+    assert rates(adapters, GroupConfig()) == {"a": 1e-5, "b": 3e-4}
+
+
+def test_many_adapters_do_not_make_a_small_base_large():
+    base = player(hidden_size=64, intermediate_size=640)
+    policies = lora_policies(base, [f"seat{i}" for i in range(8)], r=512)
+    size = sum(p.numel() for p in base.model.parameters())
+    assert size > 10_000_000
+    assert set(rates(policies, GroupConfig()).values()) == {2e-3}
+
+
+@pytest.mark.parametrize("central", [False, True])
+def test_the_critic_of_an_adapter_is_a_whole_model(central):
+    (policy,) = lora_policies(player(**LARGE), ["a"]).values()
+    critic = ModelCritic(
+        policy, ActorCriticConfig(), ["a"], central=central, total_steps=1, name="a"
+    )
+    assert critic.optimizer.rate == 1e-6
+
+
+def test_an_adapter_on_a_large_base_learns_with_the_default(tmp_path):
+    """A seat answers "U" and "D" by the parity of a letter; at a tenth of the rate it stays as it is."""
+    policies = lora_policies(player(**LARGE), ["writer_0"])
+    result = fit(
+        "magrpo",
+        partial(Parities, 1),
+        out=tmp_path / "run",
+        policies=policies,
+        steps=100,
+        envs=16,
+        learner_args={"group_size": 8},
+        eval_tasks=200,
+        quiet=True,
+    )
+    assert result.before["success"] < 0.35
+    assert result.after["success_ci95"][0] > result.before["success_ci95"][1]

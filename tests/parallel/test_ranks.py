@@ -1,0 +1,123 @@
+"""What the ranks of a run tell one another, and who does what."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+from llmzoo.cli import main
+from llmzoo.errors import ConfigError
+from llmzoo.learners.updates.passes import dealt
+from llmzoo.learners.updates.trl_rows import Dealt
+from llmzoo.parallel import ranks
+
+
+def as_rank(monkeypatch, rank, world):
+    monkeypatch.setattr(ranks, "_here", replace(ranks._here, rank=rank, world=world))
+
+
+def test_shares_are_neighbours_of_like_size_and_leave_nothing_out(monkeypatch):
+    for world in range(1, 6):
+        for count in range(12):
+            shares = []
+            for rank in range(world):
+                as_rank(monkeypatch, rank, world)
+                shares.append(ranks.share(count))
+            assert [i for share in shares for i in share] == list(range(count))
+            assert max(map(len, shares)) - min(map(len, shares)) <= 1
+
+
+def test_a_process_alone_tells_itself():
+    assert (ranks.rank(), ranks.world()) == (0, 1)
+    assert ranks.gather(b"x") == [b"x"]
+    assert ranks.told({"a": 1}) == {"a": 1}
+    assert ranks.summed({"a": 0.5}) == {"a": 0.5}
+    found = ranks.spread([1, 2], lambda items: [torch.full((n,), float(n)) for n in items])
+    assert [t.tolist() for t in found] == [[1.0], [2.0, 2.0]]
+    assert ranks.spread([], lambda items: pytest.fail("asked for nothing")) == []
+    weight = nn.Parameter(torch.zeros(2))
+    ranks.sum_gradients([weight])
+    assert weight.grad is None
+
+
+def test_a_launcher_that_leaves_out_where_the_others_are(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    for name in ("RANK", "MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ConfigError, match="RANK, MASTER_ADDR, MASTER_PORT"), ranks.joined():
+        pass
+
+
+def test_a_process_without_a_number_speaks_for_itself(monkeypatch, capsys):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.delenv("RANK", raising=False)
+    assert main(["trian"]) == 2
+    assert "unknown command 'trian'" in capsys.readouterr().err
+    assert main(["list"]) == 0
+    assert "sudoku_v0" in capsys.readouterr().out
+
+
+def cut(items, at_once):
+    return [items[i : i + at_once] for i in range(0, len(items), at_once)]
+
+
+@pytest.mark.parametrize("world", [1, 2, 3, 4])
+@pytest.mark.parametrize("count", [0, 1, 2, 5, 8])
+def test_every_part_counts_on_one_rank_and_all_ranks_have_as_many(count, world, monkeypatch):
+    items = list(range(count))
+    for at_once in (1, 2, 100):
+        counted, numbers, idle = [], set(), 0
+        for rank in range(world):
+            as_rank(monkeypatch, rank, world)
+            parts = dealt(items, at_once, cut)
+            numbers.add(len(parts))
+            own = [item for part, counts in parts if counts for item in part]
+            counted += own
+            idle += not own
+        assert sorted(counted) == items
+        assert len(numbers) == 1  # a sharded model runs them together
+        assert idle == max(0, world - count)  # nobody stands by while there is something to do
+
+
+@pytest.mark.parametrize("world", [1, 2, 3])
+@pytest.mark.parametrize(("rows", "batch", "at_once"), [(7, 4, 2), (8, 4, 4), (5, 6, 2), (1, 3, 1)])
+def test_the_rows_of_trl_are_dealt_out_step_by_step(rows, batch, at_once, world, monkeypatch):
+    epochs = [[], []]
+    weighed = [0.0] * math.ceil(rows / batch)
+    for rank in range(world):
+        as_rank(monkeypatch, rank, world)
+        dealt_out = Dealt(rows, batch, at_once, seed=3)
+        for epoch in epochs:
+            mine = list(dealt_out)
+            assert len(mine) == len(dealt_out)
+            epoch.append(mine)
+        # HF divides a step's sum by the micro-batches of this rank in it
+        weights = list(dealt_out.weights())
+        for step in range(len(weighed)):
+            begin = step * dealt_out.per_step
+            own = weights[begin : begin + dealt_out.per_step]
+            weighed[step] += sum(own) / len(own)
+    assert weighed == pytest.approx([1.0] * len(weighed))
+    for epoch in epochs:
+        assert {row for mine in epoch for row in mine} == set(range(rows))
+        assert (
+            len({len(mine) for mine in epoch}) == 1 or rows % at_once
+        )  # only the last may be short
+    if rows > 3:
+        assert epochs[0] != epochs[1]  # another order each time
+
+
+def test_the_order_of_rows_does_not_depend_on_the_number_of_ranks(monkeypatch):
+    orders = []
+    for world in (1, 2):
+        steps: dict[int, set[int]] = {}
+        for rank in range(world):
+            as_rank(monkeypatch, rank, world)
+            for number, row in enumerate(Dealt(8, 4, 2, seed=1)):
+                steps.setdefault(number // (4 // world), set()).add(row)
+        orders.append(steps)
+    assert orders[0] == orders[1]

@@ -1,0 +1,79 @@
+"""What a run cannot go on from is refused, and says so."""
+
+import pytest
+import torch
+from tiny_models import policy
+from toy_envs import Parity
+
+from llmzoo.engine.local import LocalEngine
+from llmzoo.errors import CheckpointError
+from llmzoo.learners import learner_class
+from llmzoo.policies.lora import lora_policies
+from llmzoo.policies.sampling import Sampling
+from llmzoo.training import checkpoints
+
+
+def full():
+    return policy(sampling=Sampling(max_new_tokens=1))
+
+
+def with_adapter():
+    return lora_policies(full(), ["one"])["one"]
+
+
+def an_engine(name, player=None, **options):
+    cls = learner_class(name)
+    player = player or full()
+    learner = cls(cls.Config(**{"learning_rate": 1e-2, **options}))
+    return LocalEngine(learner, {"one": player}, {"writer_0": player}, total_steps=4)
+
+
+def saved(folder, engine):
+    engine.update(engine.collect(Parity, range(4)), seed=0)
+    return checkpoints.save(folder, engine, 1, 0)
+
+
+@pytest.mark.parametrize("length", [0, 4, 500])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "one.optimizer.safetensors",
+        "one.critic.safetensors",
+        "one.critic_optimizer.safetensors",
+        "one/model.safetensors",
+    ],
+)
+def test_a_file_cut_short(file, length, tmp_path):
+    folder = saved(tmp_path, an_engine("ippo"))
+    whole = (folder / file).read_bytes()
+    assert len(whole) > length
+    (folder / file).write_bytes(whole[:length])
+    with pytest.raises(CheckpointError, match="cannot be loaded"):
+        checkpoints.load(folder, an_engine("ippo"))
+
+
+def test_a_critic_of_another_shape(tmp_path):
+    folder = saved(tmp_path, an_engine("ippo"))
+    (folder / "central.critic.safetensors").write_bytes(
+        (folder / "one.critic.safetensors").read_bytes()
+    )
+    with pytest.raises(CheckpointError, match="cannot be loaded"):
+        checkpoints.load(folder, an_engine("mappo"))
+
+
+@pytest.mark.parametrize("name", ["magrpo", "ippo"])
+@pytest.mark.parametrize("make", [full, with_adapter])
+def test_kl_is_to_the_weights_at_the_start_after_resuming_too(name, make, tmp_path):
+    """A policy that has been trained since would be compared with itself."""
+    player = make()
+    folder = saved(tmp_path, an_engine(name, player, kl=0.1))
+    with pytest.raises(CheckpointError, match="the weights that the run started from"):
+        checkpoints.load(folder, an_engine(name, player, kl=0.1))
+    untrained = make()
+    resumed = an_engine(name, untrained, kl=0.1)
+    checkpoints.load(folder, resumed)
+    for ours, theirs in zip(player.parameters(), untrained.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+    # without the penalty nothing is compared, and the same policy may go on
+    folder = saved(tmp_path / "free", an_engine(name, player))
+    checkpoints.load(folder, an_engine(name, player))

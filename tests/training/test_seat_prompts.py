@@ -1,0 +1,161 @@
+"""Settings of prompts reach the chat template: those of a run, and those of single seats."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import chat_models
+import pytest
+import tiny_models
+
+from llmzoo.engine.ray.plan import Plan
+from llmzoo.errors import ConfigError
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.settings import Chat
+from llmzoo.serve.policies_hosted import load_hosted
+from llmzoo.training import FitConfig
+from llmzoo.training.players import players
+from llmzoo.training.seats import plan, seats_of_run, take_seats
+
+OFF = {"enable_thinking": False}
+RUN = Sampling(max_new_tokens=5)
+AGENTS = ["a", "b"]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """The folder of a chat model that thinks."""
+    folder = tmp_path_factory.mktemp("chat")
+    chat_models.policy(chat_models.thinking()).save(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """The folder of a model without a chat template."""
+    folder = tmp_path_factory.mktemp("plain")
+    tiny_models.policy().save(folder)
+    return str(folder)
+
+
+def prompts(seats):
+    return {a: p.tokenizer.decode(p.encode("go", a)) for a, p in seats.items()}
+
+
+def check(seats):
+    """Seat a thinks, under a system prompt of its own; seat b does neither."""
+    assert prompts(seats) == {
+        "a": "<|im_start|>system\nA.<|im_end|>\n<|im_start|>user\ngo<|im_end|>\n"
+        "<|im_start|>assistant\n",
+        "b": "<|im_start|>system\nRun.<|im_end|>\n<|im_start|>user\ngo<|im_end|>\n"
+        "<|im_start|>assistant\n<think>\n\n</think>\n\n",
+    }
+
+
+CHAT = Chat(system="Run.", chat_template_args=OFF)
+SEATS = {"a": {"system": "A.", "chat_template_args": {"enable_thinking": True}}}
+
+
+@pytest.mark.parametrize("arrangement", ["shared", "separate", "lora"])
+def test_a_seats_settings_stand_before_the_runs(model, arrangement):
+    seats, learning = take_seats(
+        AGENTS, arrangement, model=model, others="oracle", sampling=RUN, chat=CHAT, seat_args=SEATS
+    )
+    check(seats)
+    assert len(learning) == (1 if arrangement == "shared" else 2)
+
+
+def test_players_that_do_not_learn_have_them_too(model):
+    seats, _ = take_seats(
+        AGENTS, "b", model=model, others=model, sampling=RUN, chat=CHAT, seat_args=SEATS
+    )
+    check(seats)
+
+
+def test_a_run_is_played_under_its_settings(model, tmp_path):
+    config = {"model": model, "seats": "shared", "others": "oracle", "max_new_tokens": 5}
+    config |= {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "seat_args": SEATS, **asdict(CHAT)}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    chat_models.policy(chat_models.thinking()).save(tmp_path / "checkpoints/step_000001/policy")
+    check(seats_of_run(tmp_path, AGENTS))
+    hosted = load_hosted(str(tmp_path))
+    assert hosted.tokenizer.decode(hosted.encode("go")).startswith("<|im_start|>system\nRun.")
+    hosted = load_hosted(str(tmp_path), {"system": "Now."})
+    assert hosted.tokenizer.decode(hosted.encode("go")).startswith("<|im_start|>system\nNow.")
+    # what is given now wins, also over a seat's own
+    seats = players(str(tmp_path), AGENTS, chat={"system": "Now."})
+    for text in prompts(seats).values():
+        assert text.startswith("<|im_start|>system\nNow.<|im_end|>")
+
+
+def test_a_run_of_an_earlier_version_has_none(model, tmp_path):
+    config = {"model": model, "seats": "shared", "others": "oracle", "max_new_tokens": 5}
+    config |= {"temperature": 1.0, "top_p": 1.0, "top_k": 0}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    chat_models.policy(chat_models.thinking()).save(tmp_path / "checkpoints/step_000001/policy")
+    seats = seats_of_run(tmp_path, AGENTS)
+    assert prompts(seats)["a"] == prompts(seats)["b"]
+    assert prompts(seats)["a"].startswith("<|im_start|>user\ngo")
+
+
+def test_workers_of_ray_have_them(model):
+    config = FitConfig(model=model, system="Run.", chat_template_args=OFF)
+    given = Plan(
+        learner="magrpo",
+        learner_args={},
+        env="sudoku_v0",
+        env_args={},
+        open_seats="llmzoo.training.seats:take_seats",
+        agents=AGENTS,
+        seats="shared",
+        model=model,
+        others="oracle",
+        sampling=asdict(RUN),
+        chat=asdict(config.chat()),
+        seat_args=SEATS,
+        precision="float32",
+        gradient_checkpointing=False,
+        lora_args={},
+        cohorts=1,
+        workers=1,
+        parallel="auto",
+        cpu_offload=False,
+        total_steps=1,
+        folder=".",
+    )
+    seats, _ = Plan.from_json(given.to_json()).take_seats()
+    check(seats)
+
+
+@pytest.mark.parametrize(
+    ("seat", "says"),
+    [
+        ({"policy": "oracle", "system": "x"}, "reads no prompts: system would mean nothing"),
+        (
+            {"policy": "grpc://127.0.0.1:1", "thought_end": "x"},
+            "makes its own prompts: thought_end would mean nothing",
+        ),
+        ({"system": 5}, "system must be a text, got 5"),
+        ({"chat_template_args": "x"}, "chat_template_args must be a mapping"),
+    ],
+)
+def test_settings_that_mean_nothing_for_a_seat(model, seat, says):
+    with pytest.raises(ConfigError, match=says):
+        plan(AGENTS, "shared", model=model, others="oracle", sampling=RUN, seat_args={"a": seat})
+
+
+def test_a_model_without_a_chat_template_takes_none(plain):
+    options = {"model": plain, "others": "oracle", "sampling": RUN}
+    for chat in (Chat(system="x"), Chat(chat_template_args=OFF)):
+        with pytest.raises(ConfigError, match="no chat template"):
+            take_seats(AGENTS, "shared", chat=chat, **options)
+    with pytest.raises(ConfigError, match="no chat template: system would mean nothing"):
+        take_seats(AGENTS, "shared", seat_args={"b": {"system": "x"}}, **options)
+    with pytest.raises(ConfigError, match="no chat template: system would mean nothing"):
+        load_hosted(plain, {"system": "x"})
+    with pytest.raises(ConfigError, match="makes its own prompts"):
+        load_hosted("grpc://127.0.0.1:1", {"system": "x"})
+    for name in ("oracle", "grpc://127.0.0.1:1"):
+        with pytest.raises(ConfigError, match="system would mean nothing"):
+            players(name, AGENTS, chat={"system": "x"})

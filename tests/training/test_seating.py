@@ -1,0 +1,501 @@
+"""Who plays each seat, and who of them learns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from tiny_models import policy as new_policy
+from toy_envs import Matcher
+
+from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
+from llmzoo.policies.base import Request
+from llmzoo.policies.endpoint import EndpointPolicy
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.training.seats import SeatConfig, seats_of_run, take_seats
+
+AGENTS = ("a", "b", "c")
+RUN = Sampling(max_new_tokens=6)
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory) -> tuple[str, str]:
+    """Two models with random weights, which differ."""
+    found = []
+    for seed in (0, 1):
+        folder = tmp_path_factory.mktemp("seat_model")
+        new_policy(seed=seed).save(folder)
+        found.append(str(folder))
+    return found[0], found[1]
+
+
+@pytest.fixture
+def seated(folders):
+    """``take_seats`` for the first model."""
+
+    def take(agents, arrangement, *, model=folders[0], others="oracle", sampling=RUN, **options):
+        return take_seats(
+            agents, arrangement, model=model, others=others, sampling=sampling, **options
+        )
+
+    return take
+
+
+def ask(policy, agent, k=1, prompt="the answer is", **options):
+    request = Request(agent=agent, observation=prompt, env=Matcher())
+    return policy.respond([request], k, **options)[0]
+
+
+def trained(seats, learning):
+    """The seats whose policy is one of those that learn, as the engine finds them."""
+    return [a for a, policy in seats.items() if any(policy is p for p in learning.values())]
+
+
+def weights(policy):
+    """All that the policy computes with: its model's weights, other adapters left out."""
+    return {
+        name: tensor.clone()
+        for name, tensor in policy.model.state_dict().items()
+        if policy.adapter is None or "lora" not in name or policy.adapter in name.split(".")
+    }
+
+
+def same(one, other):
+    return one.keys() == other.keys() and all(torch.equal(one[n], other[n]) for n in one)
+
+
+def disturb(policy):
+    """Change whatever this policy trains."""
+    with torch.no_grad():
+        for parameter in policy.parameters():
+            parameter += 0.5
+
+
+# Arrangements
+
+
+@pytest.mark.parametrize("agents", [AGENTS[:1], AGENTS[:2], AGENTS])
+def test_shared_is_one_policy(seated, agents):
+    seats, learning = seated(agents, "shared")
+    assert list(seats) == list(agents)
+    assert list(learning) == ["policy"]
+    assert all(policy is learning["policy"] for policy in seats.values())
+    assert trained(seats, learning) == list(agents)
+
+
+@pytest.mark.parametrize("agents", [AGENTS[:1], AGENTS[:2], AGENTS])
+@pytest.mark.parametrize("arrangement", ["separate", "lora"])
+def test_separate_and_lora_seats_learn_apart(seated, agents, arrangement):
+    seats, learning = seated(agents, arrangement)
+    assert list(learning) == list(agents) == list(seats)
+    assert all(seats[agent] is learning[agent] for agent in agents)
+    assert len({id(policy) for policy in seats.values()}) == len(agents)
+    before = {agent: weights(policy) for agent, policy in seats.items()}
+    disturb(learning[agents[0]])
+    for agent in agents:
+        changed = not same(before[agent], weights(seats[agent]))
+        assert changed == (agent == agents[0])
+
+
+@pytest.mark.parametrize("agents", [AGENTS[:1], AGENTS[:2], AGENTS])
+def test_lora_seats_are_adapters_on_one_base(seated, agents):
+    seats, learning = seated(agents, "lora", lora_args={"r": 2})
+    assert len({id(policy.model) for policy in seats.values()}) == 1
+    # 2 layers of 7 linear maps each, a pair of factors for each; the inner size is r
+    assert all(len(policy.parameters()) == 2 * 7 * 2 for policy in learning.values())
+    assert all(2 in p.shape for policy in learning.values() for p in policy.parameters())
+
+
+@pytest.mark.parametrize("agents", [AGENTS[:1], AGENTS[:2], AGENTS])
+def test_one_seat_learns_beside_others(seated, agents):
+    seats, learning = seated(agents, "a")
+    assert list(learning) == ["a"]
+    assert trained(seats, learning) == ["a"]
+    assert [seats[agent].name for agent in agents[1:]] == ["oracle"] * len(agents[1:])
+
+
+def test_others_may_be_a_model_which_does_not_learn(seated, folders):
+    seats, learning = seated(AGENTS, "b", others=folders[1])
+    assert list(learning) == ["b"]
+    assert seats["a"] is seats["c"]
+    assert trained(seats, learning) == ["b"]
+    assert not same(weights(seats["a"]), weights(seats["b"]))
+
+
+def test_how_learners_are_trained(seated):
+    _, learning = seated(AGENTS, "separate", precision="bf16", gradient_checkpointing=True)
+    for policy in learning.values():
+        assert policy.precision == "bf16"
+        assert policy.gradient_checkpointing
+        assert policy.model.dtype == torch.bfloat16
+    seats, learning = seated(AGENTS, "lora", precision="bf16_autocast")
+    assert {p.precision for p in learning.values()} == {"bf16_autocast"}
+    assert seats["a"].model.dtype == torch.float32
+
+
+# Settings of single seats
+
+
+@pytest.mark.parametrize("arrangement", ["shared", "separate", "lora"])
+def test_each_seat_samples_with_its_settings(seated, arrangement):
+    seats, _ = seated(
+        AGENTS,
+        arrangement,
+        seat_args={
+            "a": {"max_new_tokens": 2},
+            "b": {"temperature": 1e-4, "max_new_tokens": 9},
+        },
+    )
+    answers = {agent: ask(seats[agent], agent, k=16) for agent in AGENTS}
+    longest = {agent: max(len(c.ids) for c in answers[agent]) for agent in AGENTS}
+    assert longest == {"a": 2, "b": 9, "c": 6}
+    # next to no temperature: sixteen times the most likely answer
+    (best,) = ask(seats["b"], "b", greedy=True)
+    assert {c.ids for c in answers["b"]} == {best.ids}
+    assert len({c.ids for c in answers["c"]}) > 8
+
+
+@pytest.mark.parametrize("arrangement", ["shared", "separate", "lora"])
+def test_stop_strings_reach_the_sampler(seated, arrangement):
+    letters = list("aeio")
+    seats, _ = seated(
+        AGENTS[:2],
+        arrangement,
+        sampling=Sampling(max_new_tokens=12),
+        seat_args={"a": {"stop": letters}},
+    )
+    stopped, free = ask(seats["a"], "a", k=32), ask(seats["b"], "b", k=32)
+    assert not any(letter in c.text for c in stopped for letter in letters)
+    assert any(letter in c.text for c in free for letter in letters)
+    decode = seats["a"].tokenizer.decode
+    ended = [c for c in stopped if any(letter in decode(c.ids) for letter in letters)]
+    assert ended  # these would have gone on
+    assert not any(c.truncated for c in ended)
+
+
+def test_top_k_and_top_p_of_a_seat(seated):
+    seats, _ = seated(AGENTS, "shared", seat_args={"a": {"top_k": 1}, "b": {"top_p": 1e-6}})
+    (best,) = ask(seats["a"], "a", greedy=True)
+    assert {c.ids for agent in "ab" for c in ask(seats[agent], agent, k=8)} == {best.ids}
+    assert len({c.ids for c in ask(seats["c"], "c", k=8)}) > 1
+
+
+def test_learning_rates(seated):
+    for arrangement in ("separate", "lora"):
+        _, learning = seated(AGENTS, arrangement, seat_args={"b": {"learning_rate": 3e-4}})
+        assert {a: p.learning_rate for a, p in learning.items()} == {
+            "a": None,
+            "b": 3e-4,
+            "c": None,
+        }
+    _, learning = seated(AGENTS, "c", seat_args={"c": {"learning_rate": 1}})
+    assert learning["c"].learning_rate == 1
+
+
+@pytest.mark.parametrize("arrangement", ["separate", "lora"])
+def test_a_frozen_seat_plays_and_nobody_trains_it(seated, arrangement):
+    seats, learning = seated(AGENTS, arrangement, seat_args={"b": {"frozen": True}})
+    assert list(learning) == ["a", "c"]
+    assert trained(seats, learning) == ["a", "c"]
+    first = ask(seats["b"], "b", greedy=True)
+    assert first == ask(seats["a"], "a", greedy=True)  # one start
+    own = {id(p) for policy in learning.values() for p in policy.parameters()}
+    assert own.isdisjoint(id(p) for p in seats["b"].parameters())
+    for policy in learning.values():
+        disturb(policy)
+    assert ask(seats["b"], "b", greedy=True) == first
+    assert ask(seats["a"], "a", greedy=True) != first
+
+
+@pytest.mark.parametrize("arrangement", ["shared", "separate", "lora", "a"])
+def test_a_seat_is_played_by_somebody_of_its_own(seated, folders, arrangement):
+    args = {
+        "b": {"policy": "random"},
+        "c": {"policy": folders[1], "frozen": True, "max_new_tokens": 3},
+    }
+    seats, learning = seated(AGENTS, arrangement, seat_args=args)
+    assert seats["b"].name == "random"
+    assert trained(seats, learning) == ["a"]
+    assert list(learning) == ["policy" if arrangement == "shared" else "a"]
+    assert same(weights(seats["c"]), weights(TransformersPolicy.load(folders[1])))
+    assert max(len(c.ids) for c in ask(seats["c"], "c", k=8)) == 3
+
+
+@pytest.mark.parametrize("arrangement", ["shared", "separate", "lora"])
+def test_a_model_of_its_own_learns(seated, folders, arrangement):
+    seats, learning = seated(AGENTS, arrangement, seat_args={"c": {"policy": folders[1]}})
+    assert learning["c"] is seats["c"]
+    assert trained(seats, learning) == list(AGENTS)
+    assert list(learning) == (["policy", "c"] if arrangement == "shared" else list(AGENTS))
+    # with all its weights, also beside adapters
+    assert len(learning["c"].parameters()) == len(list(learning["c"].model.parameters()))
+
+
+def test_shared_weights_may_be_frozen_as_a_whole(seated, folders):
+    args = {"a": {"frozen": True}, "b": {"frozen": True}, "c": {"policy": folders[1]}}
+    seats, learning = seated(AGENTS, "shared", seat_args=args)
+    assert seats["a"] is seats["b"]
+    assert trained(seats, learning) == ["c"]
+
+
+def test_an_endpoint_plays_a_seat_with_its_settings(seated, monkeypatch):
+    pytest.importorskip("openai", reason="the extra 'openai' is not installed")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    name = "openai:m@http://localhost:1/v1"
+    args = {"b": {"policy": name, "temperature": 0.5, "stop": ["\n"]}}
+    seats, learning = seated(AGENTS, "separate", seat_args=args)
+    assert isinstance(seats["b"], EndpointPolicy)
+    assert seats["b"].name == name
+    wanted = Sampling(max_new_tokens=6, temperature=0.5, stop=("\n",))
+    assert seats["b"].sampling_of("b") == wanted
+    assert trained(seats, learning) == ["a", "c"]
+    seats, learning = seated(AGENTS, "a", others=name, seat_args={"c": {"max_new_tokens": 9}})
+    assert seats["b"] is seats["c"]  # so that both are asked side by side
+    assert seats["b"].sampling_of("b") == RUN
+    assert seats["c"].sampling_of("c") == Sampling(max_new_tokens=9)
+
+
+# What cannot be had
+
+
+@pytest.mark.parametrize(
+    ("arrangement", "args", "said"),
+    [
+        ("shred", {}, "'separate' or one of a, b, c; got 'shred'"),
+        ("shared", {"a": {"learning_rate": 0.1}}, "'separate' or 'lora'"),
+        ("shared", {"a": {"frozen": True}}, "a cannot be frozen .*'separate' or 'lora'"),
+        ("separate", {agent: {"frozen": True} for agent in AGENTS}, "nobody is left that learns"),
+        ("shared", {agent: {"policy": "random"} for agent in AGENTS}, "nobody is left that learns"),
+        ("a", {"a": {"frozen": True}}, "nobody is left that learns"),
+        ("a", {"a": {"policy": "amateur"}}, "nobody is left that learns .*a: amateur, b: oracle"),
+        ("a", {"b": {"policy": "tiny"}}, "set frozen for 'b', or use seats='separate'"),
+        ("a", {"b": {"temperature": 0.5}}, "'oracle', which does not sample: temperature"),
+        ("a", {"b": {"learning_rate": 0.5}}, r"does not learn \('oracle' plays it\)"),
+        ("lora", {"b": {"learning_rate": 0.5, "frozen": True}}, r"does not learn \(it is frozen\)"),
+        ("lora", {"b": {"policy": "oracle", "stop": ["x"], "top_k": 1}}, "top_k, stop would mean"),
+        ("separate", {"b": {"policy": 7}}, "seat 'b': policy must be a name, got 7"),
+        ("separate", {"b": {"frozen": "yes"}}, "frozen must be true or false"),
+        ("separate", {"b": {"temperature": True}}, "temperature must be a number"),
+        ("separate", {"b": {"temperature": "1e-3"}}, "temperature must be a number"),
+        ("separate", {"b": {"top_k": 1.5}}, "top_k must be a whole number"),
+        ("separate", {"b": {"stop": "END"}}, "stop must be a list of texts, got 'END'"),
+        ("separate", {"b": {"stop": ["x", ""]}}, "none of them empty"),
+        ("separate", {"b": {"stop": [3]}}, "stop must be a list of texts"),
+        ("separate", {"b": {"temperature": 0}}, "seat 'b': temperature is 0.0001 to 100"),
+        ("separate", {"b": {"top_p": 1.5}}, "seat 'b': top_p"),
+        ("separate", {"b": {"learning_rate": -1.0}}, "learning_rate must be above 0"),
+        ("separate", {"b": {"learning_rate": float("nan")}}, "learning_rate must be above 0"),
+        ("separate", {"b": "oracle"}, "seat 'b' has settings by name"),
+    ],
+)
+def test_what_cannot_be_had(seated, arrangement, args, said):
+    with pytest.raises(ConfigError, match=said):
+        seated(AGENTS, arrangement, seat_args=args)
+
+
+def test_unknown_names(seated, tmp_path):
+    with pytest.raises(UnknownNameError, match=r"unknown seat 'plannr'\. Did you mean 'planner'"):
+        seated(["planner", "critic"], "separate", seat_args={"plannr": {}})
+    with pytest.raises(UnknownNameError, match="Did you mean 'learning_rate'"):
+        seated(AGENTS, "separate", seat_args={"a": {"learning_rte": 1.0}})
+    with pytest.raises(UnknownNameError, match="Did you mean 'oracle'"):
+        seated(AGENTS, "separate", seat_args={"a": {"policy": "orcale"}})
+    with pytest.raises(ConfigError, match="no policy or model"):
+        seated(AGENTS, "separate", seat_args={"a": {"policy": str(tmp_path)}})
+    with pytest.raises(ConfigError, match="model='oracle' cannot learn"):
+        seated(AGENTS, "separate", model="oracle")
+    with pytest.raises(ConfigError, match="lora_args mean nothing"):
+        seated(AGENTS, "separate", lora_args={"r": 2})
+
+
+def test_a_setting_that_is_none_is_not_given():
+    assert SeatConfig(policy=None, frozen=False).given() == {"frozen": False}
+    assert SeatConfig().sampling(RUN) == RUN
+
+
+# Runs as starts
+
+
+def a_run(folder: Path, model: str, policies, **config) -> str:
+    """The folder of a run whose newest checkpoint holds ``policies``."""
+    settings = {"model": model, "seats": "separate", "others": "oracle", "max_new_tokens": 5}
+    settings |= {"temperature": 1.0, "top_p": 1.0, "top_k": 0, **config}
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(settings))
+    for step in ("step_000002", "step_000010"):
+        for name, policy in policies.items():
+            policy.save(folder / "checkpoints" / step / name)
+            disturb(policy)  # the later checkpoint is another
+    return str(folder)
+
+
+@pytest.fixture
+def apart(folders, tmp_path) -> str:
+    """A run whose seats a and b learned apart."""
+    policies = {"a": new_policy(seed=2), "b": new_policy(seed=3)}
+    return a_run(tmp_path / "apart", folders[0], policies)
+
+
+@pytest.fixture
+def together(folders, tmp_path) -> str:
+    """A run whose seats learned in one policy."""
+    return a_run(tmp_path / "together", folders[0], {"policy": new_policy(seed=4)}, seats="shared")
+
+
+def saved(run, name):
+    return weights(TransformersPolicy.load(f"{run}/checkpoints/step_000010/{name}"))
+
+
+def test_seats_start_from_what_a_run_has_for_them(seated, apart, folders):
+    seats, learning = seated(AGENTS[:2], "separate", model=apart)
+    assert list(learning) == ["a", "b"]
+    assert same(weights(seats["a"]), saved(apart, "a"))
+    assert same(weights(seats["b"]), saved(apart, "b"))
+    args = {"b": {"policy": apart, "frozen": True}}
+    seats, _ = seated(AGENTS, "separate", seat_args=args)
+    assert same(weights(seats["b"]), saved(apart, "b"))
+    assert same(weights(seats["a"]), weights(TransformersPolicy.load(folders[0])))
+    seats, _ = seated(AGENTS, "c", others=apart)
+    assert seats["a"] is not seats["b"]
+    assert same(weights(seats["b"]), saved(apart, "b"))
+
+
+@pytest.mark.parametrize("arrangement", ["shared", "separate", "lora", "b"])
+def test_a_run_with_shared_weights_starts_any_seat(seated, together, arrangement):
+    seats, _ = seated(AGENTS, arrangement, model=together, others=together)
+    best = TransformersPolicy.load(f"{together}/checkpoints/step_000010/policy", sampling=RUN)
+    for agent in AGENTS:
+        assert ask(seats[agent], agent, greedy=True) == ask(best, agent, greedy=True)
+
+
+@pytest.mark.parametrize("arrangement", ["shared", "lora"])
+def test_weights_that_learned_apart_are_no_start_for_one_model(seated, apart, arrangement):
+    with pytest.raises(
+        ConfigError, match=r"have one start: give one of the folders .*step_000010/a"
+    ):
+        seated(AGENTS[:2], arrangement, model=apart)
+    seats, _ = seated(AGENTS[:1], arrangement, model=apart)
+    assert ask(seats["a"], "a", greedy=True) == ask(
+        TransformersPolicy.load(f"{apart}/checkpoints/step_000010/a", sampling=RUN),
+        "a",
+        greedy=True,
+    )
+
+
+def test_adapters_of_a_run_go_on_upon_their_base(seated, folders, tmp_path):
+    _, first = seated(AGENTS, "lora", lora_args={"r": 3, "lora_alpha": 5})
+    for scale, policy in enumerate(first.values(), start=1):
+        with torch.no_grad():
+            for parameter in policy.parameters():
+                parameter += 0.02 * scale
+    options = {"r": 3, "lora_alpha": 5}
+    run = tmp_path / "adapted"
+    for name, policy in first.items():
+        policy.save(run / "checkpoints" / "step_000001" / name)
+    wanted = {agent: ask(first[agent], agent, greedy=True) for agent in AGENTS}
+    assert len({row[0].ids for row in wanted.values()}) == 3
+    (run / "config.json").write_text(json.dumps({"model": folders[0], "lora_args": options}))
+
+    seats, learning = seated(AGENTS, "lora", model=str(run))
+    assert {agent: ask(seats[agent], agent, greedy=True) for agent in AGENTS} == wanted
+    assert list(learning) == list(AGENTS)
+    assert len({id(policy.model) for policy in seats.values()}) == 1
+    before = {agent: weights(seats[agent]) for agent in AGENTS}
+    disturb(seats["b"])
+    assert [same(before[agent], weights(seats[agent])) for agent in AGENTS] == [True, False, True]
+    seats["b"].save(tmp_path / "again")  # and it is saved with the base that it stands on
+    again = TransformersPolicy.load(str(tmp_path / "again"), sampling=RUN)
+    assert ask(again, "b", greedy=True) == ask(seats["b"], "b", greedy=True)
+
+    seats, learning = seated(AGENTS, "separate", model=str(run))
+    assert {agent: ask(seats[agent], agent, greedy=True) for agent in AGENTS} == wanted
+    assert len(learning["a"].parameters()) == 2 * 7 * 2  # still an adapter
+    with pytest.raises(CheckpointError, match="another shape"):
+        seated(AGENTS, "lora", model=str(run), lora_args={"r": 4})
+
+
+def test_runs_that_are_no_start(seated, apart, tmp_path):
+    with pytest.raises(
+        ConfigError, match=r"trained no policy for seat 'c': name one of .*/a, .*/b"
+    ):
+        seated(AGENTS, "separate", model=apart)
+    (tmp_path / "empty" / "checkpoints").mkdir(parents=True)
+    with pytest.raises(CheckpointError, match="no checkpoint yet"):
+        seated(AGENTS, "shared", model=str(tmp_path / "empty"))
+
+
+# The seats of a run, to be played again
+
+
+def test_a_run_is_played_by_who_played_it(folders, tmp_path):
+    learned = {"a": new_policy(seed=2), "b": new_policy(seed=3)}
+    args = {
+        "b": {"max_new_tokens": 2},
+        "c": {"policy": folders[1], "frozen": True, "temperature": 1e-4},
+        "d": {"policy": "random"},
+    }
+    run = a_run(tmp_path / "run", folders[0], learned, seat_args=args, temperature=0.5)
+    seats = seats_of_run(run, ["a", "b", "c", "d"])
+    assert same(weights(seats["a"]), saved(run, "a"))
+    assert same(weights(seats["b"]), saved(run, "b"))
+    assert same(weights(seats["c"]), weights(TransformersPolicy.load(folders[1])))
+    assert seats["d"].name == "random"
+    assert seats["a"].sampling_of("a") == Sampling(temperature=0.5, max_new_tokens=5)
+    assert seats["b"].sampling_of("b") == Sampling(temperature=0.5, max_new_tokens=2)
+    assert seats["c"].sampling_of("c") == Sampling(temperature=1e-4, max_new_tokens=5)
+    # what is given now wins, also over a seat's own
+    seats = seats_of_run(run, ["a", "b", "c", "d"], sampling={"temperature": 2.0})
+    assert [seats[a].sampling_of(a).temperature for a in "abc"] == [2.0] * 3
+    assert seats["b"].sampling_of("b").max_new_tokens == 2
+
+
+def test_a_shared_run_plays_seats_that_it_never_saw(together):
+    seats = seats_of_run(together, ["x", "y"])
+    assert seats["x"] is seats["y"]
+    assert same(weights(seats["x"]), saved(together, "policy"))
+
+
+def test_a_run_of_one_seat_keeps_the_others(folders, tmp_path):
+    run = a_run(tmp_path / "one", folders[0], {"b": new_policy(seed=5)}, seats="b")
+    seats = seats_of_run(run, AGENTS)
+    assert [seats[a].name for a in "ac"] == ["oracle", "oracle"]
+    assert same(weights(seats["b"]), saved(run, "b"))
+    with pytest.raises(ConfigError, match="trained the seat 'b'; here the seats are x"):
+        seats_of_run(run, ["x"])
+
+
+def test_seats_that_a_run_lacks(apart):
+    with pytest.raises(ConfigError, match="trained a, b; it has no policy for c"):
+        seats_of_run(apart, AGENTS)
+
+
+def test_a_lora_run_is_played_upon_one_base(seated, folders, tmp_path):
+    _, first = seated(AGENTS[:2], "lora")
+    run = a_run(tmp_path / "lora", folders[0], first, seats="lora")
+    seats = seats_of_run(run, AGENTS[:2], sampling={"max_new_tokens": 6})
+    assert seats["a"].model is seats["b"].model
+    for agent in AGENTS[:2]:
+        alone = TransformersPolicy.load(f"{run}/checkpoints/step_000010/{agent}", sampling=RUN)
+        assert ask(seats[agent], agent, greedy=True) == ask(alone, agent, greedy=True)
+
+
+def test_a_lora_run_with_a_frozen_seat(seated, folders, tmp_path):
+    args = {"b": {"frozen": True}}
+    _, first = seated(AGENTS, "lora", seat_args=args)
+    run = a_run(tmp_path / "lora", folders[0], first, seats="lora", seat_args=args)
+    seats = seats_of_run(run, AGENTS, sampling={"max_new_tokens": 6})
+    assert seats["a"].model is seats["c"].model
+    starts = {
+        "a": f"{run}/checkpoints/step_000010/a",
+        "b": folders[0],
+        "c": f"{run}/checkpoints/step_000010/c",
+    }
+    answers = {}
+    for agent, start in starts.items():
+        alone = TransformersPolicy.load(start, sampling=RUN)
+        answers[agent] = ask(alone, agent, greedy=True)
+        assert ask(seats[agent], agent, greedy=True) == answers[agent]
+    assert answers["a"] != answers["b"]

@@ -1,0 +1,336 @@
+"""The training loop: it learns, it resumes exactly, it refuses what cannot be right."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from tiny_models import model, policy, tokenizer
+from toy_envs import Adder, Parities, Parity
+
+import llmzoo
+from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
+from llmzoo.learners import list_learners
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.training import FitConfig, checkpoints, fit, loop
+
+SMALL = {"eval_tasks": 8, "envs": 4, "quiet": True}
+
+
+@pytest.fixture
+def random_model(tmp_path_factory) -> str:
+    """A folder with a model of random weights that reads terse prompts."""
+    folder = tmp_path_factory.mktemp("model")
+    TransformersPolicy(model(max_position_embeddings=1024), tokenizer()).save(folder)
+    return str(folder)
+
+
+def weights(run: Path, name: str) -> dict[str, torch.Tensor]:
+    newest = checkpoints.latest(run / "checkpoints")
+    return load_file(newest / name / "model.safetensors")
+
+
+SCRIPT = """
+import json, sys
+from toy_envs import Parities
+from llmzoo.policies import load_model
+from llmzoo.policies.sampling import Sampling
+from llmzoo.training import fit
+run, folder, how, learner, learner_args = sys.argv[1:]
+settings = json.loads(learner_args)
+def player():
+    return load_model(folder, precision="float32", sampling=Sampling(max_new_tokens=3))
+fit(learner, Parities, out=run, policies={"writer_0": player(), "writer_1": player()},
+    resume=how == "resume", steps=30, envs=4, checkpoint_every=3, eval_tasks=4, quiet=True,
+    learner_args={"learning_rate": 1e-3, "warmup": 2, "schedule": "cosine", **settings})
+"""
+
+
+def begin(run: Path, how: str, folder: str, learner: str, options: dict) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(run), folder, how, learner, json.dumps(options)],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parent)},
+    )
+
+
+# options that keep as much state as there is to keep
+KEPT = {
+    "at_grpo": {"epochs": 2, "kl": 0.1},
+    "grpo": {"replay": 2, "kl": 0.1},
+    "magrpo": {"role_baseline": 0.9, "uninformative": "resample"},
+    "ippo": {"minibatches": 2, "target_kl": 0.1},
+    "dpo": {"rounds": 3},
+    "madpo": {"rounds": 3},
+    "sft": {"mode": "mix"},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", list_learners())
+def test_a_killed_run_resumes_as_if_never_stopped(learner, tmp_path, random_model):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    settings = (random_model, learner, KEPT.get(learner, {}))
+    undisturbed = begin(whole, "new", *settings)
+    process = begin(killed, "new", *settings)
+    deadline = time.monotonic() + 240
+    while checkpoints.latest(killed / "checkpoints") is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    reached = checkpoints.latest(killed / "checkpoints")
+    assert reached is not None
+    assert reached.name != "step_000030"  # it was killed on its way
+    assert begin(killed, "resume", *settings).wait(timeout=240) == 0
+    assert undisturbed.wait(timeout=240) == 0
+    first = load_file(Path(random_model) / "model.safetensors")
+    same_end(killed, whole, first)
+
+
+@pytest.mark.parametrize(
+    ("learner", "ahead"), [*((name, 0) for name in list_learners()), ("at_grpo", 1), ("mappo", 1)]
+)
+def test_a_run_that_was_stopped_goes_on_exactly(
+    learner, ahead, tmp_path, random_model, monkeypatch
+):
+    """As above within this process, for every learner: stopped in its third iteration of five."""
+
+    def run(folder, *, resume=False):
+        def player():
+            sampling = Sampling(max_new_tokens=2)
+            return TransformersPolicy.load(random_model, precision="float32", sampling=sampling)
+
+        fit(
+            learner,
+            Parities,
+            out=tmp_path / folder,
+            resume=resume,
+            policies={"writer_0": player(), "writer_1": player()},
+            steps=5,
+            envs=3,
+            ahead=ahead,
+            checkpoint_every=2,
+            eval_tasks=2,
+            quiet=True,
+            learner_args={"learning_rate": 1e-3, **KEPT.get(learner, {})},
+        )
+
+    run("whole")
+    iterate = loop._iterate
+
+    def stopped(engine, env_fn, config, step):
+        if step == 3:
+            raise KeyboardInterrupt
+        return iterate(engine, env_fn, config, step)
+
+    monkeypatch.setattr(loop, "_iterate", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        run("stopped")
+    monkeypatch.undo()
+    assert checkpoints.latest(tmp_path / "stopped" / "checkpoints").name == "step_000002"
+    run("stopped", resume=True)
+    first = load_file(Path(random_model) / "model.safetensors")
+    same_end(tmp_path / "stopped", tmp_path / "whole", first)
+
+
+def same_end(run: Path, other: Path, start: dict[str, torch.Tensor]) -> None:
+    """Both runs have the same weights, which are not those at the start, and the same metrics."""
+    for seat in ("writer_0", "writer_1"):
+        ours, theirs = weights(run, seat), weights(other, seat)
+        assert set(ours) == set(theirs)
+        assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+        assert any(not torch.equal(start[name], theirs[name]) for name in theirs)
+    assert [r["step"] for r in rows(run)] == [r["step"] for r in rows(other)]
+    assert rows(run) == rows(other)
+
+
+def rows(run: Path) -> list[dict]:
+    """Metrics without what depends on the clock."""
+    timed = ("seconds", "per_second")
+    found = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in r.items() if not k.endswith(timed)} for r in found]
+
+
+@pytest.fixture
+def run_args(random_model):
+    return {
+        **SMALL,
+        "model": random_model,
+        "steps": 2,
+        "max_new_tokens": 8,
+        "env_args": {"prompt": "terse", "max_turns": 1},
+    }
+
+
+def test_the_run_folder(tmp_path, run_args):
+    result = fit("magrpo", "sudoku_v0", out=tmp_path / "run", eval_every=1, **run_args)
+    run = tmp_path / "run"
+    assert result.to_dict().keys() == {"run", "before", "after", "steps", "seconds"}
+    assert result.before["tasks"] == 8
+    assert result.before["greedy"].keys() == {
+        *("success", "success_ci95", "solved", "answers", "tokens")
+    }
+    assert result.before["answers"] == result.before["greedy"]["answers"] == 8 * 2  # of two seats
+    assert json.loads((run / "after.json").read_text()) == json.loads(json.dumps(result.after))
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert [(r["kind"], r["step"]) for r in rows] == [
+        ("eval", 0),
+        ("train", 1),
+        ("eval", 1),
+        ("train", 2),
+        ("eval", 2),
+    ]
+    assert list((run / "tensorboard").iterdir())
+    state = json.loads((run / "checkpoints" / "step_000002" / "state.json").read_text())
+    assert state["step"] == 2
+    assert not list(run.rglob("*.pkl"))
+    assert not list(run.rglob("*.bin"))
+    # a checkpoint is a plain transformers folder
+    again = llmzoo.evaluate(
+        "sudoku_v0",
+        llmzoo.policies.load(str(run / "checkpoints" / "step_000002" / "policy")),
+        tasks=2,
+        env_args={"prompt": "terse", "max_turns": 1},
+    )
+    assert again.tasks == 2
+
+
+def test_separate_seats_have_weights_of_their_own(tmp_path, run_args):
+    result = fit("at_grpo", "sudoku_v0", out=tmp_path / "run", seats="separate", **run_args)
+    one, other = result.seats["proposer_0"], result.seats["planner_1"]
+    assert one is not other
+    assert (tmp_path / "run/checkpoints/step_000002/planner_1/model.safetensors").exists()
+
+
+def test_one_seat_learns_beside_a_scripted_one(tmp_path, run_args):
+    result = fit("at_grpo", "sudoku_v0", out=tmp_path / "run", seats="planner_1", **run_args)
+    assert result.seats["proposer_0"].name == "oracle"
+    assert (tmp_path / "run/checkpoints/step_000002/planner_1").is_dir()
+
+
+def test_any_text_environment_can_be_trained_on(tmp_path):
+    player = policy(sampling=Sampling(max_new_tokens=1))
+
+    class Lenient(Adder):
+        def play(self, agent, text):
+            return super().play(agent, str(len(text)))
+
+    result = fit(
+        "magrpo",
+        partial(Lenient, 1),
+        out=tmp_path / "run",
+        policies={"a_0": player, "b_1": player},
+        steps=1,
+        **SMALL,
+    )
+    assert result.after["env"] == "adder_v0"
+
+
+def test_refusals(tmp_path, run_args):
+    fit("magrpo", "sudoku_v0", out=tmp_path / "run", **run_args)
+    with pytest.raises(CheckpointError, match="already holds a run"):
+        fit("magrpo", "sudoku_v0", out=tmp_path / "run", **run_args)
+    with pytest.raises(CheckpointError, match="seed=0 \\(now 1\\)"):
+        fit("magrpo", "sudoku_v0", out=tmp_path / "run", resume=True, seed=1, **run_args)
+    with pytest.raises(CheckpointError, match="no run to resume"):
+        fit("magrpo", "sudoku_v0", out=tmp_path / "none", resume=True, **run_args)
+    with pytest.raises(UnknownNameError, match="Did you mean 'group_size'"):
+        fit("magrpo", out=tmp_path / "x", learner_args={"group_sise": 3})
+    with pytest.raises(ConfigError, match="'shared', 'separate' or one of"):
+        fit("magrpo", out=tmp_path / "y", **{**run_args, "seats": "judge_7"})
+    with pytest.raises(ConfigError):
+        FitConfig(steps=0)
+
+
+def test_a_broken_checkpoint_is_named(tmp_path, run_args):
+    fit("magrpo", "sudoku_v0", out=tmp_path / "run", **run_args)
+    (tmp_path / "run/checkpoints/step_000002/state.json").write_text("{")
+    with pytest.raises(CheckpointError, match=r"state\.json cannot be read"):
+        fit("magrpo", "sudoku_v0", out=tmp_path / "run", resume=True, **run_args)
+
+
+def test_old_checkpoints_are_removed(tmp_path, run_args):
+    fit(
+        "magrpo",
+        "sudoku_v0",
+        out=tmp_path / "run",
+        checkpoint_every=1,
+        **{**run_args, "steps": 5},
+    )
+    names = sorted(p.name for p in (tmp_path / "run/checkpoints").iterdir())
+    assert names == ["step_000003", "step_000004", "step_000005"]
+
+
+def test_what_would_be_ignored_is_refused(tmp_path):
+    from llmzoo.learners.magrpo import MAGRPO
+
+    player = policy()
+    with pytest.raises(ConfigError, match="learner_args means nothing beside a learner given"):
+        fit(MAGRPO(), Parity, out=tmp_path / "a", policies={"writer_0": player}, learner_args={})
+    with pytest.raises(ConfigError, match="model means nothing beside policies"):
+        fit("magrpo", Parity, out=tmp_path / "b", policies={"writer_0": player}, model="tiny")
+
+
+def test_a_learner_given_as_an_object_is_recorded(tmp_path):
+    from llmzoo.learners.magrpo import MAGRPO
+
+    player = policy(sampling=Sampling(max_new_tokens=1))
+    given = {"policies": {"writer_0": player}, "out": tmp_path / "run", "steps": 1, **SMALL}
+    result = fit(MAGRPO(MAGRPO.Config(group_size=2)), Parity, **given)
+    assert result.after["policy"] == "writer_0: qwen2"
+    with pytest.raises(CheckpointError, match="group_size"):
+        fit(MAGRPO(MAGRPO.Config(group_size=3)), Parity, resume=True, **given)
+
+
+def test_resuming_a_finished_run_adds_no_rows(tmp_path, run_args):
+    arguments = {**run_args, "eval_every": 1, "out": tmp_path / "run"}
+
+    def rows():
+        lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+        return [(row["kind"], row["step"]) for row in map(json.loads, lines)]
+
+    fit("magrpo", "sudoku_v0", **arguments)
+    first = rows()
+    assert first == [("eval", 0), ("train", 1), ("eval", 1), ("train", 2), ("eval", 2)]
+    fit("magrpo", "sudoku_v0", resume=True, **arguments)
+    assert rows() == first
+    fit("magrpo", "sudoku_v0", resume=True, **{**arguments, "steps": 3})
+    assert rows() == [*first, ("train", 3), ("eval", 3)]
+
+
+def test_settings_of_seats_beside_policies_are_refused(tmp_path):
+    players = {"writer_0": policy(sampling=Sampling(max_new_tokens=1))}
+    for name, value in [("temperature", 0.5), ("precision", "bf16"), ("seat_args", {})]:
+        with pytest.raises(ConfigError, match=f"{name} means nothing beside policies"):
+            fit("magrpo", Parity, out=tmp_path / "a", policies=players, **{name: value})
+    with pytest.raises(ConfigError, match="env_args means nothing beside an environment given"):
+        fit("magrpo", Parity, out=tmp_path / "a", policies=players, env_args={"max_turns": 2})
+    with pytest.raises(ValueError, match="no policy for writer_0"):
+        fit("magrpo", Parity, out=tmp_path / "a", policies={"somebody": players["writer_0"]})
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_run_that_goes_on_has_not_ended(tmp_path, monkeypatch):
+    """Its after.json was of fewer steps, and would be taken for the end of the longer run."""
+    player = policy(sampling=Sampling(max_new_tokens=1))
+    given = {"policies": {"writer_0": player}, "out": tmp_path / "run", **SMALL}
+    fit("magrpo", Parity, steps=1, **given)
+    assert (tmp_path / "run/after.json").exists()
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "_iterate", killed)
+        with pytest.raises(KeyboardInterrupt):
+            fit("magrpo", Parity, steps=2, resume=True, **given)
+    assert not (tmp_path / "run/after.json").exists()
+    assert fit("magrpo", Parity, steps=2, resume=True, **given).steps == 2
+    assert (tmp_path / "run/after.json").exists()

@@ -17,17 +17,18 @@ from functools import partial
 import llmzoo
 from llmzoo.policies import scripted
 from llmzoo.rollout import agent_turn_tree, joint_tree
-from llmzoo.rollout.differing import group_counts
+from llmzoo.rollout.trees import group_counts
 
 TREES = {"at_grpo": agent_turn_tree, "joint tree": joint_tree}
 
 
-def shares(make, seeds: int, width: int) -> dict[str, dict[str, float]]:
+def shares(make, seeds: int, group_size: int) -> dict[str, dict[str, float]]:
     """The share of groups that differ, by tree and seat."""
     found = {}
     for name, tree in TREES.items():
         counts = [
-            group_counts(make, scripted.amateur(), tree, s, width=width) for s in range(seeds)
+            group_counts(make, scripted.amateur(), tree, s, group_size=group_size)
+            for s in range(seeds)
         ]
         found[name] = {
             agent: sum(c[agent][0] for c in counts) / sum(c[agent][1] for c in counts)
@@ -50,7 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("envs", nargs="*", help="ids; all that are registered by default")
     parser.add_argument("--seeds", type=int, default=2, help="episodes of each form and tree")
-    parser.add_argument("--width", type=int, default=4, help="answers to each prompt")
+    parser.add_argument("--group-size", type=int, default=4, help="answers to each prompt")
     args = parser.parse_args()
 
     print(f"| environment | {' | '.join(TREES)} |\n|---|{'---|' * len(TREES)}")
@@ -59,7 +60,7 @@ def main() -> None:
             kwargs = {"split": "train", **llmzoo.spec(id).offline, **kwargs}
             if llmzoo.make(id, **kwargs).metadata.get("slow_step"):  # programs take their time
                 kwargs["max_turns"] = 2
-            found = shares(partial(llmzoo.make, id, **kwargs), args.seeds, args.width)
+            found = shares(partial(llmzoo.make, id, **kwargs), args.seeds, args.group_size)
             cells = [
                 ", ".join(f"{agent} {share:.0%}" for agent, share in by_seat.items())
                 for by_seat in found.values()

@@ -6,7 +6,7 @@ answer is played on in a copy of the game, and its return is what its seat is pa
 an answer a row. Where all returns are equal there is nothing to learn, and most columns are 0:
 try another --seed.
 
-    python examples/credit_rules.py --model Qwen/Qwen2.5-0.5B-Instruct --width 8
+    python examples/credit_rules.py --model Qwen/Qwen2.5-0.5B-Instruct --group-size 8
 
 Left out: the update, in which the advantage weighs every token of its answer.
 """
@@ -27,7 +27,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--env", default="sudoku_v0", choices=llmzoo.list_envs())
     parser.add_argument("--model", default="tiny")
-    parser.add_argument("--width", type=int, default=6, help="K, answers to one prompt")
+    parser.add_argument("--group-size", type=int, default=6, help="K, answers to one prompt")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
 
@@ -38,7 +38,7 @@ def main() -> None:
     env.reset(seed=args.seed)
     seats = env.possible_agents
     # maremax compares with the greedy answer, so that one is asked for as well
-    tree = joint_tree(env, args.seed, width=args.width, trained=seats, with_greedy=True)
+    tree = joint_tree(env, args.seed, group_size=args.group_size, trained=seats, with_greedy=True)
     (batch,) = run([tree], dict.fromkeys(seats, model))
     group = batch.groups[-1]
 

@@ -38,7 +38,7 @@ def main() -> None:
     print(before)
 
     asked = Request(agent=agent, observation=env.observe(agent), env=env, seed=args.seed)
-    (completions,) = model.respond([asked], k=args.answers)
+    (completions,) = model.respond([asked], group_size=args.answers)
     for text in [*(c.text for c in completions), env.unwrapped.expert(agent)]:
         branch = fork(env)
         branch.step(text)

@@ -178,22 +178,22 @@ def check_groups(
     *,
     policy: Policy | None = None,
     seeds: Iterable[int] = range(8),
-    width: int = 4,
+    group_size: int = 4,
 ) -> None:
     """Answers of each seat differ in what they earn it, in an agent-turn tree and in a joint tree.
 
-    ``policy`` plays every seat, by default the environment's own amateur; ``width``: its answers to
+    ``policy`` plays every seat, by default the environment's own amateur; ``group_size``: its answers to
     a prompt. Seeds are played until each seat has had a group whose returns differ.
     """
     from llmzoo.policies import scripted
     from llmzoo.rollout import agent_turn_tree, joint_tree
-    from llmzoo.rollout.differing import group_counts
+    from llmzoo.rollout.trees import group_counts
 
     player = policy or scripted.amateur()
     for tree in (agent_turn_tree, joint_tree):
         flat = set(env_fn().possible_agents)
         for seed in seeds:
-            counts = group_counts(env_fn, player, tree, seed, width=width)
+            counts = group_counts(env_fn, player, tree, seed, group_size=group_size)
             flat -= {agent for agent, (differing, _) in counts.items() if differing}
             if not flat:
                 break
@@ -279,9 +279,9 @@ def check_fork(
 ) -> None:
     """At every turn of an episode, a fork played to its end leaves the original as it was, and a
     second fork, given the same answers, sees the same."""
-    from llmzoo.rollout import branching
+    from llmzoo.rollout import stepping
 
-    copy_of = fork or branching.fork
+    copy_of = fork or stepping.fork
     env = env_fn()
     for _ in _visits(env, seed, act):
         before = _snapshot(env)

@@ -100,9 +100,9 @@ class Says:
             [*tok(text, add_special_tokens=False)["input_ids"], tok.eos_token_id] for text in texts
         ]
 
-    def sample(self, prompts, k, sampling, *, keys, greedy=False):
-        rows = iter(self.rows * (len(prompts) * k))
-        return [[self._row(next(rows)) for _ in range(k)] for _ in prompts]
+    def sample(self, prompts, group_size, sampling, *, keys, greedy=False):
+        rows = iter(self.rows * (len(prompts) * group_size))
+        return [[self._row(next(rows)) for _ in range(group_size)] for _ in prompts]
 
     def _row(self, ids):
         return Tokens(list(ids), [-1.0] * len(ids), True)

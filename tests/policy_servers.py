@@ -58,7 +58,7 @@ class Gated(EarlyPolicy):
     name, prompt_style = "gated", None
 
     def __init__(self, write: Callable[[Request], str] = lambda request: request.observation):
-        self.calls: list[tuple[list[str], int, bool]] = []  # observations, k, greedy
+        self.calls: list[tuple[list[str], int, bool]] = []  # observations, group_size, greedy
         self.requests: Sequence[Request] = ()  # of the last call
         self.begun, self.gate = threading.Semaphore(0), threading.Semaphore(0)
         self._write = write
@@ -66,14 +66,16 @@ class Gated(EarlyPolicy):
     def open(self, answers: int = 1) -> None:
         self.gate.release(answers)
 
-    def respond_early(self, requests, k=1, *, greedy=False, answered):
-        self.calls.append(([request.observation for request in requests], k, greedy))
+    def respond_early(self, requests, group_size=1, *, greedy=False, answered):
+        self.calls.append(([request.observation for request in requests], group_size, greedy))
         self.requests = requests
         self.begun.release()
         found = []
         for number, request in enumerate(requests):
             assert self.gate.acquire(timeout=LONG), "the test has not opened the gate"
-            found.append([Completion(text=f"{self._write(request)} {i}") for i in range(k)])
+            found.append(
+                [Completion(text=f"{self._write(request)} {i}") for i in range(group_size)]
+            )
             answered(number, found[-1])
         return found
 
@@ -85,17 +87,19 @@ class Gated(EarlyPolicy):
 class Asking:
     """A call of a policy in a thread of its own; leaving the ``with`` block waits for its end."""
 
-    def __init__(self, policy: RemotePolicy, requests: Sequence[Request], k: int = 1, **options):
+    def __init__(
+        self, policy: RemotePolicy, requests: Sequence[Request], group_size: int = 1, **options
+    ):
         self.answers: Any = None
         self.error: BaseException | None = None
         self._thread = threading.Thread(
-            target=self._run, args=(policy, requests, k, options), daemon=True
+            target=self._run, args=(policy, requests, group_size, options), daemon=True
         )
         self._thread.start()
 
-    def _run(self, policy, requests, k, options):
+    def _run(self, policy, requests, group_size, options):
         try:
-            self.answers = policy.respond(requests, k, **options)
+            self.answers = policy.respond(requests, group_size, **options)
         except BaseException as error:
             self.error = error
 

@@ -64,13 +64,13 @@ class FakePolicy:
     def __init__(self, write: Callable[[Request, int], str], name: str = "fake"):
         self.name = name
         self.prompt_style = None
-        self.calls: list[tuple[int, int, bool]] = []  # requests, k, greedy of each call
+        self.calls: list[tuple[int, int, bool]] = []  # requests, group_size, greedy of each call
         self._write = write
 
     def respond(
-        self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False
+        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
-        self.calls.append((len(requests), k, greedy))
+        self.calls.append((len(requests), group_size, greedy))
         return [
             [
                 Completion(
@@ -79,7 +79,7 @@ class FakePolicy:
                     ids=(i + 1,),
                     logprobs=(-1.0,),
                 )
-                for i in range(k)
+                for i in range(group_size)
             ]
             for request in requests
         ]

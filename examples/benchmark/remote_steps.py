@@ -32,9 +32,7 @@ from pettingzoo import AECEnv
 from timing import Row, row
 
 import llmzoo
-from llmzoo.rollout.branching import is_over, step_each
-from llmzoo.rollout.lines import Act
-from llmzoo.rollout.places import Place, place_of
+from llmzoo.rollout.stepping import Act, RemoteHost, host_of, is_over, step_each
 
 GAMES = {"sokoban": {"boxes": 3, "size": 8}, "plan_path": {"size": 12}}
 ENVIRONMENTS = 512
@@ -126,7 +124,7 @@ def _step_in_turn(envs: Sequence[AECEnv], moves: random.Random) -> int:
     steps = 0
     for _ in range(ROUNDS):
         acts = _acts(envs, moves)
-        _place(acts).act(acts)
+        _host(acts).act(acts)
         steps += len(acts)
     return steps
 
@@ -140,7 +138,7 @@ def _step_by_halves(envs: Sequence[AECEnv], moves: random.Random) -> int:
             for number, half in enumerate(halves):
                 calls[number].result()
                 acts = _acts(half, moves)
-                calls[number] = pool.submit(_place(acts).act, acts)
+                calls[number] = pool.submit(_host(acts).act, acts)
                 steps += len(acts)
         for call in calls:
             call.result()
@@ -157,10 +155,10 @@ def _acts(envs: Sequence[AECEnv], moves: random.Random) -> list[Act]:
     return acts
 
 
-def _place(acts: Sequence[Act]) -> Place:
-    place = place_of(acts[0])
-    assert place is not None
-    return place
+def _host(acts: Sequence[Act]) -> RemoteHost:
+    host = host_of(acts[0])
+    assert host is not None
+    return host
 
 
 def main() -> None:

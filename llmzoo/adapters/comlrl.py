@@ -17,7 +17,7 @@ from pettingzoo import AECEnv
 
 from llmzoo.adapters.single_seat import aec_form
 from llmzoo.errors import ConfigError
-from llmzoo.rollout.branching import advance, deciders, fork, is_over
+from llmzoo.rollout.stepping import advance, deciders, fork, is_over
 from llmzoo.thoughts import answer_in
 
 Shared = Callable[[Mapping[str, float]], float]  # from what each agent is paid to what all share

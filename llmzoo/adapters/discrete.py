@@ -15,7 +15,7 @@ from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import check_split
 from llmzoo.errors import ConfigError, NoPlayerError, UnknownNameError
-from llmzoo.rollout.branching import fork
+from llmzoo.rollout.stepping import fork
 
 Show = Callable[[Any, str], str]  # (what the wrapped environment shows, agent) -> text
 Expert = Callable[[Any, str], int]  # the same -> the number of a move

@@ -8,9 +8,9 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo.records import Completion
-from llmzoo.rollout.branching import succeeded
 from llmzoo.rollout.episodes import play_episode
-from llmzoo.rollout.lines import Ask, Strand, line_names
+from llmzoo.rollout.scheduler import Ask, RunningRollout, rollout_keys
+from llmzoo.rollout.stepping import succeeded
 
 
 class Played:
@@ -25,21 +25,21 @@ class Played:
         self.totals = dict.fromkeys(env.possible_agents, 0.0)
         self._told: dict[str, list[Mapping[str, Any]]] = {a: [] for a in env.possible_agents}
         self._env = env
-        (name,) = line_names([seed])
-        self._strand = Strand(play_episode(env, seed), name)
+        (key,) = rollout_keys([seed])
+        self._rollout = RunningRollout(play_episode(env, seed), key)
         self._go_on()
 
     @property
     def asks(self) -> list[Ask]:
         """Whose answers are awaited now; nobody's at the end."""
-        return self._strand.asks
+        return self._rollout.asks
 
     def answered(self, answers: Sequence[Completion]) -> None:
         """Play on with an answer to each of ``asks``."""
         for ask in self.asks:
             self._told[ask.request.agent].append(self._latest(ask.request.agent))
         for slot, answer in enumerate(answers):
-            self._strand.answered(slot, [answer])
+            self._rollout.answered(slot, [answer])
         self._go_on()
 
     def metrics(self, agent: str) -> dict[str, float]:
@@ -56,14 +56,14 @@ class Played:
         return found
 
     def _go_on(self) -> None:
-        self._strand.go_on()
-        while acts := self._strand.acts:
+        self._rollout.go_on()
+        while acts := self._rollout.acts:
             paid = [act.by(act.env, act.texts) for act in acts]
             for step in (step for steps in paid for step in steps):
                 for agent, reward in step.items():
                     self.totals[agent] += reward
-            self._strand.acted(paid)
-            self._strand.go_on()
+            self._rollout.acted(paid)
+            self._rollout.go_on()
 
     def _latest(self, agent: str) -> Mapping[str, Any]:
         """What the environment says of an agent's latest decision, until it takes the next."""

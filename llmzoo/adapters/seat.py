@@ -13,8 +13,8 @@ from pettingzoo import AECEnv
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies.base import Request
 from llmzoo.policies.chance import mixed
-from llmzoo.rollout.branching import step_each
-from llmzoo.rollout.lines import Act, Ask, Line
+from llmzoo.rollout.scheduler import Ask, Rollout
+from llmzoo.rollout.stepping import Act, step_each
 
 
 class Arrival(NamedTuple):
@@ -37,7 +37,7 @@ class Arrival(NamedTuple):
 class Seat:
     """The agent ``agent`` of ``env``.
 
-    :meth:`begin` and :meth:`act` are lines of play (:mod:`llmzoo.rollout.lines`) that ask for the
+    :meth:`begin` and :meth:`act` are lines of play (:mod:`llmzoo.rollout.scheduler`) that ask for the
     others' answers and return an :class:`Arrival`; any number of seats can be run at once.
     """
 
@@ -60,7 +60,7 @@ class Seat:
         self._asked: Counter[str] = Counter()
         self._before: Arrival | None = None  # the first turn's, until it is answered
 
-    def begin(self, seed: int | None, options: dict[str, Any] | None, chance: int) -> Line:
+    def begin(self, seed: int | None, options: dict[str, Any] | None, chance: int) -> Rollout:
         """Start an episode and play it up to the agent's first turn.
 
         ``chance`` fixes the others' chance. What the agent is paid before its first answer comes
@@ -73,7 +73,7 @@ class Seat:
         self._before = self._arrival()
         return self._before
 
-    def act(self, text: str) -> Line:
+    def act(self, text: str) -> Rollout:
         """Answer with ``text``, and play up to the agent's next turn or its end.
 
         In an episode that was over before its first turn nothing is left to answer.
@@ -86,7 +86,7 @@ class Seat:
         arrival = self._arrival()
         return arrival if before is None else _joined(before, arrival)
 
-    def _others(self) -> Line:
+    def _others(self) -> Rollout:
         env = self.env
         while self.agent in env.agents and env.agent_selection != self.agent:
             agents = self._waiting()

@@ -20,10 +20,10 @@ class OneAtATime:
         self._policy, self._lock = policy, lock
 
     def respond(
-        self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False
+        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
         with self._lock:
-            return self._policy.respond(requests, k, greedy=greedy)
+            return self._policy.respond(requests, group_size, greedy=greedy)
 
 
 def one_at_a_time(policies: Mapping[str, Policy]) -> dict[str, Policy]:

@@ -14,8 +14,7 @@ from llmzoo.adapters.others import Others, seat_others
 from llmzoo.adapters.seat import Arrival, Seat
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy
-from llmzoo.rollout.lines import Line
-from llmzoo.rollout.scheduler import run, slow_steps
+from llmzoo.rollout.scheduler import Rollout, run, slow_steps
 
 
 def single_seat(
@@ -91,7 +90,7 @@ class SingleSeat(gymnasium.Env[str, str]):
         """Answer; raises ``gymnasium.error.ResetNeeded`` where no episode is going on."""
         return tuple(self._run(self.acting(action)))  # type: ignore[return-value]
 
-    def beginning(self, seed: int | None, options: dict[str, Any] | None) -> Line:
+    def beginning(self, seed: int | None, options: dict[str, Any] | None) -> Rollout:
         """:meth:`reset` as a line of play, which returns an :class:`Arrival`."""
         if seed is None:
             seed, self._first_seed = self._first_seed, None
@@ -104,7 +103,7 @@ class SingleSeat(gymnasium.Env[str, str]):
             return arrival._replace(info={**arrival.info, "over": True})
         return arrival
 
-    def acting(self, action: str) -> Line:
+    def acting(self, action: str) -> Rollout:
         """:meth:`step` as a line of play, which returns an :class:`Arrival`."""
         if not self._playing:
             raise ResetNeeded("no episode is going on: call reset() before step()")
@@ -112,7 +111,7 @@ class SingleSeat(gymnasium.Env[str, str]):
         self._playing = not arrival.over
         return arrival
 
-    def _run(self, line: Line) -> Arrival:
+    def _run(self, line: Rollout) -> Arrival:
         arrival: Arrival = run_lines([line], [self])[0]
         return arrival
 
@@ -128,7 +127,7 @@ class SingleSeat(gymnasium.Env[str, str]):
         return self.action_space.sample()
 
 
-def run_lines(lines: list[Line], envs: list[SingleSeat]) -> list[Arrival]:
+def run_lines(lines: list[Rollout], envs: list[SingleSeat]) -> list[Arrival]:
     """Play these lines of ``envs``, whose policies are the same, in calls for all who wait."""
     early = slow_steps(env.seat.env for env in envs)
     found: list[Arrival] = run(lines, envs[0].policies, early=early)

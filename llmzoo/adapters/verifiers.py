@@ -32,7 +32,7 @@ from llmzoo.adapters.played import Played
 from llmzoo.adapters.shared import one_at_a_time
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.records import Completion
-from llmzoo.rollout.lines import Ask
+from llmzoo.rollout.scheduler import Ask
 from llmzoo.thoughts import answer_in
 from llmzoo.training.collecting import refuse_fallback
 

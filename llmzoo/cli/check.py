@@ -106,7 +106,7 @@ def _checks(make: Callable[..., AECEnv], options: Options) -> list[_Check]:
     own = None if isinstance(game, TextEnv) else "it is no llmzoo.envs.base.TextEnv"
     numbered = None if "task_id" in info and "tasks" in info else "its tasks have no numbers"
     texts = testing.hostile_texts(options.texts)
-    width = 2 if slow else 4
+    group_size = 2 if slow else 4
     few = range(min(options.tasks, 5) if slow else options.tasks)
     if info.get("tasks") is not None:
         few = few[: info["tasks"]]
@@ -120,7 +120,9 @@ def _checks(make: Callable[..., AECEnv], options: Options) -> list[_Check]:
         _Check("rewards", partial(testing.check_rewards, make), own),
         _Check("credit", partial(testing.check_credit, make), own),
         _Check(
-            "groups", partial(testing.check_groups, make, width=width), own or _none(env, "amateur")
+            "groups",
+            partial(testing.check_groups, make, group_size=group_size),
+            own or _none(env, "amateur"),
         ),
         _Check("expert", partial(testing.check_oracle, make, few), own or _none(env, "expert")),
         _Check("splits", partial(testing.check_splits, make, options.tasks), numbered),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from llmzoo.records import Batch
-from llmzoo.rollout.scheduler import Clock
+from llmzoo.rollout.clock import Clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

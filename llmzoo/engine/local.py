@@ -23,7 +23,8 @@ from llmzoo.policies.base import Policy
 from llmzoo.policies.sampler import Sampler
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
-from llmzoo.rollout.scheduler import Clock, line_names
+from llmzoo.rollout.clock import Clock
+from llmzoo.rollout.scheduler import rollout_keys
 
 
 class LocalEngine:
@@ -160,7 +161,7 @@ class LocalEngine:
         clock: Clock,
         stop: Event | None,
     ) -> Batch:
-        names = line_names(seeds)
+        names = rollout_keys(seeds)
         mine = ranks.share(len(seeds))
         self.learner.pass_over(seeds[: mine.start])
         sampling = [p.model for p in models_among(players) if p.sampler is None]

@@ -13,7 +13,8 @@ from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
-from llmzoo.rollout.scheduler import Clock, Name, run, slow_steps
+from llmzoo.rollout.clock import Clock
+from llmzoo.rollout.scheduler import RolloutKey, run, slow_steps
 
 
 def models_among(seats: Mapping[str, Policy]) -> list[TransformersPolicy]:
@@ -45,27 +46,27 @@ class Play:
         self,
         env_fn: Callable[[], AECEnv],
         seeds: Sequence[int],
-        names: Sequence[Name],
+        keys: Sequence[RolloutKey],
         players: Mapping[str, Policy],
         clock: Clock,
         stop: Event | None = None,
     ) -> Batch:
         """Play one line from each seed, all at once; what it took is added to ``clock``.
 
-        ``names``: of the lines, as :func:`llmzoo.rollout.scheduler.line_names` gives them for all
+        ``keys``: of the lines, as :func:`llmzoo.rollout.scheduler.rollout_keys` gives them for all
         seeds of the batch. A part of a batch is so played as it would be in the whole.
         """
         envs = [env_fn() for _ in seeds]
         for env, seed in zip(envs, seeds, strict=True):
             env.reset(seed=seed)
         lines = [
-            self.learner.line(env, seed, self.trained)
+            self.learner.rollout(env, seed, self.trained)
             for env, seed in zip(envs, seeds, strict=True)
         ]
         played = run(
             lines,
             players,
-            names=names,
+            keys=keys,
             early=slow_steps(envs),
             cohorts=self.cohorts,
             workers=self.workers,

@@ -59,7 +59,7 @@ def learner_class(name: str) -> Any:
 
 def _checked(found: Any, path: str) -> Any:
     """``found``; raises :class:`ConfigError` unless it is a class that the loop can drive."""
-    missing = [name for name in ("Config", "line") if not hasattr(found, name)]
+    missing = [name for name in ("Config", "rollout") if not hasattr(found, name)]
     if missing or not isinstance(found, type):
         lack = f"it has no {' and no '.join(missing)}" if missing else "it is no class"
         raise ConfigError(

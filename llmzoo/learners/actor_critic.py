@@ -15,7 +15,7 @@ from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Ending
 from llmzoo.rollout.episodes import play_episode
-from llmzoo.rollout.scheduler import Line
+from llmzoo.rollout.scheduler import Rollout
 
 
 class ActorCritic(Learner):
@@ -29,7 +29,7 @@ class ActorCritic(Learner):
     def separable(self) -> bool:
         return not self.central
 
-    def line(self, env: AECEnv, seed: int, trained: Collection[str]) -> Line:
+    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
         if self.central:
             _check_state(env)
         episode = yield from play_episode(env, seed, with_state=self.central)

@@ -14,7 +14,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.learners.advantages import mean_baseline
 from llmzoo.learners.base import GroupConfig, GroupLearner
 from llmzoo.records import Group
-from llmzoo.rollout.scheduler import Line
+from llmzoo.rollout.scheduler import Rollout
 from llmzoo.rollout.trees import agent_turn_tree
 
 
@@ -75,14 +75,14 @@ class ATGRPO(GroupLearner):
                 "seat that is paid both (metadata['team_and_local']): leave alpha at 1"
             )
 
-    def line(self, env: AECEnv, seed: int, trained: Collection[str]) -> Line:
+    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
         continuations = self.config.continuations
         if continuations is None and self.config.alpha != 1.0:
             continuations = 1
         return agent_turn_tree(
             env,
             seed,
-            width=self.config.group_size,
+            group_size=self.config.group_size,
             trained=trained,
             select=self.config.select,
             team_weight=self.config.alpha,

@@ -1,6 +1,6 @@
 """What every learner is, and what the critic-free ones share.
 
-A learner says how it plays (:meth:`Learner.line`) and what changes weights
+A learner says how it plays (:meth:`Learner.rollout`) and what changes weights
 (:meth:`Learner.updater`). A critic-free one says what credit each completion of a group gets
 (:meth:`GroupLearner.credit`). The loop, checkpoints and logging are not its business.
 """
@@ -22,7 +22,7 @@ from llmzoo.learners.updates.surrogate import Credited, surrogate_loss
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Group
-from llmzoo.rollout.scheduler import Line
+from llmzoo.rollout.scheduler import Rollout
 
 
 class Learner:
@@ -45,7 +45,7 @@ class Learner:
     def check(self, env: AECEnv, trained: Collection[str]) -> None:
         """Raise :class:`ConfigError` for settings that mean nothing on ``env``, before a run starts."""
 
-    def line(self, env: AECEnv, seed: int, trained: Collection[str]) -> Line:
+    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
         """A line of play on a freshly reset environment that returns a ``Batch``."""
         raise NotImplementedError
 

@@ -14,7 +14,7 @@ from llmzoo.learners.updates.preference_config import DPOConfig, MADPOConfig
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
-from llmzoo.rollout.scheduler import Line
+from llmzoo.rollout.scheduler import Rollout
 from llmzoo.rollout.trees import joint_tree
 
 
@@ -48,13 +48,13 @@ class DPO(Learner):
     def separable(self) -> bool:
         return True
 
-    def line(self, env: AECEnv, seed: int, trained: Collection[str]) -> Line:
+    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
         if self.config.preferences is not None:
             return _nothing()
         return joint_tree(
             env,
             seed,
-            width=self.config.group_size,
+            group_size=self.config.group_size,
             trained=trained,
             mode=self.config.mode,
             gamma=self.config.gamma,
@@ -91,11 +91,11 @@ class MADPO(Learner):
     Config: ClassVar[type[MADPOConfig]] = MADPOConfig
     config: MADPOConfig
 
-    def line(self, env: AECEnv, seed: int, trained: Collection[str]) -> Line:
+    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
         return joint_tree(
             env,
             seed,
-            width=self.config.group_size,
+            group_size=self.config.group_size,
             trained=trained,
             gamma=self.config.gamma,
             expand=self.config.expand,
@@ -111,7 +111,7 @@ class MADPO(Learner):
         return MADPOUpdater(self.config, policies, seats, total_steps=total_steps)
 
 
-def _nothing() -> Line:
+def _nothing() -> Rollout:
     """A line that does not play."""
     yield from ()
     return Batch()

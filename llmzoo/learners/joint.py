@@ -12,7 +12,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.learners.base import GroupConfig, GroupLearner
 from llmzoo.learners.updates.surrogate import Credited
 from llmzoo.records import Group
-from llmzoo.rollout.scheduler import Line
+from llmzoo.rollout.scheduler import Rollout
 from llmzoo.rollout.trees import joint_tree
 
 
@@ -47,11 +47,11 @@ class JointLearner(GroupLearner):
             return found
         return [Credited(c.group, c.advantages * c.group.reach) for c in found]
 
-    def line(self, env: AECEnv, seed: int, trained: Collection[str]) -> Line:
+    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
         return joint_tree(
             env,
             seed,
-            width=self.config.group_size,
+            group_size=self.config.group_size,
             trained=trained,
             mode=self.config.mode,
             gamma=self.config.gamma,

@@ -17,7 +17,7 @@ from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Ending, Episode
 from llmzoo.rollout.episodes import play_episode
-from llmzoo.rollout.scheduler import Line
+from llmzoo.rollout.scheduler import Rollout
 
 
 class SFT(Learner):
@@ -55,7 +55,7 @@ class SFT(Learner):
     def separable(self) -> bool:
         return True
 
-    def line(self, env: AECEnv, seed: int, trained: Collection[str]) -> Line:
+    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
         if self.demonstrations is not None:  # taken now, so that lines have them in their order
             return _read(self.demonstrations.next(seed))
         return _play(env, seed)
@@ -90,11 +90,11 @@ class SFT(Learner):
         )
 
 
-def _play(env: AECEnv, seed: int) -> Line:
+def _play(env: AECEnv, seed: int) -> Rollout:
     return _batch((yield from play_episode(env, seed)))
 
 
-def _read(episode: Episode) -> Line:
+def _read(episode: Episode) -> Rollout:
     yield from ()  # nothing is asked of anybody
     return _batch(episode)
 

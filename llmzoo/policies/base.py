@@ -45,12 +45,12 @@ class Policy(Protocol):
     prompt_style: str | None
 
     def respond(
-        self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False
+        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
-        """``k`` completions for each request, in order.
+        """``group_size`` completions for each request, in order.
 
-        ``greedy``: the most likely answer instead of a sampled one (k must be 1); a policy that
-        knows no chance ignores it.
+        ``greedy``: the most likely answer instead of a sampled one (group_size must be 1); a policy
+        that knows no chance ignores it.
         """
         ...
 
@@ -67,7 +67,7 @@ class EarlyPolicy:
     def respond_early(
         self,
         requests: Sequence[Request],
-        k: int = 1,
+        group_size: int = 1,
         *,
         greedy: bool = False,
         answered: Answered,
@@ -89,9 +89,11 @@ class ScriptedPolicy:
         self.answer = answer
 
     def respond(
-        self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False
+        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
-        return [[self._completion(_nth(request, i)) for i in range(k)] for request in requests]
+        return [
+            [self._completion(_nth(request, i)) for i in range(group_size)] for request in requests
+        ]
 
     def _completion(self, request: Request) -> Completion:
         try:
@@ -117,9 +119,9 @@ class Player:
         return self._policy.answer(request)
 
     def respond(
-        self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False
+        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
-        return self._policy.respond(requests, k, greedy=greedy)
+        return self._policy.respond(requests, group_size, greedy=greedy)
 
 
 Seats = Mapping[str, Policy]

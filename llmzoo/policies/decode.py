@@ -59,7 +59,7 @@ def _unheard(prompt: int, rows: list[Tokens]) -> None:
 def sample(
     model: Any,
     prompts: Sequence[Sequence[int]],
-    k: int,
+    group_size: int,
     sampling: Sampling,
     *,
     eos_ids: Collection[int],
@@ -79,12 +79,12 @@ def sample(
     side are read as one.
     """
     runs = [(prompt, len(list(same))) for prompt, same in groupby(map(tuple, prompts))]
-    decoder = _decoder(model, runs, k, sampling.max_new_tokens, pad_id)
-    uniforms = Uniforms(keys, k, model.device)
-    rows = [Tokens([], [], False) for _ in range(len(prompts) * k)]
+    decoder = _decoder(model, runs, group_size, sampling.max_new_tokens, pad_id)
+    uniforms = Uniforms(keys, group_size, model.device)
+    rows = [Tokens([], [], False) for _ in range(len(prompts) * group_size)]
     alive = list(range(len(rows)))  # which of ``rows`` each row of the batch writes
     place_N = torch.arange(len(rows), device=model.device)  # the same
-    unended = [k] * len(prompts)  # rows of each prompt
+    unended = [group_size] * len(prompts)  # rows of each prompt
     eos = set(eos_ids)
     for step in range(sampling.max_new_tokens):
         logprobs_NV = warp(decoder.logits, sampling)
@@ -99,13 +99,18 @@ def sample(
                 row.ids.append(token)
                 row.logprobs.append(logprob)
                 row.ended = token in eos or (stopped is not None and stopped(row.ids))
-                unended[at // k] -= row.ended
-                if not unended[at // k]:
-                    finished(at // k, rows[at - at % k : at - at % k + k])
+                unended[at // group_size] -= row.ended
+                if not unended[at // group_size]:
+                    finished(
+                        at // group_size,
+                        rows[at - at % group_size : at - at % group_size + group_size],
+                    )
         gone: set[int] = set()
         if given_up is not None:
             gone = {b for b, count in enumerate(unended) if count and given_up(b)}
-        left = [n for n, at in enumerate(alive) if not rows[at].ended and at // k not in gone]
+        left = [
+            n for n, at in enumerate(alive) if not rows[at].ended and at // group_size not in gone
+        ]
         if not left or step + 1 == sampling.max_new_tokens:
             break
         if len(left) < _COMPACT_BELOW * len(alive):
@@ -114,7 +119,7 @@ def sample(
             token_N, place_N = token_N[kept], place_N[kept]
             alive = [alive[n] for n in left]
         decoder.step(token_N)
-    found = [rows[b * k : (b + 1) * k] for b in range(len(prompts))]
+    found = [rows[b * group_size : (b + 1) * group_size] for b in range(len(prompts))]
     for b, count in enumerate(unended):
         if count:  # the token limit cut it off, or it was given up
             finished(b, found[b])
@@ -122,10 +127,10 @@ def sample(
 
 
 def _decoder(
-    model: Any, runs: Sequence[tuple[tuple[int, ...], int]], k: int, room: int, pad_id: int
+    model: Any, runs: Sequence[tuple[tuple[int, ...], int]], group_size: int, room: int, pad_id: int
 ) -> Decoder:
     """Rows for each prompt, which stands ``count`` times: through layouts, where the model can."""
-    prompts, counts = [prompt for prompt, _ in runs], [count * k for _, count in runs]
+    prompts, counts = [prompt for prompt, _ in runs], [count * group_size for _, count in runs]
     if attention.supported(model.config):
         return SharedPrefixDecoder(model, prompts, counts, room)
     return CacheDecoder(model, prompts, counts, pad_id)

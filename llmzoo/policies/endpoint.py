@@ -57,8 +57,8 @@ class EndpointPolicy(Sampled):
         server's is kept to, up to a minute.
 
     A server that refuses a parameter is asked without it where that loses nothing: the limit is
-    then called ``max_completion_tokens`` instead of ``max_tokens``, ``top_p=1`` is left off, and k
-    answers are k calls instead of one with ``n=k``.
+    then called ``max_completion_tokens`` instead of ``max_tokens``, ``top_p=1`` is left off, and a
+    group is sampled by one call for each answer instead of one call with ``n``.
 
     A completion's text is what follows the model's thoughts, whether the server gives them apart or
     within the content, between the marks of any known family (:mod:`llmzoo.thoughts`). With
@@ -131,16 +131,16 @@ class EndpointPolicy(Sampled):
         return twin
 
     def respond(
-        self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False
+        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
-        return _run(self._respond(requests, k, greedy))
+        return _run(self._respond(requests, group_size, greedy))
 
     async def _respond(
-        self, requests: Sequence[Request], k: int, greedy: bool
+        self, requests: Sequence[Request], group_size: int, greedy: bool
     ) -> list[list[Completion]]:
         async with connect_async(self.endpoint) as client:
             calls = _Calls(self, client)
-            tasks = [asyncio.ensure_future(calls.answers(r, k, greedy)) for r in requests]
+            tasks = [asyncio.ensure_future(calls.answers(r, group_size, greedy)) for r in requests]
             try:
                 return await asyncio.gather(*tasks)
             finally:  # an error in one ends the others
@@ -240,17 +240,19 @@ class _Calls:
         self.slots = asyncio.Semaphore(policy.workers)
         self.chance = random.Random()  # spreads the attempts; the global one stays as it is
 
-    async def answers(self, request: Request, k: int, greedy: bool) -> list[Completion]:
-        """k answers to one request, by one call where the server can, otherwise by k."""
+    async def answers(self, request: Request, group_size: int, greedy: bool) -> list[Completion]:
+        """All answers of a group, by one call where the server can, otherwise by one call each."""
         found: list[Completion] = []
-        together = k > 1 and "n" not in self.policy.left_out
+        together = group_size > 1 and "n" not in self.policy.left_out
         if together:
             try:
-                found = (await self._call(request, k, greedy))[:k]
+                found = (await self._call(request, group_size, greedy))[:group_size]
             except _Failed as failure:
                 if not failure.form:
-                    return [self._failed(failure) for _ in range(k)]
-        alone = await asyncio.gather(*(self._one(request, greedy) for _ in range(k - len(found))))
+                    return [self._failed(failure) for _ in range(group_size)]
+        alone = await asyncio.gather(
+            *(self._one(request, greedy) for _ in range(group_size - len(found)))
+        )
         if together and any(not isinstance(answer, _Failed) for answer in alone):
             self.policy.left_out.add("n")
         return found + [self._failed(a) if isinstance(a, _Failed) else a for a in alone]

@@ -18,8 +18,8 @@ class Uniforms:
     They are made on the CPU, so that a seed means the same on every device.
     """
 
-    def __init__(self, keys: Sequence[int], k: int, device: torch.device):
-        self._keys, self._k, self._device = keys, k, device
+    def __init__(self, keys: Sequence[int], group_size: int, device: torch.device):
+        self._keys, self._group_size, self._device = keys, group_size, device
         self._generator = torch.Generator()
         self._block, self._numbers = -1, torch.empty(0)
 
@@ -28,7 +28,7 @@ class Uniforms:
         block, column = divmod(step, _BLOCK)
         if block != self._block:
             self._block = block
-            numbers = torch.empty(len(self._keys), self._k, _BLOCK, dtype=torch.float64)
+            numbers = torch.empty(len(self._keys), self._group_size, _BLOCK, dtype=torch.float64)
             for row, key in zip(numbers, self._keys, strict=True):
                 self._generator.manual_seed(mixed(key, "block", block))
                 row.uniform_(generator=self._generator)

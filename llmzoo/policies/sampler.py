@@ -30,13 +30,13 @@ class Sampler(Protocol):
     def sample(
         self,
         prompts: Sequence[Sequence[int]],
-        k: int,
+        group_size: int,
         sampling: Sampling,
         *,
         keys: Sequence[int],
         greedy: bool = False,
     ) -> list[list[Tokens]]:
-        """``k`` rows for each prompt: ids as sampled, the token that ended the row included.
+        """``group_size`` rows for each prompt: ids as sampled, the token that ended the row included.
 
         The log-probabilities are those of the distribution that was sampled from, under
         ``sampling``. ``keys``: a number for each prompt that fixes its noise, whatever else is

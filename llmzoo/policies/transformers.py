@@ -191,14 +191,16 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         return self.prompts_of(agent).encode(observation)
 
     def respond(
-        self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False
+        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
-        return self.respond_early(requests, k, greedy=greedy, answered=lambda index, answers: None)
+        return self.respond_early(
+            requests, group_size, greedy=greedy, answered=lambda index, answers: None
+        )
 
     def respond_early(
         self,
         requests: Sequence[Request],
-        k: int = 1,
+        group_size: int = 1,
         *,
         greedy: bool = False,
         answered: Answered,
@@ -212,7 +214,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
             if len(prompts[index]) == 0 or len(prompts[index]) > self._room(sampling):
                 self._warn_too_long(len(prompts[index]), self._room(sampling))
                 no_answer = Completion(text="", prompt_ids=prompts[index], refused=True)
-                answers[index] = [no_answer] * k
+                answers[index] = [no_answer] * group_size
                 answered(index, answers[index])
             else:
                 by_sampling.setdefault(sampling, []).append(index)
@@ -233,7 +235,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
 
             prompts_of, keys_of = [prompts[i] for i in indices], [keys[i] for i in indices]
             events = [requests[i].given_up for i in indices]
-            self._sample(prompts_of, k, sampling, keys_of, greedy, finished, events)
+            self._sample(prompts_of, group_size, sampling, keys_of, greedy, finished, events)
         return answers
 
     def reseed(self, seed: int) -> None:
@@ -397,7 +399,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
     def _sample(
         self,
         prompts: Sequence[tuple[int, ...]],
-        k: int,
+        group_size: int,
         sampling: Sampling,
         keys: Sequence[int],
         greedy: bool,
@@ -410,17 +412,17 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         or incomplete where its event in ``given_up`` is set.
         """
         if self.sampler is not None:
-            found = self.sampler.sample(prompts, k, sampling, keys=keys, greedy=greedy)
+            found = self.sampler.sample(prompts, group_size, sampling, keys=keys, greedy=greedy)
             for n, rows in enumerate(found):
                 finished(n, rows)
             return
-        at_once = max(1, self.max_rows // k)
+        at_once = max(1, self.max_rows // group_size)
         with self.ready():
             for start in range(0, len(prompts), at_once):
                 sample(
                     self.model,
                     prompts[start : start + at_once],
-                    k,
+                    group_size,
                     sampling,
                     eos_ids=self.eos_ids,
                     pad_id=self.pad_id,

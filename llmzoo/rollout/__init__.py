@@ -1,8 +1,8 @@
 """Rollouts: play environments with policies, and record what happened."""
 
-from llmzoo.rollout.branching import fork
 from llmzoo.rollout.episodes import episodes
 from llmzoo.rollout.scheduler import run
+from llmzoo.rollout.stepping import fork
 from llmzoo.rollout.trees import agent_turn_tree, joint_tree
 
 __all__ = ["agent_turn_tree", "episodes", "fork", "joint_tree", "run"]

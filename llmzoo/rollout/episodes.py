@@ -10,8 +10,8 @@ from pettingzoo import AECEnv
 
 from llmzoo.policies.base import Policy, Request, seat_policies
 from llmzoo.records import Completion, Decision, Episode
-from llmzoo.rollout.branching import deciders, is_over, skip_dead, step_each, succeeded
-from llmzoo.rollout.scheduler import Act, Ask, Line, line_names, run, slow_steps
+from llmzoo.rollout.scheduler import Ask, Rollout, rollout_keys, run, slow_steps
+from llmzoo.rollout.stepping import Act, deciders, is_over, skip_dead, step_each, succeeded
 
 
 @dataclass(slots=True)
@@ -54,10 +54,10 @@ def episodes(
     ]
     if ended is not None:
         lines = [_telling(line, ended) for line in lines]
-    return run(lines, seats, names=line_names(seeds), early=slow_steps(envs))
+    return run(lines, seats, keys=rollout_keys(seeds), early=slow_steps(envs))
 
 
-def _telling(line: Line, ended: Callable[[], object]) -> Line:
+def _telling(line: Rollout, ended: Callable[[], object]) -> Rollout:
     """A line of play that says when it has ended."""
     episode = yield from line
     ended()
@@ -66,7 +66,7 @@ def _telling(line: Line, ended: Callable[[], object]) -> Line:
 
 def play_episode(
     env: AECEnv, seed: int, *, greedy: bool = False, env_id: str = "", with_state: bool = False
-) -> Line:
+) -> Rollout:
     """A line of play from where ``env`` stands to the end; returns an :class:`Episode`.
 
     ``with_state``: ``env.state()`` is recorded too, as a central critic reads it.

@@ -9,16 +9,18 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import Any, Literal
 
 from pettingzoo import AECEnv
 
+from llmzoo.envs.base import TEAM_PART
+from llmzoo.policies.base import Policy, Request
 from llmzoo.records import Batch, Completion, Ending, Group
-from llmzoo.rollout.branching import deciders, fork, is_over, skip_dead, succeeded
-from llmzoo.rollout.continuations import continuations_of, judged, request
-from llmzoo.rollout.scheduler import Act, Ask, Line
+from llmzoo.rollout.scheduler import Ask, Rollout, run
+from llmzoo.rollout.stepping import Act, deciders, fork, is_over, skip_dead, succeeded
 
 
 @dataclass(slots=True)
@@ -37,20 +39,20 @@ def agent_turn_tree(
     env: AECEnv,
     seed: int,
     *,
-    width: int,
+    group_size: int,
     trained: Collection[str],
     select: Literal["greedy", "sample", "random"] = "greedy",
     team_weight: float = 1.0,
     continuations: int | None = None,
-) -> Line:
-    """At every agent's turn, ``width`` answers to the same observation; one of them goes on.
+) -> Rollout:
+    """At every agent's turn, ``group_size`` answers to the same observation; one of them goes on.
 
     Each answer is stepped in a fork and rewarded: ``team_weight`` x its team parts + its local
     parts (an environment without named parts: its plain reward), all that is paid to its agent
     until that agent decides again. Where others decide before that, a copy of the fork is played
     on by them ``continuations`` times, with one answer a turn, and the reward is the mean over
     these. None plays on once, and not at all for agents that the environment declares
-    ``judged_at_once`` (see :mod:`llmzoo.rollout.continuations`). Answers of continuations form no
+    ``judged_at_once`` (see :mod:`llmzoo.rollout.trees`). Answers of continuations form no
     group and are not carried out.
 
     Then one answer is carried out before the next agent acts: the best one (``greedy``), one drawn
@@ -68,7 +70,9 @@ def agent_turn_tree(
     skip_dead(env)
     while not is_over(env):
         agents = deciders(env)
-        answers = yield [Ask(request(env, a, seed), width if a in trained else 1) for a in agents]
+        answers = yield [
+            Ask(request(env, a, seed), group_size if a in trained else 1) for a in agents
+        ]
         first = tuple(completions[0].text for completions in answers)
         chosen = list(first)
         env_after = None
@@ -107,22 +111,22 @@ def joint_tree(
     env: AECEnv,
     seed: int,
     *,
-    width: int,
+    group_size: int,
     trained: Collection[str],
     mode: Literal["align", "cross"] = "align",
     gamma: float = 1.0,
     expand: int | None = 1,
     with_greedy: bool = False,
-) -> Line:
-    """At a node, ``width`` answers of every seat that chooses there; returns are means over what follows.
+) -> Rollout:
+    """At a node, ``group_size`` answers of every seat that chooses there; returns are means over what follows.
 
-    ``align`` pairs the g-th answers of all seats (``width`` joint actions); ``cross`` tries all
-    ``width**N`` combinations of the same answers and gives each answer the mean return over the
+    ``align`` pairs the g-th answers of all seats (``group_size`` joint actions); ``cross`` tries all
+    ``group_size**N`` combinations of the same answers and gives each answer the mean return over the
     combinations that contain it. The return of a joint action is its reward + gamma x the mean
     return of the node it leads to, discounted once for each turn of the agent's own.
 
-    ``expand``: how many of a node's children become nodes with ``width`` answers of their own
-    (None: all, the full tree of MAGRPO, arXiv 2508.04652, whose cost is ``width**depth``). The
+    ``expand``: how many of a node's children become nodes with ``group_size`` answers of their own
+    (None: all, the full tree of MAGRPO, arXiv 2508.04652, whose cost is ``group_size**depth``). The
     others are played on with one answer a turn: an unbiased estimate of the same mean, at a cost
     that grows with the square of the depth. Each group's ``reach`` is the share of the joint actions
     that lead to its node, times the children that go on for each one that was expanded.
@@ -131,7 +135,7 @@ def joint_tree(
     """
     found = _Found(seed)
     rng = random.Random(f"{seed}/expand")
-    tree = _JointTree(found, rng, width, frozenset(trained), mode, gamma, expand, with_greedy)
+    tree = _JointTree(found, rng, group_size, frozenset(trained), mode, gamma, expand, with_greedy)
     unpaid, turns = dict.fromkeys(env.possible_agents, 0.0), dict.fromkeys(env.possible_agents, 0)
     skip_dead(env)
     if is_over(env):
@@ -145,7 +149,7 @@ def joint_tree(
 class _JointTree:
     found: _Found
     rng: random.Random
-    width: int
+    group_size: int
     trained: frozenset[str]
     mode: Literal["align", "cross"]
     gamma: float
@@ -159,18 +163,18 @@ class _JointTree:
         reach: float | None,
         paid_so_far: Mapping[str, float],
         turns: Mapping[str, int],
-    ) -> Line:
+    ) -> Rollout:
         """Play on from a state; returns each agent's mean return, as seen from its last decision.
 
-        ``reach``: of the groups here, with ``width`` answers each; None: one answer, and no group.
+        ``reach``: of the groups here, with ``group_size`` answers each; None: one answer, and no group.
         ``turns``: how often each agent has chosen before.
         """
         agents = deciders(env)
         after = {a: count + (a in agents) for a, count in turns.items()}
         grouped = reach is not None
-        width = self.width if grouped else 1
+        group_size = self.group_size if grouped else 1
         requests = [request(env, agent, self.found.seed) for agent in agents]
-        counts = [width if agent in self.trained else 1 for agent in agents]
+        counts = [group_size if agent in self.trained else 1 for agent in agents]
         answers: list[list[Completion]] = yield [
             Ask(asked, count) for asked, count in zip(requests, counts, strict=True)
         ]
@@ -287,3 +291,109 @@ def _select(scores: Sequence[float], select: str, rng: random.Random) -> int:
         top = max(scores)
         return rng.choices(range(len(scores)), [math.exp(s - top) for s in scores])[0]
     raise ValueError(f"select must be 'greedy', 'sample' or 'random', got {select!r}")
+
+
+def request(env: AECEnv, agent: str, seed: int) -> Request:
+    """What a policy is asked for ``agent``, where the episode stands."""
+    return Request(agent=agent, observation=env.observe(agent) or "", env=env, seed=seed)
+
+
+def continuations_of(env: AECEnv, agent: str, continuations: int | None) -> int:
+    """How often others play on after each answer of ``agent``.
+
+    ``continuations``: as asked for; None stands for one, or none where ``env`` declares the agent
+    ``judged_at_once``. It is 0 where no other agent's step ever pays this one.
+    """
+    paid_by_others = env.metadata.get("paid_by_others")
+    if paid_by_others is not None and agent not in paid_by_others:
+        return 0
+    if continuations is None:
+        return 0 if agent in (env.metadata.get("judged_at_once") or ()) else 1
+    return continuations
+
+
+def judged(
+    forks: Sequence[AECEnv],
+    agent: str,
+    rewards: Sequence[float],
+    seed: int,
+    continuations: int,
+    team_weight: float,
+) -> Rollout:
+    """A part of a line of play: what each of several answers of ``agent`` is worth.
+
+    ``forks`` [K]: the episode after each answer, left as they are; ``rewards`` [K]: what its step
+    paid. Returns [K]: all that is paid until ``agent`` decides again, the team parts weighted by
+    ``team_weight``; the mean over ``continuations`` where others decide before that.
+    """
+    worth = [weighted(f, agent, r, team_weight) for f, r in zip(forks, rewards, strict=True)]
+    waiting = [i for i, f in enumerate(forks) if continuations and _waits(f, agent)]
+    if waiting:
+        copies = [(i, fork(forks[i])) for i in waiting for _ in range(continuations)]
+        later = yield [_play_until_turn(copy, agent, seed) for _, copy in copies]
+        for i in waiting:
+            worth[i] = fmean(
+                weighted(copy, agent, rewards[i] + paid, team_weight)
+                for (of, copy), paid in zip(copies, later, strict=True)
+                if of == i
+            )
+    return worth
+
+
+def weighted(env: AECEnv, agent: str, reward: float, team_weight: float) -> float:
+    """``reward``, all that ``agent`` was paid since its last answer, with its team parts weighted."""
+    parts = env.infos.get(agent, {}).get("reward_parts", {})
+    names = env.metadata.get("team_parts", (TEAM_PART,))
+    return reward + (team_weight - 1.0) * sum(parts.get(name, 0.0) for name in names)
+
+
+def _waits(env: AECEnv, agent: str) -> bool:
+    """Whether other agents decide before ``agent`` does, while it is still in the episode."""
+    if is_over(env) or agent not in env.agents:
+        return False
+    if env.terminations[agent] or env.truncations[agent]:
+        return False
+    return agent not in deciders(env)
+
+
+def _play_until_turn(env: AECEnv, agent: str, seed: int) -> Rollout:
+    """Others answer once each time, until ``agent`` decides again; returns what it was paid."""
+    paid = 0.0
+    while _waits(env, agent):
+        answers = yield [Ask(request(env, other, seed)) for other in deciders(env)]
+        step = yield Act(env, tuple(completion.text for (completion,) in answers))
+        paid += step.get(agent, 0.0)
+    return paid
+
+
+def negligible(value: float, returns: Sequence[float]) -> bool:
+    """Whether ``value`` is no more than rounding leaves beside returns of this size."""
+    return abs(value) <= 1e-6 * max(1.0, *map(abs, returns))
+
+
+def differs(group: Group) -> bool:
+    """Whether the returns of a group differ by more than rounding."""
+    return not negligible(max(group.returns) - min(group.returns), group.returns)
+
+
+def group_counts(
+    env_fn: Callable[[], AECEnv],
+    policy: Policy,
+    tree: Callable[..., Rollout],
+    seed: int,
+    *,
+    group_size: int = 4,
+    **options: Any,
+) -> Mapping[str, tuple[int, int]]:
+    """How many groups of each agent differ in one episode's tree, and how many it has.
+
+    ``policy`` plays all seats, each as if it learned; ``tree`` is :func:`agent_turn_tree` or
+    :func:`joint_tree`, ``options`` are its own.
+    """
+    env = env_fn()
+    env.reset(seed=seed)
+    agents = env.possible_agents
+    line = tree(env, seed, group_size=group_size, trained=agents, **options)
+    (batch,) = run([line], dict.fromkeys(agents, policy))
+    groups = {agent: [g for g in batch.groups if g.agent == agent] for agent in agents}
+    return {agent: (sum(map(differs, mine)), len(mine)) for agent, mine in groups.items()}

@@ -19,9 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 import grpc
 
 from llmzoo.errors import LlmzooError
-from llmzoo.rollout.branching import step_each
-from llmzoo.rollout.lines import Act
-from llmzoo.rollout.places import Place
+from llmzoo.rollout.stepping import Act, RemoteHost, step_each
 from llmzoo.serve import trust
 from llmzoo.serve.channel import Address, RemoteError, connect, explained, plainly
 from llmzoo.serve.descriptions import Description, read
@@ -40,7 +38,7 @@ _NOTHING = pb.Outcome()
 _REFUSED = (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAUTHENTICATED)
 
 
-class Connection(Place):
+class Connection(RemoteHost):
     """The environments of one server; threads may share it, and each has environments of its own."""
 
     def __init__(self, address: Address, channel: grpc.Channel):

@@ -9,7 +9,7 @@ from pettingzoo import AECEnv
 
 from llmzoo.envs.base import TextEnv
 from llmzoo.errors import ConfigError, LlmzooError, NoPlayerError
-from llmzoo.rollout.branching import advance, fork, step_each
+from llmzoo.rollout.stepping import advance, fork, step_each
 from llmzoo.serve import descriptions, values, views
 from llmzoo.serve.catalogue import Catalogue
 from llmzoo.serve.generated import environments_pb2 as pb

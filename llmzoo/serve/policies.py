@@ -146,7 +146,7 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
             except ValueError as error:
                 raise ConfigError(str(error)) from error
             self._check_length(sampling)
-        wanted = Wanted(k=request.k, greedy=request.greedy, sampling=sampling)
+        wanted = Wanted(group_size=request.k, greedy=request.greedy, sampling=sampling)
         return Call([request_of(ask) for ask in request.asks], wanted)
 
     def _check_characters(self, lengths: Sequence[int]) -> None:

@@ -30,7 +30,7 @@ class Busy(LlmzooError, RuntimeError):
 class Wanted:
     """How the requests of a call are to be answered. ``sampling``: None for the policy's own."""
 
-    k: int
+    group_size: int
     greedy: bool
     sampling: Sampling | None
 
@@ -45,7 +45,7 @@ class Call:
             number: replace(request, given_up=self.given_up)
             for number, request in enumerate(requests)
         }
-        self.rows = len(requests) * wanted.k
+        self.rows = len(requests) * wanted.group_size
         self.characters = sum(len(request.observation) for request in requests)
         self._said: SimpleQueue[tuple[int, list[Completion]] | _End] = SimpleQueue()
 
@@ -70,8 +70,10 @@ class Call:
                 return
 
     def answered(self, number: int, completions: list[Completion]) -> None:
-        if len(completions) != self.wanted.k:
-            raise RuntimeError(f"{len(completions)} completions instead of {self.wanted.k}")
+        if len(completions) != self.wanted.group_size:
+            raise RuntimeError(
+                f"{len(completions)} completions instead of {self.wanted.group_size}"
+            )
         del self.unanswered[number]
         self._said.put((number, completions))
         if not self.unanswered:
@@ -195,7 +197,7 @@ class Batcher:
 
         self._hosted.respond(
             [call.unanswered[number] for call, number in places],
-            calls[0].wanted.k,
+            calls[0].wanted.group_size,
             greedy=calls[0].wanted.greedy,
             sampling=calls[0].wanted.sampling,
             answered=answered,

@@ -125,14 +125,16 @@ class RemotePolicy(EarlyPolicy, Sampled):
         self.chance.reseed(seed)
 
     def respond(
-        self, requests: Sequence[Request], k: int = 1, *, greedy: bool = False
+        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
-        return self.respond_early(requests, k, greedy=greedy, answered=lambda index, answers: None)
+        return self.respond_early(
+            requests, group_size, greedy=greedy, answered=lambda index, answers: None
+        )
 
     def respond_early(
         self,
         requests: Sequence[Request],
-        k: int = 1,
+        group_size: int = 1,
         *,
         greedy: bool = False,
         answered: Answered,
@@ -143,17 +145,17 @@ class RemotePolicy(EarlyPolicy, Sampled):
         for index, request in enumerate(requests):
             by_sampling.setdefault(self.sampling_of(request.agent), []).append(index)
         for sampling, indices in by_sampling.items():
-            call = pb.GenerateRequest(instance=self._info.instance, k=k, greedy=greedy)
+            call = pb.GenerateRequest(instance=self._info.instance, k=group_size, greedy=greedy)
             if sampling is not None:
                 call.sampling.CopyFrom(sampling_to(sampling))
             asks: dict[int, pb.Ask] = {}
             for index in indices:
                 if self._is_too_long(requests[index]):
-                    answers[index] = [Completion(text="", refused=True) for _ in range(k)]
+                    answers[index] = [Completion(text="", refused=True) for _ in range(group_size)]
                     answered(index, answers[index])
                 else:
                     asks[index] = self._ask(requests[index], keys[index])
-            for part in self._divided(asks, k, call.ByteSize()):
+            for part in self._divided(asks, group_size, call.ByteSize()):
                 with closing(self._generate(call, part)) as generated:
                     for index, found in generated:
                         answers[index] = found
@@ -193,11 +195,14 @@ class RemotePolicy(EarlyPolicy, Sampled):
             raise ConfigError(f"the seed {request.seed} does not fit 64 bits: {error}") from error
 
     def _divided(
-        self, asks: Mapping[int, pb.Ask], k: int, spoken_for: int
+        self, asks: Mapping[int, pb.Ask], group_size: int, spoken_for: int
     ) -> Iterator[dict[int, pb.Ask]]:
         """The asks of each call, within the server's limits; ``spoken_for``: bytes of the rest."""
         limits = self._info.limits
-        most, room = min(limits.requests, limits.rows // k), limits.message_bytes - spoken_for
+        most, room = (
+            min(limits.requests, limits.rows // group_size),
+            limits.message_bytes - spoken_for,
+        )
         if most < 1:
             raise ConfigError(f"{self.address} gives at most {limits.rows} answers to a prompt")
         characters = limits.call_characters or math.inf

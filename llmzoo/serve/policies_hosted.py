@@ -104,21 +104,21 @@ class Hosted:
     def respond(
         self,
         requests: Sequence[Request],
-        k: int,
+        group_size: int,
         *,
         greedy: bool,
         sampling: Sampling | None,
         answered: Answered,
     ) -> None:
-        """Hand ``k`` answers for each request to ``answered``, as soon as they are complete.
+        """Hand ``group_size`` answers for each request to ``answered``, as soon as they are complete.
 
         ``sampling``: None for the policy's own.
         """
         policy = self._policy(sampling)
         if isinstance(policy, EarlyPolicy):
-            policy.respond_early(requests, k, greedy=greedy, answered=answered)
+            policy.respond_early(requests, group_size, greedy=greedy, answered=answered)
         else:
-            for number, answers in enumerate(policy.respond(requests, k, greedy=greedy)):
+            for number, answers in enumerate(policy.respond(requests, group_size, greedy=greedy)):
                 answered(number, answers)
 
     def _policy(self, sampling: Sampling | None) -> Policy:

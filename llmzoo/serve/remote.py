@@ -17,8 +17,7 @@ from pettingzoo import AECEnv
 from llmzoo.envs.base import InOrder, TextEnv
 from llmzoo.errors import ConfigError, FallbackWarning, LlmzooError, UnknownNameError
 from llmzoo.registry import EnvSpec
-from llmzoo.rollout.branching import paid_now
-from llmzoo.rollout.places import Distant
+from llmzoo.rollout.stepping import RemotelyHosted, paid_now
 from llmzoo.serve import complaints, trust, values, views
 from llmzoo.serve.channel import Address, parse
 from llmzoo.serve.connection import Connection, connection_to
@@ -81,7 +80,7 @@ def make(address: str, **kwargs: Any) -> AECEnv:
     return InOrder(RemoteEnv(where, connection, asked, description))
 
 
-class RemoteEnv(TextEnv, Distant):
+class RemoteEnv(TextEnv, RemotelyHosted):
     """An environment that a server plays.
 
     ``reset``, ``step`` and :meth:`fork` are noted, and sent with those of all other environments of
@@ -177,7 +176,7 @@ class RemoteEnv(TextEnv, Distant):
     # What is read
 
     @property
-    def place(self) -> Connection:
+    def host(self) -> Connection:
         return self._connection
 
     def observation_space(self, agent: str) -> Any:

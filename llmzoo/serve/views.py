@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pettingzoo import AECEnv
 
-from llmzoo.rollout.branching import deciders
+from llmzoo.rollout.stepping import deciders
 from llmzoo.serve import values
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.spaces import Observation

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from llmzoo.engine.iteration import Iteration
 from llmzoo.errors import FlatGroupsWarning
 from llmzoo.records import Group
-from llmzoo.rollout.differing import differs, negligible
+from llmzoo.rollout.trees import differs, negligible
 
 WINDOW = 10  # iterations
 _NEARLY_ALL = 0.95

@@ -235,7 +235,7 @@ def test_joint_tree_credits_each_player_with_its_own_return():
     answers = {"player_1": ["Move: 6", "Move: 8", "?"], "player_2": ["Move: 7"] * 3}
     policy = FakePolicy(lambda request, i: answers[request.agent][i])
     (batch,) = run(
-        [joint_tree(env, 9, width=3, trained=["player_1"], expand=0)],
+        [joint_tree(env, 9, group_size=3, trained=["player_1"], expand=0)],
         dict.fromkeys(env.possible_agents, policy),
     )
     root = next(group for group in batch.groups if group.turn == 0)
@@ -252,7 +252,7 @@ def test_agent_turn_tree_goes_on_from_the_best_answer():
     env = tic_tac_toe()
     env.reset(seed=0)
     (batch,) = run(
-        [agent_turn_tree(env, 1, width=3, trained=env.possible_agents)],
+        [agent_turn_tree(env, 1, group_size=3, trained=env.possible_agents)],
         dict.fromkeys(env.possible_agents, FakePolicy(write)),
     )
     agents = [group.agent for group in batch.groups]

@@ -16,7 +16,7 @@ from llmzoo import registry
 from llmzoo.adapters.comlrl import bridge
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import ConfigError
-from llmzoo.rollout.branching import advance
+from llmzoo.rollout.stepping import advance
 
 
 class Diary(TextEnv):

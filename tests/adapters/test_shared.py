@@ -28,7 +28,7 @@ def test_calls_of_several_threads_do_not_overlap():
 
     def ask(policies, number):
         request = Request(agent="a", observation=f"n{number}", env=None)
-        return policies["ab"[number % 2]].respond([request], k=2)[0][1].text
+        return policies["ab"[number % 2]].respond([request], group_size=2)[0][1].text
 
     free = {"a": policy, "b": policy}
     for policies, at_once in ((free, 8), (one_at_a_time(free), 1)):

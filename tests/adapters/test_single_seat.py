@@ -239,8 +239,8 @@ def test_a_model_in_the_other_seat_follows_the_seed_too():
     policy = load("tiny")
     seen = []
 
-    def tapped(requests, k=1, *, greedy=False):
-        answers = policy.respond(requests, k, greedy=greedy)
+    def tapped(requests, group_size=1, *, greedy=False):
+        answers = policy.respond(requests, group_size, greedy=greedy)
         seen.append([completion.text for row in answers for completion in row])
         return answers
 

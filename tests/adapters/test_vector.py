@@ -222,9 +222,9 @@ def test_one_call_for_all_who_wait():
     policy = ScriptedPolicy(lambda request: "1", "counted")
     answer = policy.respond
 
-    def counted(requests, k=1, *, greedy=False):
+    def counted(requests, group_size=1, *, greedy=False):
         calls.append(len(requests))
-        return answer(requests, k, greedy=greedy)
+        return answer(requests, group_size, greedy=greedy)
 
     policy.respond = counted
     envs = vector(partial(Adder, 2), 5, seat="b_1", others=policy)

@@ -124,7 +124,7 @@ def test_what_metadata_says_of_rewards(id, kwargs):
 def test_every_seat_has_groups_that_differ(id, kwargs):
     """For an amateur's answers, under at_grpo's tree and under the joint tree."""
     # programs of a sloppy player run into time limits, so fewer rounds and answers where they run
-    few = {"width": 3} if runs_code(id, kwargs) else {"width": 4}
+    few = {"group_size": 3} if runs_code(id, kwargs) else {"width": 4}
     rounds = {"max_turns": 2} if runs_code(id, kwargs) else {}
     testing.check_groups(partial(llmzoo.make, id, **{**kwargs, **rounds}), **few)
 

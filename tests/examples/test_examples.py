@@ -22,7 +22,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 # arguments that make it small, and a pattern of what it prints
 SAYS = {
     "coding.py": ("", r"the reference: paid 1\.000 .*\nclaims: paid 0\.040 .*'tests': 0\.0"),
-    "credit_rules.py": ("--width 3", r"return   mareinforce .*\n( +-?\d.*\n){3}$"),
+    "credit_rules.py": ("--group-size 3", r"return   mareinforce .*\n( +-?\d.*\n){3}$"),
     "critics.py": ("--steps 1 --envs 2 --tasks 2", r"ippo 1: foresaw .*\n(.*\n)+mappo 1: foresaw"),
     "debate_self_play.py": ("", r"oracle \+0\.\d\d, against amateur -0\.\d\d\n"),
     "distributed.py": ("--steps 1 --envs 2 --tasks 2", r"success .*, returns proposer_0 \d\.\d{5}"),

@@ -96,7 +96,7 @@ def test_at_grpo_mixes_team_and_local_rewards_by_alpha():
     def returns(alpha):
         env = Matcher()
         env.reset(seed=0)
-        line = cls(cls.Config(group_size=2, alpha=alpha)).line(env, 0, ["a_0", "b_1"])
+        line = cls(cls.Config(group_size=2, alpha=alpha)).rollout(env, 0, ["a_0", "b_1"])
         (batch,) = run([line], dict.fromkeys(["a_0", "b_1"], policy))
         return {g.agent: g.returns for g in batch.groups}
 
@@ -123,7 +123,7 @@ def test_the_configuration_for_tools_trains_both_seats():
         env = llmzoo.make(settings["env"], **settings["env_args"])
         env.reset(seed=seed)
         seats = env.possible_agents
-        line = learner.line(env, seed, seats)
+        line = learner.rollout(env, seed, seats)
         (batch,) = run([line], dict.fromkeys(seats, FakePolicy(write)))
         for credited in learner.credited(batch.groups):
             agent = credited.group.agent
@@ -138,7 +138,7 @@ def test_only_maremax_asks_for_greedy_answers():
         policy = FakePolicy(lambda r, i: "1")
         env = Matcher()
         env.reset(seed=0)
-        run([learner_class(name)().line(env, 0, ["a_0"])], dict.fromkeys(["a_0", "b_1"], policy))
+        run([learner_class(name)().rollout(env, 0, ["a_0"])], dict.fromkeys(["a_0", "b_1"], policy))
         assert any(greedy for _, _, greedy in policy.calls) == (name == "maremax")
 
 
@@ -149,7 +149,7 @@ def test_the_discount_is_used():
     def root(gamma):
         env = Matcher(2)
         env.reset(seed=0)
-        line = cls(cls.Config(gamma=gamma)).line(env, 0, ["a_0"])
+        line = cls(cls.Config(gamma=gamma)).rollout(env, 0, ["a_0"])
         (batch,) = run([line], dict.fromkeys(["a_0", "b_1"], policy))
         return next(g for g in batch.groups if len(g.key) == 2).returns
 
@@ -181,7 +181,7 @@ def test_requests_carry_the_seed_of_the_line():
 
     env = Matcher()
     env.reset(seed=0)
-    line = learner_class("at_grpo")().line(env, 77, ["a_0"])
+    line = learner_class("at_grpo")().rollout(env, 77, ["a_0"])
     run([line], dict.fromkeys(["a_0", "b_1"], FakePolicy(write)))
     assert set(seen) == {77}
     assert torch.is_tensor(learner_class("magrpo")().credit(GROUP))

@@ -62,7 +62,7 @@ def trees(expand):
         player = FakePolicy(lambda request, i, w=written: f"{w[request.observation, i]}.{i}")
         env = TwoTries()
         env.reset(seed=0)
-        line = joint_tree(env, 0, width=2, trained=["a_0"], expand=expand)
+        line = joint_tree(env, 0, group_size=2, trained=["a_0"], expand=expand)
         (batch,) = run([line], {"a_0": player})
         yield chance, batch
 
@@ -110,7 +110,7 @@ def test_reach_where_nothing_ends_early_sums_to_one_at_each_depth(mode, expand, 
     env = Adder(max_turns=2)
     env.reset(seed=0)
     player = FakePolicy(lambda request, i: str(i))
-    line = joint_tree(env, 0, width=3, trained=["a_0", "b_1"], mode=mode, expand=expand)
+    line = joint_tree(env, 0, group_size=3, trained=["a_0", "b_1"], mode=mode, expand=expand)
     (batch,) = run([line], {"a_0": player, "b_1": player})
     at_depth = {depth: [] for depth in reach}
     for group in batch.groups:

@@ -167,7 +167,7 @@ def test_calls_run_side_by_side_within_the_bound(server):
 def test_the_settings_are_sent(server):
     sampling = Sampling(temperature=0.7, top_p=0.9, top_k=5, max_new_tokens=11, stop=("\n", "END"))
     player = policy(server, sampling=sampling, system="Be brief.")
-    player.respond(asks("hello"), k=2)
+    player.respond(asks("hello"), group_size=2)
     assert server.asked == [
         {
             "model": "m",
@@ -292,7 +292,7 @@ def test_half_a_surrogate_pair_is_replaced(server):
 
 
 def test_k_answers_come_of_one_call(server):
-    answers = policy(server).respond(asks("x", "y"), k=3)
+    answers = policy(server).respond(asks("x", "y"), group_size=3)
     assert texts(answers) == [["x!"] * 3, ["y!"] * 3]
     assert [asked["n"] for asked in server.asked] == [3, 3]
 
@@ -307,25 +307,25 @@ def test_a_server_that_refuses_n_is_asked_k_times(server, status):
     server.reply = one_only
     player = policy(server, retries=1)
     with no_warnings():
-        (answers,) = player.respond(asks("x"), k=3)
+        (answers,) = player.respond(asks("x"), group_size=3)
     tried = 2 if status == 500 else 1  # a fault may pass, so it is tried again first
     assert sorted(c.text for c in answers) == [f"answer {tried + i}" for i in (1, 2, 3)]
-    player.respond(asks("x"), k=3)  # it is known now
+    player.respond(asks("x"), group_size=3)  # it is known now
     assert [asked.get("n", 1) for asked in server.asked] == [3] * tried + [1] * 6
 
 
 def test_a_server_that_overlooks_n_is_asked_for_the_rest(server):
     server.reply = lambda asked: completion("one")
     player = policy(server)
-    assert texts(player.respond(asks("x"), k=3)) == [["one"] * 3]
+    assert texts(player.respond(asks("x"), group_size=3)) == [["one"] * 3]
     assert [asked.get("n", 1) for asked in server.asked] == [3, 1, 1]
-    player.respond(asks("x"), k=2)
+    player.respond(asks("x"), group_size=2)
     assert [asked.get("n", 1) for asked in server.asked[3:]] == [1, 1]
 
 
 def test_more_answers_than_asked_for_are_cut(server):
     server.reply = lambda asked: completion("1", "2", "3")
-    assert texts(policy(server).respond(asks("x"), k=2)) == [["1", "2"]]
+    assert texts(policy(server).respond(asks("x"), group_size=2)) == [["1", "2"]]
     assert texts(policy(server).respond(asks("x"))) == [["1"]]
 
 
@@ -363,7 +363,7 @@ def test_a_setting_that_the_server_does_not_take_is_an_error(server):
     with pytest.raises(ConfigError, match="Unrecognized argument: top_k"):
         player.respond(asks("x"))
     with pytest.raises(ConfigError, match="Unrecognized argument: top_k"):
-        player.respond(asks("x"), k=2)
+        player.respond(asks("x"), group_size=2)
 
 
 # Failures
@@ -394,7 +394,7 @@ def test_a_failure_that_stays_gives_empty_answers_and_one_warning(server):
     assert len(caught) == 1
     assert len(server.asked) == 2 + 2 * 3
     with no_warnings():
-        assert texts(player.respond(asks("bad"), k=2)) == [["", ""]]
+        assert texts(player.respond(asks("bad"), group_size=2)) == [["", ""]]
     assert player.answers_failed == 4
 
 
@@ -491,7 +491,7 @@ def test_a_wrong_key_or_model_is_an_error_at_once(server, status, k):
     server.reply = refuse
     started = time.monotonic()
     with no_warnings(), pytest.raises(ConfigError, match=rf"status {status}.*no such thing"):
-        policy(server).respond(asks("slow", "x", "slow"), k=k)
+        policy(server).respond(asks("slow", "x", "slow"), group_size=k)
     assert time.monotonic() - started < 3  # those under way are not waited for
     assert sum(asked["messages"][0]["content"] == "x" for asked in server.asked) == 1
 
@@ -511,7 +511,7 @@ def test_a_prompt_that_is_refused_spoils_no_other(server, refused):
     server.reply = lambda a: refused if len(a["messages"][0]["content"]) > 20 else echo(a)
     player = policy(server)
     with pytest.warns(UserWarning, match=f"status {refused[0]}"):
-        answers = player.respond(asks("short", "long " * 10), k=2)
+        answers = player.respond(asks("short", "long " * 10), group_size=2)
     assert texts(answers) == [["short!", "short!"], ["", ""]]
     assert [[c.refused for c in group] for group in answers] == [[False] * 2, [True] * 2]
     assert len(server.asked) == 2  # asking again would be of no use

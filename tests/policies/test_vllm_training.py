@@ -164,7 +164,7 @@ def test_a_policy_answers_from_its_sampler(vllm):
     player = policy(sampling=Sampling(max_new_tokens=12, stop=("up",)))
     give_samplers([player], "vllm", VllmArgs(max_model_len=40))
     engine = vllm.made[0]
-    answers = player.respond(asked("up down", "left", "right"), k=8)
+    answers = player.respond(asked("up down", "left", "right"), group_size=8)
     assert engine.calls.prompts == [3]
     completions = [completion for of_prompt in answers for completion in of_prompt]
     assert player.tokens_sampled == sum(len(completion.ids) for completion in completions)
@@ -174,7 +174,7 @@ def test_a_policy_answers_from_its_sampler(vllm):
         assert whole.split("up")[0] == completion.text
         ended = completion.ids[-1] in player.eos_ids or "up" in whole
         assert completion.truncated == (not ended)
-    again = player.respond(asked("up down", "left", "right"), k=8)
+    again = player.respond(asked("up down", "left", "right"), group_size=8)
     assert [[c.ids for c in a] for a in again] == [[c.ids for c in a] for a in answers]
 
 
@@ -182,7 +182,7 @@ def test_a_prompt_too_long_for_the_engine_gets_an_empty_answer(vllm):
     player = policy(sampling=Sampling(max_new_tokens=12))
     give_samplers([player], "vllm", VllmArgs(max_model_len=24))
     with pytest.warns(UserWarning, match="does not fit"):
-        long, short = player.respond(asked("0123456789 " * 5, "9"), k=2)
+        long, short = player.respond(asked("0123456789 " * 5, "9"), group_size=2)
     assert [(completion.text, completion.trainable) for completion in long] == [("", False)] * 2
     assert all(completion.trainable for completion in short)
 

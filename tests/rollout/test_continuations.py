@@ -12,8 +12,8 @@ from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.policies import scripted
 from llmzoo.policies.base import Request
 from llmzoo.rollout import agent_turn_tree, run
-from llmzoo.rollout.branching import fork, is_over
-from llmzoo.rollout.lines import Act, Ask
+from llmzoo.rollout.scheduler import Ask
+from llmzoo.rollout.stepping import Act, fork, is_over
 
 
 class Relay(TextEnv):
@@ -41,7 +41,7 @@ class Relay(TextEnv):
 def play(env, policy, **options):
     env.reset(seed=0)
     seats = env.possible_agents
-    options = {"trained": seats, "width": 2, **options}
+    options = {"trained": seats, "group_size": 2, **options}
     return run([agent_turn_tree(env, 5, **options)], dict.fromkeys(seats, policy))[0]
 
 
@@ -115,24 +115,24 @@ def test_planners_and_speakers_are_judged_by_what_follows():
             env = llmzoo.make(id, **kwargs)
             env.reset(seed=seed)
             seats = env.possible_agents
-            line = agent_turn_tree(env, seed, width=4, trained=seats)
+            line = agent_turn_tree(env, seed, group_size=4, trained=seats)
             (batch,) = run([line], dict.fromkeys(seats, scripted.mixed(0.5)))
             differing |= {g.agent for g in batch.groups if len(set(g.returns)) > 1}
         assert differing >= flat_before, id
 
 
-def own_step_only(env, seed, *, width, select):
+def own_step_only(env, seed, *, group_size, select):
     """The tree of one deciding seat after the other as it was before there were continuations."""
     rng = random.Random(f"{seed}/select")
     groups = []
     while not is_over(env):
         agent = env.agent_selection
         request = Request(agent=agent, observation=env.observe(agent), env=env, seed=seed)
-        (answers,) = yield [Ask(request, width)]
+        (answers,) = yield [Ask(request, group_size)]
         forks = [fork(env) for _ in answers]
         paid = yield [Act(f, (c.text,)) for f, c in zip(forks, answers, strict=True)]
         scores = [p[agent] for p in paid]
-        pick = scores.index(max(scores)) if select == "greedy" else rng.randrange(width)
+        pick = scores.index(max(scores)) if select == "greedy" else rng.randrange(group_size)
         groups.append((agent, tuple(answers), tuple(scores)))
         env = forks[pick]
     return groups
@@ -154,7 +154,7 @@ def test_the_games_are_played_as_if_there_were_no_continuations(id, agents, sele
             env.reset(seed=seed)
             seats = env.possible_agents
             options = {} if tree is own_step_only else {"trained": seats}
-            line = tree(env, seed, width=4, select=select, **options)
+            line = tree(env, seed, group_size=4, select=select, **options)
             played += run([line], dict.fromkeys(seats, FakePolicy(write)))
         expected, batch = played
         assert [(g.agent, g.completions, g.returns) for g in batch.groups] == expected

@@ -14,8 +14,10 @@ from toy_envs import Adder, Matcher
 
 from llmzoo.policies.base import EarlyPolicy, Request
 from llmzoo.rollout import agent_turn_tree, episodes, joint_tree
+from llmzoo.rollout.clock import Clock
 from llmzoo.rollout.episodes import play_episode
-from llmzoo.rollout.scheduler import Act, Ask, Clock, Stopped, line_names, run, slow_steps
+from llmzoo.rollout.scheduler import Ask, Stopped, rollout_keys, run, slow_steps
+from llmzoo.rollout.stepping import Act
 
 SEEDS = [7, 3, 7, 11, 5]
 
@@ -47,16 +49,16 @@ class Keyed(FakePolicy):
         super().__init__(lambda request, i: str((request.noise // 7 ** (i + 2)) % 5))
         self.asked = []
 
-    def respond(self, requests, k=1, *, greedy=False):
+    def respond(self, requests, group_size=1, *, greedy=False):
         self.asked.append([(r.agent, r.observation, r.noise) for r in requests])
-        return super().respond(requests, k, greedy=greedy)
+        return super().respond(requests, group_size, greedy=greedy)
 
 
 class EarlyKeyed(Keyed, EarlyPolicy):
     """Hands out its answers one after the other, in any order."""
 
-    def respond_early(self, requests, k=1, *, greedy=False, answered):
-        found = self.respond(requests, k, greedy=greedy)
+    def respond_early(self, requests, group_size=1, *, greedy=False, answered):
+        found = self.respond(requests, group_size, greedy=greedy)
         for index in Delayed.delays.sample(range(len(found)), len(found)):
             time.sleep(Delayed.delays.random() * Delayed.scale / 2)
             answered(index, found[index])
@@ -71,9 +73,13 @@ def started(make, seed):
 
 ROLLOUTS = {
     "episodes": play_episode,
-    "agent_turn_tree": partial(agent_turn_tree, width=3, trained=["a_0", "b_1"], select="sample"),
-    "joint_tree": partial(joint_tree, width=2, trained=["a_0", "b_1"], expand=1, with_greedy=True),
-    "full_tree": partial(joint_tree, width=2, trained=["a_0"], expand=None),
+    "agent_turn_tree": partial(
+        agent_turn_tree, group_size=3, trained=["a_0", "b_1"], select="sample"
+    ),
+    "joint_tree": partial(
+        joint_tree, group_size=2, trained=["a_0", "b_1"], expand=1, with_greedy=True
+    ),
+    "full_tree": partial(joint_tree, group_size=2, trained=["a_0"], expand=None),
 }
 
 
@@ -82,7 +88,7 @@ def play(rollout, make, player=None, **options):
     player = player or Keyed()
     lines = [ROLLOUTS[rollout](started(make, seed), seed) for seed in SEEDS]
     seats = {"a_0": player, "b_1": player}
-    return run(lines, seats, names=line_names(SEEDS), **options), player
+    return run(lines, seats, keys=rollout_keys(SEEDS), **options), player
 
 
 @pytest.mark.parametrize("make", [Delayed, DelayedTurns])
@@ -134,11 +140,11 @@ def test_a_model_samples_the_same_to_the_last_bit():
     def sampled(workers, **how):
         player = policy(seed=3)
         lines = [
-            agent_turn_tree(started(partial(Echo, 2), s), s, width=3, trained=["a_0", "b_1"])
+            agent_turn_tree(started(partial(Echo, 2), s), s, group_size=3, trained=["a_0", "b_1"])
             for s in SEEDS
         ]
         seats = {"a_0": player, "b_1": player}
-        return run(lines, seats, names=line_names(SEEDS), workers=workers, **how)
+        return run(lines, seats, keys=rollout_keys(SEEDS), workers=workers, **how)
 
     # log-probabilities included
     assert sampled(1) == sampled(8) == sampled(8, early=True)
@@ -216,10 +222,10 @@ def test_a_slow_step_does_not_keep_the_other_cohort_from_its_answers():
 class OneByOne(FakePolicy, EarlyPolicy):
     """Hands out each answer before it writes the next."""
 
-    def respond_early(self, requests, k=1, *, greedy=False, answered):
+    def respond_early(self, requests, group_size=1, *, greedy=False, answered):
         found = []
         for index, request in enumerate(requests):
-            found += self.respond([request], k, greedy=greedy)
+            found += self.respond([request], group_size, greedy=greedy)
             answered(index, found[-1])
         return found
 

@@ -7,7 +7,8 @@ from tiny_models import FakePolicy
 from toy_envs import Adder
 
 from llmzoo.policies.base import Request, seat_policies
-from llmzoo.rollout.scheduler import Act, Ask, line_names, run
+from llmzoo.rollout.scheduler import Ask, rollout_keys, run
+from llmzoo.rollout.stepping import Act
 
 
 def a_request(agent="a_0", text="x"):
@@ -93,7 +94,7 @@ def test_seats_left_empty_are_named():
         seat_policies({"a_0": FakePolicy(lambda r, i: "")}, ["a_0", "b_1"])
 
 
-def noise_of(names=None, lines=2):
+def noise_of(keys=None, lines=2):
     """What every ask of a few lines with branches is called, by line, branch and turn."""
     found = {}
 
@@ -112,8 +113,8 @@ def noise_of(names=None, lines=2):
         yield Ask(a_request(text=f"{name}:end"), 1, True)
 
     policy = FakePolicy(note)
-    labels = range(lines) if names is None else names
-    run([line(name) for name in labels], {"a_0": policy, "b_1": policy}, names=names)
+    labels = range(lines) if keys is None else keys
+    run([line(name) for name in labels], {"a_0": policy, "b_1": policy}, keys=keys)
     return found
 
 
@@ -127,22 +128,22 @@ def test_every_ask_of_a_run_has_a_noise_of_its_own():
 
 
 def test_the_noise_of_a_line_hangs_on_its_name_alone():
-    both = noise_of(names=["p", "q"])
-    assert noise_of(names=["q"]) == {at: n for at, n in both.items() if at.startswith("q")}
-    assert noise_of(names=["q", "r", "p"])["p/0.1"] == both["p/0.1"]
-    assert noise_of() == noise_of(names=[0, 1])  # by default the index
+    both = noise_of(keys=["p", "q"])
+    assert noise_of(keys=["q"]) == {at: n for at, n in both.items() if at.startswith("q")}
+    assert noise_of(keys=["q", "r", "p"])["p/0.1"] == both["p/0.1"]
+    assert noise_of() == noise_of(keys=[0, 1])  # by default the index
 
 
 def test_noise_is_the_same_on_every_machine():
     # the first 8 bytes of blake2b of "('p', (0, 1))", without the last two bits
     digest = hashlib.blake2b(b"('p', (0, 1))", digest_size=8).digest()
-    assert noise_of(names=["p"])["p:b"] == [int.from_bytes(digest, "big") // 4]
+    assert noise_of(keys=["p"])["p:b"] == [int.from_bytes(digest, "big") // 4]
 
 
 def test_a_name_is_used_once():
     with pytest.raises(ValueError, match="two lines are named 'p'"):
-        run([iter(()), iter(())], {}, names=["p", "p"])
+        run([iter(()), iter(())], {}, keys=["p", "p"])
 
 
 def test_lines_are_named_by_their_seed_and_its_count():
-    assert line_names([7, 3, 7, 7, 3]) == [(7, 0), (3, 0), (7, 1), (7, 2), (3, 1)]
+    assert rollout_keys([7, 3, 7, 7, 3]) == [(7, 0), (3, 0), (7, 1), (7, 2), (3, 1)]

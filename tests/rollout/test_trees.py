@@ -26,7 +26,7 @@ def by_key(batch):
 
 
 def test_agent_turn_tree_groups_by_agent_and_turn_and_carries_out_the_best():
-    batch = play(agent_turn_tree, Adder(2), numbers(), width=3)
+    batch = play(agent_turn_tree, Adder(2), numbers(), group_size=3)
     assert [(g.key, g.returns) for g in batch.groups] == [
         ((5, 0, "a_0"), (0.0, 1.0, 2.0)),
         ((5, 1, "b_1"), (0.0, 3.0, 6.0)),
@@ -45,13 +45,13 @@ def test_agent_turn_tree_groups_by_agent_and_turn_and_carries_out_the_best():
 
 @pytest.mark.parametrize("tree", [agent_turn_tree, joint_tree])
 def test_a_group_counts_its_agents_own_turns(tree):
-    batch = play(tree, Adder(2), numbers(), width=3)
+    batch = play(tree, Adder(2), numbers(), group_size=3)
     found = {(g.agent, g.turn) for g in batch.groups}
     assert found == {("a_0", 0), ("b_1", 0), ("a_0", 1), ("b_1", 1)}
 
 
 def test_agent_turn_tree_weighs_the_team_part():
-    batch = play(agent_turn_tree, Adder(1), numbers(), width=3, team_weight=10.0)
+    batch = play(agent_turn_tree, Adder(1), numbers(), group_size=3, team_weight=10.0)
     # b: own number + 10 * (2 + b) / 10
     assert by_key(batch)[5, 1, "b_1"].returns == pytest.approx((2.0, 8.0, 14.0))
 
@@ -63,7 +63,7 @@ def test_other_selections_are_reproducible_and_do_vary(select):
         env = Adder(1)
         env.reset(seed=0)
         (batch,) = run(
-            [agent_turn_tree(env, seed, width=3, trained=BOTH, select=select)],
+            [agent_turn_tree(env, seed, group_size=3, trained=BOTH, select=select)],
             dict.fromkeys(BOTH, numbers()),
         )
         firsts.add("".join(map(chr, batch.groups[1].prompt_ids)))
@@ -73,7 +73,7 @@ def test_other_selections_are_reproducible_and_do_vary(select):
 def test_agent_turn_tree_in_a_simultaneous_task_pairs_with_the_others_first_answers():
     first = {"a_0": ["2", "1", "0"], "b_1": ["3", "0", "6"]}
     policy = FakePolicy(lambda r, i: first[r.agent][i])
-    batch = play(agent_turn_tree, Matcher(), policy, width=3)
+    batch = play(agent_turn_tree, Matcher(), policy, group_size=3)
     # a: 3a + a; b: 2b + b
     assert by_key(batch)[5, 0, "a_0"].returns == (8.0, 4.0, 0.0)
     assert by_key(batch)[5, 0, "b_1"].returns == (9.0, 0.0, 18.0)
@@ -81,14 +81,14 @@ def test_agent_turn_tree_in_a_simultaneous_task_pairs_with_the_others_first_answ
 
 
 def test_joint_tree_align_pairs_the_gth_answers():
-    batch = play(joint_tree, Matcher(), numbers(), width=3, mode="align")
+    batch = play(joint_tree, Matcher(), numbers(), group_size=3, mode="align")
     # pairs (0,0) (1,3) (2,6): product + own
     assert by_key(batch)[5, "a_0"].returns == (0.0, 4.0, 14.0)
     assert by_key(batch)[5, "b_1"].returns == (0.0, 6.0, 18.0)
 
 
 def test_joint_tree_cross_averages_over_the_others_answers():
-    batch = play(joint_tree, Matcher(), numbers(), width=3, mode="cross")
+    batch = play(joint_tree, Matcher(), numbers(), group_size=3, mode="cross")
     # mean of b is 3, of a is 1
     assert by_key(batch)[5, "a_0"].returns == pytest.approx((0.0, 4.0, 8.0))
     assert by_key(batch)[5, "b_1"].returns == pytest.approx((0.0, 6.0, 12.0))
@@ -96,7 +96,7 @@ def test_joint_tree_cross_averages_over_the_others_answers():
 
 
 def test_joint_tree_full_returns_are_reward_plus_discounted_mean_of_children():
-    batch = play(joint_tree, Matcher(2), numbers(), width=3, expand=None, gamma=0.5)
+    batch = play(joint_tree, Matcher(2), numbers(), group_size=3, expand=None, gamma=0.5)
     groups = by_key(batch)
     # every second round is worth the mean of the first: a (0+4+14)/3 = 6, b (0+6+18)/3 = 8
     assert groups[5, "a_0"].returns == pytest.approx((3.0, 7.0, 17.0))
@@ -108,7 +108,7 @@ def test_joint_tree_full_returns_are_reward_plus_discounted_mean_of_children():
 
 
 def test_joint_tree_in_turns_counts_what_is_paid_later_once():
-    batch = play(joint_tree, Adder(1), numbers(), width=3, expand=None, gamma=0.5)
+    batch = play(joint_tree, Adder(1), numbers(), group_size=3, expand=None, gamma=0.5)
     groups = by_key(batch)
     # a's children: mean over b of the team's (a + b) / 10 = (a + 3) / 10, undiscounted,
     # for it is paid before a's next turn
@@ -117,7 +117,7 @@ def test_joint_tree_in_turns_counts_what_is_paid_later_once():
 
 
 def test_joint_tree_expands_one_child_and_plays_the_others_on():
-    batch = play(joint_tree, Adder(2), numbers(), width=3, expand=1)
+    batch = play(joint_tree, Adder(2), numbers(), group_size=3, expand=1)
     assert [len(g.key) - 2 for g in sorted(batch.groups, key=lambda g: len(g.key))] == [0, 1, 2, 3]
     root = by_key(batch)[5, "a_0"]
     # what is played on answers "0" each time; only the expanded child has other returns
@@ -126,7 +126,7 @@ def test_joint_tree_expands_one_child_and_plays_the_others_on():
 
 
 def test_joint_tree_tries_the_greedy_answers_of_all_seats():
-    batch = play(joint_tree, Matcher(), numbers(greedy="5"), width=2, with_greedy=True)
+    batch = play(joint_tree, Matcher(), numbers(greedy="5"), group_size=2, with_greedy=True)
     assert by_key(batch)[5, "a_0"].greedy == 30.0
     assert by_key(batch)[5, "a_0"].returns == (0.0, 4.0)  # not among the sampled ones
     assert len(batch.endings) == 2
@@ -137,7 +137,9 @@ def test_seats_that_do_not_learn_answer_once_and_form_no_group(strategy):
     env = Adder(1)
     env.reset(seed=0)
     learner, script = numbers(), ScriptedPolicy(lambda r: "1")
-    (batch,) = run([strategy(env, 5, width=3, trained=["b_1"])], {"a_0": script, "b_1": learner})
+    (batch,) = run(
+        [strategy(env, 5, group_size=3, trained=["b_1"])], {"a_0": script, "b_1": learner}
+    )
     assert {g.agent for g in batch.groups} == {"b_1"}
     assert all(len(g.returns) == 3 for g in batch.groups)
 
@@ -146,6 +148,6 @@ def test_the_environment_given_is_left_as_it_was():
     env = Adder(2)
     env.reset(seed=0)
     for strategy in (agent_turn_tree, joint_tree):
-        run([strategy(env, 5, width=2, trained=BOTH)], dict.fromkeys(BOTH, numbers()))
+        run([strategy(env, 5, group_size=2, trained=BOTH)], dict.fromkeys(BOTH, numbers()))
         assert env.episode == ()
         assert env.agent_selection == "a_0"

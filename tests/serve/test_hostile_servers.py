@@ -15,7 +15,7 @@ from policy_servers import asks
 
 import llmzoo
 from llmzoo.policies import load
-from llmzoo.rollout.branching import advance
+from llmzoo.rollout.stepping import advance
 from llmzoo.serve import channel, connection, policies_client, values
 from llmzoo.serve.channel import RemoteError, connect, parse
 from llmzoo.serve.generated import environments_pb2 as pb

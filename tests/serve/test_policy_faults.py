@@ -216,9 +216,9 @@ def test_a_client_that_is_gone_stops_the_model(monkeypatch):
             assert go_on.wait(LONG)
         return forward(logits, sampling)
 
-    def heard(requests, k, **options):
+    def heard(requests, group_size, **options):
         events.append(requests[0].given_up)
-        return respond(requests, k, **options)
+        return respond(requests, group_size, **options)
 
     monkeypatch.setattr(decode, "warp", step)
     policy.respond_early = heard
@@ -311,7 +311,7 @@ def test_a_failure_spoils_no_other_call():
 )
 def test_a_policy_that_does_not_keep_to_its_contract(answers, said):
     model = SimpleNamespace(name="odd", prompt_style=None)
-    model.respond = lambda requests, k=1, *, greedy=False: answers
+    model.respond = lambda requests, group_size=1, *, greedy=False: answers
     with served(model) as (running, _), pytest.raises(RemoteError, match=said):
         client(running).respond(asks("x"), 2)
 

@@ -181,8 +181,8 @@ class Writer:
 
     name, prompt_style = "writer", None
 
-    def respond(self, requests, k=1, *, greedy=False):
-        return [[self.completion(i) for i in range(k)] for _ in requests]
+    def respond(self, requests, group_size=1, *, greedy=False):
+        return [[self.completion(i) for i in range(group_size)] for _ in requests]
 
     def completion(self, i):
         return Completion(
@@ -206,7 +206,7 @@ def test_long_answers_come_in_parts():
 
 def test_what_is_complete_by_then_travels_together():
     first, second, third = ([Completion(text=text)] for text in "abc")
-    call = Call(asks(*"xyz"), Wanted(k=1, greedy=False, sampling=None))
+    call = Call(asks(*"xyz"), Wanted(group_size=1, greedy=False, sampling=None))
     call.answered(1, first)
     call.answered(0, second)
     answers = call.answers()
@@ -230,10 +230,10 @@ def test_what_arrives_while_the_model_is_busy_is_answered_together():
         first = Asking(client(running), asks("first"))
         model.has_begun()
         rest = []
-        for number, (prompts, k) in enumerate(
+        for number, (prompts, group_size) in enumerate(
             [(["a", "b"], 1), (["other k"], 2), (["c"], 1), (["too", "many"], 1), (["d"], 1)]
         ):
-            rest.append(Asking(client(running), asks(*prompts), k))
+            rest.append(Asking(client(running), asks(*prompts), group_size))
             has_waiting(service, number + 1)
         model.open(20)
         assert texts(first.result()) == [["first 0"]]
@@ -277,11 +277,11 @@ class Held(EarlyPolicy):
         self.begun, self.gate = threading.Event(), threading.Event()
         self._model = model
 
-    def respond_early(self, requests, k=1, *, greedy=False, answered):
+    def respond_early(self, requests, group_size=1, *, greedy=False, answered):
         self.sizes.append(len(requests))
         self.begun.set()
         assert self.gate.wait(LONG)
-        return self._model.respond_early(requests, k, greedy=greedy, answered=answered)
+        return self._model.respond_early(requests, group_size, greedy=greedy, answered=answered)
 
 
 @pytest.mark.numeric

@@ -18,7 +18,7 @@ import llmzoo
 from llmzoo import registry, testing
 from llmzoo.envs.base import InOrder
 from llmzoo.errors import NoPlayerError
-from llmzoo.rollout import branching
+from llmzoo.rollout import stepping
 from llmzoo.serve.remote import RemoteEnv
 from llmzoo.spaces import FreeText
 
@@ -250,11 +250,11 @@ def test_a_fork_goes_its_own_way(server):
     env = server.make("sokoban_v0")
     env.reset(seed=1)
     before = seen(env)
-    twin = branching.fork(env)
+    twin = stepping.fork(env)
     assert isinstance(twin, InOrder)
     assert seen(twin) == before
     twin.step("U")
-    grandchild = branching.fork(twin)  # of one whose step is only noted
+    grandchild = stepping.fork(twin)  # of one whose step is only noted
     assert seen(twin) != before
     assert seen(grandchild) == seen(twin)
     grandchild.step("D")
@@ -273,7 +273,7 @@ def test_forks_of_forks_in_one_call_are_as_here(server):
         for _ in range(40):
             env = rng.choice(grown)
             if rng.random() < 0.5:
-                grown.append(branching.fork(env))
+                grown.append(stepping.fork(env))
             else:
                 env.step(rng.choice("UDLR"))
         return [seen(env) for env in grown]
@@ -296,7 +296,7 @@ def test_calls_out_of_order_are_named(server):
         with pytest.raises(AttributeError, match="reset"):
             call()
     with pytest.raises(AttributeError, match="reset"):
-        branching.fork(env)
+        stepping.fork(env)
     env.reset(seed=1)
     with pytest.raises(TypeError, match=r"an action is a str, got int for 'proposer_0'"):
         env.step(3)
@@ -349,7 +349,7 @@ def drop(server):
     assert env.agents
     gc.collect()
     before = len(server.service.sessions)
-    twins = [branching.fork(env) for _ in range(5)]
+    twins = [stepping.fork(env) for _ in range(5)]
     for twin in twins:
         twin.step("x")
     assert [twin.agent_selection for twin in twins] == ["planner_1"] * 5

@@ -21,7 +21,7 @@ from toy_envs import Adder, Matcher
 
 from llmzoo.envs.base import TextEnv
 from llmzoo.errors import ConfigError, LlmzooError
-from llmzoo.rollout.branching import fork
+from llmzoo.rollout.stepping import fork
 from llmzoo.serve.channel import RemoteError
 from llmzoo.serve.complaints import SessionLostError
 from llmzoo.serve.environments import EnvironmentsConfig

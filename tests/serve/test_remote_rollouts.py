@@ -18,11 +18,10 @@ from llmzoo.envs.base import InOrder
 from llmzoo.policies.base import EarlyPolicy, ScriptedPolicy
 from llmzoo.records import Completion
 from llmzoo.rollout import agent_turn_tree, episodes, joint_tree
-from llmzoo.rollout.branching import advance, fork, step_each
+from llmzoo.rollout.clock import Clock
 from llmzoo.rollout.episodes import play_episode
-from llmzoo.rollout.lines import Act
-from llmzoo.rollout.places import place_of
-from llmzoo.rollout.scheduler import Clock, line_names, run
+from llmzoo.rollout.scheduler import rollout_keys, run
+from llmzoo.rollout.stepping import Act, advance, fork, host_of, step_each
 from llmzoo.training import fit
 
 SEEDS = [7, 3, 7, 11, 5]
@@ -70,17 +69,20 @@ class Keyed:
     def __init__(self):
         self.asked = []
 
-    def respond(self, requests, k=1, *, greedy=False):
+    def respond(self, requests, group_size=1, *, greedy=False):
         self.asked.append([(r.agent, r.observation, r.noise) for r in requests])
         return [
-            [Completion(text=str((r.noise // 7 ** (i + 2)) % 5), ids=(i,)) for i in range(k)]
+            [
+                Completion(text=str((r.noise // 7 ** (i + 2)) % 5), ids=(i,))
+                for i in range(group_size)
+            ]
             for r in requests
         ]
 
 
 class EarlyKeyed(Keyed, EarlyPolicy):
-    def respond_early(self, requests, k=1, *, greedy=False, answered):
-        found = self.respond(requests, k, greedy=greedy)
+    def respond_early(self, requests, group_size=1, *, greedy=False, answered):
+        found = self.respond(requests, group_size, greedy=greedy)
         for index in reversed(range(len(found))):
             answered(index, found[index])
         return found
@@ -89,10 +91,10 @@ class EarlyKeyed(Keyed, EarlyPolicy):
 BOTH = ["a_0", "b_1"]
 ROLLOUTS = {
     "episodes": partial(play_episode, with_state=True),
-    "agent_turn_tree": partial(agent_turn_tree, width=3, trained=BOTH, select="sample"),
-    "one_trained": partial(agent_turn_tree, width=3, trained=["b_1"]),
-    "joint_tree": partial(joint_tree, width=2, trained=BOTH, expand=1, with_greedy=True),
-    "cross": partial(joint_tree, width=2, trained=BOTH, mode="cross", expand=None),
+    "agent_turn_tree": partial(agent_turn_tree, group_size=3, trained=BOTH, select="sample"),
+    "one_trained": partial(agent_turn_tree, group_size=3, trained=["b_1"]),
+    "joint_tree": partial(joint_tree, group_size=2, trained=BOTH, expand=1, with_greedy=True),
+    "cross": partial(joint_tree, group_size=2, trained=BOTH, mode="cross", expand=None),
 }
 
 
@@ -103,7 +105,7 @@ def play(make, line, seeds=SEEDS, player=None, **how):
         env.reset(seed=seed)
     lines = [line(env, seed) for env, seed in zip(envs, seeds, strict=True)]
     seats = dict.fromkeys(envs[0].possible_agents, player)
-    return run(lines, seats, names=line_names(seeds), **how), player.asked
+    return run(lines, seats, keys=rollout_keys(seeds), **how), player.asked
 
 
 @pytest.mark.parametrize("id", ["adder_v0", "matcher_v0", "slow_v0"])
@@ -165,10 +167,10 @@ def test_cohorts_have_a_call_each_which_is_made_while_the_other_is_answered(serv
     class Watching(Keyed):
         """Answers only once the steps of the other cohort have been asked for."""
 
-        def respond(self, requests, k=1, *, greedy=False):
+        def respond(self, requests, group_size=1, *, greedy=False):
             # the resets, and the steps after each earlier answer
             assert until(lambda: len(calls) == 1 + len(self.asked), 5)
-            return super().respond(requests, k, greedy=greedy)
+            return super().respond(requests, group_size, greedy=greedy)
 
     made = partial(server.make, "matcher_v0", max_turns=2)
     with server.calls() as calls:
@@ -226,11 +228,11 @@ def test_what_changes_steps_keeps_them_here(server):
             super().step(None if action is None else f"{action}0")
 
     env = server.make("adder_v0")
-    assert place_of(Act(env, ("1",))) is env.unwrapped.place
-    assert place_of(Act(env.unwrapped, ("1",), step_each)) is env.unwrapped.place
-    assert place_of(Act(env, ("1",), lambda env, texts: None)) is None
-    assert place_of(Act(Louder(env), ("1",), advance)) is None
-    assert place_of(Act(llmzoo.make("adder_v0"), ("1",))) is None
+    assert host_of(Act(env, ("1",))) is env.unwrapped.host
+    assert host_of(Act(env.unwrapped, ("1",), step_each)) is env.unwrapped.host
+    assert host_of(Act(env, ("1",), lambda env, texts: None)) is None
+    assert host_of(Act(Louder(env), ("1",), advance)) is None
+    assert host_of(Act(llmzoo.make("adder_v0"), ("1",))) is None
     here, _ = play(lambda: Louder(llmzoo.make("adder_v0")), play_episode)
     there, _ = play(lambda: Louder(server.make("adder_v0")), play_episode)
     assert there == here
@@ -244,7 +246,7 @@ def test_an_act_that_fails_ends_the_run_and_the_others_have_been_made(server):
         env.reset(seed=1)
     acts = [Act(env, (text,)) for env, text in zip(envs, ("1", "one", "2"), strict=True)]
     with pytest.raises(ValueError, match="could not convert string to float: 'one'"):
-        envs[0].unwrapped.place.act(acts)
+        envs[0].unwrapped.host.act(acts)
     assert [env.agent_selection for env in envs] == ["b_1", "a_0", "b_1"]
     bad = ScriptedPolicy(lambda request: "one" if request.seed == 3 else "1")
     with pytest.raises(ValueError, match="could not convert"):

@@ -20,7 +20,7 @@ import llmzoo
 from llmzoo.cli import main
 from llmzoo.cli.serve import Options, offers_of
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.rollout.branching import fork
+from llmzoo.rollout.stepping import fork
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "serving.md"
 ADDRESS = "grpc://127.0.0.1:50051"  # on the page

@@ -11,7 +11,8 @@ from llmzoo.learners.ippo import IPPO
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.policies.sampling import Sampling
 from llmzoo.records import Batch, Completion, Decision, Ending, Episode, Group
-from llmzoo.rollout.scheduler import Clock, run
+from llmzoo.rollout.clock import Clock
+from llmzoo.rollout.scheduler import run
 from llmzoo.rollout.trees import agent_turn_tree
 from llmzoo.training import metrics
 
@@ -215,7 +216,7 @@ def test_parts_of_a_played_tree_sum_to_the_reward():
     env = Adder()
     env.reset(seed=0)
     writer = FakePolicy(lambda request, i: str(i + 1))
-    line = agent_turn_tree(env, 0, width=3, trained=["a_0", "b_1"])
+    line = agent_turn_tree(env, 0, group_size=3, trained=["a_0", "b_1"])
     (batch,) = run([line], {"a_0": writer, "b_1": writer})
     agents = metrics.of_batch(batch, ["a_0", "b_1"])["agents"]
     # a's best answer, 3, goes on; with it b's answers make sums of 4, 5 and 6
@@ -226,7 +227,7 @@ def test_parts_of_a_played_tree_sum_to_the_reward():
     assert agents["b_1"]["success"] == 1.0  # all three sums reach 3
 
 
-def engine(learner, width: int = 1) -> LocalEngine:
+def engine(learner, group_size: int = 1) -> LocalEngine:
     player = policy(sampling=Sampling(max_new_tokens=2))
     seats = dict.fromkeys(("a_0", "b_1"), player)
     return LocalEngine(learner, {"policy": player}, seats, total_steps=1)
@@ -281,7 +282,7 @@ def test_the_clock_tells_policies_from_environments(monkeypatch):
     env.reset(seed=0)
     clock = Clock()
     thinker = FakePolicy(think)
-    line = agent_turn_tree(env, 0, width=4, trained=["a_0"])
+    line = agent_turn_tree(env, 0, group_size=4, trained=["a_0"])
     run([line], {"a_0": thinker, "b_1": thinker}, clock=clock)
     # a gives 4 answers, b one after each of them and one more that is carried out; all are stepped
     assert clock == Clock(sampling_seconds=9.0, step_seconds=90.0, answers=9, steps=9)

@@ -12,9 +12,9 @@ from llmzoo.adapters.trl.table import Table
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy, Request
 from llmzoo.records import Decision, Episode
-from llmzoo.rollout.branching import deciders, fork, is_over, skip_dead, step_each
 from llmzoo.rollout.episodes import play_episode
-from llmzoo.rollout.scheduler import Act, Ask, Line, Name, run, slow_steps
+from llmzoo.rollout.scheduler import Ask, Rollout, RolloutKey, run, slow_steps
+from llmzoo.rollout.stepping import Act, deciders, fork, is_over, skip_dead, step_each
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +53,15 @@ def branch(
 ) -> list[Branch]:
     """K branches for each row, group after group; ``policy`` plays the seats that learn.
 
-    ``call``: names the chance of this call; the same rows and policy play alike under one name.
+    ``call``: keys the chance of this call; the same rows and policy play alike under one name.
     Raises :class:`ConfigError` for an episode in which no seat that learns has a decision.
     """
     seats = {**dict.fromkeys(table.seats, policy), **table.others}
     places = _places(table, seats, rows, call)
     envs = [fork(place.env) for place in places for _ in range(k)]
-    names = [(*call, row.seed, n, i) for n, row in enumerate(rows) for i in range(k)]
+    keys = [(*call, row.seed, n, i) for n, row in enumerate(rows) for i in range(k)]
     lines = [play_episode(env, row.seed) for env, row in zip(envs, _each(rows, k), strict=True)]
-    played = run(lines, seats, names=names, early=slow_steps(envs))
+    played = run(lines, seats, keys=keys, early=slow_steps(envs))
     return [Branch(place, episode) for place, episode in zip(_each(places, k), played, strict=True)]
 
 
@@ -76,8 +76,8 @@ def _places(
     for seed, env in envs.items():
         env.reset(seed=seed)
     lines = [trunk(env, table.seats, seed, furthest[seed]) for seed, env in envs.items()]
-    names: list[Name] = [(*call, seed, "trunk") for seed in envs]
-    found = run(lines, seats, names=names, early=slow_steps(envs.values()))
+    keys: list[RolloutKey] = [(*call, seed, "trunk") for seed in envs]
+    found = run(lines, seats, keys=keys, early=slow_steps(envs.values()))
     along: dict[int, list[Place]] = dict(zip(envs, found, strict=True))
     for seed, places in along.items():
         if not places:
@@ -90,7 +90,7 @@ def _each(items: Sequence[Any], k: int) -> list[Any]:
     return [item for item in items for _ in range(k)]
 
 
-def trunk(env: AECEnv, seats: Sequence[str], seed: int, last: int) -> Line:
+def trunk(env: AECEnv, seats: Sequence[str], seed: int, last: int) -> Rollout:
     """A line of play up to decision ``last`` of ``seats``; returns the :class:`Place` of each."""
     places: list[Place] = []
     skip_dead(env)

@@ -12,7 +12,7 @@ from pettingzoo import AECEnv
 from llmzoo.adapters.trl.table import Others, Table
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy, Request
-from llmzoo.rollout.branching import is_over, paid_now, skip_dead, succeeded
+from llmzoo.rollout.stepping import is_over, paid_now, skip_dead, succeeded
 from llmzoo.thoughts import answer_in
 
 _MOST_SILENT_TURNS = 1000

@@ -12,7 +12,8 @@ from llmzoo.engine.ray.config import RayArgs
 from llmzoo.engine.ray.rollouts import Order, Rollouts, Version
 from llmzoo.learners.base import Learner
 from llmzoo.records import Batch
-from llmzoo.rollout.scheduler import Clock, line_names
+from llmzoo.rollout.clock import Clock
+from llmzoo.rollout.scheduler import rollout_keys
 
 
 class Playing:
@@ -48,7 +49,7 @@ class Playing:
         self.played += seeds
         self._order = Order(
             seeds=seeds,
-            names=line_names(seeds),
+            names=rollout_keys(seeds),
             shares=self._args.parts(len(seeds)),
             version=self._version,
             told=told,

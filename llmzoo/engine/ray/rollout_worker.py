@@ -19,7 +19,7 @@ from llmzoo.engine.ray.weights import take_up
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.rollout.scheduler import Clock
+from llmzoo.rollout.clock import Clock
 
 
 class RolloutWorker:

@@ -29,16 +29,16 @@ def seed_of(key: int) -> int:
 
 
 def settings(
-    k: int, sampling: Sampling, *, eos_ids: Collection[int], key: int, greedy: bool
+    group_size: int, sampling: Sampling, *, eos_ids: Collection[int], key: int, greedy: bool
 ) -> dict[str, Any]:
-    """The request for ``k`` answers of one prompt.
+    """The request for ``group_size`` answers of one prompt.
 
     Everything that a model's own generation settings could change is said. The ends of a sequence
     are ours: vLLM's own are ignored, and ours are tokens that stop, which stay in the row.
     ``logprobs=0`` gives the sampled token's own. A greedy row's are of temperature 1, unfiltered.
     """
     return {
-        "n": k,
+        "n": group_size,
         "temperature": 0.0 if greedy else sampling.temperature,
         "top_p": 1.0 if greedy else sampling.top_p,
         "top_k": 0 if greedy else sampling.top_k,

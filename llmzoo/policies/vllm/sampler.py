@@ -37,7 +37,7 @@ class VllmSampler:
     def sample(
         self,
         prompts: Sequence[Sequence[int]],
-        k: int,
+        group_size: int,
         sampling: Sampling,
         *,
         keys: Sequence[int],
@@ -52,15 +52,15 @@ class VllmSampler:
                     f"not fit the {self.context} that vLLM was started with (max_model_len)"
                 )
         asked = [
-            settings(k, sampling, eos_ids=self._policy.eos_ids, key=key, greedy=greedy)
+            settings(group_size, sampling, eos_ids=self._policy.eos_ids, key=key, greedy=greedy)
             for key in keys
         ]
         if len(asked) != len(prompts):
             raise ValueError(f"{len(prompts)} prompts, {len(asked)} keys")
         answers = self.engine.generate(prompts, asked, self._adapter)
         for rows in answers:
-            if len(rows) != k:
-                raise SamplerError(f"vLLM gave {len(rows)} answers to a prompt, not {k}")
+            if len(rows) != group_size:
+                raise SamplerError(f"vLLM gave {len(rows)} answers to a prompt, not {group_size}")
             if any(not 0 <= token < self._vocabulary for row in rows for token in row.ids):
                 raise SamplerError(
                     f"vLLM sampled a token beyond the {self._vocabulary} of {self._policy.name}: "

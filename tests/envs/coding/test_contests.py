@@ -25,7 +25,7 @@ from llmzoo.envs.coding.contests import trials as trying
 from llmzoo.envs.coding.contests.scoring import NoTests
 from llmzoo.envs.sources import BadField
 from llmzoo.errors import ConfigError, NoPlayerError
-from llmzoo.rollout import branching
+from llmzoo.rollout import stepping
 from llmzoo.sandbox.results import Limits
 
 RIGHT = "```python\nprint(2 * int(input()))\n```"
@@ -420,7 +420,7 @@ def test_a_fork_leaves_its_original_alone(tmp_path):
     env = make(tmp_path, DOUBLE)
     play(env, WRONG, answer(("4000", "8000")))
     before = env.observe("coder_0"), env.unwrapped.episode
-    play(branching.fork(env), RIGHT, answer(("1", "2")))
+    play(stepping.fork(env), RIGHT, answer(("1", "2")))
     assert (env.observe("coder_0"), env.unwrapped.episode) == before
     assert not env.terminations["coder_0"]
 

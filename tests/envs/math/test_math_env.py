@@ -13,7 +13,7 @@ from llmzoo.envs.math import generator, oracle, scoring
 from llmzoo.envs.math.rounds import Solving
 from llmzoo.envs.math.tasks import MathTask, canonical
 from llmzoo.errors import ConfigError
-from llmzoo.rollout import branching
+from llmzoo.rollout import stepping
 from llmzoo.sandbox.results import Limits
 
 SUM = MathTask(
@@ -491,7 +491,7 @@ def test_a_thousand_checks_a_second():
 def test_a_fork_in_mid_round_of_an_aggregator_env():
     env = make(reasoners=1, aggregator=True)
     env.step(BOX)
-    twin = branching.fork(env)
+    twin = stepping.fork(env)
     twin.step(PROGRAM)
     assert "tool_1" not in env.unwrapped.episode.now
     assert env.agent_selection == "tool_1"

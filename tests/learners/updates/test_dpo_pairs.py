@@ -401,9 +401,9 @@ def test_a_cross_gives_each_answer_its_mean_over_the_others():
     class Writer:
         name, prompt_style = "writer", None
 
-        def respond(self, requests: list[Request], k: int = 1, *, greedy: bool = False):
+        def respond(self, requests: list[Request], group_size: int = 1, *, greedy: bool = False):
             return [
-                [Completion(text=str(i), prompt_ids=(5,), ids=(20 + i,)) for i in range(k)]
+                [Completion(text=str(i), prompt_ids=(5,), ids=(20 + i,)) for i in range(group_size)]
                 for _ in requests
             ]
 

@@ -93,8 +93,8 @@ def test_what_no_model_wrote_pays_the_answer_before():
     class Silent(FakePolicy):
         """Its second answer is a failed call."""
 
-        def respond(self, requests, k=1, *, greedy=False):
-            answers = super().respond(requests, k, greedy=greedy)
+        def respond(self, requests, group_size=1, *, greedy=False):
+            answers = super().respond(requests, group_size, greedy=greedy)
             if len(self.calls) > 1:
                 return [[Completion(text=c.text) for c in row] for row in answers]
             return answers

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gymnasium.spaces import Space
 from gymnasium.utils import EzPickle
 from pettingzoo import AECEnv, ParallelEnv
 
-from llmzoo.envs.base import TextEnv
+from llmzoo.envs.base import InOrder, TextEnv
 from llmzoo.errors import ConfigError
 
 
@@ -127,3 +129,48 @@ def succeeded(env: AECEnv, agent: str | None = None) -> bool:
     it only where they play against each other."""
     infos = [env.infos.get(agent, {}), *env.infos.values()] if agent else env.infos.values()
     return next((bool(info["success"]) for info in infos if "success" in info), False)
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Step ``env``, in host, with the answers of the next deciders, as ``by`` does."""
+
+    env: AECEnv
+    texts: tuple[str, ...]
+    by: Callable[[AECEnv, Sequence[str]], Any] = advance
+
+    @property
+    def slow(self) -> bool:
+        """Whether the environment says that its steps are worth a thread."""
+        return bool(self.env.metadata.get("slow_step", False))
+
+
+class RemoteHost(ABC):
+    """Where environments are played; a call there has a cost, whatever its acts."""
+
+    @abstractmethod
+    def act(self, acts: Sequence[Act]) -> list[Any]:
+        """Make all acts, in one call as far as it can be; returns what each ``by`` would.
+
+        Raises what the first of those that fail would; the others have been made.
+        """
+
+
+class RemotelyHosted(ABC):
+    """Mixed into an environment that is played at a ``host``."""
+
+    @property
+    @abstractmethod
+    def host(self) -> RemoteHost: ...
+
+
+def host_of(act: Act) -> RemoteHost | None:
+    """Where an act can be made in one call with others; None: it is made here.
+
+    A wrapper may change what a step does, so only an environment without one of its own is taken
+    elsewhere, and only with the two ways of stepping that are known there.
+    """
+    env: AECEnv = act.env.env if type(act.env) is InOrder else act.env
+    if isinstance(env, RemotelyHosted) and act.by in (advance, step_each):
+        return env.host
+    return None

@@ -163,13 +163,13 @@ class LocalEngine:
     ) -> Batch:
         names = rollout_keys(seeds)
         mine = ranks.share(len(seeds))
-        self.learner.pass_over(seeds[: mine.start])
+        self.learner.skip(seeds[: mine.start])
         sampling = [p.model for p in models_among(players) if p.sampler is None]
         with gathered(sampling):
             part = self._lines(
                 env_fn, [seeds[i] for i in mine], [names[i] for i in mine], players, clock, stop
             )
-        self.learner.pass_over(seeds[mine.stop :])
+        self.learner.skip(seeds[mine.stop :])
         return told_to_all(part)
 
 

@@ -46,21 +46,21 @@ class Learner:
         """Raise :class:`ConfigError` for settings that mean nothing on ``env``, before a run starts."""
 
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
-        """A line of play on a freshly reset environment that returns a ``Batch``."""
+        """A rollout on a freshly reset environment; the generator returns a ``Batch``."""
         raise NotImplementedError
 
-    def pass_over(self, seeds: Sequence[int]) -> None:
-        """The next lines of the batch, those from ``seeds``, are played by other processes.
+    def skip(self, seeds: Sequence[int]) -> None:
+        """Skip the rollouts from ``seeds``: other processes play them.
 
-        For a learner whose lines depend on those before them.
+        Only learners whose rollouts depend on earlier ones need this.
         """
 
-    def place(self) -> dict[str, Any]:
-        """Where its lines stand that depend on those before them; JSON has a form for it."""
+    def state_dict(self) -> dict[str, Any]:
+        """The state that the next rollouts depend on, as JSON values."""
         return {}
 
-    def go_to(self, place: Mapping[str, Any]) -> None:
-        """Go on with the lines that follow where :meth:`place` was."""
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state_dict` returned."""
 
     def players(self, seats: Mapping[str, Policy]) -> Mapping[str, Policy]:
         """Who plays for these seats, of players that never learn: demonstrators, for example."""

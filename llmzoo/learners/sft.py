@@ -60,17 +60,17 @@ class SFT(Learner):
             return _read(self.demonstrations.next(seed))
         return _play(env, seed)
 
-    def pass_over(self, seeds: Sequence[int]) -> None:
+    def skip(self, seeds: Sequence[int]) -> None:
         if self.demonstrations is not None:
             for seed in seeds:
                 self.demonstrations.next(seed)
 
-    def place(self) -> dict[str, Any]:
-        return {} if self.demonstrations is None else self.demonstrations.place()
+    def state_dict(self) -> dict[str, Any]:
+        return {} if self.demonstrations is None else self.demonstrations.state_dict()
 
-    def go_to(self, place: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         if self.demonstrations is not None:
-            self.demonstrations.go_to(place)
+            self.demonstrations.load_state_dict(state)
 
     def players(self, seats: Mapping[str, Policy]) -> Mapping[str, Policy]:
         return demonstrators(self.config, seats)
@@ -84,7 +84,7 @@ class SFT(Learner):
     ) -> SFTUpdater:
         if self.demonstrations is not None:
             self.demonstrations.check(list(seats))
-            self.demonstrations.go_to({"taken": 0, "seed": None})
+            self.demonstrations.load_state_dict({"taken": 0, "seed": None})
         return SFTUpdater(
             self.config, policies, seats, self.demonstrations, total_steps=total_steps
         )

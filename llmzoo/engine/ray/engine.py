@@ -189,7 +189,7 @@ class RayEngine:
         self.rollouts.forget()
         self._in_play.clear()
         self._calls.until(self._idle)
-        self.learner.go_to(next(iter(self.updates.values())).place)
+        self.learner.load_state_dict(next(iter(self.updates.values())).learner_state)
         self._here = True
         self._versions.clear()
         for parcel in older.load(folder, self.policies, self._ahead):

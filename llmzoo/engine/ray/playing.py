@@ -44,8 +44,8 @@ class Playing:
         self._begin(seeds)
 
     def _begin(self, seeds: Sequence[int]) -> None:
-        told = {**self._told, "place": self._learner.place()}
-        self._learner.pass_over(seeds)
+        told = {**self._told, "learner": self._learner.state_dict()}
+        self._learner.skip(seeds)
         self.played += seeds
         self._order = Order(
             seeds=seeds,

@@ -55,8 +55,8 @@ class RolloutWorker:
         for policy, seed in zip(models_among(self.seats), told["noise"], strict=True):
             policy.reseed(seed)
         torch.manual_seed(told["seed"])
-        self.learner.go_to(told["place"])
-        self.learner.pass_over(told["before"])
+        self.learner.load_state_dict(told["learner"])
+        self.learner.skip(told["before"])
         clock = Clock()
         tokens = self._tokens()
         batch = Play(

@@ -55,7 +55,7 @@ class UpdateGroup:
         self.name = name
         self.state: Sequence[Bytes] = ()
         self.weights: Array | None = None  # those that play
-        self.place: dict[str, Any] = {}  # of the learner's lines, after a state was taken up
+        self.learner_state: dict[str, Any] = {}  # the learner's state_dict, once a state was loaded
         self.pids: list[int] = []  # of the ranks, once they have started
         self._calls, self._make, self._told = calls, make, told
         self._ranks, self._seconds = ranks, seconds
@@ -103,7 +103,7 @@ class UpdateGroup:
         self._again.clear()
 
         def loaded(reports: list[Report], arrays: list[list[Array]]) -> None:
-            self.place, self.weights = reports[0]["place"], arrays[0][0]
+            self.learner_state, self.weights = reports[0]["learner"], arrays[0][0]
 
         self._ask(self._loading(loaded))
 

@@ -81,7 +81,7 @@ class UpdateWorker:
 
     @reporting(arrays=1)
     def load(self, *parcels: Bytes) -> tuple[Report, Bytes]:
-        """Take up files that :meth:`state` gave; returns its :meth:`Learner.place`, and weights."""
+        """Take up files that :meth:`state` gave; returns its :meth:`Learner.state_dict`, and weights."""
         with TemporaryDirectory(prefix="llmzoo-") as name:
             folder = Path(name)
             for parcel in parcels:
@@ -89,7 +89,7 @@ class UpdateWorker:
             for policy_name, policy in self.learning.items():
                 weights.put(policy, stored.load(folder, weights.file_of(policy_name)))
             self.updater.load(folder)
-        return {"place": self.learner.place()}, self._playing()
+        return {"learner": self.learner.state_dict()}, self._playing()
 
     @reporting(arrays=2)
     def update(self, told: str, batch: bytes) -> tuple[Report, Bytes, Bytes]:
@@ -100,7 +100,7 @@ class UpdateWorker:
         that it is empty.
         """
         given: dict[str, Any] = json.loads(told)
-        self.learner.pass_over(given["played"])
+        self.learner.skip(given["played"])
         torch.manual_seed(given["seed"])
         played = wire.load(batch)
         learned = self.updater.update(played, seed=given["step"])

@@ -109,19 +109,19 @@ class Demonstrations:
         """The next episode; the first ``seed`` ever given is the order's."""
         if self.seed is None:
             self.seed = seed
-        times, place = divmod(self.taken, len(self.episodes))
+        epoch, position = divmod(self.taken, len(self.episodes))
         order = list(range(len(self.episodes)))
-        random.Random(f"{self.seed}/{times}").shuffle(order)
+        random.Random(f"{self.seed}/{epoch}").shuffle(order)
         self.taken += 1
-        return self.episodes[order[place]]
+        return self.episodes[order[position]]
 
-    def place(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """How many have been taken, and the order's seed."""
         return {"taken": self.taken, "seed": self.seed}
 
-    def go_to(self, place: Mapping[str, Any]) -> None:
-        """Go on where :meth:`place` was."""
-        self.taken, self.seed = place["taken"], place["seed"]
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state_dict` returned."""
+        self.taken, self.seed = state["taken"], state["seed"]
 
     def check(self, agents: Sequence[str]) -> None:
         """Raise :class:`ConfigError` where an agent of the file has no seat."""
@@ -209,9 +209,13 @@ class SFTUpdater(TRLUpdater):
     def save(self, folder: Path) -> None:
         super().save(folder)
         if self.demonstrations is not None and ranks.rank() == 0:
-            (folder / "demonstrations.json").write_text(json.dumps(self.demonstrations.place()))
+            (folder / "demonstrations.json").write_text(
+                json.dumps(self.demonstrations.state_dict())
+            )
 
     def load(self, folder: Path) -> None:
         super().load(folder)
         if self.demonstrations is not None:
-            self.demonstrations.go_to(json.loads((folder / "demonstrations.json").read_text()))
+            self.demonstrations.load_state_dict(
+                json.loads((folder / "demonstrations.json").read_text())
+            )

@@ -98,7 +98,7 @@ PAGES: dict[str, tuple[str, str, list[str]]] = {
         "Sandbox",
         "running programs that a model wrote",
         [
-            *("llmzoo.sandbox.box", "llmzoo.sandbox.results", "llmzoo.sandbox.judging"),
+            *("llmzoo.sandbox.box", "llmzoo.sandbox.results", "llmzoo.sandbox.judge.verdicts"),
             "llmzoo.sandbox.session",
         ],
     ),

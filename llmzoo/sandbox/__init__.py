@@ -2,7 +2,7 @@
 
 from llmzoo.errors import SandboxError
 from llmzoo.sandbox.box import Sandbox, configure, shared
-from llmzoo.sandbox.judging import Checker
+from llmzoo.sandbox.judge.verdicts import Checker
 from llmzoo.sandbox.results import CaseResult, Limits, Report, Run, Verdict
 from llmzoo.sandbox.session import Session
 

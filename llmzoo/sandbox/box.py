@@ -13,12 +13,12 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from llmzoo.errors import SandboxError
-from llmzoo.sandbox import judging
-from llmzoo.sandbox.preload import COMMON, LIGHT, suffices
+from llmzoo.sandbox.confine.job import run
+from llmzoo.sandbox.confine.preload import COMMON, LIGHT, suffices
+from llmzoo.sandbox.confine.worker import Broken, CannotConfine, Worker
+from llmzoo.sandbox.judge import verdicts
 from llmzoo.sandbox.results import DEFAULT_LIMITS, Limits, Report, Run, Verdict
-from llmzoo.sandbox.running import run
 from llmzoo.sandbox.session import Session
-from llmzoo.sandbox.worker import Broken, CannotConfine, Worker
 
 T = TypeVar("T")
 
@@ -132,12 +132,12 @@ class Sandbox:
         may use.
         """
         return self._judge(
-            judging.Tests(code, tests, entry_point, prelude, limits, self._allow_shared)
+            verdicts.Tests(code, tests, entry_point, prelude, limits, self._allow_shared)
         )
 
     def no_verdict(self, tests: str, entry_point: str | None = None) -> str:
         """Why :meth:`check` gives no verdict of ``tests``, whatever the program, or ""."""
-        return "" if self._allow_shared else judging.no_verdict_apart(tests, entry_point)
+        return "" if self._allow_shared else verdicts.no_verdict_apart(tests, entry_point)
 
     def check_calls(
         self,
@@ -146,29 +146,29 @@ class Sandbox:
         limits: Limits = DEFAULT_LIMITS,
     ) -> Verdict:
         """Judge a program by calls: (function, arguments, expected value), floats within 1e-6."""
-        return self._judge(judging.Calls(code, tuple(cases), limits))
+        return self._judge(verdicts.Calls(code, tuple(cases), limits))
 
     def check_stdio(
         self,
         code: str,
         cases: Iterable[tuple[str, str]],
         limits: Limits = DEFAULT_LIMITS,
-        compare: str | judging.Checker = "tokens",
+        compare: str | verdicts.Checker = "tokens",
     ) -> Verdict:
         """Judge a program by what it prints: (standard input, expected output), a run each.
 
         ``compare``: "tokens" (numbers with a point within 1e-6), "lines", "exact", or a
-        :class:`~llmzoo.sandbox.judging.Checker`, a trusted program that decides.
+        :class:`~llmzoo.sandbox.judge.verdicts.Checker`, a trusted program that decides.
         """
-        return self._judge(judging.Stdio(code, tuple(cases), compare, limits))
+        return self._judge(verdicts.Stdio(code, tuple(cases), compare, limits))
 
-    def check_many(self, jobs: Iterable[judging.Judged | Mapping[str, Any]]) -> list[Verdict]:
+    def check_many(self, jobs: Iterable[verdicts.Judged | Mapping[str, Any]]) -> list[Verdict]:
         """Verdicts in the order of the jobs, spread over the workers.
 
         A job is a mapping with the arguments of :meth:`check` (``code``, ``tests``, ...),
         :meth:`check_calls` (``code``, ``calls``) or :meth:`check_stdio` (``code``, ``stdio``).
         """
-        ready = [judging.job(job, allow_shared=self._allow_shared) for job in jobs]
+        ready = [verdicts.job(job, allow_shared=self._allow_shared) for job in jobs]
         with ThreadPoolExecutor(self.workers) as pool:
             return list(pool.map(self._judge, ready))
 
@@ -191,7 +191,7 @@ class Sandbox:
 
     # Workers
 
-    def _judge(self, job: judging.Judged) -> Verdict:
+    def _judge(self, job: verdicts.Judged) -> Verdict:
         try:
             return self._with_worker(job.carry_out, *job.sources)
         except Broken as error:

@@ -6,12 +6,12 @@ import secrets
 import time
 from collections.abc import Callable
 
-from llmzoo.sandbox.inside.channel import Closed
-from llmzoo.sandbox.inside.program import ENDED, FORBIDDEN, NO_MEMORY
-from llmzoo.sandbox.inside.values import NotData
+from llmzoo.sandbox.confine.channel import Closed
+from llmzoo.sandbox.confine.job import CUT, Job
+from llmzoo.sandbox.confine.program import ENDED, FORBIDDEN, NO_MEMORY
+from llmzoo.sandbox.confine.values import NotData
+from llmzoo.sandbox.confine.worker import Worker
 from llmzoo.sandbox.results import Limits, Run
-from llmzoo.sandbox.running import CUT, Job
-from llmzoo.sandbox.worker import Worker
 
 _STATUS = {ENDED: "passed", NO_MEMORY: "memory", FORBIDDEN: "blocked"}
 _LIFETIME_S = 86_400.0

@@ -18,8 +18,8 @@ import pytest
 
 from llmzoo.errors import SandboxError
 from llmzoo.sandbox import Checker, Limits, Sandbox
-from llmzoo.sandbox.folders import Folder, remove_abandoned
-from llmzoo.sandbox.inside.confine import scratch_place
+from llmzoo.sandbox.confine.folders import Folder, remove_abandoned
+from llmzoo.sandbox.confine.kernel import scratch_place
 
 SHORT = Limits(wall_s=0.7, cpu_s=1.0)
 

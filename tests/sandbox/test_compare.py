@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmzoo.sandbox.compare import same, same_output
+from llmzoo.sandbox.judge.compare import same, same_output
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from llmzoo.sandbox.literal_asserts import as_calls, matches
+from llmzoo.sandbox.judge.literal_asserts import as_calls, matches
 
 
 def one(test: str, entry_point: str | None = None):

@@ -7,8 +7,8 @@ import struct
 
 import pytest
 
-from llmzoo.sandbox.inside.seccomp import AUDIT_ARCH, Filter
-from llmzoo.sandbox.inside.syscalls import NUMBERS
+from llmzoo.sandbox.confine.seccomp import AUDIT_ARCH, Filter
+from llmzoo.sandbox.confine.syscalls import NUMBERS
 
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 PID = 4321

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from llmzoo.sandbox.inside import candidate, shared, tester
-from llmzoo.sandbox.inside.channel import Channel, Closed
-from llmzoo.sandbox.inside.values import NotData
-from llmzoo.sandbox.judging import _hear_together, _Heard, _heard
+from llmzoo.sandbox.confine.channel import Channel, Closed
+from llmzoo.sandbox.confine.values import NotData
+from llmzoo.sandbox.judge import candidate, shared, tester
+from llmzoo.sandbox.judge.verdicts import _hear_together, _Heard, _heard
 
 
 @dataclass

@@ -22,7 +22,7 @@ from llmzoo.envs.coding.class_eval import tasks as class_tasks
 from llmzoo.envs.coding.contests.scoring import write_tests
 from llmzoo.envs.coding.contests.tasks import Problem, Test
 from llmzoo.envs.coding.functions.tasks import FunctionTask
-from llmzoo.sandbox.compare import same_output
+from llmzoo.sandbox.judge.compare import same_output
 
 from .memory_reader import READS_ITS_MEMORY
 from .scored import Scored

@@ -60,7 +60,7 @@ _WARMING = [
 def main() -> None:
     settings = json.loads(sys.stdin.readline())
     sys.path[:] = [settings["sandbox"], *settings["path"]]
-    from inside import confine, seccomp
+    from confine import kernel, seccomp
 
     filter = None
     with contextlib.suppress(OSError):  # a machine whose system calls have no table here
@@ -74,7 +74,7 @@ def main() -> None:
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
     ):
-        confine.limit(which, value)
+        kernel.limit(which, value)
     gc.freeze()  # children share what is loaded
     _say({"ready": True})
     while True:
@@ -83,7 +83,7 @@ def main() -> None:
             if filter is not None:
                 ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
                 with contextlib.suppress(OSError):  # a machine without filters; the limits hold
-                    confine.install(filter.for_process(os.getpid()))
+                    kernel.install(filter.for_process(os.getpid()))
             _serve(compare)
             os._exit(0)
         _, status = os.waitpid(child, 0)

@@ -11,10 +11,10 @@ import builtins
 import sys
 from typing import Any
 
+from ..confine.values import NotData
 from .kinds import VALUES
 from .proxies import Holder, Proxy, RemoteClass, RemoteError, State
 from .special import special_methods
-from .values import NotData
 
 _IMMUTABLE = {t.__name__: t for t in (int, float, complex, str, bytes, tuple, frozenset)}
 _CONTAINERS = ("list", "dict", "set", "bytearray")

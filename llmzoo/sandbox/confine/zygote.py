@@ -20,12 +20,14 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import confine, library, streams, surroundings
+from . import kernel, library, streams, surroundings
 from .program import ENDED, RAISED
-from .roles import ROLES
 from .seccomp import Filter
+
+Roles = Mapping[str, Callable[[], None]]
 
 _SCRATCH_MB = 16
 _SCRATCH_FILES = 1024  # where they are counted
@@ -37,12 +39,15 @@ _LOOK_EVERY_S = 0.01  # how often a scratch folder without a size of its own is 
 _ASK_EVERY_S = 0.005  # how often a child is asked after, where no descriptor tells of its end
 
 
-def main(control: int) -> None:
-    """Begin with the settings that the host sends; ends when the host's end closes."""
+def main(control: int, roles: Roles) -> None:
+    """Serve the host at the other end of the descriptor ``control`` until it closes.
+
+    ``roles``: what a forked child does, by the kind of its job.
+    """
     host = socket.socket(fileno=control)
     settings = json.loads(host.recv(65536))
     try:
-        server = _Zygote(host, settings)
+        server = _Zygote(host, settings, roles)
     except BaseException as error:
         host.send(json.dumps({"failed": f"{type(error).__name__}: {error}"}).encode())
         os._exit(1)
@@ -51,8 +56,9 @@ def main(control: int) -> None:
 
 
 class _Zygote:
-    def __init__(self, host: socket.socket, settings: dict[str, Any]):
+    def __init__(self, host: socket.socket, settings: dict[str, Any], roles: Roles):
         self.host = host
+        self.roles = roles
         self.level: int = settings["level"]
         self.processes: bool = settings["processes"]
         self.scratch: str | None = None
@@ -80,11 +86,11 @@ class _Zygote:
         if os.geteuid() == 0 and settings["private_user"] is not None:
             user = _FIRST_PRIVATE_USER + settings["private_user"]
         if self.level >= 3:
-            confine.new_namespaces()
+            kernel.new_namespaces()
             if not surroundings.maps_other_users():
                 user = None  # in a user namespace of its own, root is nobody outside it
             visible = [*library.folders(), *readable]
-            self.scratch = confine.new_root(
+            self.scratch = kernel.new_root(
                 folder,
                 surroundings.outermost(visible),
                 library.hidden(),
@@ -103,14 +109,14 @@ class _Zygote:
         threads = _THREADS
         if user is None and self.level < 3:  # then the user's own threads count too, old and new
             threads = surroundings.threads_of_user() + _OTHER_THREADS
-        confine.drop_privileges(user)
-        confine.lock_down()
+        kernel.drop_privileges(user)
+        kernel.lock_down()
         if self.level >= 2:
             # with a root of one's own what third parties have beside the library is hidden already
             own = library.folders() if self.level >= 3 else library.entries()
             allowed = [*own, *readable]
             try:
-                confine.landlock(allowed, self.scratch, run_files=self.processes)
+                kernel.landlock(allowed, self.scratch, run_files=self.processes)
             except OSError as error:
                 if self.level < 3:
                     raise
@@ -126,7 +132,7 @@ class _Zygote:
             (resource.RLIMIT_NPROC, threads),
             (resource.RLIMIT_STACK, 8 << 20),
         ):
-            confine.limit(which, value)
+            kernel.limit(which, value)
         notes["private_user"] = user is not None
         return notes
 
@@ -265,7 +271,7 @@ class _Zygote:
             random.seed(0)  # chance falls alike in every run; a fork has drawn a new seed
             gc.enable()
             self._enter(job, fds)
-            ROLES[kind]()
+            self.roles[kind]()
         except BaseException as error:
             os.write(2, f"{type(error).__name__}: {error}"[:500].encode("utf-8", "replace"))
             os._exit(RAISED)
@@ -281,7 +287,7 @@ class _Zygote:
         os.closerange(len(fds), _OPEN_FILES)
         if not self.level:
             return
-        confine.die_with_parent()
+        kernel.die_with_parent()
         cpu = max(1, int(job["cpu_s"] + 0.999))
         memory = job["memory_mb"] << 20
         for which, value in (
@@ -290,9 +296,9 @@ class _Zygote:
             (resource.RLIMIT_FSIZE, job["file_kb"] << 10),
             (resource.RLIMIT_CPU, cpu),
         ):
-            confine.limit(which, value)
+            kernel.limit(which, value)
         chosen = self.session_filter if job["kind"] == "session" else self.filter
-        confine.install(chosen.for_process(os.getpid()))
+        kernel.install(chosen.for_process(os.getpid()))
 
 
 def _process_descriptor(child: int) -> int | None:

@@ -7,7 +7,8 @@ import weakref
 from collections import deque
 from typing import Any
 
-from .channel import Channel
+from ..confine.channel import Channel
+from ..confine.values import NotData, dumps
 from .lending import Lending
 from .mirror_classes import mirror, nearest
 from .names import library_object
@@ -23,7 +24,6 @@ from .proxies import (
     may_ask,
     state_of,
 )
-from .values import NotData, dumps
 
 _HELD = (int, float, complex, str, bytes, tuple, frozenset)
 

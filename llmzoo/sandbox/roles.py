@@ -11,8 +11,9 @@ import socket
 from typing import Any
 
 # all of it is imported before the zygote is confined, also what is needed late
-from . import candidate, program, shared, tester, unittests  # noqa: F401
-from .channel import Channel
+from .confine import program, zygote
+from .confine.channel import Channel
+from .judge import candidate, shared, tester, unittests  # noqa: F401
 
 PROGRAM_FD = 3
 
@@ -62,7 +63,7 @@ def _session() -> None:
     program.serve_session(_channel(4))
 
 
-ROLES = {
+_ROLES = {
     "run": _run,
     "data": _serve,
     "serve": _serve,
@@ -70,3 +71,8 @@ ROLES = {
     "shared": _shared,
     "session": _session,
 }
+
+
+def main(control: int) -> None:
+    """Become a zygote that the host controls over this descriptor."""
+    zygote.main(control, _ROLES)

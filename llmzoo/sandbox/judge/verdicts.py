@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
-from llmzoo.sandbox import literal_asserts
-from llmzoo.sandbox.compare import same, same_output
-from llmzoo.sandbox.inside.channel import Channel, Closed, frame
-from llmzoo.sandbox.inside.sharing import why_tests_share
-from llmzoo.sandbox.inside.values import NotData
+from llmzoo.sandbox.confine.channel import Channel, Closed, frame
+from llmzoo.sandbox.confine.job import Job, ending, run
+from llmzoo.sandbox.confine.values import NotData
+from llmzoo.sandbox.confine.worker import Broken, Worker
+from llmzoo.sandbox.judge import literal_asserts
+from llmzoo.sandbox.judge.compare import same, same_output
+from llmzoo.sandbox.judge.sharing import why_tests_share
 from llmzoo.sandbox.results import DEFAULT_LIMITS, CaseResult, Isolation, Limits, Verdict
-from llmzoo.sandbox.running import Job, ending, run
-from llmzoo.sandbox.worker import Broken, Worker
 
 _SHOWN = 400  # characters of a value or a message in a verdict
 _MAX_TIMEOUTS = 2  # runs of one program that may use up their time before the rest is given up

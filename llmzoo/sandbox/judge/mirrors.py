@@ -12,7 +12,7 @@ import sys
 from collections import Counter, OrderedDict, defaultdict, deque
 from typing import Any
 
-from .values import Extend, NotData, dumps
+from ..confine.values import Extend, NotData, dumps
 
 MAX_KEPT = 1_000  # containers watched at a time
 MAX_CHARS = 2_000_000  # of one that is watched; a longer one crosses by value alone

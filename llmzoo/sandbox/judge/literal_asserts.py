@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from llmzoo.sandbox.inside.names import is_builtin
-from llmzoo.sandbox.inside.values import check_keys
-from llmzoo.sandbox.literals import OPERATORS, Unreadable, literal
+from llmzoo.sandbox.confine.values import check_keys
+from llmzoo.sandbox.judge.literals import OPERATORS, Unreadable, literal
+from llmzoo.sandbox.judge.names import is_builtin
 
 _NAME_CHARS = 400
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.errors import SandboxError
-from llmzoo.sandbox.folders import Folder
+from llmzoo.sandbox.confine.folders import Folder
 from llmzoo.sandbox.results import Limits
 
 _START_S = 30.0  # a first start may have to read the library from a cold disk
@@ -34,10 +34,15 @@ _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
 }
-_BOOT = (
-    "import sys; sys.path[:] = [p for p in sys.path if p]; sys.path.insert(0, {folder!r}); "
-    "from inside.zygote import main; del sys.path[0]; main({fd})"
-)
+# the zygote imports this folder as a package of its own, without the rest of llmzoo
+_BOOT = """
+import sys, types
+sys.path[:] = [path for path in sys.path if path]
+package = sys.modules["sandbox"] = types.ModuleType("sandbox")
+package.__path__ = [{folder!r}]
+from sandbox.roles import main
+main({fd})
+"""
 _numbers = itertools.count()
 _workers: weakref.WeakSet[Worker] = weakref.WeakSet()
 
@@ -89,13 +94,13 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = near
-        inside = Path(__file__).resolve().parent
+        sandbox = Path(__file__).resolve().parent.parent
         try:
             with far:
                 self._process = subprocess.Popen(
                     [
                         *(sys.executable, "-s", "-X", "utf8", "-c"),
-                        _BOOT.format(folder=str(inside), fd=far.fileno()),
+                        _BOOT.format(folder=str(sandbox), fd=far.fileno()),
                     ],
                     pass_fds=[far.fileno()],
                     env=_ENVIRONMENT,

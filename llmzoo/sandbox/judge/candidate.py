@@ -11,10 +11,10 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from .channel import Channel, Closed
+from ..confine.channel import Channel, Closed
+from ..confine.values import NotData
 from .exports import Exports
 from .texts import safe_text
-from .values import NotData
 
 MODULE = "candidate"
 

@@ -18,10 +18,10 @@ import socket
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .channel import Channel, Closed
+from ..confine.channel import Channel, Closed
+from ..confine.values import NotData
 from .kinds import from_tag, to_tag
 from .mirrors import Mirrors
-from .values import NotData
 
 CALLABLE = 0  # the handle that stands for the class of what can only be called
 LIBRARY = "library:"  # before a name that the program has imported

@@ -10,15 +10,17 @@ made since do not decide how they compare.
 from __future__ import annotations
 
 import ast
-import importlib
 import sys
 from types import ModuleType
 from typing import Any
 
-from . import candidate
+from ..confine.channel import Channel
+from . import (
+    candidate,
+    unittests,  # noqa: F401 - before the program can import it
+)
 from . import names as origins
 from .cases import Cases, run_cases
-from .channel import Channel
 from .honest import HONEST, HonestComparisons, Look, classes, honest
 from .tester import MODULE, outcomes
 from .texts import in_words
@@ -45,7 +47,6 @@ def judge_shared(host: Channel, source: str, entry_point: str | None, prelude: s
     result: dict[str, Any] = {"cases": [], "calls": 0, "error": None, "shared_needed": None}
     cases: Cases | None = None
     try:
-        importlib.import_module(".unittests", __package__)  # before the program can
         look = honest(classes())
         changed = arm(sys.modules[name] for name in _to_watch())
         module = candidate.load(source, prelude=prelude)
@@ -66,8 +67,8 @@ def judge_shared(host: Channel, source: str, entry_point: str | None, prelude: s
 
 
 def _to_watch() -> list[str]:
-    here = __name__.rpartition(".")[0]
-    judging = [name for name in sys.modules if name.startswith(f"{here}.")]
+    package = __name__.removesuffix("judge.shared")
+    judging = [name for name in sys.modules if name.startswith(package)]
     return [*judging, *(name for name in _JUDGING if name in sys.modules)]
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from .values import NotData, cast_down
+from ..confine.values import NotData, cast_down
 
 HONEST = "__honest__"
 _DECIDING = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn)

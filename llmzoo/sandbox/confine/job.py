@@ -8,10 +8,10 @@ import socket
 from contextlib import AbstractContextManager
 from typing import Any
 
-from llmzoo.sandbox.inside.channel import Channel
-from llmzoo.sandbox.inside.program import FORBIDDEN, NO_MEMORY
+from llmzoo.sandbox.confine.channel import Channel
+from llmzoo.sandbox.confine.program import FORBIDDEN, NO_MEMORY
+from llmzoo.sandbox.confine.worker import GRACE_S, JobReport, Worker
 from llmzoo.sandbox.results import Limits, Run
-from llmzoo.sandbox.worker import GRACE_S, JobReport, Worker
 
 CUT = "\n[cut]"
 _SIGSYS, _SIGXCPU, _SIGKILL, _SIGXFSZ = -31, -24, -9, -25

@@ -14,12 +14,12 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from ..confine.channel import Channel
+from ..confine.values import cast_down, dumps
 from .borrowed import BORROWED, Borrowed, Stdin
-from .channel import Channel
 from .operations import OPERATIONS, special_names
 from .peer import CALLABLE, LIBRARY, Gone, Peer, Reply
 from .texts import MAX_TEXT, safe_text
-from .values import cast_down, dumps
 
 MAX_PRINTED = 256_000  # characters of one answer
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType)

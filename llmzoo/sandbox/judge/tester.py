@@ -12,15 +12,15 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from ..confine.channel import Channel, Closed
+from ..confine.values import NotData
 from . import names as origins
 from .cases import Cases, run_cases
-from .channel import Channel, Closed
 from .peer import Gone
 from .proxies import RemoteClass
 from .sharing import why_shared
 from .tester_peer import Session
 from .texts import in_words
-from .values import NotData
 
 MODULE = "judged_tests"
 _SHOWN = 500  # characters of why a case did not pass

@@ -1,0 +1,1 @@
+"""Asks a confined program and judges its answers."""

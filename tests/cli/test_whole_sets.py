@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 import llmzoo as llmzoo_package
-from llmzoo.envs.coding.class_eval import shipped
+from llmzoo.envs.coding.class_eval import tasks as classes
 from llmzoo.envs.coding.contests import apps, code_contests, livecodebench
 from llmzoo.envs.coding.contests import tasks as contests
 from llmzoo.envs.coding.functions import coop_humaneval, humaneval, mbpp
@@ -57,7 +57,7 @@ SETS = {
     "humaneval_v0": lambda: functions(humaneval)[:6],
     "coop_humaneval_v0": lambda: functions(coop_humaneval)[:6],
     "mbpp_v0": lambda: numbered(functions(mbpp)[:6]),
-    "classeval_v0": lambda: list(shipped.records())[:4],
+    "classeval_v0": lambda: list(classes.shipped_records())[:4],
     "contests_v0": lambda: list(contests.shipped_records())[:4],
     "apps_v0": lambda: numbered(apps.sample()[:4]),
     "code_contests_v0": lambda: numbered(code_contests.sample()[:4]),

@@ -8,10 +8,11 @@ from collections import Counter
 
 import pytest
 
-from llmzoo.envs.coding import mutations
-from llmzoo.envs.coding.bug_fix import survey, tasks
+from llmzoo.envs.coding import judging, mutations
+from llmzoo.envs.coding.bug_fix import tasks
 from llmzoo.envs.coding.operators import OPERATORS
 from llmzoo.envs.tasks import split_of
+from scripts.samples import survey
 
 
 def variants(operator: str, body: str, parameters: str = "a, b") -> list[str]:
@@ -224,7 +225,7 @@ def test_single_and_double():
 def test_correct_programs_pass():
     for program in tasks.programs().values():
         public, hidden = program.calls()
-        verdict = survey.judging.check_calls(program.source, [*public, *hidden])
+        verdict = judging.check_calls(program.source, [*public, *hidden])
         assert verdict.ok, (program.name, verdict)
 
 

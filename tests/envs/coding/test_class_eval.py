@@ -12,7 +12,7 @@ import pytest
 import llmzoo
 from llmzoo import testing
 from llmzoo.envs.coding import judging
-from llmzoo.envs.coding.class_eval import merging, oracle, scoring, shipped, tasks
+from llmzoo.envs.coding.class_eval import merging, oracle, scoring, tasks
 from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.errors import ConfigError
 from llmzoo.sandbox.results import CaseResult, Verdict
@@ -502,7 +502,7 @@ def test_wrong_arguments(kwargs, message):
 # The shipped classes
 
 
-SHIPPED = [tasks.read(record) for record in shipped.records()]
+SHIPPED = [tasks.read(record) for record in tasks.shipped_records()]
 
 
 def test_shipped_classes():

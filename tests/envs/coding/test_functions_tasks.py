@@ -12,12 +12,13 @@ import pytest
 import llmzoo
 from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.functions import generator, oracle, records, scoring
-from llmzoo.envs.coding.functions.problems import PROBLEMS
+from llmzoo.envs.coding.functions.samples import samples
 from llmzoo.envs.coding.functions.tasks import canonical, examples, stub
 from llmzoo.envs.sources import BadField
 from llmzoo.errors import ConfigError, NoPlayerError
 from llmzoo.sandbox import Sandbox
 
+PROBLEMS = samples()
 NAMES = [problem.name for problem in PROBLEMS]
 every_problem = pytest.mark.parametrize("problem", PROBLEMS, ids=NAMES)
 

@@ -1,23 +1,23 @@
 """Broken programs: shipped correct ones with mutations that are known to fail their tests.
 
-``programs/`` holds the correct programs and ``mutants.json`` the mutations, single and double, with
-which a program fails at least one public and one hidden test and still ends on all of them (see
-``survey.py``). A broken program is put together when it is played.
+``programs.jsonl`` holds the correct programs. ``mutants.json`` lists the mutations, single and double,
+with which a program ends on all its tests and fails at least one public and one hidden one.
+``scripts/samples/build.py`` writes both. A broken program is built when it is played.
 """
 
 from __future__ import annotations
 
-import ast
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
+from llmzoo.envs import sources
 from llmzoo.envs.coding import mutations
 
-_HERE = "llmzoo.envs.coding.bug_fix"
+_HERE = Path(__file__).parent
 
 Call = tuple[str, tuple[Any, ...], Any]  # function, arguments, what it returns
 
@@ -67,8 +67,8 @@ def shipped(mutated: int | None) -> tuple[BugTask, ...]:
     known = programs()
     return tuple(
         BugTask(known[name], tuple(mutants))
-        for name, found in json.loads(_read("mutants.json")).items()
-        for mutants in found
+        for name, listed in json.loads((_HERE / "mutants.json").read_text(encoding="utf-8")).items()
+        for mutants in listed
         if mutated in (None, len(mutants))
     )
 
@@ -76,25 +76,8 @@ def shipped(mutated: int | None) -> tuple[BugTask, ...]:
 @cache
 def programs() -> Mapping[str, Program]:
     """The correct programs by name."""
-    cases = json.loads(_read("programs/cases.json"))
-    found = {}
-    for file in sorted(files(_HERE).joinpath("programs").iterdir(), key=lambda file: file.name):
-        if file.name.endswith(".py"):
-            for name, source in _functions(file.read_text(encoding="utf-8")):
-                if name in cases:
-                    found[name] = Program(name, source, json.dumps(cases[name]))
-    return found
-
-
-def _functions(text: str) -> Iterator[tuple[str, str]]:
-    """Each function of a file with those before it that it calls."""
-    defined = {
-        node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)
-    }
-    for name, function in defined.items():
-        called = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-        helpers = [node for other, node in defined.items() if other in called and other != name]
-        yield name, ast.unparse(ast.Module([*helpers, function], []))
+    records = sources.records(_HERE / "programs.jsonl")
+    return {r["name"]: Program(r["name"], r["source"], json.dumps(r["cases"])) for r in records}
 
 
 @cache
@@ -105,7 +88,3 @@ def _broken(source: str, mutants: tuple[str, ...]) -> str:
 @cache
 def _locations(source: str, broken: str) -> frozenset[tuple[str, int]]:
     return mutations.locations(source, broken)
-
-
-def _read(path: str) -> str:
-    return files(_HERE).joinpath(path).read_text(encoding="utf-8")

@@ -65,7 +65,7 @@ from typing import Any, Literal, get_args
 from llmzoo.envs import sources
 from llmzoo.envs.base import Outcome, TextEnv, public_forms
 from llmzoo.envs.coding import judging, programs
-from llmzoo.envs.coding.class_eval import merging, oracle, scoring, shipped, tasks
+from llmzoo.envs.coding.class_eval import merging, oracle, scoring, tasks
 from llmzoo.envs.coding.class_eval.tasks import ClassTask, Half
 from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.envs.sources import Loaded
@@ -141,7 +141,7 @@ class ClassEval(TextEnv):
         found = sources.load(
             source,
             hub_id=tasks.HUB_ID,
-            sample=shipped.records,
+            sample=tasks.shipped_records,
             parse=tasks.read,
             on_bad_record=on_bad_record,
         )

@@ -7,11 +7,13 @@ A record's fields that are read: ``task_id``, ``class_name``, ``skeleton``, ``im
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal
 
+from llmzoo.envs import sources
 from llmzoo.envs.coding import programs
 from llmzoo.envs.sources import BadField, field, identifier, texts
 
@@ -40,6 +42,11 @@ class Half:
 
     source: str
     names: tuple[str, ...]
+
+
+def shipped_records() -> Iterator[dict[str, Any]]:
+    """The records of the classes written for this project, by ``scripts/samples/build.py``."""
+    return sources.records(Path(__file__).with_name("samples.jsonl"))
 
 
 def read(record: Mapping[str, Any]) -> ClassTask:

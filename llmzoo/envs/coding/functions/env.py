@@ -81,7 +81,7 @@ from typing import Any
 
 from llmzoo.envs.base import public_forms
 from llmzoo.envs.coding.functions import generator, records
-from llmzoo.envs.coding.functions.problems import PROBLEMS
+from llmzoo.envs.coding.functions.samples import samples
 from llmzoo.envs.coding.functions.tasks import FunctionTask, canonical
 from llmzoo.envs.coding.functions.writers import TwoWriters
 from llmzoo.envs.settings import one_of
@@ -111,7 +111,7 @@ def _generated(split: str) -> Tasks[FunctionTask]:
 
 @lru_cache(maxsize=8)
 def _written(split: str) -> Tasks[FunctionTask]:
-    tasks = [records.coop_functions(problem) for problem in PROBLEMS]
+    tasks = [records.coop_functions(problem) for problem in samples()]
     names = [task.name for task in tasks]
     return Listed(tasks, canonical, split=split, source="sample", names=names)
 

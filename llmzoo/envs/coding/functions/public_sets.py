@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from llmzoo.envs.coding import judging
-from llmzoo.envs.coding.functions.problems import PROBLEMS, Problem
+from llmzoo.envs.coding.functions.samples import Sample, samples
 from llmzoo.envs.coding.functions.tasks import FunctionTask, canonical
 from llmzoo.envs.coding.functions.writers import TwoWriters
 from llmzoo.envs.sources import Loaded, Record, load
@@ -23,11 +23,11 @@ class PublicSet:
     hub_id: str
     hub_args: tuple[str, ...] = ()
     read: Callable[[Record], FunctionTask]
-    write: Callable[[Problem], dict[str, Any]]
+    write: Callable[[Sample], dict[str, Any]]
     third: int
 
     def sample(self) -> list[dict[str, Any]]:
-        return [self.write(problem) for problem in PROBLEMS[self.third :: 3]]
+        return [self.write(problem) for problem in samples()[self.third :: 3]]
 
 
 class PublicSetWriters(TwoWriters):

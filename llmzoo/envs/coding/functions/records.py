@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from llmzoo.envs.coding import programs
-from llmzoo.envs.coding.functions.problems import Problem
+from llmzoo.envs.coding.functions.samples import Sample
 from llmzoo.envs.coding.functions.tasks import FunctionTask, examples, stub
 from llmzoo.envs.sources import BadField, Record, field, identifier, texts
 
@@ -46,7 +46,7 @@ def mbpp(record: Record) -> FunctionTask:
     )
 
 
-def coop_functions(problem: Problem) -> FunctionTask:
+def coop_functions(problem: Sample) -> FunctionTask:
     """One of our own problems, with the contract of its helper."""
     return FunctionTask(
         name=problem.name,
@@ -59,7 +59,7 @@ def coop_functions(problem: Problem) -> FunctionTask:
     )
 
 
-def as_humaneval(problem: Problem) -> dict[str, Any]:
+def as_humaneval(problem: Sample) -> dict[str, Any]:
     """One of our own problems as a record of HumanEval."""
     function = programs.functions(problem.main)[problem.name]
     lines = problem.main.rstrip().splitlines()
@@ -74,7 +74,7 @@ def as_humaneval(problem: Problem) -> dict[str, Any]:
     }
 
 
-def as_mbpp(problem: Problem) -> dict[str, Any]:
+def as_mbpp(problem: Sample) -> dict[str, Any]:
     """One of our own problems as a record of MBPP, sanitized."""
     return {
         "task_id": problem.name,
@@ -85,7 +85,7 @@ def as_mbpp(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _tests(problem: Problem) -> tuple[str, ...]:
+def _tests(problem: Sample) -> tuple[str, ...]:
     return (*problem.public, *problem.hidden)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from llmzoo.envs.coding.functions.problems.problem import Problem
+from llmzoo.envs.coding.functions.samples import Sample
 
 PROBLEMS = (
-    Problem(
+    Sample(
         doc="Return the numbers from low to high, both included, that are divisible by the sum of their own decimal digits. low is at least 1.",
         helper="aux(n) returns the sum of the decimal digits of n.",
         aux="""
@@ -29,7 +29,7 @@ def digit_divisible(low, high):
             "digit_divisible(999, 1010) == [999, 1000, 1002, 1008, 1010]",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return how many steps it takes to turn n into a single digit by replacing it with the product of its digits again and again. n is not negative.",
         helper="aux(n) returns the product of the decimal digits of n.",
         aux="""
@@ -60,7 +60,7 @@ def persistence(n):
             "persistence(0) == 0",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the primes up to limit whose digits in reverse order form a prime too.",
         helper="aux(n) returns whether n is a prime number.",
         aux="""
@@ -84,7 +84,7 @@ def mirror_primes(limit):
             "mirror_primes(0) == []",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the fraction a/b + c/d in lowest terms as a tuple of numerator and denominator; all four are positive integers.",
         helper="aux(a, b) returns the greatest common divisor of two positive integers.",
         aux="""
@@ -113,7 +113,7 @@ def add_fractions(a, b, c, d):
             "add_fractions(7, 15, 8, 21) == (89, 105)",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the number between 1 and limit, both included, with the most divisors; of several the smallest.",
         helper="aux(n) returns how many positive divisors n has.",
         aux="""
@@ -141,7 +141,7 @@ def most_divisors(limit):
             "most_divisors(3) == 2",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return all amicable pairs (a, b) with a < b <= limit: the proper divisors of a sum to b and those of b sum to a.",
         helper="aux(n) returns the sum of the divisors of n that are smaller than n.",
         aux="""
@@ -170,7 +170,7 @@ def amicable_pairs(limit):
             "amicable_pairs(1209) == [(220, 284)]",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the integer as English words, from 0 to 999, such as 'three hundred and five' or 'forty-two'.",
         helper="aux(n) returns a number from 0 to 99 as English words.",
         aux="""
@@ -204,7 +204,7 @@ def in_words(n):
             "in_words(110) == 'one hundred and ten'",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the Roman numeral of a number from 1 to 3999.",
         helper="aux(digit, one, five, ten) returns the Roman form of one decimal digit from 0 to 9, given the letters for 1, 5 and 10 at its place: aux(4, 'X', 'L', 'C') is 'XL'.",
         aux="""
@@ -240,7 +240,7 @@ def roman(n):
             "roman(608) == 'DCVIII'",
         ),
     ),
-    Problem(
+    Sample(
         doc="Convert a number from one base to another: digits is text in base source, the result text in base target. Bases go from 2 to 16, digits above 9 are the letters a to f.",
         helper="aux(digits, base) returns the value of a text of digits in a base from 2 to 16.",
         aux="""
@@ -272,7 +272,7 @@ def convert(digits, source, target):
             "convert('0012', 5, 10) == '7'",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the step number (counting from 1) at which the sequence n, f(n), f(f(n)), ... first shows a number again, where f(n) is the sum of the squares of the digits; n itself is step 1.",
         helper="aux(n) returns the sum of the squares of the decimal digits of n.",
         aux="""
@@ -300,7 +300,7 @@ def first_repeat(n):
             "first_repeat(999) == 13",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the change for an amount in cents with as few coins as possible, as a dictionary from coin to count, for coins of 50, 20, 10, 5, 2 and 1 cents; coins that are not needed are left out.",
         helper="aux(amount, coin) returns a tuple: how often coin fits into amount, and what is left.",
         aux="""
@@ -329,7 +329,7 @@ def change(amount):
             "change(1) == {1: 1}",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the day of the year (1 to 366) of a date given as year, month and day in the Gregorian calendar.",
         helper="aux(year, month) returns how many days the month has in that year.",
         aux="""
@@ -356,7 +356,7 @@ def day_of_year(year, month, day):
             "day_of_year(2016, 2, 29) == 60",
         ),
     ),
-    Problem(
+    Sample(
         doc="Add up times given as texts 'h:mm' and return the sum in the same form; hours may exceed 24 and minutes have two digits.",
         helper="aux(time) returns the minutes of a text 'h:mm'.",
         aux="""
@@ -382,7 +382,7 @@ def add_times(times):
             "add_times(['0:00', '0:09']) == '0:09'",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return whether a card number, given as text with digits and spaces, is valid: counted from the right every second digit is doubled, 9 is taken from doubled digits above 9, and the sum of all is divisible by 10. A text without digits is not valid.",
         helper="aux(digit) returns twice the digit, less 9 where that is above 9.",
         aux="""
@@ -409,7 +409,7 @@ def valid_card(text):
             "valid_card('3379 5135 6110 8795') == True",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the area of a polygon whose corners are given in order as pairs of integers; the area is positive whichever way round they go. Fewer than three corners have area 0.0.",
         helper="aux(p, q) returns the cross product of two points: p[0] * q[1] - p[1] * q[0].",
         aux="""
@@ -436,7 +436,7 @@ def polygon_area(corners):
             "polygon_area([(2, 0), (0, 2), (-2, 0), (0, -2)]) == 8.0",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the smallest number above n whose decimal digits are all different.",
         helper="aux(n) returns whether all decimal digits of n are different.",
         aux="""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from llmzoo.envs.coding.functions.problems.problem import Problem
+from llmzoo.envs.coding.functions.samples import Sample
 
 PROBLEMS = (
-    Problem(
+    Sample(
         doc="Return the number of live neighbours of every cell of a grid of 0 and 1, as a grid of the same shape; a cell has up to eight neighbours.",
         helper="aux(grid, row, column) returns the sum of the cells around one cell.",
         aux="""
@@ -32,7 +32,7 @@ def neighbour_counts(grid):
             "neighbour_counts([[1, 0, 1], [0, 0, 0], [1, 0, 1]]) == [[0, 2, 0], [2, 4, 2], [0, 2, 0]]",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return whether a 3x3 board of noughts and crosses, three texts of the characters 'x', 'o' and '.', is won, and by whom: 'x', 'o', or '' if by nobody.",
         helper="aux(board) returns the eight lines of the board (rows, columns, diagonals), each a text of three characters.",
         aux="""
@@ -62,7 +62,7 @@ def winner(board):
             "winner(['oo.', 'xx.', '...']) == ''",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the transposed grid with every row sorted from small to large.",
         helper="aux(grid) returns the columns of a rectangular grid as a list of lists.",
         aux="""
@@ -86,7 +86,7 @@ def sorted_columns(grid):
             "sorted_columns([[1, 1, 2], [1, 0, 2]]) == [[1, 1], [0, 1], [2, 2]]",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return how many islands a map has: a list of texts in which '#' is land and '.' is water; land that touches at a side belongs to one island.",
         helper="aux(land, cell) returns the set of cells, pairs of row and column, that belong to the same island as cell, given the set of all cells of land.",
         aux="""
@@ -123,7 +123,7 @@ def count_islands(rows):
             "count_islands(['#']) == 1",
         ),
     ),
-    Problem(
+    Sample(
         doc="Follow a robot on a grid: it starts at (0, 0) and looks north; 'F' moves one field ahead, 'L' and 'R' turn it by a quarter. Return where it stands as (x, y) after the commands; east is x, north is y.",
         helper="aux(direction, turn) returns the direction, a letter of 'NESW', after a turn 'L' or 'R'.",
         aux="""
@@ -156,7 +156,7 @@ def robot(commands):
             "robot('RFFFLF') == (3, 1)",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the grid after its rows are pushed to the left as in the game 2048: zeros go, then equal neighbours merge into their sum from left to right (each number once), and zeros fill up on the right.",
         helper="aux(row) returns one row pushed to the left.",
         aux="""
@@ -187,7 +187,7 @@ def push_left(grid):
             "push_left([[0, 0, 0, 2], [8, 8, 16, 0]]) == [[2, 0, 0, 0], [16, 16, 0, 0]]",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the total of the minimum of every row of a grid plus the total of the maximum of every column. The grid is rectangular and not empty.",
         helper="aux(grid, column) returns the largest number in one column.",
         aux="""
@@ -212,7 +212,7 @@ def rows_and_columns(grid):
             "rows_and_columns([[10, 0], [0, 10], [5, 5]]) == 25",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the fields of a chess board (such as 'e4') that a knight on the given field can move to, in alphabetical order.",
         helper="aux(file, rank) returns whether file and rank, counted from 0, are on the 8x8 board.",
         aux="""
@@ -241,7 +241,7 @@ def knight_moves(field):
             "knight_moves('c7') == ['a6', 'a8', 'b5', 'd5', 'e6', 'e8']",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the cheapest total for a shopping list, a list of product names, at shops given as a list of dictionaries from product to price, where everything is bought in one shop. A shop that lacks a product is no choice; if none is left, return None.",
         helper="aux(shop, products) returns the total at one shop, or None if it lacks a product.",
         aux="""
@@ -268,7 +268,7 @@ def cheapest(shops, products):
             "cheapest([{'p': 7, 'q': 7}, {'p': 1}], ['p', 'q']) == 14",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the table of a league as a list of team names, best first. Results are tuples (home, guest, goals of home, goals of guest); a win is worth 3 points, a draw 1. Teams of equal points are sorted by name.",
         helper="aux(goals_for, goals_against) returns the points of a team for one match.",
         aux="""
@@ -298,7 +298,7 @@ def league(results):
             "league([('M', 'N', 0, 2), ('M', 'O', 3, 1), ('N', 'O', 1, 1)]) == ['N', 'M', 'O']",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the names of all people that the given person can reach through friends, in any number of steps, sorted; friendships is a list of pairs and holds both ways. The person is not in the result.",
         helper="aux(friendships, name) returns the set of the direct friends of one person.",
         aux="""
@@ -329,7 +329,7 @@ def reachable(friendships, person):
             "reachable([('z', 'y'), ('x', 'z'), ('w', 'v')], 'x') == ['y', 'z']",
         ),
     ),
-    Problem(
+    Sample(
         doc="Read lines 'name=value' of a settings text into a dictionary: values 'yes' and 'no' become booleans, whole numbers become integers, all else stays text. Lines that are empty or begin with '#' are passed over; spaces around names and values do not count.",
         helper="aux(value) returns the value of a text: a bool for 'yes' and 'no', an int for a whole number, else the text.",
         aux="""
@@ -362,7 +362,7 @@ def read_settings(text):
             "read_settings('n=007\\nyes=maybe') == {'n': 7, 'yes': 'maybe'}",
         ),
     ),
-    Problem(
+    Sample(
         doc="Render a table as text: given rows of texts, pad every column on the right to the width of its longest entry, join the columns of a row with ' | ' and the rows with line breaks.",
         helper="aux(rows) returns the width of each column as a list.",
         aux="""
@@ -390,7 +390,7 @@ def render_table(rows):
             "render_table([['a', 'b'], ['a', 'b']]) == 'a | b\\na | b'",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the bill of a restaurant: given orders as pairs (dish, count) and a menu from dish to price in cents, return the total in cents with a tip of 10 per cent, rounded down to a whole cent. From 3 of one dish on, each third of that dish is free.",
         helper="aux(price, count) returns what count portions of one dish cost, each third of them free.",
         aux="""
@@ -415,7 +415,7 @@ def bill(orders, menu):
             "bill([('p', 10)], {'p': 333}) == 2564",
         ),
     ),
-    Problem(
+    Sample(
         doc="Order tasks so that each comes after those it needs: needs is a dictionary from task to the list of tasks that it needs, and every task is a key. At every moment take the alphabetically first task that is ready. Return None if that is impossible.",
         helper="aux(needs, done) returns the sorted list of tasks that are not done and whose needs are all in done, a list.",
         aux="""
@@ -449,7 +449,7 @@ def order_tasks(needs):
             "order_tasks({'m': ['n', 'o'], 'n': ['o'], 'o': [], 'k': ['m']}) == ['o', 'n', 'm', 'k']",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the score of a game of darts: throws are texts such as '20', 'D16' (double), 'T5' (triple) and 'miss'; the score starts at 501 and throws are subtracted in order. A throw that would take it below 0 does not count. Return what is left.",
         helper="aux(throw) returns the points of one throw.",
         aux="""

@@ -1,5 +1,4 @@
 # ruff: noqa: PERF401 - plain loops are what may go wrong here
-# mypy: ignore-errors
 def neighbours(grid, row, column):
     """
     The places beside, above and below one, as far as they lie on the grid.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from llmzoo.envs.coding.functions.problems.problem import Problem
+from llmzoo.envs.coding.functions.samples import Sample
 
 PROBLEMS = (
-    Problem(
+    Sample(
         doc="Return the mean of the list without its outliers, rounded to two digits: outliers are numbers further than 10 from the median. The median of an even count is the lower of the two in the middle. The list is not empty.",
         helper="aux(numbers) returns the median of a list that is not empty, the lower one of an even count.",
         aux="""
@@ -31,7 +31,7 @@ def robust_mean(numbers):
             "robust_mean([100, 101, 105, 90]) == 99.0",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the list with every run of equal neighbours reduced to one element, and only those runs whose length is at least minimum.",
         helper="aux(items) returns the runs of a list as pairs of value and length, in order.",
         aux="""
@@ -61,7 +61,7 @@ def long_runs(items, minimum):
             "long_runs([7], 2) == []",
         ),
     ),
-    Problem(
+    Sample(
         doc="Merge overlapping intervals: given a list of pairs (start, end) with start <= end, return the sorted list of intervals that cover the same numbers; intervals that touch at an end are merged.",
         helper="aux(first, second) returns whether two intervals overlap or touch.",
         aux="""
@@ -91,7 +91,7 @@ def merge_intervals(intervals):
             "merge_intervals([(-5, -1), (-2, 3), (4, 4)]) == [(-5, 3), (4, 4)]",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the numbers of the list that are peaks: greater than both neighbours, where the ends have one neighbour only. A list of one number has that peak.",
         helper="aux(numbers, place) returns whether the number at a place is greater than each of its neighbours.",
         aux="""
@@ -116,7 +116,7 @@ def peaks(numbers):
             "peaks([-1, -3, 0, -2]) == [-1, 0]",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the length of the longest stretch of the list in which no number occurs twice.",
         helper="aux(numbers, start) returns the length of the longest stretch that begins at start and holds no number twice.",
         aux="""
@@ -145,7 +145,7 @@ def longest_distinct(numbers):
             "longest_distinct([4, 1, 4, 2, 4, 3]) == 3",
         ),
     ),
-    Problem(
+    Sample(
         doc="Deal a list of players into the given number of teams as a snake draft does: the first round deals from the first team to the last, the second from the last to the first, and so on. Return the teams; teams is at least 1.",
         helper="aux(number, teams) returns the index of the team that gets the player with that number, counting players from 0.",
         aux="""
@@ -173,7 +173,7 @@ def snake_draft(players, teams):
             "snake_draft([1, 2, 3, 4, 5, 6, 7, 8, 9], 4) == [[1, 8, 9], [2, 7], [3, 6], [4, 5]]",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the items that a strict majority of the lists hold at least once, sorted.",
         helper="aux(lists, item) returns how many of the lists hold item.",
         aux="""
@@ -198,7 +198,7 @@ def majority_items(lists):
             "majority_items([[], [1], [1]]) == [1]",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the list rotated to the right by as many places as its largest number says; a negative one rotates to the left. An empty list stays empty.",
         helper="aux(items, places) returns a list rotated to the right by places, which may be negative or larger than the list.",
         aux="""
@@ -225,7 +225,7 @@ def self_rotate(numbers):
             "self_rotate([1, 2, 3, 4, 5, 6, 10]) == [5, 6, 10, 1, 2, 3, 4]",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the pair of different places (i, j), i < j, whose numbers in the list are closest to each other; of several the one with the smallest i, then j. The list has at least two numbers.",
         helper="aux(numbers, i) returns the place j > i whose number is closest to that at i, the smallest of several; i is not the last place.",
         aux="""
@@ -250,7 +250,7 @@ def closest_pair(numbers):
             "closest_pair([0, 10, 21, 33, 46]) == (0, 1)",
         ),
     ),
-    Problem(
+    Sample(
         doc="Simulate a queue with priorities: given a list of (name, priority), return the names in the order in which they are served. At every moment the first in the queue among those with the highest priority is served, and everybody who waits gains 1 priority.",
         helper="aux(queue) returns the index of the first entry with the highest priority in a list of (name, priority) that is not empty.",
         aux="""
@@ -280,7 +280,7 @@ def serve(queue):
             "serve([('one', 1), ('two', 1)]) == ['one', 'two']",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the list of numbers sorted by how often they occur, most often first; numbers that occur equally often by size, smallest first. Each number stands once.",
         helper="aux(numbers) returns a dictionary from each number to how often it occurs.",
         aux="""
@@ -308,7 +308,7 @@ def by_frequency(numbers):
             "by_frequency([1, 2, 2, 3, 3, 3, 4, 4, 4, 4]) == [4, 3, 2, 1]",
         ),
     ),
-    Problem(
+    Sample(
         doc="Split a list of weights into the fewest boxes, filled in order: a box is closed when the next weight would take it above limit. Return the sums of the boxes; no weight is above limit.",
         helper="aux(weights, limit) returns how many weights from the start fit into one box.",
         aux="""
@@ -343,7 +343,7 @@ def pack(weights, limit):
             "pack([1, 2, 3, 4, 5, 6], 9) == [6, 9, 6]",
         ),
     ),
-    Problem(
+    Sample(
         doc="Evaluate a list of tokens in postfix notation (numbers as text, and the operators + - * /, where / rounds down) and return the value; a list that is not a proper expression gives None. Nobody divides by zero.",
         helper="aux(operator, left, right) returns the value of one operation.",
         aux="""
@@ -380,7 +380,7 @@ def postfix(tokens):
             "postfix(['-7', '2', '/']) == -4",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return how many swaps of neighbours bubble sort makes on the list: it goes through again and again, swapping neighbours in wrong order, until a pass swaps nothing.",
         helper="aux(numbers) makes one pass over a list: it returns the list after the pass and the number of swaps as a tuple.",
         aux="""
@@ -415,7 +415,7 @@ def bubble_swaps(numbers):
             "bubble_swaps([4, 3, 4, 3]) == 3",
         ),
     ),
-    Problem(
+    Sample(
         doc="Compare two version numbers such as '1.10.2': return -1 if the first is lower, 1 if it is higher, 0 if they are equal. Missing parts count as 0.",
         helper="aux(version) returns the parts of a version as a list of integers without zeros at the end.",
         aux="""
@@ -443,7 +443,7 @@ def compare_versions(first, second):
             "compare_versions('1.0.5', '1.0.5.1') == -1",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the numbers from 1 to n that are left after Josephus counting: people stand in a circle, and every k-th is taken out until keep are left. Return those who are left, sorted.",
         helper="aux(circle, start, k) returns the index of the k-th person of a circle when counting begins at index start.",
         aux="""

@@ -1,9 +1,8 @@
-"""Which mutations break which programs: makes ``mutants.json``, to be run when programs change.
+"""What the sandbox says of wrong programs: which mutations break the programs of bug fixing.
 
-    python -m llmzoo.envs.coding.bug_fix.survey
-
-Every mutant is run in the sandbox. Kept are those that end on every test, and fail at least one
-public and one hidden one: of each operator up to three in a program, and up to eight pairs of them.
+``python scripts/samples/build.py --survey`` writes ``mutants.json``, in minutes. Kept are mutants that
+end on every test and fail at least one public and one hidden test: of each operator up to three
+in a program, and up to eight pairs of them.
 """
 
 from __future__ import annotations
@@ -26,36 +25,31 @@ LIMITS = Limits(wall_s=2.0, cpu_s=2.0, memory_mb=512)
 Judge = Callable[..., Verdict]
 
 
-def survey(judge: Judge = judging.check_calls) -> dict[str, list[list[str]]]:
-    """The mutations, alone and in pairs, that break each program."""
-    return {name: mutants(program, judge) for name, program in sorted(programs().items())}
-
-
 def breaks(program: Program, broken: str, judge: Judge = judging.check_calls) -> bool:
     """Whether ``broken`` ends on every test and fails a public and a hidden one."""
     public, hidden = program.calls()
     verdict = judge(broken, [*public, *hidden], limits=LIMITS)
     passed = [case.passed for case in verdict.cases]
-    # a status other than these speaks of a limit, or of a program that did not even load
+    # any other status means that it met a limit or did not load
     ended = verdict.status in ("failed", "passed")
     return ended and not all(passed[: len(public)]) and not all(passed[len(public) :])
 
 
-def mutants(program: Program, judge: Judge = judging.check_calls) -> list[list[str]]:
+def mutants(program: Program) -> list[list[str]]:
     """The mutations, alone and in pairs, that break a program; the same for the same program."""
     rng = random.Random(program.name)
     seen = {program.source}
 
     def kept(candidates: Iterator[list[str]], most: int) -> list[list[str]]:
-        found: list[list[str]] = []
+        breaking: list[list[str]] = []
         for names in candidates:
             broken = _mutated(program.source, names)
-            if broken and broken not in seen and breaks(program, broken, judge):
+            if broken and broken not in seen and breaks(program, broken):
                 seen.add(broken)
-                found.append(names)
-            if len(found) == most:
+                breaking.append(names)
+            if len(breaking) == most:
                 break
-        return found
+        return breaking
 
     names = list(mutations.changes(program.source))
     singles: list[list[str]] = []
@@ -84,13 +78,8 @@ def _lines(source: str, name: str) -> frozenset[tuple[str, int]]:
     return mutations.locations(source, mutations.mutate(source, [name]))
 
 
-def main() -> None:
-    found = survey()
-    path = Path(__file__).with_name("mutants.json")
-    rows = [f'"{name}": {json.dumps(mutants)}' for name, mutants in found.items()]
-    path.write_text("{\n" + ",\n".join(rows) + "\n}\n")
-    print(f"{sum(map(len, found.values()))} mutants of {len(found)} programs: {path}")
-
-
-if __name__ == "__main__":
-    main()
+def main(coding: Path) -> None:
+    rows = {name: mutants(program) for name, program in sorted(programs().items())}
+    lines = [f'"{name}": {json.dumps(listed)}' for name, listed in rows.items()]
+    (coding / "bug_fix" / "mutants.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    print(f"bug_fix/mutants.json: {sum(map(len, rows.values()))} mutants")

@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 def caesar(text, shift):
     """
     Moves every letter of the alphabet on by shift places, z being followed by a; case is kept.

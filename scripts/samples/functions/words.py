@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from llmzoo.envs.coding.functions.problems.problem import Problem
+from llmzoo.envs.coding.functions.samples import Sample
 
 PROBLEMS = (
-    Problem(
+    Sample(
         doc="Return the word of the list with the most vowels (a, e, i, o, u, in either case); of several the first, and '' for an empty list.",
         helper="aux(word) returns the number of vowels in word, capitals included.",
         aux="""
@@ -33,7 +33,7 @@ def most_vowels(words):
             "most_vowels(['aeiou', 'uoiea', 'a']) == 'aeiou'",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the sentence with every word of more than four letters reversed; words are separated by single spaces.",
         helper="aux(word) returns word spelled backwards if it has more than four letters, otherwise word as it is.",
         aux="""
@@ -57,7 +57,7 @@ def reverse_long_words(sentence):
             "reverse_long_words('one  two  three') == 'one  two  eerht'",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return how many words of the list are palindromes, where capitals and lower case count as the same letter.",
         helper="aux(word) returns whether word reads the same backwards, whatever the case.",
         aux="""
@@ -82,7 +82,7 @@ def count_palindromes(words):
             "count_palindromes(['madam', 'Madam', 'mAdaM', 'adam']) == 3",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the initials of a full name in capitals, each followed by a dot; parts are separated by spaces, and a part with a hyphen gives both initials joined by a hyphen, such as 'J.-P.'.",
         helper="aux(part) returns the initials of one part of a name: 'J.' for 'jean', 'J.-P.' for 'jean-paul'.",
         aux="""
@@ -106,7 +106,7 @@ def initials(name):
             "initials('x y z') == 'X. Y. Z.'",
         ),
     ),
-    Problem(
+    Sample(
         doc="Group the words of a list by their letters: words that are anagrams of each other stand together in one list. Groups and words keep the order in which they first appear.",
         helper="aux(word) returns a text that is the same for words with the same letters and different for others.",
         aux="""
@@ -133,7 +133,7 @@ def group_anagrams(words):
             "group_anagrams(['night', 'thing', 'inch', 'chin']) == [['night', 'thing'], ['inch', 'chin']]",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the text shortened by run lengths: every run of two or more equal characters becomes the character and the length of the run, a single one stays as it is.",
         helper="aux(character, count) returns character followed by count, or character alone if count is 1.",
         aux="""
@@ -163,7 +163,7 @@ def run_lengths(text):
             "run_lengths('aAaa') == 'aAa2'",
         ),
     ),
-    Problem(
+    Sample(
         doc="Encode a text with a Caesar cipher whose shift grows: letter number i of the text (from 0, counting every character) is shifted by i places in the alphabet. Case is kept and other characters stay.",
         helper="aux(character, shift) returns character shifted by shift places in the alphabet, or as it is if it is no letter from a to z.",
         aux="""
@@ -191,7 +191,7 @@ def growing_cipher(text):
             "growing_cipher('123 go') == '123 kt'",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the longest run of words in the list in which each word begins with the last letter of the word before; of several the first.",
         helper="aux(first, second) returns whether second begins with the last letter of first.",
         aux="""
@@ -220,7 +220,7 @@ def longest_chain(words):
             "longest_chain(['ab', 'ba', 'cd', 'dc']) == ['ab', 'ba']",
         ),
     ),
-    Problem(
+    Sample(
         doc="Rewrite a text in title case: every word begins with a capital and goes on in lower case, but the words a, an, and, of, the, to stay in lower case unless they come first.",
         helper="aux(word) returns word with its first letter in capital and the others in lower case.",
         aux="""
@@ -248,7 +248,7 @@ def headline(text):
             "headline('goodbye to all that') == 'Goodbye to All That'",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the letters of a text that occur an odd number of times, in alphabetical order and lower case; other characters do not count.",
         helper="aux(text) returns a dictionary from each letter of text, in lower case, to how often it occurs.",
         aux="""
@@ -276,7 +276,7 @@ def odd_letters(text):
             "odd_letters('xXyYzZz') == 'z'",
         ),
     ),
-    Problem(
+    Sample(
         doc="Decode a text in a secret language: a word that begins with a vowel was given the ending '-way' ('apple-way'), and of any other the letters before its first vowel were moved behind a dash and followed by 'ay' ('ox-fay' is 'fox').",
         helper="aux(word) returns the decoded word: 'apple' for 'apple-way', 'fox' for 'ox-fay'.",
         aux="""
@@ -301,7 +301,7 @@ def decode_pig(text):
             "decode_pig('eep-shay all-smay old-gay') == 'sheep small gold'",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the words of the list sorted by the score of their letters, least first; a is worth 1, b 2, and so on to z 26. Words of the same score are sorted alphabetically.",
         helper="aux(word) returns the sum of the scores of the letters of a lower-case word.",
         aux="""
@@ -325,7 +325,7 @@ def sort_by_score(words):
             "sort_by_score(['moon', 'sun', 'mars', 'venus']) == ['mars', 'sun', 'moon', 'venus']",
         ),
     ),
-    Problem(
+    Sample(
         doc="Check a list of passwords and return those that are strong: at least 8 characters, and at least three of the four kinds lower-case letter, capital, digit, other.",
         helper="aux(text) returns how many of the four kinds of characters (lower-case letter, capital, digit, other) occur in text.",
         aux="""
@@ -359,7 +359,7 @@ def strong_passwords(passwords):
             "strong_passwords(['with space 1', 'With Space']) == ['with space 1', 'With Space']",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the text wrapped to lines of at most width characters, as a list of lines: words are taken one after another, and a word that does not fit begins a new line. No word is longer than width, and a text without words is one empty line.",
         helper="aux(line, word, width) returns whether word still fits on line, after a space unless line is empty.",
         aux="""
@@ -389,7 +389,7 @@ def wrap(text, width):
             "wrap('four four four', 9) == ['four four', 'four']",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return the longest common prefix of all words of the list; '' for an empty list.",
         helper="aux(first, second) returns the longest common prefix of two words.",
         aux="""
@@ -421,7 +421,7 @@ def common_prefix(words):
             "common_prefix(['prefix', 'prelude', 'present', 'prey']) == 'pre'",
         ),
     ),
-    Problem(
+    Sample(
         doc="Return whether two texts are equal after typing, where '<' stands for a key that deletes the character before, if there is one.",
         helper="aux(keys) returns the text that is left after typing keys.",
         aux="""

@@ -1,13 +1,17 @@
-"""The form in which our own problems are written down."""
+"""Our own problems for two writers: ``samples.jsonl``, which ``scripts/samples/build.py`` writes."""
 
 from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from llmzoo.envs import sources
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Sample:
     """A function for two writers.
 
     ``doc``: what it does. ``helper``: the contract of ``aux``. ``aux`` and ``main``: a reference
@@ -32,15 +36,24 @@ class Problem:
 
     def examples(self) -> list[tuple[str, str]]:
         """The public tests as pairs of call and value."""
-        found = []
+        pairs = []
         for test in self.public:
             tree = ast.parse(test, mode="eval").body
             assert isinstance(tree, ast.Compare), test
-            found.append((ast.unparse(tree.left), ast.unparse(tree.comparators[0])))
-        return found
+            pairs.append((ast.unparse(tree.left), ast.unparse(tree.comparators[0])))
+        return pairs
 
     def _function(self) -> ast.FunctionDef:
         """The last function of ``main``."""
         function = ast.parse(self.main).body[-1]
         assert isinstance(function, ast.FunctionDef)
         return function
+
+
+@cache
+def samples() -> tuple[Sample, ...]:
+    """The shipped problems."""
+    return tuple(
+        Sample(**{**record, "public": tuple(record["public"]), "hidden": tuple(record["hidden"])})
+        for record in sources.records(Path(__file__).with_name("samples.jsonl"))
+    )

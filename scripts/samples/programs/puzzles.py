@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 def build_order(needs):
     """
     An order of the keys in which each comes after all that it needs, the first in alphabetical

@@ -1,5 +1,4 @@
 # ruff: noqa: PERF401 - plain loops are what may go wrong here
-# mypy: ignore-errors
 def primes_below(limit):
     """
     The primes below a limit in ascending order.

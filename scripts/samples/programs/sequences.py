@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 def merge_sorted(first, second):
     """
     Two ascending lists as one ascending list.

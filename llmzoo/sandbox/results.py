@@ -10,14 +10,12 @@ Isolation = Literal["data", "separate", "shared"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one run may use: seconds of wall clock and of processor time, megabytes of address
-    space, kilobytes of the largest file, and kilobytes of standard output and of standard error."""
+    """What one run of a program may use."""
 
-    wall_s: float = 5.0
-    cpu_s: float = 5.0
-    memory_mb: int = 1024
-    file_kb: int = 4096
-    output_kb: int = 256
+    time_limit: float = 5.0  # seconds of wall-clock time, and of processor time
+    memory_mb: int = 1024  # address space
+    file_kb: int = 4096  # the largest file
+    output_kb: int = 256  # standard output and standard error, each
 
     def __post_init__(self) -> None:
         for name in self.__slots__:

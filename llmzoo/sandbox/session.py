@@ -14,7 +14,6 @@ from llmzoo.sandbox.confine.worker import Worker
 from llmzoo.sandbox.results import Limits, Run
 
 _STATUS = {ENDED: "passed", NO_MEMORY: "memory", FORBIDDEN: "blocked"}
-_LIFETIME_S = 86_400.0
 
 
 class Session:
@@ -23,22 +22,16 @@ class Session:
     Threads and processes cannot be started, so that nothing goes on between two runs. What an
     earlier run has patched stays so: the output of a session proves nothing.
 
-    A run beyond its limits ends the session: ``alive`` is false then, and later runs say "error".
-    The processor time and the memory of its limits hold for the whole session, the wall clock for
-    each run. ``release`` takes the worker back when it ends.
+    A run beyond its limits ends the session: ``alive`` is then false, and later runs have the status
+    "error". The time limit holds for each run; the memory limit, and 20 times the time limit of
+    processor time (at least a minute), hold for the whole session. ``release`` takes the worker back
+    when the session ends.
     """
 
     def __init__(self, worker: Worker, limits: Limits, release: Callable[[], None]):
         self._limits = limits
         self._release = release
-        lasting = Limits(
-            wall_s=_LIFETIME_S,
-            cpu_s=max(60.0, limits.cpu_s * 20),
-            memory_mb=limits.memory_mb,
-            file_kb=limits.file_kb,
-            output_kb=limits.output_kb,
-        )
-        self._job = Job(worker, "session", lasting, {})
+        self._job = Job(worker, "session", limits, {})
         self.alive = True
 
     def __enter__(self) -> Session:
@@ -51,7 +44,7 @@ class Session:
         if not self.alive:
             return Run(status="error", stderr="the session has ended")
         started = time.monotonic()
-        self._job.channel.socket.settimeout(self._limits.wall_s)
+        self._job.channel.socket.settimeout(self._limits.time_limit)
         number = secrets.randbits(62)  # an answer that was sent before its question lacks it
         try:
             self._job.channel.send(["run", number, code, stdin])

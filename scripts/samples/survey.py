@@ -20,7 +20,7 @@ from llmzoo.sandbox.results import Limits, Verdict
 
 SINGLES = 3
 DOUBLES = 8
-LIMITS = Limits(wall_s=2.0, cpu_s=2.0, memory_mb=512)
+LIMITS = Limits(time_limit=2.0, memory_mb=512)
 
 Judge = Callable[..., Verdict]
 

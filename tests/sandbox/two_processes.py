@@ -49,7 +49,7 @@ def judge(
     entry_point: str | None = None,
     *,
     prelude: str = "",
-    wall_s: float = 20,
+    time_limit: float = 20,
 ) -> Judged:
     """Judge with the program in a process of its own."""
     host, far_host = socket.socketpair()
@@ -68,7 +68,7 @@ def judge(
             ),
         ),
     ]
-    return _result(host, [far_host, near, far], children, wall_s)
+    return _result(host, [far_host, near, far], children, time_limit)
 
 
 def judge_in_one(
@@ -77,7 +77,7 @@ def judge_in_one(
     entry_point: str | None = None,
     *,
     prelude: str = "",
-    wall_s: float = 20,
+    time_limit: float = 20,
 ) -> Judged:
     """Judge in one interpreter."""
     host, far_host = socket.socketpair()
@@ -85,7 +85,7 @@ def judge_in_one(
         [far_host],
         lambda: shared.judge_shared(Channel(far_host), program, entry_point, prelude),
     )
-    return _result(host, [far_host], [child], wall_s, partial(_hear_together, tests))
+    return _result(host, [far_host], [child], time_limit, partial(_hear_together, tests))
 
 
 def _fork(kept: list[socket.socket], act: Callable[[], None]) -> int:
@@ -111,12 +111,12 @@ def _result(
     host: socket.socket,
     others: list[socket.socket],
     children: list[int],
-    wall_s: float,
+    time_limit: float,
     hear: Callable[[Channel], _Heard] = lambda channel: _heard(channel.receive()),
 ) -> Judged:
     for end in others:
         end.close()
-    host.settimeout(wall_s)
+    host.settimeout(time_limit)
     try:
         heard = hear(Channel(host))
         cases = [[case.name, case.passed, case.error] for case in heard.cases]

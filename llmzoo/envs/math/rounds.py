@@ -96,7 +96,7 @@ class Reasoning(TextEnv):
             self.metadata["paid_by_others"] = self.possible_agents[:-1]
         self.feedback = feedback
         self.prompt_style = prompt
-        self.limits = Limits(wall_s=timeout, cpu_s=timeout)
+        self.limits = Limits(time_limit=timeout)
         self.tasks, self.fallback = self.find_tasks(source, split, on_bad_record)
         self.episode: Solving
 

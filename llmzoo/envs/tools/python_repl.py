@@ -18,7 +18,7 @@ from llmzoo.sandbox import Limits, Run, Session, shared
 
 Cells = tuple[str, ...]
 
-LIMITS = Limits(wall_s=5.0, cpu_s=5.0, memory_mb=1024, output_kb=64)
+LIMITS = Limits(time_limit=5.0, memory_mb=1024, output_kb=64)
 MAX_LIVE = 8  # interpreters at once; each is a process of some 50 MB
 MAX_CELLS = 64  # of an episode
 MAX_CODE_CHARS = 20_000
@@ -53,7 +53,7 @@ def python(state: Cells, code: str) -> Reply:
     session = _sessions.take(state)
     run = session.run(code)
     if not session.alive:
-        why = f"no result after {LIMITS.wall_s:g} s" if run.status == "timeout" else "it ended"
+        why = f"no result after {LIMITS.time_limit:g} s" if run.status == "timeout" else "it ended"
         return _failed(f"the interpreter was stopped ({why}); all names are lost", "", ())
     cells = (*state, code)
     _sessions.keep(cells, session)

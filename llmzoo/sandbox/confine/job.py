@@ -70,7 +70,7 @@ class Job(AbstractContextManager["Job"]):
         if channel:
             near, far = socket.socketpair()
             # the zygote ends the run before this; then the other end closes
-            near.settimeout(limits.wall_s + GRACE_S)
+            near.settimeout(limits.time_limit + GRACE_S)
             self.channel = Channel(near)
             fds.append(far.fileno())
         self._channel = channel
@@ -117,7 +117,7 @@ def ending(report: JobReport, limits: Limits) -> str:
     if report.ending == "disk" or code == _SIGXFSZ:
         return "output"
     if code == _SIGKILL and report.ending == "ended":
-        return "timeout" if report.cpu_s >= 0.9 * limits.cpu_s else "memory"
+        return "timeout" if report.cpu_s >= 0.9 * limits.time_limit else "memory"
     if code in (_SIGSYS, FORBIDDEN):
         return "blocked"
     if code == NO_MEMORY:

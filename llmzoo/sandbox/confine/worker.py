@@ -24,6 +24,7 @@ from llmzoo.sandbox.confine.folders import Folder
 from llmzoo.sandbox.results import Limits
 
 _START_S = 30.0  # a first start may have to read the library from a cold disk
+_SESSION_S = 86_400.0  # the longest life of a session
 GRACE_S = 3.0  # beyond a run's own limit, before its zygote counts as stuck
 # nothing of ours; hashes alike in every run, so that a program that orders by them is judged alike
 _ENVIRONMENT = {
@@ -140,10 +141,13 @@ class Worker:
         """Begin a job of the zygote's ``kind``; ``fds`` become the child's, in order from 0."""
         self._settle()
         self.healthy = False
+        wall_s = cpu_s = limits.time_limit
+        if kind == "session":  # which watches the clock for each piece of code itself
+            wall_s, cpu_s = _SESSION_S, max(60.0, limits.time_limit * 20)
         job = {
             "kind": kind,
-            "wall_s": limits.wall_s,
-            "cpu_s": limits.cpu_s,
+            "wall_s": wall_s,
+            "cpu_s": cpu_s,
             "memory_mb": limits.memory_mb,
             "file_kb": limits.file_kb,
         }
@@ -151,7 +155,7 @@ class Worker:
             socket.send_fds(self._control, [json.dumps(job).encode()], list(fds))
         except OSError as error:
             raise Broken(f"the zygote is gone: {error}") from error
-        self._deadline = time.monotonic() + limits.wall_s + GRACE_S
+        self._deadline = time.monotonic() + wall_s + GRACE_S
 
     def stop(self) -> None:
         """End the job that runs; its report still comes."""

@@ -205,7 +205,7 @@ def running_sum(numbers):
     while True:
         yield True
 """,
-        wall_s=1.0,
+        time_limit=1.0,
         note="no test passes for it, unless the judge takes no result for a good one",
     ),
     Fake(

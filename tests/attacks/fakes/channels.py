@@ -59,7 +59,7 @@ def running_sum(numbers):
     time.sleep(0.4)
     os._exit(0)
 """,
-        wall_s=2.0,
+        time_limit=2.0,
     ),
     Fake(
         name="replayed-messages",

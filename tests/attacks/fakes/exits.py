@@ -101,7 +101,7 @@ def running_sum(numbers):
 class Stack:
     push = pop = is_empty = running_sum
 """,
-        wall_s=1.0,
+        time_limit=1.0,
     ),
     Fake(
         name="exit-in-signal-handler",
@@ -113,7 +113,7 @@ def running_sum(numbers):
     signal.setitimer(signal.ITIMER_REAL, 0.05)
     time.sleep(60)
 """,
-        wall_s=1.0,
+        time_limit=1.0,
     ),
     Fake(
         name="exit-by-libc",

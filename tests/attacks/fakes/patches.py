@@ -237,6 +237,6 @@ class Stack:
     def __init__(self): time.sleep(0.2)
 """,
         tasks=("unittest", "class"),
-        wall_s=2.0,
+        time_limit=2.0,
     ),
 )

@@ -109,7 +109,7 @@ os.write(1, (words[0] + "\\n").encode())
 time.sleep(60)
 """,
         tasks=("stdio",),
-        wall_s=0.8,
+        time_limit=0.8,
         note="it is for comparisons of what came before the time was over",
     ),
     Fake(

@@ -101,7 +101,7 @@ for pid in (PARENT, os.getppid()):
 time.sleep(5)
 """,
         harm=(meddled,),
-        wall_s=1.5,
+        time_limit=1.5,
     ),
     Harm(
         name="limit-the-caller",

@@ -21,7 +21,7 @@ for _ in range(120):
 time.sleep(1.5)
 """,
         harm=(many_processes,),
-        wall_s=1.0,
+        time_limit=1.0,
         alone=True,
     ),
     Harm(
@@ -59,7 +59,7 @@ if posix.fork() == 0:
 time.sleep(5)
 """,
         harm=(survived,),
-        wall_s=0.8,
+        time_limit=0.8,
     ),
     Harm(
         name="held-output",
@@ -71,7 +71,7 @@ if posix.fork() == 0:
     posix._exit(0)
 """,
         harm=(survived, late),
-        wall_s=1.0,
+        time_limit=1.0,
     ),
     Harm(
         name="fork-by-libc",
@@ -148,7 +148,7 @@ for start in ("fork", "spawn", "forkserver"):
 time.sleep(0.3)
 """,
         harm=(many_processes,),
-        wall_s=2.0,
+        time_limit=2.0,
         alone=True,
     ),
     Harm(
@@ -177,7 +177,7 @@ for _ in range(400):
 time.sleep(0.5)
 """,
         harm=(many_threads,),
-        wall_s=2.0,
+        time_limit=2.0,
         # the kernel counts threads by user, so it would starve what runs beside it
         alone=True,
     ),
@@ -189,7 +189,7 @@ import threading, time
 for _ in range(3):
     threading.Thread(target=time.sleep, args=(8,)).start()
 """,
-        wall_s=1.0,
+        time_limit=1.0,
         note="killing the process is enough, and every judge does",
     ),
 )

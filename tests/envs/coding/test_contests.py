@@ -294,7 +294,7 @@ def test_what_is_caught_is_a_share_of_what_so_many_tests_can_catch(tmp_path):
 def test_time_catches_nothing():
     problem = tasks.read(LIMITED)
     slow = "n = int(input())\nwhile n == 100:\n    pass\nprint(2 * n if n < 100 else 0)"
-    limits = Limits(wall_s=0.3, cpu_s=0.3)
+    limits = Limits(time_limit=0.3)
     test = tasks.Test("100\n", "0\n")
     assert trying.try_out(slow, problem, (test,), limits).passed == 0
     assert not targets.catches(test, slow, problem, limits)

@@ -14,7 +14,7 @@ from llmzoo.envs.coding import mutations
 from llmzoo.sandbox import Limits, Sandbox
 
 WANTED = 500
-LIMITS = Limits(wall_s=3, cpu_s=3)
+LIMITS = Limits(time_limit=3)
 
 
 def fails_plainly(source: str) -> bool:

@@ -226,7 +226,7 @@ def test_what_a_reasoner_answers(text, value, error, form):
     ],
 )
 def test_what_a_tool_answers(text, value, error, parts):
-    read = scoring.read_tool(text, Limits(wall_s=1.0, cpu_s=1.0), computed=True)
+    read = scoring.read_tool(text, Limits(time_limit=1.0), computed=True)
     assert read.value == value
     assert read.error.startswith(error)
     assert bool(read.error) == bool(error)
@@ -464,7 +464,7 @@ def test_amateurs_err_but_not_always(family):
 
 
 def test_every_program_imports_the_standard_library_and_takes_no_time():
-    limits = Limits(wall_s=5.0, cpu_s=5.0)
+    limits = Limits(time_limit=5.0)
     times = []
     for family in generator.FAMILIES:
         for level in generator.LEVELS:

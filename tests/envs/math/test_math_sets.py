@@ -27,7 +27,7 @@ def shipped(name):
 
 
 def printed(program):
-    run = judging.run(program, limits=Limits(wall_s=20.0, cpu_s=20.0))
+    run = judging.run(program, limits=Limits(time_limit=20.0))
     assert run.status == "passed", run.stderr
     return run.stdout.strip()
 

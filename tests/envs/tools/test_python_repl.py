@@ -107,7 +107,9 @@ def test_a_long_output_is_cut():
 
 @pytest.mark.parametrize("code", ["while True: pass", "import time; time.sleep(60)"])
 def test_a_timeout_ends_the_interpreter_and_says_so(monkeypatch, code):
-    monkeypatch.setattr(python_repl, "LIMITS", dataclasses.replace(python_repl.LIMITS, wall_s=0.5))
+    monkeypatch.setattr(
+        python_repl, "LIMITS", dataclasses.replace(python_repl.LIMITS, time_limit=0.5)
+    )
     state = run("x = 1").state
     reply = run(code, state)
     assert reply.error == (

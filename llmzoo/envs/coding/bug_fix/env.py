@@ -118,7 +118,7 @@ class BugFix(TextEnv):
             team_weight=team_weight,
             render_mode=render_mode,
         )
-        self._limits = Limits(wall_s=timeout, cpu_s=timeout)
+        self._limits = Limits(time_limit=timeout)
         self.tasks = Listed(
             tasks.shipped(mutations), tasks.canonical, split=split, source="shipped"
         )

@@ -137,7 +137,7 @@ class ClassEval(TextEnv):
         )
         self.divide = divide
         self.scale = reward
-        self._limits = Limits(wall_s=timeout, cpu_s=timeout)
+        self._limits = Limits(time_limit=timeout)
         found = sources.load(
             source,
             hub_id=tasks.HUB_ID,

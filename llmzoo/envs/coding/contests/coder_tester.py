@@ -100,7 +100,7 @@ class CoderTester(TextEnv):
             render_mode=render_mode,
         )
         self.max_tests = max_tests
-        self.limits = Limits(wall_s=time_limit, cpu_s=time_limit)
+        self.limits = Limits(time_limit=time_limit)
         found = self.problems(source, on_bad_record)
         self.fallback = found.fallback
         self.tasks = found.listed(canonical, split)

@@ -201,5 +201,5 @@ def _is_json(output: str, problem: Problem) -> bool:
 
 
 def _quick(limits: Limits) -> Limits:
-    seconds = min(limits.wall_s, _QUICK_S)
-    return Limits(wall_s=seconds, cpu_s=seconds)
+    seconds = min(limits.time_limit, _QUICK_S)
+    return Limits(time_limit=seconds)

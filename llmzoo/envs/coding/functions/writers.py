@@ -99,7 +99,7 @@ class TwoWriters(TextEnv):
         self.tasks, self.fallback = self.find_tasks(source, split, on_bad_record)
         self.helpers = [HELPER, *(f"{HELPER}_{n}" for n in range(1, num_agents - 1))]
         self.scale = reward
-        self._limits = Limits(wall_s=timeout, cpu_s=timeout)
+        self._limits = Limits(time_limit=timeout)
         self.episode: Play
 
     def find_tasks(

@@ -58,11 +58,11 @@ class Played:
     def _go_on(self) -> None:
         self._rollout.go_on()
         while acts := self._rollout.acts:
-            paid = [act.by(act.env, act.texts) for act in acts]
-            for step in (step for steps in paid for step in steps):
-                for agent, reward in step.items():
+            for number, act in enumerate(acts):
+                paid = act.by(act.env, act.texts)
+                for agent, reward in (pair for step in paid for pair in step.items()):
                     self.totals[agent] += reward
-            self._rollout.acted(paid)
+                self._rollout.acted(number, paid)
             self._rollout.go_on()
 
     def _latest(self, agent: str) -> Mapping[str, Any]:

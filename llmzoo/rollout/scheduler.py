@@ -1,38 +1,45 @@
-"""Runs many lines of play at once, so that whatever waits for the same policy is asked together.
+"""Runs many rollouts at once, with one call per policy for everything that waits for it.
 
-All lines advance until each waits for a policy; then every policy answers its whole batch in one
-call. Environments that say ``metadata["slow_step"]`` are stepped by threads, side by side, and
-beside sampling in two ways:
+A rollout is a generator. It yields what it needs and is sent the result:
 
-* ``early``: a line goes on as soon as its own answers are complete, while the same call still
-  writes longer ones (an :class:`llmzoo.policies.base.EarlyPolicy`) or another policy its own. This
-  costs nothing, and hides the steps of all lines but those whose answers come last.
-* ``cohorts``: the lines are divided into parts that take turns at the policies; the others' steps
-  go on meanwhile. This hides all steps that take no longer than a call, but there are more calls,
-  of fewer rows, and a call has a cost whatever its rows: it pays where steps take longer than that.
+* :class:`Ask`: a group of answers of one seat -> a list of completions.
+* a list of :class:`Ask` -> a list of those lists (seats that choose at the same time).
+* :class:`Act`: answers to step an environment with -> what each agent was paid.
+* a list of :class:`Act` -> a list of those (forks of one state).
+* a list of generators -> a list of their return values (branches of a tree).
 
-Environments that are played elsewhere (:mod:`llmzoo.rollout.stepping`) are stepped in few calls: all
-acts of a cohort that are for one place in one, made beside the other cohorts' sampling.
+All rollouts advance until each waits for a policy. Then every policy answers its whole batch in one
+call. Environments with ``metadata["slow_step"]`` are stepped in threads, side by side. Their steps
+overlap with sampling in two ways:
 
-Nothing depends on which step is ready first: cohorts are fixed, they take turns in a fixed order,
-and what happens within a line does too. So each call of a policy gets the same requests for any
-number of threads, and the same seeds give the same play to the last bit.
+* ``early``: a rollout goes on as soon as its own answers are complete, while the same call still
+  samples longer ones (an :class:`llmzoo.policies.base.EarlyPolicy`) or another policy samples. This
+  costs nothing. It hides the steps of every rollout except those whose answers come last.
+* ``cohorts``: the rollouts are divided into cohorts that take turns at the policies. One cohort
+  steps while another is sampled. This hides all steps that are shorter than a call. Calls become
+  more numerous and smaller, so it pays only where steps take longer than the fixed cost of a call.
 
-Every request is given its ``noise``: a number made of the name of the line, the branch that asks,
-and how often it has asked before. So a line's chance does not depend on the lines beside it, and
-other cohorts change answers by rounding at most.
+Environments of a :class:`RemoteHost` are stepped in few calls: one call makes all steps of a cohort
+on one host.
+
+The order in which steps end changes nothing. Cohorts are fixed and take turns in a fixed order, and
+the operations of a rollout have a fixed order. So a policy gets the same requests in each call for
+any number of threads, and the same seeds give the same rollouts to the last bit.
+
+The ``noise`` of a request is a hash of the rollout's key, the branch that asks, and how many
+operations the branch has yielded before. So the randomness of a rollout does not depend on other
+rollouts, and the number of cohorts changes its answers by rounding at most.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from threading import Condition, Event
-from types import TracebackType
 from typing import Any
 
 from pettingzoo import AECEnv
@@ -53,13 +60,13 @@ class Ask:
 
 
 Rollout = Generator[Any, Any, Any]
-RolloutKey = int | str | tuple[int | str, ...]  # of a line: what its chance hangs on
+RolloutKey = int | str | tuple[int | str, ...]  # seeds the randomness of a rollout
 
 
 def rollout_keys(seeds: Sequence[int]) -> list[RolloutKey]:
-    """A name for the line of each seed: the seed, and how often it has occurred before.
+    """A key for the rollout of each seed: the seed, and how often it has occurred before.
 
-    So a seed's play is its own, and a batch split over processes draws the same answers.
+    A batch that is split over processes draws the same answers as the whole batch.
     """
     before: Counter[int] = Counter()
     keys: list[RolloutKey] = []
@@ -69,286 +76,12 @@ def rollout_keys(seeds: Sequence[int]) -> list[RolloutKey]:
     return keys
 
 
-@dataclass(slots=True)
-class _Branch:
-    line: Rollout
-    path: tuple[Any, ...]  # the line's name, then which operation of each branch led here
-    parent: _Branch | None = None
-    slot: int = 0
-    results: list[Any] = field(default_factory=list)  # of the operations or branches it waits for
-    left: int = 0
-    single: bool = False  # it yielded one operation, not a list
-    yielded: int = 0
-
-    def take(self, slot: int, result: Any) -> bool:
-        """Note a result; true when it was the last one awaited."""
-        self.results[slot] = result
-        self.left -= 1
-        return self.left == 0
-
-
-class RunningRollout:
-    """A line with its branches. It goes on by itself between the answers of policies.
-
-    ``asks`` and ``acts`` are what it waits for. Everything inside happens in one order, whatever
-    other strands do meanwhile; one thread at a time may use it.
-    """
-
-    def __init__(self, line: Rollout, key: RolloutKey):
-        self.acts: list[Act] = []
-        self.asks: list[Ask] = []
-        self.result: Any = None
-        self._acting: list[tuple[_Branch, int]] = []  # who yielded each of the acts, and where
-        self._asking: list[tuple[_Branch, int]] = []
-        self._answers: dict[int, list[Completion]] = {}  # to those of ``asks`` that have one
-        self._ready: deque[tuple[_Branch, Any]] = deque([(_Branch(line, (key,)), None)])
-
-    def go_on(self) -> None:
-        """Run every branch until each waits for a step or an answer, or all have ended."""
-        while self._ready:
-            branch, value = self._ready.popleft()
-            try:
-                wanted = branch.line.send(value)
-            except StopIteration as stop:
-                self._ended(branch, stop.value)
-                continue
-            branch.single = not isinstance(wanted, list)
-            operations = [wanted] if branch.single else wanted
-            branch.results = [None] * len(operations)
-            branch.left = len(operations)
-            if not operations:
-                self._ready.append((branch, []))
-            for slot, operation in enumerate(operations):
-                path = (*branch.path, (branch.yielded, slot))
-                if isinstance(operation, Ask):
-                    request = replace(operation.request, noise=_noise(path))
-                    self.asks.append(replace(operation, request=request))
-                    self._asking.append((branch, slot))
-                elif isinstance(operation, Act):
-                    self.acts.append(operation)
-                    self._acting.append((branch, slot))
-                else:
-                    self._ready.append((_Branch(operation, path, branch, slot), None))
-            branch.yielded += 1
-
-    def acted(self, results: Sequence[Any]) -> None:
-        """Hand out what came of ``acts``, in order."""
-        waiting, self._acting, self.acts = self._acting, [], []
-        self._hand_out(waiting, results)
-
-    def answered(self, slot: int, answers: list[Completion]) -> bool:
-        """Note the answers to one of ``asks``; once all have theirs it can go on: then true."""
-        self._answers[slot] = answers
-        if len(self._answers) < len(self.asks):
-            return False
-        waiting, self._asking, self.asks = self._asking, [], []
-        found, self._answers = self._answers, {}
-        self._hand_out(waiting, [found[slot] for slot in range(len(waiting))])
-        return True
-
-    def _hand_out(self, waiting: Sequence[tuple[_Branch, int]], results: Sequence[Any]) -> None:
-        for (branch, slot), result in zip(waiting, results, strict=True):
-            if branch.take(slot, result):
-                self._ready.append((branch, branch.results[0] if branch.single else branch.results))
-
-    def _ended(self, branch: _Branch, value: Any) -> None:
-        if branch.parent is None:
-            self.result = value
-        elif branch.parent.take(branch.slot, value):
-            self._ready.append((branch.parent, branch.parent.results))
-
-
-def _noise(path: tuple[Any, ...]) -> int:
-    """62 bits that are the same for the same path on every machine."""
-    return int.from_bytes(blake2b(repr(path).encode(), digest_size=8).digest(), "big") >> 2
-
-
-@dataclass(slots=True)
-class _Open:
-    """What a strand waits for: ``results`` of its acts, of which those numbered ``missing`` have
-    still to come; ``elsewhere``: those that wait for company, with the place of each."""
-
-    results: list[Any]
-    missing: set[int]
-    elsewhere: list[tuple[RemoteHost, int, Act]]
-
-
-@dataclass(slots=True, eq=False)
-class _Cohort:
-    """Strands that nothing but their own acts can move. ``going``: those that are on the move and
-    do not only wait for company."""
-
-    going: set[RunningRollout]
-    parked: list[RunningRollout] = field(default_factory=list)
-
-
-class StepPool:
-    """Moves strands on until they wait for policies; slow steps are made by threads.
-
-    At most ``workers`` threads run at once. A strand is used by one of them at a time: with
-    ``early`` from the start, otherwise the caller's until its first slow step; after steps by
-    whichever made the last of those it waits for. What a step or a strand raises in a thread,
-    :meth:`wait` raises. On leaving, steps that have begun are waited for, the others are dropped,
-    and no thread is left.
-
-    Acts that can be made elsewhere wait for company: once a :meth:`gather`-ed cohort can go on by
-    nothing else, all of one place are made in one call.
-    """
-
-    def __init__(self, workers: int, clock: Clock, *, early: bool = False):
-        self._clock = clock
-        self._early = early
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="llmzoo-step")
-        self._changed = Condition()
-        self._moving: set[RunningRollout] = set()
-        self._parked: dict[RunningRollout, _Open] = {}  # they wait for nothing but company
-        self._parties: dict[RunningRollout, _Cohort] = {}
-        self._error: BaseException | None = None
-        self._closed = False
-
-    def __enter__(self) -> StepPool:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        self._closed = True
-        self._pool.shutdown(cancel_futures=True)
-
-    def move(self, strand: RunningRollout) -> None:
-        """Let a strand go on until it waits for policies or ends, in threads where they help."""
-        with self._changed:
-            self._moving.add(strand)
-        if self._early:
-            self._pool.submit(self._guarded, self._move, strand)
-        else:
-            self._move(strand)
-
-    def wait(self, strands: Collection[RunningRollout]) -> None:
-        """Until all of these wait for policies or have ended."""
-        with self._changed:
-            self._changed.wait_for(
-                lambda: self._error is not None or self._moving.isdisjoint(strands)
-            )
-            if self._error is not None:
-                raise self._error
-
-    def gather(self, strands: Collection[RunningRollout]) -> None:
-        """Nothing but its own acts will move any of these strands until :meth:`wait` has returned.
-
-        From now on their acts elsewhere are made, whenever all of them wait for these.
-        """
-        with self._changed:
-            moving = self._moving.intersection(strands)
-            parked = [strand for strand in strands if strand in self._parked]
-            party = _Cohort(moving.difference(parked), parked)
-            for strand in moving:
-                self._parties[strand] = party
-            self._make_elsewhere(party)
-
-    def _move(self, strand: RunningRollout) -> None:
-        strand.go_on()
-        while strand.acts and not any(act.slow or host_of(act) for act in strand.acts):
-            strand.acted([self._made(act) for act in strand.acts])
-            strand.go_on()
-        if not strand.acts:
-            with self._changed:
-                self._moving.discard(strand)
-                party = self._parties.pop(strand, None)
-                if party is not None:
-                    party.going.discard(strand)
-                    self._make_elsewhere(party)
-                self._changed.notify_all()
-            return
-        acts = list(enumerate(strand.acts))
-        elsewhere = [(place, slot, act) for slot, act in acts if (place := host_of(act))]
-        waiting = _Open([None] * len(acts), set(range(len(acts))), elsewhere)
-        for slot, act in acts:
-            if host_of(act) is None:
-                self._pool.submit(self._guarded, self._step, strand, slot, act, waiting)
-        with self._changed:
-            self._park(strand, waiting)
-
-    def _step(self, strand: RunningRollout, slot: int, act: Act, waiting: _Open) -> None:
-        self._made_one(strand, waiting, {slot: self._made(act)})
-
-    def _made_one(self, strand: RunningRollout, waiting: _Open, results: dict[int, Any]) -> None:
-        """Note results of a strand's acts, and move it on where they were the last."""
-        with self._changed:
-            for slot, result in results.items():
-                waiting.results[slot] = result
-                waiting.missing.discard(slot)
-            last = not waiting.missing
-            self._park(strand, waiting)
-        if last and not self._closed:
-            strand.acted(waiting.results)
-            self._move(strand)
-
-    def _park(self, strand: RunningRollout, waiting: _Open) -> None:
-        """Where a strand waits for company only, let it; the lock is held."""
-        if not waiting.elsewhere or len(waiting.missing) > len(waiting.elsewhere):
-            return
-        self._parked[strand] = waiting
-        party = self._parties.get(strand)
-        if party is not None:
-            party.going.discard(strand)
-            party.parked.append(strand)
-            self._make_elsewhere(party)
-
-    def _make_elsewhere(self, party: _Cohort) -> None:
-        """Where all of a party wait for company, make their acts; the lock is held."""
-        if party.going or not party.parked:
-            return
-        calls: dict[RemoteHost, list[tuple[RunningRollout, _Open, int, Act]]] = {}
-        for strand in party.parked:
-            waiting = self._parked.pop(strand)
-            for place, slot, act in waiting.elsewhere:
-                calls.setdefault(place, []).append((strand, waiting, slot, act))
-            waiting.elsewhere = []
-        party.going.update(party.parked)
-        party.parked = []
-        for place, made in calls.items():
-            self._pool.submit(self._guarded, self._act_at, place, made)
-
-    def _act_at(
-        self, place: RemoteHost, made: list[tuple[RunningRollout, _Open, int, Act]]
-    ) -> None:
-        acts = [act for _, _, _, act in made]
-        results = self._clock.stepping(lambda: place.act(acts), sum(len(act.texts) for act in acts))
-        of_strand: dict[RunningRollout, tuple[_Open, dict[int, Any]]] = {}
-        for (strand, waiting, slot, _), result in zip(made, results, strict=True):
-            of_strand.setdefault(strand, (waiting, {}))[1][slot] = result
-        for strand, (waiting, found) in of_strand.items():
-            self._made_one(strand, waiting, found)
-
-    def _guarded(self, work: Callable[..., None], *args: Any) -> None:
-        if self._closed or self._error is not None:
-            return
-        try:
-            work(*args)
-        except BaseException as error:  # raised again by wait()
-            with self._changed:
-                self._error = error if self._error is None else self._error
-                self._changed.notify_all()
-
-    def _made(self, act: Act) -> Any:
-        try:
-            return self._clock.stepping(lambda: act.by(act.env, act.texts), len(act.texts))
-        except Exception as error:
-            if sys.version_info >= (3, 11):
-                error.add_note(f"in a step of {act.env}")
-            raise
-
-
 class Stopped(Exception):
     """A run was told to stop before its end."""
 
 
 def run(
-    lines: Sequence[Rollout],
+    rollouts: Sequence[Rollout],
     seats: Mapping[str, Policy],
     *,
     keys: Sequence[RolloutKey] | None = None,
@@ -358,91 +91,326 @@ def run(
     clock: Clock | None = None,
     stop: Event | None = None,
 ) -> list[Any]:
-    """Run all lines to their end; returns their return values, in order.
+    """Run all rollouts to their end; returns their return values, in order.
 
-    ``keys``: a name for each line that no other has, by default its index. Lines of the same name
-    draw the same answers in any run. ``early``: lines go on in threads as soon as they can.
-    ``cohorts``: parts of the lines that take turns at the policies. ``workers``: threads, and so
-    steps of slow environments at once. ``clock``: what it took is added to it. ``stop``: once it is
-    set :class:`Stopped` is raised in place of the next call of a policy.
+    ``keys``: a distinct key for each rollout, by default its index. Rollouts with the same key draw
+    the same answers in any run. ``early``: rollouts go on in threads as soon as they can.
+    ``cohorts``: how many parts of the rollouts take turns at the policies. ``workers``: threads,
+    and so steps of slow environments at once. ``clock``: its times and counts are increased.
+    ``stop``: once it is set, :class:`Stopped` is raised instead of the next call of a policy.
 
-    What a line, a policy or a step raises ends the run: steps that have begun are waited for, and
-    no others are made.
+    An exception of a rollout, a policy or a step ends the run. Steps that have begun are waited
+    for, and no others are made.
     """
     clock = Clock() if clock is None else clock
-    keys = range(len(lines)) if keys is None else keys
+    keys = range(len(rollouts)) if keys is None else keys
     if len(set(keys)) < len(keys):
-        twice = next(name for name in keys if list(keys).count(name) > 1)
-        raise ValueError(f"two lines are named {twice!r} and would draw the same answers")
+        twice = next(key for key in keys if list(keys).count(key) > 1)
+        raise ValueError(f"two rollouts have the key {twice!r} and would draw the same answers")
     if cohorts < 1 or workers < 1:
         raise ValueError(f"cohorts and workers are at least 1, got {cohorts} and {workers}")
-    strands = [RunningRollout(line, key) for line, key in zip(lines, keys, strict=True)]
-    with StepPool(workers, clock, early=early) as crew:
-        for strand in strands:
-            crew.move(strand)
-        turns = deque(strands[first::cohorts] for first in range(cohorts))
+    running = [RunningRollout(r, key) for r, key in zip(rollouts, keys, strict=True)]
+    scheduler = _Scheduler(seats, workers, clock, early=early)
+    try:
+        turns = deque(_Cohort(running[first::cohorts]) for first in range(cohorts))
         for cohort in turns:
-            crew.gather(cohort)
+            scheduler.start(cohort)
         while turns:
             cohort = turns.popleft()
             with clock.waiting():
-                crew.wait(cohort)
-            cohort = [strand for strand in cohort if strand.asks]  # the others have ended
+                scheduler.wait(cohort)
+            cohort.rollouts = [rollout for rollout in cohort.rollouts if rollout.asks]
             if stop is not None and stop.is_set():
                 raise Stopped
-            if cohort:
-                _ask(cohort, seats, crew, clock, early=early)
-                crew.gather(cohort)
+            if cohort.rollouts:
+                scheduler.ask(cohort)
                 turns.append(cohort)
-    return [strand.result for strand in strands]
+    finally:
+        scheduler.stop()
+    return [rollout.result for rollout in running]
 
 
 def slow_steps(envs: Iterable[AECEnv]) -> bool:
-    """Whether an environment says that its steps are worth a thread."""
+    """Whether any environment declares that its steps are worth a thread."""
     return any(env.metadata.get("slow_step", False) for env in envs)
 
 
-Waiting = tuple[RunningRollout, int, Ask]  # a strand, and which of its asks this is
+_Step = tuple["RunningRollout", int, Act]  # a rollout, and which of its acts this is
 
 
-def _ask(
-    cohort: Sequence[RunningRollout],
-    seats: Mapping[str, Policy],
-    crew: StepPool,
-    clock: Clock,
-    *,
-    early: bool,
-) -> None:
-    """Let every policy answer what the strands of a cohort ask of it, and the strands go on."""
-    asks = [(strand, slot, ask) for strand in cohort for slot, ask in enumerate(strand.asks)]
-    batches: dict[tuple[int, int, bool], list[Waiting]] = {}
-    for strand, slot, ask in asks:
-        key = (id(seats[ask.request.agent]), ask.group_size, ask.greedy)
-        batches.setdefault(key, []).append((strand, slot, ask))
-    for batch in batches.values():
-        _call(seats[batch[0][2].request.agent], batch, crew, clock, early=early)
+@dataclass(slots=True)
+class _Cohort:
+    """Rollouts that take their turn at the policies together.
+
+    ``active``: how many of its rollouts wait for an answer or are going on, plus its steps in
+    threads and its calls of remote hosts. ``remote``: the steps for each remote host, which are
+    made once nothing else is active.
+    """
+
+    rollouts: list[RunningRollout]
+    active: int = 0
+    remote: dict[RemoteHost, list[_Step]] = field(default_factory=dict)
 
 
-def _call(
-    policy: Policy, batch: Sequence[Waiting], crew: StepPool, clock: Clock, *, early: bool
-) -> None:
-    """One call of a policy; what it answers is handed out."""
-    requests = [ask.request for _, _, ask in batch]
-    group_size, greedy = batch[0][2].group_size, batch[0][2].greedy
-    handed_out: set[int] = set()
+class _Scheduler:
+    """Asks policies, and steps environments until rollouts wait for policies or end.
 
-    def answered(index: int, answers: list[Completion]) -> None:
-        handed_out.add(index)
-        strand, slot, _ = batch[index]
-        if strand.answered(slot, answers):
-            crew.move(strand)
+    Slow steps run in threads. Only one thread at a time uses a rollout: the caller's until the first
+    slow step (with ``early`` a thread from the start), then the thread that made the last of its
+    steps. :meth:`wait` raises the first exception of any thread.
+    """
 
-    with clock.sampling():
-        if early and isinstance(policy, EarlyPolicy):
-            found = policy.respond_early(requests, group_size, greedy=greedy, answered=answered)
+    def __init__(self, seats: Mapping[str, Policy], workers: int, clock: Clock, *, early: bool):
+        self._seats, self._clock, self._early = seats, clock, early
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="llmzoo-step")
+        self._changed = Condition()
+        self._error: BaseException | None = None
+        self._stopped = False
+
+    def start(self, cohort: _Cohort) -> None:
+        """Let all rollouts of a cohort begin."""
+        cohort.active = len(cohort.rollouts)
+        for rollout in cohort.rollouts:
+            self._go_on(cohort, rollout)
+
+    def ask(self, cohort: _Cohort) -> None:
+        """Let every policy answer what the rollouts of a cohort ask, and let the rollouts go on."""
+        cohort.active = len(cohort.rollouts)
+        calls: dict[tuple[int, int, bool], list[tuple[RunningRollout, int]]] = {}
+        for rollout in cohort.rollouts:
+            for number, ask in enumerate(rollout.asks):
+                call = (id(self._seats[ask.request.agent]), ask.group_size, ask.greedy)
+                calls.setdefault(call, []).append((rollout, number))
+        for asked in calls.values():
+            self._call(cohort, asked)
+
+    def _call(self, cohort: _Cohort, asked: Sequence[tuple[RunningRollout, int]]) -> None:
+        """One call of a policy for the given asks of rollouts, which are of one kind."""
+        asks = [rollout.asks[number] for rollout, number in asked]
+        requests = [ask.request for ask in asks]
+        policy = self._seats[requests[0].agent]
+        group_size, greedy = asks[0].group_size, asks[0].greedy
+        handed_out: set[int] = set()
+
+        def answered(index: int, answers: list[Completion]) -> None:
+            handed_out.add(index)
+            rollout, number = asked[index]
+            if rollout.answered(number, answers):
+                self._go_on(cohort, rollout)
+
+        with self._clock.sampling():
+            if self._early and isinstance(policy, EarlyPolicy):
+                groups = policy.respond_early(
+                    requests, group_size, greedy=greedy, answered=answered
+                )
+            else:
+                groups = policy.respond(requests, group_size, greedy=greedy)
+        self._clock.answers += sum(map(len, groups))
+        for index, (_, answers) in enumerate(zip(asked, groups, strict=True)):
+            if index not in handed_out:
+                answered(index, answers)
+
+    def wait(self, cohort: _Cohort) -> None:
+        """Return once every rollout of a cohort waits for a policy or has ended."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._error is not None or not cohort.active)
+            if self._error is not None:
+                raise self._error
+
+    def stop(self) -> None:
+        """Begin no further step."""
+        self._stopped = True
+        self._pool.shutdown(cancel_futures=True)
+
+    def _go_on(self, cohort: _Cohort, rollout: RunningRollout) -> None:
+        """Let a rollout go on until it waits for a policy or ends, in threads where they help."""
+        if self._early:
+            self._submit(self._advance, cohort, rollout)
         else:
-            found = policy.respond(requests, group_size, greedy=greedy)
-    clock.answers += sum(map(len, found))
-    for index, (_, answers) in enumerate(zip(batch, found, strict=True)):
-        if index not in handed_out:
-            answered(index, answers)
+            self._advance(cohort, rollout)
+
+    def _advance(self, cohort: _Cohort, rollout: RunningRollout) -> None:
+        """Run a rollout and make its quick steps, until it waits for anything else."""
+        rollout.go_on()
+        while rollout.acts and not any(act.slow or host_of(act) for act in rollout.acts):
+            for number, act in enumerate(rollout.acts):
+                rollout.acted(number, self._step(act))
+            rollout.go_on()
+        with self._changed:
+            for number, act in enumerate(rollout.acts):
+                host = host_of(act)
+                if host is not None:
+                    cohort.remote.setdefault(host, []).append((rollout, number, act))
+                else:
+                    cohort.active += 1
+                    self._submit(self._step_one, cohort, rollout, number, act)
+        self._finish_one(cohort)
+
+    def _step(self, act: Act) -> Any:
+        """Step an environment here."""
+        try:
+            return self._clock.stepping(lambda: act.by(act.env, act.texts), len(act.texts))
+        except Exception as error:
+            if sys.version_info >= (3, 11):
+                error.add_note(f"in a step of {act.env}")
+            raise
+
+    def _step_one(self, cohort: _Cohort, rollout: RunningRollout, number: int, act: Act) -> None:
+        self._acted(cohort, [(rollout, number, self._step(act))])
+
+    def _step_remotely(self, cohort: _Cohort, host: RemoteHost, steps: Sequence[_Step]) -> None:
+        acts = [act for _, _, act in steps]
+        count = sum(len(act.texts) for act in acts)
+        results = self._clock.stepping(lambda: host.act(acts), count)
+        done = zip(steps, results, strict=True)
+        self._acted(cohort, [(rollout, number, result) for (rollout, number, _), result in done])
+
+    def _acted(self, cohort: _Cohort, results: Sequence[tuple[RunningRollout, int, Any]]) -> None:
+        """Hand the results of steps to their rollouts, and run those whose steps are complete."""
+        with self._changed:
+            complete = [r for r, number, result in results if r.acted(number, result)]
+            cohort.active += len(complete)
+        for rollout in complete:
+            if not self._stopped:
+                self._advance(cohort, rollout)
+        self._finish_one(cohort)
+
+    def _finish_one(self, cohort: _Cohort) -> None:
+        """One of a cohort's activities has ended; after the last, remote steps are made."""
+        with self._changed:
+            cohort.active -= 1
+            if cohort.active or self._stopped:
+                return
+            calls, cohort.remote = cohort.remote, {}
+            cohort.active = len(calls)
+            for host, steps in calls.items():
+                self._submit(self._step_remotely, cohort, host, steps)
+            self._changed.notify_all()
+
+    def _submit(self, work: Callable[..., None], *args: Any) -> None:
+        self._pool.submit(self._guarded, work, *args)
+
+    def _guarded(self, work: Callable[..., None], *args: Any) -> None:
+        if self._stopped:
+            return
+        try:
+            work(*args)
+        except BaseException as error:  # raised again by wait()
+            with self._changed:
+                self._error = self._error or error
+                self._stopped = True
+                self._changed.notify_all()
+
+
+@dataclass(slots=True)
+class _Branch:
+    generator: Rollout
+    path: tuple[Any, ...]  # the rollout's key, then which operation of each branch led here
+    parent: _Branch | None = None
+    slot: int = 0
+    results: list[Any] = field(default_factory=list)  # of the operations or branches it waits for
+    missing: int = 0
+    single: bool = False  # it yielded one operation, not a list
+    yielded: int = 0
+
+    def take(self, slot: int, result: Any) -> bool:
+        """Note a result; true when it was the last one awaited."""
+        self.results[slot] = result
+        self.missing -= 1
+        return self.missing == 0
+
+
+@dataclass(slots=True)
+class _Pending:
+    """Operations of one kind that a rollout waits for, with the branch and slot of each."""
+
+    operations: list[Any] = field(default_factory=list)
+    takers: list[tuple[_Branch, int]] = field(default_factory=list)
+    results: dict[int, Any] = field(default_factory=dict)
+
+
+class RunningRollout:
+    """A rollout with its branches. It goes on by itself between answers of policies and steps.
+
+    Everything inside happens in one order, whatever other rollouts do meanwhile. Only one thread at
+    a time may use it.
+    """
+
+    def __init__(self, rollout: Rollout, key: RolloutKey):
+        self.result: Any = None
+        self._acting = _Pending()
+        self._asking = _Pending()
+        self._ready: deque[tuple[_Branch, Any]] = deque([(_Branch(rollout, (key,)), None)])
+
+    @property
+    def asks(self) -> list[Ask]:
+        """The answers that the rollout waits for."""
+        return self._asking.operations
+
+    @property
+    def acts(self) -> list[Act]:
+        """The steps that the rollout waits for. They are made before any of ``asks``."""
+        return self._acting.operations
+
+    def go_on(self) -> None:
+        """Run every branch until each waits for a step or an answer, or all have ended."""
+        while self._ready:
+            branch, value = self._ready.popleft()
+            try:
+                wanted = branch.generator.send(value)
+            except StopIteration as stop:
+                self._end(branch, stop.value)
+                continue
+            branch.single = not isinstance(wanted, list)
+            operations = [wanted] if branch.single else wanted
+            branch.results = [None] * len(operations)
+            branch.missing = len(operations)
+            if not operations:
+                self._ready.append((branch, []))
+            for slot, operation in enumerate(operations):
+                path = (*branch.path, (branch.yielded, slot))
+                if isinstance(operation, Ask):
+                    request = replace(operation.request, noise=_noise(path))
+                    self._asking.operations.append(replace(operation, request=request))
+                    self._asking.takers.append((branch, slot))
+                elif isinstance(operation, Act):
+                    self._acting.operations.append(operation)
+                    self._acting.takers.append((branch, slot))
+                else:
+                    self._ready.append((_Branch(operation, path, branch, slot), None))
+            branch.yielded += 1
+
+    def acted(self, number: int, result: Any) -> bool:
+        """Note what act ``number`` gave; returns whether it was the last of ``acts``."""
+        done = self._complete(self._acting, number, result)
+        if done:
+            self._acting = _Pending()
+        return done
+
+    def answered(self, number: int, answers: list[Completion]) -> bool:
+        """Note the answers to ask ``number``; returns whether they were the last of ``asks``."""
+        done = self._complete(self._asking, number, answers)
+        if done:
+            self._asking = _Pending()
+        return done
+
+    def _complete(self, pending: _Pending, number: int, result: Any) -> bool:
+        """Note a result; after the last one, all of them go to their branches."""
+        pending.results[number] = result
+        if len(pending.results) < len(pending.operations):
+            return False
+        for at, (branch, slot) in enumerate(pending.takers):
+            if branch.take(slot, pending.results[at]):
+                self._ready.append((branch, branch.results[0] if branch.single else branch.results))
+        return True
+
+    def _end(self, branch: _Branch, value: Any) -> None:
+        if branch.parent is None:
+            self.result = value
+        elif branch.parent.take(branch.slot, value):
+            self._ready.append((branch.parent, branch.parent.results))
+
+
+def _noise(path: tuple[Any, ...]) -> int:
+    """62 bits that are the same for the same path on every machine."""
+    return int.from_bytes(blake2b(repr(path).encode(), digest_size=8).digest(), "big") >> 2

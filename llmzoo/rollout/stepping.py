@@ -1,4 +1,4 @@
-"""Copies of an environment in mid-episode, and steps on them."""
+"""Steps and copies of environments in mid-episode."""
 
 from __future__ import annotations
 
@@ -18,51 +18,51 @@ from llmzoo.errors import ConfigError
 
 
 def fork(env: AECEnv) -> AECEnv:
-    """A copy of the episode as it stands; stepping it leaves ``env`` as it was.
+    """A copy of the episode in its present state; stepping the copy leaves ``env`` as it was.
 
-    Our own environments share their task data with the copy; anybody else's are copied deeply, but
-    for their spaces, which the copy shares. Raises :class:`ConfigError` for an environment that
-    holds what cannot be copied, such as a window.
+    Our own environments share their task data with the copy. Other environments are copied deeply,
+    except for their spaces, which are shared. Raises :class:`ConfigError` for an environment that
+    holds something that cannot be copied, such as a window.
     """
-    return _twin(env, {})
+    return _copied(env, {})
 
 
-def _twin(value: Any, memo: dict[int, Any]) -> Any:
+def _copied(value: Any, memo: dict[int, Any]) -> Any:
     """A deep copy.
 
-    Most environments of PettingZoo are :class:`EzPickle`, of which ``copy.deepcopy`` makes a new
-    one from the constructor's arguments: it would silently start the game from its beginning. So
-    environments are copied attribute by attribute, unless they say themselves how to copy them.
+    Most environments of PettingZoo are :class:`EzPickle`. ``copy.deepcopy`` makes a new one from
+    the constructor's arguments, which would silently restart the game. So environments are copied
+    attribute by attribute, unless they define how to copy them.
     """
     if id(value) in memo:
         return memo[id(value)]
     if isinstance(value, Space):
         return value
-    twin: Any
+    new: Any
     if isinstance(value, TextEnv):
-        twin = memo[id(value)] = value.fork()
+        new = memo[id(value)] = value.fork()
     elif isinstance(value, AECEnv | ParallelEnv | EzPickle) and not hasattr(value, "__deepcopy__"):
-        twin = memo[id(value)] = object.__new__(type(value))
+        new = memo[id(value)] = object.__new__(type(value))
         for name, held in vars(value).items():
-            twin.__dict__[name] = _twin(held, memo)
+            new.__dict__[name] = _copied(held, memo)
     elif type(value) is dict:
-        twin = memo[id(value)] = {}
-        twin.update((_twin(key, memo), _twin(held, memo)) for key, held in value.items())
+        new = memo[id(value)] = {}
+        new.update((_copied(key, memo), _copied(held, memo)) for key, held in value.items())
     elif type(value) is list:
-        twin = memo[id(value)] = []
-        twin.extend(_twin(held, memo) for held in value)
+        new = memo[id(value)] = []
+        new.extend(_copied(held, memo) for held in value)
     elif type(value) is tuple:
-        twin = tuple(_twin(held, memo) for held in value)
-        twin = memo.setdefault(id(value), twin)  # where it holds what holds it, it is there already
+        new = tuple(_copied(held, memo) for held in value)
+        new = memo.setdefault(id(value), new)  # a tuple in a cycle has been copied meanwhile
     else:
         try:
-            twin = copy.deepcopy(value, memo)
+            new = copy.deepcopy(value, memo)
         except TypeError as error:
             raise ConfigError(
                 f"an environment that holds a {type(value).__name__} cannot be copied in "
                 f"mid-episode ({error}); make it without a render_mode"
             ) from error
-    return twin
+    return new
 
 
 def deciders(env: AECEnv) -> list[str]:
@@ -77,14 +77,22 @@ def deciders(env: AECEnv) -> list[str]:
 
 
 def is_over(env: AECEnv) -> bool:
-    """Whether nobody has a choice left."""
+    """Whether every agent is done."""
     return not env.agents or all(env.terminations[a] or env.truncations[a] for a in env.agents)
 
 
-def advance(env: AECEnv, texts: Sequence[str]) -> dict[str, float]:
-    """Step ``env`` with the answers of the next deciders, past agents that have died.
+def skip_dead(env: AECEnv) -> None:
+    """Step past agents that are done, up to the next one that has a choice."""
+    while not is_over(env) and (
+        env.terminations[env.agent_selection] or env.truncations[env.agent_selection]
+    ):
+        env.step(None)
 
-    Returns what each agent was paid meanwhile.
+
+def advance(env: AECEnv, texts: Sequence[str]) -> dict[str, float]:
+    """Step ``env`` with the answers of the next deciders, and past agents that are done.
+
+    Returns what each agent was paid in all.
     """
     paid = dict.fromkeys(env.agents, 0.0)
     for step in step_each(env, texts):
@@ -104,10 +112,7 @@ def step_each(env: AECEnv, texts: Sequence[str]) -> list[dict[str, float]]:
 
 
 def paid_now(env: AECEnv) -> dict[str, float]:
-    """What each agent was paid at the last step.
-
-    Raises :class:`ConfigError` for what is no finite number, of which nothing can be learned.
-    """
+    """What the last step paid each agent. Raises :class:`ConfigError` unless all are finite."""
     paid = {agent: float(reward) for agent, reward in env.rewards.items()}
     for agent, reward in paid.items():
         if not math.isfinite(reward):
@@ -115,25 +120,19 @@ def paid_now(env: AECEnv) -> dict[str, float]:
     return paid
 
 
-def skip_dead(env: AECEnv) -> None:
-    """Step past agents that have died, up to one that has a choice."""
-    while not is_over(env) and (
-        env.terminations[env.agent_selection] or env.truncations[env.agent_selection]
-    ):
-        env.step(None)
-
-
 def succeeded(env: AECEnv, agent: str | None = None) -> bool:
-    """Whether a finished episode was a success of ``agent``, by ``infos[agent]["success"]``: by
-    default, and where its infos are gone, of the first agent that still has one. Agents differ in
-    it only where they play against each other."""
+    """Whether a finished episode was a success of ``agent``, by ``infos[agent]["success"]``.
+
+    Without ``agent``, or where its infos are gone, the first agent with that entry decides. Agents
+    differ in it only where they play against each other.
+    """
     infos = [env.infos.get(agent, {}), *env.infos.values()] if agent else env.infos.values()
     return next((bool(info["success"]) for info in infos if "success" in info), False)
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Step ``env``, in host, with the answers of the next deciders, as ``by`` does."""
+    """A step of ``env``, in place, with the answers of the next deciders: ``by(env, texts)``."""
 
     env: AECEnv
     texts: tuple[str, ...]
@@ -141,23 +140,23 @@ class Act:
 
     @property
     def slow(self) -> bool:
-        """Whether the environment says that its steps are worth a thread."""
+        """Whether the environment declares that its steps are worth a thread."""
         return bool(self.env.metadata.get("slow_step", False))
 
 
 class RemoteHost(ABC):
-    """Where environments are played; a call there has a cost, whatever its acts."""
+    """A server that plays environments. A call has a fixed cost, however many steps it makes."""
 
     @abstractmethod
     def act(self, acts: Sequence[Act]) -> list[Any]:
-        """Make all acts, in one call as far as it can be; returns what each ``by`` would.
+        """Make all steps, in one call where possible; returns what each ``by`` would return.
 
-        Raises what the first of those that fail would; the others have been made.
+        Where steps fail, the others are made and the first failure is raised.
         """
 
 
 class RemotelyHosted(ABC):
-    """Mixed into an environment that is played at a ``host``."""
+    """Base of environments that a :class:`RemoteHost` plays."""
 
     @property
     @abstractmethod
@@ -165,10 +164,10 @@ class RemotelyHosted(ABC):
 
 
 def host_of(act: Act) -> RemoteHost | None:
-    """Where an act can be made in one call with others; None: it is made here.
+    """The host that can make a step in one call with others; None for a step that is made here.
 
-    A wrapper may change what a step does, so only an environment without one of its own is taken
-    elsewhere, and only with the two ways of stepping that are known there.
+    A wrapper may change what a step does. So only an environment without a wrapper of the user's is
+    stepped by its host, and only in the two ways that hosts know.
     """
     env: AECEnv = act.env.env if type(act.env) is InOrder else act.env
     if isinstance(env, RemotelyHosted) and act.by in (advance, step_each):

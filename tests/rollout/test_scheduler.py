@@ -141,7 +141,7 @@ def test_noise_is_the_same_on_every_machine():
 
 
 def test_a_name_is_used_once():
-    with pytest.raises(ValueError, match="two lines are named 'p'"):
+    with pytest.raises(ValueError, match="two rollouts have the key 'p'"):
         run([iter(()), iter(())], {}, keys=["p", "p"])
 
 

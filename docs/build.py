@@ -248,7 +248,7 @@ What follows from these numbers:
 
 ```bash
 llmzoo train --env plan_path_v0 --env.max_turns 1 --learner marloo --learner.group_size 8 \\
-    --steps 1 --envs 2 --eval_tasks 8 --out runs/marloo
+    --steps 1 --episodes_per_step 2 --eval_tasks 8 --out runs/marloo
 ```
 
 One iteration shows that it works; learning takes more:

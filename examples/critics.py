@@ -3,7 +3,7 @@
 Shows ``ippo``, whose critic reads what the seat reads, beside ``mappo``, whose one critic reads the
 global state as no seat may. Explained variance says how much of the returns a critic foresaw: 1 is
 all, 0 no more than a constant would, and a young critic is often far below that. Expect a line an
-iteration; after ``--steps 40 --envs 32`` the numbers say something.
+iteration; after ``--steps 40 --episodes_per_step 32`` the numbers say something.
 
     python examples/critics.py --model Qwen/Qwen2.5-0.5B-Instruct --critic value_head
 
@@ -25,7 +25,9 @@ def main() -> None:
     parser.add_argument("--model", default="tiny")
     parser.add_argument("--critic", default="separate", choices=["separate", "value_head"])
     parser.add_argument("--steps", type=int, default=2)
-    parser.add_argument("--envs", type=int, default=8, help="episodes in each iteration")
+    parser.add_argument(
+        "--episodes_per_step", type=int, default=8, help="episodes in each iteration"
+    )
     parser.add_argument("--tasks", type=int, default=10)
     parser.add_argument("--out", default="runs/critics")
     args = parser.parse_args()
@@ -38,7 +40,7 @@ def main() -> None:
             learner_args={"critic": args.critic if learner == "ippo" else "separate"},
             model=args.model,
             steps=args.steps,
-            envs=args.envs,
+            episodes_per_step=args.episodes_per_step,
             eval_tasks=args.tasks,
             out=f"{args.out}/{learner}",
         )

@@ -24,7 +24,9 @@ def main() -> None:
     parser.add_argument("--model", default="tiny")
     parser.add_argument("--tokens", type=int, default=8, help="of a speech, at most")
     parser.add_argument("--steps", type=int, default=1)
-    parser.add_argument("--envs", type=int, default=1, help="debates in each iteration")
+    parser.add_argument(
+        "--episodes_per_step", type=int, default=1, help="debates in each iteration"
+    )
     parser.add_argument("--tasks", type=int, default=1)
     parser.add_argument("--out", default="runs/debate_self_play")
     args = parser.parse_args()
@@ -38,7 +40,7 @@ def main() -> None:
         model=args.model,
         max_new_tokens=args.tokens,
         steps=args.steps,
-        envs=args.envs,
+        episodes_per_step=args.episodes_per_step,
         eval_tasks=args.tasks,
         out=args.out,
     )

@@ -25,7 +25,9 @@ def main() -> None:
     parser.add_argument("--model", default="tiny")
     parser.add_argument("--parallel", default="auto", choices=["auto", "ddp", "fsdp"])
     parser.add_argument("--steps", type=int, default=2)
-    parser.add_argument("--envs", type=int, default=4, help="episodes of all processes together")
+    parser.add_argument(
+        "--episodes_per_step", type=int, default=4, help="episodes of all processes together"
+    )
     parser.add_argument("--tasks", type=int, default=10)
     parser.add_argument("--out", default="runs/distributed")
     args = parser.parse_args()
@@ -37,7 +39,7 @@ def main() -> None:
         model=args.model,
         parallel=args.parallel,
         steps=args.steps,
-        envs=args.envs,
+        episodes_per_step=args.episodes_per_step,
         eval_tasks=args.tasks,
         out=args.out,
     )

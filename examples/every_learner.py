@@ -5,7 +5,7 @@ policy gradients on groups, actor-critics, preferences and imitation. Expect a l
 and the success before and after. Two iterations show that it runs and teach next to nothing;
 ``configs/learners`` holds settings for longer runs.
 
-    python examples/every_learner.py --learner mappo --steps 40 --envs 32
+    python examples/every_learner.py --learner mappo --steps 40 --episodes_per_step 32
     python examples/every_learner.py --learner dpo --model Qwen/Qwen2.5-0.5B-Instruct
 
 Left out: what tells learners apart, which is credit_rules.py and critics.py; and their comparison,
@@ -27,7 +27,9 @@ def main() -> None:
     parser.add_argument("--env", default="sudoku_v0", choices=llmzoo.list_envs())
     parser.add_argument("--model", default="tiny")
     parser.add_argument("--steps", type=int, default=2)
-    parser.add_argument("--envs", type=int, default=2, help="episodes in each iteration")
+    parser.add_argument(
+        "--episodes_per_step", type=int, default=2, help="episodes in each iteration"
+    )
     parser.add_argument("--tasks", type=int, default=10)
     parser.add_argument("--out", default="runs/every_learner")
     args = parser.parse_args()
@@ -38,7 +40,7 @@ def main() -> None:
         env_args={"max_turns": 1},
         model=args.model,
         steps=args.steps,
-        envs=args.envs,
+        episodes_per_step=args.episodes_per_step,
         eval_tasks=args.tasks,
         out=f"{args.out}/{args.learner}",
     )

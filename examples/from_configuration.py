@@ -5,7 +5,7 @@ the ``config.json`` in a run folder is a configuration too, which gives the same
 bit. On the command line these are ``llmzoo train --config FILE --steps 2`` and
 ``llmzoo train --config RUN/config.json --out AGAIN``. Expect the success of both, and True.
 
-    python examples/from_configuration.py --config configs/learners/ippo.yaml --steps 40 --envs 32
+    python examples/from_configuration.py --config configs/learners/ippo.yaml --steps 40 --episodes_per_step 32
     python examples/from_configuration.py --model Qwen/Qwen2.5-0.5B-Instruct
 
 Left out: files with stages, which are the arguments of ``fit_stages``.
@@ -30,13 +30,17 @@ def main() -> None:
     parser.add_argument("--config", default=CONFIGS / "learners" / "magrpo.yaml", type=Path)
     parser.add_argument("--model", default="tiny")
     parser.add_argument("--steps", type=int, default=2)
-    parser.add_argument("--envs", type=int, default=2)
+    parser.add_argument("--episodes_per_step", type=int, default=2)
     parser.add_argument("--tasks", type=int, default=10)
     parser.add_argument("--out", default="runs/from_configuration")
     args = parser.parse_args()
 
     settings = yaml.safe_load(args.config.read_text())
-    settings |= {"model": args.model, "steps": args.steps, "envs": args.envs}
+    settings |= {
+        "model": args.model,
+        "steps": args.steps,
+        "episodes_per_step": args.episodes_per_step,
+    }
     settings |= {"eval_tasks": args.tasks, "out": f"{args.out}/first"}
     first = llmzoo.fit(**settings)
     saved = json.loads((Path(first.run) / "config.json").read_text())

@@ -23,7 +23,9 @@ def main() -> None:
     parser.add_argument("--model", default="tiny")
     parser.add_argument("--level", default="easy", choices=["easy", "medium", "hard"])
     parser.add_argument("--steps", type=int, default=2)
-    parser.add_argument("--envs", type=int, default=4, help="episodes in each iteration")
+    parser.add_argument(
+        "--episodes_per_step", type=int, default=4, help="episodes in each iteration"
+    )
     parser.add_argument("--tasks", type=int, default=10)
     parser.add_argument("--out", default="runs/math_partners")
     args = parser.parse_args()
@@ -36,7 +38,7 @@ def main() -> None:
         learner_args={"group_size": 8},
         model=args.model,
         steps=args.steps,
-        envs=args.envs,
+        episodes_per_step=args.episodes_per_step,
         eval_tasks=args.tasks,
         out=args.out,
     )

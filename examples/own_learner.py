@@ -37,7 +37,9 @@ def main() -> None:
     parser.add_argument("--env", default="sudoku_v0", choices=llmzoo.list_envs())
     parser.add_argument("--model", default="tiny")
     parser.add_argument("--steps", type=int, default=2)
-    parser.add_argument("--envs", type=int, default=2, help="episodes in each iteration")
+    parser.add_argument(
+        "--episodes_per_step", type=int, default=2, help="episodes in each iteration"
+    )
     parser.add_argument("--tasks", type=int, default=10)
     parser.add_argument("--out", default="runs/own_learner")
     args = parser.parse_args()
@@ -48,7 +50,7 @@ def main() -> None:
         env_args={"max_turns": 1},
         model=args.model,
         steps=args.steps,
-        envs=args.envs,
+        episodes_per_step=args.episodes_per_step,
         eval_tasks=args.tasks,
         out=args.out,
     )

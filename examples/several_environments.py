@@ -5,7 +5,7 @@ of three games by the seed. They have the same two seats, and each prompt says w
 nothing else has to know. Expect the success in each game, before and after. The default settings
 show that it runs; three games take at least three times the play of one.
 
-    python examples/several_environments.py --model Qwen/Qwen2.5-0.5B-Instruct --steps 200 --envs 48
+    python examples/several_environments.py --model Qwen/Qwen2.5-0.5B-Instruct --steps 200 --episodes_per_step 48
 
 Left out: weights of the games, and what is paid in them, which here is on the same scale.
 """
@@ -40,13 +40,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", default="tiny")
     parser.add_argument("--steps", type=int, default=2)
-    parser.add_argument("--envs", type=int, default=6, help="episodes in each iteration")
+    parser.add_argument(
+        "--episodes_per_step", type=int, default=6, help="episodes in each iteration"
+    )
     parser.add_argument("--tasks", type=int, default=10, help="of each game")
     parser.add_argument("--out", default="runs/several_environments")
     args = parser.parse_args()
 
     llmzoo.register("any_game_v0", AnyGame, terse={"prompt": "terse"})
-    settings = {"steps": args.steps, "envs": args.envs, "eval_tasks": 3 * args.tasks}
+    settings = {
+        "steps": args.steps,
+        "episodes_per_step": args.episodes_per_step,
+        "eval_tasks": 3 * args.tasks,
+    }
     result = llmzoo.fit("at_grpo", "any_game_v0", model=args.model, out=args.out, **settings)
     print(f"all: {result.before['success']:.1%} before, {result.after['success']:.1%} after")
     for game in GAMES:

@@ -5,7 +5,7 @@ that never succeeds has nothing to be rewarded for, which is why the two come in
 the success at the start and after each stage. The default settings show that it runs;
 ``configs/recipes/sft_then_magrpo.yaml`` is the same for longer.
 
-    python examples/sft_then_rl.py --model Qwen/Qwen2.5-0.5B-Instruct --steps 100 --envs 32
+    python examples/sft_then_rl.py --model Qwen/Qwen2.5-0.5B-Instruct --steps 100 --episodes_per_step 32
 
 Left out: demonstrations of your own, which are a file of trajectories: ``source: FILE.jsonl``.
 """
@@ -22,7 +22,9 @@ def main() -> None:
     parser.add_argument("--env", default="sudoku_v0", choices=llmzoo.list_envs())
     parser.add_argument("--model", default="tiny")
     parser.add_argument("--steps", type=int, default=2, help="iterations of each stage")
-    parser.add_argument("--envs", type=int, default=4, help="episodes in each iteration")
+    parser.add_argument(
+        "--episodes_per_step", type=int, default=4, help="episodes in each iteration"
+    )
     parser.add_argument("--tasks", type=int, default=10)
     parser.add_argument("--out", default="runs/sft_then_rl")
     args = parser.parse_args()
@@ -36,7 +38,7 @@ def main() -> None:
         env_args={"max_turns": 1},
         model=args.model,
         steps=args.steps,
-        envs=args.envs,
+        episodes_per_step=args.episodes_per_step,
         eval_tasks=args.tasks,
         out=args.out,
     )

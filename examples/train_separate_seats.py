@@ -19,7 +19,9 @@ def main() -> None:
     parser.add_argument("--learner", default="at_grpo", choices=llmzoo.list_learners())
     parser.add_argument("--model", default="tiny")
     parser.add_argument("--steps", type=int, default=2)
-    parser.add_argument("--envs", type=int, default=2, help="episodes in each iteration")
+    parser.add_argument(
+        "--episodes_per_step", type=int, default=2, help="episodes in each iteration"
+    )
     parser.add_argument("--max_turns", type=int, default=1)
     parser.add_argument("--tasks", type=int, default=10)
     parser.add_argument("--out", default="runs/separate_seats")
@@ -33,7 +35,7 @@ def main() -> None:
         model=args.model,
         seats="separate",
         steps=args.steps,
-        envs=args.envs,
+        episodes_per_step=args.episodes_per_step,
         eval_tasks=args.tasks,
         out=args.out,
     )

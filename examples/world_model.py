@@ -6,7 +6,7 @@ that as well as good play does. Expect the share of the next observation's token
 in each iteration, which rises with --steps, and a prediction beside the truth: a poor one after the
 default three.
 
-    python examples/world_model.py --model Qwen/Qwen2.5-0.5B-Instruct --steps 100 --envs 32
+    python examples/world_model.py --model Qwen/Qwen2.5-0.5B-Instruct --steps 100 --episodes_per_step 32
 
 Left out: what it is for. ``mode="mix"`` learns to act at the same time, and a run that goes on from
 this one (``model=RUN``) can learn by reward.
@@ -29,12 +29,14 @@ def main() -> None:
     parser.add_argument("--env", default="sudoku_v0", choices=llmzoo.list_envs())
     parser.add_argument("--model", default="tiny")
     parser.add_argument("--steps", type=int, default=3)
-    parser.add_argument("--envs", type=int, default=4, help="episodes in each iteration")
+    parser.add_argument(
+        "--episodes_per_step", type=int, default=4, help="episodes in each iteration"
+    )
     parser.add_argument("--out", default="runs/world_model")
     args = parser.parse_args()
 
     settings = {"env_args": {"max_turns": 2}, "model": args.model, "steps": args.steps}
-    settings |= {"envs": args.envs, "eval_tasks": 1, "out": args.out}
+    settings |= {"episodes_per_step": args.episodes_per_step, "eval_tasks": 1, "out": args.out}
     how = {"source": "amateur", "mode": "world_model"}
     result = llmzoo.fit("sft", args.env, learner_args=how, **settings)
     for line in (Path(result.run) / "metrics.jsonl").read_text().splitlines():

@@ -11,18 +11,34 @@ from collections.abc import Iterable
 _LONGEST_NAME = 200  # characters of a name that is not known; looking for near ones takes long
 
 
+# options by the names that they had in earlier versions
+RENAMED = {
+    "ahead": "max_off_policy_steps",
+    "envs": "episodes_per_step",
+    "batch": "episodes_per_step",
+}
+
+
 class LlmzooError(Exception):
     """Base class of every error raised by llmzoo on purpose."""
 
 
 class UnknownNameError(LlmzooError, KeyError):
-    """A name (environment id, learner, option) that is not known."""
+    """A name (environment id, learner, option) that is not known.
+
+    The message suggests the nearest known name, or the new name of an option that was renamed.
+    """
 
     def __init__(self, kind: str, name: str, known: Iterable[str]):
         known = sorted(known)
         name = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
+        dashes = "--" if name.startswith("--") else ""
+        renamed = dashes + RENAMED.get(name.removeprefix("--"), "")
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        if renamed in known:
+            hint = f" It is now called {renamed!r}."
+        else:
+            hint = f" Did you mean {near[0]!r}?" if near else ""
         super().__init__(f"unknown {kind} {name!r}.{hint} Known: {', '.join(known)}")
 
     def __str__(self) -> str:  # KeyError would print the repr of the message

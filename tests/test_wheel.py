@@ -76,7 +76,9 @@ def test_it_works_without_the_repository(run, installed, tmp_path):
         run("eval", "--env", "sudoku_v0", "--policy", "tiny", "--tasks", "5", "--json")
     )
     assert found["tasks"] == 5
-    settings = "--env sudoku_v0 --env.max_turns 1 --steps 1 --envs 2 --eval_tasks 4 --quiet"
+    settings = (
+        "--env sudoku_v0 --env.max_turns 1 --steps 1 --episodes_per_step 2 --eval_tasks 4 --quiet"
+    )
     run("train", *settings.split(), "--out", "first")
     told = json.loads(run("report", "first", "--json"))
     assert told["runs"] == 1

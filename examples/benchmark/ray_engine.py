@@ -68,7 +68,9 @@ PLAN = Plan(
     folder=os.getcwd(),
 )
 FEW = {"rollout_cpus": 0.1, "update_cpus": 0.1}  # so that the workers of all engines have room
-ROWS: dict[str, tuple[str, RayArgs, int]] = {  # of each the local engine, ray's options, and ahead
+ROWS: dict[
+    str, tuple[str, RayArgs, int]
+] = {  # of each the local engine, ray's options, and max_off_policy_steps
     "ray_one": ("local", RayArgs(**FEW), 0),
     "ray_one_state_every_10": ("local", RayArgs(**FEW, state_every=10), 0),
     "ray_two": ("local", RayArgs(**FEW, rollout_workers=2), 0),
@@ -97,12 +99,19 @@ def compare(repeats: int, rows: Mapping[str, tuple[str, RayArgs, int]] = ROWS) -
     """Two engines at a time, so that no more processes than these wait for the machine."""
     found = []
     start_here(cpus=2)
-    for name, (beside, args, ahead) in rows.items():
+    for name, (beside, args, max_off_policy_steps) in rows.items():
         with ExitStack() as stack:
             seats, learning = PLAN.take_seats()
             began = time.perf_counter()
             engine = stack.enter_context(
-                ray_engine(PLAN, args, PLAN.make_learner(), learning, seats, ahead=ahead)
+                ray_engine(
+                    PLAN,
+                    args,
+                    PLAN.make_learner(),
+                    learning,
+                    seats,
+                    max_off_policy_steps=max_off_policy_steps,
+                )
             )
             started = time.perf_counter() - began
             make: Callable[[], Engine] = partial(

@@ -1,7 +1,7 @@
 """A cost model of one iteration on paper: memory, seconds, bytes, and where more GPUs stop helping.
 
     python examples/benchmark/scaling.py
-    python examples/benchmark/scaling.py --gpus 16 --envs 1024 --answer 512 --cores 64
+    python examples/benchmark/scaling.py --gpus 16 --episodes_per_step 1024 --answer 512 --cores 64
     python examples/benchmark/scaling.py --configurations      # those of configs/large_models
 
 Counts are exact: weights of the model and of its adapters come from its configuration, tokens from
@@ -88,7 +88,7 @@ class Batch:
     """One iteration of MAGRPO with full trees of one turn, or AT-GRPO of that many turns."""
 
     gpus: int = 8
-    envs: int = 64  # tasks in an iteration
+    episodes_per_step: int = 64  # tasks in an iteration
     seats: int = 2
     k: int = 8  # answers of each seat to each prompt
     turns: int = 1
@@ -98,7 +98,7 @@ class Batch:
 
     @property
     def groups(self) -> int:
-        return self.envs * self.seats * self.turns
+        return self.episodes_per_step * self.seats * self.turns
 
     @property
     def sampled(self) -> int:
@@ -189,15 +189,17 @@ def costs(
     }
 
 
-def table(batch: Batch, envs: tuple[int, ...] = (8, 32, 128, 512, 2048)) -> str:
+def table(batch: Batch, episodes_per_step: tuple[int, ...] = (8, 32, 128, 512, 2048)) -> str:
     """One row for each number of tasks: seconds of each part, and tokens a second."""
     lines = [
         "| tasks | sampling s | of which fixed | update s | programs s | told s | gradients s "
         "| sampled tokens/s |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for count in envs:
-        one = Batch(**{f.name: getattr(batch, f.name) for f in fields(Batch)} | {"envs": count})
+    for count in episodes_per_step:
+        one = Batch(
+            **{f.name: getattr(batch, f.name) for f in fields(Batch)} | {"episodes_per_step": count}
+        )
         c = costs(one)
         # programs are judged while other answers are still being written, where there are any
         total = max(c["sampling_seconds"], c["environment_seconds"]) + c["update_seconds"]
@@ -241,7 +243,7 @@ def configurations() -> str:
         adapters = run.get("seats") == "lora"
         batch = Batch(
             gpus=1,
-            envs=run["envs"],
+            episodes_per_step=run["episodes_per_step"],
             k=run["learner_args"]["group_size"],
             turns=run["env_args"]["max_turns"],
             answer=run["max_new_tokens"],
@@ -277,7 +279,7 @@ def main() -> None:
         c = costs(batch, adapters=adapters)
         print(
             f"{name}: weights {c['weights_bytes'] / GB:.1f} GB, training state "
-            f"{c['state_bytes'] / GB:.1f} GB, cache of {batch.envs} tasks on {batch.gpus} GPUs "
+            f"{c['state_bytes'] / GB:.1f} GB, cache of {batch.episodes_per_step} tasks on {batch.gpus} GPUs "
             f"{c['cache_bytes'] / GB:.1f} GB; on one GPU {c['memory_bytes'] / GB:.1f} GB, sharded "
             f"{c['memory_sharded_bytes'] / GB:.1f} GB"
         )

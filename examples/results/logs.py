@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from llmzoo.training.run_folder import with_new_names
+
 Row = Mapping[str, Any]  # a run: its settings, what it gave, and its curve
 
 
@@ -22,5 +24,7 @@ def write_log(path: Path, rows: Sequence[Row]) -> None:
 
 
 def read_log(path: Path) -> list[Row]:
+    """The rows of a log, with the settings of each run under their present names."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+        rows = [json.loads(line) for line in lines]
+    return [{**row, "settings": with_new_names(row["settings"])} for row in rows]

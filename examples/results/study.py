@@ -33,6 +33,8 @@ from typing import Any
 import yaml
 from logs import write_log
 
+from llmzoo.training.run_folder import with_new_names
+
 HERE = Path(__file__).resolve().parent
 Settings = dict[str, Any]
 _CURVE = ("step", "success", "return", "tokens", "rollout_seconds", "update_seconds")
@@ -117,7 +119,9 @@ def train(run: Run, out: Path) -> Settings:
     line = out / "lines" / f"{run.name}.json"
     if line.exists():
         found: Settings = json.loads(line.read_text())
-        if found["settings"] != told(run.settings) or found["also_args"] != told(run.also):
+        if with_new_names(found["settings"]) != told(run.settings) or found["also_args"] != told(
+            run.also
+        ):
             raise SystemExit(f"{line} is of other settings: remove it, or choose another --out")
         return found
     folder = out / "runs" / run.name

@@ -210,7 +210,10 @@ def of_tuning(rows: Sequence[Row]) -> dict[str, str]:
             if first is last:  # stopped before it was measured again
                 continue
             cells = [rate([first]), *_single(last)]
-            settings = {**row["settings"]["learner_args"], "envs": row["settings"]["envs"]}
+            settings = {
+                **row["settings"]["learner_args"],
+                "episodes_per_step": row["settings"]["episodes_per_step"],
+            }
             told = ", ".join(f"{key} {settings[key]}" for key in sorted(settings))
             tokens = _tokens_until(row, last)
             tasks = f"{row['settings']['eval_tasks']} {row['settings']['eval_split']}"

@@ -43,7 +43,6 @@ class Options:
         learners: names of learners, with commas between; all is every learner of llmzoo.
         seeds: numbers, with commas between.
         out: the folder of results.json, table.md, heatmap.png and the runs.
-        batch: episodes started in each iteration of a run.
         json: print the rows of results.json instead of the table.
     """
 
@@ -51,11 +50,10 @@ class Options:
     learners: str | list[str] = "all"
     seeds: int | str | list[int] = "0,1,2"
     out: str = "runs/bench"
-    batch: int = 16
     json: bool = False
 
 
-MANY = {"env", "learner", "seed", "envs"}  # what a bench varies, or calls otherwise
+MANY = {"env", "learner", "seed"}  # what a bench varies
 
 
 def run(argv: Sequence[str]) -> None:
@@ -73,7 +71,7 @@ def run(argv: Sequence[str]) -> None:
     if learners == ["all"]:
         learners = [*LEARNERS]
     configs = [
-        FitConfig(**given, env=env, learner=learner, seed=_number(seed), envs=options.batch)
+        FitConfig(**given, env=env, learner=learner, seed=_number(seed))
         for env in names(options.envs)
         for learner in learners
         for seed in names(options.seeds)

@@ -25,11 +25,11 @@ NEXT_STEPS = {
         "llmzoo check $name:$cls",
         "llmzoo play $name:$cls --policy oracle",
         "llmzoo eval --env $name:$cls --policy oracle --tasks 20",
-        "llmzoo train --env $name:$cls --steps 2 --envs 2 --eval_tasks 4",
+        "llmzoo train --env $name:$cls --steps 2 --episodes_per_step 2 --eval_tasks 4",
     ),
     "learner": (
         "pytest test_$name.py",
-        "llmzoo train --learner $name:$cls --env plan_path_v0 --env.max_turns 1 --steps 2 --envs 2 "
+        "llmzoo train --learner $name:$cls --env plan_path_v0 --env.max_turns 1 --steps 2 --episodes_per_step 2 "
         "--eval_tasks 4",
     ),
 }

@@ -39,7 +39,7 @@ def check_clipped(learner: Learner) -> None:
     config = learner.config
     if not isinstance(config, SurrogateConfig) or config.clip is None:
         raise ConfigError(
-            "ahead learns from answers of weights one update older, which needs the clipped "
+            "max_off_policy_steps above 0 trains on answers of older weights, which needs the clipped "
             "ratio: choose a learner by policy gradient and set its clip, such as 0.2"
         )
 
@@ -65,12 +65,15 @@ class AheadEngine(LocalEngine):
     ):
         if ranks.world() > 1:
             raise ConfigError(
-                "ahead plays beside the update in one process: several ranks take turns"
+                "max_off_policy_steps=1 plays in the process that updates, and needs a "
+                "single rank; engine='ray' has no such limit"
             )
         check_clipped(learner)
         super().__init__(learner, policies, seats, **options)
         if dict(self.updater.players()) != self.seats:
-            raise ConfigError("ahead: this learner is not played by the policies that learn")
+            raise ConfigError(
+                "max_off_policy_steps must be 0: this learner does not play with the policies it trains"
+            )
         self.twins = Twins(self.policies, self.seats)
         self._next: _Played | None = None
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.files import read_object
+from llmzoo.training import run_folder
 from llmzoo.training.run_folder import lines_of, row_of
 
 Row = Mapping[str, Any]
@@ -103,8 +104,7 @@ def read(folder: Path, name: str) -> Run:
     before: Row | None = _evaluation(folder / "before.json")
     if before is None and evals and evals[0]["step"] == 0:
         before = evals[0]
-    config = _object(folder / "config.json")
-    assert config is not None  # what makes the folder a run
+    config = run_folder.settings(folder)
     if "steps" in config and not is_finite(config["steps"]):
         raise ConfigError(f"{folder / 'config.json'}: steps is a number, not {config['steps']!r}")
     return Run(

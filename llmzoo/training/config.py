@@ -41,13 +41,13 @@ class FitConfig:
             each has a server of its own, the addresses between commas.
         sampler_args: options of the sampler.
         steps: iterations: one batch of play and its updates.
-        envs: episodes started in each iteration, by all processes of the run together.
+        episodes_per_step: episodes started in each iteration, by all processes of the run together.
         cohorts: parts of a batch that take turns at the models: with 2 one is sampled for while the
             steps of the other go on, which pays where steps take longer than a call of a model.
         workers: threads that step slow environments, those that run programs.
-        ahead: batches that are played with weights of that many updates ago: with 1 the next is
-            played while this one is learned from. It needs a learner with the clipped ratio.
-            More than 1 is for engine=ray.
+        max_off_policy_steps: how many updates the weights that play may lag behind. With 1 the
+            next batch is played while this one is learned from. Needs a learner with a clipped
+            ratio; values above 1 need engine=ray.
         engine: local (this process, or those of a launcher), or ray (rollouts and updates in
             processes of their own, on one machine or several).
         engine_args: options of the engine; --engine.NAME VALUE gives one.
@@ -93,10 +93,10 @@ class FitConfig:
     sampler: Literal["transformers", "vllm"] | str = "transformers"
     sampler_args: Mapping[str, Any] = field(default_factory=dict)
     steps: int = 100
-    envs: int = 16
+    episodes_per_step: int = 16
     cohorts: int = 1
     workers: int = 8
-    ahead: int = 0
+    max_off_policy_steps: int = 0
     engine: Literal["local", "ray"] = "local"
     engine_args: Mapping[str, Any] = field(default_factory=dict)
     parallel: Parallel = "auto"
@@ -120,8 +120,8 @@ class FitConfig:
     trackers: tuple[str, ...] = ("tensorboard",)
 
     def __post_init__(self) -> None:
-        if self.steps < 1 or self.envs < 1 or self.checkpoint_every < 1:
-            raise ConfigError("steps, envs and checkpoint_every are at least 1")
+        if min(self.steps, self.episodes_per_step, self.checkpoint_every) < 1:
+            raise ConfigError("steps, episodes_per_step and checkpoint_every must be at least 1")
         if self.record_every < 0 or self.record_tasks < 1:
             raise ConfigError(
                 "record_every is at least 0, which records nothing, and record_tasks at least 1"
@@ -130,8 +130,11 @@ class FitConfig:
             raise ConfigError("cohorts and workers are at least 1")
         if self.engine not in ("local", "ray"):
             raise ConfigError(f"engine is local or ray; got {self.engine!r}")
-        if self.ahead < 0 or (self.ahead > 1 and self.engine == "local"):
-            raise ConfigError(f"ahead is 0 or 1, with engine='ray' also more; got {self.ahead}")
+        lag = self.max_off_policy_steps
+        if lag < 0 or (lag > 1 and self.engine == "local"):
+            raise ConfigError(
+                f"max_off_policy_steps is 0 or 1, with engine='ray' also more; got {lag}"
+            )
         if self.engine_args and self.engine == "local":
             raise ConfigError("engine_args mean nothing with engine='local'")
         if self.engine == "ray" and self.sampler != "transformers":
@@ -140,8 +143,8 @@ class FitConfig:
             )
         if self.engine == "ray":
             ray_args(self.engine_args)
-        if self.ahead and self.sampler != "transformers":
-            raise ConfigError("ahead plays with a copy of the weights: sampler is transformers")
+        if lag and self.sampler != "transformers":
+            raise ConfigError("max_off_policy_steps above 0 needs sampler='transformers'")
         if self.parallel not in ("auto", "ddp", "fsdp"):
             raise ConfigError(f"parallel is auto, ddp or fsdp; got {self.parallel!r}")
         if self.token_budget is not None and self.token_budget < 1:

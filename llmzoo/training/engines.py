@@ -35,7 +35,7 @@ def opened_engine(
     ``policies``: those that learn. ``env_args``: all arguments of the environment but its split.
     """
     if config.engine == "local":
-        engine_class = AheadEngine if config.ahead else LocalEngine
+        engine_class = AheadEngine if config.max_off_policy_steps else LocalEngine
         yield engine_class(
             learner,
             policies,
@@ -76,7 +76,8 @@ def opened_engine(
         trust_remote_code=config.trust_remote_code,
     )
     args = ray_args(config.engine_args)
-    with ray_engine(plan, args, learner, policies, seats, ahead=config.ahead) as engine:
+    lag = config.max_off_policy_steps
+    with ray_engine(plan, args, learner, policies, seats, max_off_policy_steps=lag) as engine:
         yield engine
 
 

@@ -281,7 +281,7 @@ def _iterate(
 ) -> tuple[dict[str, Any], Iteration]:
     """One iteration: its row, and what it gave. Its chance depends on the run's seed and its number only."""
     models = len(engine.models(engine.seats))
-    draw = partial(draws, config.seed, models=models, envs=config.envs)
+    draw = partial(draws, config.seed, models=models, envs=config.episodes_per_step)
     found = engine.iterate(env_fn, draw, step, last=step + 1 >= config.steps)
     check_answered(found.batch, engine.policies, engine.seats, step=step + 1)
     row = {

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo import files
-from llmzoo.errors import CheckpointError, ConfigError
+from llmzoo.errors import RENAMED, CheckpointError, ConfigError
 from llmzoo.parallel import ranks
 from llmzoo.policies.base import answer_limit
 
@@ -106,7 +106,7 @@ def prepare(run: Path, config: Mapping[str, Any], *, resume: bool) -> None:
         run.mkdir(parents=True, exist_ok=True)
         files.write(path, text)
         return
-    saved = files.read_object(path)
+    saved = saved_config(run)
     if saved is None:
         raise CheckpointError(f"{run} holds no run to resume")
     now = json.loads(text)
@@ -198,15 +198,29 @@ def is_run(name: str | Path) -> bool:
     return os.path.isdir(Path(name) / CHECKPOINTS)
 
 
+def saved_config(run: Path) -> dict[str, Any] | None:
+    """The settings in a run's ``config.json``, under their present names; None without the file.
+
+    Runs of earlier versions call some settings otherwise (:data:`llmzoo.errors.RENAMED`).
+    """
+    saved = files.read_object(run / "config.json")
+    return None if saved is None else with_new_names(saved)
+
+
+def with_new_names(saved: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a run of any version, under their present names."""
+    return {RENAMED.get(name, name): value for name, value in saved.items()}
+
+
 def settings(run: str | Path, *needed: str) -> dict[str, Any]:
     """The configuration that a run was started with; it must have the settings ``needed``."""
-    found = files.read_object(Path(run) / "config.json")
-    if found is None:
-        raise CheckpointError(f"{run} has no configuration that can be read: no config.json")
-    absent = [name for name in needed if name not in found]
+    config = saved_config(Path(run))
+    if config is None:
+        raise CheckpointError(f"{run} has no config.json")
+    absent = [name for name in needed if name not in config]
     if absent:
         raise CheckpointError(f"the config.json of {run} lacks {', '.join(absent)}")
-    return found
+    return config
 
 
 def chat_of(run: str | Path) -> dict[str, Any]:

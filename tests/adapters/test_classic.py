@@ -289,7 +289,7 @@ def test_magrpo_learns_in_self_play_for_two_steps(tmp_path, small_model):
         model=small_model,
         out=tmp_path / "run",
         steps=2,
-        envs=2,
+        episodes_per_step=2,
         eval_tasks=3,
         max_new_tokens=6,
         quiet=True,

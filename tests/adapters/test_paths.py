@@ -116,7 +116,16 @@ def llmzoo(folder, *argv):
 @pytest.mark.slow
 def test_train_eval_and_resume_with_both(folder, small_model):
     both = ["--env", "paths_env:Echo", "--learner", "paths_learner:BestOnly"]
-    small = ["--model", small_model, "--envs", 2, "--eval-tasks", 4, "--max-new-tokens", 4]
+    small = [
+        "--model",
+        small_model,
+        "--episodes_per_step",
+        2,
+        "--eval-tasks",
+        4,
+        "--max-new-tokens",
+        4,
+    ]
     options = ["--env.letters", "abc", "--learner.share", 0.5, "--steps", 1, "--json", "--quiet"]
     said = llmzoo(folder, "train", *both, *small, *options)
     assert said.returncode == 0, said.stderr

@@ -349,7 +349,7 @@ def test_it_learns(tmp_path):
         out=tmp_path / "run",
         policies={"agent_0": player},
         steps=25,
-        envs=8,
+        episodes_per_step=8,
         learner_args={"learning_rate": 5e-3, "group_size": 8},
         eval_tasks=16,
         eval_split="all",

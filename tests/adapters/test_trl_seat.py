@@ -111,7 +111,13 @@ def test_an_episode_is_paid_as_by_hand():
 def test_a_run_folder_plays_the_other_seat(tmp_path, small_model):
     run = tmp_path / "run"
     shown = {"env": "sudoku_v0", "env_args": {"max_turns": 1}, "model": small_model}
-    small = {"steps": 1, "envs": 1, "eval_tasks": 1, "max_new_tokens": 4, "trackers": ()}
+    small = {
+        "steps": 1,
+        "episodes_per_step": 1,
+        "eval_tasks": 1,
+        "max_new_tokens": 4,
+        "trackers": (),
+    }
     fit(learner="magrpo", out=run, quiet=True, **shown, **small)
     seat = seat_of("sudoku_v0", "planner_1", str(run), max_turns=1)
     assert seat.reset(seed=0) == seat.reset(seed=0)

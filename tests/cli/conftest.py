@@ -45,5 +45,5 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 def small(model_folder: str) -> list[str]:
     """Options of a run that takes about a second."""
     return (
-        f"--model {model_folder} --envs 2 --eval-tasks 4 --max-new-tokens 8 --env.max_turns 1"
+        f"--model {model_folder} --episodes_per_step 2 --eval-tasks 4 --max-new-tokens 8 --env.max_turns 1"
     ).split()

@@ -7,10 +7,8 @@ from llmzoo import training
 
 
 def test_one_environment_two_learners(llmzoo, small, tmp_path):
-    options = small.copy()
-    options[options.index("--envs")] = "--batch"
     argv = ["bench", "--envs", "sudoku_v0", "--learners", "grpo,at_grpo", "--seeds", 0]
-    argv += ["--steps", 1, "--out", tmp_path / "bench", *options]
+    argv += ["--steps", 1, "--out", tmp_path / "bench", *small]
     said = llmzoo(*argv)
     assert said.code == 0, said.err
     rows = json.loads((tmp_path / "bench" / "results.json").read_text())
@@ -55,10 +53,8 @@ def test_one_environment_two_learners(llmzoo, small, tmp_path):
 
 
 def test_learners_of_every_kind_under_one_budget(llmzoo, small, tmp_path):
-    options = small.copy()
-    options[options.index("--envs")] = "--batch"
     argv = ["bench", "--envs", "sudoku_v0", "--learners", "sft,iac,grpo", "--seeds", 0]
-    argv += ["--steps", 50, "--token_budget", 60, "--out", tmp_path / "bench", *options]
+    argv += ["--steps", 50, "--token_budget", 60, "--out", tmp_path / "bench", *small]
     said = llmzoo(*argv)
     assert said.code == 0, said.err
     rows = json.loads((tmp_path / "bench" / "results.json").read_text())
@@ -73,10 +69,8 @@ def test_learners_of_every_kind_under_one_budget(llmzoo, small, tmp_path):
 
 
 def test_ctrl_c_stops_all_of_it_and_it_goes_on(llmzoo, small, tmp_path, monkeypatch):
-    options = small.copy()
-    options[options.index("--envs")] = "--batch"
     argv = ["bench", "--envs", "sudoku_v0", "--learners", "grpo,at_grpo,magrpo", "--seeds", "0"]
-    argv += ["--steps", "1", "--out", str(tmp_path / "a bench"), *options]
+    argv += ["--steps", "1", "--out", str(tmp_path / "a bench"), *small]
     begun = []
 
     def pressed(learner, env, **settings):

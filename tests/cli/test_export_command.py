@@ -17,7 +17,7 @@ def run(tmp_path_factory, model_folder):
         learner="magrpo",
         model=model_folder,
         steps=1,
-        envs=1,
+        episodes_per_step=1,
         max_new_tokens=8,
         eval_tasks=2,
         trackers=(),

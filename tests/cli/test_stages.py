@@ -24,7 +24,7 @@ def write(model_folder, tmp_path):
             "env_args": {"max_turns": 1},
             "model": model_folder,
             "max_new_tokens": 8,
-            "envs": 2,
+            "episodes_per_step": 2,
             "eval_tasks": 2,
             "out": str(tmp_path / "out"),
             "stages": stages,

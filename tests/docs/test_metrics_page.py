@@ -32,7 +32,7 @@ def rows(out: Path, learner: Any, **learner_args: Any) -> dict[str, list[dict]]:
         out=out,
         policies={"writer_0": policy(sampling=Sampling(max_new_tokens=1))},
         steps=1,
-        envs=8,
+        episodes_per_step=8,
         eval_tasks=4,
         quiet=True,
         **given,

@@ -27,7 +27,7 @@ def test_counts_that_can_be_worked_out_by_hand(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "examples" / "benchmark"))
     import scaling
 
-    batch = scaling.Batch(gpus=2, envs=3, seats=2, k=4, turns=5, prompt=10, answer=7)
+    batch = scaling.Batch(gpus=2, episodes_per_step=3, seats=2, k=4, turns=5, prompt=10, answer=7)
     assert batch.groups == 3 * 2 * 5
     assert batch.sampled == 30 * 4 * 7
     assert batch.read == 30 * (10 + 4 * 7)
@@ -40,8 +40,10 @@ def test_counts_that_can_be_worked_out_by_hand(monkeypatch):
     assert adapter == 28 * 16 * (2 * 2 * q + 2 * (q + kv) + 3 * (q + m))
     seconds = scaling.update_seconds(batch, base, scaling.Assumed(), adapters=True)
     assert seconds == 4 * base * batch.read / 2 / (989e12 * 0.4)
-    more = scaling.costs(scaling.Batch(envs=4096))["sampling_seconds"]
-    assert 1.9 < more / scaling.costs(scaling.Batch(envs=2048))["sampling_seconds"] < 2.1
+    more = scaling.costs(scaling.Batch(episodes_per_step=4096))["sampling_seconds"]
+    assert (
+        1.9 < more / scaling.costs(scaling.Batch(episodes_per_step=2048))["sampling_seconds"] < 2.1
+    )
 
 
 def test_the_estimates_of_the_configurations_for_models_of_the_hub(monkeypatch):

@@ -44,7 +44,7 @@ NOT_RUN = {
         "downloads a model"
     ),
     "llmzoo train --env sudoku_v0 --env.max_turns 2 --learner at_grpo --learner.group_size 8 "
-    "--learner.select random --learner.learning_rate 3e-4 --model tiny --steps 20 --envs 16 "
+    "--learner.select random --learner.learning_rate 3e-4 --model tiny --steps 20 --episodes_per_step 16 "
     "--eval_tasks 100 --out runs/first": (
         "takes minutes; the block of Python below it has the same settings"
     ),
@@ -59,7 +59,7 @@ NOT_RUN = {
             "--tasks 20",
             "llmzoo play sudoku_v0 --policy grpc://127.0.0.1:50051",
             "llmzoo train --env sudoku_v0 --env.max_turns 1 --seats proposer_0 "
-            "--others grpc://127.0.0.1:50051 --steps 2 --envs 2 --eval_tasks 8 --out runs/beside",
+            "--others grpc://127.0.0.1:50051 --steps 2 --episodes_per_step 2 --eval_tasks 8 --out runs/beside",
         ),
         "tests/serve/test_policy_docs.py runs it",
     ),
@@ -94,7 +94,7 @@ NOT_RUN = {
             "llmzoo serve --envs sudoku_v0,plan_path_v0",
             "llmzoo eval --env grpc://127.0.0.1:50051/sudoku_v0 --policy random --tasks 20",
             "llmzoo train --env grpc://127.0.0.1:50051/sudoku_v0 --env.max_turns 1 --steps 2 "
-            "--envs 2 --eval_tasks 8 --out runs/remote",
+            "--episodes_per_step 2 --eval_tasks 8 --out runs/remote",
             "llmzoo bench --envs grpc://127.0.0.1:50051/plan_path_v0,plan_path_v0 "
             "--env.max_turns 1 --learners at_grpo --seeds 0 --steps 1 --eval_tasks 4 "
             "--out runs/both",

@@ -231,10 +231,10 @@ def test_learners_without_the_clipped_ratio_are_refused(name, folder):
 
 
 def test_settings_that_cannot_be():
-    with pytest.raises(ConfigError, match="ahead is 0 or 1"):
-        FitConfig(ahead=2)
-    with pytest.raises(ConfigError, match="sampler is transformers"):
-        FitConfig(ahead=1, sampler="vllm")
+    with pytest.raises(ConfigError, match="max_off_policy_steps is 0 or 1"):
+        FitConfig(max_off_policy_steps=2)
+    with pytest.raises(ConfigError, match="needs sampler='transformers'"):
+        FitConfig(max_off_policy_steps=1, sampler="vllm")
     with pytest.raises(ConfigError, match="at least 1"):
         FitConfig(workers=0)
 
@@ -249,8 +249,8 @@ def test_it_learns_one_update_behind(tmp_path):
         out=tmp_path / "run",
         policies={"writer_0": player, "writer_1": player},
         steps=40,
-        envs=16,
-        ahead=1,
+        episodes_per_step=16,
+        max_off_policy_steps=1,
         learner_args={"learning_rate": 5e-3, "group_size": 8, "clip": 0.2},
         eval_tasks=200,
         quiet=True,

@@ -92,7 +92,9 @@ def test_what_the_page_shows(tmp_path):
 
 def test_a_killed_worker_is_not_heard_of_and_ctrl_c_leaves_nothing(tmp_path):
     run = tmp_path / "run"
-    options = "--engine ray --env plan_path_v0 --env.max_turns 1 --envs 2 --steps 100000"
+    options = (
+        "--engine ray --env plan_path_v0 --env.max_turns 1 --episodes_per_step 2 --steps 100000"
+    )
     process = begin(
         tmp_path, "train", *options.split(), "--eval_tasks", "2", "--out", "run", "--quiet"
     )

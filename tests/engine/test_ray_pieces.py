@@ -68,7 +68,7 @@ def test_options_by_name():
     with pytest.raises(ConfigError, match="mean nothing with engine='local'"):
         FitConfig(engine_args={"rollout_workers": 2})
     with pytest.raises(ConfigError, match="with engine='ray' also more"):
-        FitConfig(ahead=2)
+        FitConfig(max_off_policy_steps=2)
     with pytest.raises(ConfigError, match="sampler is transformers"):
         FitConfig(engine="ray", sampler="http://localhost:8000")
     assert ray_args({"rollout_gpus": 0.25, "update_gpus": 2}) == RayArgs(

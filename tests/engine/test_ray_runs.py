@@ -25,7 +25,13 @@ from llmzoo.training import checkpoints, fit, loop
 
 pytestmark = pytest.mark.slow
 
-SMALL = {"steps": 3, "envs": 4, "eval_tasks": 4, "checkpoint_every": 2, "max_new_tokens": 3}
+SMALL = {
+    "steps": 3,
+    "episodes_per_step": 4,
+    "eval_tasks": 4,
+    "checkpoint_every": 2,
+    "max_new_tokens": 3,
+}
 # with two policies that are learned apart, and one worker that plays, three have room on 2 CPUs
 APART = {"rollout_cpus": 1, "update_cpus": 0.5}
 
@@ -100,7 +106,7 @@ RUNS = {
             },
         },
     ),
-    "ahead": ("at_grpo", {"seats": "lora", "ahead": 1}),
+    "ahead": ("at_grpo", {"seats": "lora", "max_off_policy_steps": 1}),
     "critics": ("ippo", {"seats": "separate"}),
     "central critic": ("mappo", {"seats": "separate"}),
     "value heads": ("ippo", {"seats": "lora", "learner_args": {"critic": "value_head"}}),
@@ -136,7 +142,7 @@ def test_demonstrations_of_a_file(train, tmp_path):
 
 
 def test_either_engine_goes_on_where_the_other_stopped(train, monkeypatch):
-    settings = {"seats": "separate", "ahead": 1, "learner_args": {"kl": 0.1}}
+    settings = {"seats": "separate", "max_off_policy_steps": 1, "learner_args": {"kl": 0.1}}
     whole = train("whole", "at_grpo", **settings)
     for first, then in (("local", "ray"), ("ray", "local")):
         iterate = loop._iterate
@@ -182,7 +188,7 @@ def test_more_workers_are_the_same_but_for_rounding(args, settings, train, folde
 
 
 def test_each_batch_is_played_by_weights_of_bounded_age(cluster, folder):
-    """With ahead=2 batch t is played by W_{t - 2}: the log-probabilities of its answers say so."""
+    """With max_off_policy_steps=2 batch t is played by W_{t - 2}: the log-probabilities of its answers say so."""
     plan = Plan(
         learner="at_grpo",
         learner_args={"learning_rate": 1e-2},
@@ -210,7 +216,7 @@ def test_each_batch_is_played_by_weights_of_bounded_age(cluster, folder):
     args, learner = RayArgs(), plan.make_learner()
     draw = partial(draws, 0, models=1, envs=3)
     batches, versions = [], [{n: w.clone() for n, w in player.model.state_dict().items()}]
-    with ray_engine(plan, args, learner, learning, seats, ahead=2) as engine:
+    with ray_engine(plan, args, learner, learning, seats, max_off_policy_steps=2) as engine:
         for step in range(5):
             found = engine.iterate(plan.make_env, draw, step, last=step == 4)
             batches.append(found.batch)
@@ -270,7 +276,9 @@ def visited(train, tmp_path):
     [
         pytest.param({"update_ranks": 2}, {"seats": "shared"}, id="a rank"),
         pytest.param({"state_every": 3}, {}, id="updates made again"),
-        pytest.param({"rollout_workers": 2, "rollout_cpus": 0.5}, {"ahead": 2}, id="ahead"),
+        pytest.param(
+            {"rollout_workers": 2, "rollout_cpus": 0.5}, {"max_off_policy_steps": 2}, id="ahead"
+        ),
     ],
 )
 def test_workers_that_die_change_nothing(args, settings, visited, monkeypatch):

@@ -21,7 +21,7 @@ NAMES = sorted(
     if path.parent.name != "large_models"
 )
 SMALL = [
-    "--envs",
+    "--episodes_per_step",
     "1",
     "--eval_tasks",
     "2",
@@ -42,7 +42,7 @@ def small_stages(name: str, folder: Path) -> Path:
     """A copy in which each stage has two iterations, which no option of the command line says."""
     content = read(name)
     for stage in content["stages"]:
-        stage |= {"steps": 2, "envs": 1}
+        stage |= {"steps": 2, "episodes_per_step": 1}
     path = folder / "small.yaml"
     path.write_text(yaml.safe_dump(content))
     return path
@@ -113,9 +113,7 @@ GIVEN = {
 )
 def test_the_configuration_of_a_run_gives_the_same_run(learner, tmp_path):
     first, again, other = tmp_path / "first", tmp_path / "again", tmp_path / "other"
-    small = (
-        "--env sudoku_v0 --env.max_turns 1 --steps 1 --envs 2 --eval_tasks 2 --trackers [] --quiet"
-    )
+    small = "--env sudoku_v0 --env.max_turns 1 --steps 1 --episodes_per_step 2 --eval_tasks 2 --trackers [] --quiet"
     argv = ["--learner", learner, *shlex.split(GIVEN[learner]), *small.split()]
     assert main(["train", *argv, "--out", str(first)]) == 0
     saved = first / "config.json"

@@ -23,14 +23,23 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SAYS = {
     "coding.py": ("", r"the reference: paid 1\.000 .*\nclaims: paid 0\.040 .*'tests': 0\.0"),
     "credit_rules.py": ("--group-size 3", r"return   mareinforce .*\n( +-?\d.*\n){3}$"),
-    "critics.py": ("--steps 1 --envs 2 --tasks 2", r"ippo 1: foresaw .*\n(.*\n)+mappo 1: foresaw"),
+    "critics.py": (
+        "--steps 1 --episodes_per_step 2 --tasks 2",
+        r"ippo 1: foresaw .*\n(.*\n)+mappo 1: foresaw",
+    ),
     "debate_self_play.py": ("", r"oracle \+0\.\d\d, against amateur -0\.\d\d\n"),
-    "distributed.py": ("--steps 1 --envs 2 --tasks 2", r"success .*, returns proposer_0 \d\.\d{5}"),
+    "distributed.py": (
+        "--steps 1 --episodes_per_step 2 --tasks 2",
+        r"success .*, returns proposer_0 \d\.\d{5}",
+    ),
     "dpo_from_preferences.py": ("--steps 1 --tasks 2", r"[5-8] pairs in (.*\n)+success .* after"),
     "every_learner.py": ("--steps 1 --tasks 2", r"iteration 1: success in play .*\nmagrpo: "),
     "from_configuration.py": ("--steps 1 --tasks 2", r"the same weights, bit for bit: True"),
     "games.py": ("", r"proposer_0 answers .*: paid \+1\.00\n"),
-    "math_partners.py": ("--steps 1 --envs 2 --tasks 2", r"math reasoner 2/2\n.*\nyou .*\ntool "),
+    "math_partners.py": (
+        "--steps 1 --episodes_per_step 2 --tasks 2",
+        r"math reasoner 2/2\n.*\nyou .*\ntool ",
+    ),
     "own_environment.py": ("", r"success=1\.0"),
     "own_learner.py": ("--steps 1 --tasks 2", r"success .* before, .* after"),
     "quickstart.py": ("--tasks 5", r"oracle: success 100\.0% .*\ntiny: success "),
@@ -38,11 +47,14 @@ SAYS = {
         "--steps 1 --tasks 2",
         r"sokoban_v0: .* before\nsokoban_v0: .* after",
     ),
-    "sft_then_rl.py": ("--steps 1 --envs 2 --tasks 2", r"after SFT: .*\nafter AT-GRPO: success"),
+    "sft_then_rl.py": (
+        "--steps 1 --episodes_per_step 2 --tasks 2",
+        r"after SFT: .*\nafter AT-GRPO: success",
+    ),
     "tool_use.py": ("", r"<answer>04:50</answer>\n.*policy='by_hand'.* success=1\.0"),
     "train_separate_seats.py": ("--steps 1 --tasks 2", r"only planner_1 trained: success "),
     "world_model.py": (
-        "--steps 1 --envs 2",
+        "--steps 1 --episodes_per_step 2",
         r"tokens foretold\n(.*\n)+--- predicted\n(.*\n)+--- what",
     ),
     "writing.py": ("", r"=== oracle\n(.*\n)+paid 2\.\d\d (.*\n)+=== tiny\n"),

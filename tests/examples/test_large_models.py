@@ -19,7 +19,7 @@ ARCHITECTURES = {
     "Qwen/Qwen2.5-0.5B-Instruct": (Qwen2Config, Qwen2ForCausalLM),
     "Qwen/Qwen3-1.7B": (Qwen3Config, Qwen3ForCausalLM),
 }
-SMALL = "--steps 1 --envs 1 --learner.group_size 2 --eval_tasks 1 --eval_every 0 --max_new_tokens 8"
+SMALL = "--steps 1 --episodes_per_step 1 --learner.group_size 2 --eval_tasks 1 --eval_every 0 --max_new_tokens 8"
 
 
 @pytest.fixture(scope="module")

@@ -57,7 +57,7 @@ def runs(tmp_path_factory, small_model):
             learner_args={"learning_rate": 0.01},
             model=small_model,
             steps=2,
-            envs=2,
+            episodes_per_step=2,
             checkpoint_every=1,
             max_new_tokens=8,
             eval_tasks=4,
@@ -183,7 +183,13 @@ def test_the_card_of_a_chat_model_prompts_as_the_run_did(tmp_path):
     model = tmp_path / "model"
     chat_models.policy(chat_models.thinking()).save(model)
     said = {"system": 'Say "up": null.', "chat_template_args": {"enable_thinking": False}}
-    sizes = {"steps": 1, "envs": 1, "eval_tasks": 1, "max_new_tokens": 4, "trackers": ()}
+    sizes = {
+        "steps": 1,
+        "episodes_per_step": 1,
+        "eval_tasks": 1,
+        "max_new_tokens": 4,
+        "trackers": (),
+    }
     fit("magrpo", Parity, model=str(model), out=tmp_path / "run", quiet=True, **said, **sizes)
     export_run(tmp_path / "run", tmp_path / "out")
     card = (tmp_path / "out" / "README.md").read_text()

@@ -25,7 +25,7 @@ def run(learner, players, out, **options):
         out=out / "run",
         policies=players,
         steps=45,
-        envs=16,
+        episodes_per_step=16,
         eval_tasks=200,
         quiet=True,
     )

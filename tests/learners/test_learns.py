@@ -44,7 +44,7 @@ LONG = ("iac", "maac", "mappo")  # ten seconds and more; ippo and ppo show that 
 )
 def test_every_learner_learns(name, tmp_path):
     """One or two seats answer "U" and "D" by the parity of a letter; only all right are paid."""
-    options, envs, steps = SETTINGS[name]
+    options, episodes, steps = SETTINGS[name]
     seats = 1 if name in ALONE else 2
     player = TransformersPolicy(
         model(initializer_range=0.1), tokenizer(), sampling=Sampling(max_new_tokens=1)
@@ -55,7 +55,7 @@ def test_every_learner_learns(name, tmp_path):
         out=tmp_path / "run",
         policies={f"writer_{i}": player for i in range(seats)},
         steps=steps,
-        envs=envs,
+        episodes_per_step=episodes,
         learner_args={"learning_rate": 5e-3, **options},
         eval_tasks=200,
         quiet=True,

@@ -104,7 +104,7 @@ def test_it_learns_from_the_expert(tmp_path):
         out=tmp_path / "run",
         policies={"a_0": player, "b_1": player},
         steps=25,
-        envs=8,
+        episodes_per_step=8,
         learner_args={"learning_rate": 3e-3, "batch_size": 16, "epochs": 2},
         eval_tasks=50,
         quiet=True,
@@ -123,7 +123,7 @@ def test_it_learns_from_its_own_best(tmp_path):
         out=tmp_path / "run",
         policies={"writer_0": player},
         steps=25,
-        envs=32,
+        episodes_per_step=32,
         learner_args={
             **{"source": "self", "success_only": True},
             **{"learning_rate": 5e-3, "epochs": 2, "batch_size": 16},
@@ -403,7 +403,7 @@ def test_unknown_names_are_refused_with_the_nearest(tmp_path):
 def test_a_budget_counts_demonstrations_and_nothing_is_left_behind(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    run = partial(fit, NAME, Opposites, envs=2, eval_tasks=2, quiet=True)
+    run = partial(fit, NAME, Opposites, episodes_per_step=2, eval_tasks=2, quiet=True)
     player = a_player()
     result = run(
         out=tmp_path / "run", policies={"a_0": player, "b_1": player}, steps=50, token_budget=60

@@ -35,7 +35,7 @@ RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
     **{name: (name, {}, "alone") for name in ("grpo", "ppo")},
 }
 # fewer episodes than processes: one of these answers nothing
-SMALL = {"few": {"envs": 1, "eval_tasks": 1}}
+SMALL = {"few": {"episodes_per_step": 1, "eval_tasks": 1}}
 
 
 def players(arrangement: str) -> dict[str, TransformersPolicy]:
@@ -63,7 +63,7 @@ def play(name: str, out: Path, **settings: Any) -> None:
         policies=players(arrangement),
         learner_args={"learning_rate": 1e-4, **options},
         **{
-            **{"steps": 3, "envs": 5, "eval_tasks": 3, "checkpoint_every": 1},
+            **{"steps": 3, "episodes_per_step": 5, "eval_tasks": 3, "checkpoint_every": 1},
             **{"quiet": True, "trackers": (), **SMALL.get(name, {}), **settings},
         },
     )

@@ -132,7 +132,7 @@ def test_a_run_folder_does_not_say_what_is_trusted(marker, evil, tmp_path, capsy
     sizes = [
         "--steps",
         "1",
-        "--envs",
+        "--episodes_per_step",
         "1",
         "--eval_tasks",
         "1",

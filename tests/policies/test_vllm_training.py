@@ -21,7 +21,7 @@ from llmzoo.training import FitConfig, fit
 
 SHORT = Sampling(max_new_tokens=3)
 SMALL = {
-    **{"envs": 4, "eval_tasks": 2, "quiet": True, "trackers": ()},
+    **{"episodes_per_step": 4, "eval_tasks": 2, "quiet": True, "trackers": ()},
     **{"learner_args": {"learning_rate": 1e-2, "group_size": 4}, "sampler": "vllm"},
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 
@@ -92,7 +91,7 @@ SMALL = {
         "learner": "at_grpo",
         "learner_args": {"group_size": 2},
         "steps": 1,
-        "envs": 1,
+        "episodes_per_step": 1,
         "eval_tasks": 4,
         "max_new_tokens": 8,
         "record_every": 0,
@@ -122,7 +121,7 @@ def test_a_study_goes_on_and_refuses_other_settings(tmp_path, monkeypatch):
     written = line.stat().st_mtime_ns
     assert study.train(run, tmp_path / "out") == row  # as it was kept, and not run again
     assert line.stat().st_mtime_ns == written
-    other = {**SMALL, "settings": {**SMALL["settings"], "envs": 2}}
+    other = {**SMALL, "settings": {**SMALL["settings"], "episodes_per_step": 2}}
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(other))
     (changed,) = study.runs_of(study.read("small", quick=False), tmp_path / "models")
     with pytest.raises(SystemExit, match="of other settings"):
@@ -144,11 +143,19 @@ def test_a_start_is_measured_once_for_all_arms(tmp_path, monkeypatch):
 def test_the_same_rows_give_the_same_log(tmp_path):
     from logs import read_log, write_log
 
-    rows = [{"arm": "a", "after": {"solved": "01"}}, {"arm": "b"}]
+    rows = [{"arm": "a", "settings": {}, "after": {"solved": "01"}}, {"arm": "b", "settings": {}}]
     for name in ("one", "two"):
         write_log(tmp_path / name, rows)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert read_log(tmp_path / "one") == rows
+
+
+def test_a_log_of_an_earlier_version_is_read_with_the_present_names(tmp_path):
+    from logs import read_log, write_log
+
+    write_log(tmp_path / "log", [{"arm": "a", "settings": {"envs": 8, "ahead": 1, "steps": 3}}])
+    (row,) = read_log(tmp_path / "log")
+    assert row["settings"] == {"episodes_per_step": 8, "max_off_policy_steps": 1, "steps": 3}
 
 
 def of_run(arm: str, seed: int, before: str, after: str) -> dict:
@@ -268,6 +275,7 @@ def test_a_number_that_is_in_no_log_is_found():
 
 
 def test_logs_hold_what_they_say_and_little_more():
+    from logs import read_log
     from study import read, runs_of
 
     logs = sorted((PAGES / "logs").glob("*.jsonl.gz"))
@@ -275,8 +283,7 @@ def test_logs_hold_what_they_say_and_little_more():
     for name in STUDIES:
         path = PAGES / "logs" / f"{name}.jsonl.gz"
         planned = {run.name: run for run in runs_of(read(name, quick=False), Path("models"))}
-        with gzip.open(path, "rt") as lines:
-            rows = [json.loads(line) for line in lines]
+        rows = read_log(path)
         for row in rows:
             run = planned[f"{row['task']}-{row['arm']}-{row['seed']}"]
             told = {**run.settings, "model": Path(run.settings["model"]).name}

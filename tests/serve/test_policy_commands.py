@@ -102,7 +102,7 @@ def test_train_beside_a_model_elsewhere(server, call, tmp_path):
     small = [
         "--steps",
         "2",
-        "--envs",
+        "--episodes_per_step",
         "2",
         "--eval-tasks",
         "2",

@@ -283,7 +283,7 @@ def rows(folder):
 
 def test_at_grpo_learns_the_same_from_afar(server, tmp_path):
     """The embedded model, two iterations: every loss, reward and weight."""
-    settings = {"steps": 2, "envs": 2, "eval_tasks": 4, "seed": 3, "quiet": True}
+    settings = {"steps": 2, "episodes_per_step": 2, "eval_tasks": 4, "seed": 3, "quiet": True}
     settings["env_args"] = {"max_turns": 1}
     made = {}
     for name, env in (("here", "sudoku_v0"), ("there", server.at("sudoku_v0"))):
@@ -297,7 +297,7 @@ def test_at_grpo_learns_the_same_from_afar(server, tmp_path):
 
 
 def test_demonstrations_of_the_scripted_expert_come_from_afar(server, tmp_path):
-    settings = {"steps": 1, "envs": 2, "eval_tasks": 2, "seed": 1, "quiet": True}
+    settings = {"steps": 1, "episodes_per_step": 2, "eval_tasks": 2, "seed": 1, "quiet": True}
     settings |= {"learner_args": {"source": "oracle"}, "env_args": {"max_turns": 1}}
     for name, env in (("here", "sudoku_v0"), ("there", server.at("sudoku_v0"))):
         fit("sft", env, out=tmp_path / name, **settings)

@@ -147,7 +147,18 @@ def test_eval_says_the_same_as_here(server, call):
 def test_train_names_its_run_after_the_address(server, call, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     env = f"{server[1]}/sudoku_v0"
-    argv = ["--env", env, "--env.max_turns", 1, "--steps", 1, "--envs", 2, "--eval_tasks", 2]
+    argv = [
+        "--env",
+        env,
+        "--env.max_turns",
+        1,
+        "--steps",
+        1,
+        "--episodes_per_step",
+        2,
+        "--eval_tasks",
+        2,
+    ]
     code, out, err = call("train", *argv, "--json", "--quiet")
     assert code == 0, err
     run = Path(json.loads(out)["run"])

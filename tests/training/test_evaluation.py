@@ -306,7 +306,7 @@ def test_a_run_folder_is_played_as_the_command_line_plays_it(tmp_path, capsys):
         temperature=0.5,
         learner_args={"group_size": 2, "learning_rate": 1e-2},
         steps=1,
-        envs=1,
+        episodes_per_step=1,
         eval_tasks=6,
         trackers=(),
         quiet=True,

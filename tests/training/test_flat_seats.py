@@ -119,7 +119,13 @@ class Unpaid(TextEnv):
 
 
 def test_fit_names_the_seat(tmp_path):
-    settings = {"steps": WINDOW, "envs": 1, "eval_tasks": 1, "record_every": 0, "quiet": True}
+    settings = {
+        "steps": WINDOW,
+        "episodes_per_step": 1,
+        "eval_tasks": 1,
+        "record_every": 0,
+        "quiet": True,
+    }
     options = {"learner_args": {"group_size": 3}, "max_new_tokens": 8, **settings}
     with pytest.warns(FlatGroupsWarning) as caught:
         llmzoo.fit("at_grpo", Unpaid, out=tmp_path / "flat", **options)
@@ -128,4 +134,4 @@ def test_fit_names_the_seat(tmp_path):
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("error", FlatGroupsWarning)
-        llmzoo.fit("at_grpo", Parity, out=tmp_path / "fine", **{**options, "envs": 4})
+        llmzoo.fit("at_grpo", Parity, out=tmp_path / "fine", **{**options, "episodes_per_step": 4})

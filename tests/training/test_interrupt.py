@@ -22,7 +22,13 @@ from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import checkpoints, fit, fit_stages
 from llmzoo.training.interrupt import WAITING, patient
 
-SMALL = {"envs": 2, "eval_tasks": 2, "max_new_tokens": 3, "trackers": (), "record_every": 2}
+SMALL = {
+    "episodes_per_step": 2,
+    "eval_tasks": 2,
+    "max_new_tokens": 3,
+    "trackers": (),
+    "record_every": 2,
+}
 
 
 class Pressed(Parities):
@@ -172,13 +178,13 @@ def test_an_evaluation_in_the_run_is_not_lost(press, folder, tmp_path):
 
 
 def test_play_that_runs_ahead(press, folder, tmp_path):
-    undisturbed = run(folder, tmp_path / "undisturbed", "at_grpo", ahead=1)
+    undisturbed = run(folder, tmp_path / "undisturbed", "at_grpo", max_off_policy_steps=1)
     out = tmp_path / "run"
     press(30)
     with pytest.raises(KeyboardInterrupt):
-        run(folder, out, "at_grpo", ahead=1)
+        run(folder, out, "at_grpo", max_off_policy_steps=1)
     assert newest(out) not in ("", "step_000005")
-    run(folder, out, "at_grpo", ahead=1, resume=True)
+    run(folder, out, "at_grpo", max_off_policy_steps=1, resume=True)
     same(out, undisturbed)
 
 
@@ -282,7 +288,7 @@ def command(*arguments: object, cwd: Path) -> subprocess.Popen:
 @pytest.mark.slow
 def test_from_the_command_line(folder, tmp_path):
     """A real Ctrl-C in mid-run, and then the very command that it names."""
-    given = f"--env test_interrupt:Pressed --learner mappo --model {folder} --envs 2 --eval_tasks 2"
+    given = f"--env test_interrupt:Pressed --learner mappo --model {folder} --episodes_per_step 2 --eval_tasks 2"
     given += " --max_new_tokens 3 --trackers [] --record_every 7 --steps 20"
     process = command("train", *given.split(), "--out", "a run", cwd=tmp_path)
     out = tmp_path / "a run"

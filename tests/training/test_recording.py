@@ -261,7 +261,13 @@ class Partly(Parities):
 
 def run(folder: str, out: Path, learner: str = "at_grpo", **settings) -> Path:
     given = {
-        **{"steps": 2, "envs": 3, "eval_tasks": 2, "max_new_tokens": 3, "trackers": ()},
+        **{
+            "steps": 2,
+            "episodes_per_step": 3,
+            "eval_tasks": 2,
+            "max_new_tokens": 3,
+            "trackers": (),
+        },
         **settings,
     }
     env = given.pop("env", "test_recording:Partly")
@@ -293,8 +299,8 @@ SHOWN = ("at_grpo", "dpo", "ippo", "magrpo", "mappo", "sft")
             (name, {}) if name in SHOWN else pytest.param(name, {}, marks=pytest.mark.slow)
             for name in list_learners()
         ),
-        ("at_grpo", {"ahead": 1, "cohorts": 2, "seats": "separate"}),
-        ("ippo", {"ahead": 1, "seats": "lora"}),
+        ("at_grpo", {"max_off_policy_steps": 1, "cohorts": 2, "seats": "separate"}),
+        ("ippo", {"max_off_policy_steps": 1, "seats": "lora"}),
     ],
 )
 def test_recording_changes_nothing(learner, settings, folder, tmp_path):
@@ -380,7 +386,13 @@ def test_what_is_recorded_may_change_when_a_run_goes_on(folder, tmp_path):
 
 def test_stages_have_rows_of_their_own(folder, tmp_path):
     stages = [{"learner": "sft", "model": folder}, {"learner": "at_grpo"}]
-    settings = {"steps": 1, "envs": 2, "eval_tasks": 2, "max_new_tokens": 3, "trackers": ()}
+    settings = {
+        "steps": 1,
+        "episodes_per_step": 2,
+        "eval_tasks": 2,
+        "max_new_tokens": 3,
+        "trackers": (),
+    }
     fit_stages(stages, "test_recording:Partly", out=tmp_path, quiet=True, **settings)
     for name in ("1-sft", "2-at_grpo"):
         assert [row["step"] for row in rows(tmp_path / name)] == [1, 1]
@@ -404,7 +416,7 @@ class Lengths(Adder):
 
 def test_what_follows_an_answer_in_a_deeper_tree(folder, tmp_path):
     """Each of two seats acts twice, in turn: four prompts in a row, and what follows is known."""
-    settings = {"env_args": {"max_turns": 2}, "envs": 1, "steps": 1, "record_tasks": 1}
+    settings = {"env_args": {"max_turns": 2}, "episodes_per_step": 1, "steps": 1, "record_tasks": 1}
     out = run(folder, tmp_path / "run", "magrpo", env="test_recording:Lengths", **settings)
     (row,) = rows(out)
     agents = [(turn["agent"], turn["turn"], len(turn["path"])) for turn in row["turns"]]

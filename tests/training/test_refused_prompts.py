@@ -55,7 +55,7 @@ class OneLong(Parities):
 def trained(learner, env, out, *, seats=("writer_0",), shared=True, **settings):
     one = policy(sampling=Sampling(max_new_tokens=2))
     players = {s: one if shared else policy(sampling=Sampling(max_new_tokens=2)) for s in seats}
-    given = {"steps": 3, "envs": 2, "eval_tasks": 2, "trackers": (), "quiet": True}
+    given = {"steps": 3, "episodes_per_step": 2, "eval_tasks": 2, "trackers": (), "quiet": True}
     return fit(learner, env, out=out, policies=players, **{**given, **settings})
 
 

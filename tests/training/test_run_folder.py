@@ -17,7 +17,7 @@ from tiny_models import model, tokenizer
 from toy_envs import Parity
 
 from llmzoo.cli import main
-from llmzoo.errors import CheckpointError, ConfigError
+from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
 from llmzoo.export.copying import copy_policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.report.curves import plot_run
@@ -25,7 +25,13 @@ from llmzoo.report.page import Report, write
 from llmzoo.training import checkpoints, fit, run_folder
 from llmzoo.training.players import players
 
-SMALL = {"envs": 2, "eval_tasks": 2, "max_new_tokens": 3, "trackers": (), "record_every": 1}
+SMALL = {
+    "episodes_per_step": 2,
+    "eval_tasks": 2,
+    "max_new_tokens": 3,
+    "trackers": (),
+    "record_every": 1,
+}
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +52,19 @@ def made(tmp_path_factory, small_model):
 @pytest.fixture
 def run(tmp_path, made):
     return Path(shutil.copytree(made, tmp_path / "run"))
+
+
+OLD_NAMES = {"episodes_per_step": "envs", "max_off_policy_steps": "ahead"}
+
+
+@pytest.fixture
+def old_run(run):
+    """The same run as an earlier version would have left it: config.json has the old names."""
+    config = json.loads((run / "config.json").read_text())
+    old = {OLD_NAMES.get(name, name): value for name, value in config.items()}
+    assert {"envs", "ahead"} <= set(old)
+    (run / "config.json").write_text(json.dumps(old))
+    return run
 
 
 def train(run, small_model, **settings):
@@ -302,7 +321,7 @@ class Slow(Parity):
         time.sleep(0.05)
         return super().play(agent, text)
 fit("magrpo", Slow, model=sys.argv[2], out=sys.argv[1], resume=sys.argv[3] == "resume", quiet=True,
-    steps=1000, envs=2, eval_tasks=2, max_new_tokens=3, trackers=(), record_every=1,
+    steps=1000, episodes_per_step=2, eval_tasks=2, max_new_tokens=3, trackers=(), record_every=1,
     checkpoint_every=1)
 """
 
@@ -386,7 +405,13 @@ raise SystemExit(main(sys.argv[2:]))
 )
 def test_a_disk_without_room_is_told(tmp_path, room, said):
     run = tmp_path / "run"
-    sizes = ["--steps=1", "--envs=1", "--eval_tasks=1", "--record_every=0", "--trackers=[]"]
+    sizes = [
+        "--steps=1",
+        "--episodes_per_step=1",
+        "--eval_tasks=1",
+        "--record_every=0",
+        "--trackers=[]",
+    ]
     command = ["train", "--learner", "magrpo", "--env.max_turns=1", *sizes, "--out", str(run)]
     done = subprocess.run(
         [sys.executable, "-c", FULL, str(room), *command],
@@ -415,3 +440,50 @@ def test_an_index_names_no_file_outside_its_folder(run, tmp_path, small_model, n
         resume(run, small_model)
     with pytest.raises(CheckpointError, match="files beside the index"):
         copy_policy(policy, tmp_path / "out")
+
+
+def test_a_run_with_old_option_names_is_read_under_the_new_ones(old_run):
+    config = run_folder.settings(old_run)
+    assert (config["episodes_per_step"], config["max_off_policy_steps"]) == (2, 0)
+    assert not set(config) & {"envs", "ahead"}
+
+
+def test_a_run_with_old_option_names_evaluates_reports_and_exports(old_run, tmp_path, capsys):
+    agents = Parity().possible_agents
+    assert players(str(old_run), agents).keys() == set(agents)
+    report = Report([old_run])
+    report.read()
+    (shown,) = report.runs
+    assert shown.config["episodes_per_step"] == 2
+    assert "episodes_per_step" in report.html()
+    out = tmp_path / "exported"
+    assert main(["export", str(old_run), "--out", str(out)]) == 0
+    assert (out / "README.md").exists()
+
+
+def test_a_run_with_old_option_names_goes_on_to_the_same_weights(old_run, small_model, tmp_path):
+    train(tmp_path / "whole", small_model, checkpoint_every=1)
+    train(old_run, small_model, checkpoint_every=1, resume=True)
+    ends = [folder / "checkpoints" / "step_000003" for folder in (tmp_path / "whole", old_run)]
+    whole, resumed = ((end / "policy" / "model.safetensors").read_bytes() for end in ends)
+    assert whole == resumed
+    assert json.loads((old_run / "config.json").read_text())["episodes_per_step"] == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("envs", "episodes_per_step"), ("ahead", "max_off_policy_steps")]
+)
+def test_an_old_option_name_is_refused_with_the_new_one(old, new, small_model, tmp_path, capsys):
+    with pytest.raises(UnknownNameError, match=f"{old}'. It is now called '{new}'"):
+        train(tmp_path / "run", small_model, **{old: 1})
+    argv = ["train", "--env", "sudoku_v0", "--out", str(tmp_path / "run")]
+    assert main([*argv, f"--{old}", "1"]) == 2
+    assert f"--{old}'. It is now called '--{new}'" in capsys.readouterr().err
+    settings = tmp_path / "run.yaml"
+    settings.write_text(f"{old}: 1\n")
+    assert main([*argv, "--config", str(settings)]) == 2
+    assert f"{old}'. It is now called '{new}'" in capsys.readouterr().err
+    settings.write_text(f"stages: [{{learner: sft, {old}: 1}}]\n")
+    assert main([*argv, "--config", str(settings)]) == 2
+    assert f"{old}'. It is now called '{new}'" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()

@@ -173,7 +173,7 @@ def run_with(tmp_path: Path, trackers: tuple[str, ...]) -> Path:
         out=run,
         policies={"writer_0": policy(sampling=Sampling(max_new_tokens=1))},
         steps=2,
-        envs=2,
+        episodes_per_step=2,
         eval_tasks=2,
         trackers=trackers,
         quiet=True,

@@ -22,7 +22,7 @@ from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import FitConfig, checkpoints, fit, loop
 
-SMALL = {"eval_tasks": 8, "envs": 4, "quiet": True}
+SMALL = {"eval_tasks": 8, "episodes_per_step": 4, "quiet": True}
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ settings = json.loads(learner_args)
 def player():
     return load_model(folder, precision="float32", sampling=Sampling(max_new_tokens=3))
 fit(learner, Parities, out=run, policies={"writer_0": player(), "writer_1": player()},
-    resume=how == "resume", steps=30, envs=4, checkpoint_every=3, eval_tasks=4, quiet=True,
+    resume=how == "resume", steps=30, episodes_per_step=4, checkpoint_every=3, eval_tasks=4, quiet=True,
     learner_args={"learning_rate": 1e-3, "warmup": 2, "schedule": "cosine", **settings})
 """
 
@@ -95,10 +95,11 @@ def test_a_killed_run_resumes_as_if_never_stopped(learner, tmp_path, random_mode
 
 
 @pytest.mark.parametrize(
-    ("learner", "ahead"), [*((name, 0) for name in list_learners()), ("at_grpo", 1), ("mappo", 1)]
+    ("learner", "max_off_policy_steps"),
+    [*((name, 0) for name in list_learners()), ("at_grpo", 1), ("mappo", 1)],
 )
 def test_a_run_that_was_stopped_goes_on_exactly(
-    learner, ahead, tmp_path, random_model, monkeypatch
+    learner, max_off_policy_steps, tmp_path, random_model, monkeypatch
 ):
     """As above within this process, for every learner: stopped in its third iteration of five."""
 
@@ -114,8 +115,8 @@ def test_a_run_that_was_stopped_goes_on_exactly(
             resume=resume,
             policies={"writer_0": player(), "writer_1": player()},
             steps=5,
-            envs=3,
-            ahead=ahead,
+            episodes_per_step=3,
+            max_off_policy_steps=max_off_policy_steps,
             checkpoint_every=2,
             eval_tasks=2,
             quiet=True,

@@ -49,18 +49,27 @@ def ray_engine(
     policies: Mapping[str, TransformersPolicy],
     seats: Mapping[str, Policy],
     *,
-    ahead: int = 0,
+    max_off_policy_steps: int = 0,
 ) -> Iterator[RayEngine]:
     """An engine whose workers are there and have loaded their models; they end with the context.
 
     Raises what a worker raised, :class:`llmzoo.errors.ConfigError` for what cannot be had together
     or has no room, and :class:`llmzoo.errors.WorkerError` where workers die as they start.
     """
-    if ahead:
+    if max_off_policy_steps:
         check_clipped(learner)
     groups = list(policies) if learner.separable or len(policies) == 1 else [_ALL]
     with room_for(args.bundles(len(groups)), args) as room:
-        engine = RayEngine(plan, args, learner, policies, seats, groups, room, ahead=ahead)
+        engine = RayEngine(
+            plan,
+            args,
+            learner,
+            policies,
+            seats,
+            groups,
+            room,
+            max_off_policy_steps=max_off_policy_steps,
+        )
         try:
             engine.start()
             yield engine
@@ -71,8 +80,8 @@ def ray_engine(
 class RayEngine:
     """Drives workers that play and workers that learn; its own policies evaluate and are saved.
 
-    With weights W_t after t updates, batch t is played with W_t, or with W_{t - ahead}: no more
-    than ``ahead`` updates lie between the weights that play and those that learn (W_0 where there
+    With weights W_t after t updates, batch t is played with W_t, or with W_{t - max_off_policy_steps}: no more
+    than ``max_off_policy_steps`` updates lie between the weights that play and those that learn (W_0 where there
     are none so early). Batches are played in their order, each divided into shares that depend on
     nothing but its seeds, and each update worker has the groups of its policy's seats.
 
@@ -90,17 +99,19 @@ class RayEngine:
         groups: list[str],
         room: Room,
         *,
-        ahead: int,
+        max_off_policy_steps: int,
     ):
         self.learner = learner
         self.policies = dict(policies)
         self.seats = dict(seats)
         self.trained = [agent for agent in seats if self._name_of(agent) is not None]
         self.samplers: list[Sampler] = []  # who samples does so in its own process
-        self._plan, self._args, self._ahead = plan, args, ahead
+        self._plan, self._args, self._max_off_policy_steps = plan, args, max_off_policy_steps
         self._calls = Calls()
         self._in_play: dict[int, Playing] = {}  # batches by the number of their iteration
-        self._versions: deque[Version] = deque(maxlen=ahead + 1)  # of the weights, the newest last
+        self._versions: deque[Version] = deque(
+            maxlen=max_off_policy_steps + 1
+        )  # of the weights, the newest last
         self._made = 0  # versions so far
         self._here = True  # whether ``policies`` have the newest weights
         makers = [room.worker(UpdateWorker, n * args.update_ranks) for n in range(len(groups))]
@@ -139,10 +150,10 @@ class RayEngine:
     ) -> Iteration:
         """Play a batch and learn from it, as ``LocalEngine.iterate``; workers make environments.
 
-        Meanwhile up to ``ahead`` further batches are played, unless this is the ``last``.
+        Meanwhile up to ``max_off_policy_steps`` further batches are played, unless this is the ``last``.
         """
         torch.manual_seed(draw(step).update)
-        self._order(draw, step, step if last else step + self._ahead)
+        self._order(draw, step, step if last else step + self._max_off_policy_steps)
         playing = self._in_play[step]
         self._calls.until(lambda: playing.ended)
         del self._in_play[step]
@@ -192,7 +203,7 @@ class RayEngine:
         self.learner.load_state_dict(next(iter(self.updates.values())).learner_state)
         self._here = True
         self._versions.clear()
-        for parcel in older.load(folder, self.policies, self._ahead):
+        for parcel in older.load(folder, self.policies, self._max_off_policy_steps):
             self._add_version((ray.put(parcel),), (parcel,))
         self._publish()
 
@@ -226,7 +237,9 @@ class RayEngine:
         for number in range(step, min(until, self._plan.total_steps - 1) + 1):
             if number in self._in_play:
                 continue
-            age = step - (number - self._ahead)  # in updates, of the weights that play it
+            age = step - (
+                number - self._max_off_policy_steps
+            )  # in updates, of the weights that play it
             chance = draw(number)
             self._in_play[number] = Playing(
                 self.rollouts,

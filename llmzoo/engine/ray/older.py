@@ -27,13 +27,13 @@ def save(folder: Path, learning: Learning, versions: Sequence[Sequence[Bytes]]) 
         save_file(numbered, folder / _file(age))
 
 
-def load(folder: Path, learning: Learning, ahead: int) -> list[Bytes]:
-    """The versions that are at most ``ahead`` updates old, the oldest first.
+def load(folder: Path, learning: Learning, max_off_policy_steps: int) -> list[Bytes]:
+    """The versions that are at most ``max_off_policy_steps`` updates old, the oldest first.
 
     Raises :class:`CheckpointError` where none is there, or it is of another model.
     """
     found = []
-    for age in range(ahead, 0, -1):
+    for age in range(max_off_policy_steps, 0, -1):
         path = folder / _file(age)
         if path.exists():
             saved = load_file(path)
@@ -42,8 +42,10 @@ def load(folder: Path, learning: Learning, ahead: int) -> list[Bytes]:
                 raise CheckpointError(f"{path} holds the weights of another model")
             tensors = {key: saved[f"{n:06d}"] for n, key in enumerate(keys)}
             found.append(tensors_packed(tensors, _NOTE))
-    if ahead and not found:
-        raise CheckpointError(f"{folder} lacks {_file(1)}: it is of a run without ahead")
+    if max_off_policy_steps and not found:
+        raise CheckpointError(
+            f"{folder} lacks {_file(1)}: it is of a run with max_off_policy_steps=0"
+        )
     return found
 
 

@@ -84,7 +84,7 @@ def test_an_adapter_on_a_large_base_learns_with_the_default(tmp_path):
         out=tmp_path / "run",
         policies=policies,
         steps=100,
-        envs=16,
+        episodes_per_step=16,
         learner_args={"group_size": 8},
         eval_tasks=200,
         quiet=True,

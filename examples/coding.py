@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--task", type=int, default=0, help="number of the problem")
     args = parser.parse_args()
 
-    env = llmzoo.make("coop_functions_v0", source="sample", timeout=1.0)
+    env = llmzoo.make("coop_functions_v0", source="sample", time_limit=1.0)
     env.reset(options={"task": args.task})
     helper, main_seat = env.possible_agents
     print(env.observe(main_seat))

@@ -8,6 +8,7 @@ Everything else, from seeds to rewards to the end of an episode, stands here.
 from __future__ import annotations
 
 import copy
+import inspect
 import random
 import sys
 from collections.abc import Callable, Mapping
@@ -377,15 +378,20 @@ class InOrder(OrderEnforcingWrapper[str, str, str]):
 
 
 def public_forms(
-    raw_env: Callable[..., TextEnv],
+    raw_env: type[TextEnv],
 ) -> tuple[Callable[..., AECEnv], Callable[..., ParallelEnv]]:
     """What an environment's module exports as ``env`` and ``parallel_env``.
 
     ``env``: the AEC form in PettingZoo's wrapper that names a call out of order. ``parallel_env``:
-    its parallel form, the one that the registry makes of ``env`` too.
+    its parallel form, the one that the registry makes of ``env`` too. Both raise
+    ``UnknownNameError`` for an argument that ``raw_env`` does not have.
     """
+    known = inspect.signature(raw_env).parameters
 
     def env(**kwargs: Any) -> AECEnv:
+        for name in kwargs:
+            if name not in known:
+                raise UnknownNameError(f"argument of {raw_env.metadata['name']}", name, known)
         return InOrder(raw_env(**kwargs))
 
     def parallel_env(**kwargs: Any) -> ParallelEnv:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from llmzoo.errors import ConfigError
+
 Isolation = Literal["data", "separate", "shared"]
 
 
@@ -20,7 +22,7 @@ class Limits:
     def __post_init__(self) -> None:
         for name in self.__slots__:
             if getattr(self, name) <= 0:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
+                raise ConfigError(f"{name} must be positive, got {getattr(self, name)}")
 
 
 DEFAULT_LIMITS = Limits()

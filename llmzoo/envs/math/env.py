@@ -46,7 +46,7 @@ agent and for several:
 `infos` and evaluations name it.
 
 **Arguments.** `family`, `level`, `num_agents` (1 or 2) or `reasoners`, `tools` and `aggregator`,
-`max_turns`, `feedback` ("none" or "verdict"), `prompt` ("full" or "terse"), `timeout` (seconds for a
+`max_turns`, `feedback` ("none" or "verdict"), `prompt` ("full" or "terse"), `time_limit` (seconds for a
 program), `team_weight`, `split` ("train", "test", "all"), `source` ("generator"), `render_mode`.
 
 **Tasks.** Drawn by `family`, of each `level` ("easy", "medium", "hard"); None draws from all.
@@ -103,7 +103,7 @@ class Math(Reasoning):
         max_turns: int = 4,
         feedback: Literal["none", "verdict"] = "none",
         prompt: Literal["full", "terse"] = "full",
-        timeout: float = 5.0,
+        time_limit: float = 5.0,
         team_weight: float = 1.0,
         render_mode: str | None = None,
     ):
@@ -122,7 +122,7 @@ class Math(Reasoning):
             max_turns=max_turns,
             feedback=feedback,
             prompt=prompt,
-            timeout=timeout,
+            time_limit=time_limit,
             team_weight=team_weight,
             render_mode=render_mode,
         )

@@ -56,7 +56,7 @@ class Reasoning(TextEnv):
     reasoners, tools, aggregator: how many of each instead.
     max_turns: rounds; every seat answers once a round.
     feedback: "none", or "verdict": each seat reads whether its last answer is right.
-    timeout: seconds that a program may run.
+    time_limit: seconds that a program may run.
     """
 
     metadata: dict[str, Any] = {**TextEnv.metadata, "name": "reasoning", "slow_step": True}
@@ -74,15 +74,13 @@ class Reasoning(TextEnv):
         max_turns: int = 4,
         feedback: Literal["none", "verdict"] = "none",
         prompt: Literal["full", "terse"] = "full",
-        timeout: float = 5.0,
+        time_limit: float = 5.0,
         team_weight: float = 1.0,
         render_mode: str | None = None,
     ):
         if prompt not in ("full", "terse"):
             raise ConfigError(f"prompt must be 'full' or 'terse', got {prompt!r}")
         one_of("feedback", feedback, ("none", "verdict"))
-        if timeout <= 0:
-            raise ConfigError(f"timeout must be positive, got {timeout}")
         answers.require(self.metadata["name"])
         super().__init__(
             _seats(num_agents, reasoners, tools, aggregator=aggregator),
@@ -96,7 +94,7 @@ class Reasoning(TextEnv):
             self.metadata["paid_by_others"] = self.possible_agents[:-1]
         self.feedback = feedback
         self.prompt_style = prompt
-        self.limits = Limits(time_limit=timeout)
+        self.limits = Limits(time_limit=time_limit)
         self.tasks, self.fallback = self.find_tasks(source, split, on_bad_record)
         self.episode: Solving
 

@@ -82,7 +82,7 @@ def _functions() -> Iterator[Scored]:
         ("humaneval_v0", "sample"),
         ("mbpp_v0", "sample"),
     ):
-        env = llmzoo.make(id, source=source, split="all", timeout=20.0)
+        env = llmzoo.make(id, source=source, split="all", time_limit=20.0)
         yield from _against_amateurs(f"{id}, {source}", env, "main_1", acts)
 
 

@@ -43,7 +43,7 @@ def attacks() -> Iterator[Scored]:
 
 def _means(player: Player, env_id: str = "math_v0", **settings: object) -> dict[str, float]:
     """The mean return of each seat over the first tasks, by default of the test split."""
-    env = llmzoo.make(env_id, timeout=2.0, **{"split": "test", **settings})
+    env = llmzoo.make(env_id, time_limit=2.0, **{"split": "test", **settings})
     total = dict.fromkeys(env.possible_agents, 0.0)
     count = min(TASKS, env.unwrapped.tasks.count or TASKS)  # None where they are drawn
     for task in range(count):

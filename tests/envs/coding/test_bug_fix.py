@@ -371,13 +371,13 @@ def test_infos_say_why_a_fix_did_not_load():
 
 def test_the_time_limit_is_an_argument():
     slow = "import time\n\ndef caesar(text, shift):\n    time.sleep(0.3)\n    return text"
-    for timeout, error in ((0.2, "timeout: the program ended"), (20.0, None)):
-        env = at(first_of("caesar"), timeout=timeout)
+    for time_limit, error in ((0.2, "timeout: the program ended"), (20.0, None)):
+        env = at(first_of("caesar"), time_limit=time_limit)
         env.step("")
         env.step(slow)
         assert env.infos["fixer_1"]["error"] == error
-    with pytest.raises(ConfigError, match="timeout must be positive, got 0"):
-        at(0, timeout=0)
+    with pytest.raises(ConfigError, match="time_limit must be positive, got 0"):
+        at(0, time_limit=0)
 
 
 def test_no_observation_shows_a_hidden_test():

@@ -402,13 +402,13 @@ def test_all_tests_count_where_none_is_shown(box_file, monkeypatch):
 
 def test_the_time_limit_is_an_argument(box_file):
     slow = SECOND.replace("return 24", "import time\n        time.sleep(0.2)\n        return 24")
-    for timeout, error in ((0.3, "timeout"), (20.0, None)):
-        env = llmzoo.make("classeval_v0", source=box_file, split="all", timeout=timeout)
+    for time_limit, error in ((0.3, "timeout"), (20.0, None)):
+        env = llmzoo.make("classeval_v0", source=box_file, split="all", time_limit=time_limit)
         env.reset(seed=0)
         play(env, FIRST, slow)
         assert (env.infos["writer_1"]["error"] or "").partition(":")[0] == (error or "")
-    with pytest.raises(ConfigError, match="timeout must be positive, got 0"):
-        llmzoo.make("classeval_v0", source=box_file, split="all", timeout=0)
+    with pytest.raises(ConfigError, match="time_limit must be positive, got 0"):
+        llmzoo.make("classeval_v0", source=box_file, split="all", time_limit=0)
 
 
 def test_infos_name_missing_modules_and_what_was_left_out(box_file):

@@ -451,7 +451,7 @@ def test_every_mbpp_solution_passes_through_the_environment(shared_data):
     """In the sandbox itself; ``full`` tasks earn all that there is."""
     path = shared_data / "mbpp_sanitized_dev.jsonl"
     # the solution of mbpp/123 takes seconds, more than the usual limit on a slow or busy machine
-    env = llmzoo.make("mbpp_v0", source=str(path), split="all", timeout=60.0)
+    env = llmzoo.make("mbpp_v0", source=str(path), split="all", time_limit=60.0)
     env.reset(seed=0)
     count = env.infos["main_1"]["tasks"]
     failed, returns = [], Counter()

@@ -9,7 +9,7 @@ import pytest
 
 import llmzoo
 from llmzoo import testing
-from llmzoo.errors import ConfigError
+from llmzoo.errors import ConfigError, UnknownNameError
 
 PUZZLE = "123434122143...."  # one solution: the last row is 4321
 SOLVED = "1234\n3412\n2143\n4321"
@@ -245,7 +245,7 @@ def test_stepping_a_fork_leaves_the_original_as_it_was(id, prompt, num_agents):
             "has no render_mode 'rgb'; it has None, 'ansi', 'human', 'rgb_array'",
         ),
         ({"split": "dev"}, ConfigError, "split must be one of train, test, all; got 'dev'"),
-        ({"sizes": 4}, TypeError, "unexpected keyword argument 'sizes'"),
+        ({"sizes": 4}, UnknownNameError, "'sizes'. Did you mean 'size'?"),
     ],
 )
 def test_wrong_arguments(id, wrong, error, message):

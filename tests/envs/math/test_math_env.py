@@ -426,7 +426,7 @@ def test_an_aggregator_acts_last_and_decides():
         ({"level": "extreme"}, "easy, medium, hard"),
         ({"feedback": "hints"}, "feedback must be one of none, verdict"),
         ({"prompt": "short"}, "'full' or 'terse'"),
-        ({"timeout": 0}, "timeout must be positive"),
+        ({"time_limit": 0}, "time_limit must be positive"),
         ({"source": "hub"}, "source must be one of generator"),
         ({"split": "dev"}, "split"),
     ],

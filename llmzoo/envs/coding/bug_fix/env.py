@@ -34,7 +34,7 @@ tests that fail are shown with what came back, in the first round for the broken
 the last fix too. Public and hidden tests run in two processes, so no feedback can show a hidden one.
 
 **Arguments.** `mutations` (1 or 2 mistakes; None for both kinds), `num_agents`, `max_turns`,
-`prompt` ("full"), `team_weight`, `timeout` (seconds for the public tests of a program, and for the
+`prompt` ("full"), `team_weight`, `time_limit` (seconds for the public tests of a program, and for the
 hidden ones), `split` ("train", "test", "all"), `render_mode`.
 
 **Tasks.** 54 programs written for this project, broken by 20 kinds of mutation of the syntax tree,
@@ -100,7 +100,7 @@ class BugFix(TextEnv):
         max_turns: int = 2,
         prompt: Literal["full"] = "full",
         team_weight: float = 1.0,
-        timeout: float = 5.0,
+        time_limit: float = 5.0,
         split: str = "train",
         render_mode: str | None = None,
     ):
@@ -110,15 +110,13 @@ class BugFix(TextEnv):
             raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
         if prompt != "full":
             raise ConfigError(f"prompt must be 'full', got {prompt!r}")
-        if timeout <= 0:
-            raise ConfigError(f"timeout must be positive, got {timeout}")
         super().__init__(
             [LOCATOR, FIXER] if num_agents == 2 else [ALONE],
             max_turns=max_turns,
             team_weight=team_weight,
             render_mode=render_mode,
         )
-        self._limits = Limits(time_limit=timeout)
+        self._limits = Limits(time_limit=time_limit)
         self.tasks = Listed(
             tasks.shipped(mutations), tasks.canonical, split=split, source="shipped"
         )

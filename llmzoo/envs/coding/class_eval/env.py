@@ -38,7 +38,7 @@ class as a whole the tests that failed.
 
 **Arguments.** `num_agents`, `max_turns`, `divide` ("dependency": a method comes after those it
 calls, so earlier seats write what later ones build on; "arity": fewest parameters first), `reward`
-("unit" or "paper"), `prompt` ("full"), `team_weight`, `timeout` (seconds for the public tests of a class,
+("unit" or "paper"), `prompt` ("full"), `team_weight`, `time_limit` (seconds for the public tests of a class,
 and for the hidden ones), `split` ("train", "test", "all"), `source`
 ("auto", "hub", "sample", or a file), `on_bad_record` ("error" or "skip": of a
 [file](../data.md#files-of-records)), `render_mode`. Classes with fewer methods than agents are left
@@ -112,7 +112,7 @@ class ClassEval(TextEnv):
         reward: scoring.Scale = "unit",
         prompt: Literal["full"] = "full",
         team_weight: float = 1.0,
-        timeout: float = 5.0,
+        time_limit: float = 5.0,
         split: str = "train",
         source: str = "auto",
         on_bad_record: Literal["error", "skip"] = "error",
@@ -126,8 +126,6 @@ class ClassEval(TextEnv):
             raise ConfigError(f"reward must be 'unit' or 'paper', got {reward!r}")
         if prompt != "full":
             raise ConfigError(f"prompt must be 'full', got {prompt!r}")
-        if timeout <= 0:
-            raise ConfigError(f"timeout must be positive, got {timeout}")
         super().__init__(
             [f"writer_{number}" for number in range(num_agents)],
             simultaneous=True,
@@ -137,7 +135,7 @@ class ClassEval(TextEnv):
         )
         self.divide = divide
         self.scale = reward
-        self._limits = Limits(time_limit=timeout)
+        self._limits = Limits(time_limit=time_limit)
         found = sources.load(
             source,
             hub_id=tasks.HUB_ID,

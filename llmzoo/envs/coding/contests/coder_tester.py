@@ -88,8 +88,6 @@ class CoderTester(TextEnv):
             raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
         if max_tests < 1:
             raise ConfigError(f"max_tests must be at least 1, got {max_tests}")
-        if time_limit <= 0:
-            raise ConfigError(f"time_limit must be positive, got {time_limit}")
         if prompt != "full":
             raise ConfigError(f"prompt must be 'full', got {prompt!r}")
         super().__init__(

@@ -201,5 +201,4 @@ def _is_json(output: str, problem: Problem) -> bool:
 
 
 def _quick(limits: Limits) -> Limits:
-    seconds = min(limits.time_limit, _QUICK_S)
-    return Limits(time_limit=seconds)
+    return Limits(time_limit=min(limits.time_limit, _QUICK_S))

@@ -54,7 +54,7 @@ from hidden tests:
 
 **Arguments.** `source`, `on_bad_record` ("error" or "skip": of a
 [file](../data.md#files-of-records) of a public set), `split` ("train", "test", "all"), `num_agents`, `max_turns`, `feedback`,
-`reviewer`, `reward` ("unit" or "paper"), `prompt` ("full" or "terse"), `team_weight`, `timeout`
+`reviewer`, `reward` ("unit" or "paper"), `prompt` ("full" or "terse"), `team_weight`, `time_limit`
 (seconds for the public tests of a program, and for the hidden ones), `render_mode`.
 
 **Tasks.** The split is by content: a hash of entry point and statement.

@@ -75,7 +75,7 @@ class TwoWriters(TextEnv):
         reward: scoring.Scale = "unit",
         prompt: Literal["full", "terse"] = "full",
         team_weight: float = 1.0,
-        timeout: float = 5.0,
+        time_limit: float = 5.0,
         render_mode: str | None = None,
     ):
         if not 1 <= num_agents <= MAX_AGENTS:
@@ -99,7 +99,7 @@ class TwoWriters(TextEnv):
         self.tasks, self.fallback = self.find_tasks(source, split, on_bad_record)
         self.helpers = [HELPER, *(f"{HELPER}_{n}" for n in range(1, num_agents - 1))]
         self.scale = reward
-        self._limits = Limits(time_limit=timeout)
+        self._limits = Limits(time_limit=time_limit)
         self.episode: Play
 
     def find_tasks(

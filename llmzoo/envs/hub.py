@@ -1,4 +1,4 @@
-"""Records of the Hugging Face hub, or of the cache that its library keeps."""
+"""Records from the Hugging Face hub, or from its library's cache."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ import socket
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from llmzoo.envs.record_files import Found
+from llmzoo.envs.record_files import NamedRecord
 from llmzoo.errors import ConfigError, MissingExtraError
 
-CONNECT_S = 3.0  # how long the hub may take to answer at all
+CONNECT_S = 3.0  # seconds to wait for the hub to accept a connection
 
 
 def records(
     hub_id: str, hub_args: tuple[str, ...], hub_splits: tuple[str, ...] | None
-) -> Iterator[Found]:
-    """The records of a set, each with its place; raises ``ConfigError`` and ``MissingExtraError``."""
+) -> Iterator[NamedRecord]:
+    """The records of a set, each with its name; raises ``ConfigError`` and ``MissingExtraError``."""
     try:
         import datasets
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"the data set {hub_id}", "train", error.name) from error
     try:
         with _quick_failure():
-            found = datasets.load_dataset(hub_id, *hub_args)
+            splits = datasets.load_dataset(hub_id, *hub_args)
     except Exception as error:  # network, cache, schema: the library raises of every kind
         raise ConfigError(
             f"{hub_id} cannot be loaded from the hub ({type(error).__name__}: {error}); give "
             "source='sample' or a file"
         ) from error
-    for split in hub_splits or sorted(found):
-        for number, record in enumerate(found[split], start=1):
+    for split in hub_splits or sorted(splits):
+        for number, record in enumerate(splits[split], start=1):
             yield f"{hub_id}[{split}]:{number}", record
 
 
 def in_reach() -> bool:
-    """Whether the hub can be asked; where not, its library should be told to read its cache only."""
+    """Whether the hub can be reached. If not, its library should read its cache only."""
     import huggingface_hub.constants as hub
 
     return not hub.HF_HUB_OFFLINE and _hub_answers(hub.ENDPOINT)
@@ -44,23 +44,23 @@ def in_reach() -> bool:
 
 @contextlib.contextmanager
 def _quick_failure() -> Iterator[None]:
-    """Where the hub does not answer, ask its cache only; left alone it retries for half a minute."""
+    """Read the cache only if the hub does not answer. The library would retry for half a minute."""
     import datasets
     import huggingface_hub.constants as hub
 
     if datasets.config.HF_HUB_OFFLINE or _hub_answers(hub.ENDPOINT):
         yield
         return
-    kept = datasets.config.HF_HUB_OFFLINE, hub.HF_HUB_OFFLINE
+    before = datasets.config.HF_HUB_OFFLINE, hub.HF_HUB_OFFLINE
     datasets.config.HF_HUB_OFFLINE = hub.HF_HUB_OFFLINE = True
     try:
         yield
     finally:
-        datasets.config.HF_HUB_OFFLINE, hub.HF_HUB_OFFLINE = kept
+        datasets.config.HF_HUB_OFFLINE, hub.HF_HUB_OFFLINE = before
 
 
 def _hub_answers(endpoint: str) -> bool:
-    """Whether a connection to the hub can be opened; taken for granted behind a proxy."""
+    """Whether a connection to the hub can be opened. Behind a proxy this is assumed."""
     if any(name.lower() in ("https_proxy", "http_proxy", "all_proxy") for name in os.environ):
         return True
     address = urlsplit(endpoint)

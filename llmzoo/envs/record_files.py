@@ -1,7 +1,7 @@
 """Files of records: JSON lines, a JSON list, or Parquet; the first two may be packed with gzip.
 
-A record that cannot be read comes as a :class:`BadRecord` in its place, so that who reads decides
-whether it ends the reading. What is wrong with the file as a whole raises ``ConfigError``.
+A record that cannot be read is yielded as a :class:`BadRecord`, so that the caller decides whether to
+go on. A fault of the file as a whole raises ``ConfigError``.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from llmzoo.errors import ConfigError, MissingExtraError
 ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz", ".parquet")
 MAX_LINE_BYTES = 256 * 2**20  # the longest record; one of the hub's longest has some 100 MiB
 
-Found = tuple[
-    str, Any
-]  # file:line of a record (file:number in a list or in Parquet), and the record
+# file:line of a record (file:number in a list or in Parquet), and the record
+NamedRecord = tuple[str, Any]
 
 _OTHER_TYPES = {
     b"\x1f\x8b": "gzip data; let the file's name end in .gz",
@@ -31,7 +30,7 @@ _OTHER_TYPES = {
 
 
 class BadRecord(ValueError):
-    """What is wrong with a record, or with the line in which one should stand."""
+    """What is wrong with a record, or with the line that should hold one."""
 
 
 def is_record_file(path: str) -> bool:
@@ -39,22 +38,22 @@ def is_record_file(path: str) -> bool:
     return path.lower().endswith(ENDINGS)
 
 
-def read(path: str) -> Iterator[Found]:
-    """The records of a file, each with its place, in their order."""
+def read(path: str) -> Iterator[NamedRecord]:
+    """The records of a file in their order, each with its name."""
     name = path.lower()
     if name.endswith(".parquet"):
         yield from _parquet(path)
         return
-    found = lines(path)
+    all_lines = lines(path)
     if name.removesuffix(".gz").endswith(".json") and _begins_a_list(path):
-        yield from _listed(path, found)
+        yield from _listed(path, all_lines)
         return
-    for where, line in found:
+    for where, line in all_lines:
         yield where, line if isinstance(line, BadRecord) else parsed(line)
 
 
 def lines(path: str) -> Iterator[tuple[str, str | BadRecord]]:
-    """The lines of a text file but for blank ones, each with its place."""
+    """The lines of a text file that are not blank, each with its name."""
     for number, line in numbered_lines(path):
         if isinstance(line, BadRecord) or line.strip():
             yield f"{path}:{number}", line
@@ -63,7 +62,7 @@ def lines(path: str) -> Iterator[tuple[str, str | BadRecord]]:
 def numbered_lines(path: str) -> Iterator[tuple[int, str | BadRecord]]:
     """The lines of a text file, counted from 1, without a byte-order mark.
 
-    A text may hold the other characters at which Python splits lines, so only a line feed ends one.
+    Only a line feed ends a line: a text may hold the other characters at which Python splits lines.
     """
     for number, data in _raw_lines(path):
         if len(data) > MAX_LINE_BYTES:
@@ -79,7 +78,7 @@ def numbered_lines(path: str) -> Iterator[tuple[int, str | BadRecord]]:
 
 
 def _raw_lines(path: str) -> Iterator[tuple[int, bytes]]:
-    """The numbered lines of a file. Of one that is too long, only so much that it can be told."""
+    """The numbered lines of a file. A line that is too long is cut one byte after the limit."""
     number = 0
     try:
         with _open(path) as file:
@@ -107,7 +106,7 @@ def _open(path: str) -> BinaryIO:
 
 
 def parsed(text: str) -> Any:
-    """The value of a text in JSON, or what is wrong with it."""
+    """The value of a JSON text, or a :class:`BadRecord` that says what is wrong."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -121,10 +120,10 @@ def _begins_a_list(path: str) -> bool:
     return isinstance(first, str) and first.lstrip().startswith("[")
 
 
-def _listed(path: str, found: Iterator[tuple[str, str | BadRecord]]) -> Iterator[Found]:
+def _listed(path: str, named: Iterator[tuple[str, str | BadRecord]]) -> Iterator[NamedRecord]:
     """The records of a file that is one JSON list."""
     text = []
-    for where, line in found:
+    for where, line in named:
         if isinstance(line, BadRecord):
             raise ConfigError(f"{where}: {line}")
         text.append(line)
@@ -137,7 +136,7 @@ def _listed(path: str, found: Iterator[tuple[str, str | BadRecord]]) -> Iterator
         yield f"{path}:{number}", record
 
 
-def _parquet(path: str) -> Iterator[Found]:
+def _parquet(path: str) -> Iterator[NamedRecord]:
     try:
         import pyarrow
         from pyarrow import parquet

@@ -4,10 +4,10 @@
 * a path that ends in ``.jsonl``, ``.json``, ``.parquet``, ``.jsonl.gz`` or ``.json.gz``: records of
   the hub's schema.
 * ``"sample"``: problems of the same form, written for this project.
-* ``"auto"``: the hub where it or its cache answers, otherwise the sample, with one warning.
+* ``"auto"``: the hub if it or its cache answers, otherwise the sample, with one warning.
 
-Records become tasks in their order, and none of them disappears without a word: two alike are two
-tasks, and those that are left out are counted.
+Records become tasks in their order. Two records that are alike are two tasks, and records that are
+left out are counted.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from llmzoo.envs import hub as hub_sets
-from llmzoo.envs import record_files
-from llmzoo.envs.record_files import BadRecord, Found
+from llmzoo.envs import hub, record_files
+from llmzoo.envs.record_files import BadRecord, NamedRecord
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import Listed
 from llmzoo.errors import (
@@ -47,7 +46,7 @@ _warned: set[str] = set()
 
 
 class BadField(BadRecord):
-    """A record's field is missing or of the wrong kind; :func:`load` adds where the record stands."""
+    """A record's field is missing or of the wrong kind. The loader adds where the record is."""
 
     def __init__(self, name: str, message: str):
         super().__init__(f"field {name!r} {message}")
@@ -58,8 +57,8 @@ class Loaded(Generic[T]):
     """Tasks and their ``source``: ``"hub"``, ``"sample"`` or a path.
 
     ``fallback``: the sample was taken because ``"auto"`` could not reach the hub. ``names``: the
-    records' own ids as text, "" where there is none, or nothing at all. ``skipped``: how many bad
-    records there were; ``left_out``: how many that are good but of a kind that is not played.
+    records' own ids as text ("" for a record without one), or nothing at all. ``skipped``: the number
+    of bad records. ``left_out``: the number of good records that the environment does not play.
     """
 
     tasks: tuple[T, ...]
@@ -70,154 +69,185 @@ class Loaded(Generic[T]):
     left_out: int = 0
 
     def listed(self, canonical: Callable[[T], str], split: str) -> Listed[T]:
-        """The tasks of a split. Environments of one process share it: canonical forms can be dear."""
+        """The tasks of a split. The result is cached, since canonical forms can be slow to compute."""
         return _listed(self, canonical, split)
 
-    def those(self, chosen: Callable[[T], bool], *, asked: bool) -> Loaded[T]:
-        """The tasks for which ``chosen`` is true. ``asked``: as the user has asked for these; those
-        that the environment leaves out by itself are counted."""
-        names = self.names or ("",) * len(self.tasks)
-        kept = [(t, name) for t, name in zip(self.tasks, names, strict=True) if chosen(t)]
-        less = 0 if asked else len(self.tasks) - len(kept)
-        return Loaded(
-            tuple(task for task, _ in kept),
-            self.source,
-            self.fallback,
-            tuple(name for _, name in kept),
-            self.skipped,
-            self.left_out + less,
-        )
+    def those(self, chosen: Callable[..., bool], *args: Hashable, asked: bool) -> Loaded[T]:
+        """The tasks for which ``chosen(task, *args)`` is true; cached.
+
+        ``asked``: the user asked for these. Tasks that the environment itself drops are counted in
+        ``left_out``.
+        """
+        return _those(self, chosen, args, asked)
 
 
 @lru_cache(maxsize=64)
-def _listed(found: Loaded[Any], canonical: Callable[[Any], str], split: str) -> Listed[Any]:
+def _listed(loaded: Loaded[Any], canonical: Callable[[Any], str], split: str) -> Listed[Any]:
     return Listed(
-        found.tasks,
+        loaded.tasks,
         canonical,
         split=split,
-        source=found.source,
-        names=found.names,
-        skipped=found.skipped,
-        left_out=found.left_out,
+        source=loaded.source,
+        fallback=loaded.fallback,
+        names=loaded.names,
+        skipped=loaded.skipped,
+        left_out=loaded.left_out,
     )
 
 
-def load(
-    source: str,
-    *,
-    hub_id: str,
-    sample: Callable[[], Iterable[Record]],
-    parse: Parse[T],
-    hub_args: tuple[str, ...] = (),
-    hub_splits: tuple[str, ...] | None = None,
-    hub_records: Callable[[], Iterable[Record]] | None = None,
-    on_bad_record: str = "error",
-    id_fields: tuple[str, ...] = ID_FIELDS,
+@lru_cache(maxsize=64)
+def _those(
+    loaded: Loaded[T], chosen: Callable[..., bool], args: tuple[Hashable, ...], asked: bool
 ) -> Loaded[T]:
-    """The tasks of a set, once per process and source.
+    names = loaded.names or ("",) * len(loaded.tasks)
+    kept = [(t, n) for t, n in zip(loaded.tasks, names, strict=True) if chosen(t, *args)]
+    dropped = 0 if asked else len(loaded.tasks) - len(kept)
+    return replace(
+        loaded,
+        tasks=tuple(task for task, _ in kept),
+        names=tuple(name for _, name in kept),
+        left_out=loaded.left_out + dropped,
+    )
 
-    ``hub_args``: further positional arguments of ``load_dataset``, such as a configuration.
-    ``hub_splits``: which of the hub's splits, all by default; llmzoo splits by content itself.
-    ``hub_records``: reads the hub in the place of ``load_dataset``, for a set that it cannot read;
-    raises ``ConfigError`` where the hub does not answer (see :func:`llmzoo.envs.hub.in_reach`).
-    ``sample``: the shipped records. ``parse`` makes a task of a record, with :func:`field`, or None
-    of one that is left out. ``on_bad_record``: ``"skip"`` leaves out bad records with a warning.
-    ``id_fields``: the first of these fields that a record has is its id.
 
-    Raises ``ConfigError`` for a source that cannot be read and for a bad record, named by place and
-    field, and ``MissingExtraError`` where ``datasets`` is needed and absent.
+@dataclass(frozen=True, kw_only=True)
+class PublicSet(Generic[T]):
+    """A set of tasks on the hub, and all that llmzoo has to know of it.
+
+    A family's environment reads it as the class attribute ``public_set``, so that a set is added with
+    one file (this description and the environment's docstring) and its registration.
+
+    hub_id: the set's id for ``datasets.load_dataset``. "" for a set that is not on the hub: ``"auto"``
+        then means the sample.
+    read: makes a task of a record, or None of a record that is left out. It is a pure function, and
+        raises :class:`BadField` (see :func:`field`) for a bad record.
+    sample: a file of records of the same schema, written for this project.
+    hub_args: further positional arguments of ``load_dataset``, such as a configuration.
+    hub_splits: the hub's splits to read, by default all; llmzoo splits by content itself.
+    hub_records: reads the hub instead of ``load_dataset``, for a set that it cannot read. Raises
+        ``ConfigError`` if the hub does not answer (see :func:`llmzoo.envs.hub.in_reach`).
+    id_fields: a record's id is the first of these fields that it has.
     """
-    if source not in ("auto", "hub", "sample") and not record_files.is_record_file(source):
-        raise ConfigError(
-            f"source must be 'auto', 'hub', 'sample' or a file whose name ends in one of "
-            f"{', '.join(record_files.ENDINGS)}; got {source!r}"
-        )
-    if source not in ("auto", "hub", "sample"):
-        return load_file(source, parse=parse, on_bad_record=on_bad_record, id_fields=id_fields)
-    one_of("on_bad_record", on_bad_record, ON_BAD_RECORD)
-    key = (source, hub_id, hub_args, hub_splits, parse, on_bad_record, id_fields)
 
-    def of(name: str, found: Iterable[Found], *, fallback: bool = False) -> Loaded[T]:
-        return taken(
-            found, parse, name, on_bad_record=on_bad_record, id_fields=id_fields, fallback=fallback
-        )
+    hub_id: str
+    read: Parse[T]
+    sample: Path
+    hub_args: tuple[str, ...] = ()
+    hub_splits: tuple[str, ...] | None = None
+    hub_records: Callable[[], Iterable[Record]] | None = None
+    id_fields: tuple[str, ...] = ID_FIELDS
 
-    def hub() -> Iterator[Found]:
-        if hub_records is not None:
-            return _numbered(hub_id, hub_records())
-        return hub_sets.records(hub_id, hub_args, hub_splits)
+    def load(self, source: str, on_bad_record: str = "error") -> Loaded[T]:
+        """The tasks of a source, read once per process.
 
-    def read() -> Loaded[T]:
-        if source == "sample":
-            return of("sample", _numbered(f"sample of {hub_id}", sample()))
+        ``on_bad_record``: ``"skip"`` leaves out bad records with a warning. Raises ``ConfigError`` for
+        a source that cannot be read and for a bad record, named by its position and field, and
+        ``MissingExtraError`` if ``datasets`` is needed and not installed.
+        """
+        if source not in ("auto", "hub", "sample"):
+            if not record_files.is_record_file(source):
+                raise ConfigError(
+                    f"source must be 'auto', 'hub', 'sample' or a file whose name ends in one of "
+                    f"{', '.join(record_files.ENDINGS)}; got {source!r}"
+                )
+            return load_file(source, self.read, on_bad_record, id_fields=self.id_fields)
+        one_of("on_bad_record", on_bad_record, ON_BAD_RECORD)
+        key = (self, source, on_bad_record)
+        if key not in _loaded:
+            _loaded[key] = self._load(source, on_bad_record)
+        return _loaded[key]
+
+    def sample_records(self) -> list[dict[str, Any]]:
+        """The shipped records."""
+        return list(records(self.sample))
+
+    def _load(self, source: str, on_bad_record: str) -> Loaded[T]:
         if source == "hub":
-            return of("hub", hub())
-        try:
-            found = list(hub())
-        except LlmzooError as error:
-            _warn_once(hub_id, error)
-            return of("sample", _numbered(f"sample of {hub_id}", sample()), fallback=True)
-        return of("hub", found)
+            return self._parsed("hub", self._from_hub(), on_bad_record)
+        fallback = False
+        if source == "auto" and self.hub_id:
+            try:
+                from_hub = list(self._from_hub())
+            except LlmzooError as error:
+                _warn_once(self.hub_id, error)
+                fallback = True
+            else:
+                return self._parsed("hub", from_hub, on_bad_record)
+        shipped = _numbered(f"sample of {self.hub_id or self.sample.stem}", self.sample_records())
+        return replace(self._parsed("sample", shipped, on_bad_record), fallback=fallback)
 
-    return _once(key, read)
+    def _from_hub(self) -> Iterator[NamedRecord]:
+        if not self.hub_id:
+            raise ConfigError("this set is not on the hub: give source='sample' or a file")
+        if self.hub_records is not None:
+            return _numbered(self.hub_id, self.hub_records())
+        return hub.records(self.hub_id, self.hub_args, self.hub_splits)
+
+    def _parsed(self, source: str, named: Iterable[NamedRecord], on_bad_record: str) -> Loaded[T]:
+        return parse_records(
+            named, self.read, source, on_bad_record=on_bad_record, id_fields=self.id_fields
+        )
 
 
 def load_file(
     path: str,
-    *,
-    parse: Parse[T],
+    read: Parse[T],
     on_bad_record: str = "error",
+    *,
     id_fields: tuple[str, ...] = ID_FIELDS,
-    read: Callable[[str], Iterator[Found]] = record_files.read,
+    records_of: Callable[[str], Iterator[NamedRecord]] = record_files.read,
 ) -> Loaded[T]:
-    """The tasks of a file, once per process and content.
+    """The tasks of a file, read once per process and content.
 
-    ``read`` gives records with their places; a :class:`BadRecord` stands for what is none. Raises
-    ``ConfigError`` as :func:`load` does.
+    ``records_of`` gives the file's records, each with a name; a :class:`BadRecord` stands for a
+    record that cannot be read. Raises ``ConfigError`` as :meth:`PublicSet.load` does.
     """
     one_of("on_bad_record", on_bad_record, ON_BAD_RECORD)
-    key = (path, _stamp(path), parse, on_bad_record, id_fields, read)
-    return _once(
-        key,
-        lambda: taken(
-            read(path), parse, path, on_bad_record=on_bad_record, id_fields=id_fields, unique=True
-        ),
-    )
+    key = (path, _stamp(path), read, on_bad_record, id_fields, records_of)
+    if key not in _loaded:
+        _loaded[key] = parse_records(
+            records_of(path),
+            read,
+            path,
+            on_bad_record=on_bad_record,
+            id_fields=id_fields,
+            unique=True,
+        )
+    return _loaded[key]
 
 
-def taken(
-    found: Iterable[Found],
-    parse: Parse[T],
+def parse_records(
+    named: Iterable[NamedRecord],
+    read: Parse[T],
     source: str,
     *,
     on_bad_record: str = "error",
     id_fields: tuple[str, ...] = ID_FIELDS,
     unique: bool = False,
-    fallback: bool = False,
 ) -> Loaded[T]:
-    """A task of each record. ``found``: the records, each behind the name of its place.
+    """A task of each record. ``named``: the records, each with a name that says where it is.
 
-    ``unique``: two records with one id are a mistake; the splits of a set on the hub may count anew.
-    Raises ``ConfigError``, which names the place, for what is no record, for a :class:`BadRecord`
-    and where nothing is left.
+    ``unique``: two records with the same id are an error; the splits of a set on the hub may each
+    count from 0. Raises ``ConfigError``, which names the record, for a bad record and if no task is
+    left.
     """
     tasks: list[T] = []
     names: list[str] = []
-    places: dict[str, str] = {}  # of ids
+    taken: dict[str, str] = {}  # ids, and the record that has each
     bad: list[str] = []
     left_out = 0
-    for where, record in found:
+    for where, record in named:
         try:
-            task, name = _one(record, parse, id_fields)
-            if unique and name in places:
-                raise BadRecord(f"the id {name!r} is taken by {places[name]}")
+            task, name = _task_and_id(record, read, id_fields)
+            if unique and name in taken:
+                raise BadRecord(f"the id {name!r} is taken by {taken[name]}")
         except BadRecord as error:
             if on_bad_record == "error":
                 raise ConfigError(f"{where}: {error}") from error
             bad.append(f"{where}: {error}")
             continue
         if name:
-            places[name] = where
+            taken[name] = where
         if task is None:
             left_out += 1
         else:
@@ -227,21 +257,21 @@ def taken(
         raise ConfigError(_nothing(source, bad, left_out))
     if bad:
         _warn_of_skipped(source, bad, len(bad) + len(tasks) + left_out)
-    return Loaded(tuple(tasks), source, fallback, tuple(names), len(bad), left_out)
+    return Loaded(tuple(tasks), source, False, tuple(names), len(bad), left_out)
 
 
-def _one(record: Any, parse: Parse[T], id_fields: tuple[str, ...]) -> tuple[T | None, str]:
+def _task_and_id(record: Any, read: Parse[T], id_fields: tuple[str, ...]) -> tuple[T | None, str]:
     """The task of a record and its id; raises :class:`BadRecord`."""
     if isinstance(record, BadRecord):
         raise record
     if not isinstance(record, Mapping):
         raise BadRecord(f"not a record but {type(record).__name__}")
-    return parse(record), identifier(record, id_fields)
+    return read(record), identifier(record, id_fields)
 
 
 def identifier(record: Record, names: tuple[str, ...] = ID_FIELDS) -> str:
-    """A record's id as text: the first of the fields that it has, a text or a whole number; "" where
-    it has none of them."""
+    """A record's id as text: the first of the fields that it has, a text or a whole number. "" if it
+    has none of them."""
     for name in names:
         value = record.get(name)
         if value is not None and value != "":
@@ -271,12 +301,6 @@ def _warn_of_skipped(source: str, bad: list[str], total: int) -> None:
     )
 
 
-def _once(key: tuple[Any, ...], read: Callable[[], Loaded[T]]) -> Loaded[T]:
-    if key not in _loaded:
-        _loaded[key] = read()
-    return _loaded[key]
-
-
 def field(record: Record, name: str, kind: type[K], default: Any = _REQUIRED) -> K:
     """``record[name]``, which must be a ``kind``; raises :class:`BadField`."""
     value = record.get(name)
@@ -298,8 +322,10 @@ def texts(record: Record, name: str, default: Any = _REQUIRED) -> tuple[str, ...
 
 
 def records(path: Path) -> Iterator[dict[str, Any]]:
-    """The records of a file that llmzoo ships, one to a line. A text may hold the other characters
-    at which Python splits lines, so only a line feed ends one."""
+    """The records of a JSON-lines file that llmzoo ships.
+
+    Only a line feed ends a line: a text may hold the other characters at which Python splits lines.
+    """
     for line in path.read_text(encoding="utf-8").split("\n"):
         if line.strip():
             yield json.loads(line)
@@ -309,23 +335,23 @@ def _warn_once(hub_id: str, error: Exception) -> None:
     if hub_id not in _warned:
         _warned.add(hub_id)
         warnings.warn(
-            f"{hub_id} is out of reach, its place is taken by a small sample of other problems; "
-            f"numbers from it do not compare with anybody's. Say source='sample' if that is meant, "
+            f"{hub_id} is out of reach, and a small sample of other problems is played instead; "
+            f"its numbers do not compare with anybody's. Say source='sample' if that is meant, "
             f"or give source='hub' or a file. ({error})",
             FallbackWarning,
             stacklevel=2,
         )
 
 
-def _numbered(name: str, records: Iterable[Any]) -> Iterator[Found]:
+def _numbered(name: str, records: Iterable[Any]) -> Iterator[NamedRecord]:
     for number, record in enumerate(records, start=1):
         yield f"{name}:{number}", record
 
 
 def _stamp(path: str) -> tuple[int, int]:
     try:
-        found = Path(path).stat()
+        status = Path(path).stat()
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(f"source {path!r} cannot be read: {why}") from error
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size

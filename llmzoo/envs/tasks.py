@@ -41,12 +41,12 @@ class Generated(Generic[T]):
     """Tasks of one split, drawn by ``draw(rng)``.
 
     ``canonical`` maps a task to a text that is the same for all tasks that count as one (mirror
-    images, renamed digits). No two numbered tasks share it: ``tasks[i]`` is the i-th distinct task of
-    the split, the same on every machine. ``sample`` draws a task at random. ``name`` seeds the numbered
-    tasks.
+    images, renamed digits). ``tasks[i]`` is the i-th distinct task of the split by this text, the same
+    on every machine. ``sample`` draws a task at random. ``name`` seeds the numbered tasks.
     """
 
     source = "generator"
+    fallback = False
     skipped = left_out = 0
 
     def __init__(
@@ -61,9 +61,9 @@ class Generated(Generic[T]):
         self._canonical = canonical
         self.split = check_split(split)
         self.name = name
-        self.count: int | None = None  # endless, as far as is known
+        self.count: int | None = None  # unknown until the generator is exhausted
         self._rng = random.Random(f"{name}/{split}")
-        self._found: list[T] = []
+        self._numbered: list[T] = []
         self._seen: set[str] = set()  # canonical forms of the numbered tasks
 
     def sample(self, rng: random.Random) -> T:
@@ -78,27 +78,29 @@ class Generated(Generic[T]):
             raise ConfigError(f"tasks of {self.name} have numbers from 0 and no ids; got {index!r}")
         if index < 0:
             raise IndexError(f"task numbers start at 0; got {index}")
-        while index >= len(self._found):
-            with _NUMBERING:  # for one task at a time, so that nobody waits for another's thousands
+        while index >= len(self._numbered):
+            with (
+                _NUMBERING
+            ):  # one task at a time, so that no thread waits for thousands of another's
                 self._find_next(index)
-        return self._found[index]
+        return self._numbered[index]
 
     def name_of(self, task: object) -> str:
         """ "": generated tasks have no ids of their own."""
         return ""
 
     def _find_next(self, index: int) -> None:
-        """Add a task to those that are numbered, on the way to ``index``."""
+        """Add one task to the numbered tasks, on the way to ``index``."""
         for _ in range(_MAX_DRAWS + 1):
             task = self.sample(self._rng)
             form = self._canonical(task)
             if form not in self._seen:
                 self._seen.add(form)
-                self._found.append(task)
+                self._numbered.append(task)
                 return
-        self.count = len(self._found)
+        self.count = len(self._numbered)
         raise IndexError(
-            f"{self.name} has about {len(self._found)} distinct {self.split} tasks at these settings; "
+            f"{self.name} has about {len(self._numbered)} distinct {self.split} tasks at these settings; "
             f"task {index} does not exist"
         )
 
@@ -106,11 +108,14 @@ class Generated(Generic[T]):
 class Listed(Generic[T]):
     """Tasks read from a file or a data set, in their order, filtered to one split by content.
 
-    Tasks with the same canonical form are all kept, in the same split. ``names``: an id for each
-    task; one that has none ("") is called by a hash of its canonical form, and of several with one
-    name the second is called ``NAME-2``. ``self[i]`` is task i of the split for a number, and the
-    task with this id for a text. ``skipped`` and ``left_out``: how many records of the source are
-    not among the tasks, as they are bad or of a kind that the environment does not play.
+    Tasks with the same canonical form are all kept, in the same split. ``self[i]`` is task i of the
+    split for a number, and the task with this id for a text.
+
+    names: an id for each task. A task without one ("") is named by a hash of its canonical form. The
+        second task with the same name is named ``NAME-2``.
+    fallback: these are a sample, because the public set could not be reached.
+    skipped: the number of the source's bad records.
+    left_out: the number of its good records that the environment does not play.
     """
 
     def __init__(
@@ -120,6 +125,7 @@ class Listed(Generic[T]):
         *,
         split: str,
         source: str,
+        fallback: bool = False,
         names: Sequence[str] = (),
         skipped: int = 0,
         left_out: int = 0,
@@ -127,6 +133,7 @@ class Listed(Generic[T]):
         check_split(split)
         self.split = split
         self.source = source
+        self.fallback = fallback
         self.skipped = skipped
         self.left_out = left_out
         self._tasks: list[T] = []
@@ -162,7 +169,7 @@ class Listed(Generic[T]):
         return self._tasks[index]
 
     def name_of(self, task: object) -> str:
-        """The id of this very task; "" where it is none of the split's."""
+        """The id of this task object; "" if it is not in the split."""
         pairs = zip(self._tasks, self._names, strict=True)
         return next((name for known, name in pairs if known is task), "")
 
@@ -178,7 +185,7 @@ class Listed(Generic[T]):
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ConfigError(
             f"{self.source} has no task with the id {name!r}.{hint} A text is always an id, and a "
-            f"number from 0 to {len(self._tasks) - 1} always a place in the split"
+            f"number from 0 to {len(self._tasks) - 1} always an index in the split"
         )
 
 
@@ -191,11 +198,11 @@ def content_id(content: str) -> str:
 
 
 def described(tasks: Tasks[Any], content: str, task: object = None) -> dict[str, Any]:
-    """What the infos of an episode say of its task: source, split, how many there are, and which.
+    """What the infos of an episode say about its task: source, split, number of tasks, and ids.
 
-    ``task_id`` is a hash of ``content``, equal for tasks alike in it. ``task_name`` is the id with
-    which ``task``, the very object that ``tasks`` gave, can be asked for; without one, ``task_id``.
-    ``skipped`` and ``left_out`` stand there where they are not 0.
+    ``task_id`` is a hash of ``content``, equal for tasks with equal content. ``task_name`` is the id
+    that ``options["task"]`` takes for ``task``, an object that ``tasks`` returned; without an id it is
+    ``task_id``. ``skipped`` and ``left_out`` are present if they are not 0.
     """
     task_id = content_id(content)
     dropped = {"skipped": tasks.skipped, "left_out": tasks.left_out}
@@ -211,8 +218,8 @@ def described(tasks: Tasks[Any], content: str, task: object = None) -> dict[str,
 
 def _unused(name: str, taken: set[str]) -> str:
     """``name``, or the first of ``name-2``, ``name-3``, ... that is not taken."""
-    found, number = name, 1
-    while found in taken:
+    unused, number = name, 1
+    while unused in taken:
         number += 1
-        found = f"{name}-{number}"
-    return found
+        unused = f"{name}-{number}"
+    return unused

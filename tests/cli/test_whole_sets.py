@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 import llmzoo as llmzoo_package
-from llmzoo.envs.coding.class_eval import tasks as classes
+from llmzoo.envs.coding.class_eval import tasks as class_eval
 from llmzoo.envs.coding.contests import apps, code_contests, livecodebench
 from llmzoo.envs.coding.contests import tasks as contests
 from llmzoo.envs.coding.functions import coop_humaneval, humaneval, mbpp
@@ -17,16 +17,12 @@ from llmzoo.envs.games.sudoku import tasks as sudoku
 from llmzoo.envs.math import aime24, aime25, gsm8k, math500, olympiadbench
 from llmzoo.envs.sources import ID_FIELDS, identifier
 from llmzoo.envs.tools.bfcl import tasks as bfcl
-from llmzoo.envs.writing import tasks as writing
+from llmzoo.envs.writing import arxiv, story, tldr
 from llmzoo.errors import ConfigError, SkippedWarning, UnknownNameError
 
 
-def math(module):
-    return module.raw_env.public_set.shipped()
-
-
-def functions(module):
-    return module.raw_env.public_set.sample()
+def sample(module):
+    return module.raw_env.public_set.sample_records()
 
 
 def puzzles():
@@ -49,23 +45,23 @@ def numbered(records):
 
 
 SETS = {
-    "gsm8k_v0": lambda: math(gsm8k),
-    "math500_v0": lambda: math(math500),
-    "aime24_v0": lambda: math(aime24),
-    "aime25_v0": lambda: math(aime25),
-    "olympiadbench_v0": lambda: math(olympiadbench),
-    "humaneval_v0": lambda: functions(humaneval)[:6],
-    "coop_humaneval_v0": lambda: functions(coop_humaneval)[:6],
-    "mbpp_v0": lambda: numbered(functions(mbpp)[:6]),
-    "classeval_v0": lambda: list(classes.shipped_records())[:4],
+    "gsm8k_v0": lambda: sample(gsm8k),
+    "math500_v0": lambda: sample(math500),
+    "aime24_v0": lambda: sample(aime24),
+    "aime25_v0": lambda: sample(aime25),
+    "olympiadbench_v0": lambda: sample(olympiadbench),
+    "humaneval_v0": lambda: sample(humaneval)[:6],
+    "coop_humaneval_v0": lambda: sample(coop_humaneval)[:6],
+    "mbpp_v0": lambda: numbered(sample(mbpp)[:6]),
+    "classeval_v0": lambda: class_eval.PUBLIC_SET.sample_records()[:4],
     "contests_v0": lambda: list(contests.shipped_records())[:4],
-    "apps_v0": lambda: numbered(apps.sample()[:4]),
-    "code_contests_v0": lambda: numbered(code_contests.sample()[:4]),
-    "livecodebench_v0": lambda: numbered(livecodebench.sample()[:4]),
-    "tldr_v0": lambda: writing._sample_posts()[:6],
-    "arxiv_v0": lambda: writing.shipped("arxiv")[:6],
-    "story_v0": lambda: writing.shipped("story")[:6],
-    "bfcl_v0": lambda: list(bfcl.sample_records())[:40],
+    "apps_v0": lambda: numbered(sample(apps)[:4]),
+    "code_contests_v0": lambda: numbered(sample(code_contests)[:4]),
+    "livecodebench_v0": lambda: numbered(sample(livecodebench)[:4]),
+    "tldr_v0": lambda: sample(tldr)[:6],
+    "arxiv_v0": lambda: sample(arxiv)[:6],
+    "story_v0": lambda: sample(story)[:6],
+    "bfcl_v0": lambda: bfcl.PUBLIC_SET.sample_records()[:40],
     "sudoku_v0": puzzles,
     "sokoban_v0": levels,
     "plan_path_v0": grids,
@@ -100,7 +96,9 @@ def test_every_task_of_a_file_is_played_once_in_its_order(env, llmzoo, tmp_path)
 
 
 def test_a_file_is_cut_into_splits_without_a_task_in_both(llmzoo, tmp_path):
-    source = write(tmp_path / "set.jsonl", [{**r, "id": n} for n, r in enumerate(math(gsm8k)[:40])])
+    source = write(
+        tmp_path / "set.jsonl", [{**r, "id": n} for n, r in enumerate(sample(gsm8k)[:40])]
+    )
     ids = {}
     for split in ("train", "test", "all"):
         argv = ["eval", "--env", "gsm8k_v0", "--source", source, "--policy", "oracle", "--json"]
@@ -113,7 +111,7 @@ def test_a_file_is_cut_into_splits_without_a_task_in_both(llmzoo, tmp_path):
 
 
 def test_a_part_says_of_how_many_it_is(llmzoo, tmp_path):
-    source = write(tmp_path / "set.jsonl", math(gsm8k)[:40])
+    source = write(tmp_path / "set.jsonl", sample(gsm8k)[:40])
     argv = ["eval", "--env", "gsm8k_v0", "--source", source, "--policy", "oracle", "--split", "all"]
     found = json.loads(llmzoo(*argv, "--tasks", 3, "--json").out)
     assert (found["tasks"], found["split_tasks"]) == (3, 40)
@@ -122,7 +120,7 @@ def test_a_part_says_of_how_many_it_is(llmzoo, tmp_path):
 
 def test_one_task_that_is_in_another_split(llmzoo, tmp_path):
     """The environment was made without the split that was asked for."""
-    for n, record in enumerate(math(gsm8k)[:12]):
+    for n, record in enumerate(sample(gsm8k)[:12]):
         source = write(tmp_path / f"{n}.jsonl", [record])
         assert measured(llmzoo, "gsm8k_v0", source)["tasks"] == 1
         assert llmzoo_evaluates_one(source)
@@ -158,7 +156,7 @@ def test_own_tasks_of_tool_use(llmzoo, tmp_path):
 
 
 def test_bad_records_are_named_and_can_be_skipped(llmzoo, tmp_path):
-    good = math(gsm8k)[:3]
+    good = sample(gsm8k)[:3]
     lines = [
         json.dumps(good[0]),
         '{"question": "?"}',
@@ -219,7 +217,7 @@ def live_simple(accepted):
 
 @pytest.mark.parametrize("accepted", [[], [{"tag": []}]])
 def test_calls_for_which_no_value_is_accepted(llmzoo, tmp_path, accepted):
-    records = [live_simple(accepted), *list(bfcl.sample_records())[:2]]
+    records = [live_simple(accepted), *bfcl.PUBLIC_SET.sample_records()[:2]]
     found = measured(llmzoo, "bfcl_v0", write(tmp_path / "set.json", records))
     assert (found["solved"], found["no_solution"]) == ("011", ["live_simple_1-1-0"])
     argv = ["eval", "--env", "bfcl_v0", "--source", tmp_path / "set.json", "--policy", "amateur"]
@@ -241,7 +239,7 @@ def test_calls_for_which_no_value_is_accepted(llmzoo, tmp_path, accepted):
     ],
 )
 def test_kinds_of_bfcl_that_are_not_supported(tmp_path, change, message):
-    records = list(bfcl.sample_records())[:1]
+    records = bfcl.PUBLIC_SET.sample_records()[:1]
     source = write(tmp_path / "set.json", [*records, {**live_simple([{}]), **change}])
     with pytest.raises(ConfigError, match=rf"set\.json:2: field .*{message}"):
         llmzoo_package.make("bfcl_v0", source=source)
@@ -252,7 +250,7 @@ def test_kinds_of_bfcl_that_are_not_supported(tmp_path, change, message):
 
 
 def test_a_task_is_asked_for_by_its_id_or_its_place(tmp_path):
-    records = functions(humaneval)[:6]
+    records = sample(humaneval)[:6]
     for number, record in enumerate(records):
         record["task_id"] = f"HumanEval/{5 - number}"
     source = write(tmp_path / "set.jsonl", records)
@@ -291,7 +289,7 @@ def test_numbers_of_a_split_of_an_unreachable_set_are_still_refused(llmzoo, monk
 
 
 def test_records_of_a_kind_that_is_not_played_are_counted(llmzoo, tmp_path):
-    records = math(olympiadbench)[:3]
+    records = sample(olympiadbench)[:3]
     about = {**records[0], "id": 99, "question": "About how much?", "error": "1e-2"}
     source = write(tmp_path / "set.jsonl", [about, *records])
     found = measured(llmzoo, "olympiadbench_v0", source)
@@ -303,7 +301,7 @@ def test_records_of_a_kind_that_is_not_played_are_counted(llmzoo, tmp_path):
 
 
 def test_an_episode_of_the_task_with_an_id(llmzoo, tmp_path):
-    records = functions(humaneval)[:3]
+    records = sample(humaneval)[:3]
     source = write(tmp_path / "set.jsonl", records)
     argv = ["play", "humaneval_v0", "--source", source, "--split", "all", "--policy", "oracle"]
     said = llmzoo(*argv, "--task", records[2]["task_id"])

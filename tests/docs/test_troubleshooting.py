@@ -6,7 +6,7 @@ import re
 import socket
 import sys
 import warnings
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -89,13 +89,9 @@ def _(tmp_path, monkeypatch):
         raise ConfigError("no route")
 
     monkeypatch.setattr(sources, "_warned", set())
-    sources.load(
-        "auto",
-        hub_id="openai/gsm8k",
-        sample=lambda: [{"question": "1 + 1"}],
-        parse=lambda record: record["question"],
-        hub_records=unreachable,
-    )
+    monkeypatch.setattr(sources, "_loaded", {})
+    gsm8k = llmzoo.make("gsm8k_v0", source="sample").unwrapped.public_set
+    replace(gsm8k, hub_records=unreachable).load("auto")
 
 
 @provokes("Numbers of the sample are refused")
@@ -111,7 +107,7 @@ def _(tmp_path, monkeypatch):
     (tmp_path / "problems.jsonl").write_text(
         '{"question": "1 + 1?", "answer": "#### 2"}\n{"question": "2 + 2?"}\n'
     )
-    sources.load("problems.jsonl", hub_id="openai/gsm8k", sample=list, parse=read)
+    sources.load_file("problems.jsonl", read)
 
 
 @provokes("There is no expert")

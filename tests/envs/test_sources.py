@@ -6,14 +6,16 @@ import json
 import sys
 import types
 import warnings
+from pathlib import Path
 
 import pytest
 
 from llmzoo.envs import hub as hub_sets
 from llmzoo.envs import sources
-from llmzoo.envs.sources import field, load, records, taken, texts
+from llmzoo.envs.sources import PublicSet, field, load_file, parse_records, records, texts
 from llmzoo.errors import ConfigError, MissingExtraError, SkippedWarning
 
+SAMPLE = Path(__file__).parent / "numbers.jsonl"  # {"n": 7}
 RECORDS = [{"n": 1}, {"n": 2}]
 
 
@@ -21,8 +23,9 @@ def parse(record):
     return field(record, "n", int) * 10
 
 
-def get(source, **kwargs):
-    return load(source, hub_id="someone/numbers", sample=lambda: [{"n": 7}], parse=parse, **kwargs)
+def get(source, on_bad_record="error", **kwargs):
+    numbers = PublicSet(hub_id="someone/numbers", read=parse, sample=SAMPLE, **kwargs)
+    return numbers.load(source, on_bad_record)
 
 
 @pytest.fixture(autouse=True)
@@ -161,11 +164,14 @@ def test_only_a_line_feed_ends_a_record(tmp_path):
 
 
 def test_what_is_parsed_is_named_by_its_place():
-    assert taken([("first", {"n": 1}), ("second", {"n": 2})], parse, "mine").tasks == (10, 20)
+    assert parse_records([("first", {"n": 1}), ("second", {"n": 2})], parse, "mine").tasks == (
+        10,
+        20,
+    )
     with pytest.raises(ConfigError, match=r"^second: field 'n' is missing$"):
-        taken([("first", {"n": 1}), ("second", {})], parse, "mine")
+        parse_records([("first", {"n": 1}), ("second", {})], parse, "mine")
     with pytest.raises(ConfigError, match=r"^first: not a record but list$"):
-        taken([("first", [1])], parse, "mine")
+        parse_records([("first", [1])], parse, "mine")
 
 
 def test_an_unreachable_hub_fails_at_once(monkeypatch):
@@ -245,7 +251,7 @@ def test_a_file_of_bad_records_only_is_no_source(tmp_path):
 def test_records_that_are_not_played_are_counted(tmp_path):
     path = tmp_path / "numbers.jsonl"
     path.write_text('{"n": 1}\n{"n": 2}\n{"n": 3}\n')
-    found = load(str(path), hub_id="", sample=list, parse=lambda r: r["n"] if r["n"] != 2 else None)
+    found = load_file(str(path), lambda r: r["n"] if r["n"] != 2 else None)
     assert (found.tasks, found.left_out) == ((1, 3), 1)
     assert (found.those(lambda n: n > 1, asked=True).left_out) == 1
     assert (found.those(lambda n: n > 1, asked=False).left_out) == 2
@@ -259,6 +265,6 @@ def test_the_tasks_of_a_split_are_made_once():
         asked.append(task)
         return str(task)
 
-    found = taken([("a", {"n": 1}), ("b", {"n": 2})], parse, "mine")
+    found = parse_records([("a", {"n": 1}), ("b", {"n": 2})], parse, "mine")
     assert found.listed(canonical, "all") is found.listed(canonical, "all")
     assert asked == [10, 20]

@@ -27,15 +27,17 @@ from __future__ import annotations
 from typing import Any
 
 from llmzoo.envs.base import public_forms
-from llmzoo.envs.math.aime import read
-from llmzoo.envs.math.public_sets import PublicSet, PublicSetReasoning
+from llmzoo.envs.math.aime24 import read
+from llmzoo.envs.math.rounds import Reasoning
+from llmzoo.envs.math.tasks import SAMPLES
+from llmzoo.envs.sources import PublicSet
 
 
-class AIME25(PublicSetReasoning):
+class AIME25(Reasoning):
     """AIME 2025 for a reasoner and a tool."""
 
-    metadata: dict[str, Any] = {**PublicSetReasoning.metadata, "name": "aime25_v0"}
-    public_set = PublicSet(hub_id="MathArena/aime_2025", read=read, sample="aime25.jsonl")
+    metadata: dict[str, Any] = {**Reasoning.metadata, "name": "aime25_v0"}
+    public_set = PublicSet(hub_id="MathArena/aime_2025", read=read, sample=SAMPLES / "aime25.jsonl")
 
 
 raw_env = AIME25

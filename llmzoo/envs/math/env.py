@@ -127,10 +127,8 @@ class Math(Reasoning):
             render_mode=render_mode,
         )
 
-    def find_tasks(
-        self, source: str, split: str, on_bad_record: str
-    ) -> tuple[Tasks[MathTask], bool]:
-        return _generated(self.family, self.level, split), False
+    def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[MathTask]:
+        return _generated(self.family, self.level, split)
 
 
 @lru_cache(maxsize=64)  # environments with the same arguments share their tasks

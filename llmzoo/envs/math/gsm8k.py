@@ -28,9 +28,9 @@ import re
 from typing import Any
 
 from llmzoo.envs.base import public_forms
-from llmzoo.envs.math.public_sets import PublicSet, PublicSetReasoning
-from llmzoo.envs.math.tasks import MathTask
-from llmzoo.envs.sources import BadField, Record, field
+from llmzoo.envs.math.rounds import Reasoning
+from llmzoo.envs.math.tasks import SAMPLES, MathTask
+from llmzoo.envs.sources import BadField, PublicSet, Record, field
 
 _NUMBER = re.compile(r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
 
@@ -50,12 +50,12 @@ def read(record: Record) -> MathTask:
     )
 
 
-class GSM8K(PublicSetReasoning):
+class GSM8K(Reasoning):
     """GSM8K for a reasoner and a tool."""
 
-    metadata: dict[str, Any] = {**PublicSetReasoning.metadata, "name": "gsm8k_v0"}
+    metadata: dict[str, Any] = {**Reasoning.metadata, "name": "gsm8k_v0"}
     public_set = PublicSet(
-        hub_id="openai/gsm8k", hub_args=("main",), read=read, sample="gsm8k.jsonl"
+        hub_id="openai/gsm8k", hub_args=("main",), read=read, sample=SAMPLES / "gsm8k.jsonl"
     )
 
 

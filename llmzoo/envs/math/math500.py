@@ -27,9 +27,9 @@ from __future__ import annotations
 from typing import Any
 
 from llmzoo.envs.base import public_forms
-from llmzoo.envs.math.public_sets import PublicSet, PublicSetReasoning
-from llmzoo.envs.math.tasks import MathTask
-from llmzoo.envs.sources import BadField, Record, field
+from llmzoo.envs.math.rounds import Reasoning
+from llmzoo.envs.math.tasks import SAMPLES, MathTask
+from llmzoo.envs.sources import BadField, PublicSet, Record, field
 
 
 def read(record: Record) -> MathTask:
@@ -49,11 +49,13 @@ def read(record: Record) -> MathTask:
     )
 
 
-class Math500(PublicSetReasoning):
+class Math500(Reasoning):
     """MATH-500 for a reasoner and a tool."""
 
-    metadata: dict[str, Any] = {**PublicSetReasoning.metadata, "name": "math500_v0"}
-    public_set = PublicSet(hub_id="HuggingFaceH4/MATH-500", read=read, sample="math500.jsonl")
+    metadata: dict[str, Any] = {**Reasoning.metadata, "name": "math500_v0"}
+    public_set = PublicSet(
+        hub_id="HuggingFaceH4/MATH-500", read=read, sample=SAMPLES / "math500.jsonl"
+    )
 
 
 raw_env = Math500

@@ -30,9 +30,9 @@ import re
 from typing import Any
 
 from llmzoo.envs.base import public_forms
-from llmzoo.envs.math.public_sets import PublicSet, PublicSetReasoning
-from llmzoo.envs.math.tasks import MathTask
-from llmzoo.envs.sources import Record, field, texts
+from llmzoo.envs.math.rounds import Reasoning
+from llmzoo.envs.math.tasks import SAMPLES, MathTask
+from llmzoo.envs.sources import PublicSet, Record, field, texts
 
 _BETWEEN = re.compile(r"(?<!\\)\$\s*,\s*(?<!\\)\$")
 _DOLLAR = re.compile(r"(?<!\\)\$")
@@ -62,15 +62,15 @@ def _plain(text: str) -> str:
     return _DOLLAR.sub("", _BETWEEN.sub(", ", text)).strip()
 
 
-class OlympiadBench(PublicSetReasoning):
+class OlympiadBench(Reasoning):
     """OlympiadBench for a reasoner and a tool."""
 
-    metadata: dict[str, Any] = {**PublicSetReasoning.metadata, "name": "olympiadbench_v0"}
+    metadata: dict[str, Any] = {**Reasoning.metadata, "name": "olympiadbench_v0"}
     public_set = PublicSet(
         hub_id="Hothan/OlympiadBench",
         hub_args=("OE_TO_maths_en_COMP",),
         read=read,
-        sample="olympiadbench.jsonl",
+        sample=SAMPLES / "olympiadbench.jsonl",
     )
 
 

@@ -13,14 +13,15 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.math import answers, oracle, prompts, scoring
 from llmzoo.envs.math.prompts import role_of
 from llmzoo.envs.math.scoring import Read
-from llmzoo.envs.math.tasks import MathTask
+from llmzoo.envs.math.tasks import MathTask, canonical
 from llmzoo.envs.settings import one_of
+from llmzoo.envs.sources import PublicSet
 from llmzoo.envs.tasks import Tasks, described
 from llmzoo.errors import ConfigError
 from llmzoo.sandbox.results import Limits
@@ -48,7 +49,7 @@ class Solving:
 class Reasoning(TextEnv):
     """Reasoners, tools and an aggregator on problems with one right answer.
 
-    A subclass supplies :meth:`find_tasks`.
+    A subclass names its ``public_set``, or supplies :meth:`find_tasks`.
 
     Parameters
     ----------
@@ -60,6 +61,7 @@ class Reasoning(TextEnv):
     """
 
     metadata: dict[str, Any] = {**TextEnv.metadata, "name": "reasoning", "slow_step": True}
+    public_set: ClassVar[PublicSet[MathTask]]
 
     def __init__(
         self,
@@ -95,14 +97,13 @@ class Reasoning(TextEnv):
         self.feedback = feedback
         self.prompt_style = prompt
         self.limits = Limits(time_limit=time_limit)
-        self.tasks, self.fallback = self.find_tasks(source, split, on_bad_record)
+        self.tasks = self.find_tasks(source, split, on_bad_record)
+        self.fallback = self.tasks.fallback
         self.episode: Solving
 
-    def find_tasks(
-        self, source: str, split: str, on_bad_record: str
-    ) -> tuple[Tasks[MathTask], bool]:
-        """The tasks of an id, and whether they are a sample for want of what was asked for."""
-        raise NotImplementedError
+    def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[MathTask]:
+        """The tasks of a split."""
+        return self.public_set.load(source, on_bad_record).listed(canonical, split)
 
     # TextEnv's side
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
+
+SAMPLES = Path(__file__).parent / "problems"  # of public sets: records written for llmzoo
 
 # words, numbers with their point, and the signs that make one formula another
 _ATOMS = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?|[-+*/^=<>!()\[\]{}|]")

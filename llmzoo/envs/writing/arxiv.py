@@ -47,19 +47,31 @@ Paired, taken and broken were added.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from llmzoo.envs.base import public_forms
-from llmzoo.envs.sources import Loaded
-from llmzoo.envs.writing import grounding, structure, tasks
+from llmzoo.envs.sources import PublicSet, Record
+from llmzoo.envs.writing import grounding, structure
 from llmzoo.envs.writing.pair import TwoAuthors
 from llmzoo.envs.writing.prompts import Wording
+from llmzoo.envs.writing.tasks import SAMPLES, WritingTask, read_text
+
+HUB_ID = "OpenMLRL/arXiv_abstract"
+
+
+def read(record: Record) -> WritingTask | None:
+    """The task of a record: ``abstract`` (or ``abstract_text``, as in the default set), ``title``, and
+    in the sample ``background`` and ``method``."""
+    text = "abstract_text" if "abstract_text" in record else "abstract"
+    return read_text(record, text, "background", "method")
 
 
 class Arxiv(TwoAuthors):
     """Background and method of an introduction, from an abstract."""
 
     metadata: dict[str, Any] = {**TwoAuthors.metadata, "name": "arxiv_v0"}
+    public_set = PublicSet(hub_id=HUB_ID, read=read, sample=SAMPLES / "arxiv.jsonl")
     seats: ClassVar[tuple[str, str]] = ("background_0", "method_1")
     form = structure.ARXIV
     standard = grounding.ARXIV
@@ -95,10 +107,10 @@ class Arxiv(TwoAuthors):
         team_weight: float = 1.0,
         split: str = "train",
         source: str = "auto",
-        hub_id: str = tasks.ARXIV_HUB,
+        hub_id: str = HUB_ID,
         render_mode: str | None = None,
     ):
-        self._hub_id = hub_id
+        self.public_set = replace(self.public_set, hub_id=hub_id)
         super().__init__(
             num_agents=num_agents,
             max_turns=max_turns,
@@ -109,9 +121,6 @@ class Arxiv(TwoAuthors):
             source=source,
             render_mode=render_mode,
         )
-
-    def find_tasks(self, source: str, on_bad_record: str) -> Loaded[tasks.WritingTask]:
-        return tasks.abstracts(source, self._hub_id, on_bad_record)
 
 
 raw_env = Arxiv

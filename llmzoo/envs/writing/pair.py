@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 
 from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
 from llmzoo.envs.settings import one_of
-from llmzoo.envs.sources import Loaded
+from llmzoo.envs.sources import PublicSet
 from llmzoo.envs.tasks import described
 from llmzoo.envs.text import cut, encodable
 from llmzoo.envs.writing import oracle, prompts
@@ -46,7 +46,7 @@ class Draft:
 class TwoAuthors(TextEnv):
     """Two authors of one text, or one author of both parts.
 
-    A subclass names its seats, its thresholds and its words, and supplies :meth:`find_tasks`.
+    A subclass names its seats, its thresholds, its words and its ``public_set``.
 
     Parameters
     ----------
@@ -60,6 +60,7 @@ class TwoAuthors(TextEnv):
         "team_and_local": False,
     }
     seats: ClassVar[tuple[str, str]]
+    public_set: PublicSet[WritingTask]
     form: ClassVar[Form]
     standard: ClassVar[Standard]
     wording: ClassVar[Wording]
@@ -89,14 +90,9 @@ class TwoAuthors(TextEnv):
             render_mode=render_mode,
         )
         self.reward = reward
-        found = self.find_tasks(source, on_bad_record)
-        self.fallback = found.fallback
-        self.tasks = found.listed(canonical, split)
+        self.tasks = self.public_set.load(source, on_bad_record).listed(canonical, split)
+        self.fallback = self.tasks.fallback
         self.episode: Draft
-
-    def find_tasks(self, source: str, on_bad_record: str) -> Loaded[WritingTask]:
-        """What is written about, of every split."""
-        raise NotImplementedError
 
     # TextEnv's side
 

@@ -55,16 +55,23 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from llmzoo.envs.base import public_forms
-from llmzoo.envs.sources import Loaded
-from llmzoo.envs.writing import grounding, structure, tasks
+from llmzoo.envs.sources import PublicSet, Record
+from llmzoo.envs.writing import grounding, structure
 from llmzoo.envs.writing.pair import TwoAuthors
 from llmzoo.envs.writing.prompts import Wording
+from llmzoo.envs.writing.tasks import SAMPLES, WritingTask, read_text
+
+
+def read(record: Record) -> WritingTask | None:
+    """The task of a record: ``opening``, ``title``, and in the sample ``first`` and ``second``."""
+    return read_text(record, "opening", "first", "second")
 
 
 class Story(TwoAuthors):
     """The next two passages of a story."""
 
     metadata: dict[str, Any] = {**TwoAuthors.metadata, "name": "story_v0"}
+    public_set = PublicSet(hub_id="", read=read, sample=SAMPLES / "story.jsonl")
     seats: ClassVar[tuple[str, str]] = ("first_0", "second_1")
     form = structure.STORY
     standard = grounding.STORY
@@ -82,9 +89,6 @@ class Story(TwoAuthors):
             "both use words of their own: what is copied from the opening earns little",
         ),
     )
-
-    def find_tasks(self, source: str, on_bad_record: str) -> Loaded[tasks.WritingTask]:
-        return tasks.openings(source, on_bad_record)
 
 
 raw_env = Story

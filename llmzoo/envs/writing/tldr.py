@@ -88,19 +88,40 @@ Paired, taken and broken were added: pieces of the post in another order earn ne
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 from llmzoo.envs.base import public_forms
-from llmzoo.envs.sources import Loaded
-from llmzoo.envs.writing import grounding, structure, tasks
+from llmzoo.envs.sources import BadField, PublicSet, Record, field
+from llmzoo.envs.writing import grounding, structure
 from llmzoo.envs.writing.pair import TwoAuthors
 from llmzoo.envs.writing.prompts import Wording
+from llmzoo.envs.writing.tasks import SAMPLES, WritingTask, known_part
+
+_TITLE = re.compile(r"^TITLE:", re.MULTILINE)
+_POST = re.compile(r"^POST:", re.MULTILINE)  # a title may say "REPOST:"
+
+
+def read(record: Record) -> WritingTask | None:
+    """The task of a record: ``prompt`` (``TITLE:``, ``POST:`` and an open ``TL;DR:``), ``completion``,
+    and in the sample ``detailed``. None for an empty post."""
+    prompt = field(record, "prompt", str)
+    post = _POST.search(prompt)
+    if post is None:
+        raise BadField("prompt", "has no line that begins with 'POST:'")
+    head, text = prompt[: post.start()], prompt[post.end() :]
+    titled = _TITLE.search(head)
+    title = head[titled.end() :].strip() if titled else ""
+    text = text.strip().removesuffix("TL;DR:").strip()
+    parts = (known_part(record, "completion"), known_part(record, "detailed"))
+    return WritingTask(title, text, parts) if text else None
 
 
 class Tldr(TwoAuthors):
     """A concise and a detailed summary of a post."""
 
     metadata: dict[str, Any] = {**TwoAuthors.metadata, "name": "tldr_v0"}
+    public_set = PublicSet(hub_id="trl-lib/tldr", read=read, sample=SAMPLES / "tldr.jsonl")
     seats: ClassVar[tuple[str, str]] = ("concise_0", "detailed_1")
     form = structure.TLDR
     standard = grounding.TLDR
@@ -121,9 +142,6 @@ class Tldr(TwoAuthors):
             "both use words of their own: copied sentences earn little",
         ),
     )
-
-    def find_tasks(self, source: str, on_bad_record: str) -> Loaded[tasks.WritingTask]:
-        return tasks.posts(source, on_bad_record)
 
 
 raw_env = Tldr

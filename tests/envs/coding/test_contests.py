@@ -473,7 +473,7 @@ def test_a_tester_without_free_tests_varies_the_examples(tmp_path):
 @pytest.mark.parametrize("module", [apps, code_contests, livecodebench])
 def test_samples_are_shipped_problems_in_the_form_of_the_set(module):
     written = {problem.statement: problem for problem in tasks.shipped()}
-    found = [module.read(record) for record in module.sample()]
+    found = [module.read(record) for record in module.raw_env.public_set.sample_records()]
     assert len(found) >= 20
     assert any(problem.function for problem in found) == (module is not code_contests)
     for problem in found:
@@ -563,7 +563,7 @@ class Trap:
 def test_livecodebench_reads_no_pickle(tmp_path, packed):
     value = Trap(tmp_path / "sprung") if packed == "pickle" else "[]"
     data = base64.b64encode(zlib.compress(pickle.dumps(value))).decode()
-    record = {**livecodebench.sample()[0], "private_test_cases": data}
+    record = {**livecodebench.raw_env.public_set.sample_records()[0], "private_test_cases": data}
     with pytest.raises(BadField, match=r"packed with pickle.*source='some/file.jsonl'"):
         livecodebench.read(record)
     path = tmp_path / "set.jsonl"
@@ -578,7 +578,9 @@ def test_livecodebench_days(tmp_path):
     days = ["2024-01-31T00:00:00", "2024-02-01T00:00:00", "2024-03-01T00:00:00"]
     records = [
         {**record, "contest_date": day}
-        for record, day in zip(livecodebench.sample()[:3], days, strict=True)
+        for record, day in zip(
+            livecodebench.raw_env.public_set.sample_records()[:3], days, strict=True
+        )
     ]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import random
+import runpy
 import time
+from pathlib import Path
 
 import pytest
 
 import llmzoo
 from llmzoo.envs.coding import judging, programs
-from llmzoo.envs.coding.functions import generator, oracle, records, scoring
+from llmzoo.envs.coding.functions import coop_humaneval, generator, humaneval, mbpp, oracle, scoring
 from llmzoo.envs.coding.functions.samples import samples
 from llmzoo.envs.coding.functions.tasks import canonical, examples, stub
 from llmzoo.envs.sources import BadField
@@ -19,6 +22,7 @@ from llmzoo.errors import ConfigError, NoPlayerError
 from llmzoo.sandbox import Sandbox
 
 PROBLEMS = samples()
+SCRIPT = runpy.run_path(str(Path(__file__).parents[3] / "scripts" / "samples" / "public_sets.py"))
 NAMES = [problem.name for problem in PROBLEMS]
 every_problem = pytest.mark.parametrize("problem", PROBLEMS, ids=NAMES)
 
@@ -67,9 +71,9 @@ def test_our_problems_cannot_be_passed_by_a_constant(problem):
 @every_problem
 @pytest.mark.parametrize("form", ["humaneval", "coop_humaneval", "mbpp"])
 def test_our_problems_as_records_of_public_sets(problem, form):
-    write = records.as_mbpp if form == "mbpp" else records.as_humaneval
+    write = SCRIPT["mbpp"] if form == "mbpp" else SCRIPT["humaneval"]
     record = json.loads(json.dumps(write(problem)))
-    task = getattr(records, form)(record)
+    task = importlib.import_module(f"llmzoo.envs.coding.functions.{form}").read(record)
     (solution,) = task.solution
     assert task.entry_point == problem.name
     assert len(task.public) == (1 if form == "mbpp" else 2)
@@ -80,6 +84,11 @@ def test_our_problems_as_records_of_public_sets(problem, form):
     hidden = ast.unparse(ast.parse(task.hidden)).replace("candidate(", f"{problem.name}(")
     for test in task.public:
         assert ast.unparse(ast.parse(test)) not in hidden
+
+
+def test_samples_are_what_the_script_writes():
+    for path, records in SCRIPT["files"]().items():
+        assert path.read_text(encoding="utf-8") == SCRIPT["text_of"](records), path
 
 
 def test_generated_problems_are_right_and_their_solutions_earn_full_marks():
@@ -219,21 +228,21 @@ MBPP = {
 
 
 def test_records_of_humaneval():
-    task = records.humaneval(HUMANEVAL)
+    task = humaneval.read(HUMANEVAL)
     assert (task.name, task.entry_point) == ("HumanEval/0", "f")
     assert task.public == ("assert f(1) == 4",)
     assert task.prelude == "def twice(x):\n    return 2 * x"
-    assert records.coop_humaneval({**HUMANEVAL, "canonical_solution": None}).solution == ()
+    assert coop_humaneval.read({**HUMANEVAL, "canonical_solution": None}).solution == ()
 
 
 def test_records_of_mbpp_in_both_configurations():
-    task = records.mbpp(MBPP)
+    task = mbpp.read(MBPP)
     assert (task.name, task.entry_point, task.prelude) == ("mbpp/3", "double", "import math")
     assert task.public == ("assert math.isclose(double(1), 2)",)
     full = {k: v for k, v in MBPP.items() if k not in ("prompt", "test_imports")}
     full |= {"text": MBPP["prompt"], "test_setup_code": "import math"}
     full |= {"challenge_test_list": ["assert double(0) == 0"]}
-    task = records.mbpp(full)
+    task = mbpp.read(full)
     assert task.prelude == "import math"
     assert task.hidden.split("\n")[-1] == "assert double(0) == 0"
 
@@ -254,7 +263,7 @@ def test_records_of_mbpp_in_both_configurations():
 )  # fmt: skip
 def test_malformed_records_name_the_field(read, record, change, message):
     with pytest.raises(BadField, match=message):
-        getattr(records, read)({**record, **change})
+        importlib.import_module(f"llmzoo.envs.coding.functions.{read}").read({**record, **change})
 
 
 def test_a_malformed_file_is_named_with_its_line(tmp_path):

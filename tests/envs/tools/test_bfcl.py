@@ -23,7 +23,7 @@ PICKS = {
     "given": lambda values: next((value for value in values if value != ""), ""),
     "left_out": lambda values: "" if "" in values else values[0],
 }
-SAMPLE = tasks.load("sample").tasks
+SAMPLE = tasks.PUBLIC_SET.load("sample").tasks
 
 
 def record(accepted, *, required=(), types=None, **more):
@@ -270,7 +270,7 @@ def test_every_record_of_the_sample_is_right_for_its_own_truth():
 
 @pytest.mark.parametrize("name", ["simple_python", "multiple"])
 def test_every_real_record_is_right_for_its_own_truth(shared_data, name):
-    found = tasks.load(str(shared_data / f"bfcl_{name}_dev.jsonl"))
+    found = tasks.PUBLIC_SET.load(str(shared_data / f"bfcl_{name}_dev.jsonl"))
     assert len(found.tasks) == 80
     assert {request.category for request in found.tasks} == {name.removesuffix("_python")}
     assert_judged(found.tasks)
@@ -343,7 +343,7 @@ def test_the_hubs_two_files_are_joined_by_id(monkeypatch):
         ],
     }
     monkeypatch.setattr(hub, "_lines", lambda name, cached: files.get(name, []))
-    found = tasks.load("hub")
+    found = tasks.PUBLIC_SET.load("hub")
     assert found.source == "hub"
     assert [request.truths[0].accepted for request in found.tasks] == [{"a": [1]}, {"a": [2]}]
 
@@ -509,7 +509,7 @@ def test_a_category_holds_its_tasks_only(category):
     [
         ({"num_agents": 3}, "num_agents must be 1 or 2"),
         ({"prompt": "terse"}, "prompt must be 'full'"),
-        ({"category": "hard"}, "category must be None or one of simple"),
+        ({"category": "hard"}, "category must be one of None, simple"),
         ({"split": "dev"}, "split must be one of"),
         ({"source": "nowhere"}, "source must be"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import runpy
 import socket
 import sys
 import threading
@@ -12,15 +13,18 @@ import time
 from collections import Counter
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from llmzoo.envs.tools import search
-from llmzoo.envs.tools.corpus import FILE, articles, recipe
+from llmzoo.envs.tools.corpus import FILE, articles
 from llmzoo.envs.tools.search import Document, Index, http_search_tools, search_tools
 from llmzoo.envs.tools.toolbox import MAX_REPLY_CHARS
 from llmzoo.errors import ConfigError, MissingExtraError
+
+SCRIPTS = Path(__file__).parents[3] / "scripts" / "corpus"
 
 
 def titles(text: str) -> list[str]:
@@ -113,8 +117,10 @@ def test_the_facts_agree_with_each_other():
             assert person["born"] + 20 < facts[year] < person["died"]
 
 
-def test_the_shipped_file_is_what_the_recipe_writes():
-    assert FILE.read_text("utf-8").splitlines() == recipe.lines()
+def test_the_shipped_file_is_what_the_recipe_writes(monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPTS)
+    recipe = runpy.run_path(str(SCRIPTS / "recipe.py"))
+    assert FILE.read_text("utf-8").splitlines() == recipe["lines"]()
 
 
 @pytest.mark.parametrize("words", ["{title}", "{title} {kind}", "{kind} {title} population"])

@@ -9,12 +9,12 @@ from itertools import combinations
 import pytest
 
 from llmzoo.envs.tasks import split_of
-from llmzoo.envs.writing import grounding
+from llmzoo.envs.writing import arxiv, grounding
 from llmzoo.envs.writing.structure import ARXIV, MAXIMUM, MOST, VOCABULARY, structure
-from llmzoo.envs.writing.tasks import abstracts, canonical, shipped
+from llmzoo.envs.writing.tasks import canonical
 from llmzoo.envs.writing.words import tokens
 
-RECORDS = shipped("arxiv")
+RECORDS = arxiv.raw_env.public_set.sample_records()
 FIELDS = ("id", "title", "abstract", "background", "method")
 BODIES = FIELDS[2:]
 COPIED = 8  # words in a row that no part of an introduction shares with its abstract
@@ -58,7 +58,9 @@ def test_no_two_texts_begin_with_the_same_five_words():
 
 
 def test_both_splits_have_tasks():
-    count = Counter(split_of(canonical(task)) for task in abstracts("sample", "").tasks)
+    count = Counter(
+        split_of(canonical(task)) for task in arxiv.raw_env.public_set.load("sample").tasks
+    )
     assert count.total() == len(RECORDS)
     assert min(count["train"], count["test"]) >= 5
 

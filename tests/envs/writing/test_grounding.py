@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from real_pairs import OTHERS, PAIRS
 
-from llmzoo.envs.writing import grounding, structure
+from llmzoo.envs.writing import arxiv, grounding, story, structure, tldr
 from llmzoo.envs.writing.copying import copied, framed, paired, pieces, repeated, runs, spans
 from llmzoo.envs.writing.fit import fit, uses
 from llmzoo.envs.writing.grounding import Standard, ground, read_source
 from llmzoo.envs.writing.order import NAMES, broken, classes, order
 from llmzoo.envs.writing.order_table import learn
-from llmzoo.envs.writing.tasks import WritingTask, abstracts, openings, posts
+from llmzoo.envs.writing.tasks import WritingTask
 from llmzoo.envs.writing.thread import closeness, thread
 from llmzoo.envs.writing.words import is_stop, names, numerals, stem, tokens
 from tests.attacks.rewards import nonsense_pairs
@@ -260,9 +260,8 @@ def share(first, second, source, kind):
 
 
 TASKS = {
-    "tldr": posts("sample").tasks,
-    "arxiv": abstracts("sample", "").tasks,
-    "story": openings("sample").tasks,
+    module.__name__.rpartition(".")[2]: module.raw_env.public_set.load("sample").tasks
+    for module in (tldr, arxiv, story)
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import llmzoo
 from llmzoo.envs.sources import Loaded
-from llmzoo.envs.writing import tasks
+from llmzoo.envs.writing import tasks, tldr
 from llmzoo.envs.writing.judging import PARTS, STARTED
 from llmzoo.envs.writing.structure import MAXIMUM
 from llmzoo.errors import ConfigError, NoPlayerError
@@ -203,7 +203,7 @@ def test_hub_records_are_read(tmp_path):
         {"prompt": "TITLE: B\nPOST: Two cats.\nTL;DR: ", "completion": ""},
     ]
     path.write_text("\n".join(map(json.dumps, records)))
-    found = tasks.posts(str(path)).tasks
+    found = tldr.raw_env.public_set.load(str(path)).tasks
     assert [(t.title, t.text) for t in found] == [
         ("A title", "I have a dog.\nHe barks."),
         ("A  TITLE", "I have a dog.\nHe barks."),
@@ -229,7 +229,7 @@ def test_hub_records_are_read(tmp_path):
     ],
 )
 def test_prompts_of_other_forms(prompt, title, text):
-    found = tasks.read_post({"prompt": prompt, "completion": ""})
+    found = tldr.read({"prompt": prompt, "completion": ""})
     assert (found.title, found.text, found.parts) == (title, text, (None, None))
 
 
@@ -237,7 +237,7 @@ def test_a_record_with_an_empty_post_is_no_task(tmp_path):
     path = tmp_path / "posts.jsonl"
     prompts = ("TITLE: a\n\nPOST: \n\nTL;DR:", "TITLE: b\n\nPOST: A dog.\n\nTL;DR:")
     path.write_text("\n".join(json.dumps({"prompt": p, "completion": ""}) for p in prompts))
-    assert [task.title for task in tasks.posts(str(path)).tasks] == ["b"]
+    assert [task.title for task in tldr.raw_env.public_set.load(str(path)).tasks] == ["b"]
 
 
 def test_long_answers_on_a_long_post_take_little_time(tmp_path):
@@ -277,11 +277,11 @@ def test_abstracts_of_another_schema(tmp_path):
 def test_abstracts_of_another_set_of_the_hub(monkeypatch):
     asked = []
 
-    def load(source, *, hub_id, **kwargs):
-        asked.append((source, hub_id))
+    def load(public_set, source, on_bad_record):
+        asked.append((source, public_set.hub_id))
         return Loaded((tasks.WritingTask("", "We study frogs."),), "hub")
 
-    monkeypatch.setattr("llmzoo.envs.writing.tasks.load", load)
+    monkeypatch.setattr("llmzoo.envs.sources.PublicSet.load", load)
     env = made("arxiv_v0", source="hub", hub_id="someone/abstracts")
     assert asked == [("hub", "someone/abstracts")]
     assert "We study frogs." in env.observe("method_1")

@@ -59,16 +59,13 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any, Literal, get_args
 
-from llmzoo.envs import sources
 from llmzoo.envs.base import Outcome, TextEnv, public_forms
 from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.class_eval import merging, oracle, scoring, tasks
 from llmzoo.envs.coding.class_eval.tasks import ClassTask, Half
 from llmzoo.envs.coding.programs import NoProgram
-from llmzoo.envs.sources import Loaded
 from llmzoo.envs.tasks import described
 from llmzoo.envs.text import cut
 from llmzoo.errors import ConfigError
@@ -136,15 +133,10 @@ class ClassEval(TextEnv):
         self.divide = divide
         self.scale = reward
         self._limits = Limits(time_limit=time_limit)
-        found = sources.load(
-            source,
-            hub_id=tasks.HUB_ID,
-            sample=tasks.shipped_records,
-            parse=tasks.read,
-            on_bad_record=on_bad_record,
-        )
-        self.fallback = found.fallback
-        self.tasks = _with_work_for(num_agents, found).listed(tasks.canonical, split)
+        loaded = tasks.PUBLIC_SET.load(source, on_bad_record)
+        playable = loaded.those(_is_playable, num_agents, asked=False)
+        self.tasks = playable.listed(tasks.canonical, split)
+        self.fallback = self.tasks.fallback
         self.episode: Writing
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
@@ -287,12 +279,10 @@ class ClassEval(TextEnv):
         return lines
 
 
-@lru_cache(maxsize=32)  # environments with the same arguments share their tasks
-def _with_work_for(num_agents: int, found: Loaded[ClassTask]) -> Loaded[ClassTask]:
-    judged = found.those(
-        lambda task: judging.has_verdict(f"{task.imports}\n{task.tests}"), asked=False
-    )
-    return judged.those(lambda task: len(task.methods) >= num_agents, asked=False)
+def _is_playable(task: ClassTask, num_agents: int) -> bool:
+    """Whether the sandbox can judge the tests, and every seat has a method to write."""
+    judged = judging.has_verdict(f"{task.imports}\n{task.tests}")
+    return judged and len(task.methods) >= num_agents
 
 
 def _trouble(texts: Mapping[str, str], verdict: Verdict) -> dict[str, str]:

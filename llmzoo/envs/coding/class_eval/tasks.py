@@ -7,17 +7,15 @@ A record's fields that are read: ``task_id``, ``class_name``, ``skeleton``, ``im
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from llmzoo.envs import sources
 from llmzoo.envs.coding import programs
-from llmzoo.envs.sources import BadField, field, identifier, texts
+from llmzoo.envs.sources import BadField, PublicSet, field, identifier, texts
 
-HUB_ID = "FudanSELab/ClassEval"
 DIVISIONS = ("dependency", "arity")
 
 
@@ -42,11 +40,6 @@ class Half:
 
     source: str
     names: tuple[str, ...]
-
-
-def shipped_records() -> Iterator[dict[str, Any]]:
-    """The records of the classes written for this project, by ``scripts/samples/build.py``."""
-    return sources.records(Path(__file__).with_name("samples.jsonl"))
 
 
 def read(record: Mapping[str, Any]) -> ClassTask:
@@ -74,6 +67,12 @@ def read(record: Mapping[str, Any]) -> ClassTask:
         reference=reference,
         tests=tests,
     )
+
+
+# scripts/samples/build.py writes the sample
+PUBLIC_SET = PublicSet(
+    hub_id="FudanSELab/ClassEval", read=read, sample=Path(__file__).parent / "samples.jsonl"
+)
 
 
 def canonical(task: ClassTask) -> str:

@@ -38,25 +38,9 @@ from llmzoo.envs.base import public_forms
 from llmzoo.envs.coding.contests import tasks
 from llmzoo.envs.coding.contests.coder_tester import CoderTester
 from llmzoo.envs.coding.contests.tasks import Problem, Test
-from llmzoo.envs.sources import BadField, Loaded, Record
+from llmzoo.envs.sources import BadField, PublicSet, Record
 
-HUB_ID = "codeparrot/apps"
 _FIRST = 3  # tests of a function that may be public
-
-
-class Apps(CoderTester):
-    """APPS for a coder and a tester."""
-
-    metadata: dict[str, Any] = {**CoderTester.metadata, "name": "apps_v0"}
-
-    def problems(self, source: str, on_bad_record: str) -> Loaded[Problem]:
-        return sources.load(
-            source,
-            hub_id=HUB_ID,
-            sample=sample,
-            parse=read,
-            on_bad_record=on_bad_record,
-        )
 
 
 def read(record: Record) -> Problem | None:
@@ -96,31 +80,6 @@ def read(record: Record) -> Problem | None:
     )
 
 
-def sample() -> list[Record]:
-    """Every other problem written for this project, in the form of this set."""
-    return [_record(problem) for problem in tasks.shipped()[::2]]
-
-
-def _record(problem: Problem) -> Record:
-    listed = [*problem.public, *problem.hidden]
-    judged: dict[str, Any] = {
-        "inputs": [t.input for t in listed],
-        "outputs": [t.output for t in listed],
-    }
-    if problem.function is not None:
-        judged = {
-            "fn_name": problem.function,
-            "inputs": [json.loads(test.input) for test in listed],
-            "outputs": [[json.loads(test.output)] for test in listed],
-        }
-    return {
-        "question": problem.statement,
-        "input_output": json.dumps(judged),
-        "solutions": json.dumps(list(problem.solutions)),
-        "starter_code": "",
-    }
-
-
 def _text(value: Any) -> str:
     """Input or output of a program; some records hold lists of lines."""
     return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -128,6 +87,13 @@ def _text(value: Any) -> str:
 
 def _is_one(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 1
+
+
+class Apps(CoderTester):
+    """APPS for a coder and a tester."""
+
+    metadata: dict[str, Any] = {**CoderTester.metadata, "name": "apps_v0"}
+    public_set = PublicSet(hub_id="codeparrot/apps", read=read, sample=tasks.SAMPLES / "apps.jsonl")
 
 
 raw_env = Apps

@@ -37,27 +37,10 @@ from llmzoo.envs.base import public_forms
 from llmzoo.envs.coding.contests import tasks
 from llmzoo.envs.coding.contests.coder_tester import CoderTester
 from llmzoo.envs.coding.contests.tasks import Problem, Test
-from llmzoo.envs.sources import BadField, Loaded, Record
+from llmzoo.envs.sources import BadField, PublicSet, Record
 
-HUB_ID = "deepmind/code_contests"
 MAX_HIDDEN = 50
 PYTHON3 = 3  # the set's code for the language
-
-
-class CodeContests(CoderTester):
-    """CodeContests for a coder and a tester."""
-
-    metadata: dict[str, Any] = {**CoderTester.metadata, "name": "code_contests_v0"}
-
-    def problems(self, source: str, on_bad_record: str) -> Loaded[Problem]:
-        return sources.load(
-            source,
-            hub_id=HUB_ID,
-            sample=sample,
-            parse=read,
-            on_bad_record=on_bad_record,
-            id_fields=(*sources.ID_FIELDS, "name"),
-        )
 
 
 def read(record: Record) -> Problem | None:
@@ -81,36 +64,14 @@ def _read_page(record: Record) -> Problem:
     """A record whose problem is a page in Markdown. What follows the description (categories,
     tests shown as further examples, how to run a solution) is no part of the problem."""
     page = sources.field(record, "problem_md", str)
-    _, found, rest = page.partition("## Description\n")
-    statement = (rest if found else page).partition("\n## ")[0]
+    _, heading, rest = page.partition("## Description\n")
+    statement = (rest if heading else page).partition("\n## ")[0]
     listed = tasks.tests(record, "tests")
     public = [test for test in listed if tasks.stands_in(test, statement)]
     if not public and len(listed) > 1:
         public = listed[:1]
     solution = sources.field(record, "solution_py", str, "")
     return tasks.problem(statement, public, listed, solutions=[solution])
-
-
-def sample() -> list[Record]:
-    """The programs among the problems written for this project, in the form of this set."""
-    return [_record(problem) for problem in tasks.shipped() if problem.function is None]
-
-
-def _record(problem: Problem) -> Record:
-    return {
-        "description": problem.statement,
-        "public_tests": _columns(problem.public),
-        "private_tests": _columns(problem.hidden),
-        "generated_tests": _columns(()),
-        "solutions": {
-            "language": [PYTHON3] * len(problem.solutions),
-            "solution": list(problem.solutions),
-        },
-    }
-
-
-def _columns(listed: tuple[Test, ...]) -> dict[str, list[str]]:
-    return {"input": [test.input for test in listed], "output": [test.output for test in listed]}
 
 
 def _programs(record: Record, name: str) -> list[str]:
@@ -127,6 +88,18 @@ def _tests(record: Record, name: str) -> list[Test]:
     if len(inputs) != len(outputs):
         raise BadField(name, f"holds {len(inputs)} inputs and {len(outputs)} outputs")
     return [Test(given, expected) for given, expected in zip(inputs, outputs, strict=True)]
+
+
+class CodeContests(CoderTester):
+    """CodeContests for a coder and a tester."""
+
+    metadata: dict[str, Any] = {**CoderTester.metadata, "name": "code_contests_v0"}
+    public_set = PublicSet(
+        hub_id="deepmind/code_contests",
+        read=read,
+        sample=tasks.SAMPLES / "code_contests.jsonl",
+        id_fields=(*sources.ID_FIELDS, "name"),
+    )
 
 
 raw_env = CodeContests

@@ -17,7 +17,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.coding import programs
@@ -26,8 +26,8 @@ from llmzoo.envs.coding.contests.scoring import NoTests
 from llmzoo.envs.coding.contests.tasks import Problem, Test, canonical
 from llmzoo.envs.coding.contests.trials import Known, Trial
 from llmzoo.envs.coding.programs import NoProgram
-from llmzoo.envs.sources import Loaded
-from llmzoo.envs.tasks import described
+from llmzoo.envs.sources import PublicSet
+from llmzoo.envs.tasks import Tasks, described
 from llmzoo.errors import ConfigError
 from llmzoo.sandbox.results import Limits
 
@@ -59,6 +59,8 @@ class Contest:
 class CoderTester(TextEnv):
     """Contest problems for a coder and a tester, or for a coder alone.
 
+    A subclass names its ``public_set``, or supplies :meth:`find_tasks`.
+
     Parameters
     ----------
     num_agents: 2 (``coder_0``, ``tester_1``) or 1 (``coder_0``, who is told of the public tests).
@@ -69,6 +71,7 @@ class CoderTester(TextEnv):
     """
 
     metadata: dict[str, Any] = {**TextEnv.metadata, "slow_step": True}
+    public_set: ClassVar[PublicSet[Problem]]
 
     def __init__(
         self,
@@ -99,14 +102,13 @@ class CoderTester(TextEnv):
         )
         self.max_tests = max_tests
         self.limits = Limits(time_limit=time_limit)
-        found = self.problems(source, on_bad_record)
-        self.fallback = found.fallback
-        self.tasks = found.listed(canonical, split)
+        self.tasks = self.find_tasks(source, split, on_bad_record)
+        self.fallback = self.tasks.fallback
         self.episode: Contest
 
-    def problems(self, source: str, on_bad_record: str) -> Loaded[Problem]:
-        """The problems of the set."""
-        raise NotImplementedError
+    def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[Problem]:
+        """The problems of a split."""
+        return self.public_set.load(source, on_bad_record).listed(canonical, split)
 
     # TextEnv's side
 

@@ -77,14 +77,14 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from llmzoo.envs import sources
 from llmzoo.envs.base import public_forms
 from llmzoo.envs.coding.contests import tasks
 from llmzoo.envs.coding.contests.coder_tester import CoderTester
 from llmzoo.envs.coding.contests.tasks import Problem
-from llmzoo.envs.sources import Loaded
+from llmzoo.envs.sources import ID_FIELDS, Loaded, load_file
+from llmzoo.envs.tasks import Tasks
 
-_ID_FIELDS = (*sources.ID_FIELDS, "name")
+_ID_FIELDS = (*ID_FIELDS, "name")
 
 
 class Contests(CoderTester):
@@ -92,18 +92,18 @@ class Contests(CoderTester):
 
     metadata: dict[str, Any] = {**CoderTester.metadata, "name": "contests_v0"}
 
-    def problems(self, source: str, on_bad_record: str) -> Loaded[Problem]:
+    def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[Problem]:
         if source in ("auto", "sample"):
-            return _shipped()
-        return sources.load_file(
-            source, parse=tasks.read, on_bad_record=on_bad_record, id_fields=_ID_FIELDS
-        )
+            loaded = _shipped()
+        else:
+            loaded = load_file(source, tasks.read, on_bad_record, id_fields=_ID_FIELDS)
+        return loaded.listed(tasks.canonical, split)
 
 
 @cache
 def _shipped() -> Loaded[Problem]:
-    found = tasks.shipped()
-    return Loaded(found, "shipped", names=tuple(problem.name for problem in found))
+    problems = tasks.shipped()
+    return Loaded(problems, "shipped", names=tuple(problem.name for problem in problems))
 
 
 raw_env = Contests

@@ -30,11 +30,9 @@ is a part of the problems written for this project, with solutions.
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, Literal
 
 from llmzoo.envs import sources
@@ -42,11 +40,10 @@ from llmzoo.envs.base import public_forms
 from llmzoo.envs.coding.contests import tasks
 from llmzoo.envs.coding.contests.coder_tester import CoderTester
 from llmzoo.envs.coding.contests.tasks import Problem, Test
-from llmzoo.envs.sources import BadField, Loaded, Record
+from llmzoo.envs.sources import BadField, PublicSet, Record
+from llmzoo.envs.tasks import Tasks
 from llmzoo.errors import ConfigError
 
-HUB_ID = "livecodebench/code_generation_lite"
-SAMPLE_DAY = "2025-01-01"
 _PICKLED = (
     "is not plain JSON but packed with pickle, as the hub has it; reading that can run code, so "
     "llmzoo does not. Give a file (source='some/file.jsonl') that holds the list of {input, output, "
@@ -55,10 +52,49 @@ _PICKLED = (
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
+def read(record: Record) -> Problem:
+    """The problem of a record; raises ``BadField``, also for tests packed with pickle."""
+    metadata = tasks.unpacked(record, "metadata", {})
+    if not isinstance(metadata, Mapping):
+        raise BadField("metadata", "must be an object")
+    function = sources.field(metadata, "func_name", str, None)
+    return tasks.problem(
+        sources.field(record, "question_content", str),
+        _tests(record, "public_test_cases", function),
+        _tests(record, "private_test_cases", function),
+        function=function,
+        starter=sources.field(record, "starter_code", str, ""),
+        solutions=sources.texts(record, "solutions", []),
+        released=str(record.get("contest_date", ""))[:10],
+    )
+
+
+def _tests(record: Record, name: str, function: str | None) -> list[Test]:
+    tests = []
+    for item in tasks.unpacked(record, name, [], otherwise=_PICKLED):
+        if not isinstance(item, Mapping):
+            raise BadField(name, "must be a list of {input, output, testtype}")
+        given, expected = sources.field(item, "input", str), sources.field(item, "output", str)
+        if function is None:
+            tests.append(Test(given, expected))
+            continue
+        try:  # arguments stand in a line each
+            arguments = [json.loads(line) for line in given.splitlines() if line.strip()]
+            tests.append(Test(json.dumps(arguments), json.dumps(json.loads(expected))))
+        except ValueError as error:
+            raise BadField(name, f"holds a value that is not JSON ({error})") from error
+    return tests
+
+
 class LiveCodeBench(CoderTester):
     """LiveCodeBench for a coder and a tester."""
 
     metadata: dict[str, Any] = {**CoderTester.metadata, "name": "livecodebench_v0"}
+    public_set = PublicSet(
+        hub_id="livecodebench/code_generation_lite",
+        read=read,
+        sample=tasks.SAMPLES / "livecodebench.jsonl",
+    )
 
     def __init__(
         self,
@@ -94,93 +130,19 @@ class LiveCodeBench(CoderTester):
             render_mode=render_mode,
         )
 
-    def problems(self, source: str, on_bad_record: str) -> Loaded[Problem]:
-        found = sources.load(
-            source, hub_id=HUB_ID, sample=sample, parse=read, on_bad_record=on_bad_record
-        )
-        chosen = _published(found, self.since, self.until)
+    def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[Problem]:
+        loaded = self.public_set.load(source, on_bad_record)
+        chosen = loaded.those(_published, self.since, self.until, asked=True)
         if not chosen.tasks:
             raise ConfigError(
-                f"{found.source}: none of its {len(found.tasks)} problems was published from "
+                f"{loaded.source}: none of its {len(loaded.tasks)} problems was published from "
                 f"{self.since or 'the beginning'} until {self.until}"
             )
-        return chosen
+        return chosen.listed(tasks.canonical, split)
 
 
-@lru_cache(maxsize=32)  # environments with the same arguments share their tasks
-def _published(found: Loaded[Problem], since: str, until: str) -> Loaded[Problem]:
-    return found.those(lambda problem: since <= problem.released <= until, asked=True)
-
-
-def read(record: Record) -> Problem:
-    """The problem of a record; raises ``BadField``, also for tests packed with pickle."""
-    metadata = tasks.unpacked(record, "metadata", {})
-    if not isinstance(metadata, Mapping):
-        raise BadField("metadata", "must be an object")
-    function = sources.field(metadata, "func_name", str, None)
-    return tasks.problem(
-        sources.field(record, "question_content", str),
-        _tests(record, "public_test_cases", function),
-        _tests(record, "private_test_cases", function),
-        function=function,
-        starter=sources.field(record, "starter_code", str, ""),
-        solutions=sources.texts(record, "solutions", []),
-        released=str(record.get("contest_date", ""))[:10],
-    )
-
-
-def sample() -> list[Record]:
-    """The functions and every third program written for this project, in the form of this set."""
-    written = tasks.shipped()
-    chosen = [p for number, p in enumerate(written) if p.function is not None or number % 3 == 1]
-    return [_record(problem) for problem in chosen]
-
-
-def _tests(record: Record, name: str, function: str | None) -> list[Test]:
-    found = []
-    for item in tasks.unpacked(record, name, [], otherwise=_PICKLED):
-        if not isinstance(item, Mapping):
-            raise BadField(name, "must be a list of {input, output, testtype}")
-        given, expected = sources.field(item, "input", str), sources.field(item, "output", str)
-        if function is None:
-            found.append(Test(given, expected))
-            continue
-        try:  # arguments stand in a line each
-            arguments = [json.loads(line) for line in given.splitlines() if line.strip()]
-            found.append(Test(json.dumps(arguments), json.dumps(json.loads(expected))))
-        except ValueError as error:
-            raise BadField(name, f"holds a value that is not JSON ({error})") from error
-    return found
-
-
-def _record(problem: Problem) -> Record:
-    starter = ""
-    if problem.function is not None:
-        starter = f"class Solution:\n    def {problem.function}({_parameters(problem)}):\n        "
-    return {
-        "question_content": problem.statement,
-        "starter_code": starter,
-        "public_test_cases": json.dumps([_case(test, problem) for test in problem.public]),
-        "private_test_cases": json.dumps([_case(test, problem) for test in problem.hidden]),
-        "metadata": json.dumps({"func_name": problem.function} if problem.function else {}),
-        "contest_date": f"{SAMPLE_DAY}T00:00:00",
-        "solutions": list(problem.solutions),
-    }
-
-
-def _case(test: Test, problem: Problem) -> dict[str, str]:
-    if problem.function is None:
-        return {"input": test.input, "output": test.output, "testtype": "stdin"}
-    lines = "\n".join(json.dumps(argument) for argument in json.loads(test.input))
-    return {"input": lines, "output": test.output, "testtype": "functional"}
-
-
-def _parameters(problem: Problem) -> str:
-    """The parameters of a method like the function of the known solution."""
-    for node in ast.parse(problem.solutions[0]).body:
-        if isinstance(node, ast.FunctionDef) and node.name == problem.function:
-            return ", ".join(["self", *(argument.arg for argument in node.args.args)])
-    raise AssertionError(f"{problem.name} does not define {problem.function}")
+def _published(problem: Problem, since: str, until: str) -> bool:
+    return since <= problem.released <= until
 
 
 raw_env = LiveCodeBench

@@ -17,6 +17,7 @@ from typing import Any
 from llmzoo.envs import sources
 from llmzoo.envs.sources import BadField, Record
 
+SAMPLES = Path(__file__).parent / "records"  # of public sets: records written for llmzoo
 SHIPPED = Path(__file__).parent / "problems" / "contests.jsonl"
 MAX_STATEMENT_CHARS = 20_000
 MAX_EXAMPLE_CHARS = 2_000

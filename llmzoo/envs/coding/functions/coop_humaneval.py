@@ -26,19 +26,23 @@ from __future__ import annotations
 from typing import Any
 
 from llmzoo.envs.base import public_forms
-from llmzoo.envs.coding.functions import records
-from llmzoo.envs.coding.functions.public_sets import PublicSet, PublicSetWriters
+from llmzoo.envs.coding.functions.humaneval import with_check
+from llmzoo.envs.coding.functions.tasks import SAMPLES, FunctionTask
+from llmzoo.envs.coding.functions.writers import TwoWriters
+from llmzoo.envs.sources import PublicSet, Record, field
 
 
-class CoopHumanEval(PublicSetWriters):
+def read(record: Record) -> FunctionTask:
+    """The task of a record. The hub's records have no solutions; the sample's records do."""
+    return with_check(record, field(record, "canonical_solution", str, ""))
+
+
+class CoopHumanEval(TwoWriters):
     """CoopHumanEval for two writers."""
 
-    metadata: dict[str, Any] = {**PublicSetWriters.metadata, "name": "coop_humaneval_v0"}
+    metadata: dict[str, Any] = {**TwoWriters.metadata, "name": "coop_humaneval_v0"}
     public_set = PublicSet(
-        hub_id="OpenMLRL/CoopHumanEval",
-        read=records.coop_humaneval,
-        write=records.as_humaneval,
-        third=1,
+        hub_id="OpenMLRL/CoopHumanEval", read=read, sample=SAMPLES / "coop_humaneval.jsonl"
     )
 
 

@@ -80,9 +80,9 @@ from functools import lru_cache
 from typing import Any
 
 from llmzoo.envs.base import public_forms
-from llmzoo.envs.coding.functions import generator, records
-from llmzoo.envs.coding.functions.samples import samples
-from llmzoo.envs.coding.functions.tasks import FunctionTask, canonical
+from llmzoo.envs.coding.functions import generator
+from llmzoo.envs.coding.functions.samples import Sample, samples
+from llmzoo.envs.coding.functions.tasks import FunctionTask, canonical, stub
 from llmzoo.envs.coding.functions.writers import TwoWriters
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import Generated, Listed, Tasks
@@ -95,13 +95,11 @@ class CoopFunctions(TwoWriters):
 
     metadata: dict[str, Any] = {**TwoWriters.metadata, "name": "coop_functions_v0"}
 
-    def find_tasks(
-        self, source: str, split: str, on_bad_record: str
-    ) -> tuple[Tasks[FunctionTask], bool]:
+    def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[FunctionTask]:
         one_of("source", source, SOURCES)
         if source == "auto":
             source = "generator" if self.prompt_style == "terse" else "sample"
-        return (_generated if source == "generator" else _written)(split), False
+        return (_generated if source == "generator" else _written)(split)
 
 
 @lru_cache(maxsize=8)  # environments with the same arguments share their tasks
@@ -111,9 +109,22 @@ def _generated(split: str) -> Tasks[FunctionTask]:
 
 @lru_cache(maxsize=8)
 def _written(split: str) -> Tasks[FunctionTask]:
-    tasks = [records.coop_functions(problem) for problem in samples()]
+    tasks = [task_of(problem) for problem in samples()]
     names = [task.name for task in tasks]
     return Listed(tasks, canonical, split=split, source="sample", names=names)
+
+
+def task_of(problem: Sample) -> FunctionTask:
+    """The task of one of the problems written for this project, with the contract of its helper."""
+    return FunctionTask(
+        name=problem.name,
+        entry_point=problem.name,
+        statement=stub(problem.signature, problem.doc, problem.examples()),
+        helper=problem.helper,
+        public=tuple(f"assert {test}" for test in problem.public),
+        tests="\n".join(f"assert {test}" for test in (*problem.public, *problem.hidden)),
+        solution=(problem.aux.strip(), problem.main.strip()),
+    )
 
 
 raw_env = CoopFunctions

@@ -23,22 +23,59 @@ and counted, unless `LLMZOO_SANDBOX_ALLOW_SHARED=1` allows them that.
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from llmzoo.envs.base import public_forms
-from llmzoo.envs.coding.functions import records
-from llmzoo.envs.coding.functions.public_sets import PublicSet, PublicSetWriters
+from llmzoo.envs.coding import programs
+from llmzoo.envs.coding.functions.tasks import SAMPLES, FunctionTask, examples, parsed
+from llmzoo.envs.coding.functions.writers import TwoWriters
+from llmzoo.envs.sources import BadField, PublicSet, Record, field, identifier
 
 
-class HumanEval(PublicSetWriters):
+def read(record: Record) -> FunctionTask:
+    """The task of a record, which has a solution."""
+    return with_check(record, field(record, "canonical_solution", str))
+
+
+def with_check(record: Record, body: str) -> FunctionTask:
+    """The task of a record whose ``test`` defines ``check(candidate)``. ``body``: the solution, or ""."""
+    prompt, entry_point = field(record, "prompt", str), field(record, "entry_point", str)
+    _check_defines("prompt", prompt, entry_point)
+    if body:
+        _check_defines("canonical_solution", prompt + body, entry_point)
+    tests = field(record, "test", str)
+    if "def check(" not in tests:
+        raise BadField("test", "does not define check(candidate)")
+    parsed("test", tests)
+    others = [n for n in programs.parse(prompt).body if getattr(n, "name", "") != entry_point]
+    return FunctionTask(
+        name=identifier(record),
+        entry_point=entry_point,
+        statement=prompt,
+        public=examples(prompt, entry_point),
+        tests=tests,
+        prelude=ast.unparse(ast.Module(others, [])),
+        solution=(prompt + body,) if body else (),
+    )
+
+
+def _check_defines(name: str, source: str, wanted: str) -> None:
+    """Raise ``BadField`` if the field ``name`` does not define the function ``wanted``."""
+    try:
+        defined = programs.functions(source)
+    except programs.NoProgram as error:
+        raise BadField(name, f"is no program: {error}") from error
+    if wanted not in defined:
+        raise BadField(name, f"does not define {wanted!r}")
+
+
+class HumanEval(TwoWriters):
     """HumanEval for two writers."""
 
-    metadata: dict[str, Any] = {**PublicSetWriters.metadata, "name": "humaneval_v0"}
+    metadata: dict[str, Any] = {**TwoWriters.metadata, "name": "humaneval_v0"}
     public_set = PublicSet(
-        hub_id="openai/openai_humaneval",
-        read=records.humaneval,
-        write=records.as_humaneval,
-        third=0,
+        hub_id="openai/openai_humaneval", read=read, sample=SAMPLES / "humaneval.jsonl"
     )
 
 

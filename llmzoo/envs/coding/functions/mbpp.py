@@ -24,23 +24,66 @@ and counted, unless `LLMZOO_SANDBOX_ALLOW_SHARED=1` allows them that.
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Sequence
 from typing import Any
 
 from llmzoo.envs.base import public_forms
-from llmzoo.envs.coding.functions import records
-from llmzoo.envs.coding.functions.public_sets import PublicSet, PublicSetWriters
+from llmzoo.envs.coding import programs
+from llmzoo.envs.coding.functions.tasks import SAMPLES, FunctionTask, parsed
+from llmzoo.envs.coding.functions.writers import TwoWriters
+from llmzoo.envs.sources import BadField, PublicSet, Record, field, identifier, texts
 
 
-class MBPP(PublicSetWriters):
+def read(record: Record) -> FunctionTask:
+    """The task of a record of the sanitized or of the full configuration."""
+    text = field(record, "prompt", str, None) or field(record, "text", str)
+    code = field(record, "code", str)
+    tests = texts(record, "test_list")
+    if not tests:
+        raise BadField("test_list", "is empty")
+    every_test = "\n".join([*tests, *texts(record, "challenge_test_list", [])])
+    parsed("test_list", every_test)
+    setup = parsed("test_setup_code", field(record, "test_setup_code", str, ""))
+    imports = [node for node in setup if isinstance(node, ast.Import | ast.ImportFrom)]
+    others = [node for node in setup if node not in imports]  # may use what the code defines
+    return FunctionTask(
+        name=f"mbpp/{identifier(record)}",
+        entry_point=_entry_point(tests, code),
+        statement=f"{text.strip()}\n\nFor example:\n\n{tests[0]}",
+        public=tests[:1],
+        tests=every_test,
+        prelude="\n".join([*texts(record, "test_imports", []), *map(ast.unparse, imports)]),
+        setup="\n".join(map(ast.unparse, others)),
+        solution=(code,),
+    )
+
+
+def _entry_point(tests: Sequence[str], code: str) -> str:
+    """The tested function: the first function called by the first assertion that ``code`` defines."""
+    try:
+        defined = programs.functions(code)
+        tree = programs.parse(tests[0])
+    except programs.NoProgram as error:
+        raise BadField("code", f"or the first of its tests is no program: {error}") from error
+    for node in ast.walk(tree):
+        called = (
+            node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+        )
+        if called in defined:
+            return called
+    raise BadField("test_list", "does not call a function that the code defines")
+
+
+class MBPP(TwoWriters):
     """MBPP for two writers."""
 
-    metadata: dict[str, Any] = {**PublicSetWriters.metadata, "name": "mbpp_v0"}
+    metadata: dict[str, Any] = {**TwoWriters.metadata, "name": "mbpp_v0"}
     public_set = PublicSet(
         hub_id="google-research-datasets/mbpp",
         hub_args=("sanitized",),
-        read=records.mbpp,
-        write=records.as_mbpp,
-        third=2,
+        read=read,
+        sample=SAMPLES / "mbpp.jsonl",
     )
 
 

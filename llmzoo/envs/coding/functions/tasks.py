@@ -9,7 +9,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 
+from llmzoo.envs.sources import BadField
+
+SAMPLES = Path(__file__).parent / "records"  # of public sets: records written for llmzoo
 HELPER = "aux"  # the helper's name; of several helpers the second writes aux_1, and so on
 
 _EXAMPLE = re.compile(r">>> (.+)\n[ \t]*(\S.*)")
@@ -61,6 +65,14 @@ def stub(signature: str, doc: str, examples: Sequence[tuple[str, str]]) -> str:
     shown = [f">>> {call}\n{value}" for call, value in examples]
     text = "\n".join([textwrap.fill(doc, 88), "", *shown]).strip()
     return f'def {signature}:\n    """{textwrap.indent(text, "    ").strip()}\n    """\n'
+
+
+def parsed(name: str, source: str) -> list[ast.stmt]:
+    """The statements of a record's field; raises ``BadField`` for a field that is no program."""
+    try:
+        return ast.parse(source).body
+    except (SyntaxError, ValueError) as error:
+        raise BadField(name, f"is no program: {error}") from error
 
 
 def examples(statement: str, entry_point: str) -> tuple[str, ...]:

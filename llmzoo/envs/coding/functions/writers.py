@@ -11,7 +11,7 @@ import ast
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.coding import judging, programs
@@ -19,6 +19,7 @@ from llmzoo.envs.coding.functions import feedback as told
 from llmzoo.envs.coding.functions import oracle, scoring
 from llmzoo.envs.coding.functions.tasks import HELPER, FunctionTask, canonical
 from llmzoo.envs.settings import one_of
+from llmzoo.envs.sources import PublicSet
 from llmzoo.envs.tasks import Tasks, described
 from llmzoo.errors import ConfigError, NoSolutionError
 from llmzoo.sandbox.results import Limits, Verdict
@@ -51,7 +52,7 @@ class Play:
 class TwoWriters(TextEnv):
     """One program by a helper, or several, and a main programmer; the ids differ in their tasks.
 
-    A subclass supplies :meth:`find_tasks`.
+    A subclass names its ``public_set``, or supplies :meth:`find_tasks`.
     """
 
     metadata: dict[str, Any] = {
@@ -61,6 +62,7 @@ class TwoWriters(TextEnv):
         "team_parts": [*scoring.WEIGHTS["unit"]],
         "team_and_local": False,
     }
+    public_set: ClassVar[PublicSet[FunctionTask]]
 
     def __init__(
         self,
@@ -96,17 +98,17 @@ class TwoWriters(TextEnv):
         self.feedback = feedback
         self.reviewer = reviewer
         self.prompt_style = prompt
-        self.tasks, self.fallback = self.find_tasks(source, split, on_bad_record)
+        self.tasks = self.find_tasks(source, split, on_bad_record)
+        self.fallback = self.tasks.fallback
         self.helpers = [HELPER, *(f"{HELPER}_{n}" for n in range(1, num_agents - 1))]
         self.scale = reward
         self._limits = Limits(time_limit=time_limit)
         self.episode: Play
 
-    def find_tasks(
-        self, source: str, split: str, on_bad_record: str
-    ) -> tuple[Tasks[FunctionTask], bool]:
-        """The tasks of an id, and whether they are a sample for want of what was asked for."""
-        raise NotImplementedError
+    def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[FunctionTask]:
+        """The tasks of a split."""
+        loaded = self.public_set.load(source, on_bad_record)
+        return loaded.those(_has_verdict, asked=False).listed(canonical, split)
 
     # TextEnv's side
 
@@ -301,3 +303,8 @@ class TwoWriters(TextEnv):
         if agent in play.feedback:
             lines += [f"last\n{play.last[agent]}", play.feedback[agent]]
         return "\n".join([*lines, "answer\n"])
+
+
+def _has_verdict(task: FunctionTask) -> bool:
+    """Whether the sandbox can judge the task's tests."""
+    return judging.has_verdict(f"{task.setup}\n{task.tests}".strip(), task.entry_point)

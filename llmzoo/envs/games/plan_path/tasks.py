@@ -126,7 +126,7 @@ def draw(
 
 def load(path: str, on_bad_record: str = "error") -> Loaded[PathTask]:
     """Grids from a file of records with the field ``grid``."""
-    return load_file(path, parse=read, on_bad_record=on_bad_record)
+    return load_file(path, read, on_bad_record)
 
 
 def read(record: Record) -> PathTask:

@@ -15,7 +15,7 @@ from llmzoo.envs.games.sokoban.board import SYMBOLS, bits, board_of, flood, mask
 from llmzoo.envs.games.sokoban.pulling import pullable, pullable_twice
 from llmzoo.envs.games.sokoban.rooms import any_of, pull_all, pull_one, room
 from llmzoo.envs.games.sokoban.scoring import pushes_left
-from llmzoo.envs.record_files import BadRecord, Found
+from llmzoo.envs.record_files import BadRecord, NamedRecord
 from llmzoo.envs.sources import BadField, Loaded, Record, load_file, texts
 from llmzoo.errors import ConfigError
 
@@ -103,7 +103,7 @@ def load(path: str, on_bad_record: str = "error") -> Loaded[SokobanTask]:
     Levels may have any size and number of boxes; ``-`` and ``_`` are read as floor. A bad level is
     named by the line on which it begins. Whether a level can be solved is not checked.
     """
-    return load_file(path, parse=read, on_bad_record=on_bad_record, read=_records)
+    return load_file(path, read, on_bad_record, records_of=_records)
 
 
 def read(record: Record) -> SokobanTask:
@@ -116,7 +116,7 @@ def read(record: Record) -> SokobanTask:
     return SokobanTask(_checked(lines))
 
 
-def _records(path: str) -> Iterator[Found]:
+def _records(path: str) -> Iterator[NamedRecord]:
     """A record of each level of a file."""
     if record_files.is_record_file(path):
         yield from record_files.read(path)

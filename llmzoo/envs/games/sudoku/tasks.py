@@ -14,7 +14,7 @@ from llmzoo.envs import record_files, sources
 from llmzoo.envs.games.sudoku.scoring import BLANK, SIZES, is_solved
 from llmzoo.envs.games.sudoku.solving import solutions
 from llmzoo.envs.games.sudoku.symmetry import key
-from llmzoo.envs.record_files import BadRecord, Found
+from llmzoo.envs.record_files import BadRecord, NamedRecord
 from llmzoo.envs.sources import Loaded, Record, load_file
 from llmzoo.errors import ConfigError
 
@@ -76,7 +76,7 @@ def draw(rng: random.Random, size: int, clues: tuple[int, int]) -> SudokuTask:
 def load(path: str, on_bad_record: str = "error") -> Loaded[SudokuTask]:
     """Puzzles from a file of records with the field ``puzzle``, or from plain lines; 0 or . is a
     blank."""
-    return load_file(path, parse=read, on_bad_record=on_bad_record, read=_records)
+    return load_file(path, read, on_bad_record, records_of=_records)
 
 
 def read(record: Record) -> SudokuTask:
@@ -91,7 +91,7 @@ def read(record: Record) -> SudokuTask:
     return SudokuTask(puzzle, tuple(found))
 
 
-def _records(path: str) -> Iterator[Found]:
+def _records(path: str) -> Iterator[NamedRecord]:
     if record_files.is_record_file(path):
         yield from record_files.read(path)
         return

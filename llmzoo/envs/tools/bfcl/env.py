@@ -70,6 +70,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from llmzoo.envs.base import Outcome, TextEnv, public_forms
+from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import described
 from llmzoo.envs.text import cut, encodable
 from llmzoo.envs.tools.bfcl import oracle, reading, scoring, tasks
@@ -122,9 +123,12 @@ class BFCL(TextEnv):
             team_weight=team_weight,
             render_mode=render_mode,
         )
-        found = tasks.of_category(tasks.load(source, on_bad_record), category)
-        self.fallback = found.fallback
-        self.tasks = found.listed(tasks.canonical, split)
+        one_of("category", category, (None, *tasks.CATEGORIES))
+        loaded = tasks.PUBLIC_SET.load(source, on_bad_record)
+        if category is not None:
+            loaded = loaded.those(_is_of_category, category, asked=True)
+        self.tasks = loaded.listed(tasks.canonical, split)
+        self.fallback = self.tasks.fallback
         self.episode: Calling
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
@@ -210,6 +214,10 @@ class BFCL(TextEnv):
                 lines += [f"{whose} wrote last: {encodable(cut(answer, _MAX_ANSWER_SHOWN))}"]
             lines += [f"What came of yours: {calling.told.get(agent, _NO_COMPLAINT)}"]
         return "\n".join([*lines, "", _FORMAT, "", "Your answer:"])
+
+
+def _is_of_category(request: Request, category: str) -> bool:
+    return request.category == category
 
 
 _SHARED = (

@@ -11,16 +11,13 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from llmzoo.envs import sources
-from llmzoo.envs.sources import BadField, Loaded
+from llmzoo.envs.sources import BadField, PublicSet
 from llmzoo.envs.tools.bfcl import hub
-from llmzoo.errors import ConfigError
 
-SAMPLE = Path(__file__).parent / "sample.jsonl"
 CATEGORIES = ("simple", "multiple", "parallel")
 MAY_BE_LEFT_OUT = ""  # among the accepted values of a parameter
 
@@ -60,34 +57,6 @@ class Request:
         return "multiple" if len(self.functions) > 1 else "simple"
 
 
-def load(source: str, on_bad_record: str = "error") -> Loaded[Request]:
-    """The requests of a source; see :mod:`llmzoo.envs.sources`."""
-    return sources.load(
-        source,
-        hub_id=hub.HUB_ID,
-        sample=sample_records,
-        parse=read,
-        hub_records=hub.records,
-        on_bad_record=on_bad_record,
-    )
-
-
-def of_category(found: Loaded[Request], category: str | None) -> Loaded[Request]:
-    """The requests of a category, all of them for None."""
-    if category is None:
-        return found
-    if category not in CATEGORIES:
-        raise ConfigError(
-            f"category must be None or one of {', '.join(CATEGORIES)}; got {category!r}"
-        )
-    return _of_category(found, category)
-
-
-@lru_cache(maxsize=32)  # environments with the same arguments share their tasks
-def _of_category(found: Loaded[Request], category: str) -> Loaded[Request]:
-    return found.those(lambda request: request.category == category, asked=True)
-
-
 def canonical(request: Request) -> str:
     """The words of a request: those alike in these are in one split, whatever the functions."""
     said = " ".join(text for _, text in request.messages)
@@ -99,12 +68,6 @@ def content(request: Request) -> str:
     truths = [[truth.name, truth.accepted] for truth in request.truths]
     functions = [function.text for function in request.functions.values()]
     return json.dumps([canonical(request), functions, truths], sort_keys=True)
-
-
-@cache
-def sample_records() -> tuple[Mapping[str, Any], ...]:
-    """The records written for this project."""
-    return tuple(sources.records(SAMPLE))
 
 
 def read(record: Mapping[str, Any]) -> Request:
@@ -182,3 +145,11 @@ def _truth(call: Any) -> Truth:
     ):
         raise BadField("ground_truth", f"must give {name} a list of values for each parameter")
     return Truth(name, accepted)
+
+
+PUBLIC_SET = PublicSet(
+    hub_id=hub.HUB_ID,
+    read=read,
+    sample=Path(__file__).parent / "sample.jsonl",
+    hub_records=hub.records,
+)

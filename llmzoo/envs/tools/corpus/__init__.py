@@ -1,4 +1,4 @@
-"""The articles that ``search`` searches by default: the Veyl Isles, an archipelago that we invented.
+"""The articles that ``search`` searches by default: the Veyl Isles, an invented archipelago.
 
 ========== =====================================================================================
 kind       facts (years, metres and the like are numbers; a name is the title of another article)
@@ -16,8 +16,7 @@ species    island, discoverer (person), discovered, length_cm, weight_g, lifespa
 lighthouse town, island, built, height_m, steps, range_km
 ========== =====================================================================================
 
-``python -m llmzoo.envs.tools.corpus.recipe`` writes ``articles.jsonl`` from the facts in
-``world.py`` and the sentences in ``sentences.py``.
+``scripts/corpus`` has the facts and the sentences from which ``articles.jsonl`` was written.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Fact = str | int
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """``facts`` stand in ``text`` word for word, numbers in plain digits. ``kind``: "town", ..."""
+    """``text`` contains the values of ``facts`` word for word, numbers in plain digits."""
 
     title: str
     text: str
@@ -46,5 +45,5 @@ class Article:
 
 @cache
 def articles() -> tuple[Article, ...]:
-    """All articles, in the order of their titles, which are unique."""
+    """All articles, sorted by their titles, which are unique."""
     return tuple(Article(**record) for record in records(FILE))

@@ -95,11 +95,13 @@ def _read(own: Own, on_bad_record: str) -> Loaded[Question]:
                 "tasks must be a list, or a file whose name ends in one of "
                 f"{', '.join(ENDINGS)}; got {own!r}"
             )
-        return sources.load_file(own, parse=_question, on_bad_record=on_bad_record)
+        return sources.load_file(own, _question, on_bad_record)
     if isinstance(own, Mapping):
         raise ConfigError("tasks must be a list of records, got one record: put it in a list")
     numbered = ((f"tasks: {number}", record) for number, record in enumerate(own, start=1))
-    return sources.taken(numbered, _question, "own tasks", on_bad_record=on_bad_record, unique=True)
+    return sources.parse_records(
+        numbered, _question, "own tasks", on_bad_record=on_bad_record, unique=True
+    )
 
 
 def _question(record: Mapping[str, Any]) -> Question:

@@ -1,13 +1,14 @@
-"""Writes the articles: ``python -m llmzoo.envs.tools.corpus.recipe``."""
+"""Writes the articles of the Veyl Isles: ``python scripts/corpus/recipe.py``."""
 
 from __future__ import annotations
 
 import json
 import random
 
+from sentences import WORDINGS
+from world import SHE, Subject, subjects
+
 from llmzoo.envs.tools.corpus import FILE
-from llmzoo.envs.tools.corpus.sentences import WORDINGS
-from llmzoo.envs.tools.corpus.world import SHE, Subject, subjects
 
 COLOUR = 2  # sentences without facts in an article
 MIN_WORDS, MAX_WORDS = 60, 120

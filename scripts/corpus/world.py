@@ -173,7 +173,7 @@ def subjects() -> list[Subject]:
 
 def _islands_and_towns(rng: random.Random) -> list[Subject]:
     known_for = rng.sample(KNOWN_FOR, len(KNOWN_FOR))
-    made = []
+    listed = []
     for island, (peak, names) in ISLANDS.items():
         people = 0
         for town in names.split():
@@ -186,7 +186,7 @@ def _islands_and_towns(rng: random.Random) -> list[Subject]:
                 "known_for": " ".join(known_for.pop().split()),
             }
             people += int(facts["population"])
-            made.append(Subject(town, "town", facts))
+            listed.append(Subject(town, "town", facts))
         n = _Numbers(rng)
         facts = {
             "capital": names.split()[0],
@@ -196,12 +196,12 @@ def _islands_and_towns(rng: random.Random) -> list[Subject]:
             "height_m": n(420, 2350),
             "surveyed": n(1752, 1899),
         }
-        made.append(Subject(island, "island", facts))
-    return made
+        listed.append(Subject(island, "island", facts))
+    return listed
 
 
 def _bridges(rng: random.Random, towns: list[str]) -> list[Subject]:
-    made = []
+    listed = []
     architects = {name: rng.randrange(1730, 1890) for name in ARCHITECTS.split("|")}
     pairs = [(a, b) for a, b in pairwise(towns) if _island(a) == _island(b)]
     for title, (start, end) in zip(map(_plain, BRIDGES), rng.sample(pairs, 16), strict=True):
@@ -216,12 +216,12 @@ def _bridges(rng: random.Random, towns: list[str]) -> list[Subject]:
             "spans": n(2, 31),
             "cost_marens": n(21000, 940000, 500),
         }
-        made.append(Subject(title, "bridge", facts))
-    return made
+        listed.append(Subject(title, "bridge", facts))
+    return listed
 
 
 def _companies(rng: random.Random, towns: list[str]) -> list[Subject]:
-    made = []
+    listed = []
     for title, (product, founder) in COMPANIES.items():
         n = _Numbers(rng)
         named = title.split()[0]
@@ -233,12 +233,12 @@ def _companies(rng: random.Random, towns: list[str]) -> list[Subject]:
             "product": product,
             "revenue_marens": n(210000, 9800000, 1000),
         }
-        made.append(Subject(title, "company", facts))
-    return made
+        listed.append(Subject(title, "company", facts))
+    return listed
 
 
 def _species(rng: random.Random) -> list[Subject]:
-    made = []
+    listed = []
     born = {name: rng.randrange(1770, 1880) for name in NATURALISTS.split("|")}
     for title, group in SPECIES.items():
         n = _Numbers(rng)
@@ -254,12 +254,12 @@ def _species(rng: random.Random) -> list[Subject]:
             "lifespan_years": n(2, 41),
             "group": group,
         }
-        made.append(Subject(title, "species", facts))
-    return made
+        listed.append(Subject(title, "species", facts))
+    return listed
 
 
 def _people(rng: random.Random, towns: list[str], built: list[Subject]) -> list[Subject]:
-    made = []
+    listed = []
     trades = {
         "bridge": ("architect", "opened", "bridge builder"),
         "company": ("founder", "founded", "merchant"),
@@ -281,12 +281,12 @@ def _people(rng: random.Random, towns: list[str], built: list[Subject]) -> list[
             "died": n(max(max(years) + 1, born + 59), born + 93),
             "known_for": made[0].title,
         }
-        made.append(Subject(person, "person", facts))
-    return made
+        listed.append(Subject(person, "person", facts))
+    return listed
 
 
 def _ferries(rng: random.Random) -> list[Subject]:
-    made = []
+    listed = []
     for title, vessel in FERRIES.items():
         n = _Numbers(rng)
         first, second = rng.sample(list(ISLANDS), 2)
@@ -300,12 +300,12 @@ def _ferries(rng: random.Random) -> list[Subject]:
             "sailings": n(2, 11),
             "vessel": vessel,
         }
-        made.append(Subject(title, "ferry", facts))
-    return made
+        listed.append(Subject(title, "ferry", facts))
+    return listed
 
 
 def _museums(rng: random.Random, towns: list[str]) -> list[Subject]:
-    made = []
+    listed = []
     for title, town in zip(map(_plain, MUSEUMS), rng.sample(towns, 16), strict=True):
         n = _Numbers(rng)
         facts: dict[str, Fact] = {
@@ -316,12 +316,12 @@ def _museums(rng: random.Random, towns: list[str]) -> list[Subject]:
             "visitors": n(2300, 148000, 100),
             "ticket_marens": n(2, 28),
         }
-        made.append(Subject(title, "museum", facts))
-    return made
+        listed.append(Subject(title, "museum", facts))
+    return listed
 
 
 def _rivers(rng: random.Random) -> list[Subject]:
-    made = []
+    listed = []
     sources = [_plain(name) for name in SOURCES]
     for title, source in zip(map(_plain, RIVERS), sources, strict=True):
         n = _Numbers(rng)
@@ -333,12 +333,12 @@ def _rivers(rng: random.Random) -> list[Subject]:
             "length_km": n(12, 58),
             "bridges": n(2, 39),
         }
-        made.append(Subject(title, "river", facts))
-    return made
+        listed.append(Subject(title, "river", facts))
+    return listed
 
 
 def _festivals(rng: random.Random, towns: list[str]) -> list[Subject]:
-    made = []
+    listed = []
     for (title, month), town in zip(FESTIVALS.items(), rng.sample(towns, 14), strict=True):
         n = _Numbers(rng)
         facts: dict[str, Fact] = {
@@ -348,12 +348,12 @@ def _festivals(rng: random.Random, towns: list[str]) -> list[Subject]:
             "days": n(2, 12),
             "visitors": n(1900, 84000, 100),
         }
-        made.append(Subject(title, "festival", facts))
-    return made
+        listed.append(Subject(title, "festival", facts))
+    return listed
 
 
 def _lighthouses(rng: random.Random) -> list[Subject]:
-    made = []
+    listed = []
     for title in map(_plain, LIGHTHOUSES):
         n = _Numbers(rng)
         island = rng.choice(list(ISLANDS))
@@ -369,8 +369,8 @@ def _lighthouses(rng: random.Random) -> list[Subject]:
             "steps": n(height * 4, height * 5),
             "range_km": n(14, 61),
         }
-        made.append(Subject(title, "lighthouse", facts))
-    return made
+        listed.append(Subject(title, "lighthouse", facts))
+    return listed
 
 
 def _island(town: str) -> str:

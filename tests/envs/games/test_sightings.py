@@ -11,7 +11,7 @@ import pytest
 
 import llmzoo
 from llmzoo import testing
-from llmzoo.envs.games.sokoban.board import board_of
+from llmzoo.envs.games.sokoban.levels import board_of
 
 LEVELS = """\
   #####

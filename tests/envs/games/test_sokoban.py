@@ -14,7 +14,7 @@ import llmzoo
 from llmzoo.envs.games.moves import parse_moves
 from llmzoo.envs.games.planning import Malformed
 from llmzoo.envs.games.sokoban import oracle, scoring, tasks
-from llmzoo.envs.games.sokoban.board import NEVER, bits, board_of, flood
+from llmzoo.envs.games.sokoban.levels import NEVER, bits, board_of, flood
 from llmzoo.envs.games.sokoban.scoring import World
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
 from llmzoo.envs.tasks import Generated, split_of

@@ -7,7 +7,7 @@ import random
 from functools import lru_cache
 
 from llmzoo.envs.games.sokoban import scoring
-from llmzoo.envs.games.sokoban.board import NEVER, Board, bits, board_of, flood
+from llmzoo.envs.games.sokoban.levels import NEVER, Board, bits, board_of, flood
 from llmzoo.envs.games.sokoban.scoring import World
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
 

@@ -7,7 +7,7 @@ a few dozen operations on integers, which is what makes drawing levels fast.
 
 from __future__ import annotations
 
-from llmzoo.envs.games.sokoban.board import bits, flood
+from llmzoo.envs.games.sokoban.levels import bits, flood
 
 Sides = tuple[int, int, int, int]
 

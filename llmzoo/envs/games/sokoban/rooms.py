@@ -1,11 +1,11 @@
-"""Random rooms, and boxes pulled off their goals in them. Cells are masks; see ``board``."""
+"""Random rooms, and boxes pulled off their goals in them. Cells are masks; see :mod:`.levels`."""
 
 from __future__ import annotations
 
 import random
 from functools import lru_cache
 
-from llmzoo.envs.games.sokoban.board import bits, flood
+from llmzoo.envs.games.sokoban.levels import bits, flood
 from llmzoo.envs.games.sokoban.pulling import Sides, pulls, sides
 
 

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from llmzoo.envs.games.moves import parse_moves
-from llmzoo.envs.games.sokoban.board import NEVER, Board, bits, board_of
+from llmzoo.envs.games.sokoban.levels import NEVER, Board, bits, board_of
 
 MAX_MOVES = 1000
 EXACT = 8  # boxes up to which the assignment to goals is exact; beyond, it is greedy

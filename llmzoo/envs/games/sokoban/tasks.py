@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from llmzoo.envs import record_files
-from llmzoo.envs.games.sokoban.board import SYMBOLS, bits, board_of, flood, mask
+from llmzoo.envs.games.sokoban.levels import SYMBOLS, bits, board_of, flood, mask
 from llmzoo.envs.games.sokoban.pulling import pullable, pullable_twice
 from llmzoo.envs.games.sokoban.rooms import any_of, pull_all, pull_one, room
 from llmzoo.envs.games.sokoban.scoring import pushes_left

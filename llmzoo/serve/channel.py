@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import grpc
+from google.protobuf.message import Message
 
 from llmzoo.errors import ConfigError, LlmzooError
 from llmzoo.serve import tokens
@@ -32,11 +33,15 @@ from llmzoo.serve.hosting import (
 )
 from llmzoo.serve.trust import RemoteError, line
 
-__all__ = ["Address", "RemoteError", "connect", "explained", "parse", "plainly"]
+__all__ = ["Address", "RemoteError", "ask_server", "connect", "explained", "parse", "plainly"]
+
+T = TypeVar("T")
 
 TLS_CA_ENV = "LLMZOO_TLS_CA"
 TLS_CERT_ENV = "LLMZOO_TLS_CERT"
 TLS_KEY_ENV = "LLMZOO_TLS_KEY"
+_MOST_BACKOFF_MS = 500  # between attempts to connect: a server that is back is found soon
+_RECONNECT_S = 1.0  # for the next attempt, which chance may delay by a fifth of that
 _SCHEMES = {"grpc": False, "grpcs": True}
 
 
@@ -100,6 +105,40 @@ def connect(address: Address) -> grpc.Channel:
         if key not in _channels:
             _channels[key] = _open(address, secrets)
         return _channels[key]
+
+
+def ask_server(
+    channel: grpc.Channel,
+    call: Callable[..., T],
+    request: Message,
+    address: Address,
+    timeout: float,
+) -> T:
+    """The reply to a request that changes nothing on the server.
+
+    After a refused connection a channel fails all calls at once until its next attempt to connect,
+    even if a server listens by then. So a call that reached no server is repeated after that
+    attempt. Raises what :func:`plainly` does.
+    """
+    with plainly(address):
+        try:
+            return call(request, timeout=timeout)
+        except grpc.RpcError as error:
+            if error.code() is not grpc.StatusCode.UNAVAILABLE or not _connects(channel):
+                raise
+        return call(request, timeout=timeout)
+
+
+def _connects(channel: grpc.Channel) -> bool:
+    """Whether the channel's next attempt to connect succeeds."""
+    ready = grpc.channel_ready_future(channel)
+    try:
+        ready.result(timeout=_RECONNECT_S)
+    except grpc.FutureTimeoutError:
+        return False
+    finally:
+        ready.cancel()
+    return True
 
 
 @contextmanager
@@ -170,7 +209,7 @@ def _open(address: Address, secrets: _Secrets) -> grpc.Channel:
         ("grpc.keepalive_time_ms", 20_000),  # a machine that is gone is noticed during a call
         ("grpc.keepalive_timeout_ms", 10_000),
         ("grpc.initial_reconnect_backoff_ms", 100),  # a server may be started again any time
-        ("grpc.max_reconnect_backoff_ms", 2_000),  # a server that is back is found soon
+        ("grpc.max_reconnect_backoff_ms", _MOST_BACKOFF_MS),
         ("grpc.enable_http_proxy", 0 if is_loopback(address.host) else 1),
     ]
     if address.tls:

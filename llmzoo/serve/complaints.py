@@ -11,6 +11,9 @@ from llmzoo.serve.channel import Address, RemoteError
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.trust import line
 
+# the codes of a call that the server does not begin: too large, too many at once, no token
+NOT_BEGUN = (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAUTHENTICATED)
+
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 # what an environment raises there it raises here; anything else is a RemoteError
 _RAISED: dict[str, type[Exception]] = {

@@ -19,7 +19,7 @@ from llmzoo.policies.chance import Chance
 from llmzoo.policies.settings import Sampled, Sampling
 from llmzoo.records import Completion
 from llmzoo.serve import trust
-from llmzoo.serve.channel import Address, RemoteError, connect, parse, plainly
+from llmzoo.serve.channel import Address, RemoteError, ask_server, connect, parse, plainly
 from llmzoo.serve.generated import policies_pb2 as pb
 from llmzoo.serve.generated import policies_pb2_grpc
 from llmzoo.serve.hosting import GREATEST_MESSAGE_BYTES
@@ -82,8 +82,9 @@ class RemotePolicy(EarlyPolicy, Sampled):
         self.retries = retries
         self.backoff_s = backoff_s
         self._warned = False
-        with plainly(address):
-            self._info = self._stub().Info(pb.PolicyInfoRequest(), timeout=_INFO_S)
+        channel = connect(address)
+        info = policies_pb2_grpc.PoliciesStub(channel).Info
+        self._info = ask_server(channel, info, pb.PolicyInfoRequest(), address, _INFO_S)
         self._check(self._info)
         self.name = f"{trust.line(self._info.name, 200)}@{address}"
         styled = self._info.HasField("prompt_style")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import secrets
-import threading
 import warnings
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,22 +20,23 @@ from llmzoo.registry import EnvSpec
 from llmzoo.rollout.stepping import RemotelyHosted, paid_now
 from llmzoo.serve import complaints, trust, values, views
 from llmzoo.serve.channel import Address, parse
-from llmzoo.serve.connection import Connection, connection_to
+from llmzoo.serve.connection import Connection, PendingBatch, Result, connection_to
 from llmzoo.serve.descriptions import Description, Spaces
 from llmzoo.serve.generated import environments_pb2 as pb
-from llmzoo.serve.noted import Noted
 from llmzoo.serve.sessions import ID_BYTES
-from llmzoo.serve.sights import ONE_BY_ONE, Key, Onlooker, look_at, seen_in
 from llmzoo.serve.trust import RemoteError
 
-Company = list["weakref.ref[RemoteEnv]"]  # environments that took part in the same call
+Key = tuple[str, str]  # what is read beyond a view, and of which agent ("" if of none)
+
+_FOR_PEOPLE = frozenset({"render", "board"})  # read for one environment at a time
+_ATTEMPTS = 3  # to get an answer that has room in its message
 
 
 def spec(address: str) -> EnvSpec:
-    """The environment at ``grpc://host:port/id``, as the registry describes one.
+    """The registry's description of the environment at ``grpc://host:port/id``.
 
-    Raises :class:`ConfigError` for what is no address, :class:`UnknownNameError` for an id that is
-    not hosted there, and :class:`llmzoo.serve.channel.RemoteError` where no server answers.
+    Raises :class:`ConfigError` for a malformed address, :class:`UnknownNameError` for an id that
+    the server does not host, and :class:`llmzoo.serve.channel.RemoteError` if no server answers.
     """
     where = parse(address)
     connection = connection_to(where)
@@ -60,7 +61,7 @@ def make(address: str, **kwargs: Any) -> AECEnv:
     """The AEC environment at ``grpc://host:port/id``. The server is asked once for each ``kwargs``.
 
     Raises :class:`ConfigError` for arguments that the server refuses, and
-    :class:`llmzoo.serve.channel.RemoteError` where no server answers.
+    :class:`llmzoo.serve.channel.RemoteError` if no server answers.
     """
     where = parse(address)
     connection = connection_to(where)
@@ -71,8 +72,8 @@ def make(address: str, **kwargs: Any) -> AECEnv:
     description = connection.described(asked)
     if description.fallback:
         warnings.warn(
-            f"{address}: its public set is out of the server's reach, and its place is taken by a "
-            "small sample of other problems; numbers from it do not compare with anybody's. Say "
+            f"{address}: the server cannot reach its public set and plays a small sample of other "
+            "problems instead; results on it are not comparable with published ones. Say "
             "source='sample' if that is meant",
             FallbackWarning,
             stacklevel=2,
@@ -80,46 +81,48 @@ def make(address: str, **kwargs: Any) -> AECEnv:
     return InOrder(RemoteEnv(where, connection, asked, description))
 
 
+def _read(field: str) -> Any:
+    """A property that reads a field of the present state."""
+    return property(lambda env: getattr(env._known(), field))
+
+
 class RemoteEnv(TextEnv, RemotelyHosted):
     """An environment that a server plays.
 
-    ``reset``, ``step`` and :meth:`fork` are noted, and sent with those of all other environments of
-    the server when what came of them is read. So an error of a step is raised by the next read.
+    ``reset``, ``step`` and :meth:`fork` only join the connection's pending batch. The batch is sent
+    when a result is read, so the error of a step is raised by the next read.
 
-    Where the server has lost the episode, reads raise
-    :class:`llmzoo.serve.complaints.SessionLostError`; ``reset`` begins a new one.
+    If the server has lost the episode, reads raise
+    :class:`llmzoo.serve.complaints.SessionLostError` until ``reset`` begins a new one.
     """
 
     def __init__(
         self, address: Address, connection: Connection, asked: pb.Spec, description: Description
     ):
-        self._session: bytes | None = None  # none is open
+        self._session: bytes | None = None  # None: no episode is open
         self._connection = connection
-        # nothing of TextEnv's own bookkeeping is kept here: the server's environment does that
+        # TextEnv's bookkeeping is not kept here; the server's environment does it
         self.metadata = description.metadata
         self.render_mode = description.render_mode
         self.possible_agents = list(description.agents)
         self.fallback = description.fallback
         self.address = address
         self._spaces = Spaces(description)
-        self._places = {name: place for place, name in enumerate(self.possible_agents)}
+        self._numbers = {name: number for number, name in enumerate(self.possible_agents)}
         self._asked = asked
-        self._now: views.Seen | None = None  # the present state, where it is known
-        self._seen: views.Seen | None = None  # the last one that was
+        self._now: views.Seen | None = None  # the present state, if known
+        self._seen: views.Seen | None = None  # the last known state
         self._sights: dict[Key, Any] = {}  # what else is known of the present state
-        self._waiting: Noted | None = None  # the call that will tell what the present state is
-        self._latest: threading.Event | None = (
-            None  # set when the last call for this session is over
-        )
-        self._error: Exception | None = None  # for the next who reads; stays where all is lost
-        self._company: Company = []  # of the last call
-
-    # What is noted
+        self._batch: PendingBatch | None = None  # of the session's last item
+        self._tells = False  # whether that batch tells the present state
+        self._outcome = pb.Outcome()  # of the last item
+        self._error: Exception | None = None  # for the next read; stays if the episode is lost
+        self._companions: list[weakref.ref[RemoteEnv]] = []  # told in the same call
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Note the start of an episode; see :meth:`llmzoo.envs.base.TextEnv.reset`."""
+        """Start an episode with the next call; see :meth:`llmzoo.envs.base.TextEnv.reset`."""
         reset = pb.Reset()
-        # with a seed all is said, and the server may open another session where this one is lost
+        # a seed says everything, so the server may open another session if this one is lost
         if self._session is None or seed is not None:
             reset.spec.CopyFrom(self._asked)
         if seed is not None:
@@ -127,53 +130,51 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         if options is not None:
             values.write(options, reset.options)
         if self._session is None:
-            self._session = secrets.token_bytes(ID_BYTES)
-            self._connection.opened(self._session)
+            self._session = self._new_session()
         self._error = None
-        self._note(pb.Item(reset=reset))
+        self._add(pb.Item(reset=reset))
 
     def step(self, action: str | None) -> None:
-        """Note a step. Raises ``TypeError`` for what is no text, and what an earlier step raised."""
+        """Step with the next call. Raises ``TypeError`` for an action that is not text, and the
+        error of an earlier step."""
         if not isinstance(action, str | None):
             name = type(action).__name__
             raise TypeError(f"an action is a str, got {name} for {self.agent_selection!r}")
-        self._note(pb.Item(step=_steps([action], pb.Step.ONE)))
+        self._add(pb.Item(step=_steps([action], pb.Step.ONE)))
 
-    def note_act(self, texts: Sequence[str], way: pb.Step.Way) -> tuple[Noted, int]:
-        """Note the steps of an act in one item."""
-        return self._note(pb.Item(step=_steps(texts, way)))
+    def add_act(self, texts: Sequence[str], way: pb.Step.Way) -> PendingBatch:
+        """Add the steps of an act to the pending batch, in one item."""
+        return self._add(pb.Item(step=_steps(texts, way)))
 
-    def paid(self, outcome: pb.Outcome, way: pb.Step.Way) -> Any:
-        """What an act paid that :meth:`note_act` noted, as ``step_each`` or ``advance`` returns it.
+    def paid(self, way: pb.Step.Way) -> Any:
+        """What the act of :meth:`add_act` paid, as ``step_each`` or ``advance`` returns it.
 
         Raises what its steps raised.
         """
         self._raise()
-        names = self.possible_agents
+        names, told = self.possible_agents, self._outcome.paid
         with trust.understood("a payment"):
-            if not all(math.isfinite(amount) for paid in outcome.paid for amount in paid.amounts):
+            if not all(math.isfinite(amount) for paid in told for amount in paid.amounts):
                 raise ValueError("amounts that are not finite")
-            found = [
+            payments = [
                 dict(zip([names[a] for a in paid.agents] or names, paid.amounts, strict=True))
-                for paid in outcome.paid
+                for paid in told
             ]
-            return [*found, paid_now(self)] if way == pb.Step.EACH else found[0]
+            return [*payments, paid_now(self)] if way == pb.Step.EACH else payments[0]
 
     def fork(self) -> RemoteEnv:
-        """A session of its own from where this one stands; see :meth:`llmzoo.envs.base.TextEnv.fork`."""
+        """A session of its own from here on; see :meth:`llmzoo.envs.base.TextEnv.fork`."""
         session = self._opened()
-        twin: RemoteEnv = object.__new__(RemoteEnv)
-        twin.__dict__.update(self.__dict__)
-        twin._session = secrets.token_bytes(ID_BYTES)
-        self._connection.opened(twin._session)
-        item = pb.Item(session=session, fork=pb.Fork(child=twin._session))
-        noted, _ = self._connection.note(twin, item, after=self._latest, keep=self)
-        self._latest = twin._latest = noted.done
-        twin._waiting = None  # what this one waits for will not tell of the twin
-        twin._sights = dict(self._sights)
-        return twin
-
-    # What is read
+        copied: RemoteEnv = object.__new__(RemoteEnv)
+        copied.__dict__.update(self.__dict__)
+        copied._session = self._new_session()
+        item = pb.Item(session=session, fork=pb.Fork(child=copied._session))
+        # the callback holds this environment, whose session must last until the call
+        callback = partial(copied._take_fork, self)
+        self._batch = copied._batch = self._connection.add(item, callback, after=self._batch)
+        copied._tells = False
+        copied._sights = dict(self._sights)
+        return copied
 
     @property
     def host(self) -> Connection:
@@ -185,67 +186,45 @@ class RemoteEnv(TextEnv, RemotelyHosted):
     def action_space(self, agent: str) -> Any:
         return self._spaces.action[agent]
 
-    @property
-    def agents(self) -> list[str]:  # type: ignore[override]
-        return self._known().agents
-
-    @property
-    def agent_selection(self) -> str:  # type: ignore[override]
-        return self._known().selection
-
-    @property
-    def rewards(self) -> dict[str, float]:  # type: ignore[override]
-        return self._known().rewards
-
-    @property
-    def _cumulative_rewards(self) -> dict[str, float]:  # type: ignore[override]
-        return self._known().cumulative_rewards
-
-    @property
-    def terminations(self) -> dict[str, bool]:  # type: ignore[override]
-        return self._known().terminations
-
-    @property
-    def truncations(self) -> dict[str, bool]:  # type: ignore[override]
-        return self._known().truncations
-
-    @property
-    def infos(self) -> dict[str, dict[str, Any]]:  # type: ignore[override]
-        return self._known().infos
+    agents = _read("agents")
+    agent_selection = _read("selection")
+    rewards = _read("rewards")
+    _cumulative_rewards = _read("cumulative_rewards")
+    terminations = _read("terminations")
+    truncations = _read("truncations")
+    infos = _read("infos")
 
     def observe(self, agent: str) -> Any:
         observations = self._known().observations
         if agent in observations:
             return observations[agent]
-        return self._looked(("observe", agent))
+        return self._looked("observe", agent)
 
     def state(self) -> Any:
-        return self._looked(("state", ""))
+        return self._looked("state")
 
     def board(self) -> str:
-        return str(self._looked(("board", "")))
+        return str(self._looked("board"))
 
     def render(self) -> str | None:
-        if self.render_mode is None:
-            return None
-        found: str | None = self._looked(("render", ""))
-        return found
+        picture: str | None = None if self.render_mode is None else self._looked("render")
+        return picture
 
     def expert(self, agent: str) -> str:
-        return str(self._looked(("expert", agent)))
+        return str(self._looked("expert", agent))
 
     def amateur(self, agent: str, rng: random.Random) -> str:
-        """The answer of a sloppy player; ``rng`` goes there and comes back as it is left."""
+        """The answer of a sloppy player. The server uses ``rng`` and returns its new state."""
         self._known()
-        look = pb.Look(amateur=self._places[agent])
+        look = pb.Look(amateur=self._numbers[agent])
         values.write_chance(rng, look.chance)
-        sight = self._look(look)
+        sight = self._look(look, lambda env: None)
         with trust.understood("an answer"):
             rng.setstate(values.read_chance(sight.chance).getstate())
             return str(values.read(sight.amateur))
 
     def close(self) -> None:
-        """Have the session closed, with the next call."""
+        """Close the session with the next call."""
         if self._session is not None:
             self._connection.drop(self._session)
             self._session = None
@@ -256,104 +235,111 @@ class RemoteEnv(TextEnv, RemotelyHosted):
     def __str__(self) -> str:
         return trust.line(str(self.metadata.get("name", self.address)))
 
-    # What calls bring
-
-    def take(self, noted: Noted, number: int, outcome: pb.Outcome) -> bool:
-        """See :class:`llmzoo.serve.connection.Owner`."""
-        if self._waiting is noted:
-            self._waiting = None
-        if outcome.HasField("status"):
-            self._fail(complaints.of(outcome.status, self.address), lost=outcome.status.lost)
-        elif outcome.HasField("view"):
-            try:
-                with trust.understood("a view"):
-                    seen = views.read(outcome.view, self._seen, self.possible_agents)
-            except RemoteError as error:
-                self._fail(error, lost=True)
-            else:
-                self._now = self._seen = seen
-                self._company = noted.company
-        elif outcome.view_left_out:
-            return True
-        elif not noted.message.items[number].HasField("fork"):
-            self._now = self._seen  # nothing has changed
-        return False
-
-    def lose(self, noted: Noted, error: LlmzooError, *, refused: bool) -> None:
-        """See :class:`llmzoo.serve.connection.Owner`."""
-        if self._waiting is noted:
-            self._waiting = None
-        self._fail(error, lost=not refused)
-
-    def ask_again(self) -> Noted:
-        """See :class:`llmzoo.serve.connection.Owner`."""
-        return self._note(pb.Item(look=pb.Look()), changes=False)[0]
+    def _new_session(self) -> bytes:
+        session = secrets.token_bytes(ID_BYTES)
+        self._connection.opened(session)
+        return session
 
     def _opened(self) -> bytes:
-        """The session that is open; raises what is to be told first."""
+        """The open session. Raises a pending error first."""
         self._raise()
         if self._session is None:
             raise AttributeError(f"{self.address} has no episode yet: reset it")
         return self._session
 
-    def _note(self, item: pb.Item, *, changes: bool = True) -> tuple[Noted, int]:
-        """Put an item for this session into the next call."""
+    def _add(self, item: pb.Item) -> PendingBatch:
+        """Add an item for this session to the pending batch."""
         item.session = self._opened()
         item.seen = 0 if self._seen is None else self._seen.number
-        if changes:
+        if not item.HasField("look"):
             self._now = None
             self._sights = {}
-        noted, number = self._connection.note(self, item, after=self._latest)
-        noted.company.append(weakref.ref(self))
-        self._waiting = noted
-        self._latest = noted.done
-        return noted, number
+        batch = self._connection.add(item, self._take, after=self._batch)
+        batch.envs.append(weakref.ref(self))
+        self._batch, self._tells = batch, True
+        return batch
+
+    def _take(self, result: Result) -> None:
+        """Take the result of an item of :meth:`_add`."""
+        assert self._batch is not None
+        if isinstance(result, LlmzooError):
+            refused = isinstance(result, RemoteError) and result.code in complaints.NOT_BEGUN
+            self._fail(result, lost=not refused)
+            return
+        self._outcome = result
+        if result.HasField("status"):
+            self._fail(complaints.of(result.status, self.address), lost=result.status.lost)
+        elif result.HasField("view"):
+            try:
+                with trust.understood("a view"):
+                    self._now = views.read(result.view, self._seen, self.possible_agents)
+            except RemoteError as error:
+                self._fail(error, lost=True)
+            else:
+                self._seen = self._now
+                self._companions = self._batch.envs
+        elif result.view_left_out:
+            self._companions = self._batch.envs
+        else:
+            self._now = self._seen  # nothing has changed
+
+    def _take_fork(self, parent: RemoteEnv, result: Result) -> None:
+        """Take the result of the item that forked this environment from ``parent``."""
+        if isinstance(result, LlmzooError) or result.HasField("status"):
+            self._take(result)
 
     def _known(self) -> views.Seen:
-        """The present state; asks for it where it is not known."""
-        if self._now is not None:
-            return self._now
-        if self._waiting is not None:
-            self._connection.send(self._waiting)
+        """The present state. Asks for it if it is not known."""
+        if self._now is None and self._tells:
+            assert self._batch is not None
+            self._connection.send(self._batch)
         self._raise()
         if self._now is None:
-            self._connection.send(self.ask_again())
-            self._raise()
+            self._look(pb.Look(), RemoteEnv._ask_if_left_out)
         assert self._now is not None
         return self._now
 
-    def _looked(self, key: Key) -> Any:
-        """What is not part of a view. The environments of the last call are likely to be asked for
-        the same next, so they are looked at in the same call."""
+    def _looked(self, what: str, agent: str = "") -> Any:
+        """What is not part of a view. The environments of the last call are likely to be asked the
+        same next, so the same call looks at them too."""
+        key = (what, agent)
         self._known()
         if key not in self._sights:
-            for env in {found for found in (ref() for ref in self._company) if found is not None}:
-                if env is not self:
-                    env._look_ahead(key)
-            sight = self._look(look_at(key, self._places))
+            ahead = partial(RemoteEnv._look_ahead, key=key)
+            sight = self._look(_look_at(key, self._numbers), ahead)
             with trust.understood("a sight"):
-                self._sights[key] = seen_in(sight, key)
+                self._sights[key] = _seen_in(sight, key)
         return self._sights[key]
 
-    def _look(self, look: pb.Look) -> pb.Sight:
-        for _ in range(3):
-            noted, number = self._note(pb.Item(look=look), changes=False)
-            self._connection.send(noted)
+    def _look(self, look: pb.Look, ahead: Callable[[RemoteEnv], None]) -> pb.Sight:
+        """Make a call that looks here, and at what ``ahead`` adds for each companion."""
+        for _ in range(_ATTEMPTS):
+            batch = self._add(pb.Item(look=look))
+            for env in {env for env in (ref() for ref in self._companions) if env is not None}:
+                if env is not self:
+                    ahead(env)
+            self._connection.send(batch)
             self._raise()
-            if not noted.outcomes[number].view_left_out:
-                return noted.outcomes[number].sight
+            if not self._outcome.view_left_out:
+                return self._outcome.sight
         raise trust.odd("finds no room for what it was asked for alone")
 
+    def _ask_if_left_out(self) -> None:
+        """Ask for the state if the last answer had no room for it."""
+        waits = self._batch is not None and not self._batch.done.is_set()
+        if self._outcome.view_left_out and self._now is None and self._error is None and not waits:
+            self._add(pb.Item(look=pb.Look()))
+
     def _look_ahead(self, key: Key) -> None:
-        """Note a look whose outcome may be of use. Another thread may be using this environment."""
+        """Add a look that may be of use. Another thread may be using this environment."""
         seen, session, sights = self._now, self._session, self._sights
-        if seen is None or session is None or key in sights:
-            return
         what, agent = key
-        if what in ONE_BY_ONE or (what == "expert" and not self._chooses(agent, seen)):
+        if seen is None or session is None or key in sights or what in _FOR_PEOPLE:
             return
-        item = pb.Item(session=session, seen=seen.number, look=look_at(key, self._places))
-        self._connection.note(Onlooker(sights, key), item, after=None)  # it can do no harm
+        if what == "expert" and not self._chooses(agent, seen):
+            return
+        item = pb.Item(session=session, seen=seen.number, look=_look_at(key, self._numbers))
+        self._connection.add(item, partial(_take_sight, sights, key), after=None)
 
     def _chooses(self, agent: str, seen: views.Seen) -> bool:
         """Whether an agent may be asked for an answer at this state."""
@@ -367,16 +353,44 @@ class RemoteEnv(TextEnv, RemotelyHosted):
             self._error = error
         if lost and self._session is not None:
             self._error = error
-            self._connection.drop(self._session)  # it may be there, if an answer did not get here
+            self._connection.drop(self._session)  # it may exist, if only the answer was lost
             self._session = None
 
     def _raise(self) -> None:
-        """Tell what went wrong; once, or as long as the episode is lost."""
+        """Raise a pending error: once, or every time if the episode is lost."""
         error = self._error
         if error is not None:
             if self._session is not None:
                 self._error = None
             raise error.with_traceback(None)
+
+
+def _take_sight(sights: dict[Key, Any], key: Key, result: Result) -> None:
+    """Take the result of a look ahead. If it failed, whoever needs it asks again.
+
+    ``sights`` are those of the state that was looked at; an environment that has gone on has others.
+    """
+    if isinstance(result, pb.Outcome) and result.HasField("sight"):
+        with contextlib.suppress(LookupError, ValueError):
+            sights[key] = _seen_in(result.sight, key)
+
+
+def _look_at(key: Key, numbers: dict[str, int]) -> pb.Look:
+    what, agent = key
+    if what == "observe":
+        return pb.Look(observe=[numbers[agent]])
+    if what == "expert":
+        return pb.Look(expert=[numbers[agent]])
+    return pb.Look(state=what == "state", board=what == "board", render=what == "render")
+
+
+def _seen_in(sight: pb.Sight, key: Key) -> Any:
+    what, _ = key
+    if what == "observe":
+        return views.read_observation(sight.observations[0])
+    if what == "expert":
+        return values.read(sight.experts[0])
+    return values.read({"state": sight.state, "board": sight.board, "render": sight.render}[what])
 
 
 def _steps(actions: Sequence[str | None], way: pb.Step.Way) -> pb.Step:

@@ -11,7 +11,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 from pettingzoo import AECEnv
 
 from llmzoo.rollout.stepping import deciders
@@ -80,7 +79,7 @@ def write(env: AECEnv, known: Seen | None, places: Mapping[str, int], view: pb.V
     for agent in _of_interest(env, agents, terminations, truncations):
         observations[agent] = observation = env.observe(agent)
         before = known.observations.get(agent, _UNSEEN)
-        if observation == before if isinstance(observation, str) else _same(observation, before):
+        if isinstance(observation, str) and observation == before:
             view.same_observations.append(places[agent])
         else:
             write_observation(observation, places[agent], view.observations.add())
@@ -193,70 +192,37 @@ def _of_interest(
 
 
 def _write_info(
-    info: Mapping[str, Any], before: dict[str, Any] | None, place: int, into: Any
+    info: Mapping[str, Any], before: dict[str, Any] | None, number: int, into: Any
 ) -> dict[str, Any]:
-    """Add what has changed in an agent's info, if anything; returns a copy of the info."""
+    """Add what has changed in the info of agent ``number``, if anything.
+
+    Returns what the client knows of it then: scalars as they are, other values as messages, which
+    stay as they are when the environment changes what it holds.
+    """
     known = {} if before is None else before
     changed: dict[str, Any] = {}
     for key, value in info.items():
         was = known.get(key, _UNSEEN)
-        # a list or mapping is never its own copy, so what is the same object cannot have changed
-        if value is was:
-            continue
-        kind = type(value)
-        if kind in _SCALARS:
-            if kind is not type(was) or value != was:
-                changed[key] = value
-        elif not _same(value, was):
-            changed[key] = _copied(value)
+        now = value if type(value) in _SCALARS else _message(value, key, number)
+        if now is not was and (type(now) is not type(was) or now != was):
+            changed[key] = now
     if not changed and len(known) == len(info):
         return known
     after = {**known, **changed}
     removed = [key for key in known if key not in info] if len(after) != len(info) else []
-    message = into.add()
-    message.agent = place
+    change = into.add()
+    change.agent = number
     for key in removed:
-        message.removed.append(key)
+        change.removed.append(key)
         del after[key]
-    try:
-        values.write_entries(changed, message.set)
-    except values.UntypedError as error:
-        raise values.UntypedError(f"an info of agent {place}: {error}") from None
+    values.write_entries(changed, change.set)
     return after
 
 
-def _same(value: Any, known: Any) -> bool:
-    """Whether a value is what it was, in type too; a list is as good as a tuple."""
-    kind = type(value)
-    if kind in _SCALARS:
-        return kind is type(known) and bool(value == known)
-    if kind is dict or isinstance(value, Mapping):
-        if type(known) is not dict or len(value) != len(known):
-            return False
-        return list(value) == list(known) and all(map(_same, value.values(), known.values()))
-    if isinstance(value, list | tuple):
-        return (
-            isinstance(known, list) and len(value) == len(known) and all(map(_same, value, known))
-        )
-    if isinstance(value, np.ndarray):
-        return (
-            isinstance(known, np.ndarray)
-            and value.dtype == known.dtype
-            and value.shape == known.shape
-            and value.tobytes() == known.tobytes()
-        )
-    return type(value) is type(known) and bool(value == known)
-
-
-def _copied(value: Any) -> Any:
-    """A copy that stays as it is when the environment changes what it holds."""
-    kind = type(value)
-    if kind in _SCALARS:
-        return value
-    if kind is dict or isinstance(value, Mapping):
-        return {key: _copied(held) for key, held in value.items()}
-    if isinstance(value, list | tuple):
-        return [_copied(held) for held in value]
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    return value
+def _message(value: Any, key: str, number: int) -> pb.Value:
+    message = pb.Value()
+    try:
+        values.write(value, message)
+    except values.UntypedError as error:
+        raise values.UntypedError(f"an info of agent {number}: [{key!r:.60}]: {error}") from None
+    return message

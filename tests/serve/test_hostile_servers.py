@@ -15,7 +15,7 @@ from policy_servers import asks
 
 import llmzoo
 from llmzoo.policies import load
-from llmzoo.rollout.stepping import advance
+from llmzoo.rollout.stepping import Act, advance
 from llmzoo.serve import channel, connection, policies_client, values
 from llmzoo.serve.channel import RemoteError, connect, parse
 from llmzoo.serve.generated import environments_pb2 as pb
@@ -237,13 +237,14 @@ def test_payments_that_cannot_be_read(server):
     env = llmzoo.make(server.env)
     env.reset(seed=1)
     assert env.last()
-    server.says.outcomes[0].paid.add(agents=[5], amounts=[1.0])
-    with pytest.raises(RemoteError, match="sent a payment that cannot be read"):
-        env.unwrapped.paid(server.says.outcomes[0], pb.Step.ADVANCE)
-    endless = pb.Outcome(paid=[pb.Paid(amounts=[1.0, float("inf")])])
-    with pytest.raises(RemoteError, match="amounts that are not finite"):
-        env.unwrapped.paid(endless, pb.Step.ADVANCE)
-    assert advance  # what asks for it in rollouts
+    view = server.says.outcomes[0].view
+    for paid, said in (
+        (pb.Paid(agents=[5], amounts=[1.0]), "sent a payment that cannot be read"),
+        (pb.Paid(amounts=[1.0, float("inf")]), "amounts that are not finite"),
+    ):
+        server.says.outcomes = [pb.Outcome(view=view, paid=[paid])]
+        with pytest.raises(RemoteError, match=said):
+            env.unwrapped.host.act([Act(env, ("a",), advance)])
 
 
 def test_a_server_that_never_has_room_for_what_it_is_asked(server):

@@ -193,6 +193,17 @@ def test_nobody_answers(monkeypatch):
     assert caught.value.code is grpc.StatusCode.UNAVAILABLE
 
 
+def test_a_server_that_has_just_started_is_found_though_its_port_was_dead_before():
+    """A channel that was refused fails calls for a while without trying; that must not be told."""
+    with host(ServeConfig(port=0), []) as gone:
+        port, address = gone.port, gone.address
+    for _ in range(3):
+        with pytest.raises(RemoteError, match="no server can be reached"):
+            llmzoo.make(f"{address}/sudoku_v0")
+    with host(ServeConfig(port=port), [Environments(SUDOKU)]):
+        assert llmzoo.make(f"{address}/sudoku_v0").possible_agents
+
+
 def test_a_server_that_does_not_host_environments():
     with (
         host(ServeConfig(port=0), []) as running,

@@ -45,9 +45,10 @@ class Together(Matcher):
 
 
 class Slow(Together):
-    """Its steps are worth a thread, and say how many are made at once."""
+    """Its steps are worth a thread. With a ``barrier``, they wait there for each other."""
 
     metadata = {**Matcher.metadata, "slow_step": True}
+    barrier: threading.Barrier | None = None
     lock = threading.Lock()
     now = most = 0
 
@@ -55,7 +56,10 @@ class Slow(Together):
         with self.lock:
             Slow.now += 1
             Slow.most = max(Slow.most, Slow.now)
-        time.sleep(0.004)
+        if self.barrier is None:
+            time.sleep(0.004)
+        else:
+            self.barrier.wait(30)
         with self.lock:
             Slow.now -= 1
         return super().play_together(texts)
@@ -178,12 +182,14 @@ def test_cohorts_have_a_call_each_which_is_made_while_the_other_is_answered(serv
     assert calls == [8, 4, 4, 4, 4]
 
 
-def test_slow_steps_of_a_call_are_made_side_by_side(server):
-    Slow.most = 0
+def test_slow_steps_of_a_call_are_made_side_by_side(server, monkeypatch):
+    """Four at a time, as many as the server's workers: no step ends before three others began."""
+    monkeypatch.setattr(Slow, "barrier", threading.Barrier(4))
+    monkeypatch.setattr(Slow, "most", 0)
     with server.calls() as calls:
         play(partial(server.make, "slow_v0", max_turns=1), play_episode, list(range(12)))
     assert calls == [12, 12]
-    assert Slow.most == 4  # as many as the server's workers
+    assert Slow.most == 4
 
 
 def test_the_clock_counts_steps_that_were_made_elsewhere(server):

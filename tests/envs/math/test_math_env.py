@@ -252,7 +252,6 @@ def test_majority(values, chosen):
 
 
 def test_a_vote_compares_no_more_than_it_must(monkeypatch):
-    """A comparison may take a second where math-verify is asked."""
     asked = []
     monkeypatch.setattr(scoring.answers, "same", lambda a, b: asked.append((a, b)) or a[0] == b[0])
     assert scoring.majority(["a1", "b1", "a2", "b2", "b3"], computed=False) == "b1"
@@ -277,8 +276,7 @@ def test_a_percent_is_not_two_answers():
         assert play(env, "\\boxed{50%}")["reasoner_0"]["right"] == right
 
 
-def test_generated_tasks_ask_no_other_process(monkeypatch):
-    """A check of math-verify takes milliseconds, and its first start seconds."""
+def test_generated_tasks_are_read_exactly(monkeypatch):
     monkeypatch.setattr(scoring.answers, "same", None)
     env = make(MathTask("How long, in hours?", "1/2", computed=True))
     play(env, "\\boxed{30 min}", "print('3/8 q')")

@@ -10,172 +10,152 @@ import re
 import unicodedata
 from fractions import Fraction
 
-from llmzoo.envs.math.answers.asking import COMMANDS
 from llmzoo.envs.math.answers.expressions import FUNCTIONS, GREEK
 from llmzoo.envs.math.answers.units import ABBREVIATIONS
 
 NEW_ROW = "⏎"  # between the rows of a matrix
 _CHARACTERS = {
-    **dict.fromkeys("−–—‐‑﹣－", "-"),
-    **dict.fromkeys("×·⋅∙", "*"),
-    **dict.fromkeys("\u00a0\u2009\u202f\u2007\u2002\u2003\u3000", " "),
-    **dict.fromkeys("‘’′", "'"),
-    **dict.fromkeys("“”", '"'),
-    **dict.fromkeys("\u200b\u2060\ufeff\u2061\u2062", ""),
-    "÷": "/",
-    "⁄": "/",
-    "∕": "/",
-    "＋": "+",
-    "＝": "=",
-    "（": "(",
-    "）": ")",
-    "，": ",",
-    "：": ":",
-    "％": "%",
-    "⩽": "≤",
-    "⩾": "≥",
-    "º": "°",
-    "√": r"\sqrt ",
-    "∅": r"\emptyset ",
+    sign: spelled
+    for signs, spelled in {
+        **{"−–—‐‑﹣－": "-", "×·⋅∙": "*", "÷⁄∕": "/", "＋": "+", "＝": "=", "（": "(", "）": ")"},
+        **{"，": ",", "：": ":", "％": "%", "⩽": "≤", "⩾": "≥", "º": "°", "‘’′": "'", "“”": '"'},
+        **{"\u00a0\u2009\u202f\u2007\u2002\u2003\u3000": " ", "\u200b\u2060\ufeff\u2061\u2062": ""},
+        **{"√": r"\sqrt ", "∅": r"\emptyset "},
+    }.items()
+    for sign in signs
 }
-_FRACTIONS = {
-    sign: Fraction(unicodedata.numeric(sign)).limit_denominator(10) for sign in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅐⅛⅜⅝⅞⅑⅒"
-}
-_CHARACTERS |= {s: rf"\frac{{{f.numerator}}}{{{f.denominator}}}" for s, f in _FRACTIONS.items()}
-_GREEK = (
-    "α alpha β beta γ gamma δ delta ε epsilon θ theta λ lambda μ mu ρ rho σ sigma φ phi ω omega"
-)
-_CHARACTERS |= {s: rf"\{name} " for s, name in zip(*[iter(_GREEK.split())] * 2, strict=True)}
+for _sign in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅐⅛⅜⅝⅞⅑⅒":
+    _part = Fraction(unicodedata.numeric(_sign)).limit_denominator(10)
+    _CHARACTERS[_sign] = rf"\frac{{{_part.numerator}}}{{{_part.denominator}}}"
+_GREEK = "αalpha βbeta γgamma δdelta εepsilon θtheta λlambda μmu ρrho σsigma φphi ωomega"
+_CHARACTERS |= {name[0]: rf"\{name[1:]} " for name in _GREEK.split()}
 _TRANSLATION = str.maketrans(_CHARACTERS)
 _COMMANDS = {
-    **dict.fromkeys(("dfrac", "tfrac", "cfrac", "sfrac", "nicefrac"), r"\frac"),
-    **dict.fromkeys(("cdot", "times", "ast"), "*"),
-    "div": "/",
-    **dict.fromkeys(("le", "leq", "leqslant", "leqq"), "≤"),
-    **dict.fromkeys(("ge", "geq", "geqslant", "geqq"), "≥"),
-    "lt": "<",
-    "gt": ">",
-    **dict.fromkeys(("approx", "simeq", "thickapprox"), "≈"),
-    "in": "∈",
-    **dict.fromkeys(("cup", "bigcup"), "∪"),
-    "infty": "∞",
-    "pm": "±",
-    "mp": "∓",
-    "pi": "π",
-    **dict.fromkeys(("degree", "degrees"), "°"),
-    "percent": "%",
-    **dict.fromkeys(("lbrace", "lbrack"), r"\{"),
-    **dict.fromkeys(("rbrace", "rbrack"), r"\}"),
-    **dict.fromkeys(("vert", "lvert", "rvert", "mid"), "|"),
-    "colon": ":",
-    "varnothing": r"\emptyset ",
-    **dict.fromkeys(("ne", "neq"), "≠"),
-    **dict.fromkeys(("quad", "qquad", "enspace", "space"), " "),
-    **dict.fromkeys(("dots", "ldots", "cdots"), "…"),
-    **dict.fromkeys(
-        """displaystyle textstyle scriptstyle limits nolimits left right big Big bigg Bigg bigl bigr Bigl
-    Bigr mleft mright boldsymbol rm bf it tt mathstrut hfill newline""".split(),  # noqa: SIM905
-        " ",
-    ),
+    name: sign
+    for sign, names in {
+        r"\frac": "dfrac tfrac cfrac sfrac nicefrac",
+        **{"*": "cdot times ast", "/": "div", "±": "pm", "∓": "mp", "π": "pi", "∞": "infty"},
+        **{"≤": "le leq leqslant leqq", "≥": "ge geq geqslant geqq", "<": "lt", ">": "gt"},
+        **{"≈": "approx simeq thickapprox", "≠": "ne neq", "∈": "in", "∪": "cup bigcup"},
+        **{"°": "degree degrees", "%": "percent", ":": "colon", r"\emptyset ": "varnothing"},
+        **{r"\{": "lbrace", r"\}": "rbrace", "[": "lbrack", "]": "rbrack"},
+        **{"|": "vert lvert rvert mid", "…": "dots ldots cdots"},
+        " ": """quad qquad enspace space displaystyle textstyle scriptstyle limits nolimits left right
+        big Big bigg Bigg bigl bigr Bigl Bigr mleft mright boldsymbol rm bf it tt""",
+    }.items()
+    for name in names.split()
 }
-_COMMANDS["lbrack"], _COMMANDS["rbrack"] = "[", "]"
-_BEFORE_LETTERS = FUNCTIONS | GREEK | {"pi", "cdot", "times", "pm", "infty"}
+_BEFORE_LETTERS = FUNCTIONS | GREEK | {"pi", "cdot", "times", "infty", "quad"}
+_KNOWN = {*_COMMANDS, *FUNCTIONS, *GREEK, "coth", "lnot", "lneq"}
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
-_SPACING = re.compile(r"\\[!]\s*|\\[,;:> ]")
 _TEXT = re.compile(
     r"\\(?:text(?:bf|it|rm|normal|sf|tt)?|mbox|hbox|math(?:rm|bf|it|sf|tt|bb)|operatorname)\*?"
     r"\s*\{([^{}]{0,200})\}"
 )
-_DOUBLED = re.compile(r"\\\\(?=[A-Za-z])")
-_DEGREES = re.compile(r"\^\s*(?:\{\s*(?:\\circ|°|o)\s*\}|\\circ|°)(?![A-Za-z])")
-_OVERLINE = re.compile(r"(\d*)\.(\d{0,30})\\(?:overline|bar|dot)\s*\{?\s*(\d{1,30})\}?")
-_ALIGNED = re.compile(
-    r"\\(?:begin|end)\s*\{(?:align|aligned|equation|gather|gathered|split)\*?\}|&"
+_REPEATING = re.compile(r"(\d{0,99})\.(\d{0,30})\\(?:overline|bar|dot)\s*\{?\s*(\d{1,30})\}?")
+_PLAIN_TEX = re.compile(
+    r"\{((?:[^{}]|\{[^{}]*\}){1,99})\\(over|choose)(?![A-Za-z])((?:[^{}]|\{[^{}]*\}){1,99})\}"
 )
-_REALS = re.compile(r"\\mathbb\s*(?:\{R\}|R(?![A-Za-z]))")
-_ORDINAL = re.compile(r"(?<=\d)\s*\^?\s*\{?\s*(?:st|nd|rd|th)\s*\}?(?![A-Za-z])")
-_PERCENT = re.compile(r"(?<![A-Za-z])(?:percentage|percent|pct)(?![A-Za-z])(?:\s+points?)?")
-_JOINING = re.compile(
-    r"\s*,?\s+(?:and|or)\s+|\s*,\s*(?:and|or)\s+"
-    r"|(?<=[\d)\]}])\s?(?:and|or)\s?(?=[-\d(\[\\]|[A-Za-z] ?[=(])"
+_ALIGNED = re.compile(
+    r"\\(?:begin|end)\s*\{(?:align|aligned|equation|gather|gathered|split)\*?\}|&|\\\\"
 )
 _BRACED_COMMA = re.compile(r"(?<=\d)\s?(?:\{\s?,\s?\}|,\s?\\!)\s?(?=\d{3}(?!\d))")
+_LATEX: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), spelled)
+    for pattern, spelled in (
+        (r"\\([%$|])", r"\1"),
+        (r"\\mathbb\s*(?:\{R\}|R(?![A-Za-z]))", "(-∞,∞)"),
+        (r"\\!\s*", ""),
+        (r"\\[,;:> ]", " "),
+        (r"\^\s*(?:\{\s*(?:\\circ|°|o)\s*\}|\\circ|°)(?![A-Za-z])", "°"),
+        (r"\\not(?![A-Za-z]) ?=?", "≠"),
+        (r"\\\{ ?\\\}", r"\\emptyset "),
+    )
+)
+_PERCENT = re.compile(r"(?<![A-Za-z])(?:percentage|percent|pct)(?![A-Za-z])(?:\s+points?)?")
+_KEYBOARD: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), spelled)
+    for pattern, spelled in (
+        ("<=", "≤"),
+        (">=", "≥"),
+        (r" != ", " ≠ "),
+        (r"\*\*", "^"),
+        ("~", " "),
+        (r"(?<=[)\]}]) ?U ?(?=[(\[\\{])", "∪"),
+        (r"(?<=\d:\d\d)\s*«?\s*([aApP])\.?\s?[mM]\.?\s*»?(?!\w)", r" «\1m»"),
+        (_PERCENT.pattern, "%"),
+        (r"(?<=\d)\s*\^?\s*\{?\s*(?:st|nd|rd|th)\s*\}?(?![A-Za-z])", ""),
+        (
+            r"\s*,?\s+(?:and|or)\s+|\s*,\s*(?:and|or)\s+"
+            r"|(?<=[\d)\]}])\s?(?:and|or)\s?(?=[-\d(\[\\]|[A-Za-z] ?[=(])",
+            " ; ",
+        ),
+    )
+)
 # one number in groups of three digits, where brackets do not make a list of them
 _GROUPS = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:(?:,\d{3})+(?!\d|,\d)|(?: \d{3})+(?! ?\d))")
 _LIST_OPENS = re.compile(r"[(\[]|\\\{|(?<![A-Za-z}^_\]])\{")
 _LIST_CLOSES = re.compile(r"[)\]]|\\?\}")
-_BLANKS = re.compile(r"\s+")
+_BLANKS = re.compile("[\ud800-\udfff\x00-\x1f\\s]+")
 _LETTERS = re.compile(
     r"\\(?:begin|end) ?\{[^{}]*\}|«[^«»]*»|\\[A-Za-z]+|_\s*\{[^{}]*\}|[^\W\d_Α-ω]{2,}|[^\W\d_Α-ωA-Za-z]"
 )
 _SPELLED = {"pi": "π", "inf": "∞", "infinity": "∞", "sqrt": r"\sqrt ", "deg": "°", "in": "∈"}
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
 _LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₙ", "0123456789n")
-_RAISED_SIGNS = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+")
-_LOWERED_SIGNS = re.compile("[₀₁₂₃₄₅₆₇₈₉ₙ]+")
-_PLAIN_TEX = re.compile(
-    r"\{((?:[^{}]|\{[^{}]*\}){1,99})\\(over|choose)(?![A-Za-z])((?:[^{}]|\{[^{}]*\}){1,99})\}"
-)
-_UNION = re.compile(r"(?<=[)\]}]) ?U ?(?=[(\[\\{])")
-_CLOCK = re.compile(r"(?<=\d:\d\d)\s*«?\s*([ap])\.?\s?m\.?\s*»?(?!\w)", re.IGNORECASE)
+_SMALL = re.compile("([⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+)|[₀₁₂₃₄₅₆₇₈₉ₙ]+")
 _SHORT_WORDS = ABBREVIATIONS | {"per", "or", "and", "not", "nor", "no", "to"}
-_NOT = re.compile(r"\\not(?![A-Za-z]) ?=?")
-_EMPTY = re.compile(r"\\\{ ?\\\}")
-_SURROGATES = re.compile("[\ud800-\udfff\x00-\x1f]")
 _ONE_SIGN = re.compile(r"\s*([A-Za-z0-9]|\(\s*[A-Za-z]\s*\)|[-+]?[\d.,/]+)\s*")
 
 
 def clean(text: str) -> str:
     """``text`` in one spelling; linear in its length."""
-    text = _BLANKS.sub(" ", _SURROGATES.sub(" ", text).translate(_TRANSLATION))
+    text = _BLANKS.sub(" ", text.translate(_TRANSLATION))
     if "\\" in text:
-        if r"\\begin" in text:  # escaped twice
-            text = text.replace(r"\\", "\\")
-        if "matrix" in text or "array" in text:
-            text = text.replace(r"\\", NEW_ROW)
-        elif r"\begin" in text:
-            text = _ALIGNED.sub(" ", text).replace(r"\\", " ")
-        else:
-            text = _DOUBLED.sub(r"\\", text)
-        text = _BRACED_COMMA.sub("", text)
-        text = text.replace(r"\%", "%").replace("{,}", ",").replace(r"\$", "$")
-        text = text.replace(r"\|", "|")
-        text = _REALS.sub("(-∞,∞)", text)
-        text = _SPACING.sub(_thin, text)
-        text = _DEGREES.sub("°", text)
-        text = _TEXT.sub(_words, text)
-        text = _NOT.sub("≠", text)
-        text = _EMPTY.sub(r"\\emptyset ", text)
-        text = _OVERLINE.sub(_repeating, text)
-        text = _PLAIN_TEX.sub(_plain_tex, text)
-        text = _COMMAND.sub(_command, text)
+        text = _without_latex(text)
     elif "{" in text:
         text = _BRACED_COMMA.sub("", text).replace("{,}", ",")
-    text = _RAISED_SIGNS.sub(lambda found: f"^{{{found[0].translate(_RAISED)}}}", text)
-    text = _LOWERED_SIGNS.sub(lambda found: f"_{{{found[0].translate(_LOWERED)}}}", text)
-    text = _CLOCK.sub(lambda found: f" «{found[1].lower()}m»", _UNION.sub("∪", text))
-    text = text.replace("<=", "≤").replace(">=", "≥").replace("**", "^").replace("~", " ")
-    text = text.replace(" != ", " ≠ ")
-    text = _ORDINAL.sub("", _PERCENT.sub("%", text))
-    text = _JOINING.sub(" ; ", text)
+    text = _SMALL.sub(_small, text)
+    for pattern, spelled in _KEYBOARD:
+        text = pattern.sub(spelled, text)
     text = _joined(_LETTERS.sub(_word, text)).rstrip(" \\").lstrip()
     return text if text.endswith("..") else text.rstrip(".").strip()
 
 
+def _without_latex(text: str) -> str:
+    if r"\\begin" in text:  # escaped twice
+        text = text.replace(r"\\", "\\")
+    if "matrix" in text or "array" in text:
+        text = text.replace(r"\\", NEW_ROW)
+    elif r"\begin" in text:
+        text = _ALIGNED.sub(" ", text)
+    else:
+        text = re.sub(r"\\\\(?=[A-Za-z])", r"\\", text)
+    text = _BRACED_COMMA.sub("", text).replace("{,}", ",")
+    for pattern, spelled in _LATEX:
+        text = pattern.sub(spelled, text)
+    text = _REPEATING.sub(_repeating, _TEXT.sub(_words, text))
+    text = _PLAIN_TEX.sub(_plain_tex, text)
+    return _COMMAND.sub(_command, text)
+
+
 def _joined(text: str) -> str:
     """``1,234`` and ``1 234`` as ``1234``, but not in brackets, where a comma separates."""
-    groups = list(_GROUPS.finditer(text))
-    for found in reversed(groups):
-        before = text[: found.start()]
+    for match in reversed(list(_GROUPS.finditer(text))):
+        before = text[: match.start()]
         if len(_LIST_OPENS.findall(before)) <= len(_LIST_CLOSES.findall(before)):
-            number = re.sub("[, ]", "", found[0])
-            text = f"{before}{number}{text[found.end() :]}"
+            text = before + re.sub("[, ]", "", match[0]) + text[match.end() :]
     return text
 
 
-def _word(found: re.Match[str]) -> str:
+def _small(match: re.Match[str]) -> str:
+    table, sign = (_RAISED, "^") if match[1] else (_LOWERED, "_")
+    return f"{sign}{{{match[0].translate(table)}}}"
+
+
+def _word(match: re.Match[str]) -> str:
     """Letters that are a word, and not a product of variables, as a text."""
-    letters = found[0]
+    letters = match[0]
     if letters[0] in "«\\_":
         return letters
     if letters in _SPELLED:
@@ -184,56 +164,41 @@ def _word(found: re.Match[str]) -> str:
         return f"\\{letters} "
     if letters[-1] == "x" and letters[:-1] in FUNCTIONS:
         return f"\\{letters[:-1]} x"
-    is_ascii = letters.isascii()
-    before = found.string[max(0, found.start() - 2) : found.start()]
-    if is_ascii and len(letters) == 3 and before[:1].isdigit() and before[1:] == " ":
-        return f"«{letters}»"  # 5 men
-    if is_ascii and len(letters) < 4 and letters not in _SHORT_WORDS:
-        return letters
-    return f"«{letters}»"
+    before = match.string[max(0, match.start() - 2) : match.start()]
+    is_counted = len(letters) == 3 and before[:1].isdigit() and before[1:] == " "  # 5 men
+    is_product = letters.isascii() and len(letters) < 4 and letters not in _SHORT_WORDS
+    return letters if is_product and not is_counted else f"«{letters}»"
 
 
-def _thin(found: re.Match[str]) -> str:
-    return "" if found[0][1] == "!" else " "
-
-
-def _words(found: re.Match[str]) -> str:
+def _words(match: re.Match[str]) -> str:
     """A sign in upright letters is a sign, and/or joins, everything else stays a text."""
-    inner = found[1].strip()
-    if _ONE_SIGN.fullmatch(inner):
-        return f" {inner} " if not inner.isdigit() else inner
-    if inner[:1].isdigit():  # an amount with its unit
+    inner = match[1].strip()
+    if inner.isdigit():
+        return inner
+    if not inner or inner[0].isdigit() or _ONE_SIGN.fullmatch(inner):
         return f" {inner} "
-    if inner in ("and", "or", ", and", ",and", ", or"):
+    if inner.strip(", ") in ("and", "or"):
         return " ; "
-    if not inner:
-        return " "
-    if _PERCENT.fullmatch(inner) or inner == "%":
-        return "%"
-    return f"«{inner}»"
+    return "%" if inner == "%" or _PERCENT.fullmatch(inner) else f"«{inner}»"
 
 
-def _repeating(found: re.Match[str]) -> str:
+def _repeating(match: re.Match[str]) -> str:
     r"""``0.1\overline{36}`` as a fraction."""
-    whole, fixed, period = found[1] or "0", found[2], found[3]
-    scale = 10 ** len(fixed)
+    whole, fixed, period = match[1] or "0", match[2], match[3]
     nines = 10 ** len(period) - 1
-    if len(whole) > 100:
-        return found[0]
-    top = int(whole + fixed) * nines + int(period)
-    return rf"\frac{{{top}}}{{{scale * nines}}}"
+    return rf"\frac{{{int(whole + fixed) * nines + int(period)}}}{{{10 ** len(fixed) * nines}}}"
 
 
-def _plain_tex(found: re.Match[str]) -> str:
-    command = r"\frac" if found[2] == "over" else r"\binom"
-    return rf"{command}{{{found[1]}}}{{{found[3]}}}"
+def _plain_tex(match: re.Match[str]) -> str:
+    command = r"\frac" if match[2] == "over" else r"\binom"
+    return f"{command}{{{match[1]}}}{{{match[3]}}}"
 
 
-def _command(found: re.Match[str]) -> str:
-    name = found[1]
-    if name in _COMMANDS or name in COMMANDS:
-        return _COMMANDS.get(name, found[0])
+def _command(match: re.Match[str]) -> str:
+    name = match[1]
+    if name in _KNOWN:
+        return _COMMANDS.get(name, match[0])
     for length in range(len(name) - 1, 1, -1):  # a lost space, as of \\cotx
         if name[:length] in _BEFORE_LETTERS:
-            return f"{_COMMANDS.get(name[:length], found[0][: length + 1])} {name[length:]}"
-    return found[0]
+            return f"{_COMMANDS.get(name[:length], match[0][: length + 1])} {name[length:]}"
+    return match[0]

@@ -1,150 +1,167 @@
 r"""Reads a clean text as an expression and computes it. No text is evaluated as Python.
 
-Variables have values at a few points; two expressions that agree at all of them are the same. All
-variables are positive at some of the points, and one of them is negative at the others, where only
-real values count: ``\sqrt{x^2}`` is not ``x``, but ``\sqrt{x}\sqrt{y}`` is ``\sqrt{xy}``. The base
-of a ``\log`` without one is not known: ``\log 8 / \log 2`` is 3 in any base, ``\log 100`` has no
-value that it shares with a number.
+Numbers have 350 digits and at most 300 before the point; numbers that agree in 310 digits are equal.
+Variables have values at a few points, and expressions that agree at all of them are equal. At some
+points all variables are positive. At the others one of them is negative, and only real values count:
+``\sqrt{x^2}`` is not ``x``, but ``\sqrt{x}\sqrt{y}`` is ``\sqrt{xy}``. The base of a ``\log`` without
+one is a variable: ``\log 8 / \log 2`` is 3 in any base, and ``\log 100`` equals no number.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import re
+import threading
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
-from llmzoo.envs.math.answers import arithmetic
-from llmzoo.envs.math.answers.arithmetic import Beyond, Number, TooLarge, mp
+Number = Any  # of mpmath, which has no types
 
-FUNCTIONS = frozenset(
-    """sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh log ln lg exp det gcd lcm max min
-    arg abs""".split()  # noqa: SIM905
-)
+_FUNCTIONS_OF_MPMATH = {
+    **{name: name for name in "sin cos tan cot sec csc sinh cosh tanh exp".split()},  # noqa: SIM905
+    **{"arcsin": "asin", "arccos": "acos", "arctan": "atan", "ln": "log", "lg": "log10"},
+}
+_INVERSE = {"sin": "asin", "cos": "acos", "tan": "atan"}
+FUNCTIONS = frozenset({*_FUNCTIONS_OF_MPMATH, "log", "abs", "det", "gcd", "lcm", "max", "min"})
 GREEK = frozenset(
     """alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi
     rho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi
     Omega ell hbar""".split()  # noqa: SIM905
 )
-_COMPUTED = {
-    **dict.fromkeys(("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "exp"), ""),
-    **{"arcsin": "asin", "arccos": "acos", "arctan": "atan", "ln": "log", "lg": "log10"},
-}
-_INVERSE = {"sin": "asin", "cos": "acos", "tan": "atan"}
-_CALLED = frozenset("fgh")  # before a bracket a function, and not a factor
+_CALLED = frozenset("fgh")  # functions before a bracket, not factors
+_DIGITS, _NEAR, _MOST_BITS = 350, 310, 1_000
+_LARGEST_FACTORIAL, _LARGEST_BINOMIAL, _LARGEST_ARGUMENT = 170, 1_000, 10**6
 _DEEPEST = 25
-_LARGEST_ARGUMENT = 10**6
-_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(?:[eE]([-+]?\d+)(?![A-Za-z]))?")
-_WHOLE = re.compile(r"\s*(\d+(?:\.\d+)?)")
-_MIXED = re.compile(
-    r"(\d+)(?:\s*\\frac\s*\{?\s*(\d+)\s*\}?\s*\{?\s*(\d+)\s*\}?|\s+(\d+)\s*/\s*(\d+))"
+_TOKEN = re.compile(
+    r"(?P<mixed>(?<!\^)\d{1,9} ?(?:\\frac ?(?:\{ ?\d{1,9} ?\}|\d) ?(?:\{ ?\d{1,9} ?\}|\d)|"
+    r"(?<= )\d{1,9} ?/ ?\d{1,9}))"
+    r"|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3}(?![A-Za-z]))?)"
+    r"|(?P<name>(?:\\(?!(?:frac|sqrt|sum|[dt]?binom)(?![A-Za-z]))[A-Za-z]+|[A-Za-zα-ωΑ-Ω])'*)"
+    r"|(?P<other>\\[A-Za-z]+|\\[{}]|\S)"
 )
-_NAME = re.compile(r"\\([A-Za-z]+)|([A-Za-zα-ωΑ-Ω])")
-_SUBSCRIPT = re.compile(r"\s*_\s*(?:\{([^{}]{1,40})\}|\\?([A-Za-z]+|\d))")
-_DIGITS = frozenset("0123456789.")
-_BLANK = re.compile(r"\s*")
+_WHOLE = re.compile(r"\d+")
+_TWO_NUMBERS = re.compile(r"[\d.]{2}")  # side by side
+_SUBSCRIPT = re.compile(r"\s*_\s*(?:\{([^{}]{1,40})\}|\\?([A-Za-z]+|\d))('*)")
+_BOUNDS = re.compile(r"\s*_\s*\{([^{}]{1,40})\}\s*\^\s*(\{[^{}]{1,40}\}|\w|∞)")  # of a sum
 _CLOSING = {"(": ")", "[": "]", "{": "}", r"\{": r"\}", "|": "|"}
 _MOST_VARIABLES = 5
-_MOST_CHARACTERS = 5  # digits of an exponent
 _SCALES = tuple(map(Fraction, ("1", "1/8", "4", "1/2", "16", "1/40")))
 _BASE = "log"  # the unknown base of a logarithm, as a variable
 
-# The value of a variable at a point
-Point = Callable[[str], Number]
+Point = Callable[[str], Number]  # the value of a variable
 
 
-class Unreadable(Beyond):
-    """A text that is no expression."""
+class Unreadable(Exception):
+    """A text that is no expression, or one without a value here."""
 
 
-def same_value(one: str, other: str) -> bool | None:
-    """Whether two clean texts are the same function of the variables of the first; None where either
-    is no expression, or has no value. Raises :class:`TooLarge`."""
-    ours, theirs = at_points(one), at_points(other)
-    if ours is None or theirs is None:
-        return None
-    names = names_in(one)
-    if names_in(other) - names - {_BASE} or not arithmetic.close(ours[0], theirs[0]):
-        return False
-    names |= names_in(other)
-    return not names or _agree(values(one, names), values(other, names))
+class _Local(threading.local):
+    """A context of mpmath for each thread."""
+
+    def __init__(self) -> None:
+        self.mp: Any = importlib.import_module("mpmath").mp.clone()
+        self.mp.dps = _DIGITS
 
 
-def same_equation(one: tuple[str, str], other: tuple[str, str]) -> float | None:
-    """The constant factor, 0.0 where there is none, between the differences of the sides of two
-    relations; None where that is not decided here. Raises :class:`TooLarge`."""
-    if any(at_points(side) is None for side in (*one, *other)):
-        return None
-    names = frozenset[str]().union(*map(names_in, (*one, *other)))
-    ours, theirs = (
-        [
-            None if left is None or right is None else arithmetic.added(left, -right)
-            for left, right in zip(*(values(side, names) for side in sides), strict=True)
-        ]
-        for sides in (one, other)
-    )
-    factor: Number = None
-    for a, b in zip(ours, theirs, strict=True):
-        if a is None or b is None:
-            continue
-        if arithmetic.is_zero(a) or arithmetic.is_zero(b):
-            return 0.0  # holds everywhere, and says nothing
-        ratio = arithmetic.divided(a, b)
-        if not arithmetic.is_real(ratio) or (
-            factor is not None and not arithmetic.close(factor, ratio)
-        ):
-            return 0.0
-        factor = ratio
-    return None if factor is None else float(arithmetic.real(factor).real)
+_local: _Local | None = None
 
 
-@lru_cache(maxsize=4096)
-def at_points(text: str) -> tuple[Number, ...] | None:
-    """The value of a clean text where all its variables are positive; None where it has none."""
-    try:
-        return (_Parser(text, _point(_SCALES[0])).whole(),)
-    except Beyond:
-        return None
+def _mp() -> Any:
+    global _local
+    if _local is None:
+        _local = _Local()
+    return _local.mp
 
 
 def value(text: str) -> Number:
     """The number that a clean text without variables spells; None for all others."""
-    found = at_points(text)
-    return None if found is None or names_in(text) else found[0]
+    result = _computed(text)
+    return None if result is None or result[1] else result[0]
+
+
+def is_expression(text: str) -> bool:
+    return _computed(text) is not None
+
+
+def close(one: Number, other: Number) -> bool:
+    """Whether two numbers are equal in as many digits as count."""
+    scale = max(_mp().one, abs(one), abs(other))
+    return bool(abs(one - other) <= scale * _mp().mpf(10) ** -_NEAR)
+
+
+def is_decimal(number: Number, places: int) -> bool:
+    """Whether a number has at most so many digits after the point."""
+    shifted = number * 10**places
+    return close(shifted, _mp().nint(shifted))
+
+
+def is_real(number: Number) -> bool:
+    return close(number, number.real)
+
+
+def same_value(one: str, other: str) -> bool:
+    """Whether two clean texts are the same function of the variables of the first."""
+    ours, theirs = _computed(one), _computed(other)
+    if ours is None or theirs is None:
+        return False
+    if theirs[1] - ours[1] - {_BASE} or not close(ours[0], theirs[0]):
+        return False
+    names = ours[1] | theirs[1]
+    if not names:
+        return True
+    for number, (a, b) in enumerate(zip(_values(one, names), _values(other, names), strict=True)):
+        if a is None or b is None or (number >= len(_SCALES) and not (is_real(a) and is_real(b))):
+            continue
+        if not close(a, b):
+            return False
+    return True
+
+
+def factor_between(one: tuple[str, str], other: tuple[str, str]) -> float:
+    """The constant factor between the differences of the sides of two relations; 0 without one."""
+    computed = [_computed(side) for side in (*one, *other)]
+    names = frozenset[str]().union(*(result[1] for result in computed if result))
+    if None in computed:
+        return 0.0
+    columns = [_values(side, names) for side in (*one, *other)]
+    factor: Number = None
+    for left, right, other_left, other_right in zip(*columns, strict=True):
+        if None in (left, right, other_left, other_right):
+            continue
+        a, b = left - right, other_left - other_right
+        if close(a, 0) or close(b, 0):
+            return 0.0  # holds everywhere, and says nothing
+        if not is_real(a / b) or (factor is not None and not close(factor, a / b)):
+            return 0.0
+        factor = a / b
+    return 0.0 if factor is None else float(factor.real)
 
 
 @lru_cache(maxsize=4096)
-def names_in(text: str) -> frozenset[str]:
-    """The variables of a clean text that can be read."""
-    parser = _Parser(text, _point(_SCALES[0]))
-    parser.whole()
-    return frozenset(parser.names)
+def _computed(text: str) -> tuple[Number, frozenset[str]] | None:
+    """The value where all variables are positive, and the variables."""
+    try:
+        parser = _Parser(text, _point(_SCALES[0]))
+        return parser.whole(), frozenset(parser.names)
+    except Unreadable:
+        return None
 
 
-def values(text: str, names: frozenset[str]) -> list[Number]:
-    """The values of a clean text at all points for these variables; None where it has none."""
+def _values(text: str, names: frozenset[str]) -> list[Number]:
+    """The values at all points for these variables; None where there is none."""
     points = [_point(scale) for scale in _SCALES]
     for name in sorted(names - {_BASE})[:_MOST_VARIABLES]:
         points += [_point(scale, name) for scale in _SCALES[:4]]
-    found: list[Number] = []
+    results: list[Number] = []
     for point in points:
         try:
-            found.append(_Parser(text, point).whole())
-        except (Beyond, TooLarge):
-            found.append(None)
-    return found
-
-
-def _agree(ours: list[Number], theirs: list[Number]) -> bool:
-    """Whether values are equal at the positive points, and at the others where both are real."""
-    for number, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-        if a is None or b is None:
-            continue
-        counts = number < len(_SCALES) or (arithmetic.is_real(a) and arithmetic.is_real(b))
-        if counts and not arithmetic.close(a, b):
-            return False
-    return True
+            results.append(_Parser(text, point).whole())
+        except Unreadable:
+            results.append(None)
+    return results
 
 
 @lru_cache(maxsize=1024)
@@ -156,153 +173,145 @@ def _point(scale: Fraction, negated: str = "") -> Point:
     """Values between 0.3 and 2.3 times ``scale``, of which one may be negative."""
 
     def at(name: str) -> Number:
-        size = mp().mpf(_drawn(f"{name} {scale}")) / 2**63 + mp().mpf(3) / 10
-        return arithmetic.times(-size if name == negated else size, scale)
+        size = (_mp().mpf(_drawn(f"{name} {scale}")) / 2**63 + _mp().mpf(3) / 10) * scale.numerator
+        return (-size if name == negated else size) / scale.denominator
 
     return at
 
 
 class _Parser:
+    """Recursive descent over tokens, which computes as it goes."""
+
     def __init__(self, text: str, point: Point):
         self.text = text
         self.point = point
         self.names: set[str] = set()
         self.at = 0
         self.depth = 0
-        self.angle = 0  # how many trigonometric functions stand around
+        self.angle = 0  # the number of trigonometric functions around
 
     def whole(self) -> Number:
-        """The value of the whole text. Raises :class:`Beyond` and :class:`TooLarge`."""
-        found = self.sum()
+        result = self.sum()
         if self.peek():
-            raise Unreadable(f"unexpected {self.text[self.at :][:10]!r}")
-        return found
+            raise Unreadable
+        return result
+
+    def token(self) -> re.Match[str] | None:
+        while self.text.startswith(" ", self.at):
+            self.at += 1
+        return _TOKEN.match(self.text, self.at)
 
     def peek(self) -> str:
-        """The next character, or the next two where they are a bracket of a set."""
-        found = _BLANK.match(self.text, self.at)
-        assert found is not None
-        self.at = found.end()
-        following = self.text[self.at : self.at + 2]
-        return following if following in (r"\{", r"\}") else following[:1]
+        token = self.token()
+        return "" if token is None else token[0]
 
-    def take(self, sign: str) -> bool:
-        if self.peek() != sign:
-            return False
+    def take(self, *signs: str) -> str:
+        sign = self.peek()
+        if sign not in signs:
+            return ""
         self.at += len(sign)
-        return True
+        return sign
 
     def expect(self, sign: str) -> None:
         if not self.take(sign):
-            raise Unreadable(f"{sign!r} is missing")
-
-    def deeper(self) -> None:
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise TooLarge("deeply nested")
+            raise Unreadable
 
     def sum(self) -> Number:
-        self.deeper()
         total = self.signed(self.product)
-        while (sign := self.peek()) in ("+", "-") and sign:
-            self.at += 1
+        while sign := self.take("+", "-"):
             term = self.product()
-            total = arithmetic.added(total, term if sign == "+" else -term)
-        self.depth -= 1
+            total = _flushed(total + term if sign == "+" else total - term)
         return total
 
     def signed(self, read: Callable[[], Number]) -> Number:
         negative = False
-        while (sign := self.peek()) in ("+", "-") and sign:
-            self.at += 1
+        while sign := self.take("+", "-"):
             negative ^= sign == "-"
-        found = read()
-        return -found if negative else found
+        result = read()
+        return -result if negative else result
 
     def product(self) -> Number:
         result, was_power = self.factor()
         while True:
-            sign = self.peek()
-            if sign in ("*", "/") and sign:
-                self.at += 1
+            if sign := self.take("*", "/"):
                 factor = self.signed(lambda: self.factor()[0])
                 was_power = False
-                result = (arithmetic.times if sign == "*" else arithmetic.divided)(result, factor)
-            elif sign and self.begins_factor(sign):
-                beside = self.text[: self.at].rstrip()[-1:]
-                if sign in _DIGITS and beside in _DIGITS and not was_power:
-                    raise Unreadable("two numbers side by side")
+                result = _checked(result * factor) if sign == "*" else _divided(result, factor)
+            elif self.begins_factor():
+                both = self.text[: self.at].rstrip()[-1:] + self.text[self.at]
+                if not was_power and _TWO_NUMBERS.fullmatch(both):
+                    raise Unreadable
                 factor, was_power = self.factor()
-                result = arithmetic.times(result, factor)
+                result = _checked(result * factor)
             else:
                 return result
 
-    def begins_factor(self, sign: str) -> bool:
-        if sign in ("(", "[", "{"):
-            return True
-        # a bar closes what it opened
-        return sign != "|" and (sign == "\\" or sign.isalnum() or sign == ".")
+    def begins_factor(self) -> bool:
+        sign = self.peek()
+        return (
+            bool(sign)
+            and (sign in ("(", "[", "{") or sign[0].isalnum() or sign[0] in "\\.")
+            and (sign != r"\}")
+        )
 
     def factor(self) -> tuple[Number, bool]:
         """A factor with its powers, and whether it has any."""
         base, was_power = self.base(), False
         while True:
-            sign = self.peek()
-            if sign == "^":
-                self.at += 1
-                base, was_power = arithmetic.power(base, self.exponent()), True
-            elif sign == "!":
-                self.at += 1
-                if self.text.startswith("!", self.at):
-                    raise Beyond("a double factorial")
-                base = arithmetic.factorial(base)
-            elif sign == "°" and self.angle:
-                self.at += 1
-                base = arithmetic.times(base, mp().pi / 180)
+            if self.take("^"):
+                base, was_power = _power(base, self.exponent()), True
+            elif self.take("!"):
+                if self.peek() == "!":
+                    raise Unreadable
+                base = _factorial(base)
+            elif self.angle and self.take("°"):
+                base = base * _mp().pi / 180
             else:
                 return base, was_power
 
     def exponent(self) -> Number:
-        """What follows ``^``; ``2^10`` is read as it is meant, and towers from above."""
-        self.deeper()
-        digits = _WHOLE.match(self.text, self.at)
-        if digits:
-            self.at = digits.end()
-            found = _literal(digits[1], "")
+        """What follows ``^``; towers are computed from above."""
+        token = self.token()
+        if token is not None and token["number"]:  # 2^10 is meant as it looks
+            self.at = token.end()
+            result = _literal(token[0])
         else:
-            found = self.argument()
-        if self.take("^"):
-            found = arithmetic.power(found, self.exponent())
-        self.depth -= 1
-        return found
+            result = self.argument()
+        return _power(result, self.exponent()) if self.take("^") else result
 
     def base(self) -> Number:
-        sign = self.peek()
-        if not sign:
-            raise Unreadable("nothing follows")
-        mixed = _MIXED.match(self.text, self.at)
-        if mixed:
-            whole, top, bottom = mixed[1], mixed[2] or mixed[4], mixed[3] or mixed[5]
-            if max(map(len, (whole, top, bottom))) < 10 and 0 < int(top) < int(bottom):
-                self.at = mixed.end()
-                return int(whole) + Fraction(int(top), int(bottom))
-        found = _NUMBER.match(self.text, self.at)
-        if found:
-            self.at = found.end()
-            if self.peek() == "_":
-                raise Beyond("digits of another base")
-            return _literal(found[1], found[2] or "")
-        if sign in ("(", "[", "{", "|"):
-            return self.group(sign)
-        name = _NAME.match(self.text, self.at)
-        if name is None:
-            raise Unreadable(f"unexpected {sign!r}")
-        self.at = name.end()
-        if name[1]:
-            return self.command(name[1])
-        if name[2] in _CALLED and self.peek() == "(":
-            return self.called(name[2])
-        return self.symbol(name[2])
+        self.depth += 1
+        token = self.token()
+        if token is None or self.depth > _DEEPEST:
+            raise Unreadable
+        sign = token[0]
+        if sign in _CLOSING:
+            result = self.group(sign)
+        else:
+            self.at = token.end()
+            if token["mixed"]:
+                result = self.mixed(token)
+            elif token["number"]:
+                result = _literal(sign)
+                if self.peek() == "_":
+                    raise Unreadable  # digits of another base
+            elif token["name"]:
+                result = self.named(sign)
+            else:
+                result = self.command(sign)
+        self.depth -= 1
+        return result
+
+    def mixed(self, token: re.Match[str]) -> Number:
+        r"""``2\frac{1}{2}`` or ``2 1/2``; only the whole part where the rest is no proper fraction."""
+        whole = _WHOLE.match(token[0])
+        assert whole is not None
+        parts = _WHOLE.findall(token[0][whole.end() :])
+        top, bottom = map(int, parts if len(parts) == 2 else (parts[0][0], parts[0][1:]))
+        if 0 < top < bottom:
+            return int(whole[0]) + _mp().mpf(top) / bottom
+        self.at = token.start() + whole.end()
+        return _mp().mpf(whole[0])
 
     def group(self, opening: str) -> Number:
         self.expect(opening)
@@ -312,81 +321,80 @@ class _Parser:
 
     def argument(self) -> Number:
         """What follows ``^`` or a command: a group, or one sign."""
+        negative = False
+        while self.take("-"):  # as keyboards write it: x^-2
+            negative = not negative
         sign = self.peek()
-        if sign in ("{", "("):
-            return self.group(sign)
-        if sign.isdecimal():
+        if sign[:1].isdecimal():
             self.at += 1
-            return Fraction(int(sign))
-        if sign == "-":  # as keyboards write it: x^-2
-            self.at += 1
-            self.deeper()
-            found = -self.argument()
-            self.depth -= 1
-            return found
-        return self.base()
+            result = _mp().mpf(sign[0])
+        else:
+            result = self.group(sign) if sign in ("{", "(") else self.base()
+        return -result if negative else result
+
+    def named(self, name: str) -> Number:
+        if name in _CALLED and self.peek() == "(":
+            # some function of its argument, like no other
+            inner = self.group("(") * self.variable(f"{name}()")
+            return _mp().sin(inner) + self.variable(f"{name}()")
+        if name.startswith("\\"):
+            name = name[1:]
+            if name in FUNCTIONS:
+                return self.function(name)
+            if name.rstrip("'") not in GREEK:
+                raise Unreadable
+        subscript = _SUBSCRIPT.match(self.text, self.at)
+        if subscript:
+            self.at = subscript.end()
+            name += "_" + re.sub(r"\s", "", subscript[1] or subscript[2]) + subscript[3]
+        constants = {"π": _mp().pi, "e": _mp().e, "i": _mp().j}
+        return +constants[name] if name in constants else self.variable(name)
 
     def variable(self, name: str) -> Number:
         self.names.add(name)
         return self.point(name)
 
-    def symbol(self, name: str) -> Number:
-        subscript = _SUBSCRIPT.match(self.text, self.at)
-        if subscript:
-            self.at = subscript.end()
-            name += "_" + re.sub(r"\s", "", subscript[1] or subscript[2])
-        while self.text.startswith("'", self.at):
-            self.at += 1
-            name += "'"
-        if name == "π":
-            return +mp().pi
-        if name == "e":
-            return +mp().e
-        if name == "i":
-            return mp().mpc(0, 1)
-        return self.variable(name)
-
-    def called(self, name: str) -> Number:
-        """``f(x)``: some function of its argument, like no other."""
-        inner = arithmetic.times(self.group("("), self.variable(f"{name}()"))
-        return arithmetic.added(mp().sin(arithmetic.real(inner)), self.variable(f"{name}()"))
-
     def command(self, name: str) -> Number:
-        if name == "frac":
+        if name == r"\frac":
             top = self.argument()
-            return arithmetic.divided(top, self.argument())
-        if name == "sqrt":
-            return self.root()
-        if name in ("binom", "dbinom", "tbinom"):
+            return _divided(top, self.argument())
+        if name in (r"\binom", r"\dbinom", r"\tbinom"):
             above = self.argument()
-            return arithmetic.binomial(above, self.argument())
-        if name in GREEK:
-            return self.symbol(name)
-        if name in FUNCTIONS:
-            return self.function(name)
-        raise Unreadable(f"unknown command {name!r}")
-
-    def root(self) -> Number:
-        degree = Fraction(2)
-        if self.take("["):
-            degree = self.sum()
-            self.expect("]")
-            if not isinstance(degree, Fraction) or degree < 1:
-                raise Unreadable("a root of no degree")
-        return arithmetic.power(self.argument(), 1 / degree)
+            return _binomial(above, self.argument())
+        bounds = _BOUNDS.match(self.text, self.at)
+        if name == r"\sum" and bounds:  # is not computed: a factor like no other
+            self.at = bounds.end()
+            return self.variable(re.sub(r"[\s{}]", "", f"sum {bounds[1]} {bounds[2]}"))
+        if name != r"\sqrt":
+            raise Unreadable
+        degree = self.group("[") if self.peek() == "[" else _mp().mpf(2)
+        if not is_real(degree) or degree.real < 1:
+            raise Unreadable
+        inner = self.argument()
+        if is_real(inner) and inner.real < 0 and _is_whole(degree) and int(degree.real) % 2:
+            return -_power(-inner, 1 / degree)
+        return _power(inner, 1 / degree)
 
     def function(self, name: str) -> Number:
-        base = None
-        if self.take("_"):
-            base = self.argument()
+        base = self.argument() if self.take("_") else None
         exponent = self.exponent() if self.take("^") else None
-        self.angle += name in _COMPUTED
+        self.angle += 1
         inner = self.operand()
-        self.angle -= name in _COMPUTED
-        if name in _INVERSE and exponent == -1:
-            return self.applied(_INVERSE[name], inner)
-        found = self.computed(name, inner, base)
-        return found if exponent is None else arithmetic.power(found, exponent)
+        self.angle -= 1
+        if name in _INVERSE and exponent is not None and exponent == -1:
+            return _applied(_INVERSE[name], inner)
+        if name == "log":
+            below = self.variable(_BASE) if base is None else _applied("log", base)
+            result = _divided(_applied("log", inner), below)
+        elif base is not None:
+            raise Unreadable
+        elif name == "abs":
+            result = abs(inner)
+        elif name in _FUNCTIONS_OF_MPMATH:
+            result = _applied(_FUNCTIONS_OF_MPMATH[name], inner)
+        else:
+            raise Unreadable
+        return result if exponent is None else _power(result, exponent)
 
     def operand(self) -> Number:
         r"""What a function is applied to: a group, or factors up to the next function.
@@ -395,44 +403,76 @@ class _Parser:
         """
         if self.peek() in ("(", "{", "["):
             inner = self.base()
-            return arithmetic.times(inner, mp().pi / 180) if self.take("°") else inner
+            return inner * _mp().pi / 180 if self.take("°") else inner
         inner = self.factor()[0]
-        while (sign := self.peek()) and self.begins_factor(sign):
-            if FUNCTIONS & set(re.findall(r"^\\([a-z]+)", self.text[self.at : self.at + 8])):
-                break
-            inner = arithmetic.times(inner, self.factor()[0])
+        while self.begins_factor() and self.peek()[1:] not in FUNCTIONS:
+            inner = _checked(inner * self.factor()[0])
         return inner
 
-    def computed(self, name: str, inner: Number, base: Number) -> Number:
-        if name == "abs":
-            return abs(inner)
-        if name == "log":
-            natural = self.applied("log", inner)
-            if base is None:
-                return arithmetic.times(natural, self.variable(_BASE))
-            return arithmetic.divided(natural, self.applied("log", base))
-        if base is not None or name not in _COMPUTED:
-            raise Beyond(f"{name} is not computed here")
-        return self.applied(_COMPUTED[name] or name, inner)
 
-    def applied(self, function: str, inner: Number) -> Number:
-        """A function of mpmath."""
-        if abs(arithmetic.real(inner)) > _LARGEST_ARGUMENT and function not in ("log", "log10"):
-            raise TooLarge("a function of a large number")
-        if function.startswith("log") and arithmetic.is_zero(inner):
-            raise Beyond("a logarithm of zero")
-        try:
-            found = getattr(mp(), function)(arithmetic.real(inner))
-        except (ValueError, ZeroDivisionError) as error:
-            raise Beyond(str(error)) from None
-        if function.startswith("log") and arithmetic.is_zero(found):
-            return Fraction(0)
-        return arithmetic.checked(found)
+def _checked(number: Number) -> Number:
+    """``number``, if it is finite and neither too large nor too small."""
+    if number == 0:
+        return number
+    if not _mp().isfinite(number) or abs(int(_mp().mag(number))) > _MOST_BITS:
+        raise Unreadable
+    return number
 
 
-def _literal(digits: str, exponent: str) -> Fraction:
-    if len(digits) > 1_000 or len(exponent) > _MOST_CHARACTERS or abs(int(exponent or 0)) > 1_000:
-        raise TooLarge("a number of more than a thousand digits")
-    return arithmetic.checked(
-        Fraction(digits.rstrip(".") or "0") * Fraction(10) ** int(exponent or 0)
-    )
+def _flushed(number: Number) -> Number:
+    """``number`` as checked, or 0 where nothing but the rounding of a sum is left."""
+    return _mp().zero if number != 0 and _mp().mag(number) < -_MOST_BITS else _checked(number)
+
+
+def _divided(one: Number, other: Number) -> Number:
+    if other == 0:
+        raise Unreadable
+    return _checked(one / other)
+
+
+def _is_whole(number: Number) -> bool:
+    return bool(_mp().isint(number))
+
+
+def _power(base: Number, exponent: Number) -> Number:
+    if base == 0:
+        if exponent.real > 0:
+            return _mp().zero
+        raise Unreadable
+    if base in (1, -1) and _is_whole(exponent):
+        return _mp().mpf(base) ** (int(exponent.real) % 2)
+    if abs(exponent) * (abs(int(_mp().mag(base))) + 1) > 2 * _MOST_BITS:
+        raise Unreadable
+    return _flushed(_mp().power(base, exponent))
+
+
+def _factorial(number: Number) -> Number:
+    if abs(number) > _LARGEST_FACTORIAL or (_is_whole(number) and number.real < 0):
+        raise Unreadable
+    return _checked(_mp().factorial(number))
+
+
+def _binomial(above: Number, below: Number) -> Number:
+    if max(abs(above), abs(below)) > _LARGEST_BINOMIAL:
+        raise Unreadable
+    if _is_whole(above) and _is_whole(below) and not 0 <= below.real <= above.real:
+        raise Unreadable
+    return _checked(_mp().binomial(above, below))
+
+
+def _applied(function: str, inner: Number) -> Number:
+    """A function of mpmath."""
+    if inner == 0 and function.startswith("log"):
+        raise Unreadable
+    if abs(inner) > _LARGEST_ARGUMENT and not function.startswith("log"):
+        raise Unreadable
+    try:
+        return _flushed(getattr(_mp(), function)(inner))
+    except (ValueError, ZeroDivisionError):
+        raise Unreadable from None
+
+
+def _literal(digits: str) -> Number:
+    if len(digits) > _NEAR:
+        raise Unreadable
+    return _checked(_mp().mpf("0" + digits.rstrip(".")))

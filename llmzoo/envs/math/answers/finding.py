@@ -1,32 +1,33 @@
 r"""Which part of a text is its answer.
 
 In this order: what the last boxes hold, the last formula between dollars or ``\( \)``, and, in
-prose, what follows the last "answer is" or ``=``, at last the last number.
+prose, what follows the last "answer is" or "is", or else the last number.
 """
 
 from __future__ import annotations
 
 import re
 
-from llmzoo.envs.math.answers.boxes import last_boxes
 from llmzoo.envs.math.answers.expressions import FUNCTIONS
 from llmzoo.envs.math.answers.units import MULTIPLES, NO_UNITS, known
 
 LONGEST = 1_000  # characters of an answer; a longer one is none
 _END = 4_000  # characters at the end of a text in which an answer is looked for
+_BOX = re.compile(r"\\f?box(?:ed)?(?![A-Za-z])\s{0,20}")
+_BOXED_WORD = re.compile(r"[^\s$]+")
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_MOST_BOXES = 20
+_CLOSE = 10  # boxes with so few characters between them belong together
+_NEAR = 70  # so do those in a list
+_SEPARATOR = re.compile(r"[,;&]|\b(?:and|or)\b")
+_CORRECTED = re.compile(r"correct|wrong|mistake|wait|actually|rather|instead", re.IGNORECASE)
 _FORMULA = re.compile(
     r"\$\$(?P<a>[^$]{1,1000})\$\$|(?<!\\)\$(?P<b>(?:[^$\\]|\\.){1,1000})\$"
     r"|\\\[(?P<c>(?:[^\\]|\\[^\[\]]){1,1000})\\\]|\\\((?P<d>(?:[^\\]|\\[^()]){1,1000})\\\)",
     re.DOTALL,
 )
-_BETWEEN = re.compile(r"[\s.]*(?:,|;|,?\s*and|,?\s*or|)\s*")
-_FIRST_LETTER = re.compile(r"[\s*$({]{0,5}([A-Z])(?![\w'])(?! ?[-+*/^=])")
-_OPTION = re.compile(r"\(?([A-Z])[).:] ")
-_OPTIONS = re.compile(r"(?<![A-Za-z])[A-Z](?=\))|^[A-Z](?=[.:] )")
-_CAPITAL = re.compile(r"(?<![\w\\])(?:A(?! (?!and\b|or\b)[a-z])|[B-Z])(?![\w'])")
-_LAST_LETTER = re.compile(r"(?:\b(?:is|option|choice|choose)\s{1,3}|\()([A-Z])\)?\W{0,5}$")
-_AFTER_LETTER = 15  # characters after a letter that may take it back
-_PERCENT = re.compile(r"\s{0,3}(?:\\?%|percent|pct)")
+_BETWEEN = re.compile(r"(?=.*\S)[\s.]*(?:,|;|,?\s*and|,?\s*or|)\s*", re.DOTALL)
+_PERCENT = re.compile(r"[\s$)\\]{0,4}(?:%|percent|pct)")
 _ANCHOR = re.compile(r"(?i:answer)\s{0,3}(?:is|:|=)\s{0,3}:?|####")
 _IS = re.compile(r"(?<![A-Za-z])(?:is|are|equals|gives|get)\s{1,3}")
 _LETTERS = re.compile(r"[A-Za-z ]{1,20}")
@@ -34,46 +35,87 @@ _SAID_OF = re.compile(r"\s{0,3}(?:is|are|equals)\s{1,3}([-\d][\d.,/]*(?:\s?\\?%)
 _TAG = re.compile(r"</?[A-Za-z]{2,20}>")
 _WORD = re.compile(r"(?<![\\A-Za-z{])[^\W\d_]{3,}")
 _NO_WORDS = FUNCTIONS | {"sqrt", "inf", "infinity", "mod", "and"}
-# what makes of a number before or after it another one, or one of several
-_BEFORE = re.compile(
-    r"(?:\d[^\W\d]{0,9}\s{0,9}(?:,|\b(?:or|and|to|plus|minus|times|over)\b)\s{0,9}(?:or|and)?"
-    r"|[\w)}]\s{0,9}[-+*/^_×÷·(]|[<>≤≥≠^_]|\w[({]|\\(?!text|math|mbox|quad|approx)[A-Za-z]{1,20}\s{0,9}\{?)"
-    r"\s{0,9}$"
-)
-_AFTER = re.compile(
-    r"\s{0,9}(?:[-+*/^×÷·]\s{0,9}[\d({\\A-Za-z]|(?:,|,?\s{0,9}(?:or|and|to|plus|minus|times|over)\b)\s{0,9}[-$(]?\d)"
-)
-_NEGATED = re.compile(
-    r"\b(?:not|never|except|excluding|neither|nor|without|than|least|most|\w+n['’]t)\b[^.;\d]{0,40}$"
-)
-_NEAR = 60  # characters before a number that say what it is
-# words before and after a number that say that it may not be the answer
-_DOUBT_BEFORE = re.compile(
-    r"\b(?:between|maybe|perhaps|could|might|any|such|either|or|unless|if|instead|than)\b"
-)
-_DOUBT_AFTER = re.compile(
-    rf"{_DOUBT_BEFORE.pattern}|\b(?:not|wrong|incorrect|more|less|too|at\s(?:least|most|minimum|maximum)|up\sto|"
-    r"among\sothers|etc|\w+n['’]t)\b"
-)
-_NO_OPTION = re.compile(
-    r"^\s*[=+*/^<>]|\b(?i:not|no|wrong|incorrect|but|neither|nor|answer|\w+n['’]t)\b"
-    r"|(?<![\w\\])(?:A(?! [a-z])|[B-E])(?![\w'])"
-)
-_CHANGED_AFTER = re.compile(
-    r"\W*(?:text\w*\W*)?(?:squared|cubed|and\sa\shalf|too|"
-    rf"{'|'.join(sorted({*MULTIPLES, *NO_UNITS} - {'and', 'or'}))})\b"
-)
-_CHANGED_BEFORE = re.compile(
-    r"\b(?:twice|thrice|double|triple|minus|plus|negative|non|no|(?:square|cube)\sof|negated|"
-    r"(?:half|third|quarter|root|reciprocal|inverse|opposite|log|sin|cos|tan)(?:\sof)?)"
-    r"\W{0,3}$",
-    re.IGNORECASE,
-)
-_LETTERS_AFTER = re.compile(r"[A-Za-z]+")
-_SENTENCE_END = re.compile(r"[.;!?](?=\s|$)")
 _NUMBER = re.compile(
     r"(?<![\w.,/])[$€£¥]?(-?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(?:[.,]?\d+)?(?:\s?/\s?\d+)?)(?![A-Za-z]*\d|\.\d)"
 )
+_SENTENCE_END = re.compile(r"[.;!?](?=\s|$)")
+_JOINS = r"or|and|to|plus|minus|times|over"
+# what makes of a number after or before it another one, one of several, or none
+_BEFORE = re.compile(
+    rf"(?:\d[^\W\d]{{0,9}}\s{{0,9}}(?:,|\b(?:{_JOINS})\b)\s{{0,9}}(?:or|and)?"
+    r"|[\w)}]\s{0,9}[-+*/^_×÷·(]|[<>≤≥≠^_]|\w[({]|\\(?!text|math|mbox|quad|approx)[A-Za-z]{1,20}\s{0,9}\{?"
+    r"|\b(?:twice|thrice|double|triple|minus|plus|negative|non|no|(?:square|cube)\sof|negated|"
+    r"(?:half|third|quarter|root|reciprocal|inverse|opposite|log|sin|cos|tan)(?:\sof)?)\W{0,2}"
+    r"|\b(?:not|never|except|excluding|neither|nor|without|than|least|most|\w+n['’]t)\b[^.;\d]{0,40})"
+    r"\s{0,9}$",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(
+    rf"\s{{0,9}}(?:[-+*/^×÷·]\s{{0,9}}[\d({{\\A-Za-z]|(?:,|,?\s{{0,9}}(?:{_JOINS})\b)\s{{0,9}}[-$(]?\d)"
+    r"|\W*(?:text\w*\W*)?(?:squared|cubed|and\sa\shalf|too|"
+    rf"{'|'.join(sorted({*MULTIPLES, *NO_UNITS} - {'and', 'or'}))})\b"
+)
+# words of its sentence that say that a number may not be the answer
+_DOUBT = r"\b(?:between|maybe|perhaps|could|might|any|such|either|or|unless|if|instead|than)\b"
+_DOUBT_BEFORE = re.compile(_DOUBT)
+DOUBT_AFTER = re.compile(
+    rf"{_DOUBT}|\b(?:not|wrong|incorrect|more|less|too|at\s(?:least|most|minimum|maximum)|up\sto|"
+    r"among\sothers|etc|\w+n['’]t)\b"
+)
+
+
+def boxed(text: str) -> str | None:
+    r"""What the last ``\boxed{...}`` or ``\fbox{...}`` of ``text`` holds, its braces balanced.
+
+    ``\boxed 5`` holds the word after it. ``None`` where there is no box, or where the last one is
+    never closed. Time is linear in the length of the text.
+    """
+    starts = [match.end() for match in _BOX.finditer(text)]
+    content = _content_of_box(text, starts[-1]) if starts else None
+    return None if content is None else content[0]
+
+
+def last_boxes(text: str) -> str | None:
+    r"""What the last box holds, joined by ``;`` with those of the same enumeration before it.
+
+    A box that is never closed holds the rest of its line. ``None`` where there is none.
+    """
+    starts = list(_BOX.finditer(text))[-_MOST_BOXES:]
+    if not starts:
+        return None
+    last = _content_of_box(text, starts[-1].end())
+    if last is None:
+        rest = text[starts[-1].end() :].lstrip("{").split("\n", 1)[0]
+        return rest.rstrip().rstrip("$").strip()
+    answers = [last[0] + "%" * bool(_PERCENT.match(text, last[1]))]
+    following = starts[-1].start()
+    for start in reversed(starts[:-1]):
+        content = _content_of_box(text, start.end(), following)
+        between = "" if content is None else text[content[1] : following]
+        is_near = len(between) < _NEAR and _SEPARATOR.search(between)
+        if (
+            content is None
+            or _CORRECTED.search(between)
+            or (len(between) >= _CLOSE and not is_near)
+        ):
+            break
+        if content[0] not in answers:
+            answers.append(content[0])
+        following = start.start()
+    return " ; ".join(reversed(answers))
+
+
+def _content_of_box(text: str, start: int, end: int | None = None) -> tuple[str, int] | None:
+    """What a box holds whose command ends at ``start``, and where it is closed."""
+    if text[start : start + 1] != "{":
+        word = _BOXED_WORD.match(text, start)
+        return None if word is None else (word[0], word.end())
+    depth = 0
+    for brace in _BRACE.finditer(text, start, len(text) if end is None else end):
+        depth += (brace[0] == "{") - (brace[0] == "}")
+        if depth == 0:
+            return text[start + 1 : brace.start()].strip(), brace.end()
+    return None
 
 
 def answer_in(text: str) -> str:
@@ -83,7 +125,7 @@ def answer_in(text: str) -> str:
         return boxes
     text = text[-_END:]
     anchors = list(_ANCHOR.finditer(text))
-    formulas = [f for f in _FORMULA.finditer(text) if not _is_money(text, f)]
+    formulas = [match for match in _FORMULA.finditer(text) if not _is_money(text, match)]
     if formulas and anchors and anchors[-1].end() > formulas[-1].end():
         return text[anchors[-1].start() :].strip()
     if formulas and _LETTERS.fullmatch(_content(formulas[-1])):
@@ -101,7 +143,7 @@ def answer_in(text: str) -> str:
 
 def is_prose(text: str) -> bool:
     """Whether a text says more than an answer."""
-    return "####" in text or any(f[0].lower() not in _NO_WORDS for f in _WORD.finditer(text))
+    return "####" in text or any(m[0].lower() not in _NO_WORDS for m in _WORD.finditer(text))
 
 
 def stated_in(text: str) -> str | None:
@@ -118,66 +160,36 @@ def number_in(text: str) -> str | None:
     anchors = list(_ANCHOR.finditer(text))
     if anchors:
         text = text[anchors[-1].end() :]
-    numbers = [f for f in _NUMBER.finditer(text) if any(map(str.isdigit, f[1]))]
+    numbers = [match for match in _NUMBER.finditer(text) if any(map(str.isdigit, match[1]))]
     if not numbers:
         return None
     chosen = numbers[0 if anchors else -1]
-    before = text[max(0, chosen.start() - _NEAR) : chosen.start()]
-    if _BEFORE.search(before) or _NEGATED.search(before) or _AFTER.match(text, chosen.end()):
+    ends = [match.end() for match in _SENTENCE_END.finditer(text, 0, chosen.start())]
+    following = _SENTENCE_END.search(text, chosen.end())
+    before = text[ends[-1] if ends else 0 : chosen.start()]
+    after = text[chosen.end() : following.start() if following else len(text)]
+    if _BEFORE.search(before[-_NEAR:]) or _AFTER.match(text, chosen.end()):
         return None
-    before, after = _sentence(text, chosen)
-    if _DOUBT_BEFORE.search(before) or _DOUBT_AFTER.search(after):
+    if _DOUBT_BEFORE.search(before) or DOUBT_AFTER.search(after):
         return None
-    if _CHANGED_BEFORE.search(before) or _CHANGED_AFTER.match(after):
-        return None
-    letters = _LETTERS_AFTER.match(after)  # as of 5cm, but not of 5ths
-    if letters is not None and known(letters[0]) is None:
-        return None
-    return chosen[1]
-
-
-def _sentence(text: str, around: re.Match[str]) -> tuple[str, str]:
-    """What its sentence says before and after it."""
-    ends = [found.end() for found in _SENTENCE_END.finditer(text, 0, around.start())]
-    following = _SENTENCE_END.search(text, around.end())
-    start, end = ends[-1] if ends else 0, following.start() if following else len(text)
-    return text[start : around.start()], text[around.end() : end]
-
-
-def letter_in(text: str) -> str | None:
-    """The letter of a choice that a text gives as its answer: before what the choice says, after
-    "answer is", or as the last word of a sentence."""
-    anchors = list(_ANCHOR.finditer(text))
-    option = _OPTION.match(text)
-    if anchors:
-        first = _FIRST_LETTER.match(text, anchors[-1].end())
-        if first is None or _DOUBT_AFTER.search(text, first.end(), first.end() + _AFTER_LETTER):
-            return None
-        return first[1] if option is None or option[1] == first[1] else None
-    if option is not None:
-        says_more = _NO_OPTION.search(text[option.end() :])
-        return option[1] if says_more is None and len(set(_OPTIONS.findall(text))) < 2 else None
-    if not is_prose(text) or _DOUBT_AFTER.search(text) or len(set(_CAPITAL.findall(text))) > 1:
-        return None
-    last = _LAST_LETTER.search(text)
-    return None if last is None else last[1]
+    letters = re.match("[A-Za-z]+", after)  # as of 5cm, but not of 5ths
+    return chosen[1] if letters is None or known(letters[0]) else None
 
 
 def _last_formulas(text: str, formulas: list[re.Match[str]]) -> str:
     """The last formula, with those before it that an "and" or a comma joins to it."""
     first = len(formulas) - 1
-    while first > 0 and _joined(text[formulas[first - 1].end() : formulas[first].start()]):
+    while first > 0:
+        between = text[formulas[first - 1].end() : formulas[first].start()]
+        if len(between) >= 20 or not _BETWEEN.fullmatch(between):
+            break
         first -= 1
-    answer = " ; ".join(_content(f) for f in formulas[first:])
-    return answer + ("%" if _PERCENT.match(text, formulas[-1].end()) else "")
-
-
-def _joined(between: str) -> bool:
-    return len(between) < 20 and bool(between.strip()) and _BETWEEN.fullmatch(between) is not None
+    answer = " ; ".join(_content(match) for match in formulas[first:])
+    return answer + "%" * bool(_PERCENT.match(text, formulas[-1].end()))
 
 
 def _content(formula: re.Match[str]) -> str:
-    return next(g for g in formula.groups() if g is not None).strip()
+    return next(group for group in formula.groups() if group is not None).strip()
 
 
 def _is_money(text: str, formula: re.Match[str]) -> bool:

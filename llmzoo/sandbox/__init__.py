@@ -1,4 +1,8 @@
-"""Runs untrusted Python programs and judges them by what it saw itself. See docs/sandbox.md."""
+"""Runs untrusted Python programs and judges them by what it observes itself. See docs/sandbox.md.
+
+``confine`` holds a program; ``judge`` asks it and decides about its answers. :mod:`.roles` and all
+that it imports run in the sandbox's own processes, under the package name ``sandbox``.
+"""
 
 from llmzoo.errors import SandboxError
 from llmzoo.sandbox.box import Sandbox, configure, shared

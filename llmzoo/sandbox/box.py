@@ -1,4 +1,4 @@
-"""The sandbox as its users see it: a few workers, and the ways to run a program and to judge one."""
+"""The sandbox that users see: a few workers, and the ways to run and to judge a program."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import threading
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any, TypeVar
@@ -16,7 +15,8 @@ from llmzoo.errors import SandboxError
 from llmzoo.sandbox.confine.job import run
 from llmzoo.sandbox.confine.preload import COMMON, LIGHT, suffices
 from llmzoo.sandbox.confine.worker import Broken, CannotConfine, Worker
-from llmzoo.sandbox.judge import verdicts
+from llmzoo.sandbox.judge.asserts import Asserts, no_verdict_apart
+from llmzoo.sandbox.judge.verdicts import Checker, judge_calls, judge_stdio
 from llmzoo.sandbox.results import DEFAULT_LIMITS, Limits, Report, Run, Verdict
 from llmzoo.sandbox.session import Session
 
@@ -33,21 +33,21 @@ LAYERS = {
 
 
 class Sandbox:
-    """Runs untrusted Python programs and judges them by what it saw itself. Thread-safe.
+    """Runs untrusted Python programs and judges them by what it observes itself. Thread-safe.
 
     Parameters
     ----------
-    workers: zygotes, and so programs that run at once; by default one a processor.
+    workers: number of programs that run at once; by default one per processor.
     level: 3, 2 or 1, or ``"auto"`` for the strongest that the machine offers (see ``report``).
-    min_level: refuse below this with :class:`~llmzoo.errors.SandboxError`.
-    preload: modules imported before any program; those not installed are left out.
+    min_level: raise :class:`~llmzoo.errors.SandboxError` if only a lower level is available.
+    preload: modules to import before any program. Modules that are not installed are left out.
     processes: let programs start processes; needs level 3.
-    allow_unconfined: where nothing can be confined, run all the same, with a warning every time.
+    allow_unconfined: run programs without confinement if no level is available, with a warning for
+        each program.
     allow_shared: judge tests that need the program in their own interpreter, where it can forge a
-        pass (``isolation="shared"``); otherwise such tests get the status "sandbox_error".
+        pass (``isolation="shared"``). Otherwise such tests get the status "sandbox_error".
 
-    Bound to its process: used after a fork it starts workers of its own. Workers start when first
-    needed.
+    Workers start when they are first needed. A sandbox that is used after a fork starts its own.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Sandbox:
 
     @property
     def report(self) -> Report:
-        """How programs are confined here; starts a worker where none has started yet."""
+        """How programs are confined here. Starts a worker if none has started yet."""
         self._own_process()
         if self._report is None:
             with self._worker(self._light):
@@ -109,7 +109,7 @@ class Sandbox:
         return self._report
 
     def run(self, code: str, stdin: str = "", limits: Limits = DEFAULT_LIMITS) -> Run:
-        """Run a program. What it reports of itself proves nothing; see the ``check`` methods."""
+        """Run a program. Its output proves nothing about it; see the ``check`` methods."""
         try:
             return self._with_worker(lambda worker: run(worker, code, stdin, limits), code)
         except Broken as error:
@@ -126,18 +126,17 @@ class Sandbox:
         """Judge a program by assert-based tests: ``check(candidate)`` (called with the function
         ``entry_point``), bare asserts, or ``unittest`` classes.
 
-        Asserts about literal calls are compared outside as data; other tests run in an interpreter
-        of their own with the program's objects as proxies. Tests that patch or await the program
-        need its own interpreter, see ``allow_shared``. ``prelude``: trusted code that both sides
-        may use.
+        Calls with literal arguments are made in the program's process and their values compared
+        outside. Other tests run in an interpreter of their own, with proxies for the program's
+        objects. Tests that patch or await the program need its own interpreter, see
+        ``allow_shared``. ``prelude``: trusted code that both sides may use.
         """
-        return self._judge(
-            verdicts.Tests(code, tests, entry_point, prelude, limits, self._allow_shared)
-        )
+        asserts = Asserts(code, tests, entry_point, prelude, limits, self._allow_shared)
+        return self._judge(asserts.judge, code, tests, prelude)
 
     def no_verdict(self, tests: str, entry_point: str | None = None) -> str:
-        """Why :meth:`check` gives no verdict of ``tests``, whatever the program, or ""."""
-        return "" if self._allow_shared else verdicts.no_verdict_apart(tests, entry_point)
+        """Why :meth:`check` gives no verdict for ``tests``, whatever the program, or ""."""
+        return "" if self._allow_shared else no_verdict_apart(tests, entry_point)
 
     def check_calls(
         self,
@@ -146,40 +145,32 @@ class Sandbox:
         limits: Limits = DEFAULT_LIMITS,
     ) -> Verdict:
         """Judge a program by calls: (function, arguments, expected value), floats within 1e-6."""
-        return self._judge(verdicts.Calls(code, tuple(cases), limits))
+        calls = tuple(cases)
+        return self._judge(lambda worker: judge_calls(worker, code, calls, limits), code)
 
     def check_stdio(
         self,
         code: str,
         cases: Iterable[tuple[str, str]],
         limits: Limits = DEFAULT_LIMITS,
-        compare: str | verdicts.Checker = "tokens",
+        compare: str | Checker = "tokens",
     ) -> Verdict:
-        """Judge a program by what it prints: (standard input, expected output), a run each.
+        """Judge a program by what it prints: (standard input, expected output), one run for each.
 
         ``compare``: "tokens" (numbers with a point within 1e-6), "lines", "exact", or a
         :class:`~llmzoo.sandbox.judge.verdicts.Checker`, a trusted program that decides.
         """
-        return self._judge(verdicts.Stdio(code, tuple(cases), compare, limits))
-
-    def check_many(self, jobs: Iterable[verdicts.Judged | Mapping[str, Any]]) -> list[Verdict]:
-        """Verdicts in the order of the jobs, spread over the workers.
-
-        A job is a mapping with the arguments of :meth:`check` (``code``, ``tests``, ...),
-        :meth:`check_calls` (``code``, ``calls``) or :meth:`check_stdio` (``code``, ``stdio``).
-        """
-        ready = [verdicts.job(job, allow_shared=self._allow_shared) for job in jobs]
-        with ThreadPoolExecutor(self.workers) as pool:
-            return list(pool.map(self._judge, ready))
+        pairs = tuple(cases)
+        return self._judge(lambda worker: judge_stdio(worker, code, pairs, compare, limits), code)
 
     def session(self, limits: Limits = DEFAULT_LIMITS) -> Session:
-        """An interpreter that keeps its names from one piece of code to the next, until closed."""
+        """An interpreter that keeps its names between pieces of code, until it is closed."""
         self._own_process()
         idle = self._idle
         worker = self._take(self._preload) or self._start(self._preload)
 
         def release() -> None:
-            """Take the worker back for the next session, unless there are enough or it is too late."""
+            """Keep the worker for the next session, unless enough are idle or the sandbox closed."""
             with self._lock:
                 kept = self._idle is idle and len(idle[self._preload]) < max(self.workers, _SPARE)
                 if kept:
@@ -189,21 +180,19 @@ class Sandbox:
 
         return Session(worker, limits, release)
 
-    # Workers
-
-    def _judge(self, job: verdicts.Judged) -> Verdict:
+    def _judge(self, judge: Callable[[Worker], Verdict], *sources: str) -> Verdict:
         try:
-            return self._with_worker(job.carry_out, *job.sources)
+            return self._with_worker(judge, *sources)
         except Broken as error:
             return Verdict(status="sandbox_error", passed=0, total=0, error=str(error))
 
     def _with_worker(self, act: Callable[[Worker], T], *sources: str) -> T:
-        """``act`` with a worker; once more with a new one where the first breaks.
+        """Call ``act`` with a worker, and again with a new one if the first breaks.
 
-        ``sources``: what it will run, which decides how much the worker should have imported.
+        ``sources``: the code that will run; it decides how much the worker should have imported.
         """
         self._own_process()
-        # below level 3 some modules, or all, cannot be imported later
+        # below level 3 some modules cannot be imported later, or none
         light = self.report.level > 2 and suffices(self._light, *sources)
         preload = self._light if light else self._preload
         if self._allow_unconfined and self.report.level == 0:
@@ -217,7 +206,7 @@ class Sandbox:
 
     @contextmanager
     def _worker(self, preload: tuple[str, ...]) -> Iterator[Worker]:
-        """An idle worker, or a new one; it comes back unless it broke."""
+        """An idle worker or a new one. It becomes idle again unless it broke."""
         with self._slots:
             worker = self._take(preload) or self._start(preload)
             healthy = False
@@ -232,7 +221,7 @@ class Sandbox:
                     worker.close()
 
     def _take(self, preload: tuple[str, ...]) -> Worker | None:
-        """An idle worker whose zygote still lives."""
+        """An idle worker whose zygote is still alive."""
         while True:
             with self._lock:
                 idle = self._idle[preload]
@@ -242,7 +231,7 @@ class Sandbox:
             worker.close()
 
     def _start(self, preload: tuple[str, ...]) -> Worker:
-        """A worker at the strongest level that works, tried from the top down once."""
+        """A worker at the strongest level that works. The first call finds that level."""
         missing: dict[str, str] = {}
         with self._starting:
             for level in self._levels:
@@ -264,7 +253,7 @@ class Sandbox:
         )
 
     def _own_process(self) -> None:
-        """After a fork, let go of the workers of the process that this one came from."""
+        """After a fork, let go of the parent process's workers."""
         if os.getpid() != self._pid:
             for worker in chain(*self._idle.values()):
                 worker.close()
@@ -284,7 +273,7 @@ class Sandbox:
 
 
 def _no_workers() -> dict[tuple[str, ...], list[Worker]]:
-    """Idle workers by what they have imported."""
+    """Idle workers by the modules that they have imported."""
     return defaultdict(list)
 
 
@@ -311,9 +300,9 @@ _sharing = threading.Lock()
 def shared() -> Sandbox:
     """The sandbox that all environments of this process use.
 
-    At the strongest level on offer, but not below 2, or below what the environment variable
-    ``LLMZOO_SANDBOX_MIN_LEVEL`` says; with ``allow_shared`` where ``LLMZOO_SANDBOX_ALLOW_SHARED`` is
-    1. :func:`configure` sets up another.
+    It has the strongest level available. The lowest level that it accepts is 2, or the environment
+    variable ``LLMZOO_SANDBOX_MIN_LEVEL``. ``LLMZOO_SANDBOX_ALLOW_SHARED=1`` sets ``allow_shared``.
+    :func:`configure` replaces the sandbox.
     """
     global _shared
     with _sharing:

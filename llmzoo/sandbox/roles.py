@@ -13,7 +13,7 @@ from typing import Any
 # all of it is imported before the zygote is confined, also what is needed late
 from .confine import program, zygote
 from .confine.channel import Channel
-from .judge import candidate, shared, tester, unittests  # noqa: F401
+from .judge import candidate, shared, tester
 
 PROGRAM_FD = 3
 

@@ -204,11 +204,10 @@ AGE = "import time\ndef age(born): return int(time.time()) - born"
 def test_one_interpreter_must_be_asked_for():
     """A pass there can be forged, so nobody is paid for one by default."""
     with Sandbox(workers=1, min_level=1) as box:
-        for job in ({"code": AGE, "tests": PATCHES, "limits": SHORT},):
-            (verdict,) = box.check_many([job])
-            assert (verdict.status, verdict.passed) == ("sandbox_error", 0)
-            assert "the tests patch time.time" in verdict.error
-            assert "allow_shared=True" in verdict.error
+        verdict = box.check(AGE, PATCHES, limits=SHORT)
+        assert (verdict.status, verdict.passed) == ("sandbox_error", 0)
+        assert "the tests patch time.time" in verdict.error
+        assert "allow_shared=True" in verdict.error
     with Sandbox(workers=1, min_level=1, allow_shared=True) as box:
         verdict = box.check(AGE, PATCHES, limits=SHORT)
         assert (verdict.isolation, verdict.passed, verdict.total) == ("shared", 1, 2)

@@ -17,7 +17,7 @@ from typing import Any
 from llmzoo.sandbox.confine.channel import Channel, Closed
 from llmzoo.sandbox.confine.values import NotData
 from llmzoo.sandbox.judge import candidate, shared, tester
-from llmzoo.sandbox.judge.verdicts import _hear_together, _Heard, _heard
+from llmzoo.sandbox.judge.asserts import AssertsOutcome, read_outcome, receive_shared_outcome
 
 
 @dataclass
@@ -85,7 +85,7 @@ def judge_in_one(
         [far_host],
         lambda: shared.judge_shared(Channel(far_host), program, entry_point, prelude),
     )
-    return _result(host, [far_host], [child], time_limit, partial(_hear_together, tests))
+    return _result(host, [far_host], [child], time_limit, partial(receive_shared_outcome, tests))
 
 
 def _fork(kept: list[socket.socket], act: Callable[[], None]) -> int:
@@ -112,15 +112,15 @@ def _result(
     others: list[socket.socket],
     children: list[int],
     time_limit: float,
-    hear: Callable[[Channel], _Heard] = lambda channel: _heard(channel.receive()),
+    receive: Callable[[Channel], AssertsOutcome] = lambda channel: read_outcome(channel.receive()),
 ) -> Judged:
     for end in others:
         end.close()
     host.settimeout(time_limit)
     try:
-        heard = hear(Channel(host))
-        cases = [[case.name, case.passed, case.error] for case in heard.cases]
-        return Judged(cases, heard.error or None, heard.calls, heard.shared_needed or None)
+        outcome = receive(Channel(host))
+        cases = [[case.name, case.passed, case.error] for case in outcome.cases]
+        return Judged(cases, outcome.error or None, outcome.calls, outcome.shared_needed or None)
     except (Closed, NotData, TimeoutError) as error:
         return Judged([], type(error).__name__)
     finally:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import atexit
+import contextlib
+import gc
 import io
 import sys
 import traceback
@@ -10,12 +13,13 @@ from types import ModuleType
 from typing import Any
 
 from .channel import Channel, Closed
-from .finishing import finish
 from .values import NotData
 
 # how a child ends; what it says of itself is for the reader, never for a verdict
 ENDED, RAISED, NO_MEMORY, FORBIDDEN = 0, 101, 102, 103
 FILENAME = "<program>"
+# text first: it fills the others
+_WRITERS: tuple[type[io.IOBase], ...] = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
 
 
 def run(source: str) -> int:
@@ -26,7 +30,7 @@ def run(source: str) -> int:
     ending = _execute(
         lambda: exec(compile(source, FILENAME, "exec", dont_inherit=True), module.__dict__)
     )
-    finished = _execute(lambda: finish(module))
+    finished = _execute(lambda: _finish(module))
     return ending or finished
 
 
@@ -96,3 +100,43 @@ def _prompt(code: str, names: dict[str, Any]) -> None:
 
 def _compiled(tree: ast.AST, mode: str) -> Any:
     return compile(tree, FILENAME, mode, dont_inherit=True)  # type: ignore[call-overload]
+
+
+def _finish(module: ModuleType) -> None:
+    """End the program as ``Py_FinalizeEx`` does: wait for threads, call exit functions, let go of the
+    module's names, and flush all that is open.
+
+    The child leaves by ``os._exit``, because an ordinary exit would write to every page that it shares
+    with the zygote. Raises what flushing the standard streams raises, since Python's exit status is
+    then not 0.
+    """
+    if "threading" in sys.modules:
+        sys.modules["threading"]._shutdown()
+    atexit._run_exitfuncs()
+    try:
+        _flush_standard()
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
+        _let_go(vars(module))
+        _flush_standard()
+
+
+def _let_go(names: dict[str, Any]) -> None:
+    """Destroy what a module's names hold, and flush the writers that something else still holds."""
+    for private in (True, False):
+        for name in [name for name in names if name.startswith("_") is private]:
+            if name != "__builtins__":
+                names[name] = None
+    gc.collect()  # the zygote's own objects are frozen, so this looks at the program's alone
+    mine = gc.get_objects()
+    for kind in _WRITERS:
+        for writer in [one for one in mine if issubclass(type(one), kind)]:
+            # closed, detached, or for reading: the error of a destructor is ignored too
+            with contextlib.suppress(Exception):
+                kind.flush(writer)
+
+
+def _flush_standard() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and not getattr(stream, "closed", False):
+            stream.flush()

@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import kernel, library, streams, surroundings
+from . import kernel, machine, streams
 from .program import ENDED, RAISED
 from .seccomp import Filter
 
@@ -63,7 +63,7 @@ class _Zygote:
         self.processes: bool = settings["processes"]
         self.scratch: str | None = None
         streams.install()
-        notes = surroundings.preload(settings["preload"])
+        notes = machine.preload(settings["preload"])
         if self.level:
             notes |= self._confine(settings)
         sys.path_importer_cache.clear()
@@ -79,21 +79,21 @@ class _Zygote:
         self.filter = Filter(self.level, processes=self.processes)
         # what a session starts would go on between two pieces of code, and answer for the next
         self.session_filter = Filter(self.level, threads=False)
-        packages = library.packages(settings["preload"])
-        readable = [*library.shared_libraries(), *packages]
-        finder = library.IndexedFinder(packages) if self.level == 2 else None
+        packages = machine.packages(settings["preload"])
+        readable = [*machine.shared_libraries(), *packages]
+        finder = machine.IndexedFinder(packages) if self.level == 2 else None
         user: int | None = None
         if os.geteuid() == 0 and settings["private_user"] is not None:
             user = _FIRST_PRIVATE_USER + settings["private_user"]
         if self.level >= 3:
             kernel.new_namespaces()
-            if not surroundings.maps_other_users():
+            if not machine.maps_other_users():
                 user = None  # in a user namespace of its own, root is nobody outside it
-            visible = [*library.folders(), *readable]
+            visible = [*machine.folders(), *readable]
             self.scratch = kernel.new_root(
                 folder,
-                surroundings.outermost(visible),
-                library.hidden(),
+                machine.outermost(visible),
+                machine.hidden(),
                 packages,
                 _SCRATCH_MB,
                 run_files=self.processes,
@@ -101,19 +101,19 @@ class _Zygote:
             self._become_first_process()
         elif self.level == 2:
             self.scratch = folder
-            if user is not None and not surroundings.reachable(folder, user):
+            if user is not None and not machine.reachable(folder, user):
                 user = None
             if user is not None:
                 os.chown(folder, user, user)
             os.chdir(folder)
         threads = _THREADS
         if user is None and self.level < 3:  # then the user's own threads count too, old and new
-            threads = surroundings.threads_of_user() + _OTHER_THREADS
+            threads = machine.threads_of_user() + _OTHER_THREADS
         kernel.drop_privileges(user)
         kernel.lock_down()
         if self.level >= 2:
             # with a root of one's own what third parties have beside the library is hidden already
-            own = library.folders() if self.level >= 3 else library.entries()
+            own = machine.folders() if self.level >= 3 else machine.entries()
             allowed = [*own, *readable]
             try:
                 kernel.landlock(allowed, self.scratch, run_files=self.processes)
@@ -259,7 +259,7 @@ class _Zygote:
         try:
             if not os.listdir(self.scratch):
                 return True
-            return surroundings.empty(self.scratch)
+            return machine.empty(self.scratch)
         except (OSError, RecursionError):
             return False  # the end of the namespaces, or of the host's worker, removes it
 

@@ -198,26 +198,3 @@ def _is_test(statement: ast.stmt) -> bool:
         return False
     arguments = statement.args
     return not (arguments.args or arguments.posonlyargs or arguments.kwonlyargs)
-
-
-def run_cases(cases: Cases, names: dict[str, Any], entry: Any) -> str:
-    """Execute the tests in a namespace and try every case; returns what went wrong outside them.
-
-    ``entry``: what ``check`` is called with.
-    """
-    names[RECORDER] = cases
-    trouble = ""
-    try:
-        exec(compile(cases.tree, "<tests>", "exec", dont_inherit=True), names)
-        if cases.check is not None and not cases.checks_itself:
-            names["check"](entry)
-    except BaseException as error:
-        trouble = in_words(error)
-    for name in cases.functions:
-        with cases.add(name):
-            names[name]()
-    if cases.unittest:
-        from .unittests import run_unittests
-
-        trouble = trouble or run_unittests(cases, names)
-    return trouble

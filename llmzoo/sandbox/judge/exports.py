@@ -1,7 +1,7 @@
 """The program's side of separate judging: its objects cross as handles, and questions come back.
 
-Nothing here guards anything: the program may do to this module what it likes. What it may not do
-is decided by the tester's side, see :mod:`proxies`.
+Nothing here protects the judgement, since the program can change this module. The tester's side
+decides what the program may do, see :mod:`proxies` and :mod:`lending`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Any
 
 from ..confine.channel import Channel
 from ..confine.values import cast_down, dumps
-from .borrowed import BORROWED, Borrowed, Stdin
 from .operations import OPERATIONS, special_names
 from .peer import CALLABLE, LIBRARY, Gone, Peer, Reply
 from .texts import MAX_TEXT, safe_text
@@ -52,7 +51,7 @@ class Exports(Peer):
     def serve(self) -> None:
         """Answer until the tester is gone."""
         sys.stdout = self._printed
-        sys.stdin = Stdin(self)
+        sys.stdin = _Stdin(self)
         builtins.input = self._input
         try:
             while True:
@@ -80,7 +79,7 @@ class Exports(Peer):
 
     def encode_object(self, value: Any) -> list[Any] | None:
         kind = type(value)
-        if isinstance(value, Borrowed):
+        if isinstance(value, _Borrowed):
             return ["yours", value._number]
         if issubclass(kind, type):
             return ["class", self._handle(value)]
@@ -105,7 +104,7 @@ class Exports(Peer):
         if tag == "mine":
             _, number, can = tagged
             if number not in self._borrowed:
-                self._borrowed[number] = BORROWED[can](self, number)
+                self._borrowed[number] = _BORROWED[can](self, number)
             return self._borrowed[number]
         raise LookupError(tag)
 
@@ -198,3 +197,56 @@ class Exports(Peer):
 
     def _print(self, *values: Any, **settings: Any) -> None:
         self.back("print", *values, *settings.values(), names=list(settings))
+
+
+class _Borrowed:
+    """An object of the tests that was passed to the program."""
+
+    def __init__(self, exports: Exports, number: int):
+        self._exports = exports
+        self._number = number
+
+
+class _Callback(_Borrowed):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._exports.back("invoke", self, *args, *kwargs.values(), names=list(kwargs))
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+
+class _Stream(_Borrowed):
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        return self._exports.back("advance", self)
+
+
+class _Thing(_Stream):
+    def __getattr__(self, name: str) -> Any:
+        return self._exports.back("read", self, text=name)
+
+
+class _Mock(_Thing):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._exports.back("invoke", self, *args, *kwargs.values(), names=list(kwargs))
+
+
+_BORROWED = {"call": _Callback, "iterate": _Stream, "read": _Thing, "mock": _Mock}
+
+
+class _Stdin(io.TextIOBase):
+    """Standard input, which the tests may have replaced."""
+
+    def __init__(self, exports: Exports):
+        self._exports = exports
+
+    def readable(self) -> bool:
+        return True
+
+    def readline(self, size: int = -1) -> str:  # type: ignore[override]
+        return self._exports.back("readline")
+
+    def read(self, size: int = -1) -> str:  # type: ignore[override]
+        return "".join(iter(self.readline, ""))

@@ -19,7 +19,7 @@ from typing import Any
 
 from llmzoo.sandbox.confine.values import check_keys
 from llmzoo.sandbox.judge.literals import OPERATORS, Unreadable, literal
-from llmzoo.sandbox.judge.names import is_builtin
+from llmzoo.sandbox.judge.needs import is_builtin
 
 _NAME_CHARS = 400
 

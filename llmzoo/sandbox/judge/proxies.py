@@ -21,11 +21,7 @@ never learn what a test expects and be asked whether that is right. Hence:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .tester_peer import Session
-
+from typing import Any, Protocol
 
 # methods of builtin types that say whether what a test expects is right, or give it back
 _DECIDING = {
@@ -43,22 +39,38 @@ _DESCRIBING = {
 }
 
 
+class Asker(Protocol):
+    """Asks the program about its objects (:class:`~.tester_peer.TesterPeer`).
+
+    ``changes``: how many questions may have changed an object. ``dropped``: handles of objects that
+    have no proxy any more.
+    """
+
+    changes: int
+    dropped: list[int]
+
+    def result(self, word: str, *operands: Any, text: str = "", names: Any = ()) -> Any: ...
+    def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any: ...
+    def get(self, owner: Any, name: str) -> Any: ...
+    def is_programs(self, error: BaseException) -> bool: ...
+
+
 class State:
     """What is known of a proxy's object. ``made``: by the tests, by calling a class; ``mixed``: it
     came of arithmetic with data of the tests. ``told``: its length as last told, and at what count
     of the session's changes."""
 
-    __slots__ = ("handle", "made", "mixed", "session", "told")
+    __slots__ = ("handle", "made", "mixed", "peer", "told")
 
-    def __init__(self, session: Session, handle: int):
-        self.session = session
+    def __init__(self, peer: Asker, handle: int):
+        self.peer = peer
         self.handle = handle
         self.made = False
         self.mixed = False
         self.told = (0, -1)
 
     def __del__(self) -> None:
-        self.session.dropped.append(self.handle)
+        self.peer.dropped.append(self.handle)
 
 
 class Remote:
@@ -70,13 +82,13 @@ class Remote:
     def __getattr__(self, name: str) -> Any:
         if name == "_remote":
             raise AttributeError(name)
-        return self._remote.session.get(self, name)
+        return self._remote.peer.get(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self._remote.session.result("set", self, value, text=name)
+        self._remote.peer.result("set", self, value, text=name)
 
     def __delattr__(self, name: str) -> None:
-        self._remote.session.result("del", self, text=name)
+        self._remote.peer.result("del", self, text=name)
 
     def __copy__(self) -> Any:
         return do_as_made("copy", self, self)
@@ -116,7 +128,7 @@ class Holder:
     def __getattr__(self, name: str) -> Any:
         if name == "_remote":
             raise AttributeError(name)
-        return self._remote.session.get(self, name)
+        return self._remote.peer.get(self, name)
 
     def __copy__(self) -> Any:
         return self
@@ -135,19 +147,19 @@ class RemoteClass(type):
     _remote_named: bool  # the tests know it, by a class's name, as a class
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        made = cls._remote_class.session.call(cls, *args, **kwargs)
+        made = cls._remote_class.peer.call(cls, *args, **kwargs)
         if isinstance(made, (Proxy, Holder)) and cls._remote_named:
             made._remote.made = True
         return made
 
     def __getattr__(cls, name: str) -> Any:
-        return cls._remote_class.session.get(cls, name)
+        return cls._remote_class.peer.get(cls, name)
 
     def __setattr__(cls, name: str, value: Any) -> None:
-        cls._remote_class.session.result("set", cls, value, text=name)
+        cls._remote_class.peer.result("set", cls, value, text=name)
 
     def __delattr__(cls, name: str) -> None:
-        cls._remote_class.session.result("del", cls, text=name)
+        cls._remote_class.peer.result("del", cls, text=name)
 
     def __iter__(cls) -> Any:
         return do("iter", cls)
@@ -186,7 +198,7 @@ def may_ask(value: Any, name: str) -> bool:
 def do(operation: str, *operands: Any) -> Any:
     """Carry out one of the :mod:`operations` where the objects live."""
     own = next(filter(is_remote, operands))
-    return state_of(own).session.result("do", *operands, text=operation)
+    return state_of(own).peer.result("do", *operands, text=operation)
 
 
 def do_as_made(operation: str, own: Any, *operands: Any) -> Any:
@@ -205,7 +217,7 @@ class Function(Proxy):
     __slots__ = ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._remote.session.call(self, *args, **kwargs)
+        return self._remote.peer.call(self, *args, **kwargs)
 
     def __repr__(self) -> str:
         return "<a function of the program>"

@@ -15,13 +15,10 @@ from types import ModuleType
 from typing import Any
 
 from ..confine.channel import Channel
-from . import (
-    candidate,
-    unittests,  # noqa: F401 - before the program can import it
-)
-from . import names as origins
-from .cases import Cases, run_cases
+from . import candidate, needs
+from .cases import Cases
 from .honest import HONEST, HonestComparisons, Look, classes, honest
+from .run_cases import run_cases
 from .tester import MODULE, outcomes
 from .texts import in_words
 from .tripwires import arm, controls
@@ -80,7 +77,7 @@ def _run(
     look: Look,
     result: dict[str, Any],
 ) -> str:
-    found = origins.uses(cases.tree, cases.nodes)
+    found = needs.uses(cases.tree, cases.nodes)
     cases.tree = ast.fix_missing_locations(HonestComparisons().visit(cases.tree))
     module = ModuleType(MODULE)
     sys.modules[MODULE] = module
@@ -101,18 +98,18 @@ def _fill(
     names: dict[str, Any],
     program: dict[str, Any],
     cases: Cases,
-    found: origins.Uses,
+    found: needs.Uses,
     entry_point: str | None,
 ) -> None:
-    """Give the tests what they use: see :mod:`names` for what comes from where."""
-    programs = {*origins.called_builtins(cases.nodes, found), entry_point}
+    """Give the tests what they use: see :mod:`needs` for what comes from where."""
+    programs = {*needs.called_builtins(cases.nodes, found), entry_point}
     for name, value in program.items():
         if name in programs or not (
-            name in names or name.startswith("__") or origins.is_builtin(name)
+            name in names or name.startswith("__") or needs.is_builtin(name)
         ):
             names[name] = value
     for name in found.wanted - programs:
-        if not origins.is_builtin(name) and (known := origins.standard(name, found)) is not None:
+        if not needs.is_builtin(name) and (known := needs.standard(name, found)) is not None:
             names[name] = known
     for here, there in found.imported.items():
         if there in program:

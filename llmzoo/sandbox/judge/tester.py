@@ -14,12 +14,13 @@ from typing import Any
 
 from ..confine.channel import Channel, Closed
 from ..confine.values import NotData
-from . import names as origins
-from .cases import Cases, run_cases
+from . import needs
+from .cases import Cases
+from .needs import why_shared
 from .peer import Gone
 from .proxies import RemoteClass
-from .sharing import why_shared
-from .tester_peer import Session
+from .run_cases import run_cases
+from .tester_peer import TesterPeer
 from .texts import in_words
 
 MODULE = "judged_tests"
@@ -39,12 +40,12 @@ def judge(
     cases: Cases | None = None
     try:
         cases = Cases(tests)
-        found = origins.uses(cases.tree, cases.nodes)
+        found = needs.uses(cases.tree, cases.nodes)
         result["shared_needed"] = why_shared(cases.nodes, found.wanted)
         if result["shared_needed"] is None:
-            session = Session(candidate, MODULE, expects_exit="SystemExit" in found.wanted)
-            result["error"] = _run(session, cases, found, entry_point, prelude) or None
-            result["calls"] = session.calls
+            peer = TesterPeer(candidate, MODULE, expects_exit="SystemExit" in found.wanted)
+            result["error"] = _run(peer, cases, found, entry_point, prelude) or None
+            result["calls"] = peer.calls
     except BaseException as error:
         result["error"] = in_words(error)
     result["cases"] = outcomes(cases)
@@ -57,80 +58,80 @@ def outcomes(cases: Cases | None) -> list[list[Any]]:
 
 
 def _run(
-    session: Session, cases: Cases, found: origins.Uses, entry_point: str | None, prelude: str
+    peer: TesterPeer, cases: Cases, found: needs.Uses, entry_point: str | None, prelude: str
 ) -> str:
     """Returns what went wrong outside the cases, or that nothing can have been tested."""
     try:
-        loaded = session.channel.receive()
+        loaded = peer.channel.receive()
     except (Closed, NotData):
         return "the program ended while it was loading"
     if loaded != ["loaded"]:
         return _failure(loaded)
-    session.channel.send(["judge"])
+    peer.channel.send(["judge"])
     module = ModuleType(MODULE)
     sys.modules[MODULE] = module
     names = vars(module)
     if prelude:
         exec(compile(prelude, "<prelude>", "exec", dont_inherit=True), names)
     try:
-        _fill(names, session, cases, found, entry_point)
+        _fill(names, peer, cases, found, entry_point)
         if entry_point is not None and entry_point not in names:
             return f"the program defines no {entry_point!r}"
         if cases.check is not None and not cases.checks_itself and entry_point is None:
             return "check(candidate) without an entry point"
         if ".seed(" in cases.text:
-            _share_seeds(session)
+            _share_seeds(peer)
         trouble = run_cases(cases, names, names.get(entry_point or ""))
-        session.check_alive()
+        peer.check_alive()
     except Gone as gone:
         return f"the program did not come to the end of the tests: {gone}"
     if not cases.cases:
         return trouble or "the tests contain no test"
-    if not session.calls:
+    if not peer.calls:
         return trouble or "the tests never called the program"
     return trouble
 
 
 def _fill(
     names: dict[str, Any],
-    session: Session,
+    peer: TesterPeer,
     cases: Cases,
-    found: origins.Uses,
+    found: needs.Uses,
     entry_point: str | None,
 ) -> None:
-    """Give the tests what they use: see :mod:`names` for what comes from where."""
-    programs = origins.called_builtins(cases.nodes, found) | set(found.imported.values())
+    """Give the tests what they use: see :mod:`needs` for what comes from where."""
+    programs = needs.called_builtins(cases.nodes, found) | set(found.imported.values())
     if entry_point is not None:
         programs.add(entry_point)
         names.pop(entry_point, None)
     wanted = set(programs)
     for name in found.wanted - programs:
-        if name in names or origins.is_builtin(name):
+        if name in names or needs.is_builtin(name):
             continue
-        if (known := origins.standard(name, found)) is not None:
+        if (known := needs.standard(name, found)) is not None:
             names[name] = known
         else:
             wanted.add(name)
-    values = session.names(sorted(wanted))
+    values = peer.names(sorted(wanted))
     for name, value in values.items():
         if isinstance(value, RemoteClass):
             function = name == entry_point and cases.check is not None
             type.__setattr__(value, "_remote_named", _like_a_class(name) and not function)
     names.update(values)
     names.update({here: values[there] for here, there in found.imported.items() if there in values})
-    names.update({module: _Program(session) for module in found.modules})
+    names.update({module: _Program(peer) for module in found.modules})
     if "builtins.print" in cases.text:
-        session.ask("patch print")
+        peer.ask("patch print")
 
 
 class _Program:
     """The program as a module that the tests have imported."""
 
-    def __init__(self, session: Session):
-        self._session = session
+    def __init__(self, peer: TesterPeer):
+        self._peer = peer
 
     def __getattr__(self, name: str) -> Any:
-        found = self._session.names([name])
+        found = self._peer.names([name])
         if name not in found:
             raise AttributeError(name)
         if isinstance(found[name], RemoteClass):
@@ -151,18 +152,18 @@ def _failure(loaded: Any) -> str:
     return ": ".join(part for part in parts if part)[:500]
 
 
-def _share_seeds(session: Session) -> None:
+def _share_seeds(peer: TesterPeer) -> None:
     """Let a seed that the tests set be the program's as well, as in one interpreter."""
     for name in ("random", "numpy.random"):
         if name == "random" or name in sys.modules:
             module: Any = importlib.import_module(name)
-            module.seed = _Seed(session, name, module.seed)
+            module.seed = _Seed(peer, name, module.seed)
 
 
 class _Seed:
-    def __init__(self, session: Session, module: str, own: Any):
-        self._session, self._module, self._own = session, module, own
+    def __init__(self, peer: TesterPeer, module: str, own: Any):
+        self._peer, self._module, self._own = peer, module, own
 
     def __call__(self, seed: Any = None, *rest: Any) -> None:
         self._own(seed, *rest)
-        self._session.result("seed", seed, text=self._module)
+        self._peer.result("seed", seed, text=self._module)

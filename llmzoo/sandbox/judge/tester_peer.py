@@ -11,7 +11,7 @@ from ..confine.channel import Channel
 from ..confine.values import NotData, dumps
 from .lending import Lending
 from .mirror_classes import mirror, nearest
-from .names import library_object
+from .needs import library_object
 from .peer import CALLABLE, LIBRARY, Gone, Peer, Reply
 from .proxies import (
     Function,
@@ -38,7 +38,7 @@ class _Handle:
 _LOOKING = ("len", "iter", "next")  # what asks without changing anything
 
 
-class Session(Peer):
+class TesterPeer(Peer):
     """``tests``: name of the module in which the tests run. ``expects_exit``: they name SystemExit,
     and so may see one. ``calls``: calls made to the program."""
 

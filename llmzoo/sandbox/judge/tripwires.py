@@ -14,7 +14,8 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .cases import Cases, run_cases
+from .cases import Cases
+from .run_cases import run_cases
 
 _CONTROLS = """
 import unittest

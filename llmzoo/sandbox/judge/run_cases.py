@@ -1,6 +1,7 @@
-"""unittest classes as cases: a method passes when the runner has said that it succeeded.
+"""Runs the cases of a text of tests, ``unittest`` classes included.
 
-Skipped, expected to fail, stopped half-way: all that is no success.
+A method of a ``unittest`` class passes only if the runner reports a success. Being skipped, failing
+as expected and stopping half-way are no success.
 """
 
 from __future__ import annotations
@@ -8,8 +9,29 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from .cases import Case, Cases
+from .cases import RECORDER, Case, Cases
 from .texts import in_words
+
+
+def run_cases(cases: Cases, names: dict[str, Any], entry: Any) -> str:
+    """Execute the tests in a namespace and try every case; returns what went wrong outside them.
+
+    ``entry``: what ``check`` is called with.
+    """
+    names[RECORDER] = cases
+    trouble = ""
+    try:
+        exec(compile(cases.tree, "<tests>", "exec", dont_inherit=True), names)
+        if cases.check is not None and not cases.checks_itself:
+            names["check"](entry)
+    except BaseException as error:
+        trouble = in_words(error)
+    for name in cases.functions:
+        with cases.add(name):
+            names[name]()
+    if cases.unittest:
+        trouble = trouble or _run_unittests(cases, names)
+    return trouble
 
 
 class _Results(unittest.TestResult):
@@ -49,7 +71,7 @@ class _Results(unittest.TestResult):
             self.error = self.error or f"{test}: {error}"[:500]
 
 
-def run_unittests(cases: Cases, names: dict[str, Any]) -> str:
+def _run_unittests(cases: Cases, names: dict[str, Any]) -> str:
     """Run the unittest classes that a module with these names defines; returns what went wrong
     outside any test."""
     suite = unittest.TestSuite()

@@ -1,0 +1,177 @@
+"""Judging by assert-based tests, with the strongest isolation that the tests allow."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from llmzoo.sandbox.confine.channel import Channel, Closed
+from llmzoo.sandbox.confine.job import Job, ending
+from llmzoo.sandbox.confine.values import NotData
+from llmzoo.sandbox.confine.worker import Broken, Worker
+from llmzoo.sandbox.judge import literal_asserts
+from llmzoo.sandbox.judge.needs import why_tests_share
+from llmzoo.sandbox.judge.verdicts import (
+    SHOWN,
+    UNSENDABLE,
+    AskedCall,
+    legible,
+    make_calls,
+    make_verdict,
+    status_of_errors,
+)
+from llmzoo.sandbox.results import CaseResult, Isolation, Limits, Verdict
+
+
+def no_verdict_apart(tests: str, entry_point: str | None = None) -> str:
+    """Why ``tests`` cannot be judged in an interpreter of their own, or "". Runs none of them."""
+    if literal_asserts.as_calls(tests, entry_point) is not None:
+        return ""
+    return why_tests_share(tests) or ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asserts:
+    """Tests of a program. ``allow_shared``: also judge tests that must run in the program's own
+    interpreter, where the program can forge a pass."""
+
+    code: str
+    tests: str
+    entry_point: str | None
+    prelude: str
+    limits: Limits
+    allow_shared: bool
+
+    def judge(self, worker: Worker) -> Verdict:
+        cases = literal_asserts.as_calls(self.tests, self.entry_point)
+        if cases is not None:
+            calls = [
+                AskedCall(c.name, c.function, c.args, partial(literal_asserts.matches, c), c.kwargs)
+                for c in cases
+            ]
+            verdict = make_calls(worker, self.code, calls, self.limits, self.prelude)
+            if not any(case.error.startswith(UNSENDABLE) for case in verdict.cases):
+                return verdict
+            # the tests may expect a value that is not plain data, such as a range
+        verdict, needs_shared = self._separately(worker)
+        if not needs_shared:
+            return verdict
+        if self.allow_shared:
+            return self._together(worker)
+        return replace(
+            verdict,
+            status="sandbox_error",
+            error=f"{needs_shared}, so they need the program in their own interpreter, where it can "
+            "forge a pass. Sandbox(allow_shared=True), llmzoo.sandbox.configure(allow_shared=True) or "
+            "LLMZOO_SANDBOX_ALLOW_SHARED=1 allows that",
+        )
+
+    def _separately(self, worker: Worker) -> tuple[Verdict, str]:
+        """The verdict, and why these tests need one interpreter for program and tests, or ""."""
+        started = time.monotonic()
+        program = {"source": self.code, "prelude": self.prelude}
+        tests = {"tests": self.tests, "entry_point": self.entry_point, "prelude": self.prelude}
+        with Job(worker, "separate", self.limits, program, tests) as job:
+            outcome = _receive_outcome(job, lambda channel: read_outcome(channel.receive()))
+            verdict = self._verdict(job, started, outcome, "separate")
+        return verdict, outcome.shared_needed
+
+    def _together(self, worker: Worker) -> Verdict:
+        """The verdict of program and tests in one interpreter."""
+        started = time.monotonic()
+        given = {"source": self.code, "prelude": self.prelude, "entry_point": self.entry_point}
+        with Job(worker, "shared", self.limits, given) as job:
+            outcome = _receive_outcome(job, partial(receive_shared_outcome, self.tests))
+            return self._verdict(job, started, outcome, "shared")
+
+    def _verdict(
+        self, job: Job, started: float, outcome: AssertsOutcome, isolation: Isolation
+    ) -> Verdict:
+        """A pass if the tester came to its own end, and every test was reached, ran and passed."""
+        report = job.wait() if outcome.complete else job.end()
+        stderr, _ = job.streams.read(2, self.limits.output_kb)
+        status = ending(report, self.limits)
+        if status == "passed":
+            if outcome.error or not outcome.cases or not outcome.calls:
+                status = "failed" if any(c.passed for c in outcome.cases) else "error"
+            elif not all(c.passed for c in outcome.cases):
+                status = status_of_errors([c.error for c in outcome.cases])
+        error = outcome.error or stderr[-SHOWN:]
+        return make_verdict(job.worker, started, status, outcome.cases, isolation, error)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssertsOutcome:
+    """What a tester reported. ``complete``: it sent a result, and ends by itself."""
+
+    cases: tuple[CaseResult, ...] = ()
+    calls: int = 0
+    error: str = ""
+    shared_needed: str = ""
+    nonce: int | None = None
+    complete: bool = False
+
+
+def _receive_outcome(job: Job, receive: Callable[[Channel], AssertsOutcome]) -> AssertsOutcome:
+    try:
+        return receive(job.channel)
+    except (Closed, NotData) as error:
+        return AssertsOutcome(error=str(error) or "the tests did not come to their end")
+    except TimeoutError as error:
+        raise Broken("the tester does not answer") from error
+
+
+def receive_shared_outcome(tests: str, channel: Channel) -> AssertsOutcome:
+    """The outcome of program and tests in one interpreter.
+
+    The tests are sent once the program has loaded. Each case is reported when it ends, and passes
+    only if that report said so. The number that the result must carry is sent once the tests have
+    ended.
+    """
+    reported: dict[str, Any] = {}
+    message = channel.receive()
+    if message == ["loaded"]:
+        channel.send(["tests", tests])
+        message = channel.receive()
+    while isinstance(message, list) and len(message) == 3 and message[0] == "case":
+        reported[str(message[1])] = message[2]
+        message = channel.receive()
+    nonce = secrets.randbits(62)
+    if message == ["ended"]:
+        channel.send(["nonce", nonce])
+        message = channel.receive()
+    outcome = read_outcome(message)
+    if not outcome.error and outcome.nonce != nonce:
+        return AssertsOutcome(error="a result that the tests did not send")
+    cases = [
+        replace(case, passed=case.passed and reported.get(str(number), "") is None)
+        for number, case in enumerate(outcome.cases)
+    ]
+    return replace(outcome, cases=tuple(cases))
+
+
+def read_outcome(message: Any) -> AssertsOutcome:
+    """The outcome in an untrusted message: a program that shares the interpreter may have sent it."""
+    try:
+        kind, result = message
+        if kind != "result":
+            raise ValueError(kind)
+        cases = tuple(
+            CaseResult(passed=passed is True, name=name[:SHOWN], error=legible(error))
+            for name, passed, error in result["cases"]
+        )
+        nonce = result.get("nonce")
+        return AssertsOutcome(
+            cases=cases,
+            calls=int(result["calls"]),
+            error=legible(result["error"] or ""),
+            shared_needed=(result["shared_needed"] or "")[:SHOWN],
+            nonce=nonce if isinstance(nonce, int) else None,
+            complete=True,
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+        raise NotData("a result in another form than one") from None

@@ -464,7 +464,7 @@ def test_every_mbpp_solution_passes_through_the_environment(shared_data):
         returns[round(env.rewards["main_1"], 6)] += 1
     assert count == 200
     assert failed == []
-    assert returns[1.0] >= 0.95 * count
+    assert returns[1.0] >= 0.99 * count
 
 
 def test_every_problem_of_ours_is_right_in_the_sandbox_too():

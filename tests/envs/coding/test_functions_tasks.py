@@ -198,6 +198,13 @@ def test_taking_apart_keeps_the_meaning(source, call, value):
     assert scoring.uses(programs.functions(main)["f"], "aux") == ["used"]
 
 
+def test_the_helper_is_a_part_that_is_needed():
+    helper, main = oracle.split(ONE_PIECE, "spread", lambda helper, main: "/" not in helper)
+    assert helper.endswith("return sum(((n - middle) ** 2 for n in numbers))")
+    assert "return math.sqrt(aux(numbers, middle) / len(numbers))" in main
+    assert oracle.split(ONE_PIECE, "spread", lambda *_: False) == oracle.split(ONE_PIECE, "spread")
+
+
 def test_several_helpers_agree():
     main = oracle.agree("def f(a):\n    return [aux(x) for x in a]", "f", ["aux", "aux_1"])
     helper = "def aux(x):\n    return x + 1"

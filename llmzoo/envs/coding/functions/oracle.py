@@ -12,7 +12,6 @@ import copy
 import random
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 
 from llmzoo.envs.coding.functions import scoring
 from llmzoo.envs.coding.functions.tasks import HELPER
@@ -21,38 +20,39 @@ from llmzoo.errors import NoSolutionError
 RIGHT_SHARE = 0.4  # of an amateur's answers
 
 
-@lru_cache(maxsize=1024)
-def split(source: str, entry_point: str) -> tuple[str, str]:
+def split(
+    source: str, entry_point: str, is_needed: Callable[[str, str], bool] | None = None
+) -> tuple[str, str]:
     """A solution as the sources of ``aux`` and of the rest.
 
-    Of a function that does next to nothing, one part does next to nothing too: that earns all but
-    the share for work beyond a wrapper. Raises ``NoSolutionError`` if ``entry_point`` is not in it.
+    Of the divisions in which both parts do work, it is the first for which ``is_needed(aux, rest)``
+    holds: whether the tests need what ``aux`` returns. Where none is needed it is the first one, and
+    where one part does next to nothing any, which earns all but the share for work beyond a
+    wrapper. Raises ``NoSolutionError`` if ``entry_point`` is not in the source.
     """
     tree = ast.parse(source)
     helpers = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == HELPER]
     if helpers:
         rest = [node for node in tree.body if node not in helpers]
         return ast.unparse(helpers[-1]), ast.unparse(ast.Module(rest, []))
-    places = [
-        at
-        for at, node in enumerate(tree.body)
-        if isinstance(node, ast.FunctionDef) and node.name == entry_point
-    ]
-    if not places:
+    defined = [node for node in tree.body if getattr(node, "name", None) == entry_point]
+    if not defined or not isinstance(defined[-1], ast.FunctionDef):
         raise NoSolutionError(f"the reference solution does not define {entry_point!r}")
-    at = places[-1]
-    helper, main = _in_two(tree.body[at])
-    return helper, ast.unparse(ast.Module([*tree.body[:at], main, *tree.body[at + 1 :]], []))
+    function = defined[-1]
 
+    def rest_with(main: ast.FunctionDef) -> str:
+        body = [main if node is function else node for node in tree.body]
+        return ast.unparse(ast.Module(body, []))
 
-def _in_two(function: ast.stmt) -> tuple[str, ast.stmt]:
-    assert isinstance(function, ast.FunctionDef)
     helper, main = f"def {HELPER}(value):\n    return value", function
+    working: list[tuple[str, str]] = []
     for expression in _movable(function):
         helper, main = _extract_function(function, expression)
         if scoring.does_work(main, [HELPER]) and scoring.uses(main, HELPER) == ["used"]:
-            break
-    return helper, main
+            working.append((helper, rest_with(main)))
+            if is_needed is None or is_needed(*working[-1]):
+                return working[-1]
+    return working[0] if working else (helper, rest_with(main))
 
 
 def agree(main: str, entry_point: str, helpers: Sequence[str]) -> str:

@@ -212,18 +212,21 @@ class TwoWriters(TextEnv):
         whole = f"{task.setup}\n{tests}".strip()
         return judging.check(program, whole, task.entry_point, task.prelude, self._limits)
 
+    def _without(self, helper: str, program: str) -> Verdict | None:
+        """The verdict of the hidden tests on the program with a helper that returns None: a mention
+        such as ``0 if aux else 1`` does not use a helper."""
+        others = programs.merge(_NOTHING.format(name=helper), programs.without(program, {helper}))
+        return self._judge(others, self.episode.task.hidden)
+
     def _needed(self, program: str, verdict: Verdict) -> list[str]:
-        """The helpers without which the program passes fewer hidden tests. Each is replaced by one
-        that returns None: a mention such as ``0 if aux else 1`` is no use."""
-        needed = []
-        for helper in self.helpers:
-            others = programs.merge(
-                _NOTHING.format(name=helper), programs.without(program, {helper})
-            )
-            idle = self._judge(others, self.episode.task.hidden)
-            if idle is None or idle.passed < verdict.passed:
-                needed.append(helper)
-        return needed
+        """The helpers without which the program passes fewer hidden tests."""
+        without = {helper: self._without(helper, program) for helper in self.helpers}
+        return [name for name, idle in without.items() if not idle or idle.passed < verdict.passed]
+
+    def _tests_need(self, helper: str, main: str) -> bool:
+        """Whether a known solution, of which ``helper`` is a part, fails a hidden test without it."""
+        idle = self._without(HELPER, programs.merge(helper, main))
+        return idle is None or not idle.ok
 
     def _hear(self, played: told.Round) -> dict[str, str]:
         """What each seat is told about a round."""
@@ -247,8 +250,10 @@ class TwoWriters(TextEnv):
         task = self.episode.task
         if not task.solution:
             raise NoSolutionError(f"{self.metadata['name']}: {task.name} comes without a solution")
-        parts = task.solution
-        helper, main = parts if len(parts) == 2 else oracle.split(parts[0], task.entry_point)
+        if len(task.solution) == 2:
+            helper, main = task.solution
+        else:
+            helper, main = oracle.split(task.solution[0], task.entry_point, self._tests_need)
         if len(self.possible_agents) == 1:
             return f"{treat(helper)}\n{treat(main)}"
         if agent == self.possible_agents[-1]:

@@ -56,9 +56,6 @@ program), `team_weight`, `split` ("train", "test", "all"), `source` ("generator"
 | arithmetic | one operation on integers up to 99 | fractions, decimals, nested brackets |
 | algebra | a x + b = c | quadratics, systems of three, quadratic inequalities |
 | word_problems | stories of two events | discounts, work done together, mixtures |
-| number_theory | divisors, remainders, digits | powers modulo n, the Chinese remainder theorem |
-| counting | choices, multiples | lattice paths, stars and bars, probabilities |
-| multi_step | two numbers, the second made from the first | five |
 
 Answers are integers, fractions in lowest terms, exact decimals, pairs, sets or intervals; the
 question says which form is wanted. Each task has a program that computes it. The split is by content,
@@ -68,7 +65,8 @@ symmetry stay together: `37 + 48` and `48 + 37`, equations in another order or t
 **The scripted expert** writes the answer in a box, and the task's program.
 
 **Version history.** v0: first version; a reasoner alone is no longer told that its answer is not
-right (`feedback="verdict"` tells it); what comes near to an answer earns a little.
+right (`feedback="verdict"` tells it); what comes near to an answer earns a little; the families
+number_theory, counting and multi_step are gone.
 """
 
 from __future__ import annotations

@@ -59,22 +59,6 @@ def coefficients(polynomial):
     return (high + low) / 2 - c, (high - low) / 2, c
 
 
-def divisors(n):
-    return [d for d in range(1, n + 1) if n % d == 0]
-
-
-def primes(low, high):
-    return [n for n in range(low, high + 1) if len(divisors(n)) == 2]
-
-
-def chosen(n, k):
-    """How many sets of k of n there are, by Pascal's triangle."""
-    row = [1]
-    for _ in range(n):
-        row = [a + b for a, b in zip([0, *row], [*row, 0], strict=True)]
-    return row[k]
-
-
 # Each rule: the short form, and whether an answer to it is right
 
 
@@ -158,72 +142,6 @@ def ages(times, years, total, answer):
     return old + old / times + 2 * years == total
 
 
-def paths(width, height, how, x, y, answer):
-    ways = {(0, 0): (1, 0)}  # not through the point, through it
-    for i, j in itertools.product(range(width + 1), range(height + 1)):
-        if (i, j) != (0, 0):
-            past = [ways.get((i - 1, j), (0, 0)), ways.get((i, j - 1), (0, 0))]
-            ways[i, j] = (past[0][0] + past[1][0], past[0][1] + past[1][1])
-        if (i, j) == (x, y):
-            ways[i, j] = (0, sum(ways[i, j]))
-    return int(answer) == ways[width, height][how == "through"]
-
-
-def shared(n, people, least, answer):
-    ways = [1] + [0] * n
-    for _ in range(people):
-        ways = [sum(ways[s - k] for k in range(least, s + 1)) for s in range(n + 1)]
-    return int(answer) == ways[n]
-
-
-def same_colour(a, b, c, answer):
-    balls = "a" * a + "b" * b + "c" * c
-    pairs = [*itertools.combinations(balls, 2)]
-    return Fraction(answer) == Fraction(sum(x == y for x, y in pairs), len(pairs))
-
-
-def dice(a, b, least, answer):
-    throws = [*itertools.product(range(1, a + 1), range(1, b + 1))]
-    return Fraction(answer) == Fraction(sum(sum(t) >= least for t in throws), len(throws))
-
-
-def neighbours(length, letters, answer):
-    ends = [1] * letters
-    for _ in range(length - 1):
-        ends = [sum(ends) - end for end in ends]
-    return int(answer) == sum(ends)
-
-
-def chain(text, answer):
-    """A text of definitions, followed line by line."""
-    known = {}
-    *lines, last = text.split("\n")
-    for line in lines:
-        name, definition = line.split(" = ", 1)
-        words = [str(known.get(word, word)) for word in re.split(r"([a-z]+|\W)", definition)]
-        known[name] = step("".join(words))
-    return known[last.removeprefix("find ")] == Fraction(answer)
-
-
-def step(definition):
-    kind, *given = re.sub(r"(?<= )by ", "", definition).split(" ")
-    if kind == "lcm":
-        a, b = map(int, given)
-        return next(a * k for k in range(1, b + 1) if a * k % b == 0)
-    if kind == "gcd":
-        return max(set(divisors(int(given[0]))) & set(divisors(int(given[1]))))
-    if kind == "rest":
-        return int(given[0]) % int(given[1])
-    if kind == "digit":
-        return sum(map(int, given[1]))
-    if kind == "count":
-        return len(divisors(int(given[1])))
-    if kind == "x":
-        equation = definition.removeprefix("x with ")
-        return next(x for x in range(1000) if holds(equation, x=Fraction(x)))
-    return abs(value(definition.strip("|"))) if "|" in definition else value(definition)
-
-
 def rule(pattern, check):
     return re.compile(pattern, re.DOTALL), check
 
@@ -276,67 +194,6 @@ RULES = [
         rf"speed {N} start {N} hours before speed {N} catch up",
         lambda slow, head, fast, t: slow * (head + Fraction(t)) == fast * Fraction(t),
     ),
-    equals(rf"gcd {N} {N}", lambda a, b: max({*divisors(a)} & {*divisors(b)})),
-    equals(rf"lcm {N} {N}", lambda a, b: next(k for k in range(a, a * b + 1, a) if k % b == 0)),
-    equals(rf"rest {N} by {N}", lambda a, b: a - b * int(Fraction(a, b))),
-    equals(rf"digit sum {N}", lambda n: sum(n // 10**k % 10 for k in range(9))),
-    equals(rf"count divisors {N}", lambda n: len(divisors(n))),
-    equals(rf"sum divisors {N}", lambda n: sum(divisors(n))),
-    equals(
-        rf"largest prime of {N}", lambda n: max(p for p in divisors(n) if len(divisors(p)) == 2)
-    ),
-    equals(rf"last digit {N}\^{N}", lambda a, n: a**n % 10),
-    equals(rf"count primes {N} to {N}", lambda a, b: len(primes(a, b))),
-    equals(rf"rest {N}\^{N} by {N}", lambda a, n, m: a**n % m),
-    equals(
-        rf"smallest x rest {N} by {N} rest {N} by {N}",
-        lambda a, m, b, n: min(x for x in range(1, m * n + 1) if x % m == a and x % n == b),
-    ),
-    equals(rf"inverse of {N} by {N}", lambda a, n: next(x for x in range(1, n) if a * x % n == 1)),
-    equals(
-        rf"count coprime to {N}",
-        lambda n: sum(all(k % d for d in divisors(n)[1:]) for k in range(1, n + 1)),
-    ),
-    equals(
-        rf"zeros at end of {N}!",
-        lambda n: len(s := str(math.factorial(n))) - len(s.rstrip("0")),
-    ),
-    equals(
-        rf"base {N} digits {N}",
-        lambda b, n: sum(int(d) * b**k for k, d in enumerate(reversed(str(n)))),
-    ),
-    rule(
-        rf"{N} in base {N}",
-        lambda n, b, digits: (
-            sum(int(d) * b**k for k, d in enumerate(reversed(digits))) == n
-            and max(map(int, digits)) < b
-        ),
-    ),
-    equals(rf"choose one of each from {N} {N} {N}", lambda a, b, c: a * b * c),
-    equals(
-        rf"count multiples of {N} from {N} to {N}",
-        lambda k, a, b: sum(n % k == 0 for n in range(a, b + 1)),
-    ),
-    equals(
-        rf"count multiples of {N} or {N} to {N}",
-        lambda a, b, n: len({*range(a, n + 1, a)} | {*range(b, n + 1, b)}),
-    ),
-    equals(rf"choose {N} of {N}", lambda k, n: chosen(n, k)),
-    equals(rf"order {N} of {N}", lambda k, n: math.prod(n - i for i in range(k))),
-    equals(rf"choose {N} of {N} and {N} of {N}", lambda i, a, j, b: chosen(a, i) * chosen(b, j)),
-    equals(
-        rf"choose {N} of {N} and {N} at least one of first",
-        lambda k, a, b: sum(
-            chosen(a, i) * chosen(b, k - i) for i in range(1, k + 1) if i <= a and k - i <= b
-        ),
-    ),
-    equals(r"orders of letters ([a-z]+)", lambda word: len({*itertools.permutations(word)})),
-    rule(rf"strings length {N} letters {N} neighbours differ", neighbours),
-    rule(rf"paths to {N} {N} (avoid|through) {N} {N}", paths),
-    rule(rf"share {N} among {N} at least {N}", shared),
-    rule(rf"chance two same of {N} {N} {N}", same_colour),
-    rule(rf"chance dice {N} {N} sum at least {N}", dice),
-    rule(r"(a = .+\nfind [b-e])", chain),
 ]
 
 
@@ -367,8 +224,8 @@ def test_answers_worked_out_again(family, level):
         ("interval of x with 2 x > 4", "[2, \\infty)"),
         ("x y with x + y = 3 and x - y = 1", "(1, 2)"),
         ("has 10 plus 2 of 5 minus 1/2 how many now", "9"),
-        ("paths to 2 2 avoid 1 1", "4"),
-        ("a = 3 * 4\nb = digit sum a\nfind b", "4"),
+        ("pays 50 buys 2 at 5 and 3 at 4 change", "29"),
+        ("pack 20 by 6 left over", "3"),
     ],
 )
 def test_the_check_finds_wrong_answers(terse, answer):
@@ -379,7 +236,7 @@ def test_the_check_finds_wrong_answers(terse, answer):
 @EVERY_CELL
 def test_the_short_form_has_the_numbers_of_the_question(family, level):
     words = {"twice": 2, "three": 3, "four": 4, "five": 5, "six": 6, "half": 2, "third": 3}
-    words |= {"second": 2, "fourth": 4, "square": 2}
+    words |= {"square": 2}
     words |= {
         w: n
         for n, w in enumerate(
@@ -444,29 +301,15 @@ def test_stories_tell_nothing_twice_and_never_come_down_to_one(level):
 
 @EVERY_CELL
 def test_one_of_a_thing_is_in_the_singular(family, level):
-    things = "|".join((*names.THINGS, *names.COINS, *names.BOXES, "hours", "balls"))
+    things = "|".join((*names.THINGS, *names.COINS, *names.BOXES, "hours"))
     for task in drawn(family, level, 600):
-        assert not re.search(
-            rf"\b1 (?:(?:more|of the|red|blue|green) )?(?:{things})\b", task.question
-        )
-
-
-@pytest.mark.parametrize("level", ["easy", "medium"])
-def test_no_common_divisor_or_multiple_of_a_number_with_itself(level):
-    for task in drawn("number_theory", level, 2_000):
-        if found := re.fullmatch(r"(gcd|lcm) (\d+) (\d+)", task.terse):
-            a, b = sorted(map(int, found.groups()[1:]))
-            assert a != b, task
-            assert found[1] == "lcm" or b % a, task
+        assert not re.search(rf"\b1 (?:(?:more|of the) )?(?:{things})\b", task.question)
 
 
 FIRST = {
     "arithmetic": ["fc2dbacb87a8db9d", "3b71dd1e04e9b854", "569b92109731b1c9"],
     "algebra": ["a28b1bf481bb563c", "d57fc1edf5f41b61", "59e8933efac8fd84"],
     "word_problems": ["ff7fd237306e3542", "79713f76f9179ed4", "9a5a6194ea3c7a2f"],
-    "number_theory": ["9e58b0983fd77af4", "16957245dd8231ca", "99f99ebd8f00f113"],
-    "counting": ["d18daf19d089955c", "037676873faece45", "2260163d25d66bed"],
-    "multi_step": ["03a5d0720d5e83c3", "1f9208770fbab29c", "c1655ede0fcf21ac"],
 }
 DIGEST = "1e245d0c0f9f51b8"
 
@@ -491,4 +334,4 @@ def test_arithmetic_is_drawn_as_ever():
 def test_a_draw_is_the_rngs_alone():
     first = [generator.draw(random.Random(seed)) for seed in range(50)]
     assert first == [generator.draw(random.Random(seed)) for seed in range(50)]
-    assert len({(task.family, task.level) for task in first}) > 10
+    assert len({(task.family, task.level) for task in first}) > 7

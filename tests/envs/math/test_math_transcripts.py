@@ -16,7 +16,7 @@ FORMS = (
     {"family": "arithmetic", "level": "easy", "prompt": "terse"},
     {"family": "word_problems", "level": "medium"},
     {"family": "algebra", "level": "medium", "num_agents": 1},
-    {"family": "counting", "level": "hard", "reasoners": 2, "aggregator": True},
+    {"family": "algebra", "level": "hard", "reasoners": 2, "aggregator": True},
 )
 FIRST = {  # what a seat answers in the first round
     "reasoner": "\\boxed{7}",

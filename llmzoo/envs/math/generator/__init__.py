@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import random
 
-from llmzoo.envs.math.generator import (
-    algebra,
-    arithmetic,
-    counting,
-    multi_step,
-    number_theory,
-    word_problems,
-)
+from llmzoo.envs.math.generator import algebra, arithmetic, word_problems
 from llmzoo.envs.math.generator.problem import Kinds
 from llmzoo.envs.math.tasks import MathTask
 
@@ -19,9 +12,6 @@ FAMILIES: dict[str, Kinds] = {
     "arithmetic": arithmetic.KINDS,
     "algebra": algebra.KINDS,
     "word_problems": word_problems.KINDS,
-    "number_theory": number_theory.KINDS,
-    "counting": counting.KINDS,
-    "multi_step": multi_step.KINDS,
 }
 LEVELS = ("easy", "medium", "hard")
 

@@ -50,18 +50,6 @@ def nonzero(rng: random.Random, most: int, *, least: int = 1) -> int:
     return rng.choice((-1, 1)) * rng.randint(least, most)
 
 
-def asked(
-    rng: random.Random,
-    questions: Sequence[str],
-    answer: int | Fraction | str,
-    program: str,
-    terse: str,
-    key: str = "",
-) -> Problem:
-    """A problem whose question is put in one of several ways."""
-    return Problem(rng.choice(questions), str(answer), program, terse, key)
-
-
 def counted(number: int, plural: str) -> str:
     """A number and what it counts, whose plural ends in -s: ``1 hour``, ``2 hours``."""
     return f"{number} {plural.removesuffix('s') if number == 1 else plural}"

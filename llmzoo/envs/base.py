@@ -2,7 +2,8 @@
 
 A task says who plays (``agents``), what each seat reads (:meth:`TextEnv.prompt`) and what an answer
 does (:meth:`TextEnv.play` in a task in turns, :meth:`TextEnv.play_together` in a simultaneous one).
-Everything else, from seeds to rewards to the end of an episode, stands here.
+This module does the rest: seeds, rewards, infos, and the end of an episode. :meth:`TextEnv.step` is the
+whole walk of one step.
 """
 
 from __future__ import annotations
@@ -34,10 +35,11 @@ _NOBODY: Mapping[str, Any] = MappingProxyType({})
 class Outcome(NamedTuple):
     """What an answer, or a round of simultaneous answers, did.
 
-    ``team``: the team reward, before ``team_weight``: what all seats are paid alike. A mapping
-    gives it in named parts, which ``metadata["team_parts"]`` lists; a number is the part "team".
-    ``local``: named reward parts of single seats. ``done``: the task is over (solved or lost).
-    ``errors``: what was wrong with an answer, for ``infos[agent]["error"]``.
+    team: the reward that all seats are paid alike, before ``team_weight``. A mapping gives it in named
+        parts, which ``metadata["team_parts"]`` lists; a number is the part "team".
+    local: named reward parts of single seats.
+    done: the task is over (solved or lost).
+    errors: what was wrong with an answer, for ``infos[agent]["error"]``.
     """
 
     team: float | Mapping[str, float] = 0.0
@@ -59,27 +61,30 @@ class TextEnv(AECEnv[str, str, str]):
         after every step), ``"rgb_array"`` (``render`` returns a picture, [height, width, 3] uint8;
         games with a board) or None. ``metadata["render_modes"]`` has those of a class.
 
-    ``fallback`` is true where the tasks are a shipped sample because a public set could not be
-    reached: good for a look, but not for numbers.
+    ``fallback`` is true if the tasks are a shipped sample because the public set could not be reached.
+    Such tasks are fine for a look, but not for numbers.
 
     ``team`` lists the agents that are paid the team reward: all of them, unless a subclass says
     otherwise.
 
-    ``metadata`` says how a learner may judge single answers. ``team_parts``: the names of the parts
-    of the team reward. ``team_and_local``: whether some agent is paid both team and local parts, so
-    that a weight between them means something. ``paid_by_others``: the agents that are ever paid at
-    another agent's step (a task in turns; None: not known). ``judged_at_once``: those of them whose
-    own step already pays what their answer is worth, by a measure of its own.
+    ``metadata`` says how a learner may judge single answers:
 
-    A subclass keeps what an episode changes in ``self.episode`` and treats what it holds as
-    immutable (it replaces, never changes it): that makes :meth:`fork` a shallow copy.
+    team_parts: the names of the parts of the team reward.
+    team_and_local: whether some agent is paid both team and local parts, so that a weight between them
+        matters.
+    paid_by_others: the agents that are ever paid at another agent's step (a task in turns). None: not
+        known.
+    judged_at_once: those of them whose own step already pays for their answer, by a separate measure.
+
+    A subclass keeps all state of an episode in ``self.episode``, as immutable objects that it replaces.
+    That makes :meth:`fork` a shallow copy.
     """
 
     metadata: dict[str, Any] = {
         "render_modes": ["ansi", "human"],
         "name": "text_env_v0",
         "is_parallelizable": False,
-        "time_limit": "task",  # max_turns is a rule of the task: nothing is worth anything after it
+        "time_limit": "task",  # max_turns is a rule of the task: nothing after it counts
         "team_parts": [TEAM_PART],
         "team_and_local": True,
         "paid_by_others": None,
@@ -124,8 +129,8 @@ class TextEnv(AECEnv[str, str, str]):
     # What a task supplies
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
-        """Set ``self.episode`` to the start of an episode: of the task with this number in the split,
-        or with this id, or for None of a drawn one."""
+        """Set ``self.episode`` to the start of an episode. ``task``: its number in the split or its id;
+        None draws one."""
         raise NotImplementedError
 
     def prompt(self, agent: str) -> str:
@@ -141,40 +146,40 @@ class TextEnv(AECEnv[str, str, str]):
         raise NotImplementedError
 
     def describe(self) -> Mapping[str, Any]:
-        """What stands in every info of an episode: the task's source, split, number and id."""
+        """What every info of the episode says: the task's source, split, number and id."""
         return {}
 
     def ending(self, agent: str) -> Mapping[str, Any]:
-        """What stands in an agent's info at the end: ``success``, of all seats alike unless a task
-        has sides, and what a task adds."""
+        """What an agent's last info adds: ``success``, the same for all seats unless the task has
+        sides, and more if the task says so."""
         return {"success": self.success}
 
     def expert(self, agent: str) -> str:
-        """The best answer of ``agent`` now, by a scripted player who may look behind the prompt."""
+        """The best answer of ``agent`` now, by a scripted player who may read more than the prompt."""
         raise NoPlayerError(f"{self.metadata['name']} has no scripted expert")
 
     def amateur(self, agent: str, rng: random.Random) -> str:
-        """The answer of a sloppy player, who errs as people do in this task."""
+        """The answer of a sloppy player, who makes the mistakes that people make in this task."""
         raise NoPlayerError(f"{self.metadata['name']} has no scripted amateur")
 
     def board(self) -> str:
-        """The state as plain text, as a person would like to see it."""
+        """The state as plain text, for a person."""
         return self.prompt(self.agent_selection)
 
     def picture(self) -> Board | None:
-        """The state as a board of cells; None where the task has no board."""
+        """The state as a board of cells; None if the task has no board."""
         return None
 
     def on_the_way(self, text: str) -> list[Board]:
-        """The boards that an answer would lead through, if it took effect now; for an animation."""
+        """The boards that an answer would pass through if it took effect now; for an animation."""
         return []
 
     @classmethod
     def boards_in(cls, text: str) -> tuple[Sighting, ...]:
         """The boards that an observation of this environment shows, in either form of prompt.
 
-        Never raises, whatever the text, and takes time in proportion to its length. Boards that a
-        model has written are none: only those that the environment itself draws are found.
+        Only boards drawn by the environment count, not those in a model's answer. Never raises, and
+        takes time proportional to the length of the text.
         """
         return ()
 
@@ -189,10 +194,9 @@ class TextEnv(AECEnv[str, str, str]):
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start an episode.
 
-        ``seed`` fixes all of it; without one the episodes follow from the last seed given.
-        ``options={"task": i}`` plays task i of the split for a whole number, which is always the
-        place in the split, and for a text the task with this id. Other options raise
-        :class:`UnknownNameError`.
+        ``seed`` fixes all of it; without one, episodes follow from the last seed given.
+        ``options={"task": i}`` plays task i of the split if i is a whole number (from 0), and the task
+        with the id i if it is a text. Other options raise :class:`UnknownNameError`.
         """
         if seed is not None:
             self._random = random.Random(seed)
@@ -238,29 +242,29 @@ class TextEnv(AECEnv[str, str, str]):
                 self._answers = {}
                 self._pay(outcome)
         self._accumulate_rewards()
-        following = self.agents[(self.agents.index(agent) + 1) % len(self.agents)]
-        if True in self.terminations.values():
-            self._finish()
-        elif last_of_round:
+        ended = True in self.terminations.values()
+        if last_of_round and not ended:
             self.turn += 1
-            if self.turn >= self.max_turns:
-                self.truncations = dict.fromkeys(self.agents, True)
-                self._finish()
+            ended = self.turn >= self.max_turns
+            self.truncations = dict.fromkeys(self.agents, ended)
+        if ended:
+            self.infos = {a: {**info, **self.ending(a)} for a, info in self.infos.items()}
+        following = self.agents[(self.agents.index(agent) + 1) % len(self.agents)]
         if following != agent:
             self._select(following)
         if self.render_mode == "human":
             self.render()
 
     def state(self) -> str:
-        """The global state as text, for a central critic: what every seat would read now."""
+        """The global state as text, for a central critic: the observation of every seat now."""
         return "\n\n".join(f"[{a}]\n{self.prompt(a)}" for a in self.possible_agents)
 
     def render(self) -> str | np.ndarray | None:
         """The state as text, as a picture ([height, width, 3] uint8), or printed; see ``render_mode``.
 
-        Text has colours and lines around the cells of a board if standard output is a terminal that
-        shows them (:func:`llmzoo.envs.drawing.terminal.takes_colour`), and is plain otherwise.
-        Raises :class:`MissingExtraError` for a picture where Pillow is missing.
+        Boards are drawn in colour if standard output is a terminal that shows it
+        (:func:`llmzoo.envs.drawing.terminal.takes_colour`), and as plain text otherwise. Raises
+        :class:`MissingExtraError` for a picture if Pillow is not installed.
         """
         if self.render_mode is None:
             return None
@@ -279,24 +283,26 @@ class TextEnv(AECEnv[str, str, str]):
         return text
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """There is nothing to close."""
 
     def fork(self) -> TextEnv:
-        """A copy of the episode in mid-play; task data is shared, and stepping it leaves this one as it was."""
-        twin: TextEnv = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin.agents = list(self.agents)
-        twin._answers = dict(self._answers)
-        twin.rewards = dict(self.rewards)
-        twin._cumulative_rewards = dict(self._cumulative_rewards)
-        twin.terminations = dict(self.terminations)
-        twin.truncations = dict(self.truncations)
-        twin.infos = {a: dict(info) for a, info in self.infos.items()}
-        return twin
+        """A copy of the episode as it is now. It shares task data; stepping it leaves the original as
+        it was."""
+        forked: TextEnv = object.__new__(type(self))
+        forked.__dict__.update(self.__dict__)
+        forked.agents = list(self.agents)
+        forked._answers = dict(self._answers)
+        forked.rewards = dict(self.rewards)
+        forked._cumulative_rewards = dict(self._cumulative_rewards)
+        forked.terminations = dict(self.terminations)
+        forked.truncations = dict(self.truncations)
+        forked.infos = {a: dict(info) for a, info in self.infos.items()}
+        return forked
 
     # Bookkeeping
 
     def _pay(self, outcome: Outcome) -> None:
+        """Pay every agent its parts of the reward, and end the episode if the task is over."""
         team = self._team_parts(outcome)
         for agent in self.agents:
             parts = {**outcome.local.get(agent, {}), **(team if agent in self.team else {})}
@@ -305,19 +311,20 @@ class TextEnv(AECEnv[str, str, str]):
             self.rewards[agent] = sum(parts.values())
             # like PettingZoo's cumulative reward: what came since the agent's last action
             info = self.infos[agent]
-            so_far = info["reward_parts"]
-            total = {name: so_far.get(name, 0.0) + value for name, value in parts.items()}
-            self.infos[agent] = {**info, "reward_parts": {**so_far, **total}}
+            total = dict(info["reward_parts"])
+            for name, value in parts.items():
+                total[name] = total.get(name, 0.0) + value
+            self.infos[agent] = {**info, "reward_parts": total}
         for agent, error in outcome.errors.items():
             self.infos[agent] = {**self.infos[agent], "error": error}
         if outcome.done:
             self.terminations = dict.fromkeys(self.agents, True)
 
     def _team_parts(self, outcome: Outcome) -> dict[str, float]:
-        """The named parts of a team reward, weighted.
+        """The named parts of the team reward, weighted.
 
-        Raises ``ValueError`` for a name that ``metadata["team_parts"]`` lacks, or that a seat's own
-        part has too.
+        Raises ``ValueError`` for a part that ``metadata["team_parts"]`` does not list, or that has the
+        name of a local part.
         """
         team = outcome.team
         if not isinstance(team, Mapping):
@@ -331,10 +338,6 @@ class TextEnv(AECEnv[str, str, str]):
             if name in own:
                 raise ValueError(f"{self} pays {name!r} both as a team part and as a seat's own")
         return {name: self.team_weight * value for name, value in team.items()}
-
-    def _finish(self) -> None:
-        for agent in self.agents:
-            self.infos[agent] = {**self.infos[agent], **self.ending(agent)}
 
     def _select(self, agent: str) -> None:
         self.agent_selection = agent
@@ -358,9 +361,9 @@ def _task_of(options: Mapping[str, Any]) -> int | str | None:
 
 
 class InOrder(OrderEnforcingWrapper[str, str, str]):
-    """PettingZoo's wrapper that names a call out of order, with a short way for calls in order.
+    """PettingZoo's wrapper that raises on calls out of order, faster for calls in order.
 
-    PettingZoo's own methods read each attribute through the wrapper, which checks the order anew.
+    PettingZoo's own methods read each attribute through the wrapper, which checks the order each time.
     """
 
     def step(self, action: str | None) -> None:
@@ -382,9 +385,9 @@ def public_forms(
 ) -> tuple[Callable[..., AECEnv], Callable[..., ParallelEnv]]:
     """What an environment's module exports as ``env`` and ``parallel_env``.
 
-    ``env``: the AEC form in PettingZoo's wrapper that names a call out of order. ``parallel_env``:
-    its parallel form, the one that the registry makes of ``env`` too. Both raise
-    ``UnknownNameError`` for an argument that ``raw_env`` does not have.
+    ``env``: the AEC form, in PettingZoo's wrapper that raises on calls out of order. ``parallel_env``:
+    its parallel form, made as the registry makes it. Both raise ``UnknownNameError`` for an argument
+    that ``raw_env`` does not have.
     """
     known = inspect.signature(raw_env).parameters
 

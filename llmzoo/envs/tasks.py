@@ -12,6 +12,7 @@ import hashlib
 import random
 import threading
 from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache, partial
 from typing import Any, Generic, TypeVar
 
 from llmzoo.envs.settings import one_of
@@ -103,6 +104,19 @@ class Generated(Generic[T]):
             f"{self.name} has about {len(self._numbered)} distinct {self.split} tasks at these settings; "
             f"task {index} does not exist"
         )
+
+
+@lru_cache(maxsize=128)  # environments with the same arguments share their tasks
+def generated(
+    draw: Callable[..., T],
+    canonical: Callable[[T], str],
+    *,
+    split: str,
+    name: str,
+    **arguments: Any,
+) -> Generated[T]:
+    """The tasks that ``draw(rng, **arguments)`` makes; see :class:`Generated`."""
+    return Generated(partial(draw, **arguments), canonical, split=split, name=name)
 
 
 class Listed(Generic[T]):

@@ -1,19 +1,22 @@
 """Planning games: a proposer's plan is simulated and shown, a planner commits one.
 
-The two seats share a world (a grid, a level) that only the planner changes, and that stays as it is
-between rounds. Rewards are differences of potentials with gamma 1, so whatever comes back to where
-it was has earned nothing, however long it took:
+The two seats share a world (a grid, a level). Only the planner changes it, and it is kept between
+rounds. Rewards are differences of potentials with gamma 1, so returning to an earlier world earns
+nothing:
 
 * team: progress(world), from 0 at the start to 1 when solved; paid to every seat when it changes.
 * local, per seat: 0.1 format + 0.1 legal + 0.8 progress(the world after this seat's own answer).
-  Paid as the difference to the same seat's last answer; an episode's local rewards sum to the
-  local value of the last answer, however many rounds there were, so idling pays nothing.
+  Paid as the difference to the same seat's last answer. An episode's local rewards sum to the local
+  value of the last answer, so idling pays nothing.
 
-A malformed answer has 0 in all three parts and leaves the world as it was.
+A malformed answer has 0 in all three parts and leaves the world unchanged.
 
-The proposer is paid the team reward too, at the planner's step. Its own answer is simulated and
-paid for at once, by the same measure, so a learner need not play on to judge it
-(``metadata["judged_at_once"]``). No step but its own pays the planner.
+The planner's step pays the proposer the team reward too. The proposer's own answer is simulated and
+paid for at once, by the same measure, so a learner can judge it without playing on
+(``metadata["judged_at_once"]``). The planner is paid at its own steps only.
+
+A game is a subclass of :class:`PlanningGame` with six methods (`parse`, `carry_out`, `report`,
+`progress`, `draw`, `rules`), and its registration.
 """
 
 from __future__ import annotations
@@ -21,11 +24,11 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 
 from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
 from llmzoo.envs.drawing import Board, Sighting
-from llmzoo.envs.games import sightings
+from llmzoo.envs.games.sightings import BoardView, find_boards
 from llmzoo.envs.tasks import Tasks, described
 from llmzoo.errors import ConfigError
 
@@ -51,10 +54,10 @@ class Malformed(ValueError):
 
 
 @dataclass(slots=True)  # not frozen: that would take several times as long to make, each step
-class Played(Generic[World]):
+class PlanResult(Generic[World]):
     """What a plan does: the world after it, and whether every part of it was legal.
 
-    ``event``: what the game's reports tell beside the world.
+    ``event``: what else the game's reports tell.
     """
 
     world: World
@@ -63,7 +66,7 @@ class Played(Generic[World]):
 
 
 @dataclass(slots=True)
-class Play(Generic[Task, World]):
+class PlanningState(Generic[Task, World]):
     """The state of an episode, replaced at each step and never changed: forks share it.
 
     ``scores``: each seat's format, legal and quality as last paid.
@@ -98,7 +101,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         "judged_at_once": [PROPOSER],
     }
     terse_name: ClassVar[str]  # the game's name in terse prompts
-    prompt_view: ClassVar[sightings.View[Any]]  # its boards, and how prompts show them
+    prompt_view: ClassVar[BoardView[Any]] = BoardView()  # how its boards are drawn and found
 
     def __init__(
         self,
@@ -122,28 +125,20 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         )
         self.tasks = tasks
         self.prompt_style = prompt
-        self.episode: Play[Task, World]
+        self.episode: PlanningState[Task, World]
 
     # What a game supplies
-
-    def start(self, task: Task) -> World:
-        """The world at the start."""
-        raise NotImplementedError
 
     def parse(self, text: str) -> Plan:
         """The plan in a text of at most 20,000 characters; raises :class:`Malformed`."""
         raise NotImplementedError
 
-    def carry_out(self, world: World, plan: Plan) -> Played[World]:
+    def carry_out(self, world: World, plan: Plan) -> PlanResult[World]:
         """What ``plan`` does to ``world``."""
         raise NotImplementedError
 
-    def report(self, played: Played[World]) -> str:
+    def report(self, result: PlanResult[World]) -> str:
         """What happened, in words; the agent reads it."""
-        raise NotImplementedError
-
-    def terse_report(self, played: Played[World]) -> str:
-        """The same in few tokens."""
         raise NotImplementedError
 
     def progress(self, world: World) -> float:
@@ -154,27 +149,37 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         """The world as lines of characters."""
         raise NotImplementedError
 
-    def seen(self, world: World) -> Board:
-        """The world as a board of cells."""
-        raise NotImplementedError
-
-    def write(self, plan: Plan) -> str:
-        """A plan in its normal written form, as the planner is shown it."""
-        raise NotImplementedError
-
     def rules(self) -> str:
         """The task, the symbols of :meth:`draw`, and the answer format, in words."""
         raise NotImplementedError
 
+    # What a game may change
+
+    def start(self, task: Task) -> World:
+        """The world at the start; by default the task itself."""
+        return cast(World, task)
+
+    def terse_report(self, result: PlanResult[World]) -> str:
+        """The report in few tokens; by default the same report."""
+        return self.report(result)
+
+    def write(self, plan: Plan) -> str:
+        """A plan in its normal written form, as the planner is shown it; by default as it is."""
+        return str(plan)
+
+    def seen(self, world: World) -> Board:
+        """The world as a board of cells; by default the symbols of :meth:`draw`."""
+        return self.prompt_view.board(self.draw(world).split("\n"))
+
     def fingerprint(self, task: Task) -> str:
-        """The task as text, from which its id in ``infos`` is made."""
-        raise NotImplementedError
+        """A text that identifies the task; its id in ``infos`` is a hash of it."""
+        return repr(task)
 
     # TextEnv's side
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
-        self.episode = Play(chosen, self.start(chosen))
+        self.episode = PlanningState(chosen, self.start(chosen))
         rules = self.rules()
         self._instructions = {a: f"{_ROLES[a]}\n\n{rules}\n\n" for a in self.possible_agents}
 
@@ -182,11 +187,11 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         return described(self.tasks, self.fingerprint(self.episode.task), self.episode.task)
 
     def play(self, agent: str, text: str) -> Outcome:
-        play = self.episode
+        state = self.episode
         terse = self.prompt_style == "terse"
         error = None
         plan: Plan | None = None
-        world, legal = play.world, False
+        world, legal = state.world, False
         try:
             if len(text) > MAX_ANSWER_CHARS:
                 raise Malformed(f"answer longer than {MAX_ANSWER_CHARS} characters")
@@ -195,36 +200,36 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
             report = "malformed" if terse else f"malformed answer: {malformed}"
             error = f"malformed: {malformed}"
         else:
-            played = self.carry_out(world, plan)
-            world, legal = played.world, played.legal
-            report = self.terse_report(played) if terse else self.report(played)
+            result = self.carry_out(world, plan)
+            world, legal = result.world, result.legal
+            report = self.terse_report(result) if terse else self.report(result)
             if not legal:
-                error = f"illegal: {self.report(played)}"
+                error = f"illegal: {self.report(result)}"
 
         value = self.progress(world)
         read = plan is not None
         score = FORMAT * read, LEGAL * legal, QUALITY * value * read
-        before = play.scores.get(agent, _NOTHING)
+        before = state.scores.get(agent, _NOTHING)
         gained = {
             "format": score[0] - before[0],
             "legal": score[1] - before[1],
             "quality": score[2] - before[2],
         }
-        scores = {**play.scores, agent: score}
-        feedback = {**play.feedback, agent: report}
+        scores = {**state.scores, agent: score}
+        feedback = {**state.feedback, agent: report}
         local = {agent: gained}
         errors = {agent: error} if error else {}
 
         if agent == PROPOSER:
             candidate = None if plan is None else self.write(plan)
-            self.episode = Play(
-                play.task, play.world, candidate, report, feedback, scores, play.progress
+            self.episode = PlanningState(
+                state.task, state.world, candidate, report, feedback, scores, state.progress
             )
             return Outcome(local=local, errors=errors)
 
         self.success = value == 1.0
-        self.episode = Play(play.task, world, None, None, feedback, scores, value)
-        return Outcome(value - play.progress, local, self.success, errors)
+        self.episode = PlanningState(state.task, world, None, None, feedback, scores, value)
+        return Outcome(value - state.progress, local, self.success, errors)
 
     def prompt(self, agent: str) -> str:
         return self._terse(agent) if self.prompt_style == "terse" else self._full(agent)
@@ -243,44 +248,44 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         except Malformed:
             return []
         world, boards = self.episode.world, []
-        for place in range(len(plan)):
-            played = self.carry_out(world, plan[place : place + 1])
-            if not played.legal:
+        for step in range(len(plan)):
+            result = self.carry_out(world, plan[step : step + 1])
+            if not result.legal:
                 break
-            world = played.world
+            world = result.world
             boards.append(self.seen(world))
         return boards
 
     @classmethod
     def boards_in(cls, text: str) -> tuple[Sighting, ...]:
         """See :meth:`TextEnv.boards_in`: the state, and what the candidate plan leads to."""
-        return sightings.find(text, cls.terse_name, cls.prompt_view)
+        return find_boards(text, cls.terse_name, cls.prompt_view)
 
     # Prompts
 
     def _full(self, agent: str) -> str:
-        play = self.episode
+        state = self.episode
         text = (
             f"{self._instructions[agent]}Round {self._round()} of {self.max_turns}. "
-            f"The current state:\n\n{self.draw(play.world)}\n\n"
+            f"The current state:\n\n{self.draw(state.world)}\n\n"
         )
-        if agent == PLANNER and play.outcome is not None:
-            candidate = "no plan could be read" if play.candidate is None else play.candidate
-            text += f"Candidate plan:\n{candidate}\nIts simulation: {play.outcome}\n\n"
-        if agent in play.feedback:
-            text += f"Your last answer: {play.feedback[agent]}\n\n"
+        if agent == PLANNER and state.outcome is not None:
+            candidate = "no plan could be read" if state.candidate is None else state.candidate
+            text += f"Candidate plan:\n{candidate}\nIts simulation: {state.outcome}\n\n"
+        if agent in state.feedback:
+            text += f"Your last answer: {state.feedback[agent]}\n\n"
         return f"{text}Your answer:"
 
     def _terse(self, agent: str) -> str:
-        play = self.episode
+        state = self.episode
         role = agent.partition("_")[0]
         text = (
-            f"{self.terse_name} {role} {self._round()}/{self.max_turns}\n{self.draw(play.world)}\n"
+            f"{self.terse_name} {role} {self._round()}/{self.max_turns}\n{self.draw(state.world)}\n"
         )
-        if agent == PLANNER and play.outcome is not None:
-            text += f"candidate\n{play.candidate or 'none'}\n{play.outcome}\n"
-        if agent in play.feedback:
-            text += f"last {play.feedback[agent]}\n"
+        if agent == PLANNER and state.outcome is not None:
+            text += f"candidate\n{state.candidate or 'none'}\n{state.outcome}\n"
+        if agent in state.feedback:
+            text += f"last {state.feedback[agent]}\n"
         return f"{text}answer\n"
 
     def _round(self) -> int:

@@ -1,22 +1,22 @@
-"""Finding the boards of a planning game in its prompts.
+"""How a planning game's boards are drawn, and found in its prompts.
 
-Only what the game itself writes is found: a board has its place after ``The current state:`` of a
-full prompt or after the first line of a terse one, and is followed by what follows there. So boards
-in the answers of models are none, nor are halves of boards in prompts that were cut off.
-The time is linear in the length of the text.
+Only the text that the game itself writes is read: a board begins after ``The current state:`` of a full
+prompt or after the first line of a terse one, and ends where the prompt goes on. So a board in a
+model's answer does not count, nor does half a board in a prompt that was cut off. The time is linear in
+the length of the text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
-from llmzoo.envs.drawing import Board, Sighting
+from llmzoo.envs.drawing import Board, Cell, Sighting
 
 State = TypeVar("State")
+Rows = Sequence[str]
 
 _CANDIDATE = {"full": "\n\nCandidate plan:\n", "terse": "\ncandidate\n"}
 _FOLLOWS = {
@@ -24,33 +24,61 @@ _FOLLOWS = {
     "terse": re.compile(r"\n(?:candidate\n|last |answer(?:\n|$))"),
 }
 _SIMULATED = {"full": "\nIts simulation: ", "terse": "\n"}
+_MOVES = re.compile(r"[UDLR]{1,1000}")
 
 
-class Place(NamedTuple):
-    """Where something was read in a text, as the start and the end of it."""
+class BoardView(Generic[State]):
+    """How a game's boards are read and drawn. No method raises, whatever the text.
 
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class View(Generic[State]):
-    """How a game's boards are read and seen.
-
-    ``state(text, start)``: the state drawn from there on and where it ends, or None.
-    ``board(state)``: it as a board. ``simulated(state, text, start)``: the board that the candidate
-    plan written there leads to, the place in the text that it may take, and where the plan ends; or
-    None. None of them raises.
+    This class draws any text, and finds no boards in prompts. ``cells``: the cell of each symbol.
     """
 
-    state: Callable[[str, int], tuple[State, int] | None]
-    board: Callable[[State], Board]
-    simulated: Callable[[State, str, int], tuple[Board, Place, int] | None]
+    cells: ClassVar[Mapping[str, Cell]] = {}
+
+    def board(self, state: Any) -> Board:
+        """A state as a board; here, lines of symbols."""
+        empty = Cell(" ", "empty")
+        return Board(
+            tuple(
+                tuple(self.cells.get(symbol, empty._replace(symbol=symbol)) for symbol in row)
+                for row in state
+            )
+        )
+
+    def state(self, text: str, start: int) -> tuple[State, int] | None:
+        """The state drawn from ``start`` on and the end of its text, or None."""
+        return None
+
+    def simulated(self, state: State, text: str, start: int) -> tuple[Sighting, int] | None:
+        """What the candidate plan written from ``start`` on leads to and the end of the plan, or None."""
+        return None
 
 
-def find(text: str, terse_name: str, view: View[State]) -> tuple[Sighting, ...]:
+class MovesView(BoardView[Rows]):
+    """The view of a game of one player on a board of symbols, whose plans are moves."""
+
+    players: ClassVar[str]  # the symbols of the player
+
+    def after(self, rows: Rows, moves: str) -> Board:
+        """The board after ``moves``, up to the first impossible move or to the end of the game."""
+        raise NotImplementedError
+
+    def state(self, text: str, start: int) -> tuple[Rows, int] | None:
+        rows, end = lines_of(text, start, frozenset(self.cells))
+        players = sum(row.count(player) for row in rows for player in self.players)
+        return (rows, end) if players == 1 else None
+
+    def simulated(self, state: Rows, text: str, start: int) -> tuple[Sighting, int] | None:
+        moves = _MOVES.match(text, start)
+        if moves is None:
+            return None
+        end = moves.end()
+        return Sighting(end, end, self.after(state, moves[0]), "simulation"), end
+
+
+def find_boards(text: str, terse_name: str, view: BoardView[Any]) -> tuple[Sighting, ...]:
     """All boards in a text, in their order."""
-    found: list[Sighting] = []
+    boards: list[Sighting] = []
     for heading in _headings(terse_name).finditer(text):
         style = "full" if heading["full"] else "terse"
         read = view.state(text, heading.end())
@@ -59,12 +87,12 @@ def find(text: str, terse_name: str, view: View[State]) -> tuple[Sighting, ...]:
         state, end = read
         if not _FOLLOWS[style].match(text, end):
             continue
-        found.append(Sighting(heading.end(), end, view.board(state)))
+        boards.append(Sighting(heading.end(), end, view.board(state)))
         if text.startswith(_CANDIDATE[style], end):
             plan = view.simulated(state, text, end + len(_CANDIDATE[style]))
-            if plan is not None and text.startswith(_SIMULATED[style], plan[2]):
-                found.append(Sighting(*plan[1], plan[0], "simulation"))
-    return tuple(found)
+            if plan is not None and text.startswith(_SIMULATED[style], plan[1]):
+                boards.append(plan[0])
+    return tuple(boards)
 
 
 @cache
@@ -77,8 +105,8 @@ def _headings(terse_name: str) -> re.Pattern[str]:
 
 def lines_of(
     text: str, start: int, symbols: frozenset[str], most: int | None = None
-) -> tuple[Sequence[str], int]:
-    """The lines of one length that hold nothing but ``symbols``, and where they end."""
+) -> tuple[Rows, int]:
+    """The lines of equal length from ``start`` on that hold only ``symbols``, and their end."""
     lines: list[str] = []
     end = start
     while most is None or len(lines) < most:
@@ -92,12 +120,3 @@ def lines_of(
             break
         start = stop + 1
     return lines, end
-
-
-def candidate_moves(text: str, start: int) -> str:
-    """The moves written at ``start``, as the games write them, or ``""``."""
-    read = _MOVES.match(text, start)
-    return read[0] if read else ""
-
-
-_MOVES = re.compile(r"[UDLR]{1,1000}")

@@ -71,7 +71,6 @@ number_theory, counting and multi_step are gone.
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
 from typing import Any, Literal
 
 from llmzoo.envs.base import public_forms
@@ -79,7 +78,7 @@ from llmzoo.envs.math import generator
 from llmzoo.envs.math.rounds import Reasoning
 from llmzoo.envs.math.tasks import MathTask, canonical
 from llmzoo.envs.settings import one_of
-from llmzoo.envs.tasks import Generated, Tasks
+from llmzoo.envs.tasks import Tasks, generated
 
 
 class Math(Reasoning):
@@ -126,17 +125,14 @@ class Math(Reasoning):
         )
 
     def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[MathTask]:
-        return _generated(self.family, self.level, split)
-
-
-@lru_cache(maxsize=64)  # environments with the same arguments share their tasks
-def _generated(family: str | None, level: str | None, split: str) -> Generated[MathTask]:
-    return Generated(
-        partial(generator.draw, family=family, level=level),
-        canonical,
-        split=split,
-        name=f"mathematics, {family or 'all families'}, {level or 'all levels'}",
-    )
+        return generated(
+            generator.draw,
+            canonical,
+            split=split,
+            name=f"mathematics, {self.family or 'all families'}, {self.level or 'all levels'}",
+            family=self.family,
+            level=self.level,
+        )
 
 
 raw_env = Math

@@ -15,7 +15,7 @@ from PIL import Image
 import llmzoo
 from llmzoo.envs.drawing import Board, Cell, palette, pixels
 from llmzoo.envs.drawing.palette import CELLS, rgb
-from llmzoo.envs.games.sokoban import view as sokoban_view
+from llmzoo.envs.games.sokoban.view import LevelView
 from llmzoo.errors import MissingExtraError
 
 
@@ -31,12 +31,12 @@ def has(picture, colour):
 
 
 def test_the_size_follows_from_the_board():
-    board = sokoban_view.board(["#" * 6] * 4)
+    board = LevelView().board(["#" * 6] * 4)
     picture = pixels.rgb(board)
     assert (picture.shape, picture.dtype) == ((4 * 56 + 36, 6 * 56 + 36, 3), np.uint8)
     assert tuple(picture[0, 0]) == rgb(palette.PAPER)
-    assert pixels.rgb(sokoban_view.board(["#" * 40] * 2)).shape[1] == 40 * 24 + 16
-    assert pixels.rgb(sokoban_view.board(["#" * 300] * 2)).shape[1] == 300 * 8 + 4
+    assert pixels.rgb(LevelView().board(["#" * 40] * 2)).shape[1] == 40 * 24 + 16
+    assert pixels.rgb(LevelView().board(["#" * 300] * 2)).shape[1] == 300 * 8 + 4
 
 
 @pytest.mark.parametrize("kind", CELLS)
@@ -72,7 +72,7 @@ def test_the_picture_follows_the_episode(id):
 
 
 def test_an_animation_has_a_frame_for_each_board(tmp_path):
-    boards = [sokoban_view.board([row]) for row in ("@ $.", " @$.", "  @*")]
+    boards = [LevelView().board([row]) for row in ("@ $.", " @$.", "  @*")]
     pixels.animate(boards, tmp_path / "play.gif", seconds=0.5)
     with Image.open(tmp_path / "play.gif") as film:
         assert film.n_frames == 3
@@ -86,13 +86,13 @@ def test_an_animation_has_a_frame_for_each_board(tmp_path):
 
 
 def test_an_animation_of_one_board(tmp_path):
-    pixels.animate([sokoban_view.board(["@ $."])], tmp_path / "play.gif")
+    pixels.animate([LevelView().board(["@ $."])], tmp_path / "play.gif")
     with Image.open(tmp_path / "play.gif") as film:
         assert film.n_frames == 1
 
 
 def test_boards_side_by_side():
-    boards = [("one", sokoban_view.board(["@$."])), ("two", sokoban_view.board(["#"] * 9))]
+    boards = [("one", LevelView().board(["@$."])), ("two", LevelView().board(["#"] * 9))]
     sheet = pixels.side_by_side(boards, height=200)
     assert sheet.width > 300
     assert has(np.asarray(sheet), CELLS["player"].ink) > 100

@@ -9,9 +9,9 @@ import pytest
 
 import llmzoo
 from llmzoo.envs.drawing import Board, Cell, Sighting, terminal
-from llmzoo.envs.games.plan_path import view as path_view
-from llmzoo.envs.games.sokoban import view as sokoban_view
-from llmzoo.envs.games.sudoku import view as sudoku_view
+from llmzoo.envs.games.plan_path.scoring import PathView
+from llmzoo.envs.games.sokoban.view import LevelView
+from llmzoo.envs.games.sudoku.view import Grids, GridView
 
 CODES = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -21,8 +21,8 @@ def bare(text):
 
 
 def test_a_sudoku_has_thick_lines_around_its_boxes():
-    grids = sudoku_view.Grids("12..341.2143....", "122.341.2143....")
-    assert bare(terminal.coloured(sudoku_view.board(grids))).split("\n") == [
+    grids = Grids("12..341.2143....", "122.341.2143....")
+    assert bare(terminal.coloured(GridView().board(grids))).split("\n") == [
         "┏━━━┯━━━┳━━━┯━━━┓",
         "┃ 1 │ 2 ┃ 2 │   ┃",
         "┠───┼───╂───┼───┨",
@@ -36,7 +36,7 @@ def test_a_sudoku_has_thick_lines_around_its_boxes():
 
 
 def test_a_level_has_a_frame():
-    drawn = terminal.coloured(sokoban_view.board(["#####", "#@$.#", "#+* #", "#####"]))
+    drawn = terminal.coloured(LevelView().board(["#####", "#@$.#", "#+* #", "#####"]))
     assert bare(drawn).split("\n") == [
         "╭───────────────╮",
         "│               │",
@@ -48,7 +48,7 @@ def test_a_level_has_a_frame():
 
 
 def test_the_way_of_a_walk_is_arrows():
-    drawn = terminal.coloured(path_view.walked(["@.", "..", ".G"], "RDLD"))
+    drawn = terminal.coloured(PathView().after(["@.", "..", ".G"], "RDLD"))
     assert bare(drawn).split("\n")[1:-1] == ["│ ○  ↓ │", "│ ↓  ← │", "│ @  ◇ │"]
 
 
@@ -112,7 +112,7 @@ def test_where_colours_are_shown(is_terminal, encoding, env, takes, monkeypatch)
 
 
 def test_boards_take_their_places_in_a_text():
-    board = sokoban_view.board(["@"])
+    board = LevelView().board(["@"])
     drawn = terminal.coloured(board)
     seen = [Sighting(3, 4, board), Sighting(9, 9, board, "simulation")]
     assert terminal.in_text("is @ and D.", seen) == f"is {drawn} and \n{drawn}D."

@@ -11,7 +11,7 @@ import pytest
 
 import llmzoo
 from llmzoo import testing
-from llmzoo.envs.games.sokoban.levels import board_of
+from llmzoo.envs.games.sokoban.levels import tables_of
 
 LEVELS = """\
   #####
@@ -85,7 +85,7 @@ def sudoku_cells(env, world):
 
 
 def sokoban_cells(env, world):
-    board = board_of(world.level)
+    board = tables_of(world.level)
     walls = [symbol == "#" for symbol in world.level.replace("\n", "")]
 
     def cell(place):

@@ -14,8 +14,8 @@ import llmzoo
 from llmzoo.envs.games.moves import parse_moves
 from llmzoo.envs.games.planning import Malformed
 from llmzoo.envs.games.sokoban import oracle, scoring, tasks
-from llmzoo.envs.games.sokoban.levels import NEVER, bits, board_of, flood
-from llmzoo.envs.games.sokoban.scoring import World
+from llmzoo.envs.games.sokoban.levels import NEVER, bits, flood, tables_of
+from llmzoo.envs.games.sokoban.scoring import Position
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
 from llmzoo.envs.tasks import Generated, split_of
 from llmzoo.errors import ConfigError
@@ -46,12 +46,12 @@ SHARED = Path(
 def world_of(level, boxes=None, player=None):
     """A position of ``level``; boxes and player as (row, column), counted from 1."""
     start = scoring.start(level)
-    width = board_of(level).width
+    width = tables_of(level).width
 
     def cell(place):
         return (place[0] - 1) * width + place[1] - 1
 
-    return World(
+    return Position(
         level,
         start.player if player is None else cell(player),
         start.boxes if boxes is None else sum(1 << cell(place) for place in boxes),
@@ -255,7 +255,7 @@ def test_the_assignment_is_that_of_trying_all():
     rng = random.Random(1)
     for number in range(40):
         world = scoring.start(tasks.draw(rng, boxes=1 + number % 4, height=7, width=7).level)
-        board = board_of(world.level)
+        board = tables_of(world.level)
         for _ in range(10):
             cells = rng.sample(list(bits(board.floor)), world.boxes.bit_count())
             tried = [
@@ -280,7 +280,7 @@ def test_the_assignment_is_the_cheapest_one():
 
 def solvable(world):
     """Whether some order of moves solves ``world``: every position is tried, none is cut off."""
-    board = board_of(world.level)
+    board = tables_of(world.level)
     seen, frontier = set(), [world]
     while frontier:
         here = frontier.pop()
@@ -294,7 +294,7 @@ def solvable(world):
             for step in board.steps.values():
                 to = 1 << cell + step
                 if reach >> (cell - step) & 1 and board.floor & ~here.boxes & to:
-                    frontier.append(World(world.level, cell, here.boxes ^ (1 << cell | to)))
+                    frontier.append(Position(world.level, cell, here.boxes ^ (1 << cell | to)))
     return False
 
 
@@ -390,7 +390,7 @@ def test_generated_levels(arguments):
         assert set(rows[0] + rows[-1] + "".join(row[0] + row[-1] for row in rows)) == {"#"}
         assert "*" not in task.level  # no box on a goal
         assert task.level.count("$") == arguments.get("boxes", 1)
-        assert board_of(task.level).floor.bit_count() == sum(c not in "#\n" for c in task.level)
+        assert tables_of(task.level).floor.bit_count() == sum(c not in "#\n" for c in task.level)
         solution = oracle.solve(task)
         assert solution is not None
         done = scoring.run(scoring.start(task.level), solution)

@@ -152,10 +152,8 @@ class CoderTester(TextEnv):
             errors[CODER] = contest.broke or f"left out: {left_out}"
         return errors
 
-    def _finish(self) -> None:
-        super()._finish()
-        hidden = {"hidden_success": self.episode.share == 1.0}
-        self.infos = {seat: {**info, **hidden} for seat, info in self.infos.items()}
+    def ending(self, agent: str) -> Mapping[str, Any]:
+        return {**super().ending(agent), "hidden_success": self.episode.share == 1.0}
 
     def prompt(self, agent: str) -> str:
         turn = min(self.turn + 1, self.max_turns)

@@ -85,7 +85,7 @@ from llmzoo.envs.coding.functions.samples import Sample, samples
 from llmzoo.envs.coding.functions.tasks import FunctionTask, canonical, stub
 from llmzoo.envs.coding.functions.writers import TwoWriters
 from llmzoo.envs.settings import one_of
-from llmzoo.envs.tasks import Generated, Listed, Tasks
+from llmzoo.envs.tasks import Listed, Tasks, generated
 
 SOURCES = ("auto", "sample", "generator")
 
@@ -99,12 +99,9 @@ class CoopFunctions(TwoWriters):
         one_of("source", source, SOURCES)
         if source == "auto":
             source = "generator" if self.prompt_style == "terse" else "sample"
-        return (_generated if source == "generator" else _written)(split)
-
-
-@lru_cache(maxsize=8)  # environments with the same arguments share their tasks
-def _generated(split: str) -> Tasks[FunctionTask]:
-    return Generated(generator.draw, canonical, split=split, name="small composed functions")
+        if source == "sample":
+            return _written(split)
+        return generated(generator.draw, canonical, split=split, name="small composed functions")
 
 
 @lru_cache(maxsize=8)

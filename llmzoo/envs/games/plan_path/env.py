@@ -49,16 +49,14 @@ it as text and `"rgb_array"` as a picture ([rendering](../concepts.md#rendering)
 from __future__ import annotations
 
 import random
-from functools import lru_cache, partial
 from typing import Any, Literal
 
 from llmzoo.envs.base import public_forms
-from llmzoo.envs.drawing import Board
 from llmzoo.envs.games.moves import parse_moves
-from llmzoo.envs.games.plan_path import oracle, scoring, tasks, view
+from llmzoo.envs.games.plan_path import oracle, scoring, tasks
 from llmzoo.envs.games.plan_path.tasks import PathTask, Position
-from llmzoo.envs.games.planning import PlanningGame, Played
-from llmzoo.envs.tasks import Generated, Tasks
+from llmzoo.envs.games.planning import PlanningGame, PlanResult
+from llmzoo.envs.tasks import Tasks, generated
 
 
 class PlanPath(PlanningGame[PathTask, Position, str]):
@@ -66,7 +64,7 @@ class PlanPath(PlanningGame[PathTask, Position, str]):
 
     metadata: dict[str, Any] = {**PlanningGame.metadata, "name": "plan_path_v0"}
     terse_name = "path"
-    prompt_view = view.VIEW
+    prompt_view = scoring.PathView()
 
     def __init__(
         self,
@@ -85,9 +83,24 @@ class PlanPath(PlanningGame[PathTask, Position, str]):
         team_weight: float = 1.0,
         render_mode: str | None = None,
     ):
-        sides = size if height is None else height, size if width is None else width
+        grids: Tasks[PathTask]
+        if source == "generator":
+            height, width = size if height is None else height, size if width is None else width
+            tasks.check_arguments(height, width, density, min_distance)
+            grids = generated(
+                tasks.draw,
+                tasks.canonical,
+                split=split,
+                name=f"plan_path {height}x{width}, density {density}, min_distance {min_distance}",
+                height=height,
+                width=width,
+                density=density,
+                min_distance=min_distance,
+            )
+        else:
+            grids = tasks.load(source, on_bad_record).listed(tasks.canonical, split)
         super().__init__(
-            _tasks(*sides, density, min_distance, split, source, on_bad_record),
+            grids,
             num_agents=num_agents,
             max_turns=max_turns,
             prompt=prompt,
@@ -101,26 +114,26 @@ class PlanPath(PlanningGame[PathTask, Position, str]):
     def parse(self, text: str) -> str:
         return parse_moves(text)
 
-    def carry_out(self, world: Position, plan: str) -> Played[Position]:
+    def carry_out(self, world: Position, plan: str) -> PlanResult[Position]:
         walk = scoring.walk(self.episode.task, world, plan)
         if walk.blocked is None:
-            return Played(walk.end, True)
-        return Played(walk.end, False, (walk.blocked, plan[walk.blocked - 1]))
+            return PlanResult(walk.end, True)
+        return PlanResult(walk.end, False, (walk.blocked, plan[walk.blocked - 1]))
 
-    def report(self, played: Played[Position]) -> str:
-        if played.world == self.episode.task.goal:
+    def report(self, result: PlanResult[Position]) -> str:
+        if result.world == self.episode.task.goal:
             return "goal reached: solved"
-        row, column = played.world[0] + 1, played.world[1] + 1
-        if played.event is None:
+        row, column = result.world[0] + 1, result.world[1] + 1
+        if result.event is None:
             return f"every move was made; it ends at row {row}, column {column}, not at the goal"
-        number, move = played.event
+        number, move = result.event
         return f"move {number} ({move}) was blocked; it ends at row {row}, column {column}"
 
-    def terse_report(self, played: Played[Position]) -> str:
-        if played.world == self.episode.task.goal:
+    def terse_report(self, result: PlanResult[Position]) -> str:
+        if result.world == self.episode.task.goal:
             return "solved"
-        row, column = played.world[0] + 1, played.world[1] + 1
-        blocked = "" if played.event is None else f" blocked {played.event[0]}"
+        row, column = result.world[0] + 1, result.world[1] + 1
+        blocked = "" if result.event is None else f" blocked {result.event[0]}"
         return f"at {row} {column}{blocked}"
 
     def progress(self, world: Position) -> float:
@@ -128,12 +141,6 @@ class PlanPath(PlanningGame[PathTask, Position, str]):
 
     def draw(self, world: Position) -> str:
         return scoring.draw(self.episode.task, world)
-
-    def seen(self, world: Position) -> Board:
-        return view.board(self.draw(world).split("\n"))
-
-    def write(self, plan: str) -> str:
-        return plan
 
     def rules(self) -> str:
         return (
@@ -152,33 +159,6 @@ class PlanPath(PlanningGame[PathTask, Position, str]):
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         return oracle.amateur(self.episode.task, self.episode.world, rng)
-
-
-def _tasks(
-    height: int,
-    width: int,
-    density: float,
-    min_distance: int,
-    split: str,
-    source: str,
-    on_bad_record: str,
-) -> Tasks[PathTask]:
-    if source != "generator":
-        return tasks.load(source, on_bad_record).listed(tasks.canonical, split)
-    tasks.check_arguments(height, width, density, min_distance)
-    return _generated(height, width, density, min_distance, split)
-
-
-@lru_cache(maxsize=32)  # environments with the same arguments share their tasks
-def _generated(
-    height: int, width: int, density: float, min_distance: int, split: str
-) -> Generated[PathTask]:
-    return Generated(
-        partial(tasks.draw, height=height, width=width, density=density, min_distance=min_distance),
-        tasks.canonical,
-        split=split,
-        name=f"plan_path {height}x{width}, density {density}, min_distance {min_distance}",
-    )
 
 
 raw_env = PlanPath

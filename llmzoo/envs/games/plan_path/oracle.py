@@ -30,17 +30,17 @@ def amateur(task: PathTask, position: Position, rng: random.Random) -> str:
     were no walls, or no more; or a right plan with one move mistaken or forgotten."""
     path = expert(task, position)
     slip = rng.choice(("straight", "short", "mistaken", "forgotten"))
-    place = rng.randrange(len(path))
+    index = rng.randrange(len(path))
     if slip == "straight":
         row, column = position
-        for move in path[:place]:
+        for move in path[:index]:
             row, column = row + DELTAS[move][0], column + DELTAS[move][1]
         down, right = task.goal[0] - row, task.goal[1] - column
         legs = ["D" * down + "U" * -down, "R" * right + "L" * -right]
         rng.shuffle(legs)
-        return path[:place] + "".join(legs)
+        return path[:index] + "".join(legs)
     if slip == "short":
-        return path[: max(1, place)]
+        return path[: max(1, index)]
     if slip == "mistaken":
-        return path[:place] + rng.choice(_ORDER.replace(path[place], "")) + path[place + 1 :]
-    return path[:place] + path[place + 1 :] or path
+        return path[:index] + rng.choice(_ORDER.replace(path[index], "")) + path[index + 1 :]
+    return path[:index] + path[index + 1 :] or path

@@ -1,22 +1,28 @@
-"""Walking a plan through a grid, and judging where it ends. Pure functions."""
+"""Walking a plan through a grid, judging where it ends, and showing it. Pure functions."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from llmzoo.envs.drawing import Board, Cell
 from llmzoo.envs.games.moves import DELTAS
 from llmzoo.envs.games.plan_path.tasks import PathTask, Position
+from llmzoo.envs.games.sightings import MovesView
+
+_ARRIVED, _START = Cell("@", "player_on_goal"), Cell("S", "start")
+_STEPS = {move: Cell(sign, "path") for move, sign in zip("UDLR", "^v<>", strict=True)}
 
 
 class Walk(NamedTuple):
-    """Where a plan ends. ``blocked``: the number, from 1, of the first move that was not possible."""
+    """The end of a plan. ``blocked``: the number, from 1, of the first impossible move."""
 
     end: Position
     blocked: int | None = None
 
 
 def walk(task: PathTask, position: Position, moves: str) -> Walk:
-    """Makes the moves one by one, up to the goal or the first that hits a wall or leaves the grid."""
+    """Make the moves one by one, up to the goal or the first that hits a wall or leaves the grid."""
     for number, move in enumerate(moves, start=1):
         if position == task.goal:
             break
@@ -28,7 +34,7 @@ def walk(task: PathTask, position: Position, moves: str) -> Walk:
 
 
 def progress(task: PathTask, position: Position) -> float:
-    """The share of the way from the start that is done, by true distance: 1 at the goal only."""
+    """The share of the distance from the start that is done: 1 at the goal only."""
     whole = task.distance(task.start)
     return max(0.0, (whole - task.distance(position)) / whole)
 
@@ -36,5 +42,49 @@ def progress(task: PathTask, position: Position) -> float:
 def draw(task: PathTask, position: Position) -> str:
     """The grid with ``@`` at ``position``; the start is floor like any other."""
     grid = task.grid.replace("S", ".")
-    place = position[0] * (len(task.rows[0]) + 1) + position[1]
-    return f"{grid[:place]}@{grid[place + 1 :]}"
+    index = position[0] * (len(task.rows[0]) + 1) + position[1]
+    return f"{grid[:index]}@{grid[index + 1 :]}"
+
+
+class PathView(MovesView):
+    """A grid as the game draws it. If it shows no goal, the walker is on it."""
+
+    cells = {
+        "#": Cell("#", "wall"),
+        ".": Cell(".", "floor"),
+        "G": Cell("G", "goal"),
+        "@": Cell("@", "player"),
+    }
+    players = "@"
+
+    def state(self, text: str, start: int) -> tuple[Sequence[str], int] | None:
+        read = super().state(text, start)
+        return read if read and sum(row.count("G") for row in read[0]) <= 1 else None
+
+    def board(self, state: Sequence[str]) -> Board:
+        cells = [list(map(self.cells.__getitem__, row)) for row in state]
+        if not any("G" in row for row in state):
+            row, column = _walker(state)
+            cells[row][column] = _ARRIVED
+        return Board(tuple(map(tuple, cells)))
+
+    def after(self, rows: Sequence[str], moves: str) -> Board:
+        """The grid after a walk, and the way taken."""
+        cells = [list(row) for row in self.board(rows).rows]
+        row, column = begun = _walker(rows)
+        for move in moves:
+            down, right = row + DELTAS[move][0], column + DELTAS[move][1]
+            inside = 0 <= down < len(rows) and 0 <= right < len(rows[0])
+            if not inside or rows[down][right] == "#" or cells[row][column] is _ARRIVED:
+                break
+            cells[row][column] = _START if (row, column) == begun else _STEPS[move]
+            row, column = down, right
+            if rows[row][column] == "G":
+                cells[row][column] = _ARRIVED
+        if cells[row][column] is not _ARRIVED:
+            cells[row][column] = self.cells["@"]
+        return Board(tuple(map(tuple, cells)))
+
+
+def _walker(rows: Sequence[str]) -> tuple[int, int]:
+    return next((number, row.index("@")) for number, row in enumerate(rows) if "@" in row)

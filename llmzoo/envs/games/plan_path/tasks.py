@@ -165,6 +165,6 @@ def _symmetries(height: int, width: int) -> tuple[Callable[[str], tuple[str, ...
     for _ in range(4):
         rows = [list(row) for row in zip(*rows[::-1], strict=True)]  # a quarter turn
         for image in (rows, [row[::-1] for row in rows]):
-            places = [place for row in image for place in [*row, width]]  # ends with a line end
-            pickers.append(itemgetter(*places[:-1]))
+            symbols = [index for row in image for index in [*row, width]]  # ends with a line end
+            pickers.append(itemgetter(*symbols[:-1]))
     return tuple(pickers)

@@ -54,27 +54,25 @@ it as text and `"rgb_array"` as a picture ([rendering](../concepts.md#rendering)
 from __future__ import annotations
 
 import random
-from functools import lru_cache, partial
 from typing import Any, Literal
 
 from llmzoo.envs.base import public_forms
-from llmzoo.envs.drawing import Board
-from llmzoo.envs.games.planning import PlanningGame, Played
+from llmzoo.envs.games.planning import PlanningGame, PlanResult
 from llmzoo.envs.games.sokoban import oracle, scoring, tasks, view
-from llmzoo.envs.games.sokoban.scoring import World
+from llmzoo.envs.games.sokoban.scoring import Position
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
-from llmzoo.envs.tasks import Generated, Tasks
+from llmzoo.envs.tasks import Tasks, generated
 from llmzoo.errors import ConfigError
 
 DEFAULT_SIZE = 6
 
 
-class Sokoban(PlanningGame[SokobanTask, World, str]):
+class Sokoban(PlanningGame[SokobanTask, Position, str]):
     """Sokoban for one planner, or a proposer and a planner."""
 
     metadata: dict[str, Any] = {**PlanningGame.metadata, "name": "sokoban_v0"}
     terse_name = "sokoban"
-    prompt_view = view.VIEW
+    prompt_view = view.LevelView()
 
     def __init__(
         self,
@@ -96,7 +94,8 @@ class Sokoban(PlanningGame[SokobanTask, World, str]):
     ):
         if size is not None and (height is not None or width is not None):
             raise ConfigError("give size, or height and width, not both")
-        generated = {
+        chosen: Tasks[SokobanTask]
+        generating = {
             "height": size if height is None else height,
             "width": size if width is None else width,
             "boxes": boxes,
@@ -104,10 +103,18 @@ class Sokoban(PlanningGame[SokobanTask, World, str]):
             "min_pushes": min_pushes,
         }
         if source == "generator":
-            chosen = _generated(split, **{**_DEFAULTS, **_given(generated)})
-        elif _given(generated):
+            arguments = {**_DEFAULTS, **_given(generating)}
+            tasks.check(**arguments)
+            chosen = generated(
+                tasks.draw,
+                tasks.canonical,
+                split=split,
+                name=f"sokoban {_SETTINGS.format(**arguments)}",
+                **arguments,
+            )
+        elif _given(generating):
             raise ConfigError(
-                f"{', '.join(_given(generated))} are for generated levels; {source} has its own"
+                f"{', '.join(_given(generating))} are for generated levels; {source} has its own"
             )
         else:
             chosen = tasks.load(source, on_bad_record).listed(tasks.canonical, split)
@@ -120,33 +127,27 @@ class Sokoban(PlanningGame[SokobanTask, World, str]):
             render_mode=render_mode,
         )
 
-    def start(self, task: SokobanTask) -> World:
+    def start(self, task: SokobanTask) -> Position:
         return scoring.start(task.level)
 
     def parse(self, text: str) -> str:
         return scoring.parse(text)
 
-    def carry_out(self, world: World, plan: str) -> Played[World]:
+    def carry_out(self, world: Position, plan: str) -> PlanResult[Position]:
         done = scoring.run(world, plan)
-        return Played(done.world, done.blocked is None, done)
+        return PlanResult(done.world, done.blocked is None, done)
 
-    def report(self, played: Played[World]) -> str:
-        return scoring.report(played.event)
+    def report(self, result: PlanResult[Position]) -> str:
+        return scoring.report(result.event)
 
-    def terse_report(self, played: Played[World]) -> str:
-        return scoring.terse_report(played.event)
+    def terse_report(self, result: PlanResult[Position]) -> str:
+        return scoring.terse_report(result.event)
 
-    def progress(self, world: World) -> float:
+    def progress(self, world: Position) -> float:
         return scoring.progress(world)
 
-    def draw(self, world: World) -> str:
+    def draw(self, world: Position) -> str:
         return scoring.draw(world)
-
-    def seen(self, world: World) -> Board:
-        return view.board(self.draw(world).split("\n"))
-
-    def write(self, plan: str) -> str:
-        return plan
 
     def rules(self) -> str:
         return (
@@ -169,6 +170,7 @@ class Sokoban(PlanningGame[SokobanTask, World, str]):
         return oracle.amateur(self.episode.world, rng)
 
 
+_SETTINGS = "{height}x{width}, boxes {boxes}, walls {walls}, min_pushes {min_pushes}"
 _DEFAULTS: dict[str, Any] = {
     "height": DEFAULT_SIZE,
     "width": DEFAULT_SIZE,
@@ -180,18 +182,6 @@ _DEFAULTS: dict[str, Any] = {
 
 def _given(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
-
-
-@lru_cache(maxsize=32)  # environments with the same arguments share their tasks
-def _generated(split: str, **arguments: Any) -> Tasks[SokobanTask]:
-    tasks.check(**arguments)
-    sizes = "{height}x{width}, boxes {boxes}, walls {walls}, min_pushes {min_pushes}"
-    return Generated(
-        partial(tasks.draw, **arguments),
-        tasks.canonical,
-        split=split,
-        name=f"sokoban {sizes.format(**arguments)}",
-    )
 
 
 raw_env = Sokoban

@@ -16,7 +16,7 @@ NEVER = 1 << 30  # the push distance of a cell from which a box cannot reach the
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class LevelTables:
     """The fixed parts of a level and its start.
 
     ``floor``: cells that the player can reach once boxes are out of the way. ``dead``: the floor
@@ -41,7 +41,7 @@ class Board:
 
 
 @lru_cache(maxsize=4096)
-def board_of(level: str) -> Board:
+def tables_of(level: str) -> LevelTables:
     """The board of a valid level in XSB text, all lines of one length."""
     width = level.index("\n")
     cells = level.replace("\n", "")
@@ -55,7 +55,7 @@ def board_of(level: str) -> Board:
     for cell in bits(floor):
         if any(distance[cell] < NEVER for distance in distances):
             dead &= ~(1 << cell)
-    return Board(
+    return LevelTables(
         height=len(cells) // width,
         width=width,
         floor=floor,

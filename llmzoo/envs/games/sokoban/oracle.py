@@ -7,8 +7,8 @@ import random
 from functools import lru_cache
 
 from llmzoo.envs.games.sokoban import scoring
-from llmzoo.envs.games.sokoban.levels import NEVER, Board, bits, board_of, flood
-from llmzoo.envs.games.sokoban.scoring import World
+from llmzoo.envs.games.sokoban.levels import NEVER, LevelTables, bits, flood, tables_of
+from llmzoo.envs.games.sokoban.scoring import Position
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
 
 NODE_LIMIT = 50_000  # positions expanded; a few seconds on 10x10 boards with 4 boxes
@@ -18,12 +18,12 @@ _OPPOSITE = {"U": "D", "D": "U", "L": "R", "R": "L"}
 Push = tuple[int, int]  # the box's cell and the step it makes
 
 
-def solve(task: SokobanTask | World, limit: int = NODE_LIMIT) -> str | None:
+def solve(task: SokobanTask | Position, limit: int = NODE_LIMIT) -> str | None:
     """Moves that solve the level with the fewest pushes, or None: unsolvable, or over the limit."""
     return _solve(scoring.start(task.level) if isinstance(task, SokobanTask) else task, limit)
 
 
-def expert(world: World) -> str:
+def expert(world: Position) -> str:
     """Moves that solve the position; where none are found, one step that does no harm."""
     solution = solve(world)
     if solution is None:
@@ -31,7 +31,7 @@ def expert(world: World) -> str:
     return solution[: scoring.MAX_MOVES]
 
 
-def amateur(world: World, rng: random.Random, slips: tuple[int, int] = (1, 3)) -> str:
+def amateur(world: Position, rng: random.Random, slips: tuple[int, int] = (1, 3)) -> str:
     """The expert's moves with one to three slips.
 
     A slip is a detour (a free step and back), a move mistaken for another, a step left out (so that a box
@@ -39,48 +39,48 @@ def amateur(world: World, rng: random.Random, slips: tuple[int, int] = (1, 3)) -
     """
     moves = list(expert(world))
     for _ in range(rng.randint(*slips)):
-        place = rng.randrange(len(moves))
+        index = rng.randrange(len(moves))
         slip = rng.choice(("detour", "mistaken", "left out", "stop"))
         other = rng.choice("UDLR")
         if slip == "detour":
-            there = scoring.run(world, "".join(moves[:place])).world
+            there = scoring.run(world, "".join(moves[:index])).world
             if not _cost_of(there, other):
-                moves[place:place] = [other, _OPPOSITE[other]]
+                moves[index:index] = [other, _OPPOSITE[other]]
         elif slip == "mistaken":
-            moves[place] = other
+            moves[index] = other
         elif len(moves) > 1:
-            del moves[place or 1 : place + 1 if slip == "left out" else None]
+            del moves[index or 1 : index + 1 if slip == "left out" else None]
     return "".join(moves)
 
 
-def _cost_of(world: World, move: str) -> int:
+def _cost_of(world: Position, move: str) -> int:
     """0 for a step of the player alone, 1 for a push, 2 for what is impossible."""
     done = scoring.run(world, move)
     return 2 if done.blocked else int(done.world.boxes != world.boxes)
 
 
 @lru_cache(maxsize=1024)
-def _solve(world: World, limit: int) -> str | None:
+def _solve(world: Position, limit: int) -> str | None:
     pushes = _fewest_pushes(world, limit)
     if pushes is None:
         return None
-    board = board_of(world.level)
-    names = {step: move for move, step in board.steps.items()}
+    tables = tables_of(world.level)
+    names = {step: move for move, step in tables.steps.items()}
     player, boxes = world.player, world.boxes
     moves = []
     for cell, step in pushes:
-        moves += [names[s] for s in _walk(player, cell - step, board.floor & ~boxes, board)]
+        moves += [names[s] for s in _walk(player, cell - step, tables.floor & ~boxes, tables)]
         moves.append(names[step])
         boxes ^= 1 << cell | 1 << cell + step
         player = cell
     return "".join(moves)
 
 
-def _fewest_pushes(world: World, limit: int) -> list[Push] | None:
+def _fewest_pushes(world: Position, limit: int) -> list[Push] | None:
     """A* over (boxes, top-left cell within the player's reach)."""
-    board = board_of(world.level)
-    floor, width = board.floor, board.width
-    steps = tuple(board.steps.values())
+    tables = tables_of(world.level)
+    floor, width = tables.floor, tables.width
+    steps = tuple(tables.steps.values())
 
     def state(boxes: int, player: int) -> tuple[int, int]:
         reach = flood(player, floor & ~boxes, width)
@@ -94,7 +94,7 @@ def _fewest_pushes(world: World, limit: int) -> list[Push] | None:
     while queue and expanded < limit:
         _, back, boxes, corner = heapq.heappop(queue)
         here, pushes = (boxes, corner), -back
-        if boxes == board.goals:
+        if boxes == tables.goals:
             path = []
             while here != first:
                 here, push = came[here]
@@ -105,7 +105,7 @@ def _fewest_pushes(world: World, limit: int) -> list[Push] | None:
         expanded += 1
         empty = floor & ~boxes
         reach = flood(corner, empty, width)
-        safe = empty & ~board.dead
+        safe = empty & ~tables.dead
         for step in steps:
             if step > 0:
                 movable = boxes & reach << step & safe >> step
@@ -129,18 +129,18 @@ def _least(level: str, boxes: int) -> int:
     """A lower bound of the pushes to a solution, which no single push lowers by more than one."""
     if boxes.bit_count() <= scoring.EXACT:
         return scoring.pushes_left(level, boxes)
-    distances = board_of(level).distances
+    distances = tables_of(level).distances
     return sum(min(distance[cell] for distance in distances) for cell in bits(boxes))
 
 
-def _walk(start: int, end: int, free: int, board: Board) -> list[int]:
+def _walk(start: int, end: int, free: int, tables: LevelTables) -> list[int]:
     """The steps of a shortest walk over ``free`` cells; there is one."""
     came = {start: 0}
     frontier = [start]
     while end not in came:
         following = []
         for cell in frontier:
-            for step in board.steps.values():
+            for step in tables.steps.values():
                 to = cell + step
                 if to not in came and free >> to & 1:
                     came[to] = step

@@ -7,13 +7,13 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from llmzoo.envs.games.moves import parse_moves
-from llmzoo.envs.games.sokoban.levels import NEVER, Board, bits, board_of
+from llmzoo.envs.games.sokoban.levels import NEVER, LevelTables, bits, tables_of
 
 MAX_MOVES = 1000
 EXACT = 8  # boxes up to which the assignment to goals is exact; beyond, it is greedy
 
 
-class World(NamedTuple):
+class Position(NamedTuple):
     """A level (its XSB text), the player's cell, and the mask of the boxes' cells."""
 
     level: str
@@ -39,7 +39,7 @@ class Standing(NamedTuple):
 class Run(NamedTuple):
     """``made`` moves were carried out; the next one was ``blocked``, or none was (None)."""
 
-    world: World
+    world: Position
     made: int
     blocked: str | None
 
@@ -53,47 +53,47 @@ def parse(text: str) -> str:
     return parse_moves(text, MAX_MOVES)
 
 
-def start(level: str) -> World:
-    board = board_of(level)
-    return World(level, board.player, board.boxes)
+def start(level: str) -> Position:
+    tables = tables_of(level)
+    return Position(level, tables.player, tables.boxes)
 
 
-def run(world: World, moves: str) -> Run:
+def run(world: Position, moves: str) -> Run:
     """Carry out ``moves`` up to the first that is impossible, or until the level is solved."""
-    board = board_of(world.level)
-    player, boxes, floor, steps = world.player, world.boxes, board.floor, board.steps
+    tables = tables_of(world.level)
+    player, boxes, floor, steps = world.player, world.boxes, tables.floor, tables.steps
     for made, move in enumerate(moves):
-        if boxes == board.goals:
-            return Run(World(world.level, player, boxes), made, None)
+        if boxes == tables.goals:
+            return Run(Position(world.level, player, boxes), made, None)
         step = steps[move]
         to = 1 << player + step
         if boxes & to:
             beyond = 1 << player + 2 * step
             if not beyond & floor & ~boxes:
-                return Run(World(world.level, player, boxes), made, move)
+                return Run(Position(world.level, player, boxes), made, move)
             boxes ^= to | beyond
         elif not floor & to:
-            return Run(World(world.level, player, boxes), made, move)
+            return Run(Position(world.level, player, boxes), made, move)
         player += step
-    return Run(World(world.level, player, boxes), len(moves), None)
+    return Run(Position(world.level, player, boxes), len(moves), None)
 
 
-def is_solved(world: World) -> bool:
-    return world.boxes == board_of(world.level).goals
+def is_solved(world: Position) -> bool:
+    return world.boxes == tables_of(world.level).goals
 
 
 @lru_cache(maxsize=16384)  # most moves push nothing, and the planner plays what was simulated
 def standing(level: str, boxes: int) -> Standing:
-    board = board_of(level)
+    tables = tables_of(level)
     cells = tuple(bits(boxes))
-    placed = (boxes & board.goals).bit_count()
+    placed = (boxes & tables.goals).bit_count()
     lost = lost_boxes(level, boxes)
     left = NEVER if lost else pushes_left(level, boxes)
-    drawn = list(board.text)
+    drawn = list(tables.text)
     for cell in cells:
-        place = cell + cell // board.width  # every line but the last ends in a newline
-        drawn[place] = "$*"[drawn[place] == "."]
-    worth = _progress(board, level, boxes, placed, left)
+        index = cell + cell // tables.width  # every line but the last ends in a newline
+        drawn[index] = "$*"[drawn[index] == "."]
+    worth = _progress(tables, level, boxes, placed, left)
     return Standing(cells, placed, lost, left >= NEVER, worth, "".join(drawn))
 
 
@@ -104,18 +104,18 @@ def lost_boxes(level: str, boxes: int) -> int:
     another frozen box, or dead cells on both sides keep them where they are, in whatever order the
     boxes are moved. A solvable position has none; an unsolvable one may have none either.
     """
-    board = board_of(level)
-    width, walls = board.width, ~board.floor
+    tables = tables_of(level)
+    width, walls = tables.width, ~tables.floor
     frozen, before = boxes, 0
     while frozen != before:
         before = frozen
         fixed = walls | frozen
-        frozen &= fixed << 1 | fixed >> 1 | board.dead_across
-        frozen &= fixed << width | fixed >> width | board.dead_along
-    return (boxes & board.dead) | (frozen & ~board.goals)
+        frozen &= fixed << 1 | fixed >> 1 | tables.dead_across
+        frozen &= fixed << width | fixed >> width | tables.dead_along
+    return (boxes & tables.dead) | (frozen & ~tables.goals)
 
 
-def is_dead(world: World) -> bool:
+def is_dead(world: Position) -> bool:
     """Whether the position is seen to be unsolvable: a lost box, or too few goals within reach."""
     return standing(world.level, world.boxes).hopeless
 
@@ -127,10 +127,10 @@ def pushes_left(level: str, boxes: int) -> int:
     A lower bound of the pushes to a solution for up to 8 boxes, ``NEVER`` or more where no
     assignment exists; for more boxes the nearest pairs are taken first, which is neither.
     """
-    board = board_of(level)
-    costs = [board.to_goals[cell] for cell in bits(boxes)]
+    tables = tables_of(level)
+    costs = [tables.to_goals[cell] for cell in bits(boxes)]
     if len(costs) > EXACT:
-        return _greedy(costs, board)
+        return _greedy(costs, tables)
     best = [0]  # for each mask of goals: the pushes when the first boxes, as many, take them
     for box, choices in _takings(len(costs)):
         row = costs[box]
@@ -147,8 +147,8 @@ def _takings(goals: int) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
     )
 
 
-def _greedy(costs: Sequence[Sequence[int]], board: Board) -> int:
-    far = board.height * board.width  # what a box costs that is left without a goal
+def _greedy(costs: Sequence[Sequence[int]], tables: LevelTables) -> int:
+    far = tables.height * tables.width  # what a box costs that is left without a goal
     pairs = sorted((cost, b, g) for b, row in enumerate(costs) for g, cost in enumerate(row))
     total = 0
     matched: set[int] = set()
@@ -161,7 +161,7 @@ def _greedy(costs: Sequence[Sequence[int]], board: Board) -> int:
     return total
 
 
-def progress(world: World) -> float:
+def progress(world: Position) -> float:
     """How far the level is solved; 0 at the start and in a dead position, 1 only when solved.
 
     Otherwise the mean of two shares, each at least 0: of the boxes to be placed, those that are
@@ -170,25 +170,25 @@ def progress(world: World) -> float:
     return standing(world.level, world.boxes).progress
 
 
-def _progress(board: Board, level: str, boxes: int, placed: int, left: int) -> float:
-    if boxes == board.goals:
+def _progress(tables: LevelTables, level: str, boxes: int, placed: int, left: int) -> float:
+    if boxes == tables.goals:
         return 1.0
-    if boxes == board.boxes or left >= NEVER:
+    if boxes == tables.boxes or left >= NEVER:
         return 0.0
-    at_start = (board.boxes & board.goals).bit_count()
-    share_placed = max(0.0, (placed - at_start) / (board.goals.bit_count() - at_start))
-    share_near = max(0.0, 1 - left / pushes_left(level, board.boxes))
+    at_start = (tables.boxes & tables.goals).bit_count()
+    share_placed = max(0.0, (placed - at_start) / (tables.goals.bit_count() - at_start))
+    share_near = max(0.0, 1 - left / pushes_left(level, tables.boxes))
     return 0.5 * share_placed + 0.5 * share_near
 
 
 def report(done: Run) -> str:
     """What a run did, in words: the blocked move, where everything is, what is lost or solved."""
     world, made, blocked = done
-    board = board_of(world.level)
-    if world.boxes == board.goals:
+    tables = tables_of(world.level)
+    if world.boxes == tables.goals:
         return f"solved after {made} moves" if made != 1 else "solved after 1 move"
     cells, placed, lost, hopeless, _, _ = standing(world.level, world.boxes)
-    places = _places(board.width, board.height, "row {} column {}")
+    places = _places(tables.width, tables.height, "row {} column {}")
     if blocked is not None:
         told = f"move {made + 1} ({blocked}) was blocked and what followed it was not made"
     else:
@@ -209,11 +209,11 @@ def report(done: Run) -> str:
 def terse_report(done: Run) -> str:
     """The same in few tokens: ``player 3 4 box 2 2 placed 0/1 blocked 5 dead 2 2``, or ``solved``."""
     world, made, blocked = done
-    board = board_of(world.level)
-    if world.boxes == board.goals:
+    tables = tables_of(world.level)
+    if world.boxes == tables.goals:
         return "solved"
     cells, placed, lost, hopeless, _, _ = standing(world.level, world.boxes)
-    places = _places(board.width, board.height, "{} {}")
+    places = _places(tables.width, tables.height, "{} {}")
     boxes = " ".join([places[cell] for cell in cells])
     text = f"player {places[world.player]} box {boxes} placed {placed}/{len(cells)}"
     if blocked is not None:
@@ -231,9 +231,9 @@ def _places(width: int, height: int, form: str) -> tuple[str, ...]:
     )
 
 
-def draw(world: World) -> str:
+def draw(world: Position) -> str:
     """The position in XSB text."""
     empty = standing(world.level, world.boxes).drawn
-    place = world.player + world.player // board_of(world.level).width
-    player = "+" if empty[place] == "." else "@"
-    return f"{empty[:place]}{player}{empty[place + 1 :]}"
+    index = world.player + world.player // tables_of(world.level).width
+    player = "+" if empty[index] == "." else "@"
+    return f"{empty[:index]}{player}{empty[index + 1 :]}"

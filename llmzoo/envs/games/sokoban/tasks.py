@@ -11,9 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from llmzoo.envs import record_files
-from llmzoo.envs.games.sokoban.levels import SYMBOLS, bits, board_of, flood, mask
-from llmzoo.envs.games.sokoban.pulling import pullable, pullable_twice
-from llmzoo.envs.games.sokoban.rooms import any_of, pull_all, pull_one, room
+from llmzoo.envs.games.sokoban.levels import SYMBOLS, bits, flood, mask, tables_of
+from llmzoo.envs.games.sokoban.rooms import (
+    any_of,
+    pull_all,
+    pull_one,
+    pullable,
+    pullable_twice,
+    room,
+)
 from llmzoo.envs.games.sokoban.scoring import pushes_left
 from llmzoo.envs.record_files import BadRecord, NamedRecord
 from llmzoo.envs.sources import BadField, Loaded, Record, load_file, texts
@@ -194,16 +200,16 @@ def canonical(task: SokobanTask) -> str:
     room beyond the first layer are left out.
     """
     level = task.level
-    board = board_of(level)
-    width, floor = board.width, board.floor
-    reach = flood(1 << board.player, floor & ~board.boxes, width)
+    tables = tables_of(level)
+    width, floor = tables.width, tables.floor
+    reach = flood(1 << tables.player, floor & ~tables.boxes, width)
     cells = [
         "#"
         if not floor >> cell & 1
-        else "$*"[board.goals >> cell & 1]
-        if board.boxes >> cell & 1
-        else " .@+"[2 * (reach >> cell & 1) + (board.goals >> cell & 1)]
-        for cell in range(board.height * width)
+        else "$*"[tables.goals >> cell & 1]
+        if tables.boxes >> cell & 1
+        else " .@+"[2 * (reach >> cell & 1) + (tables.goals >> cell & 1)]
+        for cell in range(tables.height * width)
     ]
     rows = ["".join(cells[i : i + width]) for i in range(0, len(cells), width)]
     bare = "#" * width

@@ -1,37 +1,38 @@
-"""A sokoban position as a board, and read back from a prompt. Pure functions.
+"""A sokoban position as a board, and read from a prompt.
 
-Moves are made on the text itself: a text that only looks like a level may be as large as it likes,
-and the tables that the game keeps of its levels (:mod:`.board`) are not made for it.
+Moves are made on the text itself: a text that only looks like a level may be of any size, and the
+tables of :mod:`.levels` are not computed for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from llmzoo.envs.drawing import Board, Cell
 from llmzoo.envs.games.moves import DELTAS
-from llmzoo.envs.games.sightings import Place, View, candidate_moves, lines_of
+from llmzoo.envs.games.sightings import MovesView, Rows
 
-_CELLS = {
-    "#": Cell("#", "wall"),
-    " ": Cell(" ", "floor"),
-    ".": Cell(".", "goal"),
-    "$": Cell("$", "box"),
-    "*": Cell("*", "box_on_goal"),
-    "@": Cell("@", "player"),
-    "+": Cell("+", "player_on_goal"),
-}
-_SYMBOLS = frozenset(_CELLS)
 _ENTERED, _LEFT = {" ": "@", ".": "+"}, {"@": " ", "+": "."}
 _UNBOXED, _BOXED = {"$": " ", "*": "."}, {" ": "$", ".": "*"}
 
 
-def board(rows: Sequence[str]) -> Board:
+class LevelView(MovesView):
     """A position of XSB symbols."""
-    return Board(tuple(tuple(map(_CELLS.__getitem__, row)) for row in rows))
+
+    cells = {
+        "#": Cell("#", "wall"),
+        " ": Cell(" ", "floor"),
+        ".": Cell(".", "goal"),
+        "$": Cell("$", "box"),
+        "*": Cell("*", "box_on_goal"),
+        "@": Cell("@", "player"),
+        "+": Cell("+", "player_on_goal"),
+    }
+    players = "@+"
+
+    def after(self, rows: Rows, moves: str) -> Board:
+        return self.board(_moved(rows, moves))
 
 
-def after(rows: Sequence[str], moves: str) -> list[str]:
+def _moved(rows: Rows, moves: str) -> list[str]:
     """The position after ``moves``, up to the first that is impossible or until it is solved."""
     cells = [list(row) for row in rows]
     row, column = next((r, c) for r, line in enumerate(rows) for c in _player_in(line))
@@ -61,21 +62,4 @@ def after(rows: Sequence[str], moves: str) -> list[str]:
 
 
 def _player_in(line: str) -> list[int]:
-    return [place for place in (line.find("@"), line.find("+")) if place >= 0]
-
-
-def _state(text: str, start: int) -> tuple[Sequence[str], int] | None:
-    rows, end = lines_of(text, start, _SYMBOLS)
-    players = sum(line.count("@") + line.count("+") for line in rows)
-    return (rows, end) if players == 1 else None
-
-
-def _simulated(rows: Sequence[str], text: str, start: int) -> tuple[Board, Place, int] | None:
-    moves = candidate_moves(text, start)
-    if not moves:
-        return None
-    end = start + len(moves)
-    return board(after(rows, moves)), Place(end, end), end
-
-
-VIEW = View(_state, board, _simulated)
+    return [column for column in (line.find("@"), line.find("+")) if column >= 0]

@@ -48,18 +48,18 @@ filled in blue, and red where one stands twice in a row, a column or a box.
 from __future__ import annotations
 
 import random
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
 from llmzoo.envs.base import public_forms
 from llmzoo.envs.drawing import Board
-from llmzoo.envs.games.planning import PlanningGame, Played
+from llmzoo.envs.games.planning import PlanningGame, PlanResult
 from llmzoo.envs.games.sudoku import oracle, scoring, tasks, view
 from llmzoo.envs.games.sudoku.tasks import SudokuTask
-from llmzoo.envs.tasks import Generated, Tasks
+from llmzoo.envs.tasks import Tasks, generated
 
 
-class World(NamedTuple):
+class FilledGrid(NamedTuple):
     """The puzzle, the grid as filled so far, and how many of its cells are right."""
 
     puzzle: str
@@ -67,12 +67,12 @@ class World(NamedTuple):
     right: int
 
 
-class Sudoku(PlanningGame[SudokuTask, World, tuple[scoring.Fill, ...]]):
+class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
     """Sudoku for one planner, or a proposer and a planner."""
 
     metadata: dict[str, Any] = {**PlanningGame.metadata, "name": "sudoku_v0"}
     terse_name = "sudoku"
-    prompt_view = view.VIEW
+    prompt_view = view.GridView()
 
     def __init__(
         self,
@@ -89,8 +89,21 @@ class Sudoku(PlanningGame[SudokuTask, World, tuple[scoring.Fill, ...]]):
         team_weight: float = 1.0,
         render_mode: str | None = None,
     ):
+        puzzles: Tasks[SudokuTask]
+        least, most = tasks.clue_range(size, clues, difficulty)
+        if source == "generator":
+            puzzles = generated(
+                tasks.draw,
+                tasks.canonical,
+                split=split,
+                name=f"sudoku {size}x{size} with {least} to {most} clues",
+                size=size,
+                clues=(least, most),
+            )
+        else:
+            puzzles = tasks.load(source, on_bad_record).listed(tasks.canonical, split)
         super().__init__(
-            _tasks(size, tasks.clue_range(size, clues, difficulty), split, source, on_bad_record),
+            puzzles,
             num_agents=num_agents,
             max_turns=max_turns,
             prompt=prompt,
@@ -98,52 +111,54 @@ class Sudoku(PlanningGame[SudokuTask, World, tuple[scoring.Fill, ...]]):
             render_mode=render_mode,
         )
 
-    def start(self, task: SudokuTask) -> World:
+    def start(self, task: SudokuTask) -> FilledGrid:
         return _filled(task, task.puzzle)
 
     def parse(self, text: str) -> tuple[scoring.Fill, ...]:
         return scoring.parse(text, self.episode.task.size)
 
-    def carry_out(self, world: World, plan: tuple[scoring.Fill, ...]) -> Played[World]:
+    def carry_out(
+        self, world: FilledGrid, plan: tuple[scoring.Fill, ...]
+    ) -> PlanResult[FilledGrid]:
         broken = scoring.broken_given(world.puzzle, plan)
         if broken is not None:
-            return Played(world, False, broken)
-        return Played(_filled(self.episode.task, scoring.fill_in(world.grid, plan)), True)
+            return PlanResult(world, False, broken)
+        return PlanResult(_filled(self.episode.task, scoring.fill_in(world.grid, plan)), True)
 
-    def report(self, played: Played[World]) -> str:
-        if played.event is not None:
-            row, column, _ = played.event
+    def report(self, result: PlanResult[FilledGrid]) -> str:
+        if result.event is not None:
+            row, column, _ = result.event
             return (
                 f"row {row} column {column} is a given and cannot be changed; nothing was filled in"
             )
-        blanks, clashes = _state(played.world)
+        blanks, clashes = _state(result.world)
         if not blanks and not clashes:
             return "complete, no digit twice: solved"
         where = ", ".join(f"{kind} {number}" for kind, number in clashes) or "nowhere"
         return f"{blanks} cells still blank; a digit stands twice in: {where}"
 
-    def terse_report(self, played: Played[World]) -> str:
-        if played.event is not None:
-            row, column, _ = played.event
+    def terse_report(self, result: PlanResult[FilledGrid]) -> str:
+        if result.event is not None:
+            row, column, _ = result.event
             return f"given {row} {column}"
-        blanks, clashes = _state(played.world)
+        blanks, clashes = _state(result.world)
         if not blanks and not clashes:
             return "solved"
         where = " ".join(f"{kind[0]}{number}" for kind, number in clashes) or "none"
         return f"left {blanks} twice {where}"
 
-    def progress(self, world: World) -> float:
+    def progress(self, world: FilledGrid) -> float:
         return scoring.progress(*world)
 
-    def draw(self, world: World) -> str:
+    def draw(self, world: FilledGrid) -> str:
         drawn = scoring.rows(world.grid)
         if world.puzzle == world.grid:
             return drawn
         givens = "givens" if self.prompt_style == "terse" else "The givens among these are:"
         return f"{drawn}\n{givens}\n{_givens(world.puzzle)}"
 
-    def seen(self, world: World) -> Board:
-        return view.board(view.Grids(world.puzzle, world.grid))
+    def seen(self, world: FilledGrid) -> Board:
+        return self.prompt_view.board(view.Grids(world.puzzle, world.grid))
 
     def write(self, plan: tuple[scoring.Fill, ...]) -> str:
         size = self.episode.task.size
@@ -167,11 +182,11 @@ def _givens(puzzle: str) -> str:
     return scoring.rows(puzzle)
 
 
-def _filled(task: SudokuTask, grid: str) -> World:
-    return World(task.puzzle, grid, scoring.right_cells(task.solutions, grid))
+def _filled(task: SudokuTask, grid: str) -> FilledGrid:
+    return FilledGrid(task.puzzle, grid, scoring.right_cells(task.solutions, grid))
 
 
-def _state(world: World) -> tuple[int, list[tuple[str, int]]]:
+def _state(world: FilledGrid) -> tuple[int, list[tuple[str, int]]]:
     """The blank cells of a grid, and the units in which a digit stands twice."""
     blanks = world.grid.count(scoring.BLANK)
     if world.right == len(world.grid) - blanks:
@@ -188,24 +203,6 @@ def _rules(size: int) -> str:
         "givens must stay.\n"
         f"Answer with the whole grid, {size} lines of {size} digits, or with a list of "
         "[row, column, value], counted from 1."
-    )
-
-
-def _tasks(
-    size: int, clues: tuple[int, int], split: str, source: str, on_bad_record: str
-) -> Tasks[SudokuTask]:
-    if source != "generator":
-        return tasks.load(source, on_bad_record).listed(tasks.canonical, split)
-    return _generated(size, clues, split)
-
-
-@lru_cache(maxsize=32)  # environments with the same arguments share their tasks
-def _generated(size: int, clues: tuple[int, int], split: str) -> Generated[SudokuTask]:
-    return Generated(
-        partial(tasks.draw, size=size, clues=clues),
-        tasks.canonical,
-        split=split,
-        name=f"sudoku {size}x{size} with {clues[0]} to {clues[1]} clues",
     )
 
 

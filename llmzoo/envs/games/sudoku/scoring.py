@@ -133,28 +133,36 @@ def broken_given(puzzle: str, fills: Sequence[Fill]) -> Fill | None:
 
 def clashes(grid: str) -> list[tuple[str, int]]:
     """The units that hold a digit twice: ``("row", 1)``, ``("column", 3)``, ``("box", 2)``."""
-    found = []
-    for unit, cells_of in _units(side_of(grid)):
+    units = []
+    for unit, cells_of in _named_units(side_of(grid)):
         cells = cells_of(grid)
         different = len(set(cells))
         if different < len(cells) and different + max(0, cells.count(BLANK) - 1) < len(cells):
-            found.append(unit)
-    return found
+            units.append(unit)
+    return units
 
 
 @cache
-def _units(size: int) -> tuple[tuple[tuple[str, int], Callable[[str], tuple[str, ...]]], ...]:
-    """Each row, column and box: its name, and what takes its cells from a grid."""
+def units_of(size: int) -> tuple[tuple[int, int, int], ...]:
+    """The row, the column and the box of each cell. Units are numbered: rows, then columns, then boxes."""
     side = int(size**0.5)
-    cells = range(size * size)
     return tuple(
-        ((kind, number + 1), itemgetter(*(c for c in cells if unit_of(c) == number)))
-        for kind, unit_of in (
-            ("row", lambda c: c // size),
-            ("column", lambda c: c % size),
-            ("box", lambda c: c // size // side * side + c % size // side),
+        (row, size + column, 2 * size + row // side * side + column // side)
+        for row in range(size)
+        for column in range(size)
+    )
+
+
+@cache
+def _named_units(size: int) -> tuple[tuple[tuple[str, int], Callable[[str], tuple[str, ...]]], ...]:
+    """Each unit: its name, and a function that takes its cells from a grid."""
+    units = units_of(size)
+    return tuple(
+        (
+            (("row", "column", "box")[unit // size], unit % size + 1),
+            itemgetter(*(cell for cell in range(size * size) if unit in units[cell])),
         )
-        for number in range(size)
+        for unit in range(3 * size)
     )
 
 
@@ -195,8 +203,8 @@ def progress(puzzle: str, grid: str, right: int) -> float:
     if right == len(grid) or is_solved(puzzle, grid):
         return 1.0
     to_fill = puzzle.count(BLANK)
-    found = right - (len(puzzle) - to_fill)
-    return max(0, min(found, to_fill - 1)) / to_fill
+    right_fills = right - (len(puzzle) - to_fill)
+    return max(0, min(right_fills, to_fill - 1)) / to_fill
 
 
 def rows(grid: str) -> str:

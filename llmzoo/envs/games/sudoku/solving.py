@@ -1,8 +1,8 @@
-"""The solutions of a puzzle, with cells that have one possible digit, and digits that have one
-possible cell in a unit, filled in before any guess.
+"""The solutions of a puzzle. Before a guess, cells with one possible digit are filled in, and digits
+with one possible cell in a unit.
 
-A set of cells is a whole number with a bit for each cell, and for each digit there is the set of
-cells that may still hold it, so most steps treat all cells at once.
+A set of cells is an integer with a bit for each cell. For each digit there is the set of cells that may
+still hold it, so most steps treat all cells at once.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from llmzoo.envs.games.sudoku.scoring import BLANK
+from llmzoo.envs.games.sudoku.scoring import BLANK, side_of, units_of
 
 
 class _Grid(NamedTuple):
-    """``units``: the cells of each row, column and box. ``others``: all cells but those that share a
-    unit with a cell, and itself."""
+    """``units``: the cells of each row, column and box. ``others``: for each cell, all cells that share
+    no unit with it."""
 
     every: int
     units: tuple[int, ...]
@@ -23,8 +23,8 @@ class _Grid(NamedTuple):
 
 
 def solutions(puzzle: str, limit: int) -> list[str]:
-    """All solutions of a puzzle in order, or some of them where there are more than ``limit``."""
-    size = 4 if len(puzzle) == 16 else 9
+    """The solutions of a puzzle, sorted; only ``limit`` of them if there are more."""
+    size = side_of(puzzle)
     grid = _grid(size)
     may = [grid.every] * size  # by digit
     done = 0
@@ -34,9 +34,9 @@ def solutions(puzzle: str, limit: int) -> list[str]:
                 return []
             _put(may, int(symbol) - 1, cell, grid)
             done |= 1 << cell
-    found: list[str] = []
-    _search(may, done, grid, limit, found)
-    return sorted(found)
+    complete: list[str] = []
+    _search(may, done, grid, limit, complete)
+    return sorted(complete)
 
 
 def _put(may: list[int], digit: int, cell: int, grid: _Grid) -> None:
@@ -49,26 +49,26 @@ def _put(may: list[int], digit: int, cell: int, grid: _Grid) -> None:
     may[digit] = may[digit] & grid.others[cell] | bit
 
 
-def _search(may: list[int], done: int, grid: _Grid, limit: int, found: list[str]) -> None:
-    """``done``: the cells that have been filled in and ruled their digits out around them."""
+def _search(may: list[int], done: int, grid: _Grid, limit: int, complete: list[str]) -> None:
+    """``done``: the cells that are filled in, and whose digits are ruled out in their units."""
     settled = _settle(may, done, grid)
     if settled is None:
         return
     open_cells, done = settled
     if not open_cells:
-        found.append(_written(may, grid))
+        complete.append(_written(may, grid))
         return
     for digit, cell in _choices(may, open_cells, grid):
         guess = may.copy()
         _put(guess, digit, cell, grid)
-        _search(guess, done | 1 << cell, grid, limit, found)
-        if len(found) >= limit:
+        _search(guess, done | 1 << cell, grid, limit, complete)
+        if len(complete) >= limit:
             return
 
 
 def _settle(may: list[int], done: int, grid: _Grid) -> tuple[int, int] | None:
-    """Fill in what follows; the cells with several digits left, and those that are done. None where
-    there is no solution."""
+    """Fill in what follows. Returns the cells with several digits left and the cells that are done, or
+    None if there is no solution."""
     while True:
         once = several = 0
         for cells in may:
@@ -107,29 +107,26 @@ def _settle(may: list[int], done: int, grid: _Grid) -> tuple[int, int] | None:
 
 
 def _choices(may: list[int], open_cells: int, grid: _Grid) -> list[tuple[int, int]]:
-    """What to guess: the digits of a cell or the cells of a digit in a unit, as few as there are."""
+    """The guesses, as few as possible: the digits of a cell, or the cells of a digit in a unit."""
     cell, fewest = _fewest(may, open_cells)
-    place, digit = 0, 0
+    candidates, digit = 0, 0
     if fewest > 2:
         for other, cells in enumerate(may):
             for unit in grid.units:
                 count = (cells & unit).bit_count()
                 if 1 < count < fewest:
-                    fewest, place, digit = count, cells & unit, other
-    if not place:
+                    fewest, candidates, digit = count, cells & unit, other
+    if not candidates:
         bit = 1 << cell
         return [(digit, cell) for digit, cells in enumerate(may) if cells & bit]
-    found = []
-    while place:
-        bit = place & -place
-        found.append((digit, bit.bit_length() - 1))
-        place ^= bit
-    return found
+    return [(digit, cell) for cell in range(candidates.bit_length()) if candidates >> cell & 1]
 
 
 def _fewest(may: list[int], open_cells: int) -> tuple[int, int]:
-    """An open cell with as few digits left as any, and how many."""
-    at_least = [open_cells] + [0] * (len(may) + 1)  # cells with so many of the digits so far
+    """An open cell with the fewest digits left, and their number."""
+    at_least = [open_cells] + [0] * (
+        len(may) + 1
+    )  # [n]: cells with at least n of the digits so far
     for cells in may:
         for count in range(len(may), 0, -1):
             at_least[count] |= at_least[count - 1] & cells
@@ -152,16 +149,8 @@ def _written(may: list[int], grid: _Grid) -> str:
 
 @cache
 def _grid(size: int) -> _Grid:
-    side = int(size**0.5)
     cells = range(size * size)
-    of = [
-        (
-            cell // size,
-            size + cell % size,
-            2 * size + cell // size // side * side + cell % size // side,
-        )
-        for cell in cells
-    ]
+    of = units_of(size)
     units = tuple(sum(1 << cell for cell in cells if unit in of[cell]) for unit in range(3 * size))
     every = (1 << size * size) - 1
     others = tuple(every & ~(units[r] | units[c] | units[b]) for r, c, b in of)

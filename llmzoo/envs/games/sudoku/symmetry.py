@@ -1,8 +1,8 @@
-"""A key for each puzzle that is equal for all puzzles that count as one.
+"""A key for each puzzle, equal for equivalent puzzles.
 
-Puzzles count as one if a symmetry of the rules maps one onto the other: permutations of the rows within
-a band, of the bands, of the columns within a stack, of the stacks, the transposition, and any renaming
-of the digits. A 4x4 grid has 128 such arrangements times 24 renamings, a 9x9 grid 3,359,232 times
+Two puzzles are equivalent if a symmetry of the rules maps one onto the other: permutations of the rows
+within a band, of the bands, of the columns within a stack, of the stacks, the transposition, and any
+renaming of the digits. A 4x4 grid has 128 such arrangements times 24 renamings, a 9x9 grid 3,359,232 times
 362,880.
 """
 
@@ -13,7 +13,7 @@ from functools import cache
 from itertools import permutations, product
 from operator import itemgetter
 
-from llmzoo.envs.games.sudoku.scoring import BLANK
+from llmzoo.envs.games.sudoku.scoring import BLANK, units_of
 
 Arrangement = Callable[[str], tuple[str, ...]]  # from the text of a puzzle to the cells of an image
 
@@ -106,8 +106,8 @@ def _with_bands(lines: list[range], colours: list[int]) -> list[tuple[list[int],
 
 @cache
 def _units() -> tuple[list[range], list[range], list[list[int]], list[tuple[int, int, int]]]:
-    """The cells of each row, column and box of a 9x9 grid, and for each cell those three."""
-    lines = [(cell // 9, cell % 9, cell // 27 * 3 + cell % 9 // 3) for cell in range(81)]
+    """The cells of each row, column and box of a 9x9 grid, and each cell's row, column and box."""
+    lines = [(row, column - 9, box - 18) for row, column, box in units_of(9)]
     boxes = [[cell for cell in range(81) if lines[cell][2] == box] for box in range(9)]
     return (
         [range(9 * row, 9 * row + 9) for row in range(9)],

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from llmzoo.envs import record_files, sources
-from llmzoo.envs.games.sudoku.scoring import BLANK, SIZES, is_solved
+from llmzoo.envs.games.sudoku.scoring import BLANK, SIZES, is_solved, units_of
 from llmzoo.envs.games.sudoku.solving import solutions
 from llmzoo.envs.games.sudoku.symmetry import key
 from llmzoo.envs.record_files import BadRecord, NamedRecord
@@ -85,10 +85,10 @@ def read(record: Record) -> SudokuTask:
     size = {16: 4, 81: 9}.get(len(puzzle))
     if size is None or not set(puzzle) <= {BLANK, *"123456789"[:size]}:
         raise BadRecord(f"not a 4x4 or 9x9 puzzle: {puzzle[:90]!r}")
-    found = solutions(puzzle, limit=MAX_SOLUTIONS)
-    if not found:
+    solved = solutions(puzzle, limit=MAX_SOLUTIONS)
+    if not solved:
         raise BadRecord(f"this puzzle has no solution: {puzzle}")
-    return SudokuTask(puzzle, tuple(found))
+    return SudokuTask(puzzle, tuple(solved))
 
 
 def _records(path: str) -> Iterator[NamedRecord]:
@@ -112,7 +112,7 @@ def canonical(task: SudokuTask) -> str:
 def solve(puzzle: str, limit: int, rng: random.Random | None = None) -> list[str]:
     """Up to ``limit`` solutions, by backtracking on the cell with the fewest candidates."""
     size = 4 if len(puzzle) == 16 else 9
-    units = _units(size)
+    units = units_of(size)
     used = [0] * (3 * size)  # a bit per digit for each row, column and box
     cells = list(puzzle)
     blanks = []
@@ -199,13 +199,3 @@ def _grids_matching(puzzle: str) -> int:
         if digit != BLANK:
             matching &= masks[cell, digit]
     return matching
-
-
-@cache
-def _units(size: int) -> tuple[tuple[int, int, int], ...]:
-    side = int(size**0.5)
-    return tuple(
-        (row, size + column, 2 * size + row // side * side + column // side)
-        for row in range(size)
-        for column in range(size)
-    )

@@ -1,16 +1,17 @@
-"""A sudoku as a board, and read back from a prompt. Pure functions."""
+"""A sudoku as a board, and read from a prompt."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import NamedTuple
 
-from llmzoo.envs.drawing import Board, Cell
-from llmzoo.envs.games.sightings import Place, View, lines_of
-from llmzoo.envs.games.sudoku.scoring import BLANK, SIZES
+from llmzoo.envs.drawing import Board, Cell, Sighting
+from llmzoo.envs.games.sightings import BoardView, lines_of
+from llmzoo.envs.games.sudoku.scoring import BLANK, SIZES, side_of, units_of
 
 _LEGENDS = ("\nThe givens among these are:\n", "\ngivens\n")
 _EMPTY = Cell(BLANK, "empty")
+_SYMBOLS = {size: frozenset("123456789"[:size] + BLANK) for size in SIZES}
 
 
 class Grids(NamedTuple):
@@ -20,58 +21,55 @@ class Grids(NamedTuple):
     grid: str
 
 
-def board(grids: Grids) -> Board:
-    """A digit is wrong where the puzzle has another one, and a filled one where it stands twice in
-    a row, a column or a box."""
-    puzzle, grid = grids
-    size = 4 if len(grid) == 16 else 9
-    side = int(size**0.5)
-    units = [
-        (
-            cell // size,
-            size + cell % size,
-            2 * size + cell // size // side * side + cell % size // side,
+class GridView(BoardView[Grids]):
+    """A digit is wrong if the puzzle has another given there, or if it was filled in and is twice in a
+    row, a column or a box."""
+
+    def board(self, state: Grids) -> Board:
+        puzzle, grid = state
+        size = side_of(grid)
+        units = units_of(size)
+        counts = Counter(
+            (unit, digit)
+            for cell, digit in enumerate(grid)
+            if digit != BLANK
+            for unit in units[cell]
         )
-        for cell in range(size * size)
-    ]
-    standing = Counter(
-        (unit, digit) for cell, digit in enumerate(grid) if digit != BLANK for unit in units[cell]
-    )
 
-    def seen(cell: int) -> Cell:
-        given, digit = puzzle[cell], grid[cell]
-        if digit == BLANK:
-            return _EMPTY
-        if given != BLANK:
-            return Cell(digit, "given" if given == digit else "wrong")
-        twice = any(standing[unit, digit] > 1 for unit in units[cell])
-        return Cell(digit, "wrong" if twice else "filled")
+        def seen(cell: int) -> Cell:
+            given, digit = puzzle[cell], grid[cell]
+            if digit == BLANK:
+                return _EMPTY
+            if given != BLANK:
+                return Cell(digit, "given" if given == digit else "wrong")
+            twice = any(counts[unit, digit] > 1 for unit in units[cell])
+            return Cell(digit, "wrong" if twice else "filled")
 
-    cells = [seen(cell) for cell in range(size * size)]
-    return Board(tuple(tuple(cells[i : i + size]) for i in range(0, size * size, size)), side)
+        cells = [seen(cell) for cell in range(size * size)]
+        rows = tuple(tuple(cells[i : i + size]) for i in range(0, size * size, size))
+        return Board(rows, block=int(size**0.5))
 
+    def state(self, text: str, start: int) -> tuple[Grids, int] | None:
+        read = _grid(text, start)
+        if read is None:
+            return None
+        grid, end = read
+        for legend in _LEGENDS:
+            if text.startswith(legend, end):
+                givens = _grid(text, end + len(legend))
+                if givens is None or not _keeps(givens[0], grid):
+                    return None
+                return Grids(givens[0], grid), givens[1]
+        return Grids(grid, grid), end
 
-def _state(text: str, start: int) -> tuple[Grids, int] | None:
-    read = _grid(text, start)
-    if read is None:
-        return None
-    grid, end = read
-    for legend in _LEGENDS:
-        if text.startswith(legend, end):
-            givens = _grid(text, end + len(legend))
-            if givens is None or not _keeps(givens[0], grid):
-                return None
-            return Grids(givens[0], grid), givens[1]
-    return Grids(grid, grid), end
-
-
-def _simulated(grids: Grids, text: str, start: int) -> tuple[Board, Place, int] | None:
-    read = _grid(text, start)
-    if read is None or len(read[0]) != len(grids.grid):
-        return None
-    plan, end = read
-    filled = [new if new != BLANK else old for new, old in zip(plan, grids.grid, strict=True)]
-    return board(Grids(grids.puzzle, "".join(filled))), Place(start, end), end
+    def simulated(self, state: Grids, text: str, start: int) -> tuple[Sighting, int] | None:
+        read = _grid(text, start)
+        if read is None or len(read[0]) != len(state.grid):
+            return None
+        plan, end = read
+        filled = [new if new != BLANK else old for new, old in zip(plan, state.grid, strict=True)]
+        board = self.board(Grids(state.puzzle, "".join(filled)))
+        return Sighting(start, end, board, "simulation"), end
 
 
 def _grid(text: str, start: int) -> tuple[str, int] | None:
@@ -86,7 +84,3 @@ def _keeps(puzzle: str, grid: str) -> bool:
     return len(puzzle) == len(grid) and all(
         given in (BLANK, digit) for given, digit in zip(puzzle, grid, strict=True)
     )
-
-
-_SYMBOLS = {size: frozenset("123456789"[:size] + BLANK) for size in SIZES}
-VIEW = View(_state, board, _simulated)

@@ -222,8 +222,8 @@ These play plain episodes; an answer's advantage comes from values that a critic
 
 ## Examples
 
-These are trained by [TRL](https://huggingface.co/docs/trl)'s own trainers, whose options they take as
-`trl_args`.
+These train on given answers. Some options are named as in [TRL](https://huggingface.co/docs/trl) and given
+as `trl_args`; the losses are tested to equal TRL's.
 
 {examples}
 

@@ -8,9 +8,8 @@ from typing import ClassVar
 from pettingzoo import AECEnv
 
 from llmzoo.learners.base import Learner
-from llmzoo.learners.updates.dpo import DPOUpdater
-from llmzoo.learners.updates.madpo import MADPOUpdater
-from llmzoo.learners.updates.preference_config import DPOConfig, MADPOConfig
+from llmzoo.learners.updates.dpo import DPOUpdater, MADPOUpdater
+from llmzoo.learners.updates.dpo_config import DPOConfig, MADPOConfig
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
@@ -37,8 +36,8 @@ class DPO(Learner):
     With ``preferences`` nothing is played: each iteration takes the next ``rows`` of that set, and
     every policy that learns trains on all of them.
 
-    The loss is that of TRL's DPOTrainer, of the tokens as they were sampled; like TRL's, its
-    log-probabilities are those of temperature 1, whatever the answers were sampled with.
+    The loss equals that of TRL's DPOTrainer, on the tokens as they were sampled. As in TRL, the
+    log-probabilities are those of temperature 1, whatever the sampling settings were.
     """
 
     Config: ClassVar[type[DPOConfig]] = DPOConfig

@@ -1,7 +1,7 @@
 """SFT: supervised fine-tuning on demonstrations or on the model's own best (RAFT, arXiv 2304.06767).
 
-The loss and its loop are ``trl.SFTTrainer``'s, on prompt and completion, with the completion's
-tokens and the end of the sequence trained.
+The loss is the mean cross-entropy of the completions' tokens, the end of the sequence included. It
+equals that of TRL's SFTTrainer.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class SFT(Learner):
     ``mode="world_model"`` predicts, from what an agent read and did, what it read next
     (the implicit world model of arXiv 2510.08558); failures teach that as well, so the filters
     choose answers only. ``mode="mix"`` trains on ``world_model_weight`` such rows for each row of
-    behaviour, drawn at random. That is a weight by the number of rows: TRL's loss is the mean over
-    all the tokens of a batch, in which a long observation counts for more than a short answer.
+    behaviour, drawn at random. That is a weight by the number of rows: the loss is the mean over all
+    tokens of a batch, in which a long observation counts for more than a short answer.
 
     A token budget counts what was demonstrated and trained on, once an iteration.
     """

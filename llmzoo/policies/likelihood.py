@@ -32,7 +32,8 @@ class Likelihood:
     """Of N completions, padded to C tokens: ``mask`` is 1 where a token was sampled.
 
     ``logprobs`` are those of the distribution that is sampled from; ``entropy`` is that
-    distribution's, in nats. All are float32 [N, C]; padding holds 0.
+    distribution's, in nats. All are float32 [N, C]; padding holds 0. ``top`` (bool) is True where
+    no other token was more likely.
 
     ``hidden`` [N, C, H], where it was asked for: the state from which the model predicts token c,
     so that ``hidden[:, 0]`` is the one at the last token of the prompt. What stands at padding
@@ -42,6 +43,7 @@ class Likelihood:
     logprobs: Tensor
     entropy: Tensor
     mask: Tensor
+    top: Tensor
     hidden: Tensor | None = None
 
 
@@ -66,7 +68,7 @@ def likelihood(
         packed = Packed(prompts, completions, model.device)
         with _layers(model, recompute) as again:
             states = attention.run(model, packed.ids, packed.positions, packed)[packed.predicts]
-        chosen, entropy = score(
+        chosen, entropy, top = score(
             model.get_output_embeddings(),
             states,
             targets,
@@ -79,7 +81,7 @@ def likelihood(
             logits, real = whole_rows(model, prompts, completions, pad_id)
         states = read[0][real]
         if again:
-            chosen, entropy = checkpoint(
+            chosen, entropy, top = checkpoint(
                 score_logits,
                 logits,
                 targets,
@@ -88,13 +90,14 @@ def likelihood(
                 preserve_rng_state=False,
             )
         else:
-            chosen, entropy = score_logits(logits, targets, sampling)
+            chosen, entropy, top = score_logits(logits, targets, sampling)
     cells = Segments([len(ids) for ids in rows], model.device)
     mask = cells.real.float()
     return Likelihood(
         cells.grid(chosen) * mask,
         cells.grid(entropy) * mask,
         mask,
+        cells.grid(top) & cells.real,
         cells.grid(states) if hidden else None,
     )
 

@@ -52,8 +52,8 @@ def lora_policies(
 
     ``options`` are ``peft.LoraConfig``'s; by default r=16, lora_alpha=32, no dropout, on all linear
     layers. Every adapter starts as no change at all; ``seed`` fixes the random half of its start,
-    and the policies' sampling noise. ``lora_dropout`` acts where somebody else's trainer runs the
-    model in training mode; our own sampling and likelihoods have none.
+    and the policies' sampling noise. ``lora_dropout`` acts where another library trains the adapter;
+    sampling and training here have no dropout.
 
     The layers are put into the base's model itself: ``base`` goes on as the bare model, and other
     references to that model must not be used any more.

@@ -18,6 +18,10 @@ from llmzoo.policies.sampling import Sampling, warp
 _CPU_LOGITS, _LOGITS = 2**23, 2**26
 _LEAST = torch.finfo(torch.float32).min
 
+# of each target [M]: its log-probability and the entropy of its distribution, in float32, and
+# whether no other token was more likely
+Scores = tuple[Tensor, Tensor, Tensor]
+
 
 def score(
     head: nn.Module,
@@ -27,8 +31,8 @@ def score(
     *,
     vocabulary: int,
     recompute: bool,
-) -> tuple[Tensor, Tensor]:
-    """Of each target [M]: its log-probability, and the entropy of its distribution; float32 [M].
+) -> Scores:
+    """The scores of targets [M] from hidden states.
 
     ``head`` makes logits [., V] of ``states`` [M, H]: a few million at once, and where these are
     not all, or with ``recompute``, once more in the backward pass.
@@ -38,20 +42,18 @@ def score(
         return score_logits(head(states), targets, sampling)
     if _unfiltered(sampling) and _is_product(head, states):
         weights = head.get_parameter("weight")
-        found: tuple[Tensor, Tensor] = _ProductScore.apply(
-            states, weights, targets, sampling.temperature, most
-        )
-        return found
+        scores: Scores = _ProductScore.apply(states, weights, targets, sampling.temperature, most)
+        return scores
 
-    def piece(states: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    def piece(states: Tensor, targets: Tensor) -> Scores:
         return score_logits(head(states), targets, sampling)
 
     pieces = [
         checkpoint(piece, *part, use_reentrant=False, preserve_rng_state=False)
         for part in zip(states.split(most), targets.split(most), strict=True)
     ]
-    chosen, entropy = zip(*pieces, strict=True)
-    return torch.cat(chosen), torch.cat(entropy)
+    chosen, entropy, top = zip(*pieces, strict=True)
+    return torch.cat(chosen), torch.cat(entropy), torch.cat(top)
 
 
 def _unfiltered(sampling: Sampling) -> bool:
@@ -69,42 +71,42 @@ def _is_product(head: nn.Module, states: Tensor) -> bool:
     )
 
 
-def score_logits(logits: Tensor, targets: Tensor, sampling: Sampling) -> tuple[Tensor, Tensor]:
-    """The same from logits [M, V] that are there already."""
+def score_logits(logits: Tensor, targets: Tensor, sampling: Sampling) -> Scores:
+    """The scores of targets [M] from logits [M, V]."""
     if _unfiltered(sampling):
-        found: tuple[Tensor, Tensor] = _Score.apply(logits, targets, sampling.temperature)
-        return found
+        scores: Scores = _Score.apply(logits, targets, sampling.temperature)
+        return scores
     logprobs = warp(logits, sampling, keep=targets)
     chosen = logprobs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
     probabilities = logprobs.exp()
     entropy = -(probabilities * logprobs.masked_fill(probabilities == 0, 0.0)).sum(dim=-1)
-    return chosen, entropy
+    return chosen, entropy, chosen.detach() >= logprobs.detach().amax(dim=-1)
 
 
 class _Score(torch.autograd.Function):
-    """log p[target] and -sum p log p of p = softmax(logits / temperature).
+    """log p[target], -sum p log p and p[target] = max p, of p = softmax(logits / temperature).
 
     With z = logits / temperature: d log p[t] / dz = onehot(t) - p, and d entropy / dz =
     -p (log p + entropy). Only log p is kept for the backward pass.
     """
 
     @staticmethod
-    def forward(
-        ctx: Any, logits: Tensor, targets: Tensor, temperature: float
-    ) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, logits: Tensor, targets: Tensor, temperature: float) -> Scores:
         logprobs = (logits.float() / temperature).log_softmax(dim=-1)
         logprobs.clamp_min_(_LEAST)  # -inf times 0 would be no number
         chosen = logprobs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
         entropy = -torch.linalg.vecdot(logprobs.exp(), logprobs)
+        top = chosen >= logprobs.amax(dim=-1)
+        ctx.mark_non_differentiable(top)
         ctx.save_for_backward(logprobs, targets, entropy)
         ctx.temperature, ctx.dtype = temperature, logits.dtype
         ctx.set_materialize_grads(False)
-        return chosen, entropy
+        return chosen, entropy, top
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor, None, None]:
         logprobs, targets, entropy = ctx.saved_tensors
-        grad = _logit_gradient(logprobs, targets, entropy, *grads)
+        grad = _logit_gradient(logprobs, targets, entropy, *grads[:2])
         return (grad / ctx.temperature).to(ctx.dtype), None, None
 
 
@@ -118,18 +120,21 @@ class _ProductScore(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, states: Tensor, weights: Tensor, targets: Tensor, temperature: float, most: int
-    ) -> tuple[Tensor, Tensor]:
+    ) -> Scores:
         chosen, entropy = states.new_empty(2, len(states)).unbind()
+        top = torch.empty_like(targets, dtype=torch.bool)
         for at in range(0, len(states), most):
             piece = slice(at, at + most)
             logits = states[piece] @ weights.T
             logprobs = logits.div_(temperature).log_softmax(dim=-1)
             chosen[piece] = logprobs.gather(-1, targets[piece].unsqueeze(-1)).squeeze(-1)
+            top[piece] = chosen[piece] >= logprobs.amax(dim=-1)
             entropy[piece] = -torch.linalg.vecdot(torch.exp(logprobs, out=logits), logprobs)
+        ctx.mark_non_differentiable(top)
         ctx.save_for_backward(states, weights, targets, entropy)
         ctx.temperature, ctx.most = temperature, most
         ctx.set_materialize_grads(False)
-        return chosen, entropy
+        return chosen, entropy, top
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
@@ -142,7 +147,7 @@ class _ProductScore(torch.autograd.Function):
                 logits.log_softmax(dim=-1),
                 targets[piece],
                 entropy[piece],
-                *(None if x is None else x[piece] / ctx.temperature for x in grads),
+                *(None if x is None else x[piece] / ctx.temperature for x in grads[:2]),
             )
             torch.mm(grad, weights, out=of_states[piece])
             of_weights.addmm_(grad.T, states[piece])

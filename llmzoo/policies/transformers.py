@@ -250,7 +250,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         """
         (sampling,) = {self.sampling_of(group.agent) for group in groups}
 
-        def compute() -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        def compute() -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:
             found = likelihood(
                 self.model,
                 [group.prompt_ids for group in groups],
@@ -260,7 +260,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
                 hidden=hidden,
                 recompute=self._recompute(),
             )
-            return found.logprobs, found.entropy, found.mask, found.hidden
+            return found.logprobs, found.entropy, found.mask, found.top, found.hidden
 
         with self.ready():
             return Likelihood(*sharding.run(self.model, compute))

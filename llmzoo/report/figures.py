@@ -156,7 +156,7 @@ def _time(groups: Sequence[Group]) -> list[Plot]:
 
 
 def _base(key: str, groups: Sequence[Group]) -> str:
-    """``loss`` of ``planner_1/loss``; names of TRL's own with a slash, ``logps/chosen``, stay."""
+    """``loss`` of ``planner_1/loss``; names that have a slash in TRL too, ``logps/chosen``, stay."""
     policy, slash, name = key.partition("/")
     agents = {a for g in groups for r in g.runs for row in r.train for a in row.get("return", {})}
     return name if slash and policy in agents else key

@@ -199,22 +199,20 @@ def test_filters_that_nothing_passes_leave_the_weights():
     assert same(old, weights(engine.policies["policy"]))
 
 
-def seen_by_trl(engine, monkeypatch):
+def texts_trained(engine, monkeypatch):
     """The rows of each update, as texts of prompt and completion."""
     seen = []
     train = engine.updater.train
 
-    def watched(name, trainer, rows, **options):
+    def watched(name, examples, **options):
         player = engine.policies[name]
-        found = []
-        for row in rows:
-            start = sum(label == -100 for label in row["labels"])
-            assert row["labels"][start:] == row["input_ids"][start:]
-            assert row["input_ids"][-1] == player.tokenizer.eos_token_id
-            texts = row["input_ids"][:start], row["input_ids"][start:-1]
-            found.append(tuple(map(player.tokenizer.decode, texts)))
-        seen.append((name, found))
-        return train(name, trainer, rows, **options)
+        texts = []
+        for example in examples:
+            assert example.completion[-1] == player.tokenizer.eos_token_id
+            parts = example.prompt, example.completion[:-1]
+            texts.append(tuple(map(player.tokenizer.decode, parts)))
+        seen.append((name, texts))
+        return train(name, examples, **options)
 
     monkeypatch.setattr(engine.updater, "train", watched)
     return seen
@@ -222,7 +220,7 @@ def seen_by_trl(engine, monkeypatch):
 
 def test_the_world_model_learns_what_came_of_everything(monkeypatch):
     engine = an_engine(source="amateur", mode="world_model")
-    seen = seen_by_trl(engine, monkeypatch)
+    seen = texts_trained(engine, monkeypatch)
     batch, metrics = iterate(engine, 0, envs=2)
     ((_, found),) = seen
     first = batch.episodes[0]
@@ -239,7 +237,7 @@ def test_the_world_model_learns_what_came_of_everything(monkeypatch):
 def test_a_mix_has_exactly_that_many_world_model_rows(weight, count, monkeypatch):
     """16 rows of behaviour, 4 episodes of two seats and two turns; a share of them beside."""
     engine = an_engine(mode="mix", world_model_weight=weight)
-    seen = seen_by_trl(engine, monkeypatch)
+    seen = texts_trained(engine, monkeypatch)
     _, metrics = iterate(engine, 0)
     ((_, found),) = seen
     world = [prompt for prompt, _ in found if "[next observation]" in prompt]
@@ -249,7 +247,7 @@ def test_a_mix_has_exactly_that_many_world_model_rows(weight, count, monkeypatch
 
 def test_filters_of_a_mix_choose_answers_and_not_outcomes(monkeypatch):
     engine = an_engine(source="mixed", mode="mix", min_return=2.0)
-    seen = seen_by_trl(engine, monkeypatch)
+    seen = texts_trained(engine, monkeypatch)
     batch, _ = iterate(engine, 0, envs=16)
     ((_, found),) = seen
     answers = [pair for pair in found if "[next observation]" not in pair[0]]
@@ -269,7 +267,7 @@ def test_each_policy_learns_its_own_seats_and_the_other_is_bit_identical(monkeyp
     assert same(old["b_1"], weights(players["b_1"]))
     assert not same(old["a_0"], weights(players["a_0"]))
     both = an_engine(players, players)
-    seen = seen_by_trl(both, monkeypatch)
+    seen = texts_trained(both, monkeypatch)
     _, metrics = iterate(both, 1)
     assert [(name, {p[0] for p, _ in found}) for name, found in seen] == [
         ("a_0", {"a"}),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import pytest
@@ -12,7 +11,6 @@ from torch import nn
 from llmzoo.cli import main
 from llmzoo.errors import ConfigError
 from llmzoo.learners.updates.passes import dealt
-from llmzoo.learners.updates.trl_rows import Dealt
 from llmzoo.parallel import ranks
 
 
@@ -81,43 +79,3 @@ def test_every_part_counts_on_one_rank_and_all_ranks_have_as_many(count, world, 
         assert sorted(counted) == items
         assert len(numbers) == 1  # a sharded model runs them together
         assert idle == max(0, world - count)  # nobody stands by while there is something to do
-
-
-@pytest.mark.parametrize("world", [1, 2, 3])
-@pytest.mark.parametrize(("rows", "batch", "at_once"), [(7, 4, 2), (8, 4, 4), (5, 6, 2), (1, 3, 1)])
-def test_the_rows_of_trl_are_dealt_out_step_by_step(rows, batch, at_once, world, monkeypatch):
-    epochs = [[], []]
-    weighed = [0.0] * math.ceil(rows / batch)
-    for rank in range(world):
-        as_rank(monkeypatch, rank, world)
-        dealt_out = Dealt(rows, batch, at_once, seed=3)
-        for epoch in epochs:
-            mine = list(dealt_out)
-            assert len(mine) == len(dealt_out)
-            epoch.append(mine)
-        # HF divides a step's sum by the micro-batches of this rank in it
-        weights = list(dealt_out.weights())
-        for step in range(len(weighed)):
-            begin = step * dealt_out.per_step
-            own = weights[begin : begin + dealt_out.per_step]
-            weighed[step] += sum(own) / len(own)
-    assert weighed == pytest.approx([1.0] * len(weighed))
-    for epoch in epochs:
-        assert {row for mine in epoch for row in mine} == set(range(rows))
-        assert (
-            len({len(mine) for mine in epoch}) == 1 or rows % at_once
-        )  # only the last may be short
-    if rows > 3:
-        assert epochs[0] != epochs[1]  # another order each time
-
-
-def test_the_order_of_rows_does_not_depend_on_the_number_of_ranks(monkeypatch):
-    orders = []
-    for world in (1, 2):
-        steps: dict[int, set[int]] = {}
-        for rank in range(world):
-            as_rank(monkeypatch, rank, world)
-            for number, row in enumerate(Dealt(8, 4, 2, seed=1)):
-                steps.setdefault(number // (4 // world), set()).add(row)
-        orders.append(steps)
-    assert orders[0] == orders[1]

@@ -14,7 +14,7 @@ SETTINGS = [Sampling(), Sampling(temperature=0.7), Sampling(top_k=5, top_p=0.9)]
 def test_worked_numbers():
     """p = (1/4, 1/4, 1/2): log 1/2 = -0.693; entropy 2 * 1/4 * log 4 + 1/2 * log 2 = 1.0397."""
     logits = torch.tensor([[0.0, 0.0, torch.tensor(2.0).log()]], requires_grad=True)
-    chosen, entropy = score_logits(logits, torch.tensor([2]), Sampling())
+    chosen, entropy, _ = score_logits(logits, torch.tensor([2]), Sampling())
     assert chosen.item() == pytest.approx(-0.6931, abs=1e-4)
     assert entropy.item() == pytest.approx(1.0397, abs=1e-4)
     (chosen.sum()).backward()  # onehot - p
@@ -32,7 +32,7 @@ def test_values_and_gradients_are_autograds(sampling, use):
     for ours in (True, False):
         z = logits.clone().requires_grad_()
         if ours:
-            chosen, entropy = score_logits(z, targets, sampling)
+            chosen, entropy, _ = score_logits(z, targets, sampling)
         else:
             logprobs = (z / sampling.temperature).log_softmax(-1)
             chosen = logprobs[torch.arange(7), targets]
@@ -46,7 +46,7 @@ def test_values_and_gradients_are_autograds(sampling, use):
 
 def test_a_token_that_cannot_be_has_no_part_in_the_entropy():
     logits = torch.tensor([[0.0, 0.0, float("-inf")]], requires_grad=True)
-    chosen, entropy = score_logits(logits, torch.tensor([0]), Sampling())
+    chosen, entropy, _ = score_logits(logits, torch.tensor([0]), Sampling())
     (chosen + entropy).sum().backward()
     assert entropy.item() == pytest.approx(0.6931, abs=1e-4)
     assert logits.grad[0].tolist() == pytest.approx([0.5, -0.5, 0.0], abs=1e-6)
@@ -60,7 +60,7 @@ def test_a_plain_product_in_pieces_is_the_whole(monkeypatch, sampling, use):
     states = torch.randn(10, 8, generator=noise)
     targets = torch.randint(50, (10,), generator=noise)
     weights = torch.randn(2, 10, generator=noise)
-    found = []
+    found, tops = [], []
     for limit in (2**23, 150):
         monkeypatch.setattr(scoring, "_CPU_LOGITS", limit)
         head.zero_grad()
@@ -68,9 +68,21 @@ def test_a_plain_product_in_pieces_is_the_whole(monkeypatch, sampling, use):
         scores = score(head, inputs, targets, sampling, vocabulary=50, recompute=False)
         parts = {"chosen": [0], "entropy": [1], "both": [0, 1]}[use]
         sum((weights[i] * scores[i]).sum() for i in parts).backward()
-        found.append([*scores, inputs.grad, head.weight.grad.clone()])
+        tops.append(scores[2])
+        found.append([*scores[:2], inputs.grad, head.weight.grad.clone()])
+    assert torch.equal(*tops)
     for a, b in zip(*found, strict=True):
         assert_equal(a, b)
+
+
+@pytest.mark.parametrize("sampling", SETTINGS)
+def test_the_most_likely_token_is_told(sampling):
+    logits = torch.tensor([[0.0, 2.0, 1.0]] * 3)
+    assert score_logits(logits, torch.tensor([0, 1, 2]), sampling)[2].tolist() == [
+        False,
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("recompute", [False, True])
@@ -87,7 +99,9 @@ def test_pieces_are_the_whole(monkeypatch, sampling, recompute):
         monkeypatch.setattr(scoring, "_CPU_LOGITS", limit)
         head.zero_grad()
         inputs = states.clone().requires_grad_()
-        chosen, entropy = score(head, inputs, targets, sampling, vocabulary=50, recompute=recompute)
+        chosen, entropy, _ = score(
+            head, inputs, targets, sampling, vocabulary=50, recompute=recompute
+        )
         (chosen.sum() + 0.1 * entropy.sum()).backward()
         found.append([chosen, entropy, inputs.grad, head.weight.grad.clone(), head.bias.grad])
     whole, pieces = (1, 8) if not recompute else (2, 8)  # 4 pieces, each made twice

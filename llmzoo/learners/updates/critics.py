@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from llmzoo.errors import ConfigError, DivergedError
+from llmzoo.errors import ConfigError
 from llmzoo.learners.losses import value_loss
 from llmzoo.learners.updates.critic_config import ActorCriticConfig
 from llmzoo.learners.updates.optimizer import Optimizer
-from llmzoo.learners.updates.passes import dealt, minibatches
+from llmzoo.learners.updates.passes import dealt, minibatches, optimizer_step
 from llmzoo.learners.updates.turns import Chain, Turn, Valued
 from llmzoo.parallel import ranks
 from llmzoo.parallel.sharding import device_of, gathered, named_weights, put_into, shard_like
@@ -111,21 +111,21 @@ class ModelCritic:
         """Passes over judged turns, an optimiser step for each minibatch of them."""
         losses, norms = [], []
         for minibatch in minibatches(items, self._config, rng):
-            self.optimizer.zero_grad()
-            count = sum(len(item.targets) for item in minibatch)
-            total = 0.0
-            for part, counts in dealt(minibatch, self._config.tokens_at_once, self._parts):
-                now = self._values([item.turn for item in part])
-                loss = summed_value_loss(now, part, self._config.value_clip) / count
-                (loss if counts else loss * 0).backward()
-                self.optimizer.accumulate()
-                total += loss.item() if counts else 0.0
-            total = ranks.summed({"loss": total})["loss"]
-            if not math.isfinite(total):
-                raise DivergedError(f"the critic's loss is {total}: lower critic_learning_rate")
-            norms.append(self.optimizer.step())
-            losses.append(total)
+            norm, metrics = optimizer_step(
+                [self.optimizer],
+                dealt(minibatch, self._config.tokens_at_once, self._parts),
+                partial(self._loss, count=sum(len(item.targets) for item in minibatch)),
+                whose="the critic",
+                remedy="lower critic_learning_rate",
+            )
+            norms.append(norm)
+            losses.append(metrics["loss"])
         return {"value_loss": sum(losses) / len(losses), "value_grad_norm": sum(norms) / len(norms)}
+
+    def _loss(self, part: Sequence[Valued], *, count: int) -> tuple[Tensor, dict[str, float]]:
+        """The part's share of the mean over ``count`` values."""
+        now = self._values([item.turn for item in part])
+        return summed_value_loss(now, part, self._config.value_clip) / count, {}
 
     def _parts(self, items: Sequence[Valued], tokens_at_once: int) -> list[list[Valued]]:
         sizes = [len(self._text(item.turn)) + _answer(item.turn) for item in items]

@@ -1,80 +1,116 @@
-"""Learning from preferences with TRL's DPOTrainer, round by round."""
+"""Learning from preferences, round by round: each seat by itself (DPO) or all together (MADPO)."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import torch
 from torch import Tensor
 
 from llmzoo.errors import ConfigError
+from llmzoo.learners.preference_losses import LossOptions, Pairs, pair_losses
 from llmzoo.learners.preferences import conversational, load_preferences
-from llmzoo.learners.updates.pair_logps import pair_logps
-from llmzoo.learners.updates.pairs import Pair, encoded, own_pairs, rows
-from llmzoo.learners.updates.preference_config import DPOConfig, PreferenceConfig
-from llmzoo.learners.updates.references import Reference
-from llmzoo.learners.updates.trl_args import trl
-from llmzoo.learners.updates.trl_updater import TRLUpdater
+from llmzoo.learners.updates.dpo_config import DPOConfig, MADPOConfig, PreferenceConfig
+from llmzoo.learners.updates.dpo_reference import RoundReference
+from llmzoo.learners.updates.pairs import JointPair, Pair, cut_off, encoded, joint_pairs, own_pairs
+from llmzoo.learners.updates.policy_gradient import named
+from llmzoo.learners.updates.rows import RowsUpdater, answers_likelihood, batches, chunks
 from llmzoo.parallel import ranks
 from llmzoo.parallel.sharding import gathered
 from llmzoo.policies.base import Policy
-from llmzoo.policies.lora import is_peft
+from llmzoo.policies.likelihood import Likelihood
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 
 
+@dataclass(frozen=True, slots=True)
+class ComparedPair:
+    """A pair with the reference's log-probabilities [2] of its answers."""
+
+    pair: Pair
+    reference: Tensor
+
+
+def pair_logps(
+    policy: TransformersPolicy, pairs: Sequence[Pair], ld_alpha: float | None = None
+) -> tuple[Tensor, Likelihood]:
+    """Log-probabilities [M, 2] of the chosen and rejected answers, and the likelihood behind them.
+
+    ``ld_alpha`` weighs the tokens of the longer answer beyond the length of the shorter one
+    (LD-DPO, arXiv 2409.06411).
+    """
+    now = answers_likelihood(
+        policy, [(p.prompt_ids, [p.chosen_ids, p.rejected_ids]) for p in pairs]
+    )
+    logps = now.logprobs * now.mask
+    if ld_alpha is not None:
+        lengths = now.mask.sum(dim=1).view(-1, 2)
+        shorter = lengths.amin(dim=1).repeat_interleave(2).unsqueeze(1)
+        surplus = now.mask.cumsum(dim=1) > shorter
+        logps = torch.where(surplus, ld_alpha * logps, logps)
+    return logps.sum(dim=1).view(-1, 2), now
+
+
+def preference_loss(
+    policy: TransformersPolicy,
+    part: Sequence[ComparedPair],
+    *,
+    options: LossOptions,
+    batch: Sequence[ComparedPair],
+    mean_over: int,
+) -> tuple[Tensor, dict[str, float]]:
+    """The part's share of the loss of a batch, summed over its pairs and divided by ``mean_over``.
+
+    The metrics, the loss among them, are means over the batch's own pairs.
+    """
+    logps, now = pair_logps(policy, [compared.pair for compared in part], options.ld_alpha)
+    chosen = now.mask[::2]
+    pairs = Pairs(
+        logps,
+        torch.stack([compared.reference for compared in part]).to(logps),
+        now.mask.sum(dim=1).view(-1, 2),
+        (now.logprobs[::2] * chosen).sum() / chosen.sum(),
+        options,
+    )
+    losses = pair_losses(pairs)
+    rewards, own = pairs.ratios.detach(), logps.detach()
+    margins = rewards[:, 0] - rewards[:, 1]
+    tokens = sum(len(c.pair.chosen_ids) + len(c.pair.rejected_ids) for c in batch)
+    means = {
+        "loss": losses.detach(),
+        "rewards/chosen": rewards[:, 0],
+        "rewards/rejected": rewards[:, 1],
+        "rewards/accuracies": (margins > 0).float(),
+        "rewards/margins": margins,
+        "logps/chosen": own[:, 0],
+        "logps/rejected": own[:, 1],
+    }
+    metrics = {name: float(values.sum()) / len(batch) for name, values in means.items()}
+    metrics["entropy"] = float(now.entropy.detach().sum()) / tokens
+    chosen_tokens = sum(len(c.pair.chosen_ids) for c in batch)
+    metrics["mean_token_accuracy"] = float(now.top[::2].sum()) / chosen_tokens
+    return losses.sum() / mean_over, metrics
+
+
 def starts_round(iteration: int, *, rounds: int, total: int) -> bool:
-    """Whether a round starts with this iteration (from 0) of ``total``; ``rounds`` 0: every one."""
+    """Whether a round starts with this iteration (from 0) of ``total``; ``rounds`` 0: always."""
     if rounds == 0 or iteration == 0:
         return True
     return iteration * rounds // total != (iteration - 1) * rounds // total
 
 
-def trainer_class(weight: float = 1.0) -> Any:
-    """TRL's DPOTrainer on rows of token ids that hold the reference's log-probabilities.
+class PreferenceUpdater(RowsUpdater):
+    """Also holds the reference of each policy, which plays in its place.
 
-    ``weight`` multiplies the gradient, but not the loss that is logged.
+    A subclass has ``learn``.
     """
 
-    from trl.trainer import dpo_trainer
-
-    class PairTrainer(trl().DPOTrainer):  # type: ignore[misc]
-        def __init__(self, model: Any, **options: Any):
-            if is_peft(model):
-                # to TRL a PeftModel has one adapter, "default", and makes a reference of it; inside
-                # is the model with all seats' adapters, of which the active one computes
-                if options["args"].gradient_checkpointing:
-                    model.enable_input_require_grads()
-                model = model.get_base_model()
-            # a name for a cache of what the rows have already: it would read every weight, and
-            # cannot read those that are divided over ranks
-            with patch.object(dpo_trainer, "hash_module", lambda module: "", create=True):
-                super().__init__(model, **options)
-
-        def _prepare_dataset(self, dataset: Any, *args: Any) -> Any:
-            return dataset  # nothing to cut into tokens
-
-        def _precompute_ref_logps(self, dataset: Any, *args: Any) -> Any:
-            return dataset  # the rows have them
-
-        def compute_loss(self, *args: Any, **options: Any) -> Any:
-            loss = super().compute_loss(*args, **options)
-            # plus something whose value is 0, and whose gradient is what lacks
-            return loss + (weight - 1) * (loss - loss.detach())
-
-    return PairTrainer
-
-
-class PreferenceUpdater(TRLUpdater):
-    """Holds, beside the optimisers, the reference of each policy, which also plays.
-
-    A subclass has ``_learn``.
-    """
+    config: PreferenceConfig
 
     def __init__(
         self,
@@ -89,14 +125,12 @@ class PreferenceUpdater(TRLUpdater):
                 f"{config.rounds} rounds do not fit into {total_steps} steps; rounds=0 starts one "
                 "at each"
             )
-        super().__init__(config.for_trl(), policies, seats, total_steps=total_steps)
-        for policy in self.policies.values():
-            _refuse_output_adapter(policy)
-        self.options = config
-        self.references = {name: Reference(policy) for name, policy in self.policies.items()}
+        super().__init__(config, policies, seats, total_steps=total_steps)
+        self.options = config.loss_options
+        self.references = {name: RoundReference(policy) for name, policy in self.policies.items()}
 
     def players(self) -> Mapping[str, Policy]:
-        """The seats, with each policy that learns as it was at the start of the round."""
+        """The seats, with each policy that learns replaced by its reference."""
         return {
             agent: next(
                 (self.references[n].player for n, p in self.policies.items() if p is policy), policy
@@ -106,40 +140,47 @@ class PreferenceUpdater(TRLUpdater):
 
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
         for reference in self.references.values():
-            reference.counted()
-        metrics = self._learn(batch, seed=seed)
+            reference.count_tokens()
+        metrics = self.learn(batch, seed=seed)
         self.iterations += 1
         if self.iterations < self.total_steps and starts_round(
-            self.iterations, rounds=self.options.rounds, total=self.total_steps
+            self.iterations, rounds=self.config.rounds, total=self.total_steps
         ):
             for reference in self.references.values():
                 reference.renew()
         return metrics
 
-    def _learn(self, batch: Batch, *, seed: int) -> dict[str, Any]:
+    def learn(self, batch: Batch, *, seed: int) -> dict[str, Any]:
         raise NotImplementedError
 
-    def _logps(self, policy: TransformersPolicy, pairs: Sequence[Pair]) -> Tensor:
-        args = self.config.trl_args
-        compute = partial(
-            pair_logps,
-            policy,
-            at_once=self.config.rows_at_once,
-            max_length=args.get("max_length"),
-            ld_alpha=args.get("ld_alpha"),
-        )
-        with gathered([policy.model]):
-            found = ranks.spread(pairs, lambda mine: list(compute(mine)))
-        return torch.stack(found) if found else torch.zeros(0, 2)
+    def logps(self, policy: TransformersPolicy, pairs: Sequence[Pair]) -> Tensor:
+        """Log-probabilities [M, 2] of the pairs' answers, without gradient; each rank does a part."""
 
-    def _named(self, found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """The metrics of all policies, each after its policy's name where there are several."""
-        alone = len(self.policies) == 1
-        return {
-            key if alone else f"{name}/{key}": value
-            for name, metrics in found.items()
-            for key, value in metrics.items()
-        }
+        @torch.no_grad()
+        def compute(mine: Sequence[Pair]) -> list[Tensor]:
+            parts = chunks(mine, self.config.rows_at_once)
+            return [
+                row
+                for part in parts
+                for row in pair_logps(policy, part, self.options.ld_alpha)[0].cpu()
+            ]
+
+        with gathered([policy.model]):
+            values = ranks.spread(pairs, compute)
+        return torch.stack(values) if values else torch.zeros(0, 2)
+
+    def preference_step(
+        self, name: str, batch: Sequence[ComparedPair], mean_over: int
+    ) -> dict[str, float]:
+        """One optimiser step of a policy; returns metrics."""
+        loss = partial(
+            preference_loss,
+            self.policies[name],
+            options=self.options,
+            batch=batch,
+            mean_over=mean_over,
+        )
+        return self.step(name, batch, loss)
 
     def save(self, folder: Path) -> None:
         super().save(folder)
@@ -155,7 +196,7 @@ class PreferenceUpdater(TRLUpdater):
 class DPOUpdater(PreferenceUpdater):
     """Trains each policy on the pairs of its own seats, or on the rows of a preference set."""
 
-    options: DPOConfig
+    config: DPOConfig
 
     def __init__(self, config: DPOConfig, *args: Any, **options: Any):
         super().__init__(config, *args, **options)
@@ -167,43 +208,99 @@ class DPOUpdater(PreferenceUpdater):
                     "template: give prompt, chosen and rejected as texts"
                 )
 
-    def _learn(self, batch: Batch, *, seed: int) -> dict[str, Any]:
-        found = {}
+    def learn(self, batch: Batch, *, seed: int) -> dict[str, Any]:
+        metrics: dict[str, Any] = {}
         for name, policy in self.policies.items():
-            pairs, metrics = self._pairs(name, policy, batch, seed)
-            reference = self._logps(self.references[name].player, pairs)
-            trained = self.train(name, trainer_class(), rows(pairs, reference), seed=seed)
-            found[name] = {"pairs": len(pairs), **metrics, **trained}
-        return self._named(found)
+            pairs, counts = self._pairs(name, policy, batch, seed)
+            reference = self.logps(self.references[name].player, pairs)
+            order = random.Random(f"{seed}/{name}").getrandbits(31)
+            compared = [ComparedPair(*both) for both in zip(pairs, reference, strict=True)]
+            todo = batches(compared, self.config, order)
+            self.expect(name, len(todo))
+            steps = [self.preference_step(name, part, len(part)) for part in todo]
+            found = {"pairs": len(pairs), **counts, **self.averaged(name, steps)}
+            metrics |= named(name, found, self.policies)
+        return metrics
 
     def _pairs(
         self, name: str, policy: TransformersPolicy, batch: Batch, seed: int
     ) -> tuple[list[Pair], dict[str, float]]:
         if self._rows:
-            return [encoded(policy, self._rows[at]) for at in self._next_rows()], {}
+            rows = [encoded(policy, self._rows[at]) for at in self._next_rows()]
+            return cut_off(rows, self.config.trl_args.get("max_length")), {}
         chosen = own_pairs(
             [g for g in batch.groups if self.seats[g.agent] is policy],
-            self.options.pairs,
-            min_gap=self.options.min_gap,
+            self.config.pairs,
+            min_gap=self.config.min_gap,
             rng=random.Random(f"{seed}/{name}/pairs"),
         )
         return [pair for (pair,) in chosen.pairs], {"ties": chosen.ties}
 
     def _next_rows(self) -> list[int]:
-        """This iteration's rows: each once, in a fixed order, before any comes again in another."""
-        count, per = len(self._rows), self.options.rows
-        places = range(self.iterations * per, (self.iterations + 1) * per)
+        """This iteration's rows. Every row is read once, in random order, before any is repeated."""
+        count, size = len(self._rows), self.config.rows
+        positions = range(self.iterations * size, (self.iterations + 1) * size)
         orders = {
-            turn: random.Random(f"{self.options.order}/{turn}").sample(range(count), count)
-            for turn in {place // count for place in places}
+            epoch: random.Random(f"{self.config.order}/{epoch}").sample(range(count), count)
+            for epoch in {position // count for position in positions}
         }
-        return [orders[place // count][place % count] for place in places]
+        return [orders[position // count][position % count] for position in positions]
 
 
-def _refuse_output_adapter(policy: TransformersPolicy) -> None:
-    """TRL multiplies with the output layer's own weight: an adapter there would never be trained."""
-    if is_peft(policy.model):
-        from peft.tuners.tuners_utils import BaseTunerLayer
+class MADPOUpdater(PreferenceUpdater):
+    """Trains all policies on pairs of joint answers, a step of all for each batch of them.
 
-        if isinstance(policy.model.get_output_embeddings(), BaseTunerLayer):
-            raise ConfigError("DPO cannot train an adapter on the output layer: see target_modules")
+    A joint pair (y, y') of seats s has the margin m = sum over s of m_s, where m_s is the log-ratio
+    (policy over reference) of y_s less that of y'_s, and the loss f(m). Seat s trains on
+    f(m_s + c_s), where c_s, the others' margins as they are before the step, is a constant: the sum
+    of these gradients over the seats is the gradient of f(m), since df/dm_s is f'(m) for each. The
+    loss subtracts the reference's log-probabilities, so c_s is subtracted from these.
+    """
+
+    config: MADPOConfig
+
+    def learn(self, batch: Batch, *, seed: int) -> dict[str, Any]:
+        rng = random.Random(f"{seed}/pairs")
+        chosen = joint_pairs(batch.groups, self.config.pairs, min_gap=self.config.min_gap, rng=rng)
+        todo: list[Sequence[JointPair]] = []
+        for _ in range(self.config.epochs):
+            order = rng.sample(chosen.pairs, len(chosen.pairs))
+            todo += chunks(order, self.config.batch_size)
+        steps: dict[str, list[dict[str, float]]] = {name: [] for name in self.policies}
+        for name in self.policies:
+            self.expect(name, len(todo))
+        for joint in todo:
+            for name, found in self._joint_step(joint).items():
+                steps[name].append(found)
+        metrics: dict[str, Any] = {"pairs": len(chosen.pairs), "ties": chosen.ties}
+        for name in self.policies:
+            metrics |= named(name, self.averaged(name, steps[name]), self.policies)
+        return metrics
+
+    def _joint_step(self, joint: Sequence[JointPair]) -> dict[str, dict[str, float]]:
+        """One optimiser step of every policy that has a part in the joint pairs."""
+        parts: dict[str, list[tuple[int, Pair]]] = {name: [] for name in self.policies}
+        for number, pairs in enumerate(joint):
+            for pair in pairs:
+                parts[self._name_of(pair.agent)].append((number, pair))
+        parts = {name: part for name, part in parts.items() if part}
+        total = torch.zeros(len(joint), 2)
+        references, ratios, numbers = {}, {}, {}
+        for name, part in parts.items():  # all before anyone's step
+            mine = [pair for _, pair in part]
+            references[name] = self.logps(self.references[name].player, mine)
+            ratios[name] = self.logps(self.policies[name], mine) - references[name]
+            numbers[name] = torch.tensor([number for number, _ in part])
+            total.index_add_(0, numbers[name], ratios[name])
+        metrics = {}
+        for name, part in parts.items():
+            others = total[numbers[name]] - ratios[name]
+            compared = [
+                ComparedPair(pair, row)
+                for (_, pair), row in zip(part, references[name] - others, strict=True)
+            ]
+            metrics[name] = self.preference_step(name, compared, len(joint))
+        return metrics
+
+    def _name_of(self, agent: str) -> str:
+        return next(n for n, policy in self.policies.items() if self.seats[agent] is policy)

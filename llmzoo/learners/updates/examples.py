@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from llmzoo.errors import ConfigError, PromptsTooLongError
 from llmzoo.policies.transformers import TransformersPolicy
 
-IGNORED = -100  # label of a token that is not trained on, in transformers and TRL
 WORLD_MODEL_FORM = "{prompt}\n\n[action]\n{completion}\n\n[next observation]\n"
 
 
@@ -53,6 +52,17 @@ def drawn(examples: Sequence[Example], count: int, rng: random.Random) -> list[E
     return [*list(examples) * times, *rng.sample(list(examples), rest)]
 
 
+def cut_off(examples: Sequence[Example], max_length: int | None) -> list[Example]:
+    """The first ``max_length`` tokens of each example; those without a completion then go."""
+    if max_length is None:
+        return list(examples)
+    return [
+        replace(e, completion=e.completion[: max_length - len(e.prompt)])
+        for e in examples
+        if len(e.prompt) < max_length
+    ]
+
+
 def fits(policy: TransformersPolicy, example: Example) -> bool:
     """Whether there is a prompt, and the model's context holds it with the completion."""
     limit = _limit(policy)
@@ -81,15 +91,3 @@ def _limit(policy: TransformersPolicy) -> int | None:
         policy.model.config.get_text_config().to_dict().get("max_position_embeddings")
     )
     return limit
-
-
-def dataset(examples: Sequence[Example]) -> Any:
-    """The examples as TRL takes them when they are tokens already: the prompt has no labels."""
-    import datasets
-
-    return datasets.Dataset.from_dict(
-        {
-            "input_ids": [[*e.prompt, *e.completion] for e in examples],
-            "labels": [[*[IGNORED] * len(e.prompt), *e.completion] for e in examples],
-        }
-    )

@@ -17,6 +17,7 @@ from llmzoo.parallel import ranks
 from llmzoo.parallel.sharding import divided_like, is_divided, own_part
 from llmzoo.policies.lora import base_parameters
 from llmzoo.policies.precision import MasterWeights
+from llmzoo.policies.transformers import TransformersPolicy
 
 SMALL = 10_000_000  # parameters; smaller models learn at a far higher rate
 
@@ -117,6 +118,16 @@ class Optimizer:
             weight_decay=config.weight_decay,
             fused=True,  # a pass over the weights rather than one for each operation
         )
+
+    @classmethod
+    def of(
+        cls, policy: TransformersPolicy, config: OptimizerConfig, *, total: int, name: str
+    ) -> Optimizer:
+        """The optimiser of a policy's own parameters, at its learning rate or the default."""
+        rate = policy.learning_rate or config.rate_for(
+            policy.model, adapter=policy.adapter is not None
+        )
+        return cls(policy.parameters(), config, rate=rate, total=total, name=name)
 
     @property
     def rate(self) -> float:

@@ -7,18 +7,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-from torch import Tensor
+from dataclasses import dataclass, replace
+from typing import Any
 
 from llmzoo.learners.preferences import Choice, candidates, choose_pairs, conversational
 from llmzoo.learners.updates.groups import sampled_only
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Group
-
-if TYPE_CHECKING:
-    from datasets import Dataset
 
 Ids = tuple[int, ...]
 
@@ -150,20 +145,16 @@ def _common(one: Ids, other: Ids) -> int:
     return alike
 
 
-def rows(pairs: Sequence[Pair], reference: Tensor) -> Dataset:
-    """The pairs as TRL's DPOTrainer reads them, with the reference's log-probabilities [M, 2]."""
-    from datasets import Dataset
-
-    return Dataset.from_list(
-        [
-            {**ids_of(pair), "ref_chosen_logps": chosen, "ref_rejected_logps": rejected}
-            for pair, (chosen, rejected) in zip(pairs, reference.tolist(), strict=True)
-        ]
-    )
-
-
-def ids_of(pair: Pair) -> dict[str, list[int]]:
-    """A pair's token ids by the names that TRL gives them."""
-    return {
-        name: list(getattr(pair, name)) for name in ("prompt_ids", "chosen_ids", "rejected_ids")
-    }
+def cut_off(pairs: Sequence[Pair], max_length: int | None) -> list[Pair]:
+    """The first ``max_length`` tokens of prompt and answer; pairs that lose an answer go."""
+    if max_length is None:
+        return list(pairs)
+    return [
+        replace(
+            pair,
+            chosen_ids=pair.chosen_ids[: max_length - len(pair.prompt_ids)],
+            rejected_ids=pair.rejected_ids[: max_length - len(pair.prompt_ids)],
+        )
+        for pair in pairs
+        if len(pair.prompt_ids) < max_length
+    ]

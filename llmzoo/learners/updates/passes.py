@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Protocol, TypeVar
@@ -54,32 +54,22 @@ def passes(
     norms: list[float] = []
     losses: list[float] = []
     for minibatch in minibatches(credited, config, rng):
-        found: dict[str, float] = {}
         rows = sum(len(c.group.completions) for c in minibatch)
         tokens = sum(len(x.ids) for c in minibatch for x in c.group.completions)
         # a group without differences adds nothing to the gradient, but counts in the mean
         needed = [c for c in minibatch if all_matter or bool(c.advantages.any())]
-        for optimizer in optimizers:
-            optimizer.zero_grad()
-        for part, counts in dealt(needed, config.tokens_at_once, partial(parts, policy)):
-            value, metrics = loss(part, rows=rows, tokens=tokens)
-            (value if counts else value * 0).backward()
-            for optimizer in optimizers:
-                optimizer.accumulate()
-            for key, amount in {"loss": value.item(), **metrics}.items() if counts else ():
-                found[key] = found.get(key, 0.0) + amount
-        found = ranks.summed(found)
-        loss_sum = found.pop("loss", 0.0)
-        if not math.isfinite(loss_sum):
-            raise DivergedError(
-                f"the loss of {policy.name!r} is {loss_sum}: lower learning_rate or set clip"
-            )
-        first, *_ = [optimizer.step() for optimizer in optimizers]
-        norms.append(first)
-        losses.append(loss_sum)
-        for key, amount in found.items():
+        norm, metrics = optimizer_step(
+            optimizers,
+            dealt(needed, config.tokens_at_once, partial(parts, policy)),
+            partial(loss, rows=rows, tokens=tokens),
+            whose=repr(policy.name),
+            remedy="lower learning_rate or set clip",
+        )
+        norms.append(norm)
+        losses.append(metrics.pop("loss"))
+        for key, amount in metrics.items():
             totals[key] = totals.get(key, 0.0) + amount
-        if enough(_per_token(found)):
+        if enough(_per_token(metrics)):
             break
     return {
         "loss": sum(losses) / max(1, len(losses)),
@@ -87,6 +77,39 @@ def passes(
         "learning_rate": optimizers[0].rate,
         **_per_token(totals),
     }
+
+
+def optimizer_step(
+    optimizers: Sequence[Optimizer],
+    parts: Iterable[tuple[Part, bool]],
+    loss: Callable[[Part], tuple[Tensor, dict[str, float]]],
+    *,
+    whose: str,
+    remedy: str = "lower learning_rate",
+) -> tuple[float, dict[str, float]]:
+    """One step of each optimiser on the gradient of a batch that is read in ``parts``.
+
+    ``loss`` returns a part's share of the batch's loss, and its shares of metrics. Parts that do
+    not count are run without effect, see :func:`dealt`. Returns the gradient norm of the first
+    optimiser, and the sums over parts and ranks, ``loss`` among them.
+
+    Raises :class:`DivergedError`, before any weight changes, if the loss is not finite.
+    """
+    sums = {"loss": 0.0}
+    for optimizer in optimizers:
+        optimizer.zero_grad()
+    for part, counts in parts:
+        value, metrics = loss(part)
+        (value if counts else value * 0).backward()
+        for optimizer in optimizers:
+            optimizer.accumulate()
+        for key, amount in {"loss": value.item(), **metrics}.items() if counts else ():
+            sums[key] = sums.get(key, 0.0) + amount
+    sums = ranks.summed(sums)
+    if not math.isfinite(sums["loss"]):
+        raise DivergedError(f"the loss of {whose} is {sums['loss']}: {remedy}")
+    norms = [optimizer.step() for optimizer in optimizers]
+    return norms[0], sums
 
 
 def minibatches(

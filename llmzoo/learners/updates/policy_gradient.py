@@ -44,15 +44,9 @@ class PolicyGradientUpdater:
     ):
         self.policies = dict(policies)
         self.seats = dict(seats)
+        total = max(1, total_steps * config.epochs * config.minibatches)
         self.optimizers = {
-            name: Optimizer(
-                policy.parameters(),
-                config,
-                rate=policy.learning_rate
-                or config.rate_for(policy.model, adapter=policy.adapter is not None),
-                total=max(1, total_steps * config.epochs * config.minibatches),
-                name=name,
-            )
+            name: Optimizer.of(policy, config, total=total, name=name)
             for name, policy in self.policies.items()
         }
         with_kl = self.policies if config.kl else {}

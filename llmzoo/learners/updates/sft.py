@@ -1,4 +1,4 @@
-"""Supervised learning from episodes: which rows they give, and training on them with TRL."""
+"""Supervised learning from episodes: which rows they give, and the loss on them."""
 
 from __future__ import annotations
 
@@ -7,22 +7,25 @@ import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
+
+from torch import Tensor
 
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import trajectories
 from llmzoo.learners.updates.examples import (
     Example,
     answer_ids,
-    dataset,
+    cut_off,
     drawn,
     fits,
     refuse_too_long,
     world_model_example,
 )
-from llmzoo.learners.updates.trl_args import TRLConfig, trl
-from llmzoo.learners.updates.trl_updater import TRLUpdater
+from llmzoo.learners.updates.rows import RowsConfig, RowsUpdater, answers_likelihood, batches
+from llmzoo.learners.updates.trl_args import check_trl_args
 from llmzoo.parallel import ranks
 from llmzoo.policies import amateur, expert, mixed
 from llmzoo.policies.base import Policy
@@ -31,7 +34,7 @@ from llmzoo.records import Batch, Decision, Episode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SFTConfig(TRLConfig):
+class SFTConfig(RowsConfig):
     """Options of supervised fine-tuning."""
 
     source: str = "oracle"  # oracle, amateur, mixed, self, or a file or hub id of trajectories
@@ -43,11 +46,13 @@ class SFTConfig(TRLConfig):
     world_model_weight: float = 1.0  # with mode="mix": world-model rows for each behaviour row
     learning_rate: float | None = None  # None: 2e-5 (2e-4 below 10M parameters), LoRA 10 x that
 
-    args_class: ClassVar[str] = "SFTConfig"
     rates: ClassVar[tuple[float, float]] = (2e-5, 2e-4)
 
     def __post_init__(self) -> None:
-        TRLConfig.__post_init__(self)
+        RowsConfig.__post_init__(self)
+        check_trl_args(self.trl_args, ("loss_type", "max_length"))
+        if self.trl_args.get("loss_type", "nll") not in ("nll", "dft"):
+            raise UnknownNameError("loss_type", self.trl_args["loss_type"], ("nll", "dft"))
         known = [*_PLAYERS, "self"]
         meant = difflib.get_close_matches(self.source, known, n=1, cutoff=0.75)
         if meant and self.source not in known and not Path(self.source).exists():
@@ -134,7 +139,33 @@ class Demonstrations:
             )
 
 
-class SFTUpdater(TRLUpdater):
+def imitation_loss(
+    policy: TransformersPolicy, part: Sequence[Example], *, tokens: int, dynamic: bool
+) -> tuple[Tensor, dict[str, float]]:
+    """The part's share of the mean of -log p over a batch's ``tokens`` completion tokens.
+
+    ``dynamic``: each token's loss is weighed by its probability p, through which no gradient flows
+    (dynamic fine-tuning, arXiv 2508.05629).
+    """
+    now = answers_likelihood(policy, [(e.prompt, [e.completion]) for e in part])
+    losses = -now.logprobs
+    if dynamic:
+        losses = losses * now.logprobs.detach().exp()
+    metrics = {
+        "entropy": float(now.entropy.detach().sum()) / tokens,
+        "mean_token_accuracy": float(now.top.sum()) / tokens,
+    }
+    return (losses * now.mask).sum() / tokens, metrics
+
+
+def has_dropout(policy: TransformersPolicy) -> bool:
+    """Whether the policy's adapter asks for dropout."""
+    if policy.adapter is None:
+        return False
+    return bool(policy.model.peft_config[policy.adapter].lora_dropout > 0)
+
+
+class SFTUpdater(RowsUpdater):
     """Trains each policy on the decisions of its seats."""
 
     config: SFTConfig
@@ -149,6 +180,9 @@ class SFTUpdater(TRLUpdater):
         total_steps: int,
     ):
         super().__init__(config, policies, seats, total_steps=total_steps)
+        for policy in self.policies.values():
+            if has_dropout(policy):
+                raise ConfigError("sft trains with no dropout: leave lora_dropout at 0")
         self.demonstrations = demonstrations
         self._players = demonstrators(config, self.seats)
 
@@ -179,11 +213,15 @@ class SFTUpdater(TRLUpdater):
             if config.mode == "mix":
                 count = round(config.world_model_weight * len(behaviour))
                 world = drawn(world, count, random.Random(f"{seed}/{name}/world"))
-            fitting = [e for e in (*behaviour, *world) if fits(policy, e)]
+            fitting = [
+                example
+                for example in cut_off([*behaviour, *world], config.trl_args.get("max_length"))
+                if fits(policy, example)
+            ]
             if not fitting:
                 refuse_too_long(name, policy, [*behaviour, *world])
-            found = self.train(name, trl().SFTTrainer, dataset(fitting), seed=seed)
-            found |= {
+            learned = self.train(name, fitting, seed=seed)
+            learned |= {
                 "examples": len(fitting),
                 "world_examples": len(world),
                 "too_long": len(behaviour) + len(world) - len(fitting),
@@ -191,9 +229,25 @@ class SFTUpdater(TRLUpdater):
             }
             metrics["demonstrated_tokens"] += sum(len(e.completion) for e in fitting if e.given)
             prefix = "" if len(self.policies) == 1 else f"{name}/"
-            metrics |= {prefix + key: value for key, value in found.items()}
+            metrics |= {prefix + key: value for key, value in learned.items()}
         self.iterations += 1
         return metrics
+
+    def train(self, name: str, examples: Sequence[Example], *, seed: int) -> dict[str, float]:
+        """Train one policy on examples; returns metrics."""
+        order = random.Random(f"{seed}/{name}").getrandbits(31)
+        todo = batches(examples, self.config, order)
+        self.expect(name, len(todo))
+        steps = []
+        for batch in todo:
+            loss = partial(
+                imitation_loss,
+                self.policies[name],
+                tokens=sum(len(example.completion) for example in batch),
+                dynamic=self.config.trl_args.get("loss_type") == "dft",
+            )
+            steps.append(self.step(name, batch, loss))
+        return self.averaged(name, steps)
 
     def _behaviour(self, policy: TransformersPolicy, decision: Decision) -> list[Example]:
         """The decision's row, if there is one: what the model sampled, or what another wrote."""

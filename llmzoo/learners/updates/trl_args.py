@@ -1,16 +1,14 @@
-"""Options of TRL's trainers that a learner's ``trl_args`` pass through, and those that are ours."""
+"""``trl_args``: further options of SFT and DPO, under the names that TRL gives them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from collections.abc import Collection, Mapping
+from typing import Any
 
-from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
-from llmzoo.learners.updates.optimizer import OptimizerConfig
+from llmzoo.errors import ConfigError, UnknownNameError
 
-# what is set elsewhere: where, and the options, by name or by the beginning of it (``save_*``)
-_ELSEWHERE = {
+# options of TRL's trainers that are refused: why, and their names or what these begin with (``*``)
+_REFUSED = {
     "the learner's learning_rate sets it": "learning_rate",
     "the learner's weight_decay sets it": "weight_decay",
     "the learner's max_grad_norm sets it": "max_grad_norm",
@@ -20,15 +18,26 @@ _ELSEWHERE = {
     "the learner's batch_size and rows_at_once set it": (
         "per_device_train_batch_size gradient_accumulation_* auto_find_batch_size"
     ),
-    "the run's seed sets it": "seed data_seed full_determinism",
+    "the learner's beta sets it": "beta",
+    "the learner's rounds sets it": "sync_ref_model ref_model_*",
+    "the run's seed sets it": "seed data_seed full_determinism shuffle_dataset train_sampling_*",
     "the run's precision sets it": "bf16* fp16* tf32",
-    "the run's gradient_checkpointing sets it": "gradient_checkpointing* activation_checkpointing*",
+    "the run's gradient_checkpointing saves memory": (
+        "gradient_checkpointing* activation_* torch_empty_cache_steps"
+    ),
     "the policy's model and tokenizer are trained as they are": (
         "model_init_kwargs trust_remote_code chat_template_path eos_token pad_token use_cache"
     ),
     "the learner makes the rows, from tokens as the policy writes them": (
         "dataset_* completion_only_loss assistant_only_loss label_names remove_unused_columns "
         "length_column_name eval_packing"
+    ),
+    "rows are always packed, without padding": "packing* padding_free pad_to_multiple_of",
+    "the reference's log-probabilities are always computed beforehand": "precompute_ref_*",
+    "max_length always keeps the beginning, so leave it out": "truncation_mode",
+    "training has no dropout, so leave it out": "disable_dropout",
+    "the learner does not offer it; train TRL's own trainer on rows of llmzoo collect": (
+        "neftune_noise_alpha label_smoothing_factor router_aux_loss_coef use_weighting"
     ),
     "the run keeps its own checkpoints, evaluations and records": (
         "output_dir save_* eval_* do_* log_* logging_* report_to run_name project trackio_* "
@@ -45,54 +54,25 @@ _ELSEWHERE = {
 }
 
 
-def trl() -> Any:
-    """TRL, which takes seconds to import; raises :class:`MissingExtraError` where it is absent."""
-    try:
-        import trl
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("training with TRL", "train", error.name) from error
-    return trl
+def check_trl_args(trl_args: Mapping[str, Any], offered: Collection[str]) -> None:
+    """Raise for options that are not ``offered``.
 
-
-def check_trl_args(trl_args: Mapping[str, Any], args_class: str) -> None:
-    """Refuse options that TRL's ``args_class`` (``"SFTConfig"``) lacks, or that are set elsewhere.
-
-    Raises :class:`UnknownNameError` or :class:`ConfigError`. Without options TRL is not imported.
+    Raises :class:`ConfigError` for an option of TRL's that is set elsewhere or left out on purpose,
+    with what to do instead, and :class:`UnknownNameError` for any other name.
     """
-    if not trl_args:
-        return
-    known = [field.name for field in fields(getattr(trl(), args_class)) if field.init]
     for name in trl_args:
-        if name not in known:
-            open_to_all = [option for option in known if _elsewhere(option) is None]
-            raise UnknownNameError(f"option of TRL's {args_class}", name, open_to_all)
-        where = _elsewhere(name)
-        if where is not None:
-            raise ConfigError(f"trl_args does not take {name}: {where}")
+        if name in offered:
+            continue
+        reason = _refused(name)
+        if reason is None:
+            raise UnknownNameError("option in trl_args", name, offered)
+        raise ConfigError(f"trl_args does not take {name}: {reason}")
 
 
-def _elsewhere(name: str) -> str | None:
-    """Where an option is set, if it is not for ``trl_args``."""
-    for where, options in _ELSEWHERE.items():
+def _refused(name: str) -> str | None:
+    """Why TRL's option ``name`` is refused; None for a name that is not known."""
+    for reason, options in _REFUSED.items():
         for option in options.split():
             if name == option or (option.endswith("*") and name.startswith(option[:-1])):
-                return where
+                return reason
     return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TRLConfig(OptimizerConfig):
-    """Options of every learner that trains with TRL."""
-
-    epochs: int = 1  # passes over each iteration's rows
-    batch_size: int = 32  # rows of an optimiser step
-    rows_at_once: int = 256  # rows in one forward pass; the rest is accumulated
-    trl_args: Mapping[str, Any] = field(default_factory=dict)  # further options of TRL's own
-
-    args_class: ClassVar[str]  # TRL's configuration of the trainer
-
-    def __post_init__(self) -> None:
-        OptimizerConfig.__post_init__(self)
-        if self.epochs < 1 or self.batch_size < 1 or self.rows_at_once < 1:
-            raise ConfigError("epochs, batch_size and rows_at_once are at least 1")
-        check_trl_args(self.trl_args, self.args_class)

@@ -1,4 +1,4 @@
-"""The loss and its gradients: TRL's own, a hand-written one, and brute force for joint answers."""
+"""The loss and its gradients: those of TRL, a hand-written one, brute force for joint answers."""
 
 import copy
 import math
@@ -15,9 +15,9 @@ from trl.trainer.dpo_trainer import DataCollatorForPreference
 
 from llmzoo.engine.local import LocalEngine
 from llmzoo.learners.dpo import DPO, MADPO
-from llmzoo.learners.updates.pair_logps import pair_logps
+from llmzoo.learners.preference_losses import JOINT_LOSSES, LOSSES
+from llmzoo.learners.updates.dpo import pair_logps
 from llmzoo.learners.updates.pairs import Pair
-from llmzoo.learners.updates.preference_config import JOINT_LOSSES, LOSSES
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.policies.lora import lora_policies
 from llmzoo.records import Batch, Completion, Group
@@ -68,11 +68,14 @@ def gradients(engine, *groups):
     for name, optimizer in engine.updater.optimizers.items():
 
         def step(name=name, optimizer=optimizer):
-            found[name] = [p.grad.clone() for p in optimizer.parameters]
+            grads = [p.grad for p in optimizer.parameters]
+            found[name] = [grad.clone() for grad in grads if grad is not None]
             return 0.0
 
         optimizer.step = step
     metrics = engine.update(Batch(groups=groups), seed=0)
+    for optimizer in engine.updater.optimizers.values():
+        optimizer.zero_grad()
     return metrics, found
 
 
@@ -158,13 +161,18 @@ def test_dpo_is_what_trl_computes_for_the_same_pairs(loss_type, tmp_path):
     [
         {"ld_alpha": 0.4},
         {"f_divergence_type": "js_divergence"},
-        {"use_weighting": True},
+        {"f_divergence_type": "forward_kl"},
         {"label_smoothing": 0.2},
+        {"label_smoothing": 0.2, "loss_type": "aot"},
+        {"discopop_tau": 0.5, "loss_type": "discopop"},
+        {"ld_alpha": 0.4, "loss_type": "sft"},
     ],
-    ids=lambda options: next(iter(options)),
+    ids=str,
 )
-def test_options_of_trl_are_passed_through(trl_args, tmp_path):
-    loss_type = "robust" if "label_smoothing" in trl_args else "sigmoid"
+def test_options_do_what_they_do_in_trl(trl_args, tmp_path):
+    trl_args = dict(trl_args)
+    default = "robust" if "label_smoothing" in trl_args else "sigmoid"
+    loss_type = trl_args.pop("loss_type", default)
     engine = an_engine(DPO, {"policy": policy()}, trl_args=trl_args, loss_type=loss_type)
     reference = engine.updater.references["policy"].player
     metrics, found = gradients(engine, A, B, A2, B2)
@@ -361,7 +369,7 @@ def test_with_one_seat_the_joint_form_is_dpo():
 @pytest.mark.usefixtures("float64")
 def test_log_probabilities_are_those_of_plain_rows():
     player = policy()
-    found = pair_logps(player, BEST, at_once=3)
+    found, _ = pair_logps(player, BEST)
     for pair, row in zip(BEST, found, strict=True):
         for ids, value in zip((pair.chosen_ids, pair.rejected_ids), row, strict=True):
             wanted = answer_logp(player, pair.prompt_ids, ids)

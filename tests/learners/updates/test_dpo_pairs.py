@@ -15,7 +15,7 @@ from llmzoo.engine.local import LocalEngine
 from llmzoo.envs.base import TextEnv
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners.dpo import DPO, MADPO
-from llmzoo.learners.updates import dpo, madpo
+from llmzoo.learners.updates import dpo
 from llmzoo.learners.updates.pairs import Pair, encoded, joint_pairs, own_pairs
 from llmzoo.policies.base import Request
 from llmzoo.policies.sampling import Sampling
@@ -109,21 +109,20 @@ def test_joint_answers_that_are_the_same_in_all_seats_are_no_pair():
     assert len(joint_pairs([a, differs], "gap", min_gap=0.0, rng=RNG).pairs) == 1
 
 
-@pytest.mark.parametrize(("learner", "module"), [(DPO, dpo), (MADPO, madpo)])
-def test_played_answers_reach_the_trainer_token_by_token(learner, module, monkeypatch):
+@pytest.mark.parametrize("learner", [DPO, MADPO])
+def test_played_answers_reach_the_loss_token_by_token(learner, monkeypatch):
     """Whatever their text is: of random tokens it often reads back as other ones."""
     player = policy(sampling=Sampling(max_new_tokens=6))
     engine = LocalEngine(
         learner(), {"policy": player}, {"writer_0": player, "writer_1": player}, total_steps=1
     )
-    handed, given = [], module.rows
+    handed, given = [], dpo.answers_likelihood
 
-    def rows(pairs, reference):
-        found = given(pairs, reference)
-        handed.extend(found.to_list())
-        return found
+    def noted(policy, rows):
+        handed.extend(rows)
+        return given(policy, rows)
 
-    monkeypatch.setattr(module, "rows", rows)
+    monkeypatch.setattr(dpo, "answers_likelihood", noted)
     batch = engine.collect(Parities, range(12))
     engine.update(batch, seed=0)
     assert len(handed) > 4
@@ -133,11 +132,10 @@ def test_played_answers_reach_the_trainer_token_by_token(learner, module, monkey
         for completion in group.completions
     }
     again, ends = 0, 0
-    for row in handed:
-        assert tuple(row["prompt_ids"]) in (player.encode("U"), player.encode("D"))
-        for name in ("chosen_ids", "rejected_ids"):
-            ids = tuple(row[name])
-            text = sampled[tuple(row["prompt_ids"]), ids]  # exactly what was sampled
+    for prompt, answers in handed:
+        assert prompt in (player.encode("U"), player.encode("D"))
+        for ids in answers:
+            text = sampled[prompt, ids]  # exactly what was sampled
             ends += ids[-1] in player.eos_ids
             again += tuple(player.tokenizer(text)["input_ids"]) != ids
     assert again > 0  # these would have become other tokens
@@ -364,7 +362,13 @@ def test_without_any_pair_nothing_moves():
         ({"trl_args": {"beta": 0.3}}, "trl_args does not take beta: the learner's beta"),
         ({"trl_args": {"sync_ref_model": True}}, "sync_ref_model: the learner's rounds"),
         ({"trl_args": {"precompute_ref_log_probs": False}}, "computed beforehand"),
-        ({"trl_args": {"truncation_mode": "keep_end"}}, "truncation_mode is 'keep_start'"),
+        ({"trl_args": {"truncation_mode": "keep_end"}}, "keeps the beginning"),
+        ({"trl_args": {"ld_alpha": 1.5}}, "ld_alpha must be in"),
+        ({"loss_type": "robust", "trl_args": {"label_smoothing": 0.5}}, "below 0.5 for robust"),
+        (
+            {"loss_type": "apo_zero", "trl_args": {"f_divergence_type": "forward_kl"}},
+            "apo_zero has no f_divergence_type",
+        ),
         ({"trl_args": {"max_length": 10}}, "trained on whole"),
         ({"trl_args": {"learning_rate": 1e-3}}, "learning_rate"),
     ],
@@ -388,11 +392,6 @@ def test_options_without_meaning_are_refused(options, message):
 def test_unknown_names_are_refused_with_what_is_known(config, options, near):
     with pytest.raises(UnknownNameError, match=near):
         config(**options)
-
-
-def test_the_joint_form_refuses_what_weighs_a_seat_by_itself():
-    with pytest.raises(ConfigError, match="not for madpo"):
-        MADPO.Config(trl_args={"use_weighting": True})
 
 
 def test_a_cross_gives_each_answer_its_mean_over_the_others():

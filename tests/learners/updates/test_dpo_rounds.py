@@ -10,7 +10,7 @@ from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import ConfigError
 from llmzoo.learners.dpo import DPO, MADPO
 from llmzoo.learners.updates.dpo import starts_round
-from llmzoo.learners.updates.references import Reference
+from llmzoo.learners.updates.dpo_reference import RoundReference
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.policies.lora import lora_policies, own_parameters
 from llmzoo.policies.sampling import Sampling
@@ -212,10 +212,12 @@ def test_training_one_seat_leaves_the_others_bit_identical(learner, seated):
     assert not same(start, trained(engine))
 
 
-def test_an_adapter_on_the_output_layer_is_refused():
+def test_an_adapter_on_the_output_layer_learns():
     own = lora_policies(a_player(), SEATS, r=4, target_modules=["lm_head"])
-    with pytest.raises(ConfigError, match="output layer"):
-        an_engine(DPO, (own, own))
+    engine = an_engine(DPO, (own, own))
+    before = trained(engine)
+    iterate(engine, 0)
+    assert not same(before, trained(engine))
 
 
 def test_a_reference_of_a_saved_adapter_is_a_copy_of_it(tmp_path):
@@ -224,7 +226,7 @@ def test_a_reference_of_a_saved_adapter_is_a_copy_of_it(tmp_path):
     with torch.no_grad():
         for parameter in one.parameters():
             parameter += 0.1
-    kept = Reference(one)
+    kept = RoundReference(one)
     assert kept.player.adapter is not None
     kept.save(tmp_path / "kept")
     before = [p.detach().clone() for p in one.parameters()]

@@ -12,7 +12,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.learners.updates.examples import (
     Example,
     answer_ids,
-    dataset,
+    cut_off,
     drawn,
     fits,
     world_model_example,
@@ -124,10 +124,10 @@ def test_braces_in_a_text_are_text():
     )
 
 
-def test_labels_are_the_completion_alone_its_end_included():
-    rows = dataset([Example((5, 6), (20, 21, 0), True), Example((7,), (0,), False)])
-    assert rows[0] == {"input_ids": [5, 6, 20, 21, 0], "labels": [-100, -100, 20, 21, 0]}
-    assert rows[1] == {"input_ids": [7, 0], "labels": [-100, 0]}
+def test_a_length_cuts_the_end_off_and_drops_rows_without_a_completion():
+    rows = [Example((5, 6), (20, 21, 0), True), Example((7, 8, 9), (0,), True)]
+    assert cut_off(rows, 3) == [Example((5, 6), (20,), True)]
+    assert cut_off(rows, None) == rows
 
 
 def test_what_the_context_cannot_hold_does_not_fit():

@@ -1,4 +1,4 @@
-"""The frozen policy that a preference loss compares with: renewed, played with, saved."""
+"""The frozen policy that a round of DPO plays with and compares with."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from llmzoo.policies import lora
 from llmzoo.policies.transformers import TransformersPolicy
 
 
-class Reference:
-    """A policy as it was when it was made or last renewed; ``player`` answers as it did then.
+class RoundReference:
+    """A snapshot of a policy from the start of a round; ``player`` answers as the policy did then.
 
-    Full weights are copied. Of a LoRA adapter only the adapter is, and nothing as long as it does
-    nothing: then the bare base is the reference.
+    Full weights are copied. Of a LoRA policy only the adapter is copied, and nothing while the
+    adapter still does nothing: the bare base is the reference then.
     """
 
     def __init__(self, policy: TransformersPolicy):
         self._policy = policy
-        self.player = _fresh(policy)
+        self.player = _snapshot(policy)
 
     def renew(self) -> None:
-        """Become the policy as it now is."""
+        """Replace the snapshot by the policy's present weights."""
         policy, player = self._policy, self.player
         if policy.adapter is None:
             player.model.load_state_dict(policy.model.state_dict())
         elif player.adapter is None:
-            self.player = _fresh(policy)
+            self.player = _snapshot(policy)
         else:
             own = lora.own_parameters(policy.model, policy.adapter)
             copies = lora.own_parameters(policy.model, player.adapter)
@@ -35,32 +35,32 @@ class Reference:
                 for parameter, copy in zip(own.values(), copies.values(), strict=True):
                     copy.copy_(parameter)
 
-    def counted(self) -> None:
-        """Count the tokens that the player has sampled as the policy's."""
+    def count_tokens(self) -> None:
+        """Add the tokens that the snapshot has sampled to the policy's count."""
         self._policy.tokens_sampled += self.player.tokens_sampled
         self.player.tokens_sampled = 0
 
     def save(self, folder: Path) -> None:
-        """Write the weights into a new folder; none is made where the bare base is the reference."""
+        """Write the weights into a new folder. The bare base needs none."""
         if not self._is_base(self.player):
             self.player.save(folder)
 
     def load(self, folder: Path) -> None:
-        """Take up what :meth:`save` wrote, once the policy has its own weights."""
+        """Restore what :meth:`save` wrote. The policy must have its own weights already."""
         if self._policy.adapter is not None:
             if not folder.is_dir():
                 self.player = self._policy.with_adapter(None)
                 self.player.tokens_sampled = 0
                 return
             if self._is_base(self.player):
-                self.player = _fresh(self._policy)
+                self.player = _snapshot(self._policy)
         self.player.load_weights(folder)
 
     def _is_base(self, player: TransformersPolicy) -> bool:
         return self._policy.adapter is not None and player.adapter is None
 
 
-def _fresh(policy: TransformersPolicy) -> TransformersPolicy:
+def _snapshot(policy: TransformersPolicy) -> TransformersPolicy:
     player = policy.reference()
     player.tokens_sampled = 0
     return player

@@ -1,0 +1,232 @@
+"""Losses of pairs of answers, of which one is preferred; TRL's names for them.
+
+Shapes: M pairs; the columns of a tensor [M, 2] are the chosen and the rejected answer. With beta,
+the log-ratios c and r of policy to reference for the chosen and the rejected answer, and the margin
+m = c - r, every loss is a function of one pair, except for ``aot``, ``aot_unpaired`` and ``sft``,
+which couple the pairs of one forward pass.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+from torch.nn.functional import logsigmoid
+
+from llmzoo.errors import ConfigError, UnknownNameError
+
+DIVERGENCES = ("reverse_kl", "forward_kl", "js_divergence", "alpha_divergence")
+# losses for which f-divergences are defined
+_OF_SCORES = ("sigmoid", "sigmoid_norm", "hinge", "ipo", "exo_pair", "robust", "discopop", "sft")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossOptions:
+    """Which losses are summed, and their parameters, named as in TRL."""
+
+    beta: float = 0.1
+    losses: tuple[str, ...] = ("sigmoid",)
+    loss_weights: tuple[float, ...] | None = None  # one for each loss; None: all 1
+    label_smoothing: float = 0.0  # how probable it is that a preference is the wrong way round
+    discopop_tau: float = 0.05  # temperature of discopop
+    ld_alpha: float | None = None  # weight of the longer answer's surplus tokens (LD-DPO)
+    f_divergence_type: str = "reverse_kl"  # what holds the policy to the reference
+    f_alpha_divergence_coef: float = 0.5  # alpha of alpha_divergence
+
+    def __post_init__(self) -> None:
+        if not self.losses:
+            raise ConfigError(f"loss_type names no loss: one of {', '.join(LOSSES)}")
+        if self.loss_weights is not None and len(self.loss_weights) != len(self.losses):
+            raise ConfigError(
+                f"{len(self.loss_weights)} loss_weights for {len(self.losses)} losses"
+            )
+        if self.f_divergence_type not in DIVERGENCES:
+            raise UnknownNameError("f_divergence_type", self.f_divergence_type, DIVERGENCES)
+        for name in self.losses if self.f_divergence_type != "reverse_kl" else ():
+            if name not in _OF_SCORES:
+                raise ConfigError(f"{name} has no f_divergence_type: leave it out")
+        if self.ld_alpha is not None and not 0.0 <= self.ld_alpha <= 1.0:
+            raise ConfigError(f"ld_alpha must be in [0, 1], got {self.ld_alpha}")
+        if "exo_pair" in self.losses and not self.label_smoothing > 0:
+            raise ConfigError("exo_pair needs trl_args' label_smoothing above 0, such as 0.001")
+        if not 0.0 <= self.label_smoothing < (0.5 if "robust" in self.losses else 1.0):
+            raise ConfigError(
+                f"label_smoothing must be in [0, 1), and below 0.5 for robust; got "
+                f"{self.label_smoothing}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Log-probabilities of M pairs under the policy and under the reference, and their lengths.
+
+    All tensors are [M, 2], but ``token_logps``, which is the sum of the chosen answers'
+    log-probabilities over their number of tokens (a scalar).
+    """
+
+    logps: Tensor
+    reference: Tensor
+    lengths: Tensor
+    token_logps: Tensor
+    options: LossOptions = field(default_factory=LossOptions)
+
+    @property
+    def ratios(self) -> Tensor:
+        """beta log(policy/reference) of each answer [M, 2]: DPO's implicit rewards."""
+        return self.options.beta * (self.logps - self.reference)
+
+    @property
+    def scores(self) -> Tensor:
+        """beta f'(policy/reference) [M, 2]: f-DPO's implicit rewards (arXiv 2309.16240)."""
+        ratio = self.logps - self.reference
+        alpha = self.options.f_alpha_divergence_coef
+        kind = self.options.f_divergence_type
+        if kind == "forward_kl":
+            ratio = 1 - torch.exp(-ratio)
+        elif kind == "js_divergence":
+            ratio = math.log(2) + logsigmoid(ratio)
+        elif kind == "alpha_divergence" and abs(alpha - 1) >= 1e-6:
+            # bounded as in TRL, so that the exponential stays finite in float32
+            ratio = (torch.exp(((alpha - 1) * ratio).clamp(max=80.0)) - 1) / (alpha - 1)
+        return self.options.beta * ratio
+
+    @property
+    def margin(self) -> Tensor:
+        """The score of the chosen answer minus that of the rejected one [M]."""
+        return self.scores[:, 0] - self.scores[:, 1]
+
+    @property
+    def mean_margin(self) -> Tensor:
+        """The margin of scores per token [M]."""
+        per_token = self.scores / self.lengths.clamp_min(1)
+        return per_token[:, 0] - per_token[:, 1]
+
+
+def sigmoid(pairs: Pairs) -> Tensor:
+    """-log sigma(m): DPO (arXiv 2305.18290)."""
+    return -logsigmoid(pairs.margin)
+
+
+def sigmoid_norm(pairs: Pairs) -> Tensor:
+    """-log sigma of the margin per token: length-normalised DPO (arXiv 2411.15124)."""
+    return -logsigmoid(pairs.mean_margin)
+
+
+def hinge(pairs: Pairs) -> Tensor:
+    """max(0, 1 - m): SLiC (arXiv 2305.10425)."""
+    return torch.relu(1 - pairs.margin)
+
+
+def ipo(pairs: Pairs) -> Tensor:
+    """(m / beta - 1 / (2 beta))^2 of the margin per token: IPO (arXiv 2310.12036)."""
+    beta = pairs.options.beta
+    return (pairs.mean_margin / beta - 1 / (2 * beta)) ** 2
+
+
+def exo_pair(pairs: Pairs) -> Tensor:
+    """KL of (sigma(m), sigma(-m)) to (1 - e, e), e the label smoothing: EXO (arXiv 2402.00856)."""
+    epsilon, margin = pairs.options.label_smoothing, pairs.margin
+    chosen = margin.sigmoid() * (logsigmoid(margin) - math.log1p(-epsilon))
+    return chosen + (-margin).sigmoid() * (logsigmoid(-margin) - math.log(epsilon))
+
+
+def nca_pair(pairs: Pairs) -> Tensor:
+    """-log sigma(c) - (log sigma(-c) + log sigma(-r)) / 2: NCA (arXiv 2402.05369)."""
+    chosen, rejected = pairs.ratios.unbind(dim=1)
+    return -logsigmoid(chosen) - 0.5 * (logsigmoid(-chosen) + logsigmoid(-rejected))
+
+
+def robust(pairs: Pairs) -> Tensor:
+    """DPO's loss made unbiased where a share e of labels is wrong (arXiv 2403.00409)."""
+    epsilon, margin = pairs.options.label_smoothing, pairs.margin
+    clean = -(1 - epsilon) * logsigmoid(margin)
+    return (clean + epsilon * logsigmoid(-margin)) / (1 - 2 * epsilon)
+
+
+def bco_pair(pairs: Pairs) -> Tensor:
+    """-log sigma(c) - log sigma(-r): BCO without its shift (arXiv 2404.04656)."""
+    chosen, rejected = pairs.ratios.unbind(dim=1)
+    return -logsigmoid(chosen) - logsigmoid(-rejected)
+
+
+def sppo_hard(pairs: Pairs) -> Tensor:
+    """((c - 1/2)^2 + (r + 1/2)^2) / beta^2: SPPO with certain wins (arXiv 2405.00675)."""
+    chosen, rejected = pairs.ratios.unbind(dim=1)
+    return ((chosen - 0.5) ** 2 + (rejected + 0.5) ** 2) / pairs.options.beta**2
+
+
+def aot(pairs: Pairs) -> Tensor:
+    """DPO of the sorted margins of policy and reference: AOT, paired (arXiv 2406.05882)."""
+    own = (pairs.logps[:, 0] - pairs.logps[:, 1]).sort().values
+    other = (pairs.reference[:, 0] - pairs.reference[:, 1]).sort().values
+    return _smoothed(pairs.options.beta * (own - other), pairs.options.label_smoothing)
+
+
+def aot_unpaired(pairs: Pairs) -> Tensor:
+    """DPO of the sorted log-ratios of the chosen and of the rejected (arXiv 2406.05882)."""
+    chosen, rejected = pairs.ratios.sort(dim=0).values.unbind(dim=1)
+    return _smoothed(chosen - rejected, pairs.options.label_smoothing)
+
+
+def apo_zero(pairs: Pairs) -> Tensor:
+    """1 - sigma(c) + sigma(r): APO for chosen answers better than the model's (arXiv 2408.06266)."""
+    chosen, rejected = pairs.ratios.sigmoid().unbind(dim=1)
+    return 1 - chosen + rejected
+
+
+def apo_down(pairs: Pairs) -> Tensor:
+    """sigma(c) + 1 - sigma(c - r): APO for chosen answers worse than the model's (same paper)."""
+    chosen, rejected = pairs.ratios.unbind(dim=1)
+    return chosen.sigmoid() + 1 - (chosen - rejected).sigmoid()
+
+
+def discopop(pairs: Pairs) -> Tensor:
+    """A mixture of -log sigma(m) and exp(-m), weighed by sigma(m / tau) (arXiv 2406.08414)."""
+    margin = pairs.margin
+    share = (margin / pairs.options.discopop_tau).sigmoid()
+    return -logsigmoid(margin) * (1 - share) + (-margin).exp() * share
+
+
+def sft(pairs: Pairs) -> Tensor:
+    """The cross-entropy of the chosen answers' tokens, the same for every pair."""
+    return -pairs.token_logps.expand(len(pairs.logps))
+
+
+def _smoothed(margin: Tensor, epsilon: float) -> Tensor:
+    return -logsigmoid(margin) * (1 - epsilon) - logsigmoid(-margin) * epsilon
+
+
+# a loss of one pair alone, whatever the answers' lengths: a joint answer can take an answer's place
+JOINT_LOSSES: Mapping[str, Callable[[Pairs], Tensor]] = {
+    "sigmoid": sigmoid,
+    "hinge": hinge,
+    "exo_pair": exo_pair,
+    "nca_pair": nca_pair,
+    "robust": robust,
+    "bco_pair": bco_pair,
+    "sppo_hard": sppo_hard,
+    "apo_zero": apo_zero,
+    "apo_down": apo_down,
+    "discopop": discopop,
+}
+LOSSES: Mapping[str, Callable[[Pairs], Tensor]] = {
+    **JOINT_LOSSES,
+    "ipo": ipo,
+    "aot": aot,
+    "aot_unpaired": aot_unpaired,
+    "sft": sft,
+    "sigmoid_norm": sigmoid_norm,
+}
+
+
+def pair_losses(pairs: Pairs) -> Tensor:
+    """The weighed sum of the losses [M]."""
+    names = pairs.options.losses
+    weights = pairs.options.loss_weights or (1.0,) * len(names)
+    total = torch.zeros_like(pairs.logps[:, 0])
+    for name, weight in zip(names, weights, strict=True):
+        total = total + weight * LOSSES[name](pairs)
+    return total

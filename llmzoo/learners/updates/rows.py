@@ -1,0 +1,152 @@
+"""Training on rows of prompts and given answers: what SFT and DPO share.
+
+Unlike groups with advantages, rows are cut into batches of a fixed size, so an iteration has as
+many optimiser steps as it has batches.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from torch import Tensor
+
+from llmzoo.errors import ConfigError
+from llmzoo.learners.updates.optimizer import Optimizer, OptimizerConfig
+from llmzoo.learners.updates.passes import dealt, optimizer_step
+from llmzoo.parallel import ranks
+from llmzoo.policies import stored
+from llmzoo.policies.base import Policy
+from llmzoo.policies.likelihood import Likelihood
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch, Completion, Group
+
+Row = TypeVar("Row")
+Ids = tuple[int, ...]
+Loss = Callable[[Sequence[Row]], tuple[Tensor, dict[str, float]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsConfig(OptimizerConfig):
+    """Options of every learner that trains on rows."""
+
+    epochs: int = 1  # passes over each iteration's rows
+    batch_size: int = 32  # rows of an optimiser step
+    rows_at_once: int = 256  # rows in one forward pass; the rest is accumulated
+    trl_args: Mapping[str, Any] = field(default_factory=dict)  # further options, named as in TRL
+
+    def __post_init__(self) -> None:
+        OptimizerConfig.__post_init__(self)
+        if self.epochs < 1 or self.batch_size < 1 or self.rows_at_once < 1:
+            raise ConfigError("epochs, batch_size and rows_at_once are at least 1")
+        length = self.trl_args.get("max_length")
+        if length is not None and length < 2:
+            raise ConfigError(f"max_length must be at least 2, got {length}")
+
+
+def answers_likelihood(
+    policy: TransformersPolicy, rows: Sequence[tuple[Ids, Sequence[Ids]]]
+) -> Likelihood:
+    """The likelihood of given answers, each row a prompt with its answers, at temperature 1.
+
+    The settings with which the policy samples do not matter.
+    """
+    plain = replace(policy.sampling, temperature=1.0, top_p=1.0, top_k=0)
+    groups = [
+        Group(
+            agent="",
+            turn=0,
+            key=(),
+            prompt_ids=prompt,
+            completions=tuple(Completion(text="", prompt_ids=prompt, ids=ids) for ids in answers),
+            returns=(0.0,) * len(answers),
+        )
+        for prompt, answers in rows
+    ]
+    return policy.under(plain).likelihood(groups)
+
+
+def chunks(rows: Sequence[Row], size: int) -> list[Sequence[Row]]:
+    """The rows in order, ``size`` at a time."""
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
+
+
+def batches(rows: Sequence[Row], config: RowsConfig, seed: int) -> list[Sequence[Row]]:
+    """The batches of all epochs; ``seed`` fixes the order, which differs from epoch to epoch."""
+    drawn = []
+    for epoch in range(config.epochs):
+        order = random.Random(f"{seed}/{epoch}").sample(list(rows), len(rows))
+        drawn += chunks(order, config.batch_size)
+    return drawn
+
+
+class RowsUpdater:
+    """Holds an optimiser for each policy and counts iterations; a subclass has ``update``.
+
+    A schedule ends with the run. The number of steps to come is estimated before each iteration:
+    each further iteration is expected to have as many as this one.
+    """
+
+    def __init__(
+        self,
+        config: RowsConfig,
+        policies: Mapping[str, TransformersPolicy],
+        seats: Mapping[str, Policy],
+        *,
+        total_steps: int,
+    ):
+        self.config = config
+        self.policies = dict(policies)
+        self.seats = dict(seats)
+        self.total_steps = total_steps
+        self.iterations = 0
+        self.optimizers = {
+            name: Optimizer.of(policy, config, total=total_steps, name=name)
+            for name, policy in self.policies.items()
+        }
+
+    def players(self) -> Mapping[str, Policy]:
+        return self.seats
+
+    def credits(self, batch: Batch) -> list[float | None]:
+        """None for each of ``batch.completions``: rows have no advantages."""
+        return [None for _ in batch.completions]
+
+    def expect(self, name: str, steps: int) -> None:
+        """Tell the optimiser's schedule that this iteration has ``steps`` steps."""
+        optimizer = self.optimizers[name]
+        optimizer.total = optimizer.steps + steps * max(1, self.total_steps - self.iterations)
+
+    def step(self, name: str, rows: Sequence[Row], loss: Loss[Row]) -> dict[str, float]:
+        """One optimiser step of a policy on a batch of rows; returns the step's metrics.
+
+        ``loss`` gives a part's share of the batch's loss, and its shares of metrics.
+        """
+        norm, metrics = optimizer_step(
+            [self.optimizers[name]],
+            dealt(rows, self.config.rows_at_once, chunks),
+            loss,
+            whose=repr(name),
+        )
+        return {**metrics, "grad_norm": norm}
+
+    def averaged(self, name: str, steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
+        """An iteration's metrics: means over its optimiser steps."""
+        keys = steps[0] if steps else ("loss", "grad_norm")
+        means = {key: sum(step[key] for step in steps) / max(1, len(steps)) for key in keys}
+        return {**means, "learning_rate": self.optimizers[name].rate, "steps": len(steps)}
+
+    def save(self, folder: Path) -> None:
+        for name, optimizer in self.optimizers.items():
+            stored.save(optimizer.state(), folder, f"{name}.optimizer")
+        if ranks.rank() == 0:
+            (folder / "iterations.json").write_text(json.dumps(self.iterations))
+
+    def load(self, folder: Path) -> None:
+        for name, optimizer in self.optimizers.items():
+            optimizer.restore(stored.load(folder, f"{name}.optimizer"))
+        self.iterations = int(json.loads((folder / "iterations.json").read_text()))

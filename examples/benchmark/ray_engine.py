@@ -33,9 +33,9 @@ from pathlib import Path
 
 from timing import Row, row
 
-from llmzoo.engine.ahead import AheadEngine
+from llmzoo.engine.off_policy import OffPolicyEngine
 from llmzoo.engine.base import Engine
-from llmzoo.engine.iteration import draws
+from llmzoo.engine.base import draws
 from llmzoo.engine.local import LocalEngine
 from llmzoo.engine.ray import RayArgs
 from llmzoo.engine.ray.cluster import import_ray, start_here
@@ -115,7 +115,7 @@ def compare(repeats: int, rows: Mapping[str, tuple[str, RayArgs, int]] = ROWS) -
             )
             started = time.perf_counter() - began
             make: Callable[[], Engine] = partial(
-                local, AheadEngine if beside == "local_ahead" else LocalEngine
+                local, OffPolicyEngine if beside == "local_ahead" else LocalEngine
             )
             seconds = measured({"ray": engine, "local": make()}, repeats)
         if name == "ray_one":

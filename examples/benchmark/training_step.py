@@ -51,7 +51,7 @@ from workers.step_task import PROMPTS, Task
 
 WORKERS = Path(__file__).resolve().parent / "workers"
 PEERS = {"trl": 1, "comlrl": 2}  # agents
-# what the Makefile exports, and much what llmzoo.engine.memory sets in a process of ours
+# what the Makefile exports, and much what llmzoo.engine.setup sets in a process of ours
 KEPT_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": "1073741824",
     "MALLOC_TRIM_THRESHOLD_": "4294967296",

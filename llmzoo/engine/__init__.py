@@ -1,1 +1,1 @@
-"""Where a run's rollouts and updates are computed: this process, or a Ray cluster."""
+"""Where rollouts and updates of a run are computed: in this process, or on a Ray cluster."""

@@ -1,21 +1,62 @@
-"""What the training loop asks of an engine."""
+"""What the training loop asks of an engine, and what both exchange in an iteration."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from pettingzoo import AECEnv
 
-from llmzoo.engine.iteration import Draws, Iteration
 from llmzoo.policies.base import Policy
 from llmzoo.policies.sampler import Sampler
 from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch
+from llmzoo.rollout.clock import Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draws:
+    """The seeds of one iteration. They depend only on the run's seed and the iteration's number."""
+
+    noise: tuple[int, ...]  # of each model's sampling
+    update: int  # of torch's generator, for the update
+    seeds: tuple[int, ...]  # of the episodes
+
+
+def draws(seed: int, step: int, *, models: int, envs: int) -> Draws:
+    """The seeds of iteration ``step`` in a run with ``seed``."""
+    rng = random.Random(f"{seed}/{step}")
+    return Draws(
+        noise=tuple(rng.getrandbits(48) for _ in range(models)),
+        update=rng.getrandbits(48),
+        seeds=tuple(rng.getrandbits(31) for _ in range(envs)),
+    )
+
+
+def seeds_of_round(seeds: Sequence[int], round: int) -> list[int]:
+    """Seeds of the further episodes that a learner wants in a batch of ``seeds``; rounds count from 1."""
+    rng = random.Random(f"{seeds[0]}/again/{round}")
+    return [rng.getrandbits(31) for _ in seeds]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Iteration:
+    """A batch, the cost of its rollouts, the metrics of its update, and its advantages."""
+
+    batch: Batch
+    clock: Clock
+    tokens: int  # sampled by the policies that learn
+    rollout_seconds: float
+    learned: dict[str, Any]  # metrics of the update
+    credits: list[float | None]  # of each of the batch's completions, see Updater.credits
+    update_seconds: float
 
 
 class Engine(Protocol):
-    """Plays and learns, wherever that is done.
+    """Computes rollouts and updates.
 
     ``policies``: those that learn, by name. ``seats``: the policy of every seat. ``trained``: the
     seats that learn. ``samplers``: of policies that do not sample themselves.
@@ -29,24 +70,30 @@ class Engine(Protocol):
     def iterate(
         self, env_fn: Callable[[], AECEnv], draw: Callable[[int], Draws], step: int, *, last: bool
     ) -> Iteration:
-        """Play a batch and learn from it. ``draw`` gives the chance of each iteration by its number.
+        """Play a batch and learn from it. ``draw(n)`` gives the seeds of iteration n.
 
         ``last``: no iteration follows.
         """
         ...
 
     def models(self, seats: Mapping[str, Policy]) -> list[TransformersPolicy]:
-        """All that sample among some seats, those that do not learn too, in the order of seats."""
+        """The models that sample in ``seats``, frozen ones too, in the order of the seats."""
         ...
 
     def settle(self) -> None:
-        """Have the newest weights in ``policies``, for whoever looks at them or plays with them."""
+        """Bring the newest weights into ``policies``."""
         ...
 
     def save(self, folder: Path) -> None:
-        """Write all that a run's next iteration depends on into an existing folder."""
+        """Write everything that the next iteration depends on into an existing folder."""
         ...
 
     def load(self, folder: Path) -> None:
-        """Take up what :meth:`save` wrote, or that of another engine."""
+        """Load what :meth:`save` wrote, of this engine or another."""
         ...
+
+
+def models_among(seats: Mapping[str, Policy]) -> list[TransformersPolicy]:
+    """The models that sample in ``seats``, frozen ones too, in the order of the seats."""
+    models = [p for p in seats.values() if isinstance(p, TransformersPolicy)]
+    return list({id(policy): policy for policy in models}.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -12,9 +12,8 @@ import torch
 from pettingzoo import AECEnv
 
 from llmzoo.engine import wire
-from llmzoo.engine.iteration import Draws, Iteration
-from llmzoo.engine.memory import keep_freed_memory
-from llmzoo.engine.playing import Play, models_among, seeds_of_round
+from llmzoo.engine.base import Draws, Iteration, models_among, seeds_of_round
+from llmzoo.engine.setup import keep_freed_memory
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
 from llmzoo.parallel import ranks
@@ -24,18 +23,18 @@ from llmzoo.policies.sampler import Sampler
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.rollout.clock import Clock
-from llmzoo.rollout.scheduler import rollout_keys
+from llmzoo.rollout.scheduler import RolloutKey, rollout_keys, run, slow_steps
 
 
 class LocalEngine:
-    """Plays, and hands what was played to the learner's updater.
+    """Plays batches and hands them to the learner's updater.
 
     ``policies``: those that learn, by name. ``seats``: the policy of every seat, learning or not.
-    ``total_steps``: iterations of the whole run, for the schedule. ``cohorts``, ``workers``: of
-    play, see :func:`llmzoo.rollout.scheduler.run`.
+    ``total_steps``: iterations of the whole run, for the learning-rate schedule. ``cohorts``,
+    ``workers``: see :func:`llmzoo.rollout.scheduler.run`.
 
-    Where a model is on the CPU, the process is told to keep memory that tensors have freed
-    (:func:`llmzoo.engine.memory.keep_freed_memory`).
+    Where a model is on the CPU, the process keeps memory that tensors have freed
+    (:func:`llmzoo.engine.setup.keep_freed_memory`).
     """
 
     def __init__(
@@ -53,55 +52,19 @@ class LocalEngine:
         self.learner = learner
         self.policies = dict(policies)
         self.seats = dict(seats)
-        self.trained = [
-            agent
-            for agent, policy in seats.items()
-            if any(policy is learning for learning in policies.values())
-        ]
+        learning = {id(policy) for policy in policies.values()}
+        self.trained = [agent for agent, policy in seats.items() if id(policy) in learning]
         if not self.trained:
             raise ConfigError("no seat is taken by a policy that learns")
-        self._lines = Play(learner=learner, trained=self.trained, cohorts=cohorts, workers=workers)
+        self._threads = {"cohorts": cohorts, "workers": workers}
         self.updater = learner.updater(self.policies, self.seats, total_steps=total_steps)
         self.samplers: list[Sampler] = []  # of the policies that do not sample themselves
         self.clock = Clock()  # of the last batch that was collected
 
-    def collect(self, env_fn: Callable[[], AECEnv], seeds: Sequence[int]) -> Batch:
-        """Play one line from each seed, all at once; and on while the updater wants more."""
-        self.clock = Clock()
-        return self.play(env_fn, seeds, self.updater.players(), self.clock)
-
-    def play(
-        self,
-        env_fn: Callable[[], AECEnv],
-        seeds: Sequence[int],
-        players: Mapping[str, Policy],
-        clock: Clock,
-        stop: Event | None = None,
-    ) -> Batch:
-        """:meth:`collect` with given players; what it took is added to ``clock``."""
-        batch = self._play(env_fn, seeds, players, clock, stop)
-        rounds = 0
-        while self.learner.wants_more(batch, rounds):
-            rounds += 1
-            again = seeds_of_round(seeds, rounds)
-            batch = Batch.joined([batch, self._play(env_fn, again, players, clock, stop)])
-        return batch
-
-    def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
-        """Learn from a batch; ``seed`` fixes all chance in it. Returns metrics."""
-        for sampler in self.samplers:
-            sampler.rest()
-        learned = self.updater.update(batch, seed=seed)
-        self._sync()
-        return learned
-
     def iterate(
         self, env_fn: Callable[[], AECEnv], draw: Callable[[int], Draws], step: int, *, last: bool
     ) -> Iteration:
-        """Play a batch and learn from it. ``draw`` gives the chance of each iteration by its number.
-
-        ``last``: no iteration follows.
-        """
+        """Play a batch and learn from it. ``draw(n)`` gives the seeds of iteration n."""
         self.reseed(self.seats, draw(step).noise)
         torch.manual_seed(draw(step).update)
         before = sum(policy.tokens_sampled for policy in self.policies.values())
@@ -124,36 +87,29 @@ class LocalEngine:
             update_seconds=time.monotonic() - played,
         )
 
-    def models(self, seats: Mapping[str, Policy]) -> list[TransformersPolicy]:
-        """All that sample among some seats, those that do not learn too, in the order of seats."""
-        return models_among(seats)
+    def collect(self, env_fn: Callable[[], AECEnv], seeds: Sequence[int]) -> Batch:
+        """Play one rollout from each seed, and further ones while the learner wants more."""
+        self.clock = Clock()
+        return self.play(env_fn, seeds, self.updater.players(), self.clock)
 
-    def reseed(self, seats: Mapping[str, Policy], noise: Sequence[int]) -> None:
-        """Begin the noise of every model anew."""
-        for policy, seed in zip(self.models(seats), noise, strict=True):
-            policy.reseed(seed)
+    def play(
+        self,
+        env_fn: Callable[[], AECEnv],
+        seeds: Sequence[int],
+        players: Mapping[str, Policy],
+        clock: Clock,
+        stop: Event | None = None,
+    ) -> Batch:
+        """:meth:`collect` with given players; ``clock`` is increased."""
+        batch = self._play_once(env_fn, seeds, players, clock, stop)
+        rounds = 0
+        while self.learner.wants_more(batch, rounds):
+            rounds += 1
+            again = seeds_of_round(seeds, rounds)
+            batch = Batch.joined([batch, self._play_once(env_fn, again, players, clock, stop)])
+        return batch
 
-    def settle(self) -> None:
-        """Have the newest weights in ``policies``; here they always are."""
-
-    def save(self, folder: Path) -> None:
-        """Write all that a run's next iteration depends on into an existing folder."""
-        for name, policy in self.policies.items():
-            policy.save(folder / name)
-        self.updater.save(folder)
-
-    def load(self, folder: Path) -> None:
-        """Take up what :meth:`save` wrote."""
-        for name, policy in self.policies.items():
-            policy.load_weights(folder / name)
-        self.updater.load(folder)
-        self._sync()
-
-    def _sync(self) -> None:
-        for sampler in self.samplers:
-            sampler.sync()
-
-    def _play(
+    def _play_once(
         self,
         env_fn: Callable[[], AECEnv],
         seeds: Sequence[int],
@@ -161,20 +117,96 @@ class LocalEngine:
         clock: Clock,
         stop: Event | None,
     ) -> Batch:
-        names = rollout_keys(seeds)
+        """One rollout from each seed; each rank plays its share and gets the whole batch."""
+        keys = rollout_keys(seeds)
         mine = ranks.share(len(seeds))
+        sampling = [policy.model for policy in models_among(players) if policy.sampler is None]
         self.learner.skip(seeds[: mine.start])
-        sampling = [p.model for p in models_among(players) if p.sampler is None]
         with gathered(sampling):
-            part = self._lines(
-                env_fn, [seeds[i] for i in mine], [names[i] for i in mine], players, clock, stop
+            part = play_rollouts(
+                self.learner,
+                self.trained,
+                env_fn,
+                [seeds[i] for i in mine],
+                [keys[i] for i in mine],
+                players,
+                clock=clock,
+                stop=stop,
+                **self._threads,
             )
         self.learner.skip(seeds[mine.stop :])
-        return told_to_all(part)
+        if ranks.world() == 1:
+            return part
+        return Batch.joined([wire.load(data) for data in ranks.gather(wire.dump(part))])
+
+    def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
+        """Learn from a batch; ``seed`` fixes all randomness of the update. Returns metrics."""
+        for sampler in self.samplers:
+            sampler.rest()
+        learned = self.updater.update(batch, seed=seed)
+        self._sync_samplers()
+        return learned
+
+    def models(self, seats: Mapping[str, Policy]) -> list[TransformersPolicy]:
+        """The models that sample in ``seats``, frozen ones too, in the order of the seats."""
+        return models_among(seats)
+
+    def reseed(self, seats: Mapping[str, Policy], noise: Sequence[int]) -> None:
+        """Seed the sampling of every model."""
+        for policy, seed in zip(self.models(seats), noise, strict=True):
+            policy.reseed(seed)
+
+    def settle(self) -> None:
+        """Nothing to do: ``policies`` always have the newest weights."""
+
+    def save(self, folder: Path) -> None:
+        """Write everything that the next iteration depends on into an existing folder."""
+        for name, policy in self.policies.items():
+            policy.save(folder / name)
+        self.updater.save(folder)
+
+    def load(self, folder: Path) -> None:
+        """Load what :meth:`save` wrote."""
+        for name, policy in self.policies.items():
+            policy.load_weights(folder / name)
+        self.updater.load(folder)
+        self._sync_samplers()
+
+    def _sync_samplers(self) -> None:
+        for sampler in self.samplers:
+            sampler.sync()
 
 
-def told_to_all(part: Batch) -> Batch:
-    """The whole batch, of which this rank has played a part."""
-    if ranks.world() == 1:
-        return part
-    return Batch.joined([wire.load(data) for data in ranks.gather(wire.dump(part))])
+def play_rollouts(
+    learner: Learner,
+    trained: Collection[str],
+    env_fn: Callable[[], AECEnv],
+    seeds: Sequence[int],
+    keys: Sequence[RolloutKey],
+    players: Mapping[str, Policy],
+    *,
+    cohorts: int,
+    workers: int,
+    clock: Clock,
+    stop: Event | None = None,
+) -> Batch:
+    """Play one of the learner's rollouts from each seed, all at once.
+
+    ``keys``: those that :func:`llmzoo.rollout.scheduler.rollout_keys` gives for all seeds of the
+    batch, so that a part of a batch is played as it would be in the whole. ``trained``: the seats
+    that learn. The other arguments: see :func:`llmzoo.rollout.scheduler.run`.
+    """
+    envs = [env_fn() for _ in seeds]
+    for env, seed in zip(envs, seeds, strict=True):
+        env.reset(seed=seed)
+    batches = run(
+        [learner.rollout(env, seed, trained) for env, seed in zip(envs, seeds, strict=True)],
+        players,
+        keys=keys,
+        early=slow_steps(envs),
+        cohorts=cohorts,
+        workers=workers,
+        clock=clock,
+        stop=stop,
+    )
+    return Batch.joined(batches)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from llmzoo.engine.placing import Parallel
 from llmzoo.engine.ray.config import ray_args
+from llmzoo.engine.setup import Parallel
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies.base import TINY, answer_limit
 from llmzoo.policies.sampling import Sampling

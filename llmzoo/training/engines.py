@@ -10,9 +10,9 @@ from typing import Any
 
 from pettingzoo import AECEnv
 
-from llmzoo.engine.ahead import AheadEngine
 from llmzoo.engine.base import Engine
 from llmzoo.engine.local import LocalEngine
+from llmzoo.engine.off_policy import OffPolicyEngine
 from llmzoo.engine.ray import ray_args
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
@@ -35,7 +35,7 @@ def opened_engine(
     ``policies``: those that learn. ``env_args``: all arguments of the environment but its split.
     """
     if config.engine == "local":
-        engine_class = AheadEngine if config.max_off_policy_steps else LocalEngine
+        engine_class = OffPolicyEngine if config.max_off_policy_steps else LocalEngine
         yield engine_class(
             learner,
             policies,

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from llmzoo.engine.iteration import Iteration
+from llmzoo.engine.base import Iteration
 from llmzoo.errors import FlatGroupsWarning
 from llmzoo.records import Group
 from llmzoo.rollout.trees import differs, negligible

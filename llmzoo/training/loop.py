@@ -19,9 +19,8 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo import registry
-from llmzoo.engine.base import Engine
-from llmzoo.engine.iteration import Iteration, draws
-from llmzoo.engine.placing import place
+from llmzoo.engine.base import Engine, Iteration, draws
+from llmzoo.engine.setup import distribute
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.learners import learner_class
 from llmzoo.learners.base import Learner
@@ -162,7 +161,7 @@ def _fit(
     refuse_fallback(made, str(env))
     taught = learning.values()
     algorithm.check(made, [a for a, p in seats.items() if any(p is one for one in taught)])
-    place(learning.values(), config.parallel, cpu_offload=config.cpu_offload)
+    distribute(learning.values(), config.parallel, cpu_offload=config.cpu_offload)
     engine = opened.enter_context(opened_engine(config, algorithm, learning, seats, env_args))
     if not resume:  # a folder is made when nothing is left to refuse
         ranks.by_first(claim)

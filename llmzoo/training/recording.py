@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from llmzoo.engine.iteration import Iteration
+from llmzoo.engine.base import Iteration
 from llmzoo.files import append
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy

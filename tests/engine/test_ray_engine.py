@@ -15,7 +15,7 @@ from ray_toys import Visited, VisitedATGRPO, VisitedConfig
 from tiny_models import model, tokenizer
 
 from llmzoo.engine import wire
-from llmzoo.engine.iteration import draws
+from llmzoo.engine.base import draws
 from llmzoo.engine.local import LocalEngine
 from llmzoo.engine.ray.cluster import room_for
 from llmzoo.engine.ray.config import RayArgs

@@ -11,8 +11,12 @@ import torch
 from tiny_models import policy
 from toy_envs import Parities
 
-from llmzoo.engine.ray import RayArgs, ray_args, states, weights
-from llmzoo.engine.ray.parcels import (
+from llmzoo.engine.ray import RayArgs, ray_args, weights
+from llmzoo.engine.ray.calls import opened, reporting
+from llmzoo.engine.ray.engine import merged_metrics, routed
+from llmzoo.engine.ray.plan import settle_in
+from llmzoo.engine.ray.weights import (
+    merged_files,
     nothing,
     packed,
     read_folder,
@@ -21,9 +25,6 @@ from llmzoo.engine.ray.parcels import (
     unpacked,
     write_folder,
 )
-from llmzoo.engine.ray.plan import settle_in
-from llmzoo.engine.ray.reports import opened, reporting
-from llmzoo.engine.ray.routing import merged_files, merged_metrics, routed
 from llmzoo.errors import (
     CheckpointError,
     ConfigError,
@@ -248,20 +249,20 @@ def test_states_and_checkpoints(tmp_path):
     }.items():
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(text)
-    found = states.of_checkpoint(tmp_path, policies, ["a", "b"])
+    found = weights.states_of_checkpoint(tmp_path, policies, ["a", "b"])
     own = {
         "a": "a.optimizer-00001-of-00002.safetensors",
         "b": "b.reference/model.safetensors",
     }
     for name, path in own.items():
         assert set(found[name]) == {path, f"{name}.weights.safetensors", *shared}
-    assert set(states.of_checkpoint(tmp_path, policies, [""])[""]) == {
+    assert set(weights.states_of_checkpoint(tmp_path, policies, [""])[""]) == {
         *(*own.values(), "a.weights.safetensors", "b.weights.safetensors", *shared)
     }
-    again = states.to_checkpoint(found.values(), policies)
+    again = weights.files_of_updaters(found.values(), policies)
     assert set(again) == {*own.values(), *shared}
     others = {"a": policy(seed=3), "b": policy(seed=4)}
-    states.take_weights(found.values(), others)
+    weights.take_weights(found.values(), others)
     for name in policies:
         both = zip(policies[name].parameters(), others[name].parameters(), strict=True)
         assert all(torch.equal(one, other) for one, other in both)

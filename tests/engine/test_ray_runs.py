@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from tiny_models import model, tokenizer
 from toy_envs import Parities
 
-from llmzoo.engine.iteration import draws
+from llmzoo.engine.base import draws
 from llmzoo.engine.ray import RayArgs
 from llmzoo.engine.ray.engine import ray_engine
 from llmzoo.engine.ray.plan import Plan

@@ -13,7 +13,7 @@ from env_servers import hosted, registered, until
 from toy_envs import Adder, Matcher
 
 import llmzoo
-from llmzoo.engine.iteration import draws
+from llmzoo.engine.base import draws
 from llmzoo.envs.base import InOrder
 from llmzoo.policies.base import EarlyPolicy, ScriptedPolicy
 from llmzoo.records import Completion

@@ -6,7 +6,7 @@ import pytest
 from toy_envs import Parity
 
 import llmzoo
-from llmzoo.engine.iteration import Iteration
+from llmzoo.engine.base import Iteration
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import FlatGroupsWarning
 from llmzoo.records import Batch, Completion, Ending, Group

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 from tiny_models import model, policy, tokenizer
 from toy_envs import Adder, Parities
 
-from llmzoo.engine.iteration import Iteration
+from llmzoo.engine.base import Iteration
 from llmzoo.engine.local import LocalEngine
 from llmzoo.envs.base import Outcome
 from llmzoo.errors import ConfigError

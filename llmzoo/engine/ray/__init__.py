@@ -1,6 +1,6 @@
-"""The engine ``ray``: rollouts and updates in processes of their own, on one machine or several.
+"""The engine ``ray``: rollouts and updates in separate processes, on one machine or several.
 
-Nothing of Ray is imported before the engine is started.
+Ray is imported only when the engine starts.
 """
 
 from llmzoo.engine.ray.config import RayArgs, ray_args

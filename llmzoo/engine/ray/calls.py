@@ -1,12 +1,20 @@
-"""Calls of workers that are under way, and what is done when each has ended.
+"""Calls of workers: what a worker answers, and what is done once a call has ended.
 
-One thread drives a run. What it does with an answer may depend on the answer only, never on which
-of two came first; so a run is the same however long each worker takes.
+A worker answers a report (JSON) and arrays beside it. An exception in a worker comes back as text
+and is raised again in the process that drives the run: an error of llmzoo's with its own class,
+anything else as a :class:`WorkerError`. A worker that dies answers nothing (:class:`Lost`).
+
+One thread drives a run. What it does with an answer may depend on the answer but not on the order
+of answers. So the result of a run does not depend on how long each worker takes.
 """
 
 from __future__ import annotations
 
+import functools
+import importlib
+import json
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,25 +22,26 @@ from typing import Any
 import ray
 from ray.exceptions import RayError
 
+from llmzoo.engine.ray.weights import Bytes, nothing
+from llmzoo.errors import LlmzooError, WorkerError
+
+Report = dict[str, Any]
 Then = Callable[[], None]
 
-MOST_DEATHS = 3  # of workers at the same work: further ones would die as well
+MOST_DEATHS = 3  # of workers at the same work, after which it is given up
 
 
 class Lost(Exception):
-    """The answer of a call will never come: its worker, or the machine with the answer, is gone."""
+    """A call will never be answered: its worker, or the machine with the answer, is gone."""
 
 
 def answer(references: Sequence[Any]) -> list[Any]:
-    """What a call gave, once it has ended; arrays as views into the object store.
-
-    Raises :class:`Lost`.
-    """
+    """The results of a call that has ended, arrays as views into the object store. Raises :class:`Lost`."""
     try:
-        found: list[Any] = ray.get(list(references))
+        results: list[Any] = ray.get(list(references))
     except RayError as error:
         raise Lost(" ".join(str(error).split())) from error
-    return found
+    return results
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +52,7 @@ class _Call:
 
 
 class Calls:
-    """The calls that are under way."""
+    """The calls that have not ended."""
 
     def __init__(self) -> None:
         self._calls: dict[Any, _Call] = {}
@@ -56,27 +65,25 @@ class Calls:
         seconds: float | None = None,
         late: Then | None = None,
     ) -> None:
-        """Have ``then`` done when a call has ended; or ``late`` if that takes more ``seconds``."""
+        """Call ``then`` once a call has ended, or ``late`` if that takes more than ``seconds``."""
         deadline = None if seconds is None else time.monotonic() + seconds
         self._calls[reference] = _Call(then, deadline, late)
 
     def forget(self, reference: Any) -> None:
-        """Nobody waits for this call any more."""
+        """Ignore the end of a call."""
         self._calls.pop(reference, None)
 
     def until(self, done: Callable[[], bool]) -> None:
-        """Wait for one call after the other until ``done`` says that it is enough."""
+        """Wait for one call after the other until ``done()``."""
         while not done():
             assert self._calls, "waiting for nothing"
-            ready, _ = ray.wait(list(self._calls), timeout=self._patience(), fetch_local=False)
+            deadlines = [c.deadline for c in self._calls.values() if c.deadline is not None]
+            timeout = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+            ready, _ = ray.wait(list(self._calls), timeout=timeout, fetch_local=False)
             if ready:
                 self._calls.pop(ready[0]).then()
             else:
                 self._late()
-
-    def _patience(self) -> float | None:
-        deadlines = [call.deadline for call in self._calls.values() if call.deadline is not None]
-        return max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
 
     def _late(self) -> None:
         now = time.monotonic()
@@ -84,3 +91,65 @@ class Calls:
             if call.deadline is not None and call.deadline <= now and call.late is not None:
                 self.forget(reference)
                 call.late()
+
+
+class _WorkerTraceback(Exception):
+    """The traceback in a worker, as the cause of an error."""
+
+
+def reporting(arrays: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorates a worker's method, which returns a report and ``arrays`` arrays, to catch errors."""
+
+    def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def reported(*args: Any) -> Any:
+            others: list[Bytes | bytes]
+            try:
+                result = method(*args)
+                report, *others = result if arrays else (result,)
+                text = json.dumps({"report": report})
+            except Exception as error:
+                text = json.dumps({"error": _described(error)})
+                others = [nothing()] * arrays
+            return [text, *others] if arrays else text
+
+        return reported
+
+    return decorate
+
+
+def opened(text: str, who: str) -> Report:
+    """A worker's report; raises the worker's error. ``who``: the worker, for the error message."""
+    error = fault(text, who)
+    if error is not None:
+        raise error
+    report: Report = json.loads(text)["report"]
+    return report
+
+
+def fault(text: str, who: str) -> Exception | None:
+    """The error that a worker raised, if any."""
+    said = json.loads(text).get("error")
+    if said is None:
+        return None
+    error: Exception
+    if said["class"] is None:
+        error = WorkerError(f"{who} raised {said['name']}: {said['text']}")
+    else:
+        module, _, name = said["class"].partition(":")
+        cls = getattr(importlib.import_module(module), name)
+        error = cls.__new__(cls)  # some take other arguments than their message
+        error.args = (said["text"],)
+    error.__cause__ = _WorkerTraceback(f"\n\nin {who}:\n{said['trace']}")
+    return error
+
+
+def _described(error: Exception) -> dict[str, Any]:
+    cls = type(error)
+    ours = isinstance(error, LlmzooError) and cls.__name__ == cls.__qualname__
+    return {
+        "class": f"{cls.__module__}:{cls.__name__}" if ours else None,
+        "name": cls.__name__,
+        "text": str(error),
+        "trace": "".join(traceback.format_exception(error)),
+    }

@@ -1,4 +1,4 @@
-"""The Ray cluster of a run: found or started, and room in it for all of its workers."""
+"""Connects to a Ray cluster or starts one, and reserves room for the workers of a run."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from typing import Any
 from llmzoo.engine.ray.config import Bundle, RayArgs
 from llmzoo.errors import ConfigError, MissingExtraError
 
-# what Ray is told before it is imported: nothing of its own on our output, and nothing sent home
+# set before Ray is imported: no output of its own, and no usage statistics
 _QUIET = {"RAY_DEDUP_LOGS_SKIP_REGEX": "(?s).*", "RAY_USAGE_STATS_ENABLED": "0"}
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Within this context the environment tells Ray, and what it starts, to be quiet."""
+    """Within this context, environment variables keep Ray and its processes quiet."""
     before = {name: os.environ.get(name) for name in _QUIET}
     os.environ |= _QUIET
     try:
@@ -34,7 +34,7 @@ def _quiet() -> Iterator[None]:
 
 
 def import_ray() -> ModuleType:
-    """Ray, which says nothing where this is its first import. Raises :class:`MissingExtraError`."""
+    """Import Ray quietly. Raises :class:`MissingExtraError`."""
     try:
         with _quiet():
             import ray
@@ -45,15 +45,15 @@ def import_ray() -> ModuleType:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Room for workers, held for this run: for each by its number what it is given."""
+    """Resources that are reserved for the workers of this run; ``bundles``: by their number."""
 
     group: Any
     bundles: Sequence[Bundle]
 
     def worker(self, cls: type, first: int) -> Callable[[int], Any]:
-        """What starts workers of a class, counted from 0, the room of the first being ``first``.
+        """A function that starts worker ``n`` of a class in bundle ``first + n``.
 
-        Ray never starts one again by itself.
+        Ray does not restart them.
         """
         import ray
         from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
@@ -76,13 +76,14 @@ class Room:
 
 @contextmanager
 def room_for(bundles: Sequence[Bundle], args: RayArgs) -> Iterator[Room]:
-    """Within this context a cluster has room for what is asked.
+    """Reserve resources in a cluster within this context.
 
     The cluster is the one that this process is connected to, or the one at ``args.address`` (or at
-    ``RAY_ADDRESS``), or one that is started here and ends with the context. It is then told that
-    this machine has at least as many CPUs as are asked for.
+    ``RAY_ADDRESS``), or one that is started here, with at least as many CPUs as are asked for, and
+    ends with the context.
 
-    Raises :class:`ConfigError` where there is no cluster, or no room in it, in good time.
+    Raises :class:`ConfigError` after ``args.start_seconds`` at most if there is no cluster, or no
+    room in it.
     """
     ray = import_ray()
     ours = not ray.is_initialized()
@@ -98,7 +99,7 @@ def room_for(bundles: Sequence[Bundle], args: RayArgs) -> Iterator[Room]:
 
 
 def start_here(*, cpus: int) -> None:
-    """Start a cluster on this machine that says nothing; it ends with ``ray.shutdown()``."""
+    """Start a quiet cluster on this machine; it ends with ``ray.shutdown()``."""
     _init(address="local", num_cpus=cpus, include_dashboard=False)
 
 
@@ -110,13 +111,13 @@ def _connect(address: str, bundles: Sequence[Bundle]) -> None:
         else:
             _knock(address)
             _init(address=address)
-    except Exception as error:  # Ray raises that very class where a start takes it over 30 s
+    except Exception as error:  # Ray raises this class when a start takes more than 30 s
         where = "could be started here" if address == "local" else f"answers at {address!r}"
         raise ConfigError(f"no Ray cluster {where}: {error}") from error
 
 
 def _knock(address: str) -> None:
-    """Raise ``OSError`` where nothing listens at HOST:PORT; Ray would go on trying for minutes."""
+    """Raise ``OSError`` if nothing listens at HOST:PORT; Ray would retry for minutes."""
     host, colon, port = address.rpartition(":")
     if colon and port.isdecimal():
         socket.create_connection((host, int(port)), timeout=10).close()
@@ -161,11 +162,7 @@ def _wait(group: Any, bundles: Sequence[Bundle], args: RayArgs, *, may_grow: boo
 
 
 def _sums(bundles: Sequence[Bundle]) -> dict[str, float]:
-    found = {"CPU": 0.0, "GPU": 0.0}
-    for bundle in bundles:
-        for kind, count in bundle.items():
-            found[kind] += count
-    return found
+    return {kind: sum(bundle.get(kind, 0.0) for bundle in bundles) for kind in ("CPU", "GPU")}
 
 
 def _listed(resources: Mapping[str, float]) -> str:

@@ -1,4 +1,4 @@
-"""Options of the engine ``ray``: how many workers of each kind, and what each is given."""
+"""Options of the engine ``ray``: the number of workers of each kind, and the resources of each."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import Any, Literal
 
 from llmzoo.errors import ConfigError, UnknownNameError
 
-Bundle = dict[str, float]  # what one worker is given: of "CPU" and "GPU" how many
+Bundle = dict[str, float]  # the resources of one worker: its number of "CPU" and "GPU"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RayArgs:
     """Options of the engine ``ray``.
 
-    CPUs and GPUs are Ray's counts: a share of a GPU, such as 0.25, lets four workers sit on one,
-    and does not bound the memory that each takes. A worker that is given no GPU sees none.
+    CPUs and GPUs are Ray's counts. A share of a GPU, such as 0.25, puts four workers on one GPU. It
+    does not limit their memory. A worker without a GPU sees none.
     """
 
-    address: str | None = None  # of a cluster: auto, HOST:PORT; None: one of this run's own, here
+    address: str | None = None  # of a cluster: auto, HOST:PORT; None: start one on this machine
     rollout_workers: int = 1  # processes that play, each with a copy of every model
     rollout_cpus: float = 1.0  # of each
     rollout_gpus: float = 0.0  # of each
-    shares: int | None = None  # parts of a batch; None: 2 for each worker, 1 where one worker plays
-    update_ranks: int = 1  # processes of each update worker: they share the update of its policy
+    shares: int | None = (
+        None  # parts of a batch; None: 2 for each rollout worker, 1 for a single one
+    )
+    update_ranks: int = 1  # processes that share the update of a policy
     update_cpus: float = 1.0  # of each rank
     update_gpus: float = 0.0  # of each rank
     strategy: Literal["PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD"] = "PACK"  # over machines
-    state_every: int = (
-        1  # updates between two copies of an update worker's state, for its successor
-    )
-    start_seconds: float = 300.0  # to find room in the cluster, and for a worker to load its models
+    state_every: int = 1  # updates between copies of an update worker's state, to replace it
+    start_seconds: float = 300.0  # limit for finding room in the cluster, and for loading models
 
     def __post_init__(self) -> None:
         for name in ("rollout_workers", "update_ranks", "state_every"):
@@ -54,21 +54,21 @@ class RayArgs:
             raise ConfigError(f"strategy is one of {', '.join(known)}; got {self.strategy!r}")
 
     def bundles(self, groups: int) -> list[Bundle]:
-        """What all workers are given: every rank of every group of updates, then who plays."""
+        """The resources of all workers: the ranks of every update group, then the rollout workers."""
         update = {"CPU": self.update_cpus, "GPU": self.update_gpus}
         rollout = {"CPU": self.rollout_cpus, "GPU": self.rollout_gpus}
         wanted = [update] * (groups * self.update_ranks) + [rollout] * self.rollout_workers
-        # a bundle of nothing is none to Ray
+        # Ray refuses an empty bundle
         return [
             {kind: count for kind, count in bundle.items() if count} or {"CPU": 0.001}
             for bundle in wanted
         ]
 
-    def parts(self, lines: int) -> list[range]:
-        """A batch of so many lines in shares of neighbours, which depend on nothing else."""
+    def parts(self, rollouts: int) -> list[range]:
+        """The shares of a batch of so many rollouts; each is a range of neighbours."""
         count = self.shares or (1 if self.rollout_workers == 1 else 2 * self.rollout_workers)
-        count = min(count, lines)
-        return [range(lines * i // count, lines * (i + 1) // count) for i in range(count)]
+        count = min(count, rollouts)
+        return [range(rollouts * i // count, rollouts * (i + 1) // count) for i in range(count)]
 
 
 def ray_args(values: Mapping[str, Any]) -> RayArgs:

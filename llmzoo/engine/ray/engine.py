@@ -1,12 +1,13 @@
-"""Rollouts and updates in processes of their own, through Ray."""
+"""The engine that drives rollout and update workers through Ray."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,29 +17,28 @@ import torch
 from pettingzoo import AECEnv
 
 from llmzoo.engine import wire
-from llmzoo.engine.ahead import check_clipped
-from llmzoo.engine.iteration import Draws, Iteration
-from llmzoo.engine.playing import models_among
-from llmzoo.engine.ray import older, states, weights
-from llmzoo.engine.ray.calls import Calls
+from llmzoo.engine.base import Draws, Iteration, models_among
+from llmzoo.engine.off_policy import check_clipped
+from llmzoo.engine.ray import weights
+from llmzoo.engine.ray.calls import Calls, Report
 from llmzoo.engine.ray.cluster import Room, room_for
 from llmzoo.engine.ray.config import RayArgs
-from llmzoo.engine.ray.parcels import Bytes, packed, unpacked, write_folder
 from llmzoo.engine.ray.plan import Plan, threads_of
-from llmzoo.engine.ray.playing import Playing
-from llmzoo.engine.ray.reports import Report
-from llmzoo.engine.ray.rollout_worker import RolloutWorker
-from llmzoo.engine.ray.rollouts import Rollouts, Version
-from llmzoo.engine.ray.routing import merged_files, merged_metrics, routed
-from llmzoo.engine.ray.update_group import UpdateGroup
-from llmzoo.engine.ray.update_worker import UpdateWorker
+from llmzoo.engine.ray.rollout_workers import BatchInPlay, RolloutPool, RolloutWorker, Version
+from llmzoo.engine.ray.update_workers import UpdateGroup, UpdateWorker
+from llmzoo.engine.ray.weights import Bytes, packed, unpacked, write_folder
+from llmzoo.engine.snapshot import Snapshot, file_name
+from llmzoo.errors import CheckpointError
 from llmzoo.learners.base import Learner
 from llmzoo.learners.updates.credits import merged_credits
+from llmzoo.learners.updates.policy_gradient import named
 from llmzoo.policies.base import Policy
 from llmzoo.policies.sampler import Sampler
 from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch
 
 _ALL = ""  # the name of the one group that learns all policies together
+_SUMMED = "demonstrated_tokens"  # a metric that the loop counts over all policies
 
 
 @contextmanager
@@ -51,24 +51,18 @@ def ray_engine(
     *,
     max_off_policy_steps: int = 0,
 ) -> Iterator[RayEngine]:
-    """An engine whose workers are there and have loaded their models; they end with the context.
+    """An engine whose workers have loaded their models; they end with the context.
 
-    Raises what a worker raised, :class:`llmzoo.errors.ConfigError` for what cannot be had together
-    or has no room, and :class:`llmzoo.errors.WorkerError` where workers die as they start.
+    Raises the errors of workers, :class:`llmzoo.errors.ConfigError` for settings that exclude each
+    other or do not fit into the cluster, and :class:`llmzoo.errors.WorkerError` where workers die
+    as they start.
     """
     if max_off_policy_steps:
         check_clipped(learner)
     groups = list(policies) if learner.separable or len(policies) == 1 else [_ALL]
     with room_for(args.bundles(len(groups)), args) as room:
         engine = RayEngine(
-            plan,
-            args,
-            learner,
-            policies,
-            seats,
-            groups,
-            room,
-            max_off_policy_steps=max_off_policy_steps,
+            plan, args, learner, policies, seats, groups, room, lag=max_off_policy_steps
         )
         try:
             engine.start()
@@ -80,13 +74,12 @@ def ray_engine(
 class RayEngine:
     """Drives workers that play and workers that learn; its own policies evaluate and are saved.
 
-    With weights W_t after t updates, batch t is played with W_t, or with W_{t - max_off_policy_steps}: no more
-    than ``max_off_policy_steps`` updates lie between the weights that play and those that learn (W_0 where there
-    are none so early). Batches are played in their order, each divided into shares that depend on
-    nothing but its seeds, and each update worker has the groups of its policy's seats.
+    With weights W_t after t updates and ``lag`` = max_off_policy_steps, batch t is played with
+    W_{t - lag}, or with W_0 where t < lag. Batches are played in order. Each is divided into shares
+    that depend only on its seeds, and each update worker gets the groups of its policy's seats.
 
-    What workers had done when they died is done again: shares of a batch by their names, updates
-    from the last state that is kept here (see :class:`UpdateGroup`).
+    The work of workers that die is repeated: shares of a batch by the keys of their rollouts, and
+    updates from the last state that is kept here (see :class:`UpdateGroup`).
     """
 
     def __init__(
@@ -99,21 +92,19 @@ class RayEngine:
         groups: list[str],
         room: Room,
         *,
-        max_off_policy_steps: int,
+        lag: int,
     ):
         self.learner = learner
         self.policies = dict(policies)
         self.seats = dict(seats)
         self.trained = [agent for agent in seats if self._name_of(agent) is not None]
-        self.samplers: list[Sampler] = []  # who samples does so in its own process
-        self._plan, self._args, self._max_off_policy_steps = plan, args, max_off_policy_steps
+        self.samplers: list[Sampler] = []  # rollout workers have their own
+        self._plan, self._args, self._lag = plan, args, lag
         self._calls = Calls()
-        self._in_play: dict[int, Playing] = {}  # batches by the number of their iteration
-        self._versions: deque[Version] = deque(
-            maxlen=max_off_policy_steps + 1
-        )  # of the weights, the newest last
+        self._in_play: dict[int, BatchInPlay] = {}  # by the number of their iteration
+        self._versions: deque[Version] = deque(maxlen=lag + 1)  # of the weights, the newest last
         self._made = 0  # versions so far
-        self._here = True  # whether ``policies`` have the newest weights
+        self._current = True  # whether ``policies`` have the newest weights
         makers = [room.worker(UpdateWorker, n * args.update_ranks) for n in range(len(groups))]
         self.updates = {
             name: UpdateGroup(
@@ -126,7 +117,7 @@ class RayEngine:
             )
             for name, make in zip(groups, makers, strict=True)
         }
-        self.rollouts = Rollouts(
+        self.rollouts = RolloutPool(
             self._calls,
             room.worker(RolloutWorker, len(groups) * args.update_ranks),
             (plan.to_json(), args.rollout_gpus, threads_of(args.rollout_cpus)),
@@ -135,7 +126,7 @@ class RayEngine:
         )
 
     def start(self) -> None:
-        """Wait until every worker is there."""
+        """Wait until every worker is ready."""
         self._calls.until(lambda: self._idle() and self.rollouts.started)
         self._publish()
 
@@ -150,10 +141,10 @@ class RayEngine:
     ) -> Iteration:
         """Play a batch and learn from it, as ``LocalEngine.iterate``; workers make environments.
 
-        Meanwhile up to ``max_off_policy_steps`` further batches are played, unless this is the ``last``.
+        Unless this is the ``last``, up to ``lag`` further batches are played meanwhile.
         """
         torch.manual_seed(draw(step).update)
-        self._order(draw, step, step if last else step + self._max_off_policy_steps)
+        self._order(draw, step, step if last else step + self._lag)
         playing = self._in_play[step]
         self._calls.until(lambda: playing.ended)
         del self._in_play[step]
@@ -170,47 +161,55 @@ class RayEngine:
         )
 
     def models(self, seats: Mapping[str, Policy]) -> list[TransformersPolicy]:
-        """All that sample among some seats, those that do not learn too, in the order of seats."""
+        """The models that sample in ``seats``, frozen ones too, in the order of the seats."""
         return models_among(seats)
 
     def settle(self) -> None:
-        """Have the newest weights in ``policies``, as they are in the workers."""
-        if self._here:
-            return
-        self._save_states()
-        states.take_weights(self._states(), self.policies)
-        self._here = True
+        """Bring the newest weights of the workers into ``policies``."""
+        if not self._current:
+            self._save_states()
+            weights.take_weights(self._states(), self.policies)
+            self._current = True
 
     def save(self, folder: Path) -> None:
-        """Write what ``LocalEngine.save`` writes: either engine goes on from it."""
+        """Write what ``LocalEngine.save`` writes; either engine can load it."""
         self.settle()
         self._save_states()
         for name, policy in self.policies.items():
             policy.save(folder / name)
-        write_folder(states.to_checkpoint(self._states(), self.policies), folder)
-        older.save(folder, self.policies, [version.kept for version in self._versions][:-1])
+        write_folder(weights.files_of_updaters(self._states(), self.policies), folder)
+        for age, version in enumerate(list(self._versions)[-2::-1], start=1):
+            snapshot = weights.snapshot_unpacked(version.kept)
+            snapshot.save(folder, self.policies, age=age)
 
     def load(self, folder: Path) -> None:
-        """Take up what :meth:`save` wrote, or that of the local engine."""
+        """Load what :meth:`save` or the local engine's wrote."""
         for name, policy in self.policies.items():
             policy.load_weights(folder / name)
-        found = states.of_checkpoint(folder, self.policies, self.updates)
+        states = weights.states_of_checkpoint(folder, self.policies, self.updates)
         for name, group in self.updates.items():
-            group.load([packed(found[name])])
+            group.load([packed(states[name])])
         self.rollouts.forget()
         self._in_play.clear()
         self._calls.until(self._idle)
         self.learner.load_state_dict(next(iter(self.updates.values())).learner_state)
-        self._here = True
+        self._current = True
         self._versions.clear()
-        for parcel in older.load(folder, self.policies, self._max_off_policy_steps):
-            self._add_version((ray.put(parcel),), (parcel,))
+        for age in range(self._lag, 0, -1):
+            if (folder / file_name(age)).exists():
+                snapshot = Snapshot.load(folder, self.policies, age=age)
+                array = weights.snapshot_packed(snapshot)
+                self._add_version((ray.put(array),), (array,))
+        if self._lag and not self._versions:
+            raise CheckpointError(
+                f"{folder} lacks {file_name(1)}: it is of a run with max_off_policy_steps=0"
+            )
         self._publish()
 
     def _name_of(self, agent: str) -> str | None:
-        """The policy that learns in a seat."""
-        sits = self.seats[agent]
-        return next((name for name, policy in self.policies.items() if policy is sits), None)
+        """The name of the policy that learns in a seat."""
+        own = self.seats[agent]
+        return next((name for name, policy in self.policies.items() if policy is own), None)
 
     def _agents_of(self, group: str) -> list[str]:
         return [agent for agent in self.trained if not group or self._name_of(agent) == group]
@@ -228,32 +227,30 @@ class RayEngine:
         return (json.dumps(told), *adapters)
 
     def _adapters(self, group: str) -> list[Any]:
-        """References to the adapters of a group as they start: they are drawn at random."""
+        """References to the initial adapters of a group, which are drawn at random here."""
         own = {n: p for n, p in self.policies.items() if p.adapter is not None and group in ("", n)}
         return [ray.put(weights.playing(own, own))] if own else []
 
     def _order(self, draw: Callable[[int], Draws], step: int, until: int) -> None:
-        """Have all batches played up to that of iteration ``until``, of which there may be none."""
+        """Order the batches up to that of iteration ``until``, as far as the run has them."""
         for number in range(step, min(until, self._plan.total_steps - 1) + 1):
             if number in self._in_play:
                 continue
-            age = step - (
-                number - self._max_off_policy_steps
-            )  # in updates, of the weights that play it
-            chance = draw(number)
-            self._in_play[number] = Playing(
+            age = step - (number - self._lag)  # in updates, of the weights that play it
+            seeds = draw(number)
+            self._in_play[number] = BatchInPlay(
                 self.rollouts,
                 self.learner,
                 self._args,
-                seeds=chance.seeds,
+                seeds=seeds.seeds,
                 version=self._versions[max(0, len(self._versions) - 1 - age)],
-                told={"noise": chance.noise, "seed": chance.update},
+                told={"noise": seeds.noise, "seed": seeds.update},
             )
 
     def _learn(
-        self, playing: Playing, step: int, seed: int
+        self, playing: BatchInPlay, step: int, seed: int
     ) -> tuple[dict[str, Any], list[float | None]]:
-        """Metrics, and the advantage of each answer."""
+        """Returns metrics, and the advantage of each answer."""
         reports: dict[str, Report] = {}
         parts = {name: routed(playing.batch, self._agents_of(name)) for name in self.updates}
         for name, group in self.updates.items():
@@ -266,7 +263,7 @@ class RayEngine:
             }
             group.update(told, ray.put(data), partial(reports.__setitem__, name))
         self._calls.until(self._idle)
-        self._here = False
+        self._current = False
         self._publish()
         learned = {name: report["learned"] for name, report in reports.items()}
         metrics = dict(learned[_ALL]) if _ALL in learned else merged_metrics(learned)
@@ -277,9 +274,9 @@ class RayEngine:
         return all(group.idle for group in self.updates.values())
 
     def _publish(self) -> None:
-        """Have what comes now played with the weights that the update workers have."""
-        found = [group.weights for group in self.updates.values()]
-        references, kept = zip(*(array for array in found if array is not None), strict=True)
+        """Play the next batches with the weights that the update workers have now."""
+        arrays = [group.weights for group in self.updates.values() if group.weights is not None]
+        references, kept = zip(*arrays, strict=True)
         self._add_version(references, kept)
 
     def _add_version(self, references: tuple[Any, ...], kept: tuple[Bytes, ...]) -> None:
@@ -293,8 +290,26 @@ class RayEngine:
         self._calls.until(self._idle)
 
     def _states(self) -> list[dict[str, Bytes]]:
-        """Of each update worker the files of its state, those of all its ranks together."""
+        """The files of each update worker's state, of all its ranks together."""
         return [
-            merged_files([unpacked(parcel) for parcel in group.state])
+            weights.merged_files([unpacked(array) for array in group.state])
             for group in self.updates.values()
         ]
+
+
+def routed(batch: Batch, agents: Collection[str]) -> Batch:
+    """The part of a batch for the update worker of these seats: their groups, and every episode.
+
+    Episodes are not divided, because payments and endings belong to all seats.
+    """
+    return replace(batch, groups=tuple(g for g in batch.groups if g.agent in agents))
+
+
+def merged_metrics(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The metrics of policies that learned apart, named as one updater for all names them."""
+    merged: dict[str, Any] = {}
+    for name, own in metrics.items():
+        merged |= named(name, {k: v for k, v in own.items() if k != _SUMMED}, metrics)
+        if _SUMMED in own:
+            merged[_SUMMED] = merged.get(_SUMMED, 0) + own[_SUMMED]
+    return merged

@@ -1,4 +1,4 @@
-"""What every worker is told of a run: names and numbers, from which it makes its own copies."""
+"""What every worker is told about a run: names and numbers, from which it makes its own objects."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import torch
 from pettingzoo import AECEnv
 
 from llmzoo import registry
-from llmzoo.engine.memory import keep_freed_memory
-from llmzoo.engine.placing import Parallel
+from llmzoo.engine.setup import Parallel, keep_freed_memory
 from llmzoo.learners import learner_class
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
@@ -24,7 +23,7 @@ from llmzoo.policies.transformers import TransformersPolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A run, in names and numbers. Paths are relative to ``folder``, on machines that have it.
+    """A run in names and numbers. Paths are relative to ``folder`` on machines that have it.
 
     ``open_seats``: the function that opens the seats, as ``"module:function"``.
     """
@@ -61,8 +60,8 @@ class Plan:
 
     def make_learner(self) -> Learner:
         cls = learner_class(self.learner)
-        found: Learner = cls(cls.Config(**self.learner_args))
-        return found
+        learner: Learner = cls(cls.Config(**self.learner_args))
+        return learner
 
     def make_env(self) -> AECEnv:
         return registry.make(self.env, **self.env_args)
@@ -91,7 +90,7 @@ class Plan:
 
 
 def settle_in(plan: Plan, *, gpus: float, threads: int) -> None:
-    """Make this process a worker's: its folder, its threads, and no GPU that it was not given."""
+    """Set up a worker's process: its folder, its threads, and no GPU unless it was given one."""
     if os.path.isdir(plan.folder):
         os.chdir(plan.folder)
     torch.set_num_threads(threads)
@@ -101,5 +100,5 @@ def settle_in(plan: Plan, *, gpus: float, threads: int) -> None:
 
 
 def threads_of(cpus: float) -> int:
-    """How many threads a worker computes with: as many as this process was told, or its CPUs."""
+    """The number of threads of a worker: this process's where OMP_NUM_THREADS is set, or its CPUs."""
     return torch.get_num_threads() if "OMP_NUM_THREADS" in os.environ else max(1, int(cpus))

@@ -1,45 +1,131 @@
-"""The weights that change in a run: taken from policies, put into others of the same make."""
+"""Weights and other state of workers, packed into single arrays that Ray's object store shares."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from safetensors.torch import save
 from torch import Tensor
-from torch.nn import Parameter
 
-from llmzoo.engine.ray.parcels import Bytes, tensors_packed, tensors_unpacked
-from llmzoo.parallel.sharding import divided_like, own_part, whole
-from llmzoo.policies import lora
+from llmzoo.engine.snapshot import Learning, Snapshot, changing, put
+from llmzoo.parallel.sharding import whole
+from llmzoo.policies import stored
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 
-Learning = Mapping[str, TransformersPolicy]  # policies that learn, by name
+Bytes = NDArray[np.uint8]
+Files = Mapping[str, Bytes]  # the content of each file by its path in a folder
+
+_SIZE = 8  # bytes that give the length of the header, as in safetensors
+_DTYPES = {
+    "F64": torch.float64,
+    "F32": torch.float32,
+    "F16": torch.float16,
+    "BF16": torch.bfloat16,
+}
 
 
-def changing(policy: TransformersPolicy) -> dict[str, Parameter]:
-    """What learning changes in a policy, by name: its adapter, or the model's unfrozen weights."""
-    if policy.adapter is not None:
-        named = lora.own_parameters(policy.model, policy.adapter)
-    else:
-        named = dict(policy.model.named_parameters())
-    return {name: weight for name, weight in named.items() if weight.requires_grad}
+def nothing() -> Bytes:
+    """An empty array."""
+    return np.zeros(0, dtype=np.uint8)
 
 
-@torch.no_grad()
-def put(policy: TransformersPolicy, tensors: Mapping[str, Tensor]) -> None:
-    """Take up whole weights, by name; of a divided one each rank takes its part."""
-    for name, own in changing(policy).items():
-        own_part(own).copy_(own_part(divided_like(tensors[name], own)))
+def packed(files: Files) -> Bytes:
+    """Files as one array: the header's length, the header (JSON: paths and sizes), the contents."""
+    head = json.dumps([[path, len(data)] for path, data in files.items()]).encode()
+    size = np.frombuffer(len(head).to_bytes(_SIZE, "little"), dtype=np.uint8)
+    return np.concatenate([size, np.frombuffer(head, dtype=np.uint8), *files.values()])
+
+
+def unpacked(array: Bytes) -> dict[str, Bytes]:
+    """The files that :func:`packed` packed, as views into the array."""
+    if not len(array):
+        return {}
+    start, head = _head(array)
+    files: dict[str, Bytes] = {}
+    for path, size in head:
+        files[path] = array[start : start + size]
+        start += size
+    return files
+
+
+def _head(array: Bytes) -> tuple[int, Any]:
+    """Where the contents begin, and the header."""
+    start = _SIZE + int.from_bytes(array[:_SIZE].tobytes(), "little")
+    return start, json.loads(array[_SIZE:start].tobytes())
+
+
+def read_folder(folder: Path, *, without: Collection[str] = ()) -> dict[str, Bytes]:
+    """All files below a folder in the order of their paths, except files and folders in ``without``."""
+    paths = sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and path.relative_to(folder).parts[0] not in without
+    )
+    return {str(p.relative_to(folder)): np.fromfile(p, dtype=np.uint8) for p in paths}
+
+
+def write_folder(files: Files, folder: Path) -> None:
+    """Write files into an existing folder."""
+    for path, data in files.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        data.tofile(file)
+
+
+def tensors_packed(tensors: Mapping[str, Tensor], note: str = "") -> Bytes:
+    """Float tensors in the form of a safetensors file with ``note`` in its metadata."""
+    on_cpu = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    return np.frombuffer(save(on_cpu, metadata={"note": note}), dtype=np.uint8)
+
+
+def tensors_unpacked(array: Bytes) -> tuple[dict[str, Tensor], str]:
+    """The tensors, as read-only views into the array, and the note."""
+    start, head = _head(array)
+    note = str(head.pop("__metadata__")["note"])
+    return dict(_views(array, start, head)), note
+
+
+def _views(array: Bytes, start: int, head: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the object store's memory is read-only
+        for name, entry in head.items():
+            first, last = (start + at for at in entry["data_offsets"])
+            dtype = _DTYPES[entry["dtype"]]
+            if first == last:
+                yield name, torch.empty(entry["shape"], dtype=dtype)
+            else:
+                flat = torch.from_numpy(array[first:last]).view(dtype)
+                yield name, flat.view(entry["shape"])
+
+
+def snapshot_packed(snapshot: Snapshot, bare: Sequence[str] = ()) -> Bytes:
+    """A snapshot as one array; ``bare``: policies that play with the bare base of their adapter."""
+    return tensors_packed(snapshot.tensors, json.dumps({"bare": list(bare)}))
+
+
+def snapshot_unpacked(arrays: Iterable[Bytes]) -> Snapshot:
+    """One snapshot of the weights that several update workers packed."""
+    tensors: dict[str, Tensor] = {}
+    for array in arrays:
+        tensors |= tensors_unpacked(array)[0]
+    return Snapshot(tensors)
 
 
 def playing(learning: Learning, players: Mapping[str, Policy]) -> Bytes:
-    """The weights with which the players play, each in the place of the policy of its name.
+    """The weights of the players, each under the name of the policy that it plays for.
 
-    Nothing of those that are no models. All ranks call this, and get the same.
+    Players that are no models are left out. All ranks call this and get the same array.
     """
-    found: dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     bare = []
     for name, policy in learning.items():
         player = players[name]
@@ -48,42 +134,107 @@ def playing(learning: Learning, players: Mapping[str, Policy]) -> Bytes:
         if policy.adapter is not None and player.adapter is None:
             bare.append(name)
             continue
-        for weight, tensor in _like(policy, player).items():
-            found[f"{name}/{weight}"] = whole(tensor.detach())
-    return tensors_packed(found, json.dumps({"bare": bare}))
+        for weight, tensor in _named_like(policy, player).items():
+            tensors[f"{name}/{weight}"] = whole(tensor.detach())
+    return snapshot_packed(Snapshot(tensors), bare)
 
 
-def take_up(learning: Learning, parcel: Bytes) -> dict[str, TransformersPolicy]:
-    """Who plays with the weights that :func:`playing` gave, by the name of the policy.
+def take_up(learning: Learning, array: Bytes) -> dict[str, TransformersPolicy]:
+    """Load what :func:`playing` packed; returns the player for each policy by its name.
 
-    The policies themselves, with these weights in them, or their bare base where that plays.
+    The player is the policy itself with these weights, or the bare base of its adapter.
     """
-    found, note = tensors_unpacked(parcel)
+    tensors, note = tensors_unpacked(array)
+    Snapshot(tensors).put_into(learning)
     players = {name: learning[name].with_adapter(None) for name in json.loads(note)["bare"]}
-    by_policy: dict[str, dict[str, Tensor]] = {}
-    for key, tensor in found.items():
-        name, _, weight = key.rpartition("/")
-        by_policy.setdefault(name, {})[weight] = tensor
-    for name, tensors in by_policy.items():
-        put(learning[name], tensors)
-        players[name] = learning[name]
-    return players
+    return players | {name: learning[name] for name in {k.rpartition("/")[0] for k in tensors}}
 
 
-def _like(policy: TransformersPolicy, player: TransformersPolicy) -> dict[str, Tensor]:
+def _named_like(policy: TransformersPolicy, player: TransformersPolicy) -> dict[str, Tensor]:
     """The player's weights under the policy's names for them."""
     if player.adapter == policy.adapter and player.model is policy.model:
         return dict(changing(policy))
-    found: dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     for name in changing(policy):
         own = name
         if policy.adapter is not None:
             parts = (player.adapter if p == policy.adapter else p for p in name.split("."))
             own = ".".join(str(part) for part in parts)
-        found[name] = player.model.get_parameter(own)
-    return found
+        tensors[name] = player.model.get_parameter(own)
+    return tensors
+
+
+# The state of an update worker is files: those that its updater saves, and the weights of its
+# policies, which a checkpoint has as folders of their own.
 
 
 def file_of(name: str) -> str:
-    """Where a state has the weights of the policy of this name."""
+    """The file of a state that has the weights of the policy of this name."""
     return f"{name}.weights"
+
+
+def states_of_checkpoint(
+    folder: Path, learning: Learning, workers: Collection[str]
+) -> dict[str, dict[str, Bytes]]:
+    """The state of each update worker, by the name of its policy (``""``: all policies).
+
+    ``learning``: the policies, with the checkpoint's weights in them.
+    """
+    files = read_folder(folder, without=[*learning, "state.json"])
+    for name, policy in learning.items():
+        files[f"{file_of(name)}.safetensors"] = tensors_packed(changing(policy))
+    return {name: _of_policy(files, name, learning) if name else files for name in workers}
+
+
+def files_of_updaters(states: Iterable[Files], policies: Collection[str]) -> dict[str, Bytes]:
+    """The updaters' files of all states, as one updater for all policies would have saved them."""
+    return merged_files([_without_weights(state, policies) for state in states])
+
+
+def take_weights(states: Iterable[Files], learning: Learning) -> None:
+    """Load the weights of all states into the policies."""
+    with TemporaryDirectory(prefix="llmzoo-") as name:
+        folder = Path(name)
+        for state in states:
+            others = _without_weights(state, learning)
+            write_folder({p: data for p, data in state.items() if p not in others}, folder)
+        for policy_name, policy in learning.items():
+            put(policy, stored.load(folder, file_of(policy_name)))
+
+
+def merged_files(folders: Sequence[Files]) -> dict[str, Bytes]:
+    """The files of several updaters as those of one.
+
+    Files of one policy carry its name. A file for all policies is a JSON mapping. Each updater has
+    its own part of it, or all have the same.
+    """
+    merged: dict[str, Bytes] = {}
+    for files in folders:
+        for path, data in files.items():
+            before = merged.get(path)
+            merged[path] = data if before is None else _merged_json(path, before, data)
+    return merged
+
+
+def _merged_json(path: str, one: Bytes, other: Bytes) -> Bytes:
+    if np.array_equal(one, other):
+        return one
+    both = [json.loads(data.tobytes()) for data in (one, other)]
+    shared = both[0].keys() & both[1].keys()
+    assert all(both[0][key] == both[1][key] for key in shared), f"two updaters differ in {path}"
+    return np.frombuffer(json.dumps(both[0] | both[1]).encode(), dtype=np.uint8)
+
+
+def _without_weights(files: Files, policies: Collection[str]) -> dict[str, Bytes]:
+    own = tuple(f"{file_of(name)}{suffix}" for name in policies for suffix in (".", "-"))
+    return {path: data for path, data in files.items() if not path.startswith(own)}
+
+
+def _of_policy(files: Files, name: str, policies: Collection[str]) -> dict[str, Bytes]:
+    """The files that one policy's updater may read: not those named after other policies."""
+    others = tuple(f"{other}." for other in policies if other != name)
+    return {
+        path: data
+        for path, data in files.items()
+        if path.startswith(f"{name}.") or not path.startswith(others)
+    }

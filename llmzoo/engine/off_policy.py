@@ -1,4 +1,4 @@
-"""Play that runs ahead: one step off-policy."""
+"""Rollouts that overlap with updates: one step off-policy."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from pettingzoo import AECEnv
 
-from llmzoo.engine.iteration import Draws, Iteration
+from llmzoo.engine.base import Draws, Iteration
 from llmzoo.engine.local import LocalEngine
-from llmzoo.engine.twins import Twins
+from llmzoo.engine.snapshot import Snapshot, copies
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
 from llmzoo.learners.updates.surrogate import SurrogateConfig
@@ -27,7 +27,7 @@ from llmzoo.rollout.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)
-class _Played:
+class _Rollouts:
     batch: Batch
     clock: Clock
     tokens: int
@@ -35,7 +35,7 @@ class _Played:
 
 
 def check_clipped(learner: Learner) -> None:
-    """Refuse a learner that cannot learn from answers of other weights than its own."""
+    """Refuse a learner that cannot learn from answers sampled with older weights."""
     config = learner.config
     if not isinstance(config, SurrogateConfig) or config.clip is None:
         raise ConfigError(
@@ -44,16 +44,16 @@ def check_clipped(learner: Learner) -> None:
         )
 
 
-class AheadEngine(LocalEngine):
-    """Plays each batch while the one before it is learned from, with a copy of the weights.
+class OffPolicyEngine(LocalEngine):
+    """Plays each batch with a copy of the weights while it learns from the batch before.
 
-    With weights W_t after t updates, batch t + 1 is played with W_t, beside the update from W_t to
-    W_{t+1}, and moves W_{t+1}: it is one update old, and never more. Batch 0 is played with W_0.
-    The surrogate's ratio is to the log-probabilities as sampled, so the clipped ratio corrects for
-    the update between; without it a learner is refused.
+    With weights W_t after t updates, batch t + 1 is played with W_t during the update from W_t to
+    W_{t+1}, and is learned from by W_{t+1}. So it is exactly one update old. Batch 0 is played with
+    W_0. The surrogate's ratio is to the log-probabilities as sampled, so clipping corrects for the
+    update between; a learner without the clipped ratio is refused.
 
-    The batch in flight is not saved, but the weights that play it are: a resumed run plays it
-    again. Nothing depends on which of the two is done first.
+    A checkpoint holds the weights that play, but not the batch in flight: a resumed run plays it
+    again. The result does not depend on whether playing or learning ends first.
     """
 
     def __init__(
@@ -74,22 +74,24 @@ class AheadEngine(LocalEngine):
             raise ConfigError(
                 "max_off_policy_steps must be 0: this learner does not play with the policies it trains"
             )
-        self.twins = Twins(self.policies, self.seats)
-        self._next: _Played | None = None
+        self.players = copies(self.policies, self.seats)  # the policy that plays each seat
+        own = {id(policy): self.players[agent] for agent, policy in self.seats.items()}
+        self._copies: dict[str, Any] = {n: own[id(p)] for n, p in self.policies.items()}
+        self._next: _Rollouts | None = None
 
     def iterate(
         self, env_fn: Callable[[], AECEnv], draw: Callable[[int], Draws], step: int, *, last: bool
     ) -> Iteration:
-        """Learn from batch ``step`` and, unless it is the ``last``, play the next one meanwhile."""
-        played = self._next or self._play_ahead(env_fn, draw(step))
+        """Learn from batch ``step`` and meanwhile play the next one, unless this is the ``last``."""
+        played = self._next or self._play_copies(env_fn, draw(step))
         self._next = None
-        self.twins.take_up()
+        Snapshot.of(self.policies).put_into(self._copies)
         torch.manual_seed(draw(step).update)
         stop = Event()
-        with ThreadPoolExecutor(1, thread_name_prefix="llmzoo-ahead") as pool:
+        with ThreadPoolExecutor(1, thread_name_prefix="llmzoo-rollouts") as pool:
             try:
                 following = (
-                    None if last else pool.submit(self._play_ahead, env_fn, draw(step + 1), stop)
+                    None if last else pool.submit(self._play_copies, env_fn, draw(step + 1), stop)
                 )
                 started = time.monotonic()
                 learned = self.update(played.batch, seed=step)
@@ -110,20 +112,24 @@ class AheadEngine(LocalEngine):
             update_seconds=seconds,
         )
 
+    def tokens_sampled(self) -> int:
+        """By the copies, so far."""
+        return sum(copied.tokens_sampled for copied in self._copies.values())
+
     def save(self, folder: Path) -> None:
         super().save(folder)
-        self.twins.save(folder)
+        Snapshot.of(self._copies).save(folder, self._copies, age=1)
 
     def load(self, folder: Path) -> None:
         super().load(folder)
-        self.twins.load(folder)
+        Snapshot.load(folder, self._copies, age=1).put_into(self._copies)
         self._next = None
 
-    def _play_ahead(
+    def _play_copies(
         self, env_fn: Callable[[], AECEnv], draw: Draws, stop: Event | None = None
-    ) -> _Played:
-        self.reseed(self.twins.players, draw.noise)
-        clock, started, before = Clock(), time.monotonic(), self.twins.tokens_sampled()
-        batch = self.play(env_fn, draw.seeds, self.twins.players, clock, stop)
-        tokens = self.twins.tokens_sampled() - before
-        return _Played(batch, clock, tokens, time.monotonic() - started)
+    ) -> _Rollouts:
+        self.reseed(self.players, draw.noise)
+        clock, started, before = Clock(), time.monotonic(), self.tokens_sampled()
+        batch = self.play(env_fn, draw.seeds, self.players, clock, stop)
+        tokens = self.tokens_sampled() - before
+        return _Rollouts(batch, clock, tokens, time.monotonic() - started)

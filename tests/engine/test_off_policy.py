@@ -9,8 +9,8 @@ import torch
 from tiny_models import model, tokenizer
 from toy_envs import Parities
 
-from llmzoo.engine.ahead import AheadEngine
-from llmzoo.engine.iteration import draws
+from llmzoo.engine.base import draws
+from llmzoo.engine.off_policy import OffPolicyEngine
 from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
 from llmzoo.policies import lora
@@ -40,7 +40,7 @@ def an_engine(folder, arrangement="shared", name="at_grpo", **options):
     )
     cls = learner_class(name)
     config = cls.Config(**{"learning_rate": 1e-2, **options})
-    return AheadEngine(cls(config), learning, policies, total_steps=9)
+    return OffPolicyEngine(cls(config), learning, policies, total_steps=9)
 
 
 def iterated(engine, steps, *, last=None):
@@ -133,7 +133,7 @@ def test_nothing_depends_on_what_is_done_first(arrangement, name, folder, monkey
     for pool in (None, First, Later):
         with monkeypatch.context() as patch:
             if pool is not None:
-                patch.setattr("llmzoo.engine.ahead.ThreadPoolExecutor", pool)
+                patch.setattr("llmzoo.engine.off_policy.ThreadPoolExecutor", pool)
             engine = an_engine(folder, arrangement, name)
             turns.append(iterated(engine, range(3), last=2))
             ends.append(weights(engine))
@@ -167,12 +167,12 @@ def test_a_resumed_run_plays_the_batch_in_flight_again(arrangement, folder, tmp_
 def test_adapters_are_copied_and_their_base_is_not(folder):
     engine = an_engine(folder, "lora")
     (live,) = {id(p.model): p.model for p in engine.policies.values()}.values()
-    twin = engine.twins.players["writer_0"].model
-    assert twin is engine.twins.players["writer_1"].model
-    assert twin is not live
+    copied = engine.players["writer_0"].model
+    assert copied is engine.players["writer_1"].model
+    assert copied is not live
     own = [lora.own_parameters(live, p.adapter) for p in engine.policies.values()]
-    copied = {n for n, p in twin.named_parameters() if p is not live.get_parameter(n)}
-    assert copied == {name for names in own for name in names}
+    own_weights = {n for n, p in copied.named_parameters() if p is not live.get_parameter(n)}
+    assert own_weights == {name for names in own for name in names}
 
 
 def threads():
@@ -196,16 +196,16 @@ def test_a_failing_update_stops_the_play_beside_it(folder):
         raise ZeroDivisionError("in the update")
 
     engine.play, engine.updater.update = watched, update
-    sampled = engine.twins.tokens_sampled()
+    sampled = engine.tokens_sampled()
     with pytest.raises(ZeroDivisionError, match="in the update"):
         iterated(engine, [0])
     assert asked == [DRAW(1, models=1).seeds]
-    first = engine.twins.tokens_sampled() - sampled
+    first = engine.tokens_sampled() - sampled
     again = an_engine(folder)
     again.updater.update = update
     with pytest.raises(ZeroDivisionError):
         iterated(again, [0], last=0)
-    assert again.twins.tokens_sampled() == first  # of batch 0; batch 1 was asked of nobody
+    assert again.tokens_sampled() == first  # of batch 0; batch 1 was asked of nobody
     assert threads() == []
 
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 SCRIPT = """
 import sys
 from pathlib import Path
-from llmzoo.engine.memory import keep_freed_memory
+from llmzoo.engine.setup import keep_freed_memory
 print(keep_freed_memory() if sys.argv[1] == "kept" else None)
 import torch
 torch.set_num_threads(1)

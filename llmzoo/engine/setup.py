@@ -1,0 +1,87 @@
+"""What is set up before a run computes: memory of the process, and the layout of models on ranks."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from transformers.conversion_mapping import get_checkpoint_conversion_mapping
+
+from llmzoo.errors import ConfigError
+from llmzoo.parallel import ranks
+from llmzoo.parallel.sharding import shard
+from llmzoo.policies.lora import is_peft
+from llmzoo.policies.transformers import TransformersPolicy
+
+Parallel = Literal["auto", "ddp", "fsdp"]
+
+# parameters of mallopt(3), from glibc's malloc.h
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
+_SET_BY_USER = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_")
+
+
+def keep_freed_memory() -> bool:
+    """Let glibc keep freed memory for later tensors; returns whether it does now.
+
+    By default it returns each large tensor to the kernel and fetches the memory again, page by page
+    and zeroed. That costs up to 40% of the time of training on a CPU. With this setting the process
+    holds its peak memory until it ends. Nothing changes where the user has set ``MALLOC_*``
+    variables, or with another C library than glibc.
+    """
+    if platform.libc_ver()[0] != "glibc" or any(name in os.environ for name in _SET_BY_USER):
+        return False
+    mallopt = ctypes.CDLL(None).mallopt
+    kept = mallopt(_TRIM_THRESHOLD, 2**31 - 1) and mallopt(_TOP_PAD, 2**28)
+    # glibc before 2.35 takes no more than 32 MiB
+    return bool(kept and (mallopt(_MMAP_THRESHOLD, 2**30) or mallopt(_MMAP_THRESHOLD, 2**25)))
+
+
+def distribute(
+    policies: Iterable[TransformersPolicy], parallel: Parallel, *, cpu_offload: bool = False
+) -> None:
+    """Replicate or shard the models of policies over the ranks of the run.
+
+    Call it before anything is derived from the models. ``"ddp"``: every rank holds whole models
+    (distributed data parallel). ``"fsdp"``: each rank holds a part of every weight, with
+    ``cpu_offload`` in the CPU's memory. ``"auto"``: fsdp under ``accelerate launch --use_fsdp``,
+    otherwise ddp. On one rank nothing is sharded.
+
+    Raises :class:`ConfigError` for settings of accelerate that are not supported here.
+    """
+    _check_launcher()
+    launched = os.environ.get("ACCELERATE_USE_FSDP", "false").lower() == "true"
+    offload = cpu_offload or (
+        parallel == "auto" and os.environ.get("FSDP_OFFLOAD_PARAMS", "false").lower() == "true"
+    )
+    sharded = parallel == "fsdp" or (parallel == "auto" and launched)
+    if cpu_offload and not sharded:
+        raise ConfigError("cpu_offload means nothing without parallel='fsdp'")
+    if ranks.world() == 1:
+        return
+    models: dict[int, Any] = {id(policy.model): policy.model for policy in policies}
+    for model in models.values():
+        ranks.same_weights(list(model.parameters()))
+        if sharded and is_peft(model):
+            adapters = [weight for weight in model.parameters() if weight.requires_grad]
+            shard(model.get_base_model(), offload=offload, whole=adapters)
+        elif sharded:
+            if get_checkpoint_conversion_mapping(model.config.model_type):
+                raise ConfigError(
+                    f"{model.config.model_type} saves its weights in another layout than it trains, "
+                    "so they cannot be sharded: use parallel='ddp', or seats='lora'"
+                )
+            shard(model, offload=offload)
+
+
+def _check_launcher() -> None:
+    if os.environ.get("ACCELERATE_USE_DEEPSPEED", "false").lower() == "true":
+        raise ConfigError("DeepSpeed is not supported: configure accelerate with FSDP, or neither")
+    precision = os.environ.get("ACCELERATE_MIXED_PRECISION", "no")
+    if precision not in ("no", ""):
+        raise ConfigError(
+            f"accelerate launch sets --mixed_precision {precision}: set --mixed_precision no, and "
+            "choose the run's own precision, such as --precision bf16_autocast"
+        )

@@ -33,10 +33,9 @@ from pathlib import Path
 
 from timing import Row, row
 
-from llmzoo.engine.off_policy import OffPolicyEngine
-from llmzoo.engine.base import Engine
-from llmzoo.engine.base import draws
+from llmzoo.engine.base import Engine, draws
 from llmzoo.engine.local import LocalEngine
+from llmzoo.engine.off_policy import OffPolicyEngine
 from llmzoo.engine.ray import RayArgs
 from llmzoo.engine.ray.cluster import import_ray, start_here
 

@@ -15,7 +15,6 @@ import numpy as np
 import pettingzoo
 from pettingzoo import AECEnv
 
-from llmzoo.adapters import boards
 from llmzoo.adapters.discrete import discrete_to_text
 from llmzoo.errors import MissingExtraError
 
@@ -38,7 +37,7 @@ def tic_tac_toe(**options: Any) -> AECEnv:
     legal move. Nothing is drawn by chance, so the splits are one.
     """
     given = {
-        "observation": boards.tic_tac_toe,
+        "observation": tic_tac_toe_board,
         "rules": _TIC_TAC_TOE,
         "expert": perfect_tic_tac_toe,
         **options,
@@ -52,8 +51,32 @@ def connect_four(**options: Any) -> AECEnv:
     ``options`` are those of :class:`DiscreteText`. ``amateur`` plays any legal move; there is no
     expert. Nothing is drawn by chance, so the splits are one.
     """
-    given = {"observation": boards.connect_four, "rules": _CONNECT_FOUR, **options}
+    given = {"observation": connect_four_board, "rules": _CONNECT_FOUR, **options}
     return discrete_to_text(_classic("classic/connect_four-v3"), **given)
+
+
+def tic_tac_toe_board(seen: Mapping[str, np.ndarray], agent: str) -> str:
+    """The board of ``pettingzoo.classic.tictactoe_v3``; an empty square shows its number."""
+    # the environment draws squares 0, 1, 2 as a column; rows and columns are the same to the rules
+    own, other = ("X", "O") if agent == "player_1" else ("O", "X")
+    squares = _marks(seen["observation"], own, other)
+    cells = [mark or str(number) for number, mark in enumerate(squares)]
+    rows = [" | ".join(cells[start : start + 3]) for start in (0, 3, 6)]
+    return f"You are {own}.\n" + "\n--+---+--\n".join(rows)
+
+
+def connect_four_board(seen: Mapping[str, np.ndarray], agent: str) -> str:
+    """The board of ``pettingzoo.classic.connect_four_v3``, its top row first, columns numbered."""
+    own, other = ("X", "O") if agent == "player_0" else ("O", "X")
+    squares = [mark or "." for mark in _marks(seen["observation"], own, other)]
+    rows = [" ".join(squares[start : start + 7]) for start in range(0, 42, 7)]
+    return "\n".join([f"You are {own}.", "0 1 2 3 4 5 6", *rows])
+
+
+def _marks(planes: np.ndarray, own: str, other: str) -> list[str]:
+    """Planes [rows, columns, 2] of one's own and the other's marks, as a mark for each square."""
+    flat = planes.reshape(-1, 2).tolist()
+    return [own if mine else other if theirs else "" for mine, theirs in flat]
 
 
 def perfect_tic_tac_toe(seen: Mapping[str, np.ndarray], agent: str) -> int:

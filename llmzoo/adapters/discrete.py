@@ -9,7 +9,6 @@ import numpy as np
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from llmzoo.adapters import boards
 from llmzoo.adapters.moves import Names, UnreadableError, moves_of
 from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
 from llmzoo.envs.settings import one_of
@@ -19,6 +18,8 @@ from llmzoo.rollout.stepping import fork
 
 Show = Callable[[Any, str], str]  # (what the wrapped environment shows, agent) -> text
 Expert = Callable[[Any, str], int]  # the same -> the number of a move
+
+MAX_NUMBERS = 1_000  # of an array; more say nothing to a reader
 
 
 def discrete_to_text(env: AECEnv, **options: Any) -> AECEnv:
@@ -46,7 +47,7 @@ class DiscreteText(TextEnv):
     Each prompt names the agent, shows what it observes, lists the legal moves and says how to
     answer; :meth:`Moves.read <llmzoo.adapters.moves.Moves.read>` says what is read from an answer.
 
-    observation: turns what ``game.observe(agent)`` gives into text; ``boards.observed`` by default.
+    observation: turns what ``game.observe(agent)`` gives into text; ``observed`` by default.
     actions: the name of each action, as a list or a function of its number; the number by default.
     rules: of the game, in the full prompt.
     prompt: ``"terse"`` shows only the observation, the legal moves and "Move:".
@@ -114,7 +115,7 @@ class DiscreteText(TextEnv):
         self.game = game
         self.split = check_split(split)
         self.tries = tries
-        self._show = observation or boards.observed
+        self._show = observation or observed
         self._rules = rules
         self._terse = prompt == "terse"
         self._penalties = (illegal_penalty, forfeit_penalty)
@@ -231,10 +232,10 @@ class DiscreteText(TextEnv):
             mask = seen["action_mask"]
         if mask is None:
             return list(range(len(self._moves[agent].names)))
-        found: list[int] = np.flatnonzero(mask).tolist()
-        if not found:
+        moves: list[int] = np.flatnonzero(mask).tolist()
+        if not moves:
             raise ConfigError(f"{self.game.unwrapped} leaves {agent} no legal move at its turn")
-        return found
+        return moves
 
     def prompt(self, agent: str) -> str:
         shown = self._show(self.game.observe(agent), agent)
@@ -274,7 +275,54 @@ class DiscreteText(TextEnv):
         return f"Move: {self._moves[agent].names[rng.choice(self.legal(agent))]}"
 
     def fork(self) -> DiscreteText:
-        twin = super().fork()
-        assert isinstance(twin, DiscreteText)
-        twin.game = fork(self.game)
-        return twin
+        copied = super().fork()
+        assert isinstance(copied, DiscreteText)
+        copied.game = fork(self.game)
+        return copied
+
+
+def observed(seen: Any, agent: str) -> str:
+    """:func:`plain` with a word before it."""
+    return _named("Observation", plain(seen, agent))
+
+
+def plain(seen: Any, agent: str) -> str:
+    """Any observation: arrays as rows, dictionaries item by item, the action mask left out.
+
+    Raises :class:`ConfigError` for an array of more than 1000 numbers.
+    """
+    if isinstance(seen, Mapping):
+        shown = {name: item for name, item in seen.items() if name != "action_mask"}
+        if list(shown) == ["observation"]:
+            return plain(shown["observation"], agent)
+        return "\n".join(_named(str(name), plain(item, agent)) for name, item in shown.items())
+    if isinstance(seen, tuple | list):
+        return "\n".join(plain(item, agent) for item in seen)
+    if isinstance(seen, np.ndarray):
+        return _rows(seen)
+    return str(seen)
+
+
+def _named(name: str, text: str) -> str:
+    return f"{name}:\n{text}" if "\n" in text else f"{name}: {text}"
+
+
+def _rows(array: np.ndarray) -> str:
+    """One line a row; of three dimensions or more, the planes of the last one after each other."""
+    if array.size > MAX_NUMBERS:
+        raise ConfigError(
+            f"an observation of {array.size} numbers is no text that anybody reads: give "
+            "discrete_to_text(observation=...) a function that says it in words"
+        )
+    if array.ndim == 0:
+        return _number(array[()])
+    if array.ndim == 1:
+        return " ".join(map(_number, array))
+    if array.ndim == 2:
+        return "\n".join(map(_rows, array))
+    planes = np.moveaxis(array, -1, 0)
+    return "\n".join(_named(f"plane {i}", _rows(plane)) for i, plane in enumerate(planes))
+
+
+def _number(value: Any) -> str:
+    return f"{int(value)}" if float(value).is_integer() else f"{float(value):.4g}"

@@ -79,17 +79,20 @@ class Moves:
 
         for label in reversed(list(_LABEL.finditer(text))):
             start = _end(_OPENING, text, label.end())
-            found = within(start, line_ends[bisect_left(line_ends, start)])
-            if found and found[0].start == start:
-                joint = len(found) > 1 and _end(_JOINT, text, found[0].end) == found[1].start
-                return _one(found[:2] if joint else found[:1])
-            if found:
-                return _one(found)
+            mentioned = within(start, line_ends[bisect_left(line_ends, start)])
+            if mentioned and mentioned[0].start == start:
+                joint = (
+                    len(mentioned) > 1
+                    and _end(_JOINT, text, mentioned[0].end) == mentioned[1].start
+                )
+                return _one(mentioned[:2] if joint else mentioned[:1])
+            if mentioned:
+                return _one(mentioned)
         end = len(text)
         for line in reversed(text.split("\n")):
-            found = within(end - len(line), end)
-            if len(found) == 1 and _WORD.findall(line) == _WORD.findall(found[0].text):
-                return _one(found)
+            mentioned = within(end - len(line), end)
+            if len(mentioned) == 1 and _WORD.findall(line) == _WORD.findall(mentioned[0].text):
+                return _one(mentioned)
             end -= len(line) + 1
         return _one(mentions)
 
@@ -97,7 +100,7 @@ class Moves:
         """Every name in a text, the longest first, and every number where names are numbers."""
         words = list(_WORD.finditer(text))
         plain = [_plain(word[0]) for word in words]
-        found = []
+        mentions = []
         at = 0
         while at < len(words):
             keys = (tuple(plain[at : at + length]) for length in self._lengths)
@@ -106,9 +109,9 @@ class Moves:
             if key or (self._numbered and re.fullmatch(_NUMBER, plain[at])):
                 start, end = words[at].start(), words[at + size - 1].end()
                 move = self._moves[key] if key else None
-                found.append(_Mention(start, end, text[start:end], move))
+                mentions.append(_Mention(start, end, text[start:end], move))
             at += size
-        return found
+        return mentions
 
 
 def moves_of(space: Space, names: Names) -> Moves:

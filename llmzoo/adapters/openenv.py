@@ -21,10 +21,8 @@ from typing import Any
 from uuid import uuid4
 
 from llmzoo import registry
-from llmzoo.adapters.others import Others, seat_others
-from llmzoo.adapters.seat import Seat
-from llmzoo.adapters.shared import one_at_a_time
-from llmzoo.adapters.single_seat import SingleSeat
+from llmzoo.adapters.others import Others, one_at_a_time, seat_others
+from llmzoo.adapters.single_seat import AgentSeat, SingleSeat
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.policies.base import Policy
 from llmzoo.training.collecting import refuse_fallback
@@ -191,7 +189,7 @@ class TextEnvironment(Environment[TextAction, TextObservation, EpisodeState]):
         if split not in SPLITS:
             raise UnknownNameError("split", split, SPLITS)
         if split not in self._played:
-            seat = Seat(self._make(split=split), self._seat)
+            seat = AgentSeat(self._make(split=split), self._seat)
             self._played[split] = SingleSeat(seat, self._policies)
         return self._played[split]
 
@@ -233,7 +231,7 @@ def create_app(
     make = partial(registry.make, env_id, **env_args)
     first = make(split=split)
     refuse_fallback(first, env_id)
-    taken = Seat(first, seat)
+    taken = AgentSeat(first, seat)
     policies = one_at_a_time(seat_others(others, taken.others))
     first.close()
     factory = partial(TextEnvironment, make, taken.agent, policies, name=env_id, split=split)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.policies.base import Policy, ScriptedPolicy
+from llmzoo.policies.base import Policy, Request, ScriptedPolicy
+from llmzoo.records import Completion
 from llmzoo.training.players import players
 
 Answer = Callable[[str], str]  # from what the seat reads to its answer
@@ -74,3 +76,26 @@ def _check_seats(others: Mapping[str, Other], agents: Sequence[str]) -> None:
 
 def _of(answer: Answer) -> ScriptedPolicy:
     return ScriptedPolicy(lambda request: answer(request.observation), "function")
+
+
+class OneAtATime:
+    """A policy whose callers in several threads wait for each other.
+
+    Chance is each request's own, so what it answers does not depend on who comes first.
+    """
+
+    def __init__(self, policy: Policy, lock: threading.Lock):
+        self.name, self.prompt_style = policy.name, policy.prompt_style
+        self._policy, self._lock = policy, lock
+
+    def respond(
+        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
+    ) -> list[list[Completion]]:
+        with self._lock:
+            return self._policy.respond(requests, group_size, greedy=greedy)
+
+
+def one_at_a_time(policies: Mapping[str, Policy]) -> dict[str, Policy]:
+    """These policies for several threads: one call at a time, for models share weights."""
+    lock = threading.Lock()
+    return {agent: OneAtATime(policy, lock) for agent, policy in policies.items()}

@@ -13,7 +13,7 @@ from llmzoo.rollout.scheduler import Ask, RunningRollout, rollout_keys
 from llmzoo.rollout.stepping import succeeded
 
 
-class Played:
+class SeatedEpisode:
     """Task ``task`` of ``env`` with the seed ``seed``, which goes on as its seats answer.
 
     ``totals`` is what each agent was paid so far. The same answers give the same episode as in
@@ -45,15 +45,15 @@ class Played:
     def metrics(self, agent: str) -> dict[str, float]:
         """What is known of a seat beside its return."""
         told = [*self._told[agent], self._latest(agent)]
-        found = {
+        metrics = {
             "success": float(not self.asks and succeeded(self._env, agent)),  # no end, no success
             "decisions": float(len(self._told[agent])),
             "errors": float(sum(info.get("error") is not None for info in told)),
         }
         for parts in (info.get("reward_parts", {}) for info in told):
             for name, value in parts.items():
-                found[f"part_{name}"] = found.get(f"part_{name}", 0.0) + value
-        return found
+                metrics[f"part_{name}"] = metrics.get(f"part_{name}", 0.0) + value
+        return metrics
 
     def _go_on(self) -> None:
         self._rollout.go_on()

@@ -3,25 +3,108 @@
 from __future__ import annotations
 
 import copy
+import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from pettingzoo import AECEnv
 
-from llmzoo.adapters.formatters import (
+from llmzoo.adapters.reward_calls import (
     Formatter,
     Formatters,
+    RewardCall,
     Transition,
     check_transition,
     external_prompts,
+    name_of,
 )
-from llmzoo.adapters.reward_calls import RewardCall, name_of
-from llmzoo.adapters.reward_tasks import Row, Tasks, tasks_of
 from llmzoo.envs.base import MAX_ANSWER_CHARS, InOrder, Outcome, TextEnv
-from llmzoo.envs.tasks import Listed, described
-from llmzoo.errors import ConfigError
+from llmzoo.envs.tasks import Listed, check_split, described
+from llmzoo.errors import ConfigError, UnknownNameError
+
+Rows = Sequence[str | Mapping[str, Any]]
+Tasks = Rows | Mapping[str, Rows] | str | Path
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """A task; ``text`` is its canonical form."""
+
+    text: str
+    columns: Mapping[str, Any]
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Given:
+    """Tasks as they were given; two are one where they are the same object."""
+
+    tasks: Tasks
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Given) and self.tasks is other.tasks
+
+    def __hash__(self) -> int:
+        return id(self.tasks)
+
+
+def tasks_of(tasks: Tasks, split: str) -> Listed[TaskRow]:
+    """The tasks of one split.
+
+    One list, or a ``.jsonl`` file of one, is divided by the content of its rows, and a row that
+    stands there twice counts once; ``{"train": rows, "test": rows}`` is taken as it is. Raises
+    :class:`ConfigError` for what holds no such rows, and where none is left.
+    """
+    check_split(split)
+    return _listed(_Given(tasks), split)
+
+
+# every copy of an environment is made anew; its tasks are divided once
+@lru_cache(maxsize=16)
+def _listed(given: _Given, split: str) -> Listed[TaskRow]:
+    tasks = given.tasks
+    source = str(tasks) if isinstance(tasks, str | Path) else "tasks"
+    if isinstance(tasks, str | Path):
+        tasks = _read(Path(tasks))
+    if not isinstance(tasks, Mapping):
+        return Listed(_rows(tasks), lambda row: row.text, split=split, source=source)
+    for name in tasks:
+        if name not in ("train", "test"):
+            raise UnknownNameError("split in tasks", name, ("train", "test"))
+    rows = {name: _rows(some) for name, some in tasks.items()}
+    both = {r.text for r in rows.get("train", ())} & {r.text for r in rows.get("test", ())}
+    if both:
+        raise ConfigError(f"{len(both)} tasks stand in train and in test")
+    chosen = [row for name, some in rows.items() if split in ("all", name) for row in some]
+    if not chosen:
+        raise ConfigError(f"tasks has none in split {split!r}, only in {', '.join(rows)}")
+    listed = Listed(chosen, lambda row: row.text, split="all", source=source)
+    listed.split = split
+    return listed
+
+
+def _read(path: Path) -> list[Any]:
+    try:
+        return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} holds no tasks, one JSON object a line: {error}") from error
+
+
+def _rows(tasks: Rows) -> list[TaskRow]:
+    rows = {}
+    for task in tasks:
+        columns = {"prompt": task} if isinstance(task, str) else task
+        if not isinstance(columns, Mapping):
+            raise ConfigError(f"a task is a text or a mapping, got {task!r:.60}")
+        text = json.dumps(columns, sort_keys=True, default=str)
+        rows[text] = TaskRow(text, dict(columns))
+    return list(rows.values())
 
 
 def from_reward_function(
@@ -43,7 +126,7 @@ def from_reward_function(
     :class:`llmzoo.adapters.reward_calls.RewardCall`. ``tasks``: rows with columns (a text stands
     for ``{"prompt": text}``), or a ``.jsonl`` file of them, divided into train and test by their
     content; or ``{"train": rows, "test": rows}``. ``formatters``: see
-    :class:`llmzoo.adapters.formatters.Formatters`. ``agents``: how many, or their names.
+    :class:`llmzoo.adapters.reward_calls.Formatters`. ``agents``: how many, or their names.
     ``external_transition``: gives the prompts of the next turn, where there is more than one of
     the ``turns``. ``success``: an episode succeeds whose last turn is paid at least this.
 
@@ -76,10 +159,10 @@ def from_reward_function(
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class RewardEpisode:
     """An episode so far; prompts and answers of each agent, those of the current turn included."""
 
-    row: Row
+    row: TaskRow
     prompts: tuple[tuple[str, ...], ...]
     answers: tuple[tuple[str, ...], ...]
 
@@ -90,7 +173,7 @@ class RewardedText(TextEnv):
     def __init__(
         self,
         reward_func: Callable[..., Any],
-        tasks: Listed[Row],
+        tasks: Listed[TaskRow],
         formatters: Formatters,
         agents: list[str],
         turns: int,
@@ -115,7 +198,7 @@ class RewardedText(TextEnv):
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         row = self.tasks.sample(rng) if task is None else self.tasks[task]
         first = self._formatters.first(copy.deepcopy(row.columns))
-        self.episode = Played(row, tuple((prompt,) for prompt in first), ((),) * len(first))
+        self.episode = RewardEpisode(row, tuple((prompt,) for prompt in first), ((),) * len(first))
 
     def prompt(self, agent: str) -> str:
         prompts: tuple[str, ...] = self.episode.prompts[self.possible_agents.index(agent)]
@@ -134,7 +217,7 @@ class RewardedText(TextEnv):
             if len(text) > MAX_ANSWER_CHARS
         }
         said = ["" if agent in errors else texts[agent] for agent in self.possible_agents]
-        played: Played = self.episode
+        played: RewardEpisode = self.episode
         answers = tuple((*own, text) for own, text in zip(played.answers, said, strict=True))
         now = [own[-1] for own in played.prompts]
         columns = copy.deepcopy(dict(played.row.columns))

@@ -16,10 +16,8 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo import registry
-from llmzoo.adapters.others import Others, seat_others
-from llmzoo.adapters.seat import Seat
-from llmzoo.adapters.shared import one_at_a_time
-from llmzoo.adapters.single_seat import SingleSeat
+from llmzoo.adapters.others import Others, one_at_a_time, seat_others
+from llmzoo.adapters.single_seat import AgentSeat, SingleSeat
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy
 from llmzoo.thoughts import answer_in
@@ -50,7 +48,7 @@ class RllmEnv:
         task: int | None = None,
         args: Mapping[str, Any] | None = None,
     ):
-        taken = Seat(_make(env_id, split, args), seat)
+        taken = AgentSeat(_make(env_id, split, args), seat)
         refuse_fallback(taken.env, env_id)
         self.idx: Any = None  # rLLM numbers its environments
         self._game = SingleSeat(taken, _policies(others, tuple(taken.others)))
@@ -120,7 +118,7 @@ def rows(
         raise ConfigError(f"tasks must be at least 1, got {tasks}")
     env = _make(env_id, split, args)
     refuse_fallback(env, env_id)
-    taken = Seat(env, seat)
+    taken = AgentSeat(env, seat)
     env.reset(seed=seed)
     known = env.infos[taken.agent].get("tasks")
     shared = {

@@ -27,9 +27,8 @@ from typing import Any, Literal
 from pettingzoo import AECEnv
 
 from llmzoo import registry
-from llmzoo.adapters.others import seat_others
-from llmzoo.adapters.played import Played
-from llmzoo.adapters.shared import one_at_a_time
+from llmzoo.adapters.others import one_at_a_time, seat_others
+from llmzoo.adapters.played import SeatedEpisode
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.records import Completion
 from llmzoo.rollout.scheduler import Ask
@@ -184,13 +183,13 @@ class LlmzooEnv(vf.Env[LlmzooEnvConfig]):
         seats = self.taskset.seats
         env = await asyncio.to_thread(self.taskset.make)
         talks: dict[str, vf.Interaction] = {}
-        played: Played | None = None
+        played: SeatedEpisode | None = None
         try:
             async with AsyncExitStack() as stack:
                 for agent, seat in zip(AGENTS, seats, strict=False):
                     talk = getattr(agents, agent).interaction(task)
                     talks[seat] = await stack.enter_async_context(talk)
-                played = await asyncio.to_thread(Played, env, task.data.seed, task.data.task)
+                played = await asyncio.to_thread(SeatedEpisode, env, task.data.seed, task.data.task)
                 await self._play(played, talks)
         finally:
             env.close()
@@ -199,11 +198,11 @@ class LlmzooEnv(vf.Env[LlmzooEnvConfig]):
             talk.trace.record_metrics(played.metrics(seat))
             talk.trace.info["seat"] = seat
 
-    async def _play(self, played: Played, talks: Mapping[str, vf.Interaction]) -> None:
+    async def _play(self, played: SeatedEpisode, talks: Mapping[str, vf.Interaction]) -> None:
         """Play to the end, or until verifiers ends an exchange (a limit, or a failed call)."""
         while asks := played.asks:
-            found = await asyncio.gather(*(self._answer(ask, talks) for ask in asks))
-            answers = [answer for answer in found if answer is not None]
+            given = await asyncio.gather(*(self._answer(ask, talks) for ask in asks))
+            answers = [answer for answer in given if answer is not None]
             if len(answers) < len(asks):
                 return
             await asyncio.to_thread(played.answered, answers)

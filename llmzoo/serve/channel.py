@@ -98,7 +98,7 @@ def connect(address: Address) -> grpc.Channel:
     out by the first call. Raises :class:`ConfigError` for a token or a file of TLS that cannot be
     used.
     """
-    secrets = _Secrets.found(address)
+    secrets = _Secrets.of(address)
     # a process that was forked off cannot use its parent's
     key = (os.getpid(), replace(address, name=""), secrets)
     with _lock:
@@ -184,7 +184,7 @@ class _Secrets:
     key: str | None
 
     @classmethod
-    def found(cls, address: Address) -> _Secrets:
+    def of(cls, address: Address) -> _Secrets:
         token = os.environ.get(TOKEN_ENV)
         if token is not None:
             check_token(token)

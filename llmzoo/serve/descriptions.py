@@ -38,13 +38,17 @@ class Spaces:
 
     @cached_property
     def observation(self) -> dict[str, Text]:
-        found = self._description
-        return dict(zip(found.agents, map(_space, found.message.observation_spaces), strict=True))
+        described = self._description
+        return dict(
+            zip(described.agents, map(_space, described.message.observation_spaces), strict=True)
+        )
 
     @cached_property
     def action(self) -> dict[str, Text]:
-        found = self._description
-        return dict(zip(found.agents, map(_space, found.message.action_spaces), strict=True))
+        described = self._description
+        return dict(
+            zip(described.agents, map(_space, described.message.action_spaces), strict=True)
+        )
 
 
 def write(env: AECEnv, render_mode: str | None) -> pb.Description:

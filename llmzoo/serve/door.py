@@ -1,21 +1,110 @@
-"""The door of a server: who is let in, how much is read, and how many calls are answered at once.
+"""The entrance of a server: who is let in, how much is read, how many calls are answered at once.
 
-The token of a call is checked before anything of its message is read, and reading takes no thread:
-a call that is begun and never finished keeps nobody else waiting. A message is parsed and answered
-in a thread of its own; health checks need none.
+The token of a call is checked before its message is read, and reading takes no thread, so a call
+that is begun and never finished keeps nobody waiting. A message is parsed and answered in a thread
+of its own. Health checks need no thread.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 import inspect
+import threading
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 import grpc
 
-from llmzoo.serve.calls import Aborted, Call, in_thread
+T = TypeVar("T")
+_LONGEST = 1500  # bytes of what a status says
+
+
+class Aborted(Exception):
+    """Ends a call with a status."""
+
+    def __init__(self, code: grpc.StatusCode, message: str):
+        super().__init__(message)
+        self.code = code
+        # it travels in a header, of which there are 8 KiB, three bytes for each of UTF-8
+        self.message = str(message).encode("utf-8", "replace")[:_LONGEST].decode("utf-8", "ignore")
+
+
+class ServedCall:
+    """What a service may ask of a call that it answers. Its methods are called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._over = False
+        self._callbacks: list[Callable[[], object]] = []
+
+    def is_active(self) -> bool:
+        """Whether the client still waits for the answer."""
+        return not self._over
+
+    def add_callback(self, callback: Callable[[], object]) -> bool:
+        """Have ``callback`` called when the call ends, however it does; false where it has ended."""
+        with self._lock:
+            if not self._over:
+                self._callbacks.append(callback)
+            return not self._over
+
+    def abort(self, code: grpc.StatusCode, message: str) -> NoReturn:
+        """End the call with a status, by an exception that the service lets through."""
+        raise Aborted(code, message)
+
+    def over(self) -> None:
+        """The client has its answer or is gone."""
+        with self._lock:
+            self._over = True
+        for callback in self._callbacks:
+            callback()
+
+
+async def in_thread(work: Callable[[], T], free: asyncio.Semaphore, ended: Callable[[], None]) -> T:
+    """What ``work`` returns in a thread once one is ``free``. Raises :class:`Aborted`, whatever it
+    raises.
+
+    A coroutine that is cancelled leaves its thread to itself: the thread counts until it ends, and
+    then ``ended`` is called, in the loop. The threads are daemons, so none holds up the process's end.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        await free.acquire()
+    except asyncio.CancelledError:
+        ended()
+        raise
+    done: asyncio.Future[T] = loop.create_future()
+
+    def finish(tell: Callable[[Any], None], what: Any) -> None:
+        free.release()
+        ended()
+        if not done.cancelled():
+            tell(what)
+
+    def run() -> None:
+        tell: Callable[[Any], None] = done.set_exception
+        what: Any
+        try:
+            what = work()
+            tell = done.set_result
+        except Aborted as aborted:
+            what = aborted
+        except BaseException as error:
+            what = Aborted(grpc.StatusCode.INTERNAL, f"{type(error).__name__}: {error}")
+        with contextlib.suppress(RuntimeError):  # the server has ended meanwhile
+            loop.call_soon_threadsafe(finish, tell, what)
+
+    try:
+        threading.Thread(target=run, name="llmzoo-serve", daemon=True).start()
+    except RuntimeError as error:  # the machine has no room for another thread
+        finish(
+            done.set_exception,
+            Aborted(grpc.StatusCode.RESOURCE_EXHAUSTED, f"no thread is free: {error}"),
+        )
+    return await done
+
 
 READING_S = 30.0  # seconds until the message of a call is there
 WRITING_S = 60.0  # seconds until a client has taken a message
@@ -99,7 +188,7 @@ class Door(grpc.aio.ServerInterceptor):
             raise Aborted(_NO_ROOM, f"{self._calls} calls are under way, all that it takes")
         if self._calls and self._bytes + len(message) > _HELD * self._max_bytes:
             raise Aborted(_NO_ROOM, f"calls hold {self._bytes} bytes already: try again later")
-        loop, call, size = asyncio.get_running_loop(), Call(), len(message)
+        loop, call, size = asyncio.get_running_loop(), ServedCall(), len(message)
 
         def work() -> bytes | None:
             said = method(_parsed(handler, message), call)
@@ -140,12 +229,12 @@ class _Reading:
         limit = _Limit(READING_S, f"no message came within {READING_S:g} s")
         self._coming[limit] = None
         try:
-            found = await limit.of(context.read())
+            message = await limit.of(context.read())
         finally:
             self._coming.pop(limit, None)
-        if found is grpc.aio.EOF:
+        if message is grpc.aio.EOF:
             raise Aborted(grpc.StatusCode.INVALID_ARGUMENT, "a call without a message")
-        return bytes(found)
+        return bytes(message)
 
 
 class _Limit:

@@ -17,7 +17,7 @@ from llmzoo.serve.generated import environments_pb2_grpc as pb_grpc
 from llmzoo.serve.hosting import LIMITS_S, MAX_MESSAGE_BYTES
 from llmzoo.serve.lanes import Lanes, TooManyLost
 from llmzoo.serve.operations import Operations, failure, raised
-from llmzoo.serve.sessions import Sessions
+from llmzoo.serve.sessions import EnvSessions
 from llmzoo.version import __version__
 
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
@@ -75,7 +75,7 @@ class Environments(pb_grpc.EnvironmentsServicer):
         self.catalogue = Catalogue(
             config.envs, fixed=config.env_args, allowed=config.allow, most_s=config.step_s
         )
-        self.sessions = Sessions(most=config.max_sessions, idle_s=config.idle_s)
+        self.sessions = EnvSessions(most=config.max_sessions, idle_s=config.idle_s)
         self._operations = Operations(self.catalogue, self.sessions, players=config.players)
         self._lanes = Lanes()
         self._room = int(0.95 * config.message_bytes)  # of an answer; headers take some
@@ -120,10 +120,10 @@ class Environments(pb_grpc.EnvironmentsServicer):
                 f"{request.env} was not made within {self.config.make_s:g} s",
             )
 
-        (found,) = self._in_lanes([0], work, lambda _: self.config.make_s, gave_up)
-        if isinstance(found, pb.Outcome):
-            _abort(context, found)
-        return found
+        (described,) = self._in_lanes([0], work, lambda _: self.config.make_s, gave_up)
+        if isinstance(described, pb.Outcome):
+            _abort(context, described)
+        return described
 
     def Reset(self, request: pb.Item, context: Any) -> pb.Outcome:
         return self._one("reset", request, context)
@@ -242,10 +242,10 @@ class Environments(pb_grpc.EnvironmentsServicer):
         lanes: int = 1,
     ) -> list[Any]:
         try:
-            found = self._lanes.run(numbers, work, limit_s=limit_s, gave_up=gave_up, lanes=lanes)
+            results = self._lanes.run(numbers, work, limit_s=limit_s, gave_up=gave_up, lanes=lanes)
         except TooManyLost as error:
             return [failure(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error)) for _ in numbers]
-        return [found[number] for number in numbers]
+        return [results[number] for number in numbers]
 
     def _without_view(self, outcome: pb.Outcome, size: int) -> pb.Outcome:
         if size > self._room:

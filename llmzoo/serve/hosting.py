@@ -1,22 +1,22 @@
-"""The gRPC server that environments and policies are hosted in: who may call it, and how it ends."""
+"""The gRPC server that hosts environments and policies: who may call it, and how it ends."""
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from llmzoo.errors import ConfigError
 from llmzoo.serve.door import Door
-from llmzoo.serve.loops import Loop
 
 TOKEN_ENV = "LLMZOO_TOKEN"
 DEFAULT_PORT = 50051
@@ -210,22 +210,22 @@ def check_token(token: str) -> None:
 
 
 def _listen(server: grpc.aio.Server, config: ServeConfig) -> int:
-    place = _authority(config.host, config.port)
+    address = _authority(config.host, config.port)
     try:
         if config.tls_cert is None or config.tls_key is None:
-            return server.add_insecure_port(place)
+            return server.add_insecure_port(address)
         client_ca = None if config.tls_client_ca is None else _read(config.tls_client_ca)
         credentials = grpc.ssl_server_credentials(
             [(_read(config.tls_key), _read(config.tls_cert))],
             root_certificates=client_ca,
             require_client_auth=client_ca is not None,
         )
-        return server.add_secure_port(place, credentials)
+        return server.add_secure_port(address, credentials)
     except RuntimeError as error:
         what = "the port is taken, the host is not of this machine"
         if config.tls_cert is not None:
             what += ", or the certificate and its key do not fit"
-        raise ConfigError(f"cannot listen at {place}: {what}") from error
+        raise ConfigError(f"cannot listen at {address}: {what}") from error
 
 
 def _read(file: str) -> bytes:
@@ -237,3 +237,42 @@ def _read(file: str) -> bytes:
 
 def _authority(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+T = TypeVar("T")
+
+
+class Loop:
+    """Runs from its making until :meth:`close`."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="llmzoo-server", daemon=True
+        )
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """What a coroutine returns or raises."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def begin(self, work: Coroutine[Any, Any, object]) -> None:
+        """Have a coroutine run, without waiting for it; where the loop is closed it never does."""
+        try:
+            asyncio.run_coroutine_threadsafe(work, self._loop)
+        except RuntimeError:
+            work.close()
+
+    def close(self) -> None:
+        """Cancel what still runs, and end."""
+        self.run(_cancel_others())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+async def _cancel_others() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks, timeout=1.0) if tasks else None

@@ -55,7 +55,7 @@ class Lanes:
         with self._lock:
             if self._lost >= self._max_lost:
                 raise TooManyLost(f"{self._lost} earlier steps took too long and are still running")
-        return _Run(self, deque(jobs), work, limit_s, gave_up).finish(lanes)
+        return _LaneRun(self, deque(jobs), work, limit_s, gave_up).finish(lanes)
 
     def note_lost(self, count: int) -> None:
         with self._lock:
@@ -71,7 +71,7 @@ class _Lane:
         self.at: tuple[float, Any] = (math.inf, None)  # it has no job yet
 
 
-class _Run(Generic[Job, Result]):
+class _LaneRun(Generic[Job, Result]):
     """The results are a dictionary's, of which Python sees to it that a job gets the first that
     anybody sets: its own, or that of giving it up. A lock for every job would take longer than many
     a job."""

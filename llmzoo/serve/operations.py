@@ -13,7 +13,7 @@ from llmzoo.rollout.stepping import advance, fork, step_each
 from llmzoo.serve import descriptions, values, views
 from llmzoo.serve.catalogue import Catalogue
 from llmzoo.serve.generated import environments_pb2 as pb
-from llmzoo.serve.sessions import Refused, Session, Sessions
+from llmzoo.serve.sessions import EnvSession, EnvSessions, Refused
 
 _SEED_BITS = 256
 _MOST_ACTIONS = 4096  # of an item
@@ -23,7 +23,7 @@ _LONGEST_COMPLAINT = 2000  # characters
 class Operations:
     """``players``: whether the scripted players answer clients, who then need not solve anything."""
 
-    def __init__(self, catalogue: Catalogue, sessions: Sessions, *, players: bool):
+    def __init__(self, catalogue: Catalogue, sessions: EnvSessions, *, players: bool):
         self._catalogue = catalogue
         self._sessions = sessions
         self._players = players
@@ -67,7 +67,7 @@ class Operations:
                 _step(session, item.step, outcome)
             elif what == "fork":
                 self._sessions.make_room(item.fork.child)
-                self._sessions.add(item.fork.child, session.twin(fork(session.env)))
+                self._sessions.add(item.fork.child, session.forked(fork(session.env)))
             elif what == "reset":
                 session.stale = True
                 self._reset(session.env, item.reset)
@@ -85,7 +85,7 @@ class Operations:
         if not item.reset.HasField("spec"):
             return  # the session is looked for, and not found
         self._sessions.make_room(item.session)
-        self._sessions.add(item.session, Session(self._make(item.reset.spec)))
+        self._sessions.add(item.session, EnvSession(self._make(item.reset.spec)))
 
     def _make(self, spec: pb.Spec) -> AECEnv:
         return self._catalogue.make(spec.env, values.read_entries(spec.arguments.entries))
@@ -98,16 +98,16 @@ class Operations:
         self._catalogue.check_options(options)
         env.reset(seed=seed, options=options)
 
-    def _look(self, session: Session, look: pb.Look, sight: pb.Sight) -> None:
+    def _look(self, session: EnvSession, look: pb.Look, sight: pb.Sight) -> None:
         env = session.env
         if max(len(look.observe), len(look.expert)) > len(session.names):
             raise Refused(
                 grpc.StatusCode.INVALID_ARGUMENT,
                 f"a look is at each of {len(session.names)} agents once",
             )
-        for place in look.observe:
-            observation = env.observe(_agent(session, place))
-            views.write_observation(observation, place, sight.observations.add())
+        for number in look.observe:
+            observation = env.observe(_agent(session, number))
+            views.write_observation(observation, number, sight.observations.add())
         if look.state:
             values.write(env.state(), sight.state)
         if look.render:
@@ -119,8 +119,8 @@ class Operations:
                 raise NoPlayerError(
                     "this server gives no answers away: whoever starts it can add --players"
                 )
-            for place in look.expert:
-                values.write(_game(env).expert(_agent(session, place)), sight.experts.add())
+            for number in look.expert:
+                values.write(_game(env).expert(_agent(session, number)), sight.experts.add())
             if look.HasField("amateur"):
                 rng = values.read_chance(look.chance)
                 answer = _game(env).amateur(_agent(session, look.amateur), rng)
@@ -149,16 +149,16 @@ def raised(error: BaseException) -> pb.Outcome:
     )
 
 
-def _agent(session: Session, place: int) -> str:
-    if place >= len(session.names):
+def _agent(session: EnvSession, number: int) -> str:
+    if number >= len(session.names):
         raise Refused(
             grpc.StatusCode.INVALID_ARGUMENT,
-            f"there is no agent {place}: there are {len(session.names)}",
+            f"there is no agent {number}: there are {len(session.names)}",
         )
-    return session.names[place]
+    return session.names[number]
 
 
-def _step(session: Session, step: pb.Step, outcome: pb.Outcome) -> None:
+def _step(session: EnvSession, step: pb.Step, outcome: pb.Outcome) -> None:
     env = session.env
     count = len(step.texts) or len(step.actions)
     if not 1 <= count <= _MOST_ACTIONS:
@@ -178,20 +178,20 @@ def _step(session: Session, step: pb.Step, outcome: pb.Outcome) -> None:
             env.step(action)
 
 
-def _pay(session: Session, paid: dict[str, float], message: pb.Paid) -> None:
+def _pay(session: EnvSession, paid: dict[str, float], message: pb.Paid) -> None:
     message.amounts.extend(paid.values())
     agents = list(paid)
     if agents != session.names:
-        message.agents.extend([session.places[agent] for agent in agents])
+        message.agents.extend([session.numbers[agent] for agent in agents])
 
 
-def _tell(session: Session, seen: int, outcome: pb.Outcome) -> None:
+def _tell(session: EnvSession, seen: int, outcome: pb.Outcome) -> None:
     """A view of what has changed since the client last saw the session; none where nothing has."""
     known = session.seen
     if known is not None and known.number != seen:
         known = None
     if known is None or session.stale:
-        session.seen = views.write(session.env, known, session.places, outcome.view)
+        session.seen = views.write(session.env, known, session.numbers, outcome.view)
         session.stale = False
 
 

@@ -13,11 +13,11 @@ import grpc
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy
 from llmzoo.policies.settings import Sampling
-from llmzoo.serve import calls
+from llmzoo.serve.door import ServedCall
 from llmzoo.serve.generated import policies_pb2 as pb
 from llmzoo.serve.generated import policies_pb2_grpc
 from llmzoo.serve.hosting import MAX_MESSAGE_BYTES
-from llmzoo.serve.policies_batching import Batcher, Busy, Call, Wanted
+from llmzoo.serve.policies_batching import Batcher, Busy, PolicyCall, Wanted
 from llmzoo.serve.policies_hosted import Hosted
 from llmzoo.serve.policies_wire import messages_of, request_of, sampling_from, sampling_to
 
@@ -96,7 +96,7 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
     def close(self) -> None:
         self._batcher.close()
 
-    def Info(self, request: pb.PolicyInfoRequest, context: calls.Call) -> pb.PolicyInfo:
+    def Info(self, request: pb.PolicyInfoRequest, context: ServedCall) -> pb.PolicyInfo:
         sampling = self._hosted.sampling
         return pb.PolicyInfo(
             name=self._hosted.policy.name,
@@ -114,7 +114,7 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
             ),
         )
 
-    def Generate(self, request: pb.GenerateRequest, context: calls.Call) -> Iterator[pb.Answers]:
+    def Generate(self, request: pb.GenerateRequest, context: ServedCall) -> Iterator[pb.Answers]:
         with _told(context):
             call = self._call(request)
             # runs when the call ends, however it does: a client that is gone costs nothing more
@@ -124,7 +124,7 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
             for answers in call.answers():
                 yield from messages_of(answers, self._part_bytes)
 
-    def _call(self, request: pb.GenerateRequest) -> Call:
+    def _call(self, request: pb.GenerateRequest) -> PolicyCall:
         """Raises :class:`ConfigError` for what may not be asked."""
         if request.instance not in ("", self.instance):
             raise _Restarted
@@ -147,7 +147,7 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
                 raise ConfigError(str(error)) from error
             self._check_length(sampling)
         wanted = Wanted(group_size=request.k, greedy=request.greedy, sampling=sampling)
-        return Call([request_of(ask) for ask in request.asks], wanted)
+        return PolicyCall([request_of(ask) for ask in request.asks], wanted)
 
     def _check_characters(self, lengths: Sequence[int]) -> None:
         """Raise :class:`ConfigError` before anything is tokenised that would take long."""
@@ -169,7 +169,7 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
 
 
 @contextmanager
-def _told(context: calls.Call) -> Iterator[None]:
+def _told(context: ServedCall) -> Iterator[None]:
     """What is raised inside ends the call with a status that says so."""
     try:
         yield

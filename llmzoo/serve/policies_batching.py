@@ -35,7 +35,7 @@ class Wanted:
     sampling: Sampling | None
 
 
-class Call:
+class PolicyCall:
     """What a client asks at once, and its answers as they come."""
 
     def __init__(self, requests: Sequence[Request], wanted: Wanted):
@@ -105,8 +105,8 @@ class Batcher:
     ):
         self._hosted, self._most = hosted, calls
         self._rows, self._characters = rows, characters
-        self._waiting: list[Call] = []
-        self._asked: list[Call] = []  # those that the model answers now
+        self._waiting: list[PolicyCall] = []
+        self._asked: list[PolicyCall] = []  # those that the model answers now
         self._changed = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="llmzoo-policy", daemon=True)
@@ -117,7 +117,7 @@ class Batcher:
         with self._changed:
             return len(self._waiting)
 
-    def take(self, call: Call) -> None:
+    def take(self, call: PolicyCall) -> None:
         """Let a call wait for its answers. Raises :class:`Busy`."""
         with self._changed:
             if self._closed:
@@ -127,7 +127,7 @@ class Batcher:
             self._waiting.append(call)
             self._changed.notify()
 
-    def give_up(self, call: Call) -> None:
+    def give_up(self, call: PolicyCall) -> None:
         """Nobody waits for a call any more; it may have ended already."""
         with self._changed:
             call.given_up.set()
@@ -160,7 +160,7 @@ class Batcher:
                 self._asked = self._next()
             self._answer(self._asked)
 
-    def _next(self) -> list[Call]:
+    def _next(self) -> list[PolicyCall]:
         """The calls to answer now, taken from those that wait."""
         first = self._waiting.pop(0)
         together, rows, characters = [first], first.rows, first.characters
@@ -172,7 +172,7 @@ class Batcher:
                 rows, characters = rows + call.rows, more
         return together
 
-    def _answer(self, calls: Sequence[Call]) -> None:
+    def _answer(self, calls: Sequence[PolicyCall]) -> None:
         calls = [call for call in calls if call.unanswered and not call.given_up.is_set()]
         try:
             if calls:
@@ -186,17 +186,17 @@ class Batcher:
             else:
                 calls[0].end(error if isinstance(error, Exception) else RuntimeError(repr(error)))
 
-    def _ask(self, calls: Sequence[Call]) -> None:
-        places = [(call, number) for call in calls for number in call.unanswered]
+    def _ask(self, calls: Sequence[PolicyCall]) -> None:
+        asked = [(call, number) for call in calls for number in call.unanswered]
 
-        def answered(place: int, completions: list[Completion]) -> None:
-            call, number = places[place]
+        def answered(index: int, completions: list[Completion]) -> None:
+            call, number = asked[index]
             call.answered(number, completions)
             if all(call.given_up.is_set() for call in calls):
                 raise _GivenUp
 
         self._hosted.respond(
-            [call.unanswered[number] for call, number in places],
+            [call.unanswered[number] for call, number in asked],
             calls[0].wanted.group_size,
             greedy=calls[0].wanted.greedy,
             sampling=calls[0].wanted.sampling,

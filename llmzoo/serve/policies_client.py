@@ -107,9 +107,9 @@ class RemotePolicy(EarlyPolicy, Sampled):
 
     def under(self, sampling: Sampling) -> RemotePolicy:
         self._check_length(sampling)
-        twin = copy.copy(self)
-        twin.sampling, twin.seats = sampling, {}
-        return twin
+        changed = copy.copy(self)
+        changed.sampling, changed.seats = sampling, {}
+        return changed
 
     def with_sampling(self, **changes: Any) -> RemotePolicy:
         """This policy under the server's own settings with these changes, in every seat.
@@ -158,10 +158,10 @@ class RemotePolicy(EarlyPolicy, Sampled):
                     asks[index] = self._ask(requests[index], keys[index])
             for part in self._divided(asks, group_size, call.ByteSize()):
                 with closing(self._generate(call, part)) as generated:
-                    for index, found in generated:
-                        answers[index] = found
-                        self._look_at(found)
-                        answered(index, found)
+                    for index, completions in generated:
+                        answers[index] = completions
+                        self._look_at(completions)
+                        answered(index, completions)
         return answers
 
     def _is_too_long(self, request: Request) -> bool:
@@ -234,9 +234,9 @@ class RemotePolicy(EarlyPolicy, Sampled):
         while left:
             try:
                 with closing(self._stream(call, left)) as stream:
-                    for index, found in stream:
+                    for index, completions in stream:
                         del left[index]
-                        yield index, found
+                        yield index, completions
             except RemoteError as error:
                 if error.code not in _LATER or attempt == self.retries:
                     raise
@@ -248,7 +248,7 @@ class RemotePolicy(EarlyPolicy, Sampled):
     ) -> Generator[tuple[int, list[Completion]], None, None]:
         """One call. Leaving it before its end cancels it."""
         indices = list(asks)
-        found: list[list[Completion]] = [[] for _ in indices]
+        answers: list[list[Completion]] = [[] for _ in indices]
         prompts: list[tuple[int, ...]] = [() for _ in indices]
         request = pb.GenerateRequest(asks=asks.values())
         request.MergeFrom(call)
@@ -257,18 +257,18 @@ class RemotePolicy(EarlyPolicy, Sampled):
             try:
                 for part in (part for message in stream for part in message.answers):
                     at = part.ask
-                    if at >= len(found) or not 1 <= len(part.completions) <= call.k - len(
-                        found[at]
+                    if at >= len(answers) or not 1 <= len(part.completions) <= call.k - len(
+                        answers[at]
                     ):
                         raise trust.odd("answers what it was not asked")
-                    if not found[at]:
+                    if not answers[at]:
                         prompts[at] = tuple(part.prompt_ids)
-                    found[at] += completions_of(part, prompts[at])
-                    if len(found[at]) == call.k:
-                        yield indices[at], found[at]
+                    answers[at] += completions_of(part, prompts[at])
+                    if len(answers[at]) == call.k:
+                        yield indices[at], answers[at]
             finally:
                 stream.cancel()
-        unfinished = sum(len(completions) < call.k for completions in found)
+        unfinished = sum(len(completions) < call.k for completions in answers)
         if unfinished:
             raise RemoteError(
                 f"the server at {self.address} ended without the answers to {unfinished} requests",

@@ -110,8 +110,8 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         self._spaces = Spaces(description)
         self._numbers = {name: number for number, name in enumerate(self.possible_agents)}
         self._asked = asked
-        self._now: views.Seen | None = None  # the present state, if known
-        self._seen: views.Seen | None = None  # the last known state
+        self._now: views.SeenState | None = None  # the present state, if known
+        self._seen: views.SeenState | None = None  # the last known state
         self._sights: dict[Key, Any] = {}  # what else is known of the present state
         self._batch: PendingBatch | None = None  # of the session's last item
         self._tells = False  # whether that batch tells the present state
@@ -288,7 +288,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         if isinstance(result, LlmzooError) or result.HasField("status"):
             self._take(result)
 
-    def _known(self) -> views.Seen:
+    def _known(self) -> views.SeenState:
         """The present state. Asks for it if it is not known."""
         if self._now is None and self._tells:
             assert self._batch is not None
@@ -341,7 +341,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         item = pb.Item(session=session, seen=seen.number, look=_look_at(key, self._numbers))
         self._connection.add(item, partial(_take_sight, sights, key), after=None)
 
-    def _chooses(self, agent: str, seen: views.Seen) -> bool:
+    def _chooses(self, agent: str, seen: views.SeenState) -> bool:
         """Whether an agent may be asked for an answer at this state."""
         if seen.terminations.get(agent, True) or seen.truncations.get(agent, True):
             return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import threading
 import time
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ import grpc
 from pettingzoo import AECEnv
 
 from llmzoo.envs.base import InOrder, TextEnv
-from llmzoo.serve.views import Seen
+from llmzoo.serve.views import SeenState
 
 ID_BYTES = 16
 
@@ -30,49 +31,42 @@ class Refused(Exception):
         self.error = error
 
 
-class Session:
+class EnvSession:
     """``seen``: what the client knows; ``stale``: the environment may have changed since.
     ``begun``: it has been reset.
 
-    ``places``: the number of each possible agent.
+    ``numbers``: the number of each possible agent.
     """
 
-    __slots__ = ("begun", "busy", "env", "names", "places", "seen", "slow", "stale", "used")
+    __slots__ = ("begun", "busy", "env", "names", "numbers", "seen", "slow", "stale", "used")
 
     def __init__(self, env: AECEnv):
         # calls come in order here, so the wrapper that sees to it costs time for nothing
         self.env = env.unwrapped if type(env) is InOrder else env
         self.names = list(self.env.possible_agents)
-        self.places: Mapping[str, int] = {name: at for at, name in enumerate(self.names)}
+        self.numbers: Mapping[str, int] = {name: at for at, name in enumerate(self.names)}
         self.slow = bool(self.env.metadata.get("slow_step", False))
-        self.seen: Seen | None = None
+        self.seen: SeenState | None = None
         self.stale = True
         self.begun = False
         self.busy = False
         self.used = 0.0
 
-    def twin(self, env: AECEnv) -> Session:
-        """The session of a fork; its client knows of it what it knows of this one."""
-        found: Session = object.__new__(Session)
-        found.env = env
-        found.names = self.names
-        found.places = self.places
-        found.slow = self.slow
-        found.seen = self.seen
-        found.stale = self.stale
-        found.begun = True
-        found.busy = False
-        found.used = 0.0
-        return found
+    def forked(self, env: AECEnv) -> EnvSession:
+        """The session of a fork. Its client knows the same of it as of this one."""
+        forked = copy.copy(self)
+        forked.env = env
+        forked.busy = False
+        return forked
 
 
-class Sessions:
+class EnvSessions:
     """All that are open. One that is unused for ``idle_s`` seconds is closed, by a thread."""
 
     def __init__(self, *, most: int, idle_s: float):
         self._most = most
         self._idle_s = idle_s
-        self._open: dict[bytes, Session] = {}
+        self._open: dict[bytes, EnvSession] = {}
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._sweeper = threading.Thread(target=self._sweep, name="llmzoo-sweep", daemon=True)
@@ -88,7 +82,7 @@ class Sessions:
     def __contains__(self, id: bytes) -> bool:
         return id in self._open
 
-    def take(self, id: bytes) -> Session:
+    def take(self, id: bytes) -> EnvSession:
         """A session, for one user at a time, who sets ``busy`` to false. Raises :class:`Refused`."""
         with self._lock:
             session = self._open.get(id)
@@ -105,7 +99,7 @@ class Sessions:
             session.used = time.monotonic()
             return session
 
-    def add(self, id: bytes, session: Session) -> None:
+    def add(self, id: bytes, session: EnvSession) -> None:
         """Open a session under a name of its client's choosing. Raises :class:`Refused`."""
         self.make_room(id)
         session.used = time.monotonic()
@@ -158,7 +152,7 @@ class Sessions:
                 _close(session)
 
 
-def _close(session: Session) -> None:
+def _close(session: EnvSession) -> None:
     if type(session.env).close is not TextEnv.close:  # which does nothing
         # it may hang, and nobody waits for it
         threading.Thread(target=_closed, args=(session.env,), daemon=True).start()

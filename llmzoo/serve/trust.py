@@ -55,10 +55,10 @@ def agents(names: Sequence[str]) -> list[str]:
     """The names of agents. Raises :class:`RemoteError` for too many, and for one that comes twice."""
     if len(names) > MOST_AGENTS:
         raise odd(f"names {len(names)} agents, and {MOST_AGENTS} are the most")
-    found = [name(text, "an agent") for text in names]
-    if len(set(found)) < len(found):
+    checked = [name(text, "an agent") for text in names]
+    if len(set(checked)) < len(checked):
         raise odd("names an agent twice")
-    return found
+    return checked
 
 
 def line(text: str, longest: int = _LONGEST_LINE) -> str:

@@ -22,7 +22,7 @@ _numbers = itertools.count(1)  # of views; a fork knows its parent's, so they ar
 _SCALARS = frozenset({str, int, float, bool, type(None), bytes})  # they never change
 
 
-class Seen(NamedTuple):  # a tuple is made faster than anything else
+class SeenState(NamedTuple):  # a tuple is made faster than anything else
     """What a client knows of a session, in PettingZoo's form.
 
     On the server's side all of it are copies: what the environment changes later stays as it was.
@@ -39,10 +39,12 @@ class Seen(NamedTuple):  # a tuple is made faster than anything else
     observations: dict[str, Any]
 
 
-def write(env: AECEnv, known: Seen | None, places: Mapping[str, int], view: pb.View) -> Seen:
+def write(
+    env: AECEnv, known: SeenState | None, numbers: Mapping[str, int], view: pb.View
+) -> SeenState:
     """Put into an empty view what has changed since ``known``; returns what the client knows then.
 
-    ``places``: the number of every possible agent. Raises ``UntypedError`` for an info that has no
+    ``numbers``: the number of every possible agent. Raises ``UntypedError`` for an info that has no
     typed form, and what the environment raises.
     """
     agents = env.agents.copy()
@@ -53,11 +55,11 @@ def write(env: AECEnv, known: Seen | None, places: Mapping[str, int], view: pb.V
         view.since = known.number
     same = known.agents == agents and known is not _NOTHING
     if not same:
-        view.agents.extend([places[a] for a in agents])
+        view.agents.extend([numbers[a] for a in agents])
         view.nobody = not agents
     selection = env.agent_selection
     if known.selection != selection:
-        view.selection = places[selection]
+        view.selection = numbers[selection]
     rewards, terminations, truncations = known.rewards, known.terminations, known.truncations
     if not same or rewards != env.rewards:
         rewards = env.rewards.copy()
@@ -74,16 +76,16 @@ def write(env: AECEnv, known: Seen | None, places: Mapping[str, int], view: pb.V
         view.truncations.extend([bool(truncations[a]) for a in agents])
     infos, held, into = {}, env.infos, view.infos
     for agent in agents:
-        infos[agent] = _write_info(held[agent], known.infos.get(agent), places[agent], into)
+        infos[agent] = _write_info(held[agent], known.infos.get(agent), numbers[agent], into)
     observations = {}
     for agent in _of_interest(env, agents, terminations, truncations):
         observations[agent] = observation = env.observe(agent)
         before = known.observations.get(agent, _UNSEEN)
         if isinstance(observation, str) and observation == before:
-            view.same_observations.append(places[agent])
+            view.same_observations.append(numbers[agent])
         else:
-            write_observation(observation, places[agent], view.observations.add())
-    return Seen(
+            write_observation(observation, numbers[agent], view.observations.add())
+    return SeenState(
         number,
         agents,
         selection,
@@ -96,7 +98,7 @@ def write(env: AECEnv, known: Seen | None, places: Mapping[str, int], view: pb.V
     )
 
 
-def read(view: pb.View, known: Seen | None, names: Sequence[str]) -> Seen:
+def read(view: pb.View, known: SeenState | None, names: Sequence[str]) -> SeenState:
     """What the client sees after ``view``. ``known``: the view that it follows; unchanged.
 
     Raises ``ValueError`` or ``LookupError`` for a view that no environment has: rewards that are not
@@ -108,7 +110,7 @@ def read(view: pb.View, known: Seen | None, names: Sequence[str]) -> Seen:
         known = _NOTHING
     agents = known.agents
     if view.agents or view.nobody:
-        agents = [names[place] for place in view.agents]
+        agents = [names[number] for number in view.agents]
     infos = known.infos
     if view.infos or agents is not known.agents:
         infos = {agent: known.infos.get(agent, {}) for agent in agents}
@@ -122,13 +124,13 @@ def read(view: pb.View, known: Seen | None, names: Sequence[str]) -> Seen:
                 del info[key]
             infos[agent] = info
     observations = {}
-    for place in view.same_observations:
-        observations[names[place]] = known.observations[names[place]]
+    for number in view.same_observations:
+        observations[names[number]] = known.observations[names[number]]
     for observation in view.observations:
         observations[names[observation.agent]] = read_observation(observation)
     if not math.isfinite(sum(view.rewards) + sum(view.cumulative_rewards)):
         raise ValueError("rewards that are not finite")
-    return Seen(
+    return SeenState(
         view.number,
         agents,
         names[view.selection] if view.HasField("selection") else known.selection,
@@ -141,8 +143,8 @@ def read(view: pb.View, known: Seen | None, names: Sequence[str]) -> Seen:
     )
 
 
-def write_observation(observation: Any, place: int, message: pb.Observation) -> None:
-    message.agent = place
+def write_observation(observation: Any, number: int, message: pb.Observation) -> None:
+    message.agent = number
     if isinstance(observation, str):
         try:
             message.text = observation
@@ -153,17 +155,17 @@ def write_observation(observation: Any, place: int, message: pb.Observation) -> 
 
 
 def read_observation(message: pb.Observation) -> Any:
-    found = values.read(message.other) if message.HasField("other") else message.text
-    return Observation(found) if isinstance(found, str) else found
+    value = values.read(message.other) if message.HasField("other") else message.text
+    return Observation(value) if isinstance(value, str) else value
 
 
 _LONGEST_NAME = 200  # characters
 _UNSEEN = object()
-_NOTHING = Seen(0, [], "", {}, {}, {}, {}, {}, {})
+_NOTHING = SeenState(0, [], "", {}, {}, {}, {}, {}, {})
 
 
-def _check_names(found: Any) -> None:
-    for name in found if isinstance(found, dict) else ():
+def _check_names(value: Any) -> None:
+    for name in value if isinstance(value, dict) else ():
         if isinstance(name, str) and not (name.isprintable() and len(name) <= _LONGEST_NAME):
             raise ValueError(f"the name {name[:60]!r} in an info")
 

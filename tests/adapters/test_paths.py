@@ -206,7 +206,7 @@ def test_paths_that_lead_to_no_environment(here, env, reason, capsys):
     [
         ("paths_learners:BestOnly", "no module named 'paths_learners'"),
         ("paths_learner:BestOny", "Did you mean 'BestOnly'?"),
-        ("paths_learner:NoLearner", "is no learner: it has no Config and no line"),
+        ("paths_learner:NoLearner", "is no learner: it has no Config and no rollout"),
         ("paths_learner:dataclass", "is no learner: it has no Config"),
     ],
 )

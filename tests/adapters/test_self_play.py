@@ -15,12 +15,12 @@ SETTINGS = {
     "ippo": ({"critic": "value_head"}, 16),
     "magrpo": ({"group_size": 8}, 8),
     "mareinforce": ({"group_size": 2, "role_baseline": 0.9}, 32),
-}  # options, episodes an iteration
+}  # options, episodes a step
 
 
 def train(learner, steps, folder):
     """The rows of a run in which one model with random weights plays both sides."""
-    options, envs = SETTINGS[learner]
+    options, episodes = SETTINGS[learner]
     player = TransformersPolicy(
         model(initializer_range=0.1, max_position_embeddings=1024),
         tokenizer(),
@@ -32,7 +32,7 @@ def train(learner, steps, folder):
         out=folder,
         policies={"player_1": player, "player_2": player},
         steps=steps,
-        envs=envs,
+        episodes_per_step=episodes,
         learner_args={"learning_rate": 5e-3, **options},
         eval_tasks=4,
         quiet=True,

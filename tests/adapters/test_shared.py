@@ -6,7 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from llmzoo.adapters.shared import one_at_a_time
+from llmzoo.adapters.others import one_at_a_time
 from llmzoo.policies.base import Request, ScriptedPolicy
 
 

@@ -15,8 +15,7 @@ from tiny_models import FakePolicy, model, tokenizer
 from toy_envs import Adder, Matcher
 
 from llmzoo.adapters import trl as adapter
-from llmzoo.adapters.trl.branches import Row, branch
-from llmzoo.adapters.trl.rollouts import rows_of
+from llmzoo.adapters.trl.rollouts import DecisionRow, branch, rows_of
 from llmzoo.adapters.trl.table import Table
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.policies import load_model
@@ -41,10 +40,10 @@ def texts(found):
 
 
 def test_a_group_is_k_answers_to_one_observation_of_one_seat():
-    rows = [Row(seed=5, decision=d) for d in range(4)]
+    rows = [DecisionRow(seed=5, decision=d) for d in range(4)]
     found = branch(table(lambda: Adder(max_turns=2)), FakePolicy(by_chance), rows, 4)
     groups = [found[i : i + 4] for i in range(0, 16, 4)]
-    assert [(g[0].place.agent, g[0].place.turn) for g in groups] == [
+    assert [(g[0].point.agent, g[0].point.turn) for g in groups] == [
         ("a_0", 0),
         ("b_1", 0),
         ("a_0", 1),
@@ -61,29 +60,31 @@ def test_a_group_is_k_answers_to_one_observation_of_one_seat():
 
 
 def test_the_return_is_what_the_seat_is_paid_from_its_answer_on():
-    rows = [Row(seed=1, decision=0), Row(seed=1, decision=1)]
+    rows = [DecisionRow(seed=1, decision=0), DecisionRow(seed=1, decision=1)]
     for found in branch(table(Adder), FakePolicy(by_chance), rows, 3):
         index, decision = found.decision
         numbers = [float(n) for n in decision.observation.split()[2:]] + list(
             map(float, texts(found))
         )
-        own = numbers[0] if found.place.agent == "a_0" else numbers[1]
+        own = numbers[0] if found.point.agent == "a_0" else numbers[1]
         # its own number, and a tenth of the sum of both
         assert found.episode.returns()[index] == pytest.approx(own + sum(numbers) / 10)
 
 
 def test_what_was_paid_before_the_answer_is_no_part_of_its_return():
-    found = branch(table(lambda: Adder(max_turns=2)), FakePolicy(lambda r, i: "2"), [Row(0, 2)], 1)
+    found = branch(
+        table(lambda: Adder(max_turns=2)), FakePolicy(lambda r, i: "2"), [DecisionRow(0, 2)], 1
+    )
     index, _ = found[0].decision
-    assert found[0].place.turn == 1
+    assert found[0].point.turn == 1
     # the second answer's 2 and a tenth of 8; the first answer's 2 came before
     assert found[0].episode.returns()[index] == pytest.approx(2.8)
 
 
 def test_simultaneous_seats_branch_before_either_has_answered():
-    rows = [Row(seed=0, decision=0), Row(seed=0, decision=1)]
+    rows = [DecisionRow(seed=0, decision=0), DecisionRow(seed=0, decision=1)]
     found = branch(table(lambda: Matcher(max_turns=2)), FakePolicy(by_chance), rows, 5)
-    assert [b.place.agent for b in found] == ["a_0"] * 5 + ["b_1"] * 5
+    assert [b.point.agent for b in found] == ["a_0"] * 5 + ["b_1"] * 5
     for b in found:
         index, decision = b.decision
         first, second, third, fourth = map(float, texts(b))  # a, b, a, b
@@ -93,16 +94,16 @@ def test_simultaneous_seats_branch_before_either_has_answered():
 
 
 def test_a_number_beyond_the_end_is_counted_round():
-    rows = [Row(seed=0, decision=d) for d in (0, 1, 2, 5)]
+    rows = [DecisionRow(seed=0, decision=d) for d in (0, 1, 2, 5)]
     found = branch(table(Adder), FakePolicy(by_chance), rows, 1)
-    assert [b.place.agent for b in found] == ["a_0", "b_1", "a_0", "b_1"]
+    assert [b.point.agent for b in found] == ["a_0", "b_1", "a_0", "b_1"]
 
 
 def test_other_seats_are_played_by_the_others_and_make_no_groups():
     fixed = ScriptedPolicy(lambda request: "7")
-    rows = [Row(seed=0, decision=0), Row(seed=0, decision=1)]
+    rows = [DecisionRow(seed=0, decision=0), DecisionRow(seed=0, decision=1)]
     found = branch(table(Adder, ["b_1"], fixed), FakePolicy(by_chance), rows, 2)
-    assert [b.place.agent for b in found] == ["b_1"] * 4
+    assert [b.point.agent for b in found] == ["b_1"] * 4
     assert all(b.decision[1].observation == "b_1 0 7.0" for b in found)
 
 
@@ -111,7 +112,7 @@ def test_a_seat_without_a_decision_is_named():
         branch(
             table(Ended, ["b_1"], ScriptedPolicy(lambda r: "")),
             FakePolicy(by_chance),
-            [Row(3, 0)],
+            [DecisionRow(3, 0)],
             2,
         )
 
@@ -123,8 +124,8 @@ def test_rows_name_the_seed_and_the_decision():
     rows = adapter.dataset([4, 9], decisions=2)
     assert [(row["seed"], row["decision"]) for row in rows] == [(4, 0), (4, 1), (9, 0), (9, 1)]
     assert rows[3]["prompt"] == [{"role": "user", "content": "", "seed": 9, "decision": 1}]
-    assert adapter.dataset([4], instructions="Play.")[0] == {
-        "prompt": [{"role": "user", "content": "Play."}],
+    assert adapter.dataset([4], instructions="SeatEpisode.")[0] == {
+        "prompt": [{"role": "user", "content": "SeatEpisode."}],
         "seed": 4,
     }
 
@@ -244,7 +245,7 @@ def after_the_expert(env, seed):
 
 def test_wrong_texts_get_the_documented_penalty():
     game = "llmzoo.adapters.classic:tic_tac_toe"
-    (found,) = branch(table(game), FakePolicy(lambda r, i: "no move"), [Row(0, 0)], 1)
+    (found,) = branch(table(game), FakePolicy(lambda r, i: "no move"), [DecisionRow(0, 0)], 1)
     # twice 0.1 for a wrong answer, and 1 for forfeiting
     assert found.episode.returns()[found.decision[0]] == pytest.approx(-1.2)
 
@@ -317,7 +318,7 @@ def test_what_the_rollout_does_not_know_is_refused(settings, rows, says, tmp_pat
 def test_a_divided_group_is_refused():
     (row,) = adapter.dataset([1], decisions=1)["prompt"]
     (other,) = adapter.dataset([2], decisions=1)["prompt"]
-    assert rows_of([row, row, other, other], 2) == [Row(1, 0), Row(2, 0)]
+    assert rows_of([row, row, other, other], 2) == [DecisionRow(1, 0), DecisionRow(2, 0)]
     for prompts in ([row, other], [row, row, other]):
         with pytest.raises(ConfigError, match="whole groups of 2"):
             rows_of(prompts, 2)

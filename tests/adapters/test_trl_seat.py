@@ -15,7 +15,7 @@ from toy_envs import Adder, Matcher
 from trl import chat_template_utils
 
 from llmzoo.adapters import trl as adapter
-from llmzoo.adapters.trl.seat import Play
+from llmzoo.adapters.trl.seat import SeatEpisode
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies import load_model
@@ -236,7 +236,7 @@ def test_mistakes_are_named():
     with pytest.raises(ConfigError, match="no seed"):
         seat_of(Adder, "a_0", fixed("1")).reset(prompt=[])
     with pytest.raises(ConfigError, match="seed 0 has no turn of b_1"):
-        Play(Ended(), "b_1", {"a_0": fixed("")}).start(0)
+        SeatEpisode(Ended(), "b_1", {"a_0": fixed("")}).start(0)
 
 
 # in TRL's trainer

@@ -22,9 +22,8 @@ from toy_envs import Adder, Matcher
 import llmzoo.adapters.gymnasium  # noqa: F401  # registers
 from llmzoo import registry
 from llmzoo.adapters import discrete_to_text
-from llmzoo.adapters.batched_infos import batched
 from llmzoo.adapters.single_seat import single_seat
-from llmzoo.adapters.vector import vector
+from llmzoo.adapters.vector import batched, vector
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import ConfigError
 from llmzoo.policies import load

@@ -18,7 +18,7 @@ from llmzoo.records import Completion
 from llmzoo.serve.channel import connect, parse
 from llmzoo.serve.generated import policies_pb2 as pb
 from llmzoo.serve.generated.policies_pb2_grpc import PoliciesStub
-from llmzoo.serve.policies_batching import Call, Wanted
+from llmzoo.serve.policies_batching import PolicyCall, Wanted
 from llmzoo.serve.policies_wire import messages_of
 from llmzoo.training.evaluation import evaluate
 
@@ -206,7 +206,7 @@ def test_long_answers_come_in_parts():
 
 def test_what_is_complete_by_then_travels_together():
     first, second, third = ([Completion(text=text)] for text in "abc")
-    call = Call(asks(*"xyz"), Wanted(group_size=1, greedy=False, sampling=None))
+    call = PolicyCall(asks(*"xyz"), Wanted(group_size=1, greedy=False, sampling=None))
     call.answered(1, first)
     call.answered(0, second)
     answers = call.answers()

@@ -26,7 +26,7 @@ from llmzoo.serve.channel import RemoteError
 from llmzoo.serve.complaints import SessionLostError
 from llmzoo.serve.environments import EnvironmentsConfig
 from llmzoo.serve.generated import environments_pb2 as pb
-from llmzoo.serve.sessions import Session
+from llmzoo.serve.sessions import EnvSession
 
 
 class Doing(Adder):
@@ -439,7 +439,7 @@ def test_sessions_that_are_dropped_leave_nothing():
         def alive():
             gc.collect()
             found = gc.get_objects()
-            kinds = (Session, TextEnv, pb.Item, pb.Outcome)
+            kinds = (EnvSession, TextEnv, pb.Item, pb.Outcome)
             return sum(issubclass(type(o), kinds) for o in found)
 
         def open_and_drop():

@@ -7,14 +7,13 @@ others; ``rollout_func`` plays all seats with the model and makes groups of thei
 
 from __future__ import annotations
 
-from llmzoo.adapters.trl.chat import plain_chat
-from llmzoo.adapters.trl.data import dataset
-from llmzoo.adapters.trl.rollouts import Rollouts, decision_return, rollout_func
-from llmzoo.adapters.trl.seat import Seat, environment_factory, seat_return
+from llmzoo.adapters.trl.rollouts import DecisionRollouts, decision_return, rollout_func
+from llmzoo.adapters.trl.seat import TrlSeat, environment_factory, plain_chat, seat_return
+from llmzoo.adapters.trl.table import dataset
 
 __all__ = [
-    "Rollouts",
-    "Seat",
+    "DecisionRollouts",
+    "TrlSeat",
     "dataset",
     "decision_return",
     "environment_factory",

@@ -3,14 +3,117 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pettingzoo import AECEnv
 
-from llmzoo.adapters.trl.branches import Branch, Row, branch
 from llmzoo.adapters.trl.table import Others, Table
 from llmzoo.errors import ConfigError, MissingExtraError
-from llmzoo.records import Decision
+from llmzoo.policies.base import Policy, Request
+from llmzoo.records import Decision, Episode
+from llmzoo.rollout.episodes import play_episode
+from llmzoo.rollout.scheduler import Ask, Rollout, RolloutKey, run, slow_steps
+from llmzoo.rollout.stepping import Act, deciders, fork, is_over, skip_dead, step_each
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionPoint:
+    """A state of an episode, and a seat that decides there, for the ``turn``-th time, from 0."""
+
+    env: AECEnv
+    agent: str
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRow:
+    """What a row of the dataset asks for."""
+
+    seed: int
+    decision: int
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionBranch:
+    """What was played from a place on; the decision there is its agent's first in ``episode``."""
+
+    point: DecisionPoint
+    episode: Episode
+
+    @property
+    def decision(self) -> tuple[int, Decision]:
+        """The decision, and its number in the episode."""
+        decisions = enumerate(self.episode.decisions)
+        return next((i, d) for i, d in decisions if d.agent == self.point.agent)
+
+
+def branch(
+    table: Table, policy: Policy, rows: Sequence[DecisionRow], k: int, call: tuple[int, ...] = ()
+) -> list[DecisionBranch]:
+    """K branches for each row, group after group; ``policy`` plays the seats that learn.
+
+    ``call``: keys the chance of this call; the same rows and policy play alike under one name.
+    Raises :class:`ConfigError` for an episode in which no seat that learns has a decision.
+    """
+    seats = {**dict.fromkeys(table.seats, policy), **table.others}
+    points = _points(table, seats, rows, call)
+    envs = [fork(point.env) for point in points for _ in range(k)]
+    keys = [(*call, row.seed, n, i) for n, row in enumerate(rows) for i in range(k)]
+    lines = [play_episode(env, row.seed) for env, row in zip(envs, _each(rows, k), strict=True)]
+    played = run(lines, seats, keys=keys, early=slow_steps(envs))
+    return [
+        DecisionBranch(point, episode)
+        for point, episode in zip(_each(points, k), played, strict=True)
+    ]
+
+
+def _points(
+    table: Table, seats: Mapping[str, Policy], rows: Sequence[DecisionRow], call: tuple[int, ...]
+) -> list[DecisionPoint]:
+    """Where each group branches; groups of one seed branch off one line of play."""
+    furthest: dict[int, int] = {}
+    for row in rows:
+        furthest[row.seed] = max(row.decision, furthest.get(row.seed, 0))
+    envs = {seed: table.make() for seed in furthest}
+    for seed, env in envs.items():
+        env.reset(seed=seed)
+    lines = [trunk(env, table.seats, seed, furthest[seed]) for seed, env in envs.items()]
+    keys: list[RolloutKey] = [(*call, seed, "trunk") for seed in envs]
+    trunks = run(lines, seats, keys=keys, early=slow_steps(envs.values()))
+    along: dict[int, list[DecisionPoint]] = dict(zip(envs, trunks, strict=True))
+    for seed, points in along.items():
+        if not points:
+            who = ", ".join(table.seats)
+            raise ConfigError(f"the episode of seed {seed} has no decision of {who}")
+    return [along[row.seed][row.decision % len(along[row.seed])] for row in rows]
+
+
+def _each(items: Sequence[Any], k: int) -> list[Any]:
+    return [item for item in items for _ in range(k)]
+
+
+def trunk(env: AECEnv, seats: Sequence[str], seed: int, last: int) -> Rollout:
+    """A line of play up to decision ``last`` of ``seats``; returns the :class:`DecisionPoint` of each."""
+    points: list[DecisionPoint] = []
+    skip_dead(env)
+    while not is_over(env):
+        agents = deciders(env)
+        state = fork(env)
+        for agent in agents:
+            if agent in seats:
+                turn = sum(point.agent == agent for point in points)
+                points.append(DecisionPoint(state, agent, turn))
+        if len(points) > last:
+            break
+        answers = yield [
+            Ask(Request(agent=a, observation=env.observe(a) or "", env=env, seed=seed))
+            for a in agents
+        ]
+        yield Act(env, tuple(completion.text for (completion,) in answers), step_each)
+        skip_dead(env)
+    return points
+
 
 if TYPE_CHECKING:
     from llmzoo.policies.transformers import TransformersPolicy
@@ -22,17 +125,17 @@ def rollout_func(
     seats: Sequence[str] | None = None,
     others: Others = "oracle",
     env_args: Mapping[str, Any] | None = None,
-) -> Rollouts:
+) -> DecisionRollouts:
     """A ``rollout_func`` for ``trl.GRPOTrainer``: the model that it trains plays all ``seats``.
 
     ``seats`` (all by default), ``others`` and ``env_args`` as in
     :class:`llmzoo.adapters.trl.table.Table`. The rewards are :func:`decision_return`, the rows
     :func:`llmzoo.adapters.trl.dataset` with ``decisions``.
     """
-    return Rollouts(Table(env, seats=seats, others=others, env_args=env_args))
+    return DecisionRollouts(Table(env, seats=seats, others=others, env_args=env_args))
 
 
-class Rollouts:
+class DecisionRollouts:
     """Makes TRL's groups of single decisions.
 
     A sample of TRL is one prompt and one completion, and the K samples of a group share the prompt.
@@ -49,7 +152,7 @@ class Rollouts:
 
     The prompts of a group are identical by construction, and the mean return of the K copies is a
     baseline for the very state in which they branch. The answers before and after the decision are
-    sampled and not trained on in this group; other rows train those places.
+    sampled and not trained on in this group; other rows train those points.
 
     Called by TRL with the prompts of one process, each repeated K times, and the trainer. Returns
     ``prompt_ids``, ``completion_ids``, ``logprobs`` (of the sampled tokens, under the trainer's
@@ -104,13 +207,13 @@ def decision_return(
     return list(decision_return)
 
 
-def rows_of(prompts: Sequence[Any], k: int) -> list[Row]:
+def rows_of(prompts: Sequence[Any], k: int) -> list[DecisionRow]:
     """The row of each group, from TRL's prompts, which repeat it for all K samples.
 
     Raises :class:`ConfigError` for prompts of another make, and where a group is not whole.
     """
     try:
-        rows = [Row(int(p[-1]["seed"]), int(p[-1]["decision"])) for p in prompts]
+        rows = [DecisionRow(int(p[-1]["seed"]), int(p[-1]["decision"])) for p in prompts]
     except (KeyError, TypeError, IndexError) as error:
         raise ConfigError(
             "this prompt names no seed and decision: the rows are those of "
@@ -161,16 +264,16 @@ def _policy(trainer: Any) -> TransformersPolicy:
     )
 
 
-def _samples(branches: Sequence[Branch], end: int) -> dict[str, list[Any]]:
+def _samples(branches: Sequence[DecisionBranch], end: int) -> dict[str, list[Any]]:
     samples: dict[str, list[Any]] = {}
-    for found in branches:
-        index, decision = found.decision
+    for branch in branches:
+        index, decision = branch.decision
         values = {
             **_sample(decision, end),
-            "decision_return": found.episode.returns()[index],
-            "success": found.episode.success,
-            "agent": found.place.agent,
-            "turn": found.place.turn,
+            "decision_return": branch.episode.returns()[index],
+            "success": branch.episode.success,
+            "agent": branch.point.agent,
+            "turn": branch.point.turn,
             "observation": decision.observation,
         }
         for name, value in values.items():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -25,7 +27,7 @@ def environment_factory(
     seat: str,
     others: Others = "oracle",
     env_args: Mapping[str, Any] | None = None,
-) -> Callable[[], Seat]:
+) -> Callable[[], TrlSeat]:
     """An ``environment_factory`` for ``trl.GRPOTrainer``: the model that it trains plays ``seat``.
 
     ``others`` and ``env_args`` as in :class:`llmzoo.adapters.trl.table.Table`; the policies of the
@@ -33,10 +35,10 @@ def environment_factory(
     :func:`seat_return`, the rows :func:`llmzoo.adapters.trl.dataset`.
     """
     table = Table(env, seats=[seat], others=others, env_args=env_args)
-    return lambda: Seat(Play(table.make(), seat, table.others))
+    return lambda: TrlSeat(SeatEpisode(table.make(), seat, table.others))
 
 
-class Play:
+class SeatEpisode:
     """An episode as one seat sees it; everybody else is played by policies.
 
     What the others draw by chance hangs on the episode's seed and on how often they have answered
@@ -95,7 +97,7 @@ class Play:
             raise
 
     def finish(self) -> None:
-        """Play to the end; the seat answers its remaining turns with the empty text.
+        """SeatEpisode to the end; the seat answers its remaining turns with the empty text.
 
         A seat that falls silent is thus paid what its environment pays for empty answers, rather
         than keeping what it had. Raises :class:`ConfigError` where that never ends.
@@ -131,10 +133,10 @@ class Play:
         skip_dead(self.env)
 
 
-class Seat:
+class TrlSeat:
     """What TRL talks to: ``reset`` starts a task, ``answer`` is the tool that the model calls."""
 
-    def __init__(self, play: Play):
+    def __init__(self, play: SeatEpisode):
         self.play = play
 
     def reset(self, seed: int | None = None, **columns: Any) -> str:
@@ -162,7 +164,7 @@ class Seat:
 
 def seat_return(
     completions: Sequence[Sequence[Mapping[str, Any]]],
-    environments: Sequence[Seat],
+    environments: Sequence[TrlSeat],
     log_metric: Callable[[str, float], None],
     **columns: Any,
 ) -> list[float]:
@@ -218,3 +220,53 @@ def _text_of(call: Mapping[str, Any]) -> str | None:
 def _noise(name: str) -> int:
     """62 bits that are the same for the same name on every machine."""
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big") >> 2
+
+
+# calls of ``answer`` are the text alone; TRL asks of a template that it shows any other call in full
+_TEMPLATE = """\
+{%- for message in messages -%}
+{%- if message.role == 'assistant' -%}
+{%- if message.tool_calls -%}
+{%- for call in message.tool_calls -%}
+{%- set function = call.function -%}
+{%- if function.name == 'answer' and function.arguments.text is string -%}
+{{- function.arguments.text -}}
+{%- else -%}
+{{- function.name + '(' + function.arguments | tojson + ')' -}}
+{%- endif -%}
+{%- endfor -%}
+{%- else -%}
+{{- message.content -}}
+{%- endif -%}
+{{- eos_token -}}
+{%- else -%}
+{{- message.content -}}
+{%- endif -%}
+{%- endfor -%}"""
+
+
+def plain_chat(tokenizer: Any) -> Any:
+    """A copy of a tokenizer with a chat template for models without one, such as ``"tiny"``.
+
+    A prompt is the observation and nothing else, which is what such a model reads in ``llmzoo
+    train`` too; each answer ends with the end-of-sequence token, and the next observation follows
+    it. TRL's loop goes on with calls of tools: so every text that the model writes is read as a
+    call of ``answer``, but for one after the end of the episode.
+
+    For :func:`llmzoo.adapters.trl.environment_factory`; ``rollout_func`` needs no chat template.
+    """
+    copied = copy.deepcopy(tokenizer)
+    copied.chat_template = _TEMPLATE
+    end = {"close_pattern": re.escape(copied.eos_token), "content": "text"}
+    exact = {**end, "content_args": {"strip": False}}
+    call = {"type": "function", "function": {"name": "answer", "arguments": {"text": "{content}"}}}
+    copied.response_template = {
+        "defaults": {"role": "assistant", "content": ""},
+        # nothing before the answer belongs to it, but for the words that the episode is over
+        "start_anchor_pattern": rf"\Z(?<!{_OVER}: (?:no )?success\.)|(?={_OVER}: (?:no )?success\.\Z)",
+        "fields": {
+            "content": {"open_pattern": rf"{_OVER}: (?:no )?success\.", **exact},
+            "tool_calls": {**exact, "repeats": True, "transform": call},
+        },
+    }
+    return copied

@@ -29,7 +29,7 @@ def get(url: str, *, seconds: float, most_bytes: int) -> bytes:
     timer.daemon = True
     timer.start()
     try:
-        opener = urllib.request.build_opener(_Http(sockets), _Https(sockets), _Stay)
+        opener = urllib.request.build_opener(_TimedHttp(sockets), _TimedHttps(sockets), _Stay)
         with opener.open(url, timeout=seconds) as answer:
             body = bytes(answer.read(most_bytes + 1))
     except (OSError, ValueError, http.client.HTTPException) as error:
@@ -52,7 +52,7 @@ class _Stay(urllib.request.HTTPRedirectHandler):
         return None
 
 
-class _Http(urllib.request.HTTPHandler):
+class _TimedHttp(urllib.request.HTTPHandler):
     def __init__(self, sockets: list[socket.socket]):
         super().__init__()
         self._sockets = sockets
@@ -61,7 +61,7 @@ class _Http(urllib.request.HTTPHandler):
         return self.do_open(partial(_opened, http.client.HTTPConnection, self._sockets), req)
 
 
-class _Https(urllib.request.HTTPSHandler):
+class _TimedHttps(urllib.request.HTTPSHandler):
     def __init__(self, sockets: list[socket.socket]):
         super().__init__()
         self._sockets = sockets

@@ -70,7 +70,7 @@ def _package() -> Any:
 def _bounded(transport: httpx2.AsyncHTTPTransport) -> httpx2.AsyncBaseTransport:
     import httpx2
 
-    class Stream(httpx2.AsyncByteStream):
+    class BoundedStream(httpx2.AsyncByteStream):
         def __init__(self, inner: Any):
             self._inner = inner
 
@@ -85,19 +85,19 @@ def _bounded(transport: httpx2.AsyncHTTPTransport) -> httpx2.AsyncBaseTransport:
         async def aclose(self) -> None:
             await self._inner.aclose()
 
-    class Bounded(httpx2.AsyncBaseTransport):
+    class BoundedTransport(httpx2.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
             response = await transport.handle_async_request(request)
             if response.headers.get("content-encoding", "identity") != "identity":
                 await response.aclose()
                 raise httpx2.RemoteProtocolError("a compressed answer, which was not asked for")
-            response.stream = Stream(response.stream)
+            response.stream = BoundedStream(response.stream)
             return response
 
         async def aclose(self) -> None:
             await transport.aclose()
 
-    return Bounded()
+    return BoundedTransport()
 
 
 class _Lines(codecs.IncrementalDecoder):

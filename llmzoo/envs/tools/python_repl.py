@@ -86,7 +86,7 @@ def _traceback(run: Run) -> str:
     return cut("\n".join(cut(line, 300) for line in lines), MAX_OUTPUT_CHARS)
 
 
-class _Sessions:
+class _Interpreters:
     """Interpreters by the cells that they have run. Each is continued once, and only once."""
 
     _live: OrderedDict[Cells, Session]
@@ -136,5 +136,5 @@ def _replayed(cells: Cells) -> Session:
     return session
 
 
-_sessions = _Sessions()
+_sessions = _Interpreters()
 atexit.register(close_sessions)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, overload
 
 from llmzoo.envs.text import cut, encodable
-from llmzoo.envs.tools.calls import Call
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.schemas import BadArguments, Check, described, parameters_of
 from llmzoo.errors import ConfigError, SandboxError, UnknownNameError
 from llmzoo.registry import load_object
@@ -188,7 +188,7 @@ class Toolbox:
         ``{**toolbox.start(), "files": folder({"a.txt": "..."})}``."""
         return {each.group: each.start() for each in self.tools.values()}
 
-    def call(self, call: Call, states: Mapping[str, Any]) -> tuple[Reply, Mapping[str, Any]]:
+    def call(self, call: ToolCall, states: Mapping[str, Any]) -> tuple[Reply, Mapping[str, Any]]:
         """The reply to a call and the states that follow it; never raises, as :meth:`Tool.call`."""
         if call.name not in self.tools:
             unknown = UnknownNameError("tool", cut(call.name, 60), self.tools)

@@ -17,7 +17,7 @@ from pettingzoo import AECEnv
 import llmzoo
 from llmzoo.envs.tools.bfcl import oracle as bfcl_oracle
 from llmzoo.envs.tools.bfcl import reading
-from llmzoo.envs.tools.calls import Call
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.tool_use import oracle
 
 from .episode import returns
@@ -275,7 +275,7 @@ def _bfcl_env() -> AECEnv:
     return llmzoo.make("bfcl_v0", source="sample", split="all")
 
 
-def _truths(env: AECEnv) -> tuple[Call, ...]:
+def _truths(env: AECEnv) -> tuple[ToolCall, ...]:
     request = env.unwrapped.episode.request
     return tuple(bfcl_oracle.call(truth, request) for truth in request.truths)
 
@@ -289,7 +289,7 @@ def _all_combinations(env: AECEnv, agent: str, turn: int) -> str:
     """The right calls among others with each value changed."""
     right = [*_truths(env)]
     wrong = [
-        Call(call.name, {**call.arguments, name: value})
+        ToolCall(call.name, {**call.arguments, name: value})
         for call in right
         for name in call.arguments
         for value in (0, 1, "", True)
@@ -300,7 +300,7 @@ def _all_combinations(env: AECEnv, agent: str, turn: int) -> str:
 def _all_functions(env: AECEnv, agent: str, turn: int) -> str:
     """The right calls, and a call of each function that there is."""
     functions = env.unwrapped.episode.request.functions
-    others = tuple(Call(name, {"x": 1}) for name in functions)
+    others = tuple(ToolCall(name, {"x": 1}) for name in functions)
     return reading.write(_truths(env) + others)
 
 

@@ -13,8 +13,8 @@ import pytest
 
 import llmzoo
 from llmzoo.envs import sources
-from llmzoo.envs.tools.bfcl import hub, oracle, reading, scoring, tasks
-from llmzoo.envs.tools.calls import Call
+from llmzoo.envs.tools.bfcl import oracle, reading, scoring, tasks
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.errors import ConfigError, FallbackWarning
 
 PICKS = {
@@ -76,21 +76,21 @@ def played(env, *answers, task=0):
     ("text", "calls"),
     [
         ("[]", []),
-        ("[f()]", [Call("f", {})]),
-        ("[f(a=1), g.h(b='x')]", [Call("f", {"a": 1}), Call("g.h", {"b": "x"})]),
-        ("f(a=1)\ng(a=2)", [Call("f", {"a": 1}), Call("g", {"a": 2})]),
-        ("(f(a=-1.5), f(a=+2))", [Call("f", {"a": -1.5}), Call("f", {"a": 2})]),
+        ("[f()]", [ToolCall("f", {})]),
+        ("[f(a=1), g.h(b='x')]", [ToolCall("f", {"a": 1}), ToolCall("g.h", {"b": "x"})]),
+        ("f(a=1)\ng(a=2)", [ToolCall("f", {"a": 1}), ToolCall("g", {"a": 2})]),
+        ("(f(a=-1.5), f(a=+2))", [ToolCall("f", {"a": -1.5}), ToolCall("f", {"a": 2})]),
         (
             "[f(a=true, b=None, c=null, d=False)]",
-            [Call("f", {"a": True, "b": None, "c": None, "d": False})],
+            [ToolCall("f", {"a": True, "b": None, "c": None, "d": False})],
         ),
-        ("[f(a=[1, (2, 3)], b={'k': [4]})]", [Call("f", {"a": [1, [2, 3]], "b": {"k": [4]}})]),
-        ("Two at once:\n```python\n[f(a=1)]\n```\nDone.", [Call("f", {"a": 1})]),
-        ("I thought of [f(a=2)], but:\n[f(a=1)]", [Call("f", {"a": 1})]),
+        ("[f(a=[1, (2, 3)], b={'k': [4]})]", [ToolCall("f", {"a": [1, [2, 3]], "b": {"k": [4]}})]),
+        ("Two at once:\n```python\n[f(a=1)]\n```\nDone.", [ToolCall("f", {"a": 1})]),
+        ("I thought of [f(a=2)], but:\n[f(a=1)]", [ToolCall("f", {"a": 1})]),
         ("Nothing is left for me: []", []),
-        ("```\n[f(a=1)]", [Call("f", {"a": 1})]),
-        ('<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>', [Call("f", {"a": 1})]),
-        ('[{"name": "f.g", "arguments": {"a": [1]}}]', [Call("f.g", {"a": [1]})]),
+        ("```\n[f(a=1)]", [ToolCall("f", {"a": 1})]),
+        ('<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>', [ToolCall("f", {"a": 1})]),
+        ('[{"name": "f.g", "arguments": {"a": [1]}}]', [ToolCall("f.g", {"a": [1]})]),
     ],
 )
 def test_forms_that_are_read(text, calls):
@@ -157,12 +157,12 @@ def test_hostile_text_is_read_quickly_or_refused(text):
     ],
 )
 def test_an_empty_list_in_a_call_of_json_is_no_list_of_calls(text):
-    assert reading.read(text) == (Call("f", {"a": []}),)
+    assert reading.read(text) == (ToolCall("f", {"a": []}),)
 
 
 def test_text_of_an_argument_is_no_call():
     text = '<tool_call>{"name": "f", "arguments": {"a": "[g(b=1)]"}}</tool_call>'
-    assert reading.read(text) == (Call("f", {"a": "[g(b=1)]"}),)
+    assert reading.read(text) == (ToolCall("f", {"a": "[g(b=1)]"}),)
 
 
 def test_nothing_that_is_written_runs(tmp_path):
@@ -336,13 +336,13 @@ def test_the_hubs_two_files_are_joined_by_id(monkeypatch):
     truth = whole.pop("ground_truth")
     other = {**whole, "id": "simple_1", "question": [[{"role": "user", "content": "Again."}]]}
     files = {
-        hub.FILES[0]: [whole, other],
-        f"possible_answer/{hub.FILES[0]}": [
+        tasks.FILES[0]: [whole, other],
+        f"possible_answer/{tasks.FILES[0]}": [
             {"id": "simple_1", "ground_truth": [{"shop.order": {"a": [2]}}]},
             {"id": "simple_0", "ground_truth": truth},
         ],
     }
-    monkeypatch.setattr(hub, "_lines", lambda name, cached: files.get(name, []))
+    monkeypatch.setattr(tasks, "_hub_file", lambda name, cached: files.get(name, []))
     found = tasks.PUBLIC_SET.load("hub")
     assert found.source == "hub"
     assert [request.truths[0].accepted for request in found.tasks] == [{"a": [1]}, {"a": [2]}]
@@ -353,7 +353,7 @@ def test_auto_falls_back_to_the_sample_loudly_and_hub_does_not(monkeypatch):
     def unreachable(name, cached):
         raise ConfigError("no network")
 
-    monkeypatch.setattr(hub, "_lines", unreachable)
+    monkeypatch.setattr(tasks, "_hub_file", unreachable)
     with pytest.warns(FallbackWarning, match="out of reach"):
         env = llmzoo.make("bfcl_v0")
     assert env.unwrapped.fallback
@@ -365,8 +365,8 @@ def test_auto_falls_back_to_the_sample_loudly_and_hub_does_not(monkeypatch):
 @pytest.mark.parametrize("source", ["auto", "hub"])
 def test_a_malformed_record_of_the_hub_is_no_hub_out_of_reach(monkeypatch, source):
     """A request whose right calls are missing is an error, not a reason to play the sample."""
-    requests = {hub.FILES[0]: [record({"a": [1]}, id="simple_0", ground_truth=None)]}
-    monkeypatch.setattr(hub, "_lines", lambda name, cached: requests.get(name, []))
+    requests = {tasks.FILES[0]: [record({"a": [1]}, id="simple_0", ground_truth=None)]}
+    monkeypatch.setattr(tasks, "_hub_file", lambda name, cached: requests.get(name, []))
     with pytest.raises(ConfigError, match="field 'ground_truth' is missing"):
         llmzoo.make("bfcl_v0", source=source)
 

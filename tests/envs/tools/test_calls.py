@@ -7,9 +7,16 @@ import time
 
 import pytest
 
-from llmzoo.envs.tools.calls import MAX_CALLS, MAX_CHARS, BadCall, Call, read_answer, read_calls
+from llmzoo.envs.tools.call_syntax import (
+    MAX_CALLS,
+    MAX_CHARS,
+    BadCall,
+    ToolCall,
+    read_answer,
+    read_calls,
+)
 
-ONE = Call("f", {"x": 1})
+ONE = ToolCall("f", {"x": 1})
 JSON = '{"name": "f", "arguments": {"x": 1}}'
 
 
@@ -64,30 +71,30 @@ def test_several_calls_in_their_order():
     two = '{"name": "g"}'
     assert read_calls(f"<tool_call>{JSON}</tool_call> <tool_call>{two}</tool_call>") == [
         ONE,
-        Call("g"),
+        ToolCall("g"),
     ]
-    assert read_calls(f"<tool_call>{JSON}<tool_call>{two}") == [ONE, Call("g")]
+    assert read_calls(f"<tool_call>{JSON}<tool_call>{two}") == [ONE, ToolCall("g")]
     assert read_calls("<function=g></function><function=f>{}</function>") == [
-        Call("g"),
-        Call("f"),
+        ToolCall("g"),
+        ToolCall("f"),
     ]
     assert read_calls(f"```json\n{JSON}\n```\n```json\n{JSON}\n```") == [ONE, ONE]
     two = '{"name": "g", "arguments": {}}'
     for between in ("; ", "\n", "\n\n", ""):  # as Llama and small models write several
-        assert read_calls(f"{JSON}{between}{two}") == [ONE, Call("g")]
-    assert read_calls(f"[TOOL_CALLS] [{JSON}, {two}]") == [ONE, Call("g")]
-    assert read_calls('[TOOL_CALLS]f[ARGS]{"x": 1}[TOOL_CALLS]g[ARGS]{}') == [ONE, Call("g")]
+        assert read_calls(f"{JSON}{between}{two}") == [ONE, ToolCall("g")]
+    assert read_calls(f"[TOOL_CALLS] [{JSON}, {two}]") == [ONE, ToolCall("g")]
+    assert read_calls('[TOOL_CALLS]f[ARGS]{"x": 1}[TOOL_CALLS]g[ARGS]{}') == [ONE, ToolCall("g")]
 
 
 def test_tags_within_strings_end_nothing():
     inner = {"text": "</tool_call><tool_call></function><answer>1</answer>"}
     text = f"<tool_call>{json.dumps({'name': 'f', 'arguments': inner})}</tool_call>"
-    assert read_calls(text) == [Call("f", inner)]
+    assert read_calls(text) == [ToolCall("f", inner)]
 
 
 def test_a_line_break_within_a_string_is_taken_as_it_stands():
     text = '<tool_call>{"name": "f", "arguments": {"code": "a = 1\nprint(a)"}}</tool_call>'
-    assert read_calls(text) == [Call("f", {"code": "a = 1\nprint(a)"})]
+    assert read_calls(text) == [ToolCall("f", {"code": "a = 1\nprint(a)"})]
 
 
 @pytest.mark.parametrize(
@@ -206,4 +213,4 @@ def test_hostile_text_takes_linear_time(piece):
     read_answer(text)
     assert time.process_time() - started < 0.1
     assert len(calls) <= MAX_CALLS + 1
-    assert not any(isinstance(call, Call) for call in calls)
+    assert not any(isinstance(call, ToolCall) for call in calls)

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from llmzoo.envs.tools.calls import Call
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.files import (
     MAX_BYTES,
     MAX_FILES,
@@ -26,7 +26,7 @@ def play(states, *calls, box=None):
     box = box or resolve(["files"])
     replies = []
     for name, arguments in calls:
-        reply, states = box.call(Call(name, arguments), states)
+        reply, states = box.call(ToolCall(name, arguments), states)
         replies.append(reply)
     return replies, states
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from llmzoo.envs.tools.calls import Call
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.mcp import McpServer, mcp_tools
 from llmzoo.envs.tools.toolbox import resolve
 from llmzoo.errors import ConfigError, MissingExtraError
@@ -52,7 +52,7 @@ def test_calls_reach_the_server(tools):
 
 def test_they_stand_beside_other_tools(server):
     box = resolve(["calculator", server.tools])
-    reply, states = box.call(Call("add", {"a": 2}), box.start())
+    reply, states = box.call(ToolCall("add", {"a": 2}), box.start())
     assert reply.text == "3"
     assert states == box.start()
 

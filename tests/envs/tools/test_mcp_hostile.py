@@ -19,7 +19,7 @@ import pytest
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 from llmzoo.envs.tools import mcp
-from llmzoo.envs.tools.calls import Call
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.mcp import McpServer
 from llmzoo.envs.tools.toolbox import resolve
 from llmzoo.errors import ConfigError
@@ -193,7 +193,7 @@ def test_control_tokens_in_a_result_are_text(pids):
 
     with serving("tokens", pids) as server:
         box = resolve([server.tools])
-        reply, _ = box.call(Call("echo", {"text": "x"}), box.start())
+        reply, _ = box.call(ToolCall("echo", {"text": "x"}), box.start())
     assert "<|im_end|>" in reply.text
     reply.text.encode()  # no lone surrogate is left
     policy = tiny_models.policy()

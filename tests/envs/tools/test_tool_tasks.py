@@ -11,11 +11,11 @@ import pytest
 import llmzoo
 from llmzoo import testing
 from llmzoo.envs.tasks import split_of
-from llmzoo.envs.tools.calls import Call
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.corpus import articles
 from llmzoo.envs.tools.files import GROUP, folder
 from llmzoo.envs.tools.tool_use import scoring
-from llmzoo.envs.tools.tool_use.families import FAMILIES, files, numbers, steps, world
+from llmzoo.envs.tools.tool_use.families import FAMILIES, numbers, steps, world
 from llmzoo.envs.tools.toolbox import resolve
 
 NO_SANDBOX = [name for name, family in FAMILIES.items() if "python" not in family.tools]
@@ -68,7 +68,7 @@ def test_the_experts_calls_find_what_the_question_needs(name):
     for question in drawn(name, 60, seed=1):
         states = {**toolbox.start(), GROUP: folder(dict(question.files))}
         for step in question.steps:
-            reply, states = toolbox.call(Call(step.tools[0], step.arguments), states)
+            reply, states = toolbox.call(ToolCall(step.tools[0], step.arguments), states)
             assert reply.error is None
             assert scoring.serves(step, step.tools[0], reply.text), (question.text, reply.text)
 
@@ -78,7 +78,7 @@ def test_every_fact_of_every_article_is_found_by_the_experts_search():
     for article in articles():
         for fact, value in article.facts.items():
             step = steps.look_up(article, fact)
-            reply, _ = toolbox.call(Call("search", step.arguments), toolbox.start())
+            reply, _ = toolbox.call(ToolCall("search", step.arguments), toolbox.start())
             assert step.shows in reply.text, (article.title, fact)
             assert str(value) in reply.text
 
@@ -137,7 +137,7 @@ def test_the_largest_prime_factor_is_not_the_number_itself():
 
 def test_bills_add_up():
     for seed in range(100):
-        question = files.bills(random.Random(seed))
+        question = file_questions.bills(random.Random(seed))
         ((_, text),) = question.files
         thing = re.search(r"spent on (.*) altogether", question.text)[1]
         cents = [

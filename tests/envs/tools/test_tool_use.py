@@ -8,8 +8,8 @@ import re
 import pytest
 
 import llmzoo
-from llmzoo.envs.tools.tool_use import oracle, prompts, scoring
-from llmzoo.envs.tools.tool_use.questions import Step, Target
+from llmzoo.envs.tools.tool_use import observations, oracle, scoring
+from llmzoo.envs.tools.tool_use.questions import NeededCall, Target
 from llmzoo.envs.tools.toolbox import tool
 from llmzoo.errors import ConfigError, NoPlayerError, UnknownNameError
 
@@ -266,7 +266,7 @@ def test_observations_are_bounded():
     for number in range(39):
         env.step(long.replace("xx", f"{number}"))
         lengths.append(len(env.observe("agent_0")))
-    assert max(lengths) < prompts.MAX_ENTRIES * (prompts.MAX_CALL_CHARS + 800) + 4_000
+    assert max(lengths) < observations.MAX_ENTRIES * (observations.MAX_CALL_CHARS + 800) + 4_000
     assert max(lengths[20:]) - min(lengths[20:]) < 100
     assert "(27 earlier rounds are left out.)" in env.observe("agent_0")
     assert "Round 40 of 40, the last one." in env.observe("agent_0")
@@ -439,25 +439,30 @@ def test_which_answers_are_right(target, text, right):
 @pytest.mark.parametrize(
     ("step", "tool_name", "result", "serves"),
     [
-        (Step(("search",), "] Varnholt\n"), "search", "[2] Varnholt\nA town.", True),
-        (Step(("search",), "] Varnholt\n"), "search", "[2] Sundmere\nNear Varnholt\n.", False),
-        (Step(("search",), "] Varnholt\n"), "python", "[2] Varnholt\nA town.", False),
-        (Step(("calculator", "python"), "42"), "python", "the sum is 42.0", True),
-        (Step(("calculator", "python"), "42"), "calculator", "420", False),
-        (Step(("calculator",), "3.3195", 0.00501), "calculator", "3.32", True),
+        (NeededCall(("search",), "] Varnholt\n"), "search", "[2] Varnholt\nA town.", True),
+        (
+            NeededCall(("search",), "] Varnholt\n"),
+            "search",
+            "[2] Sundmere\nNear Varnholt\n.",
+            False,
+        ),
+        (NeededCall(("search",), "] Varnholt\n"), "python", "[2] Varnholt\nA town.", False),
+        (NeededCall(("calculator", "python"), "42"), "python", "the sum is 42.0", True),
+        (NeededCall(("calculator", "python"), "42"), "calculator", "420", False),
+        (NeededCall(("calculator",), "3.3195", 0.00501), "calculator", "3.32", True),
         # printing every number that there is finds nothing
-        (Step(("python",), "42"), "python", " ".join(map(str, range(1_000))), False),
-        (Step(("tide",)), "tide", "anything", True),
-        (Step(("tide",)), "moon", "anything", False),
+        (NeededCall(("python",), "42"), "python", " ".join(map(str, range(1_000))), False),
+        (NeededCall(("tide",)), "tide", "anything", True),
+        (NeededCall(("tide",)), "moon", "anything", False),
     ],
 )
 def test_which_results_count(step, tool_name, result, serves):
     assert scoring.serves(step, tool_name, result) is serves
 
 
-SUM = Step(("calculator", "python"), "38532", 0.0, {"expression": "12840 * 3 + 12"})
-HALF = Step(("calculator",), "200", 0.0, {"expression": "400 - 200"})
-COUNT = Step(("python",), "4", 0.0, {"code": "len(words)"})
+SUM = NeededCall(("calculator", "python"), "38532", 0.0, {"expression": "12840 * 3 + 12"})
+HALF = NeededCall(("calculator",), "200", 0.0, {"expression": "400 - 200"})
+COUNT = NeededCall(("python",), "4", 0.0, {"code": "len(words)"})
 
 
 @pytest.mark.parametrize(
@@ -475,7 +480,11 @@ COUNT = Step(("python",), "4", 0.0, {"code": "len(words)"})
         # small numbers stand in many a program
         (COUNT, {"code": "sum(len(w) == 4 for w in words)"}, False),
         # to write a number into a file is no calculation
-        (Step(("write_file",), "out/a.txt"), {"path": "out/a.txt", "content": "38532"}, False),
+        (
+            NeededCall(("write_file",), "out/a.txt"),
+            {"path": "out/a.txt", "content": "38532"},
+            False,
+        ),
     ],
 )
 def test_a_result_that_was_put_in_is_no_calculation(step, arguments, put_in):

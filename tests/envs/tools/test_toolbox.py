@@ -9,7 +9,7 @@ from typing import Literal
 
 import pytest
 
-from llmzoo.envs.tools.calls import Call
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.toolbox import (
     MAX_REPLY_CHARS,
     STATELESS,
@@ -135,12 +135,12 @@ def test_errors_are_short_whatever_was_given():
 
 def test_unknown_tool_names_the_nearest_and_all():
     box = Toolbox([convert, add])
-    reply, states = box.call(Call("convrt", {}), box.start())
+    reply, states = box.call(ToolCall("convrt", {}), box.start())
     assert reply.error == "unknown tool 'convrt'. Did you mean 'convert'? Known: add, convert"
     assert states == box.start()
-    reply, _ = box.call(Call("x" * 100_000, {}), box.start())
+    reply, _ = box.call(ToolCall("x" * 100_000, {}), box.start())
     assert len(reply.error) < 350
-    box.call(Call("\ud800", {}), box.start())[0].text.encode()
+    box.call(ToolCall("\ud800", {}), box.start())[0].text.encode()
 
 
 def test_what_a_function_raises_is_an_error_that_is_cut():
@@ -190,7 +190,9 @@ def test_a_plain_tool_takes_no_state_from_a_group_of_its_name():
 
     for given in (["files", files], [files, "files"]):
         toolbox = resolve(given)
-        reply, _ = toolbox.call(Call("write_file", {"path": "a", "content": "b"}), toolbox.start())
+        reply, _ = toolbox.call(
+            ToolCall("write_file", {"path": "a", "content": "b"}), toolbox.start()
+        )
         assert reply.error is None
 
 
@@ -198,16 +200,16 @@ def test_tools_of_a_group_share_a_state_that_is_never_changed():
     box = Toolbox([add, shown_count, convert])
     start = box.start()
     assert start == {"counter": 0, STATELESS: None}
-    reply, three = box.call(Call("add", {"n": 3}), start)
+    reply, three = box.call(ToolCall("add", {"n": 3}), start)
     assert (reply.text, three["counter"], start["counter"]) == ("3", 3, 0)
     # two ways on from the same states
-    _, seven = box.call(Call("add", {"n": 4}), three)
-    _, eight = box.call(Call("add", {"n": 5}), three)
+    _, seven = box.call(ToolCall("add", {"n": 4}), three)
+    _, eight = box.call(ToolCall("add", {"n": 5}), three)
     assert (seven["counter"], eight["counter"], three["counter"]) == (7, 8, 3)
-    assert box.call(Call("show"), seven)[0].text == "7"
+    assert box.call(ToolCall("show"), seven)[0].text == "7"
     # an error leaves the state as it was
     for arguments in ({"n": -1}, {"n": "1"}, {}):
-        reply, after = box.call(Call("add", arguments), three)
+        reply, after = box.call(ToolCall("add", arguments), three)
         assert reply.error
         assert after == three
 
@@ -302,7 +304,7 @@ def undescribed_but_fine(x: int) -> int:
 
 def test_the_module_loads_no_extra():
     code = (
-        "import sys, llmzoo.envs.tools.toolbox, llmzoo.envs.tools.corpus, llmzoo.envs.tools.calls\n"
+        "import sys, llmzoo.envs.tools.toolbox, llmzoo.envs.tools.corpus, llmzoo.envs.tools.call_syntax\n"
         "import llmzoo.envs.tools.search, llmzoo.envs.tools.mcp\n"
         "print([m for m in ('pydantic', 'bm25s', 'mcp', 'torch') if m in sys.modules])"
     )
@@ -314,11 +316,11 @@ def test_a_thousand_calls_a_second():
     box = resolve(["calculator", "files", "search"])
     states = box.start()
     calls = [
-        Call("calculator", {"expression": "(12840 - 9310) / 9310 * 100"}),
-        Call("write_file", {"path": "a/b.txt", "content": "x" * 1000}),
-        Call("read_file", {"path": "a/b.txt"}),
-        Call("search", {"query": "when was the copper bridge opened"}),
-        Call("nonsense", {}),
+        ToolCall("calculator", {"expression": "(12840 - 9310) / 9310 * 100"}),
+        ToolCall("write_file", {"path": "a/b.txt", "content": "x" * 1000}),
+        ToolCall("read_file", {"path": "a/b.txt"}),
+        ToolCall("search", {"query": "when was the copper bridge opened"}),
+        ToolCall("nonsense", {}),
     ]
     started = time.process_time()
     for n in range(1_000):

@@ -36,7 +36,7 @@ class Standing(NamedTuple):
     drawn: str
 
 
-class Run(NamedTuple):
+class MovesResult(NamedTuple):
     """``made`` moves were carried out; the next one was ``blocked``, or none was (None)."""
 
     world: Position
@@ -58,24 +58,24 @@ def start(level: str) -> Position:
     return Position(level, tables.player, tables.boxes)
 
 
-def run(world: Position, moves: str) -> Run:
+def run(world: Position, moves: str) -> MovesResult:
     """Carry out ``moves`` up to the first that is impossible, or until the level is solved."""
     tables = tables_of(world.level)
     player, boxes, floor, steps = world.player, world.boxes, tables.floor, tables.steps
     for made, move in enumerate(moves):
         if boxes == tables.goals:
-            return Run(Position(world.level, player, boxes), made, None)
+            return MovesResult(Position(world.level, player, boxes), made, None)
         step = steps[move]
         to = 1 << player + step
         if boxes & to:
             beyond = 1 << player + 2 * step
             if not beyond & floor & ~boxes:
-                return Run(Position(world.level, player, boxes), made, move)
+                return MovesResult(Position(world.level, player, boxes), made, move)
             boxes ^= to | beyond
         elif not floor & to:
-            return Run(Position(world.level, player, boxes), made, move)
+            return MovesResult(Position(world.level, player, boxes), made, move)
         player += step
-    return Run(Position(world.level, player, boxes), len(moves), None)
+    return MovesResult(Position(world.level, player, boxes), len(moves), None)
 
 
 def is_solved(world: Position) -> bool:
@@ -181,7 +181,7 @@ def _progress(tables: LevelTables, level: str, boxes: int, placed: int, left: in
     return 0.5 * share_placed + 0.5 * share_near
 
 
-def report(done: Run) -> str:
+def report(done: MovesResult) -> str:
     """What a run did, in words: the blocked move, where everything is, what is lost or solved."""
     world, made, blocked = done
     tables = tables_of(world.level)
@@ -206,7 +206,7 @@ def report(done: Run) -> str:
     return told
 
 
-def terse_report(done: Run) -> str:
+def terse_report(done: MovesResult) -> str:
     """The same in few tokens: ``player 3 4 box 2 2 placed 0/1 blocked 5 dead 2 2``, or ``solved``."""
     world, made, blocked = done
     tables = tables_of(world.level)

@@ -1,8 +1,8 @@
-"""# Function calling
+"""# FunctionDescription calling
 
 Two callers read the same request and the same descriptions of functions, and write the calls that
 answer it: each writes a half, without seeing the other's. The requests have the form of the Berkeley
-Function Calling Leaderboard.
+FunctionDescription Calling Leaderboard.
 
 | | |
 |---|---|
@@ -48,7 +48,7 @@ In a later round each seat reads what both wrote, and what is wrong with it by t
 `team_weight`, `split` ("train", "test", "all"), `source`, `on_bad_record` ("error" or "skip": of a
 file), `render_mode`.
 
-**Tasks.** `source` is "auto", "hub" (`gorilla-llm/Berkeley-Function-Calling-Leaderboard`, Apache-2.0:
+**Tasks.** `source` is "auto", "hub" (`gorilla-llm/Berkeley-FunctionDescription-Calling-Leaderboard`, Apache-2.0:
 its files simple, multiple, parallel and parallel_multiple), "sample" (84 records written for this
 project, 28 of each category), or a [file](../data.md#files-of-records) of records with `question`,
 `function` and `ground_truth`, as in BFCL's two files joined by `id`. The split is by the words of the
@@ -56,7 +56,7 @@ request. BFCL's other kinds are not supported, and a record of theirs is an erro
 with several turns (multi_turn), those that no call answers (irrelevance, relevance), and those that
 are judged by running them (exec, rest).
 
-Source: Patil et al., "The Berkeley Function Calling Leaderboard (BFCL): From Tool Use to Agentic
+Source: Patil et al., "The Berkeley FunctionDescription Calling Leaderboard (BFCL): From Tool Use to Agentic
 Evaluation of Large Language Models", ICML 2025.
 
 **Version history.** v0: first version.
@@ -74,8 +74,8 @@ from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import described
 from llmzoo.envs.text import cut, encodable
 from llmzoo.envs.tools.bfcl import oracle, reading, scoring, tasks
-from llmzoo.envs.tools.bfcl.tasks import Request, Truth
-from llmzoo.envs.tools.calls import Call
+from llmzoo.envs.tools.bfcl.tasks import CallRequest, Truth
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.errors import ConfigError
 
 SEATS = ("caller_0", "caller_1")
@@ -88,14 +88,14 @@ _NOTHING = {scoring.FORM: 0.0, scoring.CALLS: 0.0}
 class Calling:
     """The state of an episode: what each seat wrote last and was told, and what it is worth."""
 
-    request: Request
+    request: CallRequest
     answers: Mapping[str, str] = field(default_factory=dict)
     told: Mapping[str, str] = field(default_factory=dict)
     parts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 class BFCL(TextEnv):
-    """Function calls for two seats that divide them, or for one."""
+    """FunctionDescription calls for two seats that divide them, or for one."""
 
     metadata: dict[str, Any] = {**TextEnv.metadata, "name": "bfcl_v0"}
 
@@ -144,7 +144,7 @@ class BFCL(TextEnv):
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
         before = self.episode
         request = before.request
-        written: dict[str, tuple[Call, ...]] = {}
+        written: dict[str, tuple[ToolCall, ...]] = {}
         errors: dict[str, str] = {}
         for agent in self.possible_agents:
             try:
@@ -174,7 +174,7 @@ class BFCL(TextEnv):
         )
 
     def _own_parts(
-        self, agent: str, written: Mapping[str, Sequence[Call]], together: Sequence[Call]
+        self, agent: str, written: Mapping[str, Sequence[ToolCall]], together: Sequence[ToolCall]
     ) -> Mapping[str, float]:
         """A seat's own reward parts. A seat with no call to write is paid for the whole list:
         otherwise ``[]``, whatever is asked, would earn it as much as work does."""
@@ -216,7 +216,7 @@ class BFCL(TextEnv):
         return "\n".join([*lines, "", _FORMAT, "", "Your answer:"])
 
 
-def _is_of_category(request: Request, category: str) -> bool:
+def _is_of_category(request: CallRequest, category: str) -> bool:
     return request.category == category
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from llmzoo.envs.tools.bfcl import reading, scoring
-from llmzoo.envs.tools.bfcl.tasks import MAY_BE_LEFT_OUT, Request, Truth
-from llmzoo.envs.tools.calls import Call
+from llmzoo.envs.tools.bfcl.tasks import MAY_BE_LEFT_OUT, CallRequest, Truth
+from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.errors import NoSolutionError
 
 Pick = Callable[[Sequence[Any]], Any]  # takes one of several accepted values
@@ -19,7 +19,7 @@ def first(values: Sequence[Any]) -> Any:
     return values[0]
 
 
-def call(truth: Truth, request: Request, pick: Pick = first) -> Call:
+def call(truth: Truth, request: CallRequest, pick: Pick = first) -> ToolCall:
     """The call that a truth describes, with the values that ``pick`` takes; a parameter for which
     it takes ``""`` is left out where it may be."""
     required = request.functions[truth.name].required
@@ -32,10 +32,10 @@ def call(truth: Truth, request: Request, pick: Pick = first) -> Call:
             arguments[name] = _plain(pick(given), pick)
         elif name in required or pick(values) != MAY_BE_LEFT_OUT:
             arguments[name] = _plain(pick(values), pick)
-    return Call(truth.name, arguments)
+    return ToolCall(truth.name, arguments)
 
 
-def expert(truths: Sequence[Truth], request: Request) -> str:
+def expert(truths: Sequence[Truth], request: CallRequest) -> str:
     """The right calls; raises ``NoSolutionError`` where the first accepted values make no such call,
     as a required parameter has none, or where they cannot be written."""
     written = reading.write(tuple(call(truth, request) for truth in truths))
@@ -49,7 +49,7 @@ def expert(truths: Sequence[Truth], request: Request) -> str:
     return written
 
 
-def amateur(truths: Sequence[Truth], request: Request, rng: random.Random) -> str:
+def amateur(truths: Sequence[Truth], request: CallRequest, rng: random.Random) -> str:
     """A value that is wrong, a parameter forgotten, a call too many or too few, or a list that does
     not end; now and then all is right."""
     calls = [call(truth, request) for truth in truths]
@@ -78,7 +78,7 @@ def _plain(value: Any, pick: Pick) -> Any:
     return {key: _plain(inner, pick) for key, inner in found.items() if inner != MAY_BE_LEFT_OUT}
 
 
-def _spoilt(right: Call, rng: random.Random) -> Call:
+def _spoilt(right: ToolCall, rng: random.Random) -> ToolCall:
     """A call with one value changed, by one where it is a number."""
     if not right.arguments:
         return right

@@ -11,7 +11,7 @@ from llmzoo.envs.base import MAX_ANSWER_CHARS
 from llmzoo.envs.coding import programs
 from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.envs.text import cut
-from llmzoo.envs.tools.calls import BadCall, Call, read_calls
+from llmzoo.envs.tools.call_syntax import BadCall, ToolCall, read_calls
 
 MAX_CALLS = 32
 
@@ -23,7 +23,7 @@ class NoCalls(ValueError):
     """Text in which no calls can be read; its message tells the agent why."""
 
 
-def read(text: str) -> tuple[Call, ...]:
+def read(text: str) -> tuple[ToolCall, ...]:
     """The calls in an answer, prose and code fences around them aside; the last list counts.
 
     ``[f(a=1), g(b="x")]`` and ``[]``, calls without the brackets, or tool calls in JSON. One call
@@ -39,20 +39,20 @@ def read(text: str) -> tuple[Call, ...]:
     return calls
 
 
-def write(calls: tuple[Call, ...]) -> str:
+def write(calls: tuple[ToolCall, ...]) -> str:
     """Calls as Python writes them: ``read`` gives them back."""
     return f"[{', '.join(map(_written, calls))}]"
 
 
-def _written(call: Call) -> str:
+def _written(call: ToolCall) -> str:
     return (
         f"{call.name}({', '.join(f'{name}={value!r}' for name, value in call.arguments.items())})"
     )
 
 
-def _python_calls(text: str) -> tuple[Call, ...] | None:
+def _python_calls(text: str) -> tuple[ToolCall, ...] | None:
     """The calls of the last place that holds some in Python; None where there is no such place."""
-    for source in _places(text):
+    for source in _candidates(text):
         try:
             body = programs.parse(source).body
         except NoProgram:
@@ -63,14 +63,14 @@ def _python_calls(text: str) -> tuple[Call, ...] | None:
     return None
 
 
-def _places(text: str) -> Iterator[str]:
+def _candidates(text: str) -> Iterator[str]:
     """Where an answer may hold its calls: all of it, its last fenced block, its last list, unless
     that is a part of a call in JSON."""
     yield text.strip()
     blocks = _FENCE.split(text)
     if len(blocks) > 1:  # where the last fence is open, what follows it
         yield blocks[-2 if len(blocks) % 2 else -1].strip()
-    if any(isinstance(each, Call) for each in read_calls(text)):
+    if any(isinstance(each, ToolCall) for each in read_calls(text)):
         return
     end = text.rfind("]")
     line = max(text.rfind("\n[", 0, end + 1), 0)  # prefer a list that begins a line
@@ -90,7 +90,7 @@ def _call_nodes(body: list[ast.stmt]) -> list[ast.Call] | None:
     return calls if body and len(calls) == len(found) else None
 
 
-def _call(node: ast.Call) -> Call:
+def _call(node: ast.Call) -> ToolCall:
     name = _name(node.func)
     if node.args:
         raise NoCalls(f"an argument of {name} without a name: write {name}(parameter=value)")
@@ -99,7 +99,7 @@ def _call(node: ast.Call) -> Call:
         if keyword.arg is None:
             raise NoCalls(f"arguments of {name} in **: write each by name")
         arguments[keyword.arg] = _value(keyword.value)
-    return Call(name, arguments)
+    return ToolCall(name, arguments)
 
 
 def _name(node: ast.expr) -> str:
@@ -135,7 +135,7 @@ def _value(node: ast.expr) -> Any:
     raise NoCalls("an argument that is no number, text, truth value, None, list or dict")
 
 
-def _json_calls(text: str) -> tuple[Call, ...]:
+def _json_calls(text: str) -> tuple[ToolCall, ...]:
     found = read_calls(text)
     if not found:
         raise NoCalls("no calls: write a list such as [f(a=1)], or [] for none")

@@ -1,6 +1,6 @@
 """Calls held against the accepted ones, by the rules of BFCL's AST evaluation, written anew.
 
-Berkeley Function Calling Leaderboard (Patil et al., ICML 2025): a call is right if it names the
+Berkeley FunctionDescription Calling Leaderboard (Patil et al., ICML 2025): a call is right if it names the
 function, gives every required parameter and none that is not accepted, and each value has the
 declared type and is one of the accepted ones. Text is compared in lower case without spaces and
 ``,./-_*^``, and a quote is a quote; a whole number will do where a float is declared, a truth value
@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llmzoo.envs.text import cut
-from llmzoo.envs.tools.bfcl.tasks import MAY_BE_LEFT_OUT, Function, Request, Truth
-from llmzoo.envs.tools.calls import Call
+from llmzoo.envs.tools.bfcl.tasks import MAY_BE_LEFT_OUT, CallRequest, FunctionDescription, Truth
+from llmzoo.envs.tools.call_syntax import ToolCall
 
 FORM, CALLS = "form", "calls"  # a seat's own reward parts
 WORTH = {FORM: 0.2, CALLS: 0.8}
@@ -34,7 +34,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-def matches(calls: Sequence[Call], truths: Sequence[Truth], request: Request) -> int:
+def matches(calls: Sequence[ToolCall], truths: Sequence[Truth], request: CallRequest) -> int:
     """How many calls are right when each right call counts once: a largest matching."""
     fits = [
         [number for number, truth in enumerate(truths) if right(call, truth, request)]
@@ -54,12 +54,14 @@ def matches(calls: Sequence[Call], truths: Sequence[Truth], request: Request) ->
     return sum(place(call, set()) for call in range(len(calls)))
 
 
-def all_right(calls: Sequence[Call], request: Request) -> bool:
+def all_right(calls: Sequence[ToolCall], request: CallRequest) -> bool:
     """Whether the calls are the right ones, no fewer and no more."""
     return len(calls) == len(request.truths) == matches(calls, request.truths, request)
 
 
-def own_parts(calls: Sequence[Call], truths: Sequence[Truth], request: Request) -> dict[str, float]:
+def own_parts(
+    calls: Sequence[ToolCall], truths: Sequence[Truth], request: CallRequest
+) -> dict[str, float]:
     """A seat's own reward parts for calls that could be read: 0.2, and 0.8 x F1 over its share of
     the right calls, so that a call too many costs as one too few does."""
     number = len(calls) + len(truths)
@@ -67,7 +69,7 @@ def own_parts(calls: Sequence[Call], truths: Sequence[Truth], request: Request) 
     return {FORM: WORTH[FORM], CALLS: WORTH[CALLS] * f1}
 
 
-def right(call: Call, truth: Truth, request: Request) -> bool:
+def right(call: ToolCall, truth: Truth, request: CallRequest) -> bool:
     """Whether a call is the one that ``truth`` describes."""
     if call.name != truth.name:
         return False
@@ -83,7 +85,7 @@ def right(call: Call, truth: Truth, request: Request) -> bool:
     )
 
 
-def complaint(call: Call, request: Request) -> str | None:
+def complaint(call: ToolCall, request: CallRequest) -> str | None:
     """What is wrong with a call by the descriptions alone; says nothing of the accepted values."""
     function = request.functions.get(call.name)
     if function is None:
@@ -100,7 +102,9 @@ def complaint(call: Call, request: Request) -> str | None:
     return None
 
 
-def _accepted(value: Any, accepted: Sequence[Any], function: Function, name: str) -> bool:
+def _accepted(
+    value: Any, accepted: Sequence[Any], function: FunctionDescription, name: str
+) -> bool:
     # the set holds values of other types than it declares; such a value is right as it stands
     kinds = {type(each) for each in accepted if each != MAY_BE_LEFT_OUT}
     if not _declared(value, function, name) and type(value) not in kinds:
@@ -108,7 +112,7 @@ def _accepted(value: Any, accepted: Sequence[Any], function: Function, name: str
     return any(_same(value, each) for each in accepted)
 
 
-def _declared(value: Any, function: Function, name: str) -> bool:
+def _declared(value: Any, function: FunctionDescription, name: str) -> bool:
     """Whether a value has the type that a parameter declares; a type we do not know is any."""
     kind = function.properties.get(name, {}).get("type")
     kinds = _KINDS.get(kind) if isinstance(kind, str) else None

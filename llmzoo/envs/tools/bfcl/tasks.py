@@ -9,21 +9,27 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from llmzoo.envs import sources
+from llmzoo.envs.hub import in_reach
 from llmzoo.envs.sources import BadField, PublicSet
-from llmzoo.envs.tools.bfcl import hub
+from llmzoo.errors import ConfigError, MissingExtraError
 
+HUB_ID = "gorilla-llm/Berkeley-Function-Calling-Leaderboard"
+FILES = tuple(
+    f"BFCL_v3_{category}.json"
+    for category in ("simple", "multiple", "parallel", "parallel_multiple")
+)
 CATEGORIES = ("simple", "multiple", "parallel")
 MAY_BE_LEFT_OUT = ""  # among the accepted values of a parameter
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Function:
+class FunctionDescription:
     """A function as the model reads it: ``text``, its description as JSON."""
 
     name: str
@@ -41,12 +47,12 @@ class Truth:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Request:
+class CallRequest:
     """A task: what is asked (``messages``, each with who says it), with what, and the right calls in
     the order of the request."""
 
     messages: tuple[tuple[str, str], ...]
-    functions: Mapping[str, Function]
+    functions: Mapping[str, FunctionDescription]
     truths: tuple[Truth, ...]
     name: str = ""
 
@@ -57,20 +63,20 @@ class Request:
         return "multiple" if len(self.functions) > 1 else "simple"
 
 
-def canonical(request: Request) -> str:
+def canonical(request: CallRequest) -> str:
     """The words of a request: those alike in these are in one split, whatever the functions."""
     said = " ".join(text for _, text in request.messages)
     return " ".join(re.findall(r"\w+", said.lower()))
 
 
-def content(request: Request) -> str:
-    """Request, functions and right calls: tasks alike in these are one."""
+def content(request: CallRequest) -> str:
+    """CallRequest, functions and right calls: tasks alike in these are one."""
     truths = [[truth.name, truth.accepted] for truth in request.truths]
     functions = [function.text for function in request.functions.values()]
     return json.dumps([canonical(request), functions, truths], sort_keys=True)
 
 
-def read(record: Mapping[str, Any]) -> Request:
+def read(record: Mapping[str, Any]) -> CallRequest:
     """The task of a record; raises ``BadField``, also for the kinds that are not played."""
     _refuse_other_kinds(record)
     functions = {}
@@ -81,7 +87,7 @@ def read(record: Mapping[str, Any]) -> Request:
     for truth in truths:
         if truth.name not in functions:
             raise BadField("ground_truth", f"calls {truth.name}, which is not described")
-    return Request(
+    return CallRequest(
         _messages(sources.field(record, "question", list)),
         functions,
         truths,
@@ -121,14 +127,14 @@ def _messages(turns: list[Any]) -> tuple[tuple[str, str], ...]:
     return tuple(said)
 
 
-def _function(description: Any) -> Function:
+def _function(description: Any) -> FunctionDescription:
     if not isinstance(description, Mapping):
         raise BadField("function", "must be a list of descriptions")
     parameters = sources.field(description, "parameters", dict)
     properties = sources.field(parameters, "properties", dict, {})
     if not all(isinstance(each, Mapping) for each in properties.values()):
         raise BadField("properties", "must describe each parameter by an object")
-    return Function(
+    return FunctionDescription(
         sources.field(description, "name", str),
         json.dumps(description, ensure_ascii=False),
         properties,
@@ -147,9 +153,50 @@ def _truth(call: Any) -> Truth:
     return Truth(name, accepted)
 
 
+def hub_records() -> list[dict[str, Any]]:
+    """The records of the hub or its cache: two files a category, requests and right calls.
+
+    ``datasets.load_dataset`` cannot read them, since a parameter's accepted values have several types.
+    Raises ``ConfigError`` and ``MissingExtraError``.
+    """
+    try:
+        # the library itself would try for half a minute to reach a hub that does not answer
+        cached = not in_reach()
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"the data set {HUB_ID}", "train", error.name) from error
+    return [
+        record
+        for name in FILES
+        for record in joined(_hub_file(name, cached), _hub_file(f"possible_answer/{name}", cached))
+    ]
+
+
+def joined(
+    requests: Iterable[Mapping[str, Any]], answers: Iterable[Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Records of both files, joined by id."""
+    truths = {answer.get("id"): answer.get("ground_truth") for answer in answers}
+    for request in requests:
+        yield {**request, "ground_truth": truths.get(request.get("id"))}
+
+
+def _hub_file(name: str, cached: bool) -> list[dict[str, Any]]:
+    """The records of a file. ``cached``: read the cache only."""
+    from huggingface_hub import hf_hub_download
+
+    try:
+        path = hf_hub_download(HUB_ID, name, repo_type="dataset", local_files_only=cached)
+        return list(sources.records(Path(path)))
+    except Exception as error:  # network, cache, schema: the library raises of every kind
+        raise ConfigError(
+            f"{HUB_ID} cannot be loaded from the hub ({type(error).__name__}: {error}); give "
+            "source='sample' or a file"
+        ) from error
+
+
 PUBLIC_SET = PublicSet(
-    hub_id=hub.HUB_ID,
+    hub_id=HUB_ID,
     read=read,
     sample=Path(__file__).parent / "sample.jsonl",
-    hub_records=hub.records,
+    hub_records=hub_records,
 )

@@ -113,12 +113,12 @@ from typing import Any, Literal
 from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv, public_forms
 from llmzoo.envs.tasks import described
 from llmzoo.envs.text import cut, encodable
-from llmzoo.envs.tools.calls import BadCall, Call, read_answer, read_calls
+from llmzoo.envs.tools.call_syntax import BadCall, ToolCall, read_answer, read_calls
 from llmzoo.envs.tools.files import GROUP as FILES
 from llmzoo.envs.tools.files import folder
-from llmzoo.envs.tools.tool_use import oracle, prompts, scoring
-from llmzoo.envs.tools.tool_use.prompts import ALONE, EXECUTOR, PLANNER, Entry, entry
-from llmzoo.envs.tools.tool_use.questions import Question, Step
+from llmzoo.envs.tools.tool_use import observations, oracle, scoring
+from llmzoo.envs.tools.tool_use.observations import ALONE, EXECUTOR, PLANNER, Entry, entry
+from llmzoo.envs.tools.tool_use.questions import NeededCall, Question
 from llmzoo.envs.tools.tool_use.tasks import Own, find
 from llmzoo.envs.tools.toolbox import Given, resolve
 from llmzoo.errors import ConfigError, NoSolutionError
@@ -127,7 +127,7 @@ _ALL = ("calculator", "python", "files", "search")
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class ToolUseState:
     """The state of an episode.
 
     ``states``: of the tools. ``asked``: the calls so far. ``made``: the numbers of the question's
@@ -194,16 +194,16 @@ class ToolUse(TextEnv):
             split=split,
             on_bad_record=on_bad_record,
         )
-        self._schemas = prompts.schemas(self.toolbox)
-        self._summaries = prompts.summaries(self.toolbox)
-        self.episode: Work
+        self._schemas = observations.schemas(self.toolbox)
+        self._summaries = observations.summaries(self.toolbox)
+        self.episode: ToolUseState
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         question = self.tasks.sample(rng) if task is None else self.tasks[task]
         states = self.toolbox.start()
         if question.files:
             states = {**states, FILES: folder({**states[FILES], **dict(question.files)})}
-        self.episode = Work(question, states)
+        self.episode = ToolUseState(question, states)
 
     def describe(self) -> Mapping[str, Any]:
         question = self.episode.question
@@ -216,13 +216,13 @@ class ToolUse(TextEnv):
     def play(self, agent: str, text: str) -> Outcome:
         before = self.episode
         if agent == PLANNER:
-            advice = encodable(cut(text.strip(), prompts.MAX_ADVICE_CHARS))
+            advice = encodable(cut(text.strip(), observations.MAX_ADVICE_CHARS))
             self.episode = replace(before, advice=advice)
             return Outcome(errors={} if advice else {agent: "malformed: no advice"})
         answer, error = None, None
         try:
             asked = _read(text)
-        except _Unreadable as reason:
+        except _NoAction as reason:
             error = f"malformed: {reason}"
             cost = scoring.FAILED if reason.called else scoring.no_call(text, self.toolbox.tools)
             self.episode = _wasted(before, entry(text, f"Error: {reason}"), cost)
@@ -254,7 +254,7 @@ class ToolUse(TextEnv):
         work = self.episode
         turn = min(self.turn + 1, self.max_turns)
         last = ", the last one" if turn == self.max_turns else ""
-        return prompts.for_seat(
+        return observations.for_seat(
             agent,
             question=work.question.text,
             tools=self._summaries if agent == PLANNER else self._schemas,
@@ -274,7 +274,7 @@ class ToolUse(TextEnv):
         work = self.episode
         return oracle.sloppy_act(self._next_step(), work.question, work.last, rng)
 
-    def _call(self, call: Call) -> str | None:
+    def _call(self, call: ToolCall) -> str | None:
         """Make a call; what was wrong with it, if anything was."""
         work = self.episode
         reply, states = self.toolbox.call(call, work.states)
@@ -305,7 +305,7 @@ class ToolUse(TextEnv):
             return scoring.is_right(target, answer)
         return scoring.is_right(target, self.episode.states[FILES].get(target.path, ""))
 
-    def _next_step(self) -> Step | None:
+    def _next_step(self) -> NeededCall | None:
         work = self.episode
         left = [step for n, step in enumerate(work.question.steps) if n not in work.made]
         if left and not left[0].shows:
@@ -313,7 +313,7 @@ class ToolUse(TextEnv):
         return left[0] if left else None
 
 
-class _Unreadable(ValueError):
+class _NoAction(ValueError):
     """An answer that is neither one call nor an answer; its message says why. ``called``: a call
     was tried."""
 
@@ -322,31 +322,27 @@ class _Unreadable(ValueError):
         self.called = called
 
 
-def _read(text: str) -> Call | str:
-    """The call in an executor's answer, or the answer that it gives; raises ``_Unreadable``."""
+def _read(text: str) -> ToolCall | str:
+    """The call in an executor's answer, or the answer that it gives; raises ``_NoAction``."""
     if len(text) > MAX_ANSWER_CHARS:
-        raise _Unreadable(f"longer than {MAX_ANSWER_CHARS} characters")
+        raise _NoAction(f"longer than {MAX_ANSWER_CHARS} characters")
     calls, answer = read_calls(text), read_answer(text)
     if len(calls) > 1:
-        raise _Unreadable(
-            f"{len(calls)} calls at once; make one, read what comes back", called=True
-        )
+        raise _NoAction(f"{len(calls)} calls at once; make one, read what comes back", called=True)
     if calls and answer is not None:
-        raise _Unreadable(
+        raise _NoAction(
             "a call and an answer at once; make the call, read what comes back", called=True
         )
     if calls:
         if isinstance(calls[0], BadCall):
-            raise _Unreadable(calls[0].reason, called=True)
+            raise _NoAction(calls[0].reason, called=True)
         return calls[0]
     if not answer:
-        raise _Unreadable(
-            "no call in <tool_call>...</tool_call>, no answer in <answer>...</answer>"
-        )
+        raise _NoAction("no call in <tool_call>...</tool_call>, no answer in <answer>...</answer>")
     return answer
 
 
-def _served(work: Work, call: Call, result: str) -> frozenset[int]:
+def _served(work: ToolUseState, call: ToolCall, result: str) -> frozenset[int]:
     """The steps, not made before, that a result stands for. It may hold what several ask for; of
     those that ask for nothing but the tool it makes one."""
     open_steps = [(n, s) for n, s in enumerate(work.question.steps) if n not in work.made]
@@ -359,7 +355,7 @@ def _served(work: Work, call: Call, result: str) -> frozenset[int]:
     return frozenset([n for n, step in fits if step.shows] + bare[:1])
 
 
-def _wasted(work: Work, shown: Entry, cost: float) -> Work:
+def _wasted(work: ToolUseState, shown: Entry, cost: float) -> ToolUseState:
     entries = (*work.entries, shown)
     return replace(work, entries=entries, wasted=work.wasted + 1, waste=work.waste + cost)
 

@@ -7,7 +7,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from llmzoo.envs.tools.tool_use.questions import Question, Step
+from llmzoo.envs.tools.tool_use.questions import NeededCall, Question
 
 DONE = "done"  # what is answered where the answer is a file
 _REASONS = {
@@ -19,7 +19,7 @@ _REASONS = {
 }
 
 
-def plan(step: Step | None) -> str:
+def plan(step: NeededCall | None) -> str:
     """The planner's advice for the next call, or to answer where none is left."""
     if step is None:
         return "Everything is known now: answer with it."
@@ -28,7 +28,7 @@ def plan(step: Step | None) -> str:
     return f"Call {tool} next, because {why}. Arguments: {json.dumps(dict(step.arguments))}"
 
 
-def act(step: Step | None, question: Question) -> str:
+def act(step: NeededCall | None, question: Question) -> str:
     """The executor's call, or its answer where no call is left."""
     if step is None:
         return answer(DONE if question.target.path else question.target.values[0])
@@ -44,13 +44,13 @@ def answer(text: str) -> str:
     return f"<answer>{text}</answer>"
 
 
-def sloppy_plan(step: Step | None, rng: random.Random) -> str:
+def sloppy_plan(step: NeededCall | None, rng: random.Random) -> str:
     """Advice that is vague or too early as often as it is good."""
     return rng.choice((plan(step), "Think it over and answer.", "Use a tool.", ""))
 
 
 def sloppy_act(
-    step: Step | None, question: Question, before: str | None, rng: random.Random
+    step: NeededCall | None, question: Question, before: str | None, rng: random.Random
 ) -> str:
     """The right call, or a call of a tool that is not there, JSON that does not end, a guess, an
     answer that does not end, or the call ``before`` once more."""

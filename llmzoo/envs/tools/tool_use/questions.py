@@ -18,7 +18,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NeededCall:
     """A call that a question needs: of one of ``tools``, with a result that holds ``shows``, a number
     (``within`` is how far it may be off) or a text; where that is empty, any result will do.
     ``arguments``: the expert's, of the first tool."""
@@ -36,7 +36,7 @@ class Question:
 
     text: str
     target: Target
-    steps: tuple[Step, ...]
+    steps: tuple[NeededCall, ...]
     family: str
     content: str
     files: tuple[tuple[str, str], ...] = ()

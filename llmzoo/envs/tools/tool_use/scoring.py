@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from llmzoo.envs.base import MAX_ANSWER_CHARS as MAX_TEXT_CHARS
-from llmzoo.envs.tools.tool_use.questions import Step, Target
+from llmzoo.envs.tools.tool_use.questions import NeededCall, Target
 
 ANSWER, TOOLS, ECONOMY = 0.7, 0.2, 0.1
 NO_CALL, FAILED, NEEDLESS = 0.02, 0.015, 0.01  # what a wasted round costs
@@ -80,7 +80,7 @@ def is_right(target: Target, text: str) -> bool:
     )
 
 
-def serves(step: Step, tool: str, result: str) -> bool:
+def serves(step: NeededCall, tool: str, result: str) -> bool:
     """Whether a call of ``tool`` that gave ``result`` is the one that a step stands for."""
     if tool not in step.tools:
         return False
@@ -89,7 +89,7 @@ def serves(step: Step, tool: str, result: str) -> bool:
     return step.shows in result
 
 
-def put_in(step: Step, arguments: Mapping[str, Any]) -> bool:
+def put_in(step: NeededCall, arguments: Mapping[str, Any]) -> bool:
     """Whether the number that a step asks for stood in a call's arguments already, so that nothing
     was worked out. Where the expert's arguments hold it too, as in 400 - 200, that says nothing."""
     if not _NUMBER.fullmatch(step.shows):
@@ -104,7 +104,7 @@ def _given(arguments: Mapping[str, Any]) -> list[float]:
     return numbers("\n".join(value for value in arguments.values() if isinstance(value, str)))
 
 
-def _among(found: Iterable[float], step: Step) -> bool:
+def _among(found: Iterable[float], step: NeededCall) -> bool:
     wanted = float(step.shows)
     return any(close(each, wanted, step.within) for each in found)
 

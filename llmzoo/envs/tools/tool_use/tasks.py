@@ -19,7 +19,7 @@ from llmzoo.envs.tasks import Generated, Tasks
 from llmzoo.envs.text import encodable
 from llmzoo.envs.tools.files import folder
 from llmzoo.envs.tools.tool_use.families import FAMILIES, Family
-from llmzoo.envs.tools.tool_use.questions import Question, Step, Target, plain
+from llmzoo.envs.tools.tool_use.questions import NeededCall, Question, Target, plain
 from llmzoo.errors import ConfigError, UnknownNameError
 
 _MAX_ANSWER = 1e300  # a number, so that it is finite and can be written
@@ -118,7 +118,7 @@ def _question(record: Mapping[str, Any]) -> Question:
     return Question(
         text=text,
         target=_target(record.get("answer")),
-        steps=tuple(Step((tool,)) for tool in sources.texts(record, "tools", [])),
+        steps=tuple(NeededCall((tool,)) for tool in sources.texts(record, "tools", [])),
         family="own",
         content=" ".join(text.split()),
         files=tuple(files.items()),

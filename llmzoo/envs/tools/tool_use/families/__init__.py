@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from llmzoo.envs.tools.tool_use.families import files, isles, journeys, numbers
+from llmzoo.envs.tools.tool_use.families import file_questions, isles, journeys, numbers
 from llmzoo.envs.tools.tool_use.questions import Question
 
 
@@ -23,9 +23,9 @@ FAMILIES = {
     "arithmetic": Family(numbers.arithmetic, ("calculator",)),
     "integers": Family(numbers.integers, ("python",)),
     "conversion": Family(isles.conversion, ("search", "calculator")),
-    "bills": Family(files.bills, ("read_file", "calculator")),
-    "table": Family(files.table, ("read_file", "python")),
-    "words": Family(files.words, ("read_file", "python")),
+    "bills": Family(file_questions.bills, ("read_file", "calculator")),
+    "table": Family(file_questions.table, ("read_file", "python")),
+    "words": Family(file_questions.words, ("read_file", "python")),
     "difference": Family(isles.difference, ("search", "search", "calculator")),
     "ranking": Family(isles.ranking, ("search", "search", "search")),
     "trail": Family(journeys.trail, ("search", "search", "calculator")),

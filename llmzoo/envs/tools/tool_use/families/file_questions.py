@@ -130,37 +130,39 @@ def table(rng: random.Random) -> Question:
 
 def words(rng: random.Random) -> Question:
     """A count in a text: ``read_file``, ``python``."""
-    chosen = rng.sample(_WORDS, rng.randrange(9, 16))
-    found = [rng.choice(chosen) for _ in range(rng.randrange(60, 110))]
-    text = "\n".join(" ".join(found[n : n + 10]) for n in range(0, len(found), 10)) + "\n"
+    vocabulary = rng.sample(_WORDS, rng.randrange(9, 16))
+    words_drawn = [rng.choice(vocabulary) for _ in range(rng.randrange(60, 110))]
+    text = (
+        "\n".join(" ".join(words_drawn[n : n + 10]) for n in range(0, len(words_drawn), 10)) + "\n"
+    )
     path = f"texts/{rng.choice(_WORDS)}_{rng.randrange(10, 100)}.txt"
-    length, letter, word = rng.randrange(4, 7), rng.choice(found)[0], rng.choice(found)
+    length, letter, word = rng.randrange(4, 7), rng.choice(words_drawn)[0], rng.choice(words_drawn)
     asked, code, result = rng.choice(
         (
             (
                 "How many letters do its words have altogether?",
                 "sum(map(len, words))",
-                len("".join(found)),
+                len("".join(words_drawn)),
             ),
             (
                 f"How many of its words have exactly {length} letters, repetitions counted?",
                 f"sum(len(word) == {length} for word in words)",
-                sum(len(each) == length for each in found),
+                sum(len(each) == length for each in words_drawn),
             ),
             (
                 f"How many of its words begin with the letter {letter}, repetitions counted?",
                 f"sum(word[0] == {letter!r} for word in words)",
-                sum(each[0] == letter for each in found),
+                sum(each[0] == letter for each in words_drawn),
             ),
             (
                 f"How often does the word {word} stand in it?",
                 f"words.count({word!r})",
-                found.count(word),
+                words_drawn.count(word),
             ),
             (
                 "How often is a word in it followed by the same word again, line ends aside?",
                 "sum(a == b for a, b in zip(words, words[1:]))",
-                sum(a == b for a, b in pairwise(found)),
+                sum(a == b for a, b in pairwise(words_drawn)),
             ),
         )
     )
@@ -172,7 +174,7 @@ def words(rng: random.Random) -> Question:
             steps.program(f'words = """\n{text}""".split()\n{code}', result),
         ),
         family="words",
-        content=f"words {asked} {sorted(found)}",
+        content=f"words {asked} {sorted(words_drawn)}",
         files=((path, text),),
     )
 

@@ -36,7 +36,7 @@ _JSON_FOLLOWS = re.compile(r"[\s;,]*(?=\{)")
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolCall:
     """A call as a model wrote it: the tool may not exist, and the arguments may not fit it."""
 
     name: str
@@ -54,7 +54,7 @@ class _NoCall(ValueError):
     """Why something is not a call."""
 
 
-def read_calls(text: str) -> list[Call | BadCall]:
+def read_calls(text: str) -> list[ToolCall | BadCall]:
     """The calls in ``text``, in their order; empty where none was tried.
 
     A call whose closing tag is missing is read if its JSON is whole. Takes linear time.
@@ -62,7 +62,7 @@ def read_calls(text: str) -> list[Call | BadCall]:
     if len(text) > MAX_CHARS:
         return [BadCall(f"the answer is longer than {MAX_CHARS} characters")]
     form = _tagged if _TAG.search(text) else _marked if _MISTRAL.search(text) else _bare
-    calls: list[Call | BadCall] = []
+    calls: list[ToolCall | BadCall] = []
     for call in form(text):
         if len(calls) == MAX_CALLS:
             return [*calls, BadCall(f"more than {MAX_CALLS} calls in one answer")]
@@ -79,7 +79,7 @@ def read_answer(text: str) -> str | None:
     return text[start : text.index("</answer>", start)].strip()
 
 
-def _tagged(text: str) -> Iterator[Call | BadCall]:
+def _tagged(text: str) -> Iterator[ToolCall | BadCall]:
     """The calls between tags. JSON is read from its first brace to its last, so that a closing tag
     in a string ends nothing."""
     tag = _TAG.search(text)
@@ -101,15 +101,15 @@ def _tagged(text: str) -> Iterator[Call | BadCall]:
         tag = _TAG.search(text, end)
 
 
-def _function(name: str, text: str, start: int) -> tuple[Call, int]:
+def _function(name: str, text: str, start: int) -> tuple[ToolCall, int]:
     """The call of a ``<function=name>`` tag, and where its JSON ends."""
     if _CLOSE.match(text, start):
-        return Call(name), start
+        return ToolCall(name), start
     value, end = _json(text, start, "</function>")
-    return Call(name, _arguments(value)), end
+    return ToolCall(name, _arguments(value)), end
 
 
-def _marked(text: str) -> Iterator[Call | BadCall]:
+def _marked(text: str) -> Iterator[ToolCall | BadCall]:
     """The calls behind Mistral's mark."""
     mark = _MISTRAL.search(text)
     while mark is not None:
@@ -117,7 +117,7 @@ def _marked(text: str) -> Iterator[Call | BadCall]:
         try:
             value, end = _json(text, end, "the end")
             if mark[1]:
-                yield Call(mark[1], _arguments(value))
+                yield ToolCall(mark[1], _arguments(value))
             else:
                 yield from map(_call, value if isinstance(value, list) else [value])
         except _NoCall as reason:
@@ -125,7 +125,7 @@ def _marked(text: str) -> Iterator[Call | BadCall]:
         mark = _MISTRAL.search(text, end)
 
 
-def _bare(text: str) -> Iterator[Call | BadCall]:
+def _bare(text: str) -> Iterator[ToolCall | BadCall]:
     """The calls of an answer that is JSON, or that holds JSON in fences."""
     starts = [fence.end() for fence in _FENCE.finditer(text)]
     if not starts:
@@ -145,7 +145,7 @@ def _bare(text: str) -> Iterator[Call | BadCall]:
             begin = _JSON_FOLLOWS.match(text, end)
 
 
-def _calls(value: Any) -> Iterator[Call | BadCall]:
+def _calls(value: Any) -> Iterator[ToolCall | BadCall]:
     """The calls of a JSON value; none where it is JSON of another kind."""
     if isinstance(value, Mapping) and isinstance(value.get("tool_calls"), list):
         value = value["tool_calls"]
@@ -158,7 +158,7 @@ def _calls(value: Any) -> Iterator[Call | BadCall]:
                 yield BadCall(str(reason))
 
 
-def _call(value: Any) -> Call:
+def _call(value: Any) -> ToolCall:
     if not isinstance(value, Mapping):
         raise _NoCall(f"a call is a JSON object, got {_kind(value)}")
     if isinstance(value.get("function"), Mapping):  # OpenAI's form wraps it once more
@@ -168,10 +168,10 @@ def _call(value: Any) -> Call:
         raise _NoCall('the call has no "name", the name of a tool')
     for key in ("arguments", "parameters"):
         if key in value:
-            return Call(name, _arguments(value[key]))
+            return ToolCall(name, _arguments(value[key]))
     if stray := [key for key in value if key not in ("name", "type", "id")]:
         raise _NoCall(f'the call has no "arguments"; {cut(repr(stray[0]), 60)} belongs in there')
-    return Call(name)
+    return ToolCall(name)
 
 
 def _arguments(value: Any) -> Mapping[str, Any]:

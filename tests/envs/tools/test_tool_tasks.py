@@ -15,7 +15,7 @@ from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.corpus import articles
 from llmzoo.envs.tools.files import GROUP, folder
 from llmzoo.envs.tools.tool_use import scoring
-from llmzoo.envs.tools.tool_use.families import FAMILIES, numbers, steps, world
+from llmzoo.envs.tools.tool_use.families import FAMILIES, file_questions, numbers, steps, world
 from llmzoo.envs.tools.toolbox import resolve
 
 NO_SANDBOX = [name for name, family in FAMILIES.items() if "python" not in family.tools]

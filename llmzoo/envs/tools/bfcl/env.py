@@ -1,8 +1,8 @@
-"""# FunctionDescription calling
+"""# Function calling
 
 Two callers read the same request and the same descriptions of functions, and write the calls that
 answer it: each writes a half, without seeing the other's. The requests have the form of the Berkeley
-FunctionDescription Calling Leaderboard.
+Function Calling Leaderboard.
 
 | | |
 |---|---|
@@ -48,7 +48,7 @@ In a later round each seat reads what both wrote, and what is wrong with it by t
 `team_weight`, `split` ("train", "test", "all"), `source`, `on_bad_record` ("error" or "skip": of a
 file), `render_mode`.
 
-**Tasks.** `source` is "auto", "hub" (`gorilla-llm/Berkeley-FunctionDescription-Calling-Leaderboard`, Apache-2.0:
+**Tasks.** `source` is "auto", "hub" (`gorilla-llm/Berkeley-Function-Calling-Leaderboard`, Apache-2.0:
 its files simple, multiple, parallel and parallel_multiple), "sample" (84 records written for this
 project, 28 of each category), or a [file](../data.md#files-of-records) of records with `question`,
 `function` and `ground_truth`, as in BFCL's two files joined by `id`. The split is by the words of the
@@ -56,7 +56,7 @@ request. BFCL's other kinds are not supported, and a record of theirs is an erro
 with several turns (multi_turn), those that no call answers (irrelevance, relevance), and those that
 are judged by running them (exec, rest).
 
-Source: Patil et al., "The Berkeley FunctionDescription Calling Leaderboard (BFCL): From Tool Use to Agentic
+Source: Patil et al., "The Berkeley Function Calling Leaderboard (BFCL): From Tool Use to Agentic
 Evaluation of Large Language Models", ICML 2025.
 
 **Version history.** v0: first version.
@@ -95,7 +95,7 @@ class Calling:
 
 
 class BFCL(TextEnv):
-    """FunctionDescription calls for two seats that divide them, or for one."""
+    """Function calls for two seats that divide them, or for one."""
 
     metadata: dict[str, Any] = {**TextEnv.metadata, "name": "bfcl_v0"}
 

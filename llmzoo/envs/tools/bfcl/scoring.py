@@ -1,6 +1,6 @@
 """Calls held against the accepted ones, by the rules of BFCL's AST evaluation, written anew.
 
-Berkeley FunctionDescription Calling Leaderboard (Patil et al., ICML 2025): a call is right if it names the
+Berkeley Function Calling Leaderboard (Patil et al., ICML 2025): a call is right if it names the
 function, gives every required parameter and none that is not accepted, and each value has the
 declared type and is one of the accepted ones. Text is compared in lower case without spaces and
 ``,./-_*^``, and a quote is a quote; a whole number will do where a float is declared, a truth value

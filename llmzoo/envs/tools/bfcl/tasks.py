@@ -70,7 +70,7 @@ def canonical(request: CallRequest) -> str:
 
 
 def content(request: CallRequest) -> str:
-    """CallRequest, functions and right calls: tasks alike in these are one."""
+    """Request, functions and right calls: tasks alike in these are one."""
     truths = [[truth.name, truth.accepted] for truth in request.truths]
     functions = [function.text for function in request.functions.values()]
     return json.dumps([canonical(request), functions, truths], sort_keys=True)

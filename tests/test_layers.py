@@ -161,7 +161,7 @@ def test_there_are_modules_in_several_layers():
         ("serve", "import llmzoo", ["line 1: imports llmzoo itself"]),
         ("serve", "from llmzoo import make", ["line 1: imports llmzoo itself"]),
         ("report", "from llmzoo.cli import main", ["line 1: report imports cli"]),
-        ("advantages", "import llmzoo.learners.losses", ["line 1: advantages imports losses"]),
+        ("records", "import llmzoo.parallel", ["line 1: records imports parallel"]),
         ("cli", "from llmzoo import make\nimport llmzoo.serve, llmzoo.training", []),
         ("rollout", "from llmzoo.rollout.trees import x\nfrom llmzoo.records import Group", []),
         ("envs", "if TYPE_CHECKING:\n    from llmzoo.training import fit", []),

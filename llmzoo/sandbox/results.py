@@ -1,4 +1,4 @@
-"""What a sandbox is asked for and what it answers: frozen records, no behaviour beyond views."""
+"""The limits of a run and the records of its result."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A program that was run: ``status`` is "passed" where it came to its end without an exception.
+    """A program that was run. ``status`` is "passed" if it ended without an exception.
 
-    That it did so proves nothing about what it computed; see :class:`Verdict`.
+    This proves nothing about what the program computed; see :class:`Verdict`.
     """
 
     status: str
@@ -44,8 +44,11 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """One test of a verdict. ``got``: what came back (a repr, or the output), cut to a few hundred
-    characters. ``error``: why it did not pass; "not reached" where it never ran."""
+    """One test of a verdict.
+
+    ``got``: the value (its repr) or the output, cut to a few hundred characters. ``error``: why the
+    test did not pass; "not reached" if it never ran.
+    """
 
     passed: bool
     got: str = ""
@@ -55,13 +58,13 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What the harness saw of a program's tests.
+    """The result of judging a program by its tests.
 
-    ``status``: "passed" (every test ran and passed), "failed" (every test could be judged, some did
-    not pass), "error" (the program did not load, or no test could be run), "timeout", "memory" or
-    "output" (a limit), "blocked" (stopped at something that the sandbox forbids), or
-    "sandbox_error" (no verdict: our own fault, twice, or tests that need a shared interpreter which
-    was not allowed). ``error``: why, where there is a reason to give.
+    ``status``: "passed" (every test ran and passed), "failed" (some tests did not pass), "error" (the
+    program did not load, or no test could be run), "timeout", "memory" or "output" (a limit was
+    exceeded), "blocked" (the program did something that the sandbox forbids), or "sandbox_error" (no
+    verdict: the sandbox failed twice, or the tests need a shared interpreter, which is not allowed).
+    ``error``: the reason, if there is one to give.
     """
 
     status: str
@@ -80,8 +83,8 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """How a sandbox confines: ``level`` 3, 2, 1 or 0 (not at all), the layers that are on, and what
-    is missing with the reason."""
+    """How a sandbox confines programs: ``level`` 3, 2, 1 or 0 (not at all), the active layers, and
+    what is missing, with the reasons."""
 
     level: int
     layers: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """What a forked child does, by the kind of its job.
 
-Its descriptors: 0 to 2 the standard ones, then what the host wrote for it, then its channels.
+Its descriptors are the standard streams, then a file that the host wrote for it, then its channels.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import socket
 from typing import Any
 
-# all of it is imported before the zygote is confined, also what is needed late
+# everything is imported before the zygote is confined
 from .confine import program, zygote
 from .confine.channel import Channel
 from .judge import candidate, shared, tester
@@ -19,7 +19,7 @@ PROGRAM_FD = 3
 
 
 def _source() -> dict[str, Any]:
-    """What the host wrote for this child: a JSON object in the first descriptor after the standard ones."""
+    """The JSON object that the host wrote for this child."""
     parts = []
     offset = 0
     while part := os.pread(PROGRAM_FD, 1 << 20, offset):

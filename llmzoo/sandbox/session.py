@@ -1,4 +1,4 @@
-"""An interpreter that keeps its state: what a tool-using agent works with through an episode."""
+"""An interpreter that keeps its state, for an agent that uses Python as a tool."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _STATUS = {ENDED: "passed", NO_MEMORY: "memory", FORBIDDEN: "blocked"}
 
 
 class Session:
-    """``run`` executes code in the same names each time, and shows a last expression's value.
+    """Executes pieces of code in the same namespace and prints the value of a last expression.
 
-    Threads and processes cannot be started, so that nothing goes on between two runs. What an
-    earlier run has patched stays so: the output of a session proves nothing.
+    Code cannot start threads or processes, so nothing runs between two pieces of code. Earlier code
+    may have patched anything, so the output of a session proves nothing.
 
     A run beyond its limits ends the session: ``alive`` is then false, and later runs have the status
     "error". The time limit holds for each run; the memory limit, and 20 times the time limit of
@@ -45,7 +45,7 @@ class Session:
             return Run(status="error", stderr="the session has ended")
         started = time.monotonic()
         self._job.channel.socket.settimeout(self._limits.time_limit)
-        number = secrets.randbits(62)  # an answer that was sent before its question lacks it
+        number = secrets.randbits(62)  # an answer that was sent too early cannot contain it
         try:
             self._job.channel.send(["run", number, code, stdin])
             answered, ended, stdout, stderr = self._job.channel.receive()
@@ -69,7 +69,7 @@ class Session:
         )
 
     def close(self) -> None:
-        """End the interpreter, and let its worker go."""
+        """End the interpreter and release its worker."""
         if self.alive:
             self.alive = False
             self._job.leave()

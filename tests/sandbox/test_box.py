@@ -19,7 +19,7 @@ import pytest
 from llmzoo.errors import SandboxError
 from llmzoo.sandbox import Checker, Limits, Sandbox
 from llmzoo.sandbox.confine.folders import Folder, remove_abandoned
-from llmzoo.sandbox.confine.kernel import scratch_place
+from llmzoo.sandbox.confine.kernel import scratch_path
 
 SHORT = Limits(time_limit=0.7)
 
@@ -243,8 +243,8 @@ def test_killing_the_zygote_loses_no_verdict():
 
 def test_the_scratch_folder_is_not_put_over_python_itself():
     """A virtual environment below /tmp made level 3 unavailable."""
-    assert scratch_place(["/usr/lib/python3.11", "/lib/x86_64-linux-gnu"]) == "/tmp"
-    assert scratch_place(["/usr/lib", "/tmp/clone/.venv/lib/python3.11/site-packages/numpy"]) == (
+    assert scratch_path(["/usr/lib/python3.11", "/lib/x86_64-linux-gnu"]) == "/tmp"
+    assert scratch_path(["/usr/lib", "/tmp/clone/.venv/lib/python3.11/site-packages/numpy"]) == (
         "/scratch"
     )
 

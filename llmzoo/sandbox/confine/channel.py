@@ -12,7 +12,7 @@ _AT_ONCE = 1 << 14
 
 
 class Closed(Exception):
-    """The other side is gone."""
+    """The other side has closed the channel."""
 
 
 def frame(value: Any, extend: Extend | None = None) -> bytes:
@@ -27,11 +27,11 @@ class Channel:
 
     def __init__(self, sock: socket.socket):
         self.socket = sock
-        self._read = bytearray()  # what came along with earlier frames
+        self._read = bytearray()  # received together with earlier frames
 
     @property
     def has_read(self) -> bool:
-        """Whether more has come already than the frames that were asked for."""
+        """Whether more data has arrived than the frames that were received."""
         return bool(self._read)
 
     def send(self, value: Any, extend: Extend | None = None) -> None:
@@ -39,14 +39,14 @@ class Channel:
         self.send_frames(frame(value, extend))
 
     def send_frames(self, frames: bytes) -> None:
-        """Send what :func:`frame` made, one or several. Raises :class:`Closed` or ``TimeoutError``."""
+        """Send results of :func:`frame`. Raises :class:`Closed` or ``TimeoutError``."""
         try:
             self.socket.sendall(frames)
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Closed from error
 
     def receive(self, extend: Callable[[list[Any]], Any] | None = None) -> Any:
-        """Raises :class:`Closed`, ``TimeoutError``, or :class:`NotData` for what is no value."""
+        """The value of the next frame. Raises :class:`Closed`, ``TimeoutError`` or :class:`NotData`."""
         length = int.from_bytes(self._exactly(4), "big")
         if length > MAX_CHARS:
             raise NotData(f"a frame of {length} bytes; at most {MAX_CHARS} cross")

@@ -1,6 +1,6 @@
-"""The folder that each worker has in the folder for temporary files, and what killed processes left.
+"""The temporary folder of each worker, and the removal of folders that killed processes left.
 
-A process that is killed cannot remove its workers' folders; the next one that uses the sandbox does.
+A killed process cannot remove its workers' folders. The next process that uses the sandbox does.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pathlib import Path
 
 _PREFIX = "llmzoo-sandbox-"
 _NAME = re.compile(rf"{_PREFIX}(\d+)-\w+")
-_SETTLED_S = 60.0  # a folder that is younger may not be locked yet
+_SETTLED_S = 60.0  # a younger folder may not be locked yet
 
 
 class Folder:
-    """A new folder, locked for as long as it is not closed and its process lives."""
+    """A new folder. It is locked until it is closed or its process ends."""
 
     def __init__(self) -> None:
-        import fcntl  # not on Windows, where this package can be imported all the same
+        import fcntl  # does not exist on Windows, where this package can still be imported
 
         _once_remove_abandoned()
         self.path = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
@@ -32,7 +32,7 @@ class Folder:
         fcntl.flock(self._lock, fcntl.LOCK_SH)
 
     def close(self, *, remove: bool) -> None:
-        """Let go, and ``remove`` the folder."""
+        """Unlock the folder, and ``remove`` it."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
@@ -41,11 +41,14 @@ class Folder:
 
 
 def remove_abandoned() -> None:
-    """Remove the folders whose process is gone: by its number, which means nothing where two pid
-    namespaces share the folder, and by its lock."""
+    """Remove the folders whose process has ended.
+
+    The process id alone proves nothing if two pid namespaces share the folder, so the lock is checked
+    too.
+    """
     for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        found = _NAME.fullmatch(path.name)
-        if found is None or Path(f"/proc/{found[1]}").exists():
+        name = _NAME.fullmatch(path.name)
+        if name is None or Path(f"/proc/{name[1]}").exists():
             continue
         with contextlib.suppress(OSError, RecursionError):
             _remove_unlocked(path)

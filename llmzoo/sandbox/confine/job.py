@@ -1,4 +1,4 @@
-"""A program run once by a worker: its descriptors, its limits, and what became of it."""
+"""One job of a worker: its descriptors, its limits and how it ended."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SIGSYS, _SIGXCPU, _SIGKILL, _SIGXFSZ = -31, -24, -9, -25
 
 
 def memory_file(content: str = "") -> int:
-    """A descriptor of an anonymous file in memory with this content, at its beginning."""
+    """A descriptor of an anonymous file in memory with this content."""
     fd = os.memfd_create("llmzoo", os.MFD_CLOEXEC)
     data = content.encode("utf-8", "surrogatepass")
     while data:
@@ -28,7 +28,7 @@ def memory_file(content: str = "") -> int:
 
 
 class Streams(AbstractContextManager["Streams"]):
-    """Standard input, output and error of a run, as files in memory that its limits bound."""
+    """Standard input, output and error of a run, as files in memory."""
 
     def __init__(self, stdin: str = ""):
         self.fds = [memory_file(stdin), memory_file(), memory_file()]
@@ -38,7 +38,7 @@ class Streams(AbstractContextManager["Streams"]):
             os.close(fd)
 
     def read(self, which: int, limit_kb: int) -> tuple[str, bool]:
-        """What the run wrote to 1 or 2, cut to a limit and marked where it was cut."""
+        """What the run wrote to stream 1 or 2, cut to a limit, and whether it was cut."""
         limit = limit_kb << 10
         data = os.pread(self.fds[which], limit + 1, 0)
         if len(data) <= limit:
@@ -47,7 +47,7 @@ class Streams(AbstractContextManager["Streams"]):
 
 
 class Job(AbstractContextManager["Job"]):
-    """A job of a worker while it runs: streams, what its children are given to read, and channels.
+    """A job of a worker while it runs.
 
     ``given``: a JSON object for each child. ``channel``: whether the host talks to the last child.
     """
@@ -69,7 +69,7 @@ class Job(AbstractContextManager["Job"]):
         far = None
         if channel:
             near, far = socket.socketpair()
-            # the zygote ends the run before this; then the other end closes
+            # the zygote ends the run earlier, and then the other end closes
             near.settimeout(limits.time_limit + GRACE_S)
             self.channel = Channel(near)
             fds.append(far.fileno())
@@ -89,28 +89,28 @@ class Job(AbstractContextManager["Job"]):
         self.streams.__exit__()
 
     def end(self) -> JobReport:
-        """Stop the children and see how they ended."""
+        """Stop the children and return how they ended."""
         self.worker.stop()
         return self.wait()
 
     def leave(self) -> None:
-        """Stop the children and do not wait until they have ended."""
+        """Stop the children without waiting for their end."""
         self.worker.dismiss()
 
     def hang_up(self) -> JobReport:
-        """Close the channel and see how the children end, or had ended."""
+        """Close the channel, and return how the children ended."""
         self.channel.close()
         return self.wait()
 
     def wait(self) -> JobReport:
-        """See how the children ended when they end by themselves or at their limits."""
+        """Wait until the children end by themselves or at their limits, and return how."""
         if self._report is None:
             self._report = self.worker.report()
         return self._report
 
 
 def ending(report: JobReport, limits: Limits) -> str:
-    """The status of a run that did not come to a good end by itself, or "passed"."""
+    """The status of a run: "passed" if it ended normally."""
     code = report.exit_code
     if report.ending == "timeout" or code == _SIGXCPU:
         return "timeout"

@@ -1,7 +1,7 @@
-"""Takes powers away from a process, for good: namespaces, a new root, Landlock, limits, seccomp.
+"""Takes privileges away from a process: namespaces, a new root, Landlock, limits, seccomp.
 
-Thin wrappers around Linux system calls by ctypes. Each raises ``OSError`` where the machine does
-not offer what is asked for. See namespaces(7), pivot_root(2), landlock(7), capabilities(7).
+These are thin wrappers around Linux system calls. Each raises ``OSError`` if the machine does not
+support the call. See namespaces(7), pivot_root(2), landlock(7), capabilities(7).
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _HOST_NAME = b"sandbox"
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 _STREAMS = ("stdin", "stdout", "stderr")
 
-# Landlock's rights by name, as bits; the version of its interface that brought them
+# bits of Landlock's rights, and the rights that each version of its interface knows
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
 _FILE_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 _ONLY_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE
-# in the scratch folder: all but running programs, devices, sockets, pipes and links
+# in the scratch folder: everything but running programs, devices, sockets, pipes and links
 _SCRATCH_RIGHTS = _WRITE_FILE | _READ_FILE | _READ_DIR | _TRUNCATE | 0b1_1011_0000
 
 
@@ -50,7 +50,7 @@ def _check(result: int, what: str) -> int:
 
 
 def _call(name: str, *args: object) -> int:
-    """A system call that the C library may lack a wrapper for."""
+    """Make a system call for which the C library may have no wrapper."""
     numbers = NUMBERS.get(platform.machine())
     if numbers is None:
         raise OSError(f"no system-call table for {platform.machine()}")
@@ -64,10 +64,10 @@ def _prctl(option: int, *args: int) -> None:
 
 
 def new_namespaces() -> None:
-    """User (unless root may do without), mount, pid, network, ipc and uts namespaces of one's own.
+    """Enter new user (unless root needs none), mount, pid, network, ipc and uts namespaces.
 
-    The pid namespace begins with the next child. The process must have one thread. The machine's
-    name is left behind too.
+    The process must have one thread. Its next child is the first process of the pid namespace. The
+    host name is hidden too.
     """
     others = _NEWNS | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS
     if not (os.geteuid() == 0 and _libc.unshare(others) == 0):
@@ -76,7 +76,7 @@ def new_namespaces() -> None:
 
 
 def _new_user_namespace(others: int) -> None:
-    """With the right to have the other namespaces; inside, this user is itself."""
+    """A user namespace that maps this user to itself, and has the right to enter ``others``."""
     user, group = os.geteuid(), os.getegid()
     _check(_libc.unshare(_NEWUSER | others), "unshare")
     for name, text in (
@@ -94,13 +94,11 @@ def _mount(source: str, target: str, kind: str, flags: int, data: str = "") -> N
 
 
 def _read_only(path: str) -> None:
-    """Everything mounted at and below a path becomes read-only, without set-user-id and devices."""
-    attributes = struct.pack(
-        "QQQQ", _MOUNT_ATTR_RDONLY | _MOUNT_ATTR_NOSUID | _MOUNT_ATTR_NODEV, 0, 0, 0
-    )
-    _call(
-        "mount_setattr", _AT_FDCWD, path.encode(), _AT_RECURSIVE, attributes, len(attributes)
-    )  # fmt: skip
+    """Make all mounts at and below a path read-only, without set-user-id and devices."""
+    flags = _MOUNT_ATTR_RDONLY | _MOUNT_ATTR_NOSUID | _MOUNT_ATTR_NODEV
+    attributes = struct.pack("QQQQ", flags, 0, 0, 0)
+    where = (_AT_FDCWD, path.encode(), _AT_RECURSIVE)
+    _call("mount_setattr", *where, attributes, len(attributes))
 
 
 def new_root(
@@ -112,10 +110,11 @@ def new_root(
     *,
     run_files: bool,
 ) -> str:
-    """Make ``at`` (an empty folder) the root, holding only ``visible`` paths, read-only, but for
-    ``hidden`` folders below them, where only ``packages`` are to be seen; five device nodes; and an
-    empty scratch folder of ``scratch_mb`` megabytes, whose path is returned. Needs a mount namespace
-    of one's own."""
+    """Make the empty folder ``at`` the root, and return the path of its scratch folder.
+
+    The root holds ``visible`` paths, read-only; of ``hidden`` folders below them only ``packages``;
+    five devices; and an empty scratch folder of ``scratch_mb`` megabytes. Needs a new mount namespace.
+    """
     _mount("", "/", "", _MS_REC | _MS_PRIVATE)
     _mount("tmpfs", at, "tmpfs", _MS_NOSUID, "size=1m,nr_inodes=4096,mode=755")
     for path in visible:
@@ -134,8 +133,8 @@ def new_root(
         _mount(f"/dev/{name}", f"{at}/dev/{name}", "", _MS_BIND)
     for name in _STREAMS:
         with open(f"{at}/dev/{name}", "x"):
-            pass  # numpy asks whether a path exists before it opens it, see streams.py
-    scratch = scratch_place(visible)
+            pass  # numpy checks that a path exists before it opens it, see streams.py
+    scratch = scratch_path(visible)
     os.mkdir(at + scratch)
     no_exec = 0 if run_files else _MS_NOEXEC
     _mount(
@@ -153,7 +152,7 @@ def new_root(
 
 
 def _show(at: str, path: str) -> None:
-    """Mount a path at the same place below ``at``, read-only."""
+    """Mount a path below ``at``, read-only."""
     target = at + path
     if os.path.isdir(path):
         os.makedirs(target, exist_ok=True)
@@ -165,14 +164,14 @@ def _show(at: str, path: str) -> None:
     _read_only(target)
 
 
-def scratch_place(visible: Iterable[str]) -> str:
-    """``/tmp``, unless Python itself lies there, as in a test's virtual environment."""
+def scratch_path(visible: Iterable[str]) -> str:
+    """``/tmp``, or another path if Python itself is below ``/tmp``."""
     taken = any(f"{path}/".startswith("/tmp/") for path in visible)
     return "/scratch" if taken else "/tmp"
 
 
 def drop_privileges(user: int | None) -> None:
-    """Become ``user`` (where one is given) without groups, and lose every capability for good."""
+    """Become ``user``, if given, without groups, and drop every capability."""
     if user is not None:
         os.setgroups([])
     last = 0
@@ -187,7 +186,7 @@ def drop_privileges(user: int | None) -> None:
 
 
 def lock_down() -> None:
-    """No new privileges, no dumps, death with the parent. After every change of user: those undo it."""
+    """No new privileges, no dumps, death with the parent. A later change of user would undo it."""
     _prctl(_PR_SET_PDEATHSIG, _SIGKILL)
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     _prctl(_PR_SET_DUMPABLE, 0)
@@ -197,9 +196,9 @@ def die_with_parent() -> None:
     _prctl(_PR_SET_PDEATHSIG, _SIGKILL)
 
 
-def landlock(readable: Iterable[str], scratch: str | None, *, run_files: bool) -> int:
-    """Only ``readable`` paths may be read and ``scratch`` changed; no TCP, no signals or abstract
-    sockets beyond this domain. Returns the version of Landlock's interface that was used."""
+def landlock(readable: Iterable[str], scratch: str | None, *, run_files: bool) -> None:
+    """Allow reading of ``readable`` paths and changes of ``scratch`` only. Forbid TCP, and signals and
+    abstract sockets to processes outside."""
     version = _call("landlock_create_ruleset", None, 0, 1)
     handled = next(
         rights for v, rights in sorted(_FILE_RIGHTS.items(), reverse=True) if v <= version
@@ -217,7 +216,7 @@ def landlock(readable: Iterable[str], scratch: str | None, *, run_files: bool) -
         try:
             fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:
-            continue  # what cannot be opened cannot be allowed either
+            continue  # a path that cannot be opened cannot be allowed
         allowed = rights & handled
         if not os.path.isdir(path):
             allowed &= _ONLY_FILES
@@ -225,11 +224,10 @@ def landlock(readable: Iterable[str], scratch: str | None, *, run_files: bool) -
         os.close(fd)
     _call("landlock_restrict_self", ruleset, 0)
     os.close(ruleset)
-    return version
 
 
 def limit(which: int, value: int) -> None:
-    """Set a resource limit, soft and hard, but never above the hard limit that stands."""
+    """Set a resource limit, soft and hard, but not above the present hard limit."""
     _, hard = resource.getrlimit(which)
     if hard != resource.RLIM_INFINITY:
         value = min(value, hard)

@@ -1,4 +1,4 @@
-"""The machine that a zygote finds: the folders of Python's library, and the user that it runs as."""
+"""What a zygote needs to know of its machine: Python's library, and the user that it runs as."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from collections.abc import Sequence
 from types import CodeType, ModuleType
 from typing import Any
 
-# where packages of third parties lie inside the standard library's folder; ours, with the tests
-# and solutions of shipped tasks, may be among them
+# third-party packages inside the standard library's folder; llmzoo, which ships tests and solutions,
+# may be among them
 _THIRD_PARTY = ("site-packages", "dist-packages")
 _SYSTEM_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 _TIME_ZONES = "/usr/share/zoneinfo"
 
 
 def folders() -> list[str]:
-    """The standard library's folders, without what third parties have installed beside it."""
+    """The folders of the standard library."""
     paths = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
     return sorted({os.path.realpath(path) for path in paths if path})
 
 
 def entries() -> list[str]:
-    """What lies in :func:`folders`, one by one, but for the folders of third parties."""
+    """The entries of :func:`folders`, without the folders of third-party packages."""
     return [
         os.path.join(folder, name)
         for folder in folders()
@@ -36,21 +36,17 @@ def entries() -> list[str]:
 
 
 def hidden() -> list[str]:
-    """The third parties' folders inside :func:`folders`."""
+    """The folders of third-party packages inside :func:`folders`."""
     return [os.path.join(folder, name) for folder in folders() for name in _THIRD_PARTY]
 
 
 def shared_libraries() -> list[str]:
-    """The files that extension modules may still load: shared libraries, by folder, and time zones.
+    """Folders and files that extension modules may still load: shared libraries and time zones.
 
-    Whole folders of the system, but none that may hold Python packages of third parties.
+    Folders that may hold third-party Python packages are left out.
     """
-    found = {
-        os.path.realpath(line.split()[-1])
-        for line in _mapped()
-        if line.split()[-1].startswith("/") and ".so" in line
-    }
-    folders = {os.path.dirname(path) for path in found}
+    mapped = {line.split()[-1] for line in _mapped() if ".so" in line}
+    folders = {os.path.dirname(os.path.realpath(path)) for path in mapped if path[0] == "/"}
     system = [p for p in folders if p.startswith(_SYSTEM_LIBRARIES) and "python" not in p]
     prefix = os.path.join(sys.base_prefix, "lib")
     own = [os.path.join(prefix, n) for n in os.listdir(prefix) if n.startswith("libpython")]
@@ -67,19 +63,18 @@ def _mapped() -> list[str]:
 
 
 def packages(names: Sequence[str]) -> list[str]:
-    """The folders of preloaded packages of third parties, with the libraries that they bring."""
-    found = []
+    """The folders of preloaded third-party packages, with the libraries that they ship."""
+    paths = []
     for name in names:
         path = getattr(sys.modules.get(name.partition(".")[0]), "__path__", None)
         for folder in list(path or []):
             if any(part in folder for part in _THIRD_PARTY):
-                found += [folder, folder + ".libs"]
-    return [os.path.realpath(path) for path in found if os.path.isdir(path)]
+                paths += [folder, folder + ".libs"]
+    return [os.path.realpath(path) for path in paths if os.path.isdir(path)]
 
 
 class IndexedFinder:
-    """Finds modules of the standard library, and of ``packages`` (folders of preloaded ones), in an
-    index made beforehand, without a look at the disk.
+    """Finds modules of the standard library and of ``packages`` (folders) in an index.
 
     The usual finder needs ``stat``, which Landlock does not confine and the filter forbids.
     """
@@ -94,20 +89,14 @@ class IndexedFinder:
     def find_spec(
         self, name: str, path: object = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        found = self._index.get(name)
-        if found is None:
+        if name not in self._index:
             return None
-        file, package = found
-        loader: importlib.machinery.SourceFileLoader | importlib.machinery.ExtensionFileLoader
-        if file.endswith(".py"):
-            loader = _SourceLoader(name, file)
-        else:
-            loader = importlib.machinery.ExtensionFileLoader(name, file)
+        file, package = self._index[name]
+        extension = importlib.machinery.ExtensionFileLoader
+        loader = _SourceLoader if file.endswith(".py") else extension
+        folders = [os.path.dirname(file)] if package else None
         return importlib.util.spec_from_file_location(
-            name,
-            file,
-            loader=loader,
-            submodule_search_locations=[os.path.dirname(file)] if package else None,
+            name, file, loader=loader(name, file), submodule_search_locations=folders
         )
 
     def _scan(self, folder: str, prefix: str, without: Sequence[str], depth: int) -> None:
@@ -119,8 +108,6 @@ class IndexedFinder:
                 if os.path.isfile(first):
                     self._index[prefix + name] = (first, True)
                     self._scan(entry.path, f"{prefix}{name}.", without, depth - 1)
-                elif name == "lib-dynload":
-                    self._scan(entry.path, prefix, without, 0)
                 continue
             if name == "lib-dynload":
                 self._scan(entry.path, prefix, without, 0)
@@ -133,14 +120,14 @@ class IndexedFinder:
 
 
 class _SourceLoader(importlib.machinery.SourceFileLoader):
-    """Compiles the source; a cached form would have to be compared with its date, by ``stat``."""
+    """Compiles the source, because checking the date of a cached file needs ``stat``."""
 
     def get_code(self, fullname: str) -> CodeType:
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
 def preload(names: list[str]) -> dict[str, Any]:
-    """Import what programs are likely to want; what is not installed is left out and named."""
+    """Import modules for all programs. Returns those that are not installed, if any."""
     missing = []
     for name in names:
         try:
@@ -148,19 +135,19 @@ def preload(names: list[str]) -> dict[str, Any]:
         except ImportError:
             missing.append(name)
     if "numpy.random" in sys.modules:
-        sys.modules["numpy.random"].seed(0)  # a fork does not draw a new seed here
+        sys.modules["numpy.random"].seed(0)  # a fork draws no new seed here
     return {"not_installed": missing} if missing else {}
 
 
 def maps_other_users() -> bool:
-    """Whether this user namespace knows more users than this one: only then can another be become."""
+    """Whether this user namespace maps other users, so that the process can become one of them."""
     with open("/proc/self/uid_map") as file:
         lines = file.read().splitlines()
     return len(lines) > 1 or int(lines[0].split()[2]) > 1
 
 
 def reachable(folder: str, user: int) -> bool:
-    """Whether ``user`` may read the library and reach ``folder``: not where Python lies in a home."""
+    """Whether ``user`` may read the library and ``folder``; false if Python is in a home folder."""
     os.seteuid(user)
     try:
         for path in (*folders(), os.path.dirname(folder)):
@@ -173,7 +160,7 @@ def reachable(folder: str, user: int) -> bool:
 
 
 def threads_of_user() -> int:
-    """How many threads this user runs now: they count against its limit of processes."""
+    """The number of threads of this user, which count against its limit of processes."""
     total = 0
     try:
         for entry in os.scandir("/proc"):
@@ -185,7 +172,7 @@ def threads_of_user() -> int:
 
 
 def outermost(paths: list[str]) -> list[str]:
-    """Without paths that lie below others of the list."""
+    """The paths that are not below others of the list."""
     kept: list[str] = []
     for path in sorted(set(paths)):
         if not any(path.startswith(f"{k}/") for k in kept):
@@ -194,7 +181,7 @@ def outermost(paths: list[str]) -> list[str]:
 
 
 def empty(folder: str) -> bool:
-    """Remove all that is in a folder, also what was made deep or unreadable on purpose."""
+    """Remove everything in a folder, even if it is deeply nested or unreadable."""
     for _ in range(2):
         for path, folders, files in os.walk(folder, topdown=False):
             for name in files:

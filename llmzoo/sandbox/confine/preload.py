@@ -1,7 +1,7 @@
-"""Which modules a zygote has imported before any program, and which zygote suits a program.
+"""Which modules a zygote imports before any program, and which zygote suits a program.
 
-A fork costs in proportion to what its parent holds: a zygote with everything takes three times as
-long to fork as one with what most programs need. So there are two, the second started on demand.
+A fork costs in proportion to its parent's memory. A zygote with all common modules takes three times
+as long to fork as one with the modules that most programs need, so it starts only on demand.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ decimal enum fractions functools heapq io itertools math numbers operator random
 string struct sys textwrap time traceback types typing unittest
     """.split()  # noqa: SIM905 - a list of names reads better as a text
 )
-# numpy, like all that is not installed, is left out where it is absent
+# modules that are not installed are left out
 COMMON: tuple[str, ...] = LIGHT + tuple(
     """
 asyncio base64 calendar codecs contextlib csv ctypes difflib encodings.idna errno fnmatch gc
@@ -31,16 +31,16 @@ _NAMES = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+([\
 
 
 def suffices(light: Sequence[str], *sources: str) -> bool:
-    """Whether programs import nothing but modules of ``light``, as far as a glance can tell."""
+    """Whether programs import only modules of ``light``, as far as their text shows."""
     known = set(light)
     for source in sources:
-        found = 0
+        imports = 0
         for match in _NAMES.finditer(source):
-            found += 1
+            imports += 1
             names = match[1] or match[2]
             for name in names.split(","):
                 if name.partition(" as ")[0].strip() not in known:
                     return False
-        if found != len(_IMPORTED.findall(source)):
+        if imports != len(_IMPORTED.findall(source)):
             return False
     return True

@@ -15,7 +15,7 @@ from typing import Any
 from .channel import Channel, Closed
 from .values import NotData
 
-# how a child ends; what it says of itself is for the reader, never for a verdict
+# exit codes of a child; they inform the user and never decide a verdict
 ENDED, RAISED, NO_MEMORY, FORBIDDEN = 0, 101, 102, 103
 FILENAME = "<program>"
 # text first: it fills the others
@@ -23,7 +23,7 @@ _WRITERS: tuple[type[io.IOBase], ...] = (io.TextIOWrapper, io.BufferedWriter, io
 
 
 def run(source: str) -> int:
-    """Execute a program as ``__main__``; returns how it ended. Tracebacks go to standard error."""
+    """Execute a program as ``__main__`` and return its exit code. Tracebacks go to standard error."""
     module = ModuleType("__main__")
     sys.modules["__main__"] = module
     sys.argv = ["program.py"]
@@ -56,7 +56,7 @@ def _execute(act: Any) -> int:
 
 
 def _print_traceback(error: BaseException) -> None:
-    """The frames of the program only; never fails, whatever the exception is made of."""
+    """Print the program's own frames. Never fails, whatever the exception does."""
     try:
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code.co_filename != FILENAME:
@@ -68,10 +68,10 @@ def _print_traceback(error: BaseException) -> None:
 
 
 def serve_session(channel: Channel) -> None:
-    """Execute one piece of code after another in the same names.
+    """Execute pieces of code one after another in the same namespace.
 
-    Request: ``["run", number, code, stdin]``; answer: ``[number, how it ended, stdout, stderr]``. As
-    at Python's prompt, the value of a last expression is printed.
+    A request is ``["run", number, code, stdin]``, its answer ``[number, exit code, stdout, stderr]``.
+    The value of a last expression is printed, as at Python's prompt.
     """
     module = ModuleType("__main__")
     sys.modules["__main__"] = module
@@ -122,16 +122,16 @@ def _finish(module: ModuleType) -> None:
 
 
 def _let_go(names: dict[str, Any]) -> None:
-    """Destroy what a module's names hold, and flush the writers that something else still holds."""
+    """Clear a module's names, and flush the writers that are still referenced elsewhere."""
     for private in (True, False):
         for name in [name for name in names if name.startswith("_") is private]:
             if name != "__builtins__":
                 names[name] = None
-    gc.collect()  # the zygote's own objects are frozen, so this looks at the program's alone
+    gc.collect()  # the zygote's objects are frozen, so this sees only the program's
     mine = gc.get_objects()
     for kind in _WRITERS:
         for writer in [one for one in mine if issubclass(type(one), kind)]:
-            # closed, detached, or for reading: the error of a destructor is ignored too
+            # closed, detached, or for reading; Python ignores errors of destructors too
             with contextlib.suppress(Exception):
                 kind.flush(writer)
 

@@ -1,9 +1,9 @@
 """The system-call filter: an allow-list, assembled once and installed in every child.
 
-A classic BPF program: the calls whose arguments matter are looked at one by one, all others by a
-binary search over ranges of allowed numbers. What is not allowed fails with EPERM; calls that have
-an older form that the C library falls back to fail with ENOSYS; another machine's call numbers
-kill. See seccomp(2).
+It is a classic BPF program. Calls whose arguments matter are checked one by one, all others by a
+binary search over ranges of allowed numbers. A forbidden call fails with EPERM. Calls for which the
+C library has an older fallback fail with ENOSYS. Call numbers of another machine kill the process.
+See seccomp(2).
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ timer_settime timer_gettime timer_delete timer_getoverrun getpid getppid gettid 
 getgid getegid getgroups getresuid getresgid getpgrp getpgid getsid getrlimit setrlimit getrusage
 sysinfo uname getrandom getcwd umask arch_prctl fstat ftruncate fsync fdatasync flock fadvise64
 """.split()  # noqa: SIM905
-# with files: what Landlock or a root of its own confines
+# files, which Landlock or a new root confines
 _FILES = "open openat creat getdents64 getdents chdir fchdir fallocate".split()  # noqa: SIM905
-# with a root of its own: what Landlock does not confine, and what makes files vanish from a folder
-# that is measured, or folders in it
+# for a new root: calls that Landlock does not confine, and calls that hide files from the measuring
+# of the scratch folder
 _OWN_ROOT = """
 mkdir mkdirat
 stat lstat newfstatat statx access faccessat readlink readlinkat statfs fstatfs chmod fchmod
@@ -61,37 +61,27 @@ _ABSENT = ("clone3", "openat2", "io_uring_setup", "faccessat2", "futex_waitv")
 
 
 class Filter:
-    """The filter for one level. ``for_process`` gives the program that a child installs.
+    """The filter for one level. A child installs the result of ``for_process``.
 
-    ``level`` 1 opens no files, 2 opens files, 3 may look at paths too. ``processes``: new processes
-    and signals to them are allowed, which only a pid namespace can confine. ``threads``: new threads
-    are. Raises ``OSError`` on a machine whose call numbers are not known.
+    Level 1 opens no files, level 2 opens files, and level 3 may also look at paths. ``processes``:
+    allow new processes and signals to them, which only a pid namespace can confine. ``threads``: allow
+    new threads. Raises ``OSError`` on a machine whose call numbers are unknown.
     """
 
     def __init__(
-        self,
-        level: int,
-        *,
-        processes: bool = False,
-        threads: bool = True,
-        machine: str | None = None,
+        self, level: int, *, processes: bool = False, threads: bool = True, machine: str = ""
     ):
         machine = machine or platform.machine()
         if machine not in NUMBERS:
             raise OSError(f"no system-call table for {machine}")
         numbers = NUMBERS[machine]
-        names = list(_BASIC)
-        if level >= 2:
-            names += _FILES
-        if level >= 3:
-            names += _OWN_ROOT
-        if processes:
-            names += _PROCESSES
+        names = [*_BASIC, *_FILES * (level >= 2), *_OWN_ROOT * (level >= 3)]
+        names += _PROCESSES * processes
         self._code: list[tuple[int, int, int, int]] = []
         self._head(machine)
         for name in _ABSENT:
             self._match(numbers[name], [(_RETURN, 0, 0, _ERRNO | errno.ENOSYS)])
-        if level == 2:  # no files without a name, for the same reason
+        if level == 2:  # no files without a name, which the measuring would not see
             for name, flags in (("open", 1), ("openat", 2)):
                 if name in numbers:
                     self._masked(numbers[name], _O_TMPFILE, 0, argument=flags)
@@ -116,7 +106,7 @@ class Filter:
         return len(self._code)
 
     def for_process(self, pid: int) -> bytes:
-        """The program as an array of ``struct sock_filter``, for the process ``pid``."""
+        """The filter as an array of ``struct sock_filter``, for the process ``pid``."""
         program = bytearray(self._bytes)
         for at in self._own_pid:
             struct.pack_into("<I", program, at * 8 + 4, pid)
@@ -133,11 +123,11 @@ class Filter:
         ]
 
     def _match(self, number: int, block: Sequence[tuple[int, int, int, int]]) -> None:
-        """``block`` decides over the call ``number``; it must end in a return on every way."""
+        """Let ``block`` decide about the call ``number``. Each of its paths must end in a return."""
         self._code += [(_JUMP_EQUAL, 0, len(block), number), *block]
 
     def _one_of(self, number: int, argument: int, allowed: Sequence[int]) -> None:
-        """Allow a call where the low half of an argument is one of some values."""
+        """Allow a call if the low half of an argument is one of these values."""
         tests = [(_JUMP_EQUAL, len(allowed) - i, 0, value) for i, value in enumerate(allowed)]
         self._match(
             number,
@@ -145,7 +135,7 @@ class Filter:
         )
 
     def _masked(self, number: int, mask: int, wanted: int, *, argument: int = 0) -> None:
-        """Allow a call whose argument has, of the bits in ``mask``, exactly ``wanted``."""
+        """Allow a call if exactly the bits ``wanted`` of ``mask`` are set in an argument."""
         self._match(
             number,
             [
@@ -158,7 +148,7 @@ class Filter:
         )
 
     def _socketpair(self, number: int) -> None:
-        """Stream pairs of AF_UNIX, which asyncio and multiprocessing use inside one process."""
+        """Allow stream pairs of AF_UNIX, which asyncio and multiprocessing use in one process."""
         self._match(
             number,
             [
@@ -189,7 +179,7 @@ class Filter:
             at = len(self._code)
             self._code.append((_JUMP_AT_LEAST, 0, 0, ranges[middle][0]))
             self._search(ranges[:middle])
-            # at least: over the lower half; the halves stay far below the 255 that a jump can reach
+            # jump over the lower half, which is far below the limit of 255 instructions
             self._code[at] = (_JUMP_AT_LEAST, len(self._code) - at - 1, 0, ranges[middle][0])
             self._search(ranges[middle:])
 
@@ -198,11 +188,11 @@ _DENY = (_RETURN, 0, 0, _ERRNO | errno.EPERM)
 
 
 def _ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """Neighbouring numbers joined: sorted (first, last)."""
-    found: list[tuple[int, int]] = []
+    """The sorted ranges (first, last) of consecutive numbers."""
+    ranges: list[tuple[int, int]] = []
     for number in sorted(set(numbers)):
-        if found and number == found[-1][1] + 1:
-            found[-1] = (found[-1][0], number)
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1] = (ranges[-1][0], number)
         else:
-            found.append((number, number))
-    return found
+            ranges.append((number, number))
+    return ranges

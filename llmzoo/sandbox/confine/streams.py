@@ -1,7 +1,7 @@
-"""The standard streams under their names in the file system, where there is no such file system.
+"""Lets programs open the standard streams by path, such as ``/dev/stdin``.
 
-Programs open ``/dev/stdin``. Level 3 has no ``/proc`` for it to lead to, and level 1 opens no paths.
-As with a pipe, all openings of a stream share its position.
+Level 3 has no ``/proc`` that ``/dev/stdin`` could point to, and level 1 opens no paths. As with a
+pipe, everything that opens a stream shares its position.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NUMBERS = {
 
 
 def install() -> None:
-    """Let ``open``, ``io.open`` and ``os.open`` know the names, before other modules take them."""
+    """Replace ``open``, ``io.open`` and ``os.open``, before other modules import them."""
     plain, low = io.open, os.open
     opener = _Opener(plain, plain)
     vars(builtins)["open"] = vars(io)["open"] = opener
@@ -29,7 +29,7 @@ def install() -> None:
 
 
 class _Opener:
-    """An object, because a function would become a method as an attribute of a class."""
+    """A callable object. A function would become a method as an attribute of a class."""
 
     def __init__(self, plain: Callable[..., Any], standard: Callable[..., Any]):
         functools.update_wrapper(self, plain)

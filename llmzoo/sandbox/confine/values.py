@@ -1,11 +1,9 @@
-"""Plain data as text, and back: the only thing that ever crosses the wall of the sandbox.
+"""Writes plain data as text and reads it back. Nothing else leaves a confined process.
 
-Values of exactly these types cross: None, bool, int, float, complex, str, bytes, list, tuple, dict,
-set and frozenset, nested. An instance of a subclass crosses as what it holds, so that no ``__eq__``
-of its own comes along. JSON carries them; what JSON lacks stands in a list that begins with a tag.
-Reading builds builtin objects and nothing else.
-
-This module is used on both sides of the wall and imports the standard library only.
+Plain data are None, bool, int, float, complex, str, bytes, list, tuple, dict, set and frozenset,
+nested. An instance of a subclass is sent as the builtin value that it holds, without its own
+``__eq__``. The text is JSON; types that JSON lacks are lists that begin with a tag. Reading builds
+builtin objects and nothing else.
 """
 
 from __future__ import annotations
@@ -17,24 +15,24 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 MAX_DEPTH = 100
-MAX_CHARS = 8_000_000  # of the text of one value
+MAX_CHARS = 8_000_000  # length of the text of one value
 _DECIMAL_DIGITS = 4_000  # Python refuses to read or write longer integers in decimal
-_COLLIDING = 64  # so many keys of one table may share a hash; more would make reading quadratic
+_COLLIDING = 64  # keys of one table that may share a hash; reading more takes quadratic time
 
-# what is packed is a tree: nothing in it contains itself
+# packed values are trees, so nothing in them contains itself
 _ENCODER = json.JSONEncoder(separators=(",", ":"), check_circular=False)
 
 Extend = Callable[[Any], list[Any] | None]
 
 
 class NotData(ValueError):
-    """A value that is not plain data, or a text that does not hold plain data; says why."""
+    """A value is not plain data, or a text does not hold plain data."""
 
 
 def dumps(value: Any, extend: Extend | None = None) -> str:
     """The text of a value.
 
-    ``extend`` may give a tagged list for an object that is not plain data, or None. Raises
+    ``extend`` may return a tagged list for an object that is not plain data, or None. Raises
     :class:`NotData` for any other object, a cycle, more than 100 levels or 8,000,000 characters.
     """
     text = _ENCODER.encode(_pack(value, MAX_DEPTH, extend))
@@ -44,10 +42,9 @@ def dumps(value: Any, extend: Extend | None = None) -> str:
 
 
 def loads(text: str, extend: Callable[[list[Any]], Any] | None = None) -> Any:
-    """The value of a text; raises :class:`NotData` for anything that :func:`dumps` does not write.
+    """The value of a text. Raises :class:`NotData` for anything that :func:`dumps` does not write.
 
-    ``extend`` reads the tagged lists that its counterpart wrote, and raises :class:`NotData` for
-    those that it does not know.
+    ``extend`` reads tagged lists of its counterpart. It raises :class:`NotData` for unknown ones.
     """
     if len(text) > MAX_CHARS:
         raise NotData(f"a value of {len(text)} characters; at most {MAX_CHARS} cross")
@@ -91,7 +88,7 @@ def _pack(value: Any, depth: int, extend: Extend | None) -> Any:
 
 _REAL = complex.real.__get__
 _IMAGINARY = complex.imag.__get__
-# How to read what an instance of a subclass holds, past any method that the subclass overrides.
+# These read the value of an instance of a subclass without calling a method that it overrides.
 _READERS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
     (int, int.__index__),
     (float, float.__float__),
@@ -108,12 +105,12 @@ _READERS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
 
 
 def cast_down(value: Any) -> Any:
-    """What an instance of a builtin, or of a subclass of one, holds, as the builtin itself.
+    """The builtin value of an instance of a builtin type or of a subclass of one.
 
-    A bytearray becomes bytes, a scalar of numpy what Python has for it. Raises :class:`NotData` for
-    any other object.
+    A bytearray becomes bytes, and a numpy scalar a Python number. Raises :class:`NotData` for any
+    other object.
     """
-    kind = type(value)  # isinstance would believe a lying __class__
+    kind = type(value)  # isinstance would believe a false __class__
     for base, read in _READERS:
         if issubclass(kind, base):
             return read(value)
@@ -124,7 +121,7 @@ def cast_down(value: Any) -> Any:
 
 
 def check_keys(keys: Sequence[Any]) -> None:
-    """Raises :class:`NotData` where a set of these would take quadratic time, or cannot be."""
+    """Raises :class:`NotData` if a set of these keys takes quadratic time, or is impossible."""
     try:
         hashes = Counter(map(hash, keys))
     except TypeError as error:

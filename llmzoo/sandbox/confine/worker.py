@@ -1,4 +1,4 @@
-"""One zygote, seen from the host: start it, give it a job with its descriptors, take its report."""
+"""The host's side of a zygote: starts it, sends it jobs and receives its reports."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from llmzoo.errors import SandboxError
 from llmzoo.sandbox.confine.folders import Folder
 from llmzoo.sandbox.results import Limits
 
-_START_S = 30.0  # a first start may have to read the library from a cold disk
+_START_S = 30.0  # the first start may read the library from a cold disk
 _SESSION_S = 86_400.0  # the longest life of a session
-GRACE_S = 3.0  # beyond a run's own limit, before its zygote counts as stuck
-# nothing of ours; hashes alike in every run, so that a program that orders by them is judged alike
+GRACE_S = 3.0  # after a run's time limit, until its zygote counts as stuck
+# nothing of this process; hashes are equal in every run, for programs that order by them
 _ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "PYTHONHASHSEED": "0",
@@ -55,17 +55,20 @@ def _close_all() -> None:
 
 
 class Broken(SandboxError):
-    """The zygote is gone or stuck: our own fault, or the machine's."""
+    """The zygote has ended or is stuck, which is no fault of the program."""
 
 
 class CannotConfine(SandboxError):
-    """The machine does not offer a level; the text says what is missing."""
+    """The machine does not support a level. The message says what is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobReport:
-    """What the zygote saw of a job. ``ending``: "ended", "timeout", "stopped" or "disk";
-    ``status``: the wait status; ``clean``: the scratch folder is empty again."""
+    """What the zygote observed of a job.
+
+    ``ending``: "ended", "timeout", "stopped" or "disk". ``status``: the wait status. ``clean``:
+    whether the scratch folder is empty again.
+    """
 
     ending: str
     status: int
@@ -76,14 +79,14 @@ class JobReport:
 
     @property
     def exit_code(self) -> int:
-        """As of ``subprocess``: negative for a signal."""
+        """The exit code as ``subprocess`` has it: negative for a signal."""
         return os.waitstatus_to_exitcode(self.status)
 
 
 class Worker:
-    """A running zygote. Not thread-safe: one job at a time.
+    """A running zygote. It takes one job at a time and is not thread-safe.
 
-    Raises :class:`CannotConfine` where the machine does not offer ``level``.
+    Raises :class:`CannotConfine` if the machine does not support ``level``.
     """
 
     def __init__(self, level: int, preload: Sequence[str], *, processes: bool):
@@ -126,7 +129,7 @@ class Worker:
             raise
 
     def ready(self) -> bool:
-        """Whether an idle worker may take a job: its zygote lives, and has seen off the last one."""
+        """Whether an idle worker can take a job."""
         try:
             self._settle()
         except Broken:
@@ -134,15 +137,15 @@ class Worker:
         if not self.healthy:
             return False
         poll = select.poll()
-        poll.register(self._control, select.POLLIN)  # it says nothing until asked
+        poll.register(self._control, select.POLLIN)  # the zygote says nothing until it gets a job
         return not poll.poll(0)
 
     def start(self, kind: str, limits: Limits, fds: Sequence[int]) -> None:
-        """Begin a job of the zygote's ``kind``; ``fds`` become the child's, in order from 0."""
+        """Start a job of this ``kind``. ``fds`` become the child's descriptors from 0 on."""
         self._settle()
         self.healthy = False
         wall_s = cpu_s = limits.time_limit
-        if kind == "session":  # which watches the clock for each piece of code itself
+        if kind == "session":  # the session itself limits the time of each piece of code
             wall_s, cpu_s = _SESSION_S, max(60.0, limits.time_limit * 20)
         job = {
             "kind": kind,
@@ -158,31 +161,31 @@ class Worker:
         self._deadline = time.monotonic() + wall_s + GRACE_S
 
     def stop(self) -> None:
-        """End the job that runs; its report still comes."""
+        """Stop the running job. Its report still comes."""
         with contextlib.suppress(OSError):
             self._control.send(b"stop")
 
     def dismiss(self) -> None:
-        """End the job that runs and do not wait for its report: the next job will."""
+        """Stop the running job. The next job waits for its report."""
         self.stop()
         self._deadline = min(self._deadline, time.monotonic() + GRACE_S)
         self._owes_report = True
         self.healthy = True
 
     def _settle(self) -> None:
-        """Take the report of a dismissed job, if there is one. Raises :class:`Broken`."""
+        """Receive the report of a dismissed job, if there is one. Raises :class:`Broken`."""
         if self._owes_report:
             self._owes_report = False
             self.report()
 
     def report(self) -> JobReport:
-        """Wait for the job's end. Raises :class:`Broken` where none comes in time."""
+        """Wait for the end of the job. Raises :class:`Broken` if no report comes in time."""
         report = JobReport(**self._receive(self._deadline - time.monotonic()))
         self.healthy = report.clean
         return report
 
     def close(self) -> None:
-        """End the zygote and all that it started; of another process's, only let go."""
+        """End the zygote and everything that it started. In another process, only let go of it."""
         self._control.close()
         self.healthy = False
         process = self._process
@@ -192,7 +195,7 @@ class Worker:
             self._folder.close(remove=False)
             return
         if process is not None:
-            # the outer process of a pid namespace takes all of it along; the others die with their parent
+            # its children end with it, by their pid namespace or by PR_SET_PDEATHSIG
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(signal.SIGKILL)
             process.wait()

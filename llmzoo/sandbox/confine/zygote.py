@@ -1,8 +1,8 @@
-"""The fork server: confined once, it forks a confined child for each run and sees it off.
+"""The fork server: it is confined once, and forks a confined child for each run.
 
-It talks to the host over a SEQPACKET socket, one message a job. Programs and tests come as file
-descriptors that it hands on unread: its memory is what every later child starts from. The order of
-the steps matters; each function says why.
+It talks to the host over a SEQPACKET socket, with one message for each job. Programs and tests come
+as file descriptors, which it passes on without reading them, since every later child starts with a
+copy of its memory.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from .seccomp import Filter
 Roles = Mapping[str, Callable[[], None]]
 
 _SCRATCH_MB = 16
-_SCRATCH_FILES = 1024  # where they are counted
+_SCRATCH_FILES = 1024  # at level 2, where they are counted
 _OPEN_FILES = 256
 _THREADS = 64
 _OTHER_THREADS = 512
-_FIRST_PRIVATE_USER = 1_879_048_192  # far above what machines hand out
-_LOOK_EVERY_S = 0.01  # how often a scratch folder without a size of its own is measured
-_ASK_EVERY_S = 0.005  # how often a child is asked after, where no descriptor tells of its end
+_FIRST_PRIVATE_USER = 1_879_048_192  # far above the ids that machines assign
+_MEASURE_EVERY_S = 0.01  # how often the scratch folder is measured at level 2
+_POLL_EVERY_S = 0.005  # how often a child is polled if no descriptor reports its end
 
 
 def main(control: int, roles: Roles) -> None:
     """Serve the host at the other end of the descriptor ``control`` until it closes.
 
-    ``roles``: what a forked child does, by the kind of its job.
+    ``roles``: the function of a forked child, by the kind of its job.
     """
     host = socket.socket(fileno=control)
     settings = json.loads(host.recv(65536))
@@ -68,16 +68,15 @@ class _Zygote:
             notes |= self._confine(settings)
         sys.path_importer_cache.clear()
         gc.collect()
-        gc.freeze()  # children do not touch what they share with the zygote to count its references
+        gc.freeze()  # the collector of a child must not write to pages that it shares with the zygote
         gc.disable()
         host.send(json.dumps({"ready": notes}).encode())
 
     def _confine(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """Everything that lasts for all runs, outside in; what needs powers before they are dropped."""
+        """Confine this process and its future children. Steps that need privileges come first."""
         notes: dict[str, Any] = {}
-        folder: str = settings["folder"]
         self.filter = Filter(self.level, processes=self.processes)
-        # what a session starts would go on between two pieces of code, and answer for the next
+        # a thread of a session would go on between two pieces of code, and could answer for the next
         self.session_filter = Filter(self.level, threads=False)
         packages = machine.packages(settings["preload"])
         readable = [*machine.shared_libraries(), *packages]
@@ -86,37 +85,19 @@ class _Zygote:
         if os.geteuid() == 0 and settings["private_user"] is not None:
             user = _FIRST_PRIVATE_USER + settings["private_user"]
         if self.level >= 3:
-            kernel.new_namespaces()
-            if not machine.maps_other_users():
-                user = None  # in a user namespace of its own, root is nobody outside it
-            visible = [*machine.folders(), *readable]
-            self.scratch = kernel.new_root(
-                folder,
-                machine.outermost(visible),
-                machine.hidden(),
-                packages,
-                _SCRATCH_MB,
-                run_files=self.processes,
-            )
-            self._become_first_process()
+            user = self._enter_namespaces(settings["folder"], readable, packages, user)
         elif self.level == 2:
-            self.scratch = folder
-            if user is not None and not machine.reachable(folder, user):
-                user = None
-            if user is not None:
-                os.chown(folder, user, user)
-            os.chdir(folder)
+            user = self._enter_folder(settings["folder"], user)
         threads = _THREADS
-        if user is None and self.level < 3:  # then the user's own threads count too, old and new
+        if user is None and self.level < 3:  # then all threads of this user count
             threads = machine.threads_of_user() + _OTHER_THREADS
         kernel.drop_privileges(user)
         kernel.lock_down()
         if self.level >= 2:
-            # with a root of one's own what third parties have beside the library is hidden already
+            # a new root already hides the third-party packages
             own = machine.folders() if self.level >= 3 else machine.entries()
-            allowed = [*own, *readable]
             try:
-                kernel.landlock(allowed, self.scratch, run_files=self.processes)
+                kernel.landlock([*own, *readable], self.scratch, run_files=self.processes)
             except OSError as error:
                 if self.level < 3:
                     raise
@@ -136,10 +117,38 @@ class _Zygote:
         notes["private_user"] = user is not None
         return notes
 
-    def _become_first_process(self) -> None:
-        """Fork into the pid namespace as its first process, whose end is the end of all in it.
+    def _enter_namespaces(
+        self, folder: str, readable: list[str], packages: list[str], user: int | None
+    ) -> int | None:
+        """Enter new namespaces and a new root. Returns the user to become, if one can be become."""
+        kernel.new_namespaces()
+        if not machine.maps_other_users():
+            user = None  # in a user namespace of its own, root is nobody outside it
+        self.scratch = kernel.new_root(
+            folder,
+            machine.outermost([*machine.folders(), *readable]),
+            machine.hidden(),
+            packages,
+            _SCRATCH_MB,
+            run_files=self.processes,
+        )
+        self._become_first_process()
+        return user
 
-        The outer process waits; it dies with the inner one, and the inner one with it.
+    def _enter_folder(self, folder: str, user: int | None) -> int | None:
+        """Make ``folder`` the scratch folder of ``user``. Returns None if the user cannot reach it."""
+        self.scratch = folder
+        if user is not None and not machine.reachable(folder, user):
+            user = None
+        if user is not None:
+            os.chown(folder, user, user)
+        os.chdir(folder)
+        return user
+
+    def _become_first_process(self) -> None:
+        """Fork into the pid namespace as its first process. Its end ends all processes in it.
+
+        The outer process waits. Each of the two ends with the other.
         """
         child = os.fork()
         if child:
@@ -158,7 +167,7 @@ class _Zygote:
             if not message:
                 return
             if message == b"stop":
-                continue  # of a job that has ended by itself meanwhile
+                continue  # the job has ended by itself meanwhile
             fds = array.array("i")
             for level, kind, data in ancillary:
                 if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
@@ -171,12 +180,12 @@ class _Zygote:
                 return
 
     def _run(self, job: dict[str, Any], fds: list[int]) -> dict[str, Any]:
-        """One job: fork its child or children; wait for the last of them (the tester, where there are
-        two), whose end is reported, for the deadline or for the host."""
+        """Run one job: fork its children, and wait for the end of the last one (the tester, if there
+        are two), the deadline, or a message of the host."""
         started = time.monotonic()
         children: list[int] = []
         if job["kind"] == "separate":
-            # stdin out err | candidate's program | tester's tests | host's channel to the tester
+            # standard streams | program of the candidate | tests | channel from host to tester
             std, (source, tests, channel) = fds[:3], fds[3:]
             near, far = socket.socketpair()
             children.append(self._fork(job, "serve", [*std, source, near.fileno()]))
@@ -208,9 +217,9 @@ class _Zygote:
         ended = _process_descriptor(child)
         poll = select.poll()
         poll.register(self.host, select.POLLIN)
-        tick = _LOOK_EVERY_S if self.level == 2 else math.inf
+        tick = _MEASURE_EVERY_S if self.level == 2 else math.inf
         if ended is None:
-            tick = _ASK_EVERY_S
+            tick = _POLL_EVERY_S
         else:
             poll.register(ended, select.POLLIN)
         try:
@@ -222,7 +231,7 @@ class _Zygote:
                 if ended in events or (ended is None and _has_ended(child)):
                     return "ended"
                 if events:
-                    self.host.recv(16)  # "stop", or nothing: the host is gone
+                    self.host.recv(16)  # "stop", or nothing if the host is gone
                     return "stopped"
                 if self.level == 2 and self._too_much():
                     return "disk"
@@ -231,10 +240,7 @@ class _Zygote:
                 os.close(ended)
 
     def _too_much(self) -> bool:
-        """Whether the scratch folder, where it has no size of its own, has grown beyond its share.
-
-        There are no folders in it: level 2 makes none.
-        """
+        """Whether the scratch folder of level 2 is too large. It contains no folders."""
         size = 0
         for files, entry in enumerate(os.scandir(self.scratch), start=1):
             with contextlib.suppress(OSError):
@@ -244,7 +250,7 @@ class _Zygote:
         return False
 
     def _kill_all(self) -> None:
-        """Every process that the run has left in the namespace."""
+        """Kill every process that the run left in the namespace."""
         while True:
             try:
                 os.kill(-1, signal.SIGKILL)
@@ -253,7 +259,7 @@ class _Zygote:
                 return
 
     def _clean(self) -> bool:
-        """Empty the scratch folder for the next run; False where that fails, and this zygote is spent."""
+        """Empty the scratch folder. If that fails, this zygote takes no more jobs."""
         if self.scratch is None:
             return True
         try:
@@ -261,14 +267,14 @@ class _Zygote:
                 return True
             return machine.empty(self.scratch)
         except (OSError, RecursionError):
-            return False  # the end of the namespaces, or of the host's worker, removes it
+            return False  # the folder goes with the namespaces or with the host's worker
 
     def _fork(self, job: dict[str, Any], kind: str, fds: list[int]) -> int:
         child = os.fork()
         if child:
             return child
         try:
-            random.seed(0)  # chance falls alike in every run; a fork has drawn a new seed
+            random.seed(0)  # the same in every run; the fork has drawn a new seed
             gc.enable()
             self._enter(job, fds)
             self.roles[kind]()
@@ -278,9 +284,9 @@ class _Zygote:
         os._exit(ENDED)
 
     def _enter(self, job: dict[str, Any], fds: list[int]) -> None:
-        """Become a child's surroundings: its descriptors in order from 0 and no others, its limits,
-        and last the filter, which forbids most of what came before it."""
-        # first out of the way of the numbers wanted
+        """Set up a child: its descriptors in order from 0, its limits, and last the filter, which
+        forbids most of the calls before it."""
+        # move the descriptors away from the numbers that they shall have
         high = [os.dup2(fd, 200 + i) for i, fd in enumerate(fds)]
         for i, fd in enumerate(high):
             os.dup2(fd, i)
@@ -302,7 +308,7 @@ class _Zygote:
 
 
 def _process_descriptor(child: int) -> int | None:
-    """What becomes readable when a child ends; None where the machine has no such thing (gVisor)."""
+    """A descriptor that becomes readable when a child ends; None if not supported (gVisor)."""
     try:
         return os.pidfd_open(child)
     except OSError:

@@ -1,8 +1,8 @@
-"""The process in which a program to be judged lives: loads it, then answers what it is asked.
+"""The process of a program that is judged: loads the program and answers questions about it.
 
-Two kinds of questioner: the host, which calls functions with plain data and decides about the plain
-data that comes back, and the tester (:mod:`tester`), for which :mod:`exports` answers. Whatever is
-said from here was said by the program, and is believed by neither.
+Either the host asks, which calls functions with plain data and judges the plain data that they return,
+or the tester (:mod:`tester`), which :mod:`exports` answers. Neither trusts the answers, since the
+program may have written them.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ MODULE = "candidate"
 
 
 def serve(channel: Channel, source: str, *, prelude: str = "", filename: str = "<program>") -> None:
-    """Execute ``prelude`` and the program, say ``["loaded"]`` or ``["failed", type, text]``, and
+    """Execute ``prelude`` and the program, send ``["loaded"]`` or ``["failed", type, text]``, and
     answer until the channel closes.
 
-    The host asks ``["call", name, args, kwargs]`` and hears ``["value", value]``,
+    The host asks ``["call", name, args, kwargs]``. The answer is ``["value", value]``,
     ``["raised", type, text]`` or ``["unsendable", type]``. A name is that of a function, or dotted:
     ``"Solution().solve"`` makes an instance for the call.
     """
@@ -46,7 +46,7 @@ def serve(channel: Channel, source: str, *, prelude: str = "", filename: str = "
 
 
 def load(source: str, *, prelude: str = "", filename: str = "<program>") -> ModuleType:
-    """Execute a program as a module that is registered: dataclasses and enumerations look it up."""
+    """Execute a program as a registered module, which dataclasses and enumerations look up."""
     module = ModuleType(MODULE)
     sys.modules[MODULE] = module
     sys.argv = [filename]

@@ -1,10 +1,10 @@
-"""A text of tests as cases that are tried one by one, each of which must be reached.
+"""Splits a text of tests into cases.
 
-Cases are: every assert that stands in the text itself or in the body of ``check(candidate)``; every
-other statement there that contains asserts (a loop, an ``if``, a ``try``) or calls a helper that
-does, as a whole; every function ``test_...()`` without parameters; every method of a unittest
-class. A case that fails does not keep the next from being tried. Asserts of a constant that is true
-are no cases. What is never reached has failed; so has a loop that reaches none of its asserts.
+A case is an assert at the top level or in the body of ``check(candidate)``; another statement there
+that contains asserts (a loop, an ``if``, a ``try``) or calls a helper that does; a function
+``test_...()`` without parameters; or a method of a unittest class. After a failed case, the next is
+still tried. Asserts of a true constant are no cases. A case that is never reached has failed, and so
+has a loop that reaches none of its asserts.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Tell = Callable[[int, str | None], None]
 
 
 class Case:
-    """A test and what became of it, used as a context: it keeps what is raised inside.
+    """A test and its outcome. It is a context manager that records exceptions.
 
-    ``needs_assert``: passing means to have reached an assert, see :meth:`reach`. ``tell`` is called
-    with ``number`` and the error, or None, each time that the outcome changes.
+    ``needs_assert``: the case passes only if an assert was reached, see :meth:`reach`. ``tell`` is
+    called with ``number`` and the error, or None, whenever the outcome changes.
     """
 
     __slots__ = ("_needs_assert", "_reached", "_tell", "_tried", "error", "name", "number")
@@ -50,7 +50,7 @@ class Case:
         self._reached = True
 
     def ends(self, error: str | None) -> None:
-        """Note an end; the first error stays."""
+        """Record an end of the case. The first error stays."""
         if not self._tried or (self.passed and error is not None):
             self.error = error
             if self._tell is not None:
@@ -69,7 +69,7 @@ class Case:
 
 
 class Cases:
-    """The cases of a text, and its tree made over to try them. ``tell``: see :class:`Case`."""
+    """The cases of a text, and its tree, changed to try them. ``tell``: see :class:`Case`."""
 
     def __init__(self, tests: str, tell: Tell | None = None):
         self.text = tests
@@ -95,7 +95,7 @@ class Cases:
             self.check.body = [self._tried(s) for s in self.check.body]
 
     def __call__(self, index: int) -> Case:
-        """What the tree made over calls to get at a case."""
+        """A case, for the changed tree."""
         return self.cases[index]
 
     def add(self, name: str, needs_assert: bool = False) -> Case:
@@ -136,7 +136,7 @@ class Cases:
 
 
 class _Reaching(ast.NodeTransformer):
-    """Puts a note before every assert of a statement."""
+    """Inserts a call of ``reach`` before every assert of a statement."""
 
     def __init__(self, case: ast.expr):
         self._note = ast.Expr(ast.Call(ast.Attribute(case, "reach", ast.Load()), [], []))
@@ -154,7 +154,7 @@ class _Reaching(ast.NodeTransformer):
 
 
 def _asserts(statement: ast.AST) -> bool:
-    """Whether a statement contains an assert that runs when it runs; of a function, its body."""
+    """Whether a statement, or the body of a function, contains an assert that runs with it."""
     todo = list(ast.iter_child_nodes(statement))
     while todo:
         node = todo.pop()
@@ -166,14 +166,14 @@ def _asserts(statement: ast.AST) -> bool:
 
 
 def _calls(statement: ast.AST) -> str | None:
-    """The function that a statement calls, where it is nothing but a call by name."""
+    """The function that a statement calls, if it is only a call by name."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     named = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
     return call.func.id if named else None  # type: ignore[union-attr]
 
 
 def _without_main(body: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements with those under ``if __name__ == "__main__"`` in place, no unittest.main()."""
+    """The statements, with those under ``if __name__ == "__main__"`` but without unittest.main()."""
     flat: list[ast.stmt] = []
     for statement in body:
         names = isinstance(statement, ast.If) and ast.unparse(statement.test)

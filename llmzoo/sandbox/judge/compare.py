@@ -1,4 +1,4 @@
-"""Whether what came out of a program is what was expected: decided here, on builtin types only."""
+"""Compares values and output of a program, which are of builtin types, with the expected ones."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _FRACTION = re.compile(r"\.|[eE]-")  # in a number
 
 
 def same(expected: Any, got: Any, *, tolerance: float = TOLERANCE) -> bool:
-    """Equal as Python's ``==``, except that numbers may differ by ``tolerance`` where a float is
-    expected, nested ones too.
+    """Whether two plain values are equal.
 
-    Both are plain data. A list is not a tuple; ``True == 1`` as in Python; NaN equals NaN.
+    As Python's ``==``, except that numbers may differ by ``tolerance`` if a float is expected, also in
+    containers, and that NaN equals NaN. A list is not a tuple, and ``True == 1``.
     """
     if isinstance(expected, float) and isinstance(got, (int, float)):
         return _close(expected, got, tolerance)
@@ -42,9 +42,9 @@ def same(expected: Any, got: Any, *, tolerance: float = TOLERANCE) -> bool:
 def same_output(expected: str, got: str, mode: str) -> bool:
     """Whether a printed output is right.
 
-    ``"tokens"``: the same words, whatever space lies between them; where the expected word is a
-    number with a fraction, any decimal number within 1e-6 of it. ``"lines"``: the same lines, trailing space aside.
-    ``"exact"``: the same text. Raises ``ValueError`` for another mode.
+    ``"tokens"``: the same words, with any space between them; a number with a fraction matches any
+    decimal number within 1e-6. ``"lines"``: the same lines, without trailing space. ``"exact"``: the
+    same text. Raises ``ValueError`` for another mode.
     """
     if mode == "exact":
         return expected == got
@@ -52,8 +52,8 @@ def same_output(expected: str, got: str, mode: str) -> bool:
         return _lines(expected) == _lines(got)
     if mode != "tokens":
         raise ValueError(f"compare must be 'tokens', 'lines' or 'exact', got {mode!r}")
-    wanted, found = expected.split(), got.split()
-    return len(wanted) == len(found) and all(map(_same_token, wanted, found))
+    wanted, printed = expected.split(), got.split()
+    return len(wanted) == len(printed) and all(map(_same_token, wanted, printed))
 
 
 def _close(expected: float, got: float, tolerance: float) -> bool:
@@ -66,10 +66,10 @@ def _close(expected: float, got: float, tolerance: float) -> bool:
 
 
 def _close_complex(expected: complex, got: complex, tolerance: float) -> bool:
-    """By the distance; infinities and NaN have none, so there each part must be right."""
+    """Whether the distance is small. Infinities and NaN have none, so each part is compared."""
     if not cmath.isfinite(expected):
         parts = ((expected.real, got.real), (expected.imag, got.imag))
-        return all(_close(wanted, found, tolerance) for wanted, found in parts)
+        return all(_close(*pair, tolerance) for pair in parts)
     try:
         return abs(expected - got) <= tolerance * max(1.0, abs(expected))
     except OverflowError:  # a distance, or an integer, beyond the range of floats
@@ -81,12 +81,13 @@ def _same_token(expected: str, got: str) -> bool:
         return True
     if not (_is_number(expected) and _FRACTION.search(expected) and _is_number(got)):
         return False
-    wanted, found = float(expected), float(got)
-    return math.isfinite(wanted) and math.isfinite(found) and _close(wanted, found, TOLERANCE)
+    wanted, printed = float(expected), float(got)
+    finite = math.isfinite(wanted) and math.isfinite(printed)
+    return finite and _close(wanted, printed, TOLERANCE)
 
 
 def _is_number(token: str) -> bool:
-    """Whether a token is a decimal number as people write it, in ASCII digits."""
+    """Whether a token is a decimal number in ASCII digits."""
     return len(token) <= _MAX_NUMBER_CHARS and _NUMBER.fullmatch(token) is not None
 
 

@@ -87,7 +87,7 @@ class Exports(Peer):
             return ["object", self._handle(value), CALLABLE]
         if issubclass(kind, _DATA):
             if not self._is_own(kind):
-                return None  # a library's subclass of a builtin: what it holds is sent
+                return None  # a library's subclass of a builtin is sent by value
             if issubclass(kind, _IMMUTABLE):
                 return ["holder", self._handle(value), self._handle(kind)]
         return ["object", self._handle(value), self._handle(kind)]
@@ -114,7 +114,7 @@ class Exports(Peer):
             self._handles.pop(id(value), None)
 
     def back(self, word: str, *operands: Any, text: str = "", names: Any = ()) -> Any:
-        """Ask the tester; raise what it raises."""
+        """Ask the tester, and raise what it raises."""
         self._flush()
         reply = self.ask(word, *operands, text=text, names=names)
         if reply.word == "value":
@@ -139,7 +139,7 @@ class Exports(Peer):
         return function(*values[:split], **dict(zip(names, values[split:], strict=True)))
 
     def _names(self, wanted: list[str]) -> Reply:
-        """Those of the names that the module has, marked where a library defines them."""
+        """The values of the names that the module has. Names that a library defines are marked."""
         values = {name: vars(self.module)[name] for name in wanted if name in vars(self.module)}
         names = [
             f"{LIBRARY}{name}"
@@ -150,8 +150,8 @@ class Exports(Peer):
         return Reply("value", list(values.values()), names=names)
 
     def _describe(self, kind: type) -> Reply:
-        """Name, classes of the program that it derives from, builtin that it derives from, special
-        methods, whether it can be hashed, and the library module and name where it can be found."""
+        """A class: its name, its bases of the program, its builtin base, its special methods, whether
+        it can be hashed, and its module and name in a library."""
         own = tuple(base for base in kind.__bases__ if self._is_own(base))
         roots = (BaseException, *_DATA)
         builtin = next(
@@ -168,7 +168,7 @@ class Exports(Peer):
         return Reply("value", [kind.__name__, own, builtin, special, hashes, known])
 
     def _raised(self, error: BaseException) -> Reply:
-        """Class, arguments, text, and the exception itself where its class is the program's."""
+        """Class, arguments and text of an exception, and the exception if its class is the program's."""
         try:
             text = str(error)[:MAX_TEXT]
             args: Any = error.args
@@ -237,7 +237,7 @@ _BORROWED = {"call": _Callback, "iterate": _Stream, "read": _Thing, "mock": _Moc
 
 
 class _Stdin(io.TextIOBase):
-    """Standard input, which the tests may have replaced."""
+    """Standard input, which the tests may replace."""
 
     def __init__(self, exports: Exports):
         self._exports = exports

@@ -1,8 +1,8 @@
-"""Comparisons of tests that share an interpreter with the program, taken out of its hands.
+"""Makes comparisons independent of the program in tests that share its interpreter.
 
-Only objects of classes that were there before the program compare by their own methods. What it
-makes is compared as what it holds, where it is an integer, or as unequal to all data. Best effort:
-inside one interpreter a program can do more.
+Only objects of classes that existed before the program compare by their own methods. Instances of the
+program's classes compare by the builtin value that they hold, or as unequal to all data. Within one
+interpreter a program can still get around this.
 """
 
 from __future__ import annotations
@@ -18,21 +18,20 @@ from ..confine.values import NotData, cast_down
 
 HONEST = "__honest__"
 _DECIDING = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn)
-_METHODS = {
-    **dict.fromkeys(("assertEqual", "assertNotEqual", "assertAlmostEqual", "assertListEqual"), 2),
-    **dict.fromkeys(("assertNotAlmostEqual", "assertDictEqual", "assertTupleEqual"), 2),
-    **dict.fromkeys(("assertSetEqual", "assertSequenceEqual", "assertCountEqual"), 2),
-    **dict.fromkeys(("assertGreater", "assertGreaterEqual", "assertLess", "assertLessEqual"), 2),
-    **dict.fromkeys(("assertIn", "assertNotIn", "assertMultiLineEqual"), 2),
-    **dict.fromkeys(("isclose", "allclose", "array_equal", "array_equiv", "assert_equal"), 2),
-    **dict.fromkeys(("assert_allclose", "assert_array_equal", "assert_almost_equal"), 2),
-    **dict.fromkeys(("assert_array_almost_equal", "assert_approx_equal"), 2),
+# methods and functions that compare their first two arguments
+_COMPARING = {
+    *("assertEqual", "assertNotEqual", "assertAlmostEqual", "assertNotAlmostEqual", "assertIn"),
+    *("assertNotIn", "assertListEqual", "assertDictEqual", "assertTupleEqual", "assertSetEqual"),
+    *("assertSequenceEqual", "assertCountEqual", "assertMultiLineEqual", "assertGreater"),
+    *("assertGreaterEqual", "assertLess", "assertLessEqual", "isclose", "allclose", "array_equal"),
+    *("array_equiv", "assert_equal", "assert_allclose", "assert_array_equal"),
+    *("assert_almost_equal", "assert_array_almost_equal", "assert_approx_equal"),
 }
 Look = Callable[[Any], Any]
 
 
 class HonestComparisons(ast.NodeTransformer):
-    """Has what tests compare go through the function :data:`HONEST` first."""
+    """Passes the operands of comparisons through the function :data:`HONEST`."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
@@ -44,26 +43,26 @@ class HonestComparisons(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-        if count := _METHODS.get(name):
-            node.args[:count] = [_through(arg) for arg in node.args[:count]]
+        if name in _COMPARING:
+            node.args[:2] = [_through(arg) for arg in node.args[:2]]
         return node
 
 
 def classes() -> dict[int, type]:
-    """All classes that there are now, by their identity: what a class says of itself is its own word."""
-    found: dict[int, type] = {id(object): object}
+    """All existing classes by identity, since a class may say anything about itself."""
+    known: dict[int, type] = {id(object): object}
     todo: list[type] = [object]
     while todo:
         below: list[type] = type.__subclasses__(todo.pop())
         for kind in below:
-            if id(kind) not in found:
-                found[id(kind)] = kind
+            if id(kind) not in known:
+                known[id(kind)] = kind
                 todo.append(kind)
-    return found
+    return known
 
 
 def honest(known: dict[int, type]) -> Look:
-    """The function for objects of classes of which ``known`` are believed."""
+    """The function that leaves objects of ``known`` classes as they are and wraps others."""
 
     def look(value: Any) -> Any:
         kind = type(value)
@@ -90,7 +89,7 @@ def honest(known: dict[int, type]) -> Look:
 
 
 def _held(value: Any) -> Any:
-    """What a container of a library holds, as a builtin one; it compares by its elements' methods."""
+    """The content of a library's container as a builtin container, or None for other objects."""
     if isinstance(value, dict):
         return dict(value)
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -108,7 +107,7 @@ def _held(value: Any) -> Any:
 
 
 class _Opaque:
-    """An object of the program: equal to others of its kind if it says so, never to data."""
+    """An object of the program. It is never equal to data; its class decides about other objects."""
 
     def __init__(self, value: Any):
         self._value = value
@@ -126,7 +125,7 @@ class _Opaque:
         return self._value <= other._value if type(other) is _Opaque else NotImplemented
 
     def __iter__(self) -> Any:
-        return iter(self._value)  # for ``in``, which then compares item by item
+        return iter(self._value)  # ``in`` then compares item by item
 
     def __repr__(self) -> str:
         return repr(self._value)

@@ -1,7 +1,7 @@
-"""Values of the standard library that cross like data: rebuilt by their reader from fixed recipes.
+"""Values of the standard library that are sent as data: dates, decimals, ranges, arrays and others.
 
-Dates, decimals, ranges and their like compare by the reader's own code, so a peer can no more lie
-with them than with an integer. Types cross by name, exceptions and builtin types only.
+The reader rebuilds them and compares them by its own code, so the program can lie with them no more
+than with an integer. Builtin types and exceptions are sent by name.
 """
 
 from __future__ import annotations
@@ -20,19 +20,17 @@ from ..confine.values import Extend, NotData, dumps, loads
 
 Decode = Callable[[list[Any]], Any]
 
+_EXCEPTIONS: list[type] = [
+    e for e in vars(builtins).values() if isinstance(e, type) and issubclass(e, BaseException)
+]
 PLAIN_TYPES = {
     kind.__name__: kind
     for kind in (
         *(type(None), bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set),
-        *(frozenset, object, range),
-        *(
-            e
-            for e in vars(builtins).values()
-            if isinstance(e, type) and issubclass(e, BaseException)
-        ),
+        *(frozenset, object, range, *_EXCEPTIONS),
     )
 }
-# whose instances cross as data: a reference to an object is none of these, whatever it says
+# types whose instances are sent as data; a reference to an object is never one of these
 VALUES = (
     *(int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, deque),
     *(datetime.date, datetime.time, datetime.timedelta, Decimal, Fraction, Number),
@@ -49,7 +47,7 @@ _WRITERS: dict[type, tuple[str, Callable[[Any], str]]] = {
 
 
 def _path(text: str) -> Any:
-    from pathlib import Path  # a module that most programs do without
+    from pathlib import Path  # most programs do not need this module
 
     return Path(text)
 
@@ -67,7 +65,7 @@ _ARRAY_KINDS = "biufcU"  # numpy's booleans, numbers and text: never objects
 
 
 def to_tag(value: Any, extend: Extend) -> list[Any] | None:
-    """The tagged list of a value of one of these kinds, else None."""
+    """The tagged list of a value of one of these types, else None."""
     kind = type(value)
     if kind in _WRITERS:
         tag, write = _WRITERS[kind]
@@ -90,7 +88,7 @@ def to_tag(value: Any, extend: Extend) -> list[Any] | None:
 
 
 def from_tag(tagged: list[Any], extend: Decode) -> Any:
-    """The value of a tagged list; raises :class:`NotData` for any other list."""
+    """The value of a tagged list. Raises :class:`NotData` for any other list."""
     tag, *parts = tagged
     try:
         if tag in _READERS:
@@ -117,7 +115,7 @@ def from_tag(tagged: list[Any], extend: Decode) -> Any:
             return _array(*parts)
     except NotData:
         raise
-    except Exception as error:  # parts of any kind whatever, from a peer that may lie
+    except Exception as error:  # the parts come from a peer that may lie
         raise NotData(f"not a value: {tag!r}, {type(error).__name__}") from None
     raise NotData(f"not a value: tag {str(tag)[:20]!r}")
 

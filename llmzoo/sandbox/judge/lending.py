@@ -1,8 +1,8 @@
-"""What a program may do with an object of the tests that was passed to it.
+"""What a program may do with objects of the tests that were passed to it.
 
-The least that the object is good for: a function is called, an iterator advanced, and only of text
-streams, mocks and objects of the tests' own classes are attributes read, public ones. Modules,
-frames and code are never lent, so no way leads from a callback to what the tests expect.
+It may call functions, advance iterators, and read public attributes of text streams, mocks and objects
+of the tests' own classes. Modules, frames and code are never lent, so a callback gives no access to the
+expected values.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Lending:
         self._stdin, self._stdout, self._input = sys.stdin, sys.stdout, builtins.input
 
     def reference(self, value: Any) -> list[Any] | None:
-        """What is sent for an object; None where it is data, or nothing that may be lent."""
-        if known := _known_place(value, self._tests):
+        """The tagged list of an object, or None if it is data or may not be lent."""
+        if known := _known_name(value, self._tests):
             return ["known", *known]
         how = _use(value, self._tests)
         if how is None:
@@ -57,7 +57,7 @@ class Lending:
         return self._lent[number][0]
 
     def serve(self, word: str, text: str, operands: list[Any], names: list[str]) -> Any:
-        """Do what the program asks for, if it may; raises what comes of it."""
+        """Do what the program asks for, if it may. Exceptions pass through."""
         if word == "printed":
             return self.printed(text)
         if word == "readline":
@@ -81,7 +81,7 @@ class Lending:
         raise AttributeError(text)
 
     def printed(self, text: str) -> None:
-        """Pass on what the program has printed, where a test has put something to catch it."""
+        """Pass on what the program has printed, if a test captures it."""
         if text and sys.stdout is not self._stdout:
             sys.stdout.write(text)
 
@@ -98,20 +98,20 @@ class Lending:
         return line.removesuffix("\n")
 
 
-def _known_place(value: Any, tests: str) -> tuple[str, str] | None:
-    """Module and name of a class or function that the program's interpreter has as well."""
+def _known_name(value: Any, tests: str) -> tuple[str, str] | None:
+    """Module and name of a class or function that the program's interpreter also has."""
     if not isinstance(value, (type, *_FUNCTIONS)):
         return None
     owner = value if isinstance(value, (type, *_FUNCTIONS[:2])) else value.__objclass__
     module, name = owner.__module__, value.__qualname__
     if module is None or module == tests or module not in sys.modules:
         return None
-    found: Any = sys.modules[module]
+    named: Any = sys.modules[module]
     for part in name.split("."):
-        found = vars(found).get(part)
-        if found is None:
+        named = vars(named).get(part)
+        if named is None:
             return None
-    return (module, name) if found is value else None
+    return (module, name) if named is value else None
 
 
 def _use(value: Any, tests: str) -> str | None:
@@ -137,7 +137,7 @@ def _use(value: Any, tests: str) -> str | None:
 def _may_read(value: Any, name: str) -> bool:
     """Whether the program may read this attribute of a lent object.
 
-    Of a mock only what the tests or the program made up, for its own methods record and assert.
+    A mock's own methods, which record and assert, are not readable.
     """
     if name.startswith("_"):
         return False

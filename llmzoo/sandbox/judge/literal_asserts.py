@@ -1,9 +1,8 @@
-"""Assert-based tests that are calls with literals, read as such: ``assert f([1, 2]) == 3``.
+"""Reads asserts about calls with literal arguments: ``assert f([1, 2]) == 3``.
 
-Such a test needs no interpreter: the call is made in the program's process, and the value that
-comes back, plain data, is compared here. What the assert would have meant is kept, ``True == 1``,
-``[1] != (1,)`` and NaN that equals nothing included. A text with any other kind of test converts as
-a whole to None, for the order of what tests do may matter.
+Such tests need no interpreter. The call is made in the program's process, and its value, plain data,
+is compared here with the meaning of the assert: ``True == 1``, ``[1] != (1,)``, and NaN equals
+nothing. A text that also has other kinds of tests is not read, since the order of tests may matter.
 """
 
 from __future__ import annotations
@@ -35,24 +34,22 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.In: lambda got, expected: got in expected,
     ast.NotIn: lambda got, expected: got not in expected,
 }
-_MIRRORED = {ast.Eq: ast.Eq, ast.NotEq: ast.NotEq, ast.Is: ast.Is, ast.IsNot: ast.IsNot}
+_SYMMETRIC = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)
 _SINGLETONS = (None, True, False)
-# builtins that a test may apply to what the program gives, on the way to comparing it
+# builtins that a test may apply to the value of a call
 _WRAPPERS: dict[str, Callable[..., Any]] = {
-    wrapper.__name__: wrapper
-    for wrapper in (
-        *(abs, all, any, bool, float, int, len, list, max, min, round, sorted, str, sum, tuple),
-    )
+    **{f.__name__: f for f in (abs, all, any, bool, float, int, len, list, max, min, round)},
+    **{f.__name__: f for f in (sorted, str, sum, tuple)},
+    "set": lambda got: _set_of(set, got),
+    "frozenset": lambda got: _set_of(frozenset, got),
 }
-_WRAPPERS["set"] = lambda got: _set_of(set, got)
-_WRAPPERS["frozenset"] = lambda got: _set_of(frozenset, got)
-_ALONE = ("sum", "max", "min")  # taken without more arguments: adding lists up is quadratic
+_ALONE = ("sum", "max", "min")  # of one argument only, since adding up lists is quadratic
 
 
 @dataclass(frozen=True, slots=True)
 class CallCase:
-    """One assert. What the call gives goes through ``steps``, innermost first, and must then be
-    true. ``name`` is the assert's source."""
+    """One assert. ``steps`` are applied to the value of the call in order, and the result must be
+    true. ``name``: the source of the assert."""
 
     name: str
     function: str
@@ -63,10 +60,10 @@ class CallCase:
 
 @lru_cache(maxsize=1024)  # the K programs of a group share their tests
 def as_calls(tests: str, entry_point: str | None) -> tuple[CallCase, ...] | None:
-    """The calls of a text whose tests are all calls of one function each with literals, else None.
+    """The calls of a text whose tests are all asserts about one call with literals, else None.
 
-    The tests stand in the text itself or in ``check(candidate)``, where ``candidate`` is
-    ``entry_point``. Asserts of a true constant are left out; nothing but asserts is None.
+    The asserts are at the top level or in ``check(candidate)``, where ``candidate`` is
+    ``entry_point``. Asserts of a true constant are left out.
     """
     try:
         tree = ast.parse(tests)
@@ -77,7 +74,7 @@ def as_calls(tests: str, entry_point: str | None) -> tuple[CallCase, ...] | None
 
 
 def matches(case: CallCase, got: Any) -> bool:
-    """Whether the assert would have passed for this value, which must be plain data."""
+    """Whether the assert passes for this value, which must be plain data."""
     try:
         for step in case.steps:
             got = step(got)
@@ -87,14 +84,14 @@ def matches(case: CallCase, got: Any) -> bool:
 
 
 class _Reader:
-    """``alias``: the name by which the tests call ``entry_point``, if they have one for it."""
+    """Reads the tests. ``_alias``: the name by which they call ``entry_point``, if they have one."""
 
     def __init__(self, tests: str, tree: ast.Module, entry_point: str | None):
         self._lines = tests.splitlines()
         self._tree = tree
         self._alias: str | None = None
         self._entry_point = entry_point
-        # what names stand for; math without an import is Python's too, and no program's
+        # full names by local name; without an import, math is the standard module too
         self._imported: dict[str, str] = {"math": "math"}
         self._programs_builtins: set[str] = {entry_point} if entry_point else set()
 
@@ -117,7 +114,7 @@ class _Reader:
         return [self._case(one) for one in asserts]
 
     def _take(self, statement: ast.stmt, asserts: list[ast.Assert]) -> None:
-        """Add an assert to the list; let statements without a meaning for the tests pass."""
+        """Add an assert to the list, and ignore statements that the tests do not depend on."""
         if isinstance(statement, ast.Assert):
             if not (isinstance(statement.test, ast.Constant) and statement.test.value):
                 asserts.append(statement)
@@ -129,7 +126,7 @@ class _Reader:
                 name = alias.asname or alias.name
                 self._import(f"{statement.module}.{alias.name}", name, statement.level)
         elif isinstance(statement, ast.Assign):
-            # METADATA = {...}: no test uses it, or that test would not be readable
+            # METADATA = {...} is ignored; a test that used it would not be readable
             names = [t.id for t in statement.targets if isinstance(t, ast.Name)]
             if names != ["METADATA"]:
                 raise Unreadable
@@ -143,7 +140,7 @@ class _Reader:
 
     def _import(self, full_name: str, name: str, level: int = 0) -> None:
         if level or full_name.partition(".")[0] not in sys.stdlib_module_names or name == "*":
-            raise Unreadable  # perhaps the program itself
+            raise Unreadable  # it may be the program
         self._imported[name] = full_name
 
     def _case(self, statement: ast.Assert) -> CallCase:
@@ -162,7 +159,7 @@ class _Reader:
         )
 
     def _condition(self, test: ast.expr, steps: list[Callable[[Any], Any]]) -> ast.Call:
-        """The call in a condition; appends to ``steps`` what the condition makes of its value."""
+        """The call in a condition. Appends to ``steps`` what the condition does with its value."""
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             call = self._condition(test.operand, steps)
             steps.append(operator.not_)
@@ -177,11 +174,11 @@ class _Reader:
         if len(test.ops) != 1:
             raise Unreadable
         kind, left, right = type(test.ops[0]), test.left, test.comparators[0]
-        if kind in _MIRRORED and not _contains_call_of(left, self._is_programs):
+        if kind in _SYMMETRIC and not _contains_call_of(left, self._is_programs):
             left, right = right, left
         expected = literal(right)
         if kind in (ast.Is, ast.IsNot) and not any(expected is one for one in _SINGLETONS):
-            raise Unreadable  # what else a literal is identical to depends on the interpreter
+            raise Unreadable  # the identity of other literals depends on the interpreter
         call = self._value(left, steps)
         compare = _COMPARISONS[kind]
         steps.append(lambda got: compare(got, expected))
@@ -200,7 +197,7 @@ class _Reader:
         return call
 
     def _value(self, node: ast.expr, steps: list[Callable[[Any], Any]]) -> ast.Call:
-        """The call in an expression that makes something of its value."""
+        """The call in an expression, whose use of the value is appended to ``steps``."""
         if isinstance(node, ast.Call):
             name = node.func.id if isinstance(node.func, ast.Name) else ""
             if name not in _WRAPPERS or name in self._programs_builtins:
@@ -237,7 +234,7 @@ class _Reader:
         return call.func.id
 
     def _is_programs(self, function: ast.expr) -> bool:
-        """Whether a called name is the program's."""
+        """Whether a called name comes from the program."""
         if not isinstance(function, ast.Name) or function.id in self._imported:
             return False
         return not is_builtin(function.id) or function.id in self._programs_builtins
@@ -248,7 +245,7 @@ class _Reader:
 
 
 def _set_of(kind: Callable[[Any], Any], got: Any) -> Any:
-    """A set of what came from a program, which may have chosen values that make this slow."""
+    """A set of values of a program, which may have chosen them to make this slow."""
     keys = list(got)
     check_keys(keys)
     return kind(keys)
@@ -259,7 +256,7 @@ def _contains_call_of(node: ast.AST, wanted: Callable[[ast.expr], bool]) -> bool
 
 
 def _innermost_call(test: ast.expr) -> str:
-    """The name called furthest inside on the left of a comparison, "" where there is none."""
+    """The name of the innermost call on the left of a comparison, or ""."""
     node, name = test, ""
     while True:
         if isinstance(node, (ast.Compare, ast.BinOp)):

@@ -1,6 +1,6 @@
-"""Values of expressions that consist of literals, as trusted tests write them.
+"""Evaluates expressions of literals in trusted tests.
 
-More than ``ast.literal_eval``: a little arithmetic and the constructors of builtin types, as in
+Beyond ``ast.literal_eval``, they may contain arithmetic and constructors of builtin types, as in
 ``10 ** 9 + 7``, ``[0] * 5``, ``set([1, 2])`` and ``float("inf")``.
 """
 
@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-_MAX_SIZE = 100_000  # elements, characters or bits that an expression of literals may come to
+_MAX_SIZE = 100_000  # elements, characters or bits of a value
 _MAKERS: dict[str, Callable[..., Any]] = {
     maker.__name__: maker
     for maker in (set, frozenset, list, tuple, dict, sorted, float, int, complex, bytes, str)
@@ -32,11 +32,11 @@ OPERATORS: dict[type[ast.operator | ast.unaryop], Callable[..., Any]] = {
 
 
 class Unreadable(Exception):
-    """An expression that is not made of literals."""
+    """An expression does not consist of literals."""
 
 
 def literal(node: ast.expr) -> Any:
-    """The value of an expression of literals, with little arithmetic: ``10 ** 9 + 7``, ``[0] * 5``."""
+    """The value of an expression of literals. Raises :class:`Unreadable`."""
     if isinstance(node, ast.Constant):
         if node.value is Ellipsis:
             raise Unreadable
@@ -69,11 +69,11 @@ def _attempt(make: Callable[..., Any], *parts: Any) -> Any:
     try:
         return make(*parts)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        raise Unreadable from error  # it raises in the tests too
+        raise Unreadable from error  # the tests would raise it too
 
 
 def _check_size(kind: type[ast.operator], left: Any, right: Any) -> None:
-    """Refuse powers and repetitions that come to more than a test would write."""
+    """Refuse powers and repetitions that are larger than any test needs."""
     size: float = 0
     if kind is ast.Mult:
         for one, other in ((left, right), (right, left)):

@@ -34,22 +34,19 @@ _RUNNERS = ("unittest", "pytest", "_pytest")
 
 
 class ProgramExit(Exception):
-    """Stands for SystemExit, KeyboardInterrupt and GeneratorExit raised by the program."""
+    """Replaces SystemExit, KeyboardInterrupt and GeneratorExit raised by the program."""
 
 
 def mirror(state: State, described: Any) -> type:
-    """The class for a description (see ``Exports._describe``); raises NotData for a false form."""
+    """The class for a description (``Exports._describe``). Raises NotData for another form."""
     try:
         name, own, builtin, special, hashes, known = described
         own = tuple(base for base in own if isinstance(base, RemoteClass))
         special = {part for part in special if type(part) is str}
-        if (found := _library_class(known)) and issubclass(found, Exception):
-            return found
-        namespace: dict[str, Any] = {
-            "__module__": "candidate",
-            "_remote_class": state,
-            "_remote_named": False,
-        }
+        if (library := _library_class(known)) and issubclass(library, Exception):
+            return library
+        namespace: dict[str, Any] = {"__module__": "candidate"}
+        namespace |= {"_remote_class": state, "_remote_named": False}
         error = _exception(builtin)
         root: type
         base: type | None
@@ -64,15 +61,15 @@ def mirror(state: State, described: Any) -> type:
         if error is None:
             holds = builtin in _CONTAINERS
             namespace.update(_special_methods(special, hashes=hashes is True, holds=holds))
-        if found is not None and root is Proxy and not _of_values(found):
-            namespace["__class__"] = property(lambda self: found)
+        if library is not None and root is Proxy and not _of_values(library):
+            namespace["__class__"] = property(lambda self: library)
         return _make_class(str(name)[:100], own, root, base, namespace)
     except (TypeError, ValueError) as problem:
         raise NotData(f"no description of a class: {problem}") from None
 
 
 def nearest(kind: type[BaseException]) -> type[Exception]:
-    """The class of exceptions, of Python or a library, to raise in the tests for one of this."""
+    """The class of Python or a library to raise in the tests for an exception of this class."""
     kind = next(
         base
         for base in kind.__mro__
@@ -86,12 +83,15 @@ def nearest(kind: type[BaseException]) -> type[Exception]:
 
 
 def _of_values(kind: type) -> bool:
-    """Whether ``isinstance(value, kind)`` says something of values, or may. A value that compares
-    itself with an object of such a class takes the object's word: Decimal and Fraction multiply by
-    the numerator and the denominator of any ``numbers.Rational``, and 0 / 0 is any number."""
+    """Whether plain values may be instances of this class.
+
+    A value trusts an object of such a class when it compares itself with it: Decimal and Fraction
+    multiply by the numerator and the denominator of any ``numbers.Rational``, and 0 / 0 equals any
+    number.
+    """
     try:
         return issubclass(kind, VALUES) or any(issubclass(value, kind) for value in VALUES)
-    except TypeError:  # a protocol, which is the class of no object
+    except TypeError:  # a protocol, of which no object is a direct instance
         return True
 
 
@@ -103,13 +103,13 @@ def _make_class(
         bases = (*bases, base)
     try:
         return RemoteClass(name, bases, namespace)
-    except TypeError:  # bases that do not go together here
+    except TypeError:  # these bases cannot be combined here
         return RemoteClass(name, (root,) if base is None else (root, base), namespace)
 
 
 def _exception(name: Any) -> type[BaseException] | None:
-    found = vars(builtins).get(name) if isinstance(name, str) else None
-    return found if isinstance(found, type) and issubclass(found, BaseException) else None
+    named = vars(builtins).get(name) if isinstance(name, str) else None
+    return named if isinstance(named, type) and issubclass(named, BaseException) else None
 
 
 def _library_class(known: Any) -> type | None:
@@ -119,10 +119,10 @@ def _library_class(known: Any) -> type | None:
     module, name = known
     if str(module).partition(".")[0] not in sys.stdlib_module_names or module == "builtins":
         return None
-    found = vars(sys.modules[module]).get(name) if module in sys.modules else None
-    if not isinstance(found, type) or module.partition(".")[0] in _RUNNERS:
+    named = vars(sys.modules[module]).get(name) if module in sys.modules else None
+    if not isinstance(named, type) or module.partition(".")[0] in _RUNNERS:
         return None
-    return found if found.__module__ == module and found.__name__ == name else None
+    return named if named.__module__ == module and named.__name__ == name else None
 
 
 def _between(operation: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
@@ -151,7 +151,7 @@ def _compare(operation: str) -> Callable[[Any, Any], Any]:
 
 
 def _compare_held(operation: str) -> Callable[[Any, Any], Any]:
-    """For a subclass of list, dict or set: what it holds is data, and is compared as such."""
+    """For a subclass of list, dict or set, whose content is compared as data."""
 
     def method(self: Any, other: Any) -> Any:
         held = self._remote.peer.result("data", self)
@@ -195,7 +195,7 @@ def _len(self: Any) -> int:
 
 
 def _iter(self: Any) -> Iterator[Any]:
-    """The elements; as many as the length last told, if nothing can have changed since."""
+    """The elements. Their number must be the last reported length, if nothing has changed since."""
     count = 0
     for item in do("iter", self):
         count += 1
@@ -235,7 +235,7 @@ def _exit(self: Any, kind: Any, error: Any, trace: object) -> bool:
 
 
 def _tellable(kind: type[BaseException]) -> type[BaseException]:
-    """A class of exceptions that the program knows too: its own, or the nearest builtin one."""
+    """A class of exceptions that the program knows: its own, or the nearest builtin one."""
     if isinstance(kind, RemoteClass):
         return kind
     return next(base for base in kind.__mro__ if base.__module__ == "builtins")
@@ -246,7 +246,7 @@ def _hash(self: Any) -> int:
 
 
 def _special_methods(special: set[str], *, hashes: bool, holds: bool = False) -> dict[str, Any]:
-    """The special methods of the stand-in for a class that has those of this list."""
+    """The special methods of the mirror of a class that has these operations."""
     methods: dict[str, Any] = {}
     between = _between_held if holds else _between
     for name in ARITHMETIC.keys() & special:

@@ -1,9 +1,8 @@
-"""Mutable containers that both processes hold a copy of, kept alike at every exchange.
+"""Keeps the two processes' copies of a mutable container equal.
 
-A list that a test passes to the program, or that it reads from an attribute, is one object when
-both live in one interpreter: whoever changes it, the other sees it. Here each side has its own.
-Before a frame leaves, the sender names the containers that have changed since the last frame; the
-receiver changes its copies in place, inner containers included where they lie at the same place.
+Within one interpreter, a test and a program that share a list see each other's changes. Here each side
+has a copy. A frame names the containers that have changed since the last frame, and the receiver
+changes its copies in place, including inner containers at the same position.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 from ..confine.values import Extend, NotData, dumps
 
 MAX_KEPT = 1_000  # containers watched at a time
-MAX_CHARS = 2_000_000  # of one that is watched; a longer one crosses by value alone
+MAX_CHARS = 2_000_000  # of a watched container; a longer one is sent by value
 _KINDS = (list, dict, set, bytearray, deque, defaultdict, OrderedDict, Counter)
 
 
@@ -28,7 +27,7 @@ class _Kept:
 
 
 class Mirrors:
-    """The watched containers of one side. ``own``: 0 or 1, so that both sides give other keys."""
+    """The watched containers of one side. ``own``: 0 or 1, so that the sides assign different keys."""
 
     def __init__(self, own: int, extend: Extend):
         self._extend = extend
@@ -37,18 +36,18 @@ class Mirrors:
         self._keys: dict[int, int] = {}
 
     def key(self, value: Any) -> int | None:
-        """The key of a container that is watched."""
+        """The key of a watched container, or None."""
         return self._keys.get(id(value))
 
     def watch(self, value: Any) -> int | None:
-        """Watch a container about to be sent for the first time; None where it cannot be watched."""
+        """Watch a container that is sent for the first time. Returns its key, or None."""
         if type(value) not in _KINDS:
             return None
         key, self._next = self._next, self._next + 2
         return key if self.keep(key, value) else None
 
     def keep(self, key: int, value: Any) -> bool:
-        """Watch a container under the key that it came or goes with."""
+        """Watch a container under this key."""
         if type(value) not in _KINDS or key in self._kept or len(self._kept) >= MAX_KEPT:
             return False
         text = dumps(value, self._extend)
@@ -64,35 +63,35 @@ class Mirrors:
             self._keys.pop(id(kept.container), None)
 
     def get(self, key: Any) -> Any:
-        """The container of a key; raises :class:`NotData` for an unknown one."""
+        """The container of a key. Raises :class:`NotData` for an unknown key."""
         if not isinstance(key, int) or key not in self._kept:
             raise NotData("a container that nobody has sent")
         return self._kept[key].container
 
     def changed(self) -> list[tuple[int, Any]]:
-        """The containers changed since the last frame, to be sent with the next one."""
-        found = []
+        """The containers that have changed since the last frame, with their keys."""
+        changed = []
         for key, kept in list(self._kept.items()):
             try:
                 text = dumps(kept.container, self._extend)
-            except NotData:  # no longer plain data: each side has its own from now on
+            except NotData:  # no longer plain data: the copies are independent from now on
                 self.forget(key)
                 continue
             if text != kept.text:
                 kept.text = text
-                found.append((key, kept.container))
-        return found
+                changed.append((key, kept.container))
+        return changed
 
     def unused(self) -> list[int]:
-        """Forget, and give the keys of, the containers that nobody on this side can reach any more."""
-        # what is left then: the attribute of the record, and the argument of getrefcount
+        """Forget the containers that this side no longer references, and return their keys."""
+        # two references remain: the attribute of the record and the argument of getrefcount
         keys = [key for key, kept in self._kept.items() if sys.getrefcount(kept.container) <= 2]
         for key in keys:
             self.forget(key)
         return keys
 
     def change(self, key: Any, new: Any) -> None:
-        """Make a watched container what the other side says that it is now."""
+        """Give a watched container the content that the other side sent."""
         if key not in self._kept:
             return  # forgotten meanwhile
         kept = self._kept[key]
@@ -101,7 +100,7 @@ class Mirrors:
 
 
 def _copy_into(old: Any, new: Any) -> None:
-    """Change a container in place to hold what another holds; raises NotData for another kind."""
+    """Copy the content of a container into another. Raises NotData if their types differ."""
     if isinstance(old, dict) and isinstance(new, dict):
         merged = {key: _merged(old.get(key), value) for key, value in new.items()}
         old.clear()

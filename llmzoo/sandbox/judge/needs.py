@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-# the names under which test files import the program, beside those that cannot be imported
+# names under which tests import the program, beside modules that cannot be imported
 _PROGRAM_MODULES = {"candidate", "solution", "program", "main", "__main__"}
 _ALIASES = {
     "np": "numpy",
@@ -28,7 +28,7 @@ _ALIASES = {
     "dt": "datetime",
     "mock": "unittest.mock",
 }
-# where tests look for a function that the program had imported for itself
+# libraries of functions that tests use because the program has imported them
 _LIBRARIES = (
     *("math", "collections", "datetime", "itertools", "functools", "decimal", "fractions", "copy"),
     *("typing", "re", "heapq", "bisect", "statistics", "random", "string", "io", "unittest.mock"),
@@ -38,9 +38,12 @@ _LIBRARIES = (
 
 @dataclass
 class Uses:
-    """The names in a text of tests. ``wanted``: those to find elsewhere; ``attributes`` and
-    ``called``: how they are used; ``imported``: program's name for each name imported from it;
-    ``modules``: names by which the program itself is imported."""
+    """How a text of tests uses names.
+
+    ``wanted``: names that the tests do not define. ``attributes``: attributes read of each name.
+    ``called``: names that are called. ``imported``: the program's name for each name imported from it.
+    ``modules``: names under which the program itself is imported.
+    """
 
     wanted: set[str] = field(default_factory=set)
     attributes: dict[str, set[str]] = field(default_factory=dict)
@@ -49,10 +52,10 @@ class Uses:
     modules: set[str] = field(default_factory=set)
 
 
-def uses(tree: ast.Module, nodes: Sequence[ast.AST]) -> Uses:
-    """Read off the names of a tree with these nodes; takes imports of the program out of it."""
-    found = Uses()
-    _take_imports(tree.body, found)
+def read_uses(tree: ast.Module, nodes: Sequence[ast.AST]) -> Uses:
+    """The names in a tree with these nodes. Removes imports of the program from the tree."""
+    uses = Uses()
+    _take_imports(tree.body, uses)
     defined = set()
     for statement in tree.body:
         if isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
@@ -62,38 +65,38 @@ def uses(tree: ast.Module, nodes: Sequence[ast.AST]) -> Uses:
     for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             if not node.id.startswith("__"):
-                found.wanted.add(node.id)
+                uses.wanted.add(node.id)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            found.attributes.setdefault(node.value.id, set()).add(node.attr)
+            uses.attributes.setdefault(node.value.id, set()).add(node.attr)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            found.called.add(node.func.id)
-    found.wanted -= defined
-    found.wanted.update(found.imported.values())
-    return found
+            uses.called.add(node.func.id)
+    uses.wanted -= defined
+    uses.wanted.update(uses.imported.values())
+    return uses
 
 
-def standard(name: str, found: Uses) -> Any | None:
-    """What a name of the standard library means, judged by how the tests use it, else None.
+def standard(name: str, uses: Uses) -> Any | None:
+    """The object of the standard library that a name stands for in the tests, or None.
 
-    ``datetime.date.today()`` takes the module, ``datetime.now()`` the class in it.
+    In ``datetime.date.today()`` the name is the module, in ``datetime.now()`` the class in it.
     """
-    attributes = found.attributes.get(name, set())
+    attributes = uses.attributes.get(name, set())
     module_name = _ALIASES.get(name, name)
     if name not in _ALIASES and name not in sys.stdlib_module_names:
         return None
     if not attributes:
-        return None  # called, or passed around: a function that happens to be named so
+        return None  # a function that happens to have this name
     try:
         module = importlib.import_module(module_name)
     except ImportError:
         return None
-    if name not in found.called and all(hasattr(module, attribute) for attribute in attributes):
+    if name not in uses.called and all(hasattr(module, attribute) for attribute in attributes):
         return module
     return vars(module).get(name)
 
 
 def library_object(name: str) -> Any | None:
-    """The function or class of the usual libraries that the program says it has only imported."""
+    """The function or class of a common library that the program has imported."""
     for module in _LIBRARIES:
         if module in sys.modules and name in vars(sys.modules[module]):
             return vars(sys.modules[module])[name]
@@ -104,11 +107,11 @@ def is_builtin(name: str) -> bool:
     return hasattr(builtins, name)
 
 
-def called_builtins(nodes: Sequence[ast.AST], found: Uses) -> set[str]:
-    """The builtins that the program must have replaced, since the asserts call nothing else:
+def called_builtins(nodes: Sequence[ast.AST], uses: Uses) -> set[str]:
+    """The builtin that the program must define itself, since the asserts call nothing else, as in
     ``assert sum(10, 15) == 6``."""
     asserts = [node for node in nodes if isinstance(node, ast.Assert)]
-    if not asserts or not all(is_builtin(name) for name in found.wanted):
+    if not asserts or not all(is_builtin(name) for name in uses.wanted):
         return set()
     called = [outermost_call(one.test) for one in asserts]
     return set(called) if len(set(called)) == 1 and called[0] else set()  # type: ignore[arg-type]
@@ -122,18 +125,18 @@ def outermost_call(test: ast.expr) -> str | None:
     return test.func.id if named else None  # type: ignore[attr-defined]
 
 
-def _take_imports(body: list[ast.stmt], found: Uses) -> None:
+def _take_imports(body: list[ast.stmt], uses: Uses) -> None:
     for statement in list(body):
         if isinstance(statement, ast.ImportFrom):
             if not statement.level and not _is_program(statement.module or ""):
                 continue
             for alias in statement.names:
                 if alias.name != "*":
-                    found.imported[alias.asname or alias.name] = alias.name
+                    uses.imported[alias.asname or alias.name] = alias.name
             body.remove(statement)
         elif isinstance(statement, ast.Import):
             own = [alias for alias in statement.names if _is_program(alias.name)]
-            found.modules.update(alias.asname or alias.name for alias in own)
+            uses.modules.update(alias.asname or alias.name for alias in own)
             statement.names = [alias for alias in statement.names if alias not in own]
             if not statement.names:
                 body.remove(statement)
@@ -151,7 +154,7 @@ def _is_program(module: str) -> bool:
         return True
 
 
-# what tests change or look at that is one per interpreter
+# modules and methods with which tests change or inspect an interpreter
 _SHARED_MODULES = {
     "inspect": "looks into code",
     "asyncio": "awaits the program",
@@ -175,10 +178,10 @@ _PATCHABLE = ("builtins.input", "builtins.print", "sys.stdout", "sys.stdin", "sy
 
 
 def why_tests_share(tests: str) -> str | None:
-    """Why a text of tests needs the program in its own interpreter, or None. Runs none of it."""
+    """Why a text of tests needs the program in its own interpreter, or None."""
     tree = ast.parse(tests)
     nodes = list(ast.walk(tree))
-    return why_shared(nodes, uses(tree, nodes).wanted)
+    return why_shared(nodes, read_uses(tree, nodes).wanted)
 
 
 def why_shared(nodes: Sequence[ast.AST], programs: set[str]) -> str | None:
@@ -212,7 +215,7 @@ def why_shared(nodes: Sequence[ast.AST], programs: set[str]) -> str | None:
 
 
 def _patched(call: ast.Call, stored: set[str]) -> str | None:
-    """The target of ``patch("...")`` or ``patch.object(module, ...)`` that only sharing serves."""
+    """The target of ``patch("...")`` or ``patch.object(module, ...)`` that needs one interpreter."""
     last = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if last not in ("patch", "dict", "multiple", "object", "setattr"):
         return None

@@ -1,15 +1,15 @@
-"""A conversation between two processes in which either may ask while it is being asked.
+"""A conversation between two processes, in which each may ask while it is being asked.
 
-A test calls a function of the program; the function calls back a function that the test gave it;
-that one calls the program again. Frames alternate strictly: whoever has asked answers questions
-until its own answer comes. One form serves questions and answers::
+For example, a test calls a function of the program, which calls a function of the test, which calls
+the program again. Frames alternate strictly: after a question, a side answers questions until its own
+answer comes. Questions and answers have the same form::
 
     [kind, serial, word, text, operands, names, marks, changed, dropped]
 
-kind "?" asks, "!" answers the question of the same serial number; ``word`` is the verb, or how the
-question ended. ``marks``: [index of an operand, key] of containers watched from now on (see
-:mod:`mirrors`); ``changed``: [key, content] of those watched before; ``dropped``: what the sender
-has no more use for.
+``kind``: "?" for a question, "!" for the answer to the question with the same serial number.
+``word``: the verb of a question, or how it ended. ``marks``: [index of an operand, key] of newly
+watched containers (see :mod:`mirrors`). ``changed``: [key, content] of containers watched before.
+``dropped``: what the sender no longer uses.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from ..confine.values import NotData
 from .kinds import from_tag, to_tag
 from .mirrors import Mirrors
 
-CALLABLE = 0  # the handle that stands for the class of what can only be called
-LIBRARY = "library:"  # before a name that the program has imported
+CALLABLE = 0  # the class handle of objects that can only be called
+LIBRARY = "library:"  # prefix of a name that the program has imported
 MAX_DEPTH = 60  # questions within questions
 _FORM = (str, int, str, str, list, list, list, list, list)
 
 
 class Gone(BaseException):
-    """The other side has ended, or what it says has no longer the form of a conversation.
+    """The other side has ended, or has sent something else than a frame.
 
-    No ``Exception``: nothing that a test expects to be raised may be mistaken for it.
+    It is no ``Exception``, so that no test mistakes it for an expected exception.
     """
 
 
 class Reply(NamedTuple):
-    """What comes of a question: how it ended ("value", "raised", "stop", ...), and with what."""
+    """The result of a question. ``word``: how it ended ("value", "raised", "stop", ...)."""
 
     word: str
     operands: Sequence[Any] = ()
@@ -46,17 +46,17 @@ class Reply(NamedTuple):
 
 
 class _Watched:
-    """Stands in a frame for a container that both sides have."""
+    """A reference in a frame to a container that both sides have."""
 
     def __init__(self, key: int):
         self.key = key
 
 
 class Peer:
-    """One side. Subclasses say what they answer, and how objects that are not data cross.
+    """One side. Subclasses define the answers, and how objects that are not data are sent.
 
-    Nothing that the other side sends is believed to have the right form: :class:`Gone` is raised
-    for a frame that has not, and from then on for every question.
+    Frames of the other side are not trusted. A frame of another form raises :class:`Gone`, as does
+    every later question.
     """
 
     def __init__(self, channel: Channel, own: int):
@@ -67,23 +67,23 @@ class Peer:
         self._depth = 0
 
     def perform(self, word: str, text: str, operands: list[Any], names: list[str]) -> Reply:
-        """Answer a question of the other side; never raises."""
+        """Answer a question of the other side. Never raises."""
         raise NotImplementedError
 
     def encode_object(self, value: Any) -> list[Any] | None:
-        """The tagged list of an object that crosses as a reference, or None where it does not."""
+        """The tagged list of an object that is sent as a reference, or None."""
         raise NotImplementedError
 
     def decode_object(self, tagged: list[Any]) -> Any:
-        """The object of such a list; :class:`LookupError` for a tag that is not one of these."""
+        """The object of such a list. Raises :class:`LookupError` for another tag."""
         raise NotImplementedError
 
     def unused(self) -> list[int]:
-        """Handles of the other side's objects that are no longer in use here."""
+        """Handles of objects of the other side that are no longer used here."""
         return []
 
     def release(self, handles: list[Any]) -> None:
-        """Forget own objects that the other side has no more use for."""
+        """Forget own objects that the other side no longer uses."""
 
     def encode(self, value: Any) -> list[Any] | None:
         if type(value) is _Watched:
@@ -99,9 +99,9 @@ class Peer:
             return from_tag(tagged, self.decode)
 
     def ask(self, word: str, *operands: Any, text: str = "", names: Sequence[str] = ()) -> Reply:
-        """Ask the other side; answers its questions meanwhile.
+        """Ask the other side, and answer its questions until its answer comes.
 
-        Raises :class:`NotData` where an operand cannot cross, and :class:`Gone`.
+        Raises :class:`Gone`, and :class:`NotData` if an operand cannot be sent.
         """
         if self.gone:
             raise Gone(self.gone)
@@ -124,7 +124,7 @@ class Peer:
         return reply
 
     def check_alive(self) -> None:
-        """Raises :class:`Gone` where the other side has ended, or has said what nobody asked for."""
+        """Raises :class:`Gone` if the other side has ended or has sent an unrequested answer."""
         if self.gone:
             raise Gone(self.gone)
         if self.channel.has_read:

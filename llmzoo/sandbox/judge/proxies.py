@@ -1,35 +1,35 @@
 """What the tests hold instead of the program's objects.
 
-A proxy forwards attributes, calls and special methods to the program's process. What comes back is
-plain data or another proxy, so that ``assert f(3) == 9`` compares builtin objects. The program must
-never learn what a test expects and be asked whether that is right. Hence:
+A proxy forwards attributes, calls and special methods to the program's process. The results are plain
+data or other proxies, so ``assert f(3) == 9`` compares builtin objects. The program must never decide
+whether a value that it returned is the expected one. Therefore:
 
-- ``==``, ``!=``, ``<`` and their like between a proxy and data are decided here: never equal, not
-  ordered. Between two proxies the program decides, for only it knows what its objects are (a test
-  that compares two of them believes the program).
-- Arithmetic between a proxy and data, ``data in proxy``, and methods such as ``startswith`` are
-  forwarded only for objects that the test itself made by calling a class, as long as nothing but
-  that call gave them to it. A result of arithmetic that is data is refused, and one that is an
-  object gives no number and no truth value: ``abs(f(3) - 9.0) < 1e-6`` takes a number.
+- Comparisons of a proxy with data are decided here: they are never equal, and not ordered. The
+  program decides about two proxies, since only it knows its objects. A test that compares two of them
+  trusts the program.
+- Arithmetic of a proxy with data, ``data in proxy``, and methods such as ``startswith`` are forwarded
+  only for objects that the test itself made by calling a class. A result of such arithmetic must be an
+  object, and that object has no number and no truth value, since ``abs(f(3) - 9.0) < 1e-6`` would
+  otherwise let the program decide.
 - An instance of a subclass of int, str, tuple, ... is an object of that builtin here, by value.
-- An object whose length, as last told, is not the number of its elements is no value:
-  ``len(a) == len(b) and all(x == y for x, y in zip(a, b))`` would hold for no elements at all.
-- Objects never silence an exception of the test's own, though their ``__exit__`` says so.
-- Names such as ``__array_function__`` are not looked up at the program. Libraries ask for them to
-  hand a comparison, with the expected value, to the object; or to read memory at its address.
+- An object whose reported length is not the number of its elements raises an error. Otherwise
+  ``len(a) == len(b) and all(x == y for x, y in zip(a, b))`` would hold for an object without elements.
+- Objects never suppress an exception that the test raised, whatever their ``__exit__`` returns.
+- The program is not asked for names such as ``__array_function__``. With them, libraries pass a
+  comparison, with the expected value, to the object, or read memory at its address.
 """
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
-# methods of builtin types that say whether what a test expects is right, or give it back
+# methods of builtin types that decide about an expected value, or return it
 _DECIDING = {
     *("startswith", "endswith", "issubset", "issuperset", "isdisjoint"),
     *("difference", "symmetric_difference", "union", "intersection", "equals"),
 }
-# the special names that describe an object, or that only a test asks for; the special methods that
-# a test may use are defined by the stand-in's class
+# special names that describe an object or that only tests use; the special methods that a test may
+# use are defined by the class of the proxy
 _DESCRIBING = {
     *("__name__", "__qualname__", "__module__", "__doc__", "__dict__", "__annotations__"),
     *("__code__", "__defaults__", "__kwdefaults__", "__wrapped__", "__self__", "__func__"),
@@ -56,9 +56,11 @@ class Asker(Protocol):
 
 
 class State:
-    """What is known of a proxy's object. ``made``: by the tests, by calling a class; ``mixed``: it
-    came of arithmetic with data of the tests. ``told``: its length as last told, and at what count
-    of the session's changes."""
+    """What is known about the object of a proxy.
+
+    ``made``: the tests made it by calling a class. ``mixed``: it is the result of arithmetic with
+    data. ``told``: its length as last reported, and the peer's count of changes at that time.
+    """
 
     __slots__ = ("handle", "made", "mixed", "peer", "told")
 
@@ -74,7 +76,7 @@ class State:
 
 
 class Remote:
-    """Attributes of an object of the program, read and written where it lives."""
+    """Reads and writes the attributes of an object in the program's process."""
 
     __slots__ = ()
     _remote: State
@@ -98,14 +100,14 @@ class Remote:
 
 
 class Proxy(Remote):
-    """An object of the program that is no data."""
+    """An object of the program that is not data."""
 
     __slots__ = ("__weakref__", "_remote")
-    __array_ufunc__ = None  # numpy's operators leave it to the methods here
+    __array_ufunc__ = None  # numpy's operators then use the methods here
 
 
 class RemoteError(Remote):
-    """An exception of a class that the program defines; its text is what the program said."""
+    """An exception of a class of the program, with the text that the program sent."""
 
     _remote_text = ""
 
@@ -120,8 +122,8 @@ class RemoteError(Remote):
 
 
 class Holder:
-    """An instance of a subclass of an immutable builtin: the builtin's value and behaviour, and
-    what else the subclass gives, such as the fields of a named tuple, asked of the program."""
+    """An instance of a subclass of an immutable builtin, with the builtin's value and behaviour. Other
+    attributes, such as the fields of a named tuple, come from the program."""
 
     _remote: State
 
@@ -138,13 +140,10 @@ class Holder:
 
 
 class RemoteClass(type):
-    """The metaclass of what stands for the program's classes.
-
-    ``isinstance`` and ``issubclass`` go by the classes here, which mirror the program's.
-    """
+    """The metaclass of the classes that mirror the program's classes."""
 
     _remote_class: State
-    _remote_named: bool  # the tests know it, by a class's name, as a class
+    _remote_named: bool  # the tests use it under a name that is written like a class's
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         made = cls._remote_class.peer.call(cls, *args, **kwargs)
@@ -178,17 +177,17 @@ class RemoteClass(type):
 
 
 def is_remote(value: Any) -> bool:
-    """Whether a value stands for something of the program."""
+    """Whether a value is a proxy, a holder or a mirrored class."""
     return isinstance(value, (Remote, Holder, RemoteClass))
 
 
 def state_of(value: Any) -> State:
-    """The state of what :func:`is_remote`."""
+    """The state of a remote value."""
     return value._remote_class if isinstance(value, RemoteClass) else value._remote
 
 
 def may_ask(value: Any, name: str) -> bool:
-    """Whether the program is asked for an attribute of what :func:`is_remote`."""
+    """Whether the program may be asked for this attribute of a remote value."""
     if name[:2] == "__" == name[-2:]:
         return name in _DESCRIBING
     own = value._remote_named if isinstance(value, RemoteClass) else value._remote.made
@@ -196,13 +195,13 @@ def may_ask(value: Any, name: str) -> bool:
 
 
 def do(operation: str, *operands: Any) -> Any:
-    """Carry out one of the :mod:`operations` where the objects live."""
+    """Carry out one of the :mod:`operations` in the program's process."""
     own = next(filter(is_remote, operands))
     return state_of(own).peer.result("do", *operands, text=operation)
 
 
 def do_as_made(operation: str, own: Any, *operands: Any) -> Any:
-    """What an operation gives, as much of the tests' making as the object ``own`` is."""
+    """Carry out an operation, whose result counts as made by the tests if ``own`` does."""
     made, mixed = own._remote.made, own._remote.mixed
     result = do(operation, *operands)
     if isinstance(result, Proxy):

@@ -14,9 +14,9 @@ from .texts import in_words
 
 
 def run_cases(cases: Cases, names: dict[str, Any], entry: Any) -> str:
-    """Execute the tests in a namespace and try every case; returns what went wrong outside them.
+    """Execute the tests in a namespace and try every case. Returns the error outside them, or "".
 
-    ``entry``: what ``check`` is called with.
+    ``entry``: the argument of ``check``.
     """
     names[RECORDER] = cases
     trouble = ""
@@ -35,7 +35,7 @@ def run_cases(cases: Cases, names: dict[str, Any], entry: Any) -> str:
 
 
 class _Results(unittest.TestResult):
-    """Writes the runner's words into the cases; keeps no tracebacks, which are slow to make."""
+    """Records outcomes in the cases, without tracebacks, which are slow to make."""
 
     def __init__(self, cases: dict[unittest.TestCase, Case]):
         super().__init__()
@@ -72,16 +72,16 @@ class _Results(unittest.TestResult):
 
 
 def _run_unittests(cases: Cases, names: dict[str, Any]) -> str:
-    """Run the unittest classes that a module with these names defines; returns what went wrong
-    outside any test."""
+    """Run the unittest classes that a module with these names defines. Returns the error outside of
+    the tests, or ""."""
     suite = unittest.TestSuite()
     tests: dict[unittest.TestCase, Case] = {}
-    for found in dict.fromkeys(value for value in names.values() if isinstance(value, type)):
-        if not issubclass(found, unittest.TestCase) or found.__module__ != names["__name__"]:
+    for kind in dict.fromkeys(value for value in names.values() if isinstance(value, type)):
+        if not issubclass(kind, unittest.TestCase) or kind.__module__ != names["__name__"]:
             continue
-        for name in unittest.defaultTestLoader.getTestCaseNames(found):
-            test = found(name)
-            tests[test] = cases.add(f"{found.__name__}.{name}")
+        for name in unittest.defaultTestLoader.getTestCaseNames(kind):
+            test = kind(name)
+            tests[test] = cases.add(f"{kind.__name__}.{name}")
             suite.addTest(test)
     results = _Results(tests)
     suite.run(results)

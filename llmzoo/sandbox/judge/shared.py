@@ -1,10 +1,9 @@
-"""Program and tests in one interpreter, for tests that nothing else can serve.
+"""Runs program and tests in one interpreter, for tests that cannot be judged otherwise.
 
-No promise is made about these verdicts: a program can read and change all that is in its process, and
-speak to the host in place of the tests. What is cheap to do against it is done. The tests come after
-the program has loaded; every outcome is told to the host at once; what judges is compared with how it
-was before; tests that must fail are run beside those that should pass; objects of classes that were
-made since do not decide how they compare.
+These verdicts can be forged: a program can read and change everything in its process, and answer the
+host in place of the tests. Cheap measures make this harder. The tests arrive after the program has
+loaded. Every outcome is sent at once. The judging code is compared with its earlier state. Tests that
+must fail are run too. Objects of the program's classes do not decide how they compare with data.
 """
 
 from __future__ import annotations
@@ -26,20 +25,16 @@ from .tripwires import arm, controls
 _JUDGING = (
     "json",
     "json.encoder",
-    "unittest",
-    "unittest.case",
-    "unittest.suite",
-    "unittest.result",
+    *(f"unittest{part}" for part in ("", ".case", ".suite", ".result")),
 )
 
 
 def judge_shared(host: Channel, source: str, entry_point: str | None, prelude: str = "") -> None:
     """Load the program, run the tests and send ``host`` a result as :func:`tester.judge` does.
 
-    ``["loaded"]`` is sent once the program has loaded, and ``["tests", text]`` is expected in answer.
-    ``["case", number, error]`` tells the outcome of each case when it comes about. ``["ended"]`` is
-    sent once the tests have ended, ``["nonce", number]`` is expected in answer, and the result holds
-    the number under "nonce".
+    The host answers ``["loaded"]`` with ``["tests", text]``. ``["case", number, error]`` reports each
+    case when it ends. After the tests, the host answers ``["ended"]`` with ``["nonce", number]``, and
+    the result contains the number.
     """
     result: dict[str, Any] = {"cases": [], "calls": 0, "error": None, "shared_needed": None}
     cases: Cases | None = None
@@ -77,20 +72,20 @@ def _run(
     look: Look,
     result: dict[str, Any],
 ) -> str:
-    found = needs.uses(cases.tree, cases.nodes)
+    uses = needs.read_uses(cases.tree, cases.nodes)
     cases.tree = ast.fix_missing_locations(HonestComparisons().visit(cases.tree))
     module = ModuleType(MODULE)
     sys.modules[MODULE] = module
     names = vars(module)
     if prelude:
         exec(compile(prelude, "<prelude>", "exec", dont_inherit=True), names)
-    _fill(names, vars(program), cases, found, entry_point)
-    names.update(dict.fromkeys(found.modules, program))
+    _fill(names, vars(program), cases, uses, entry_point)
+    names.update(dict.fromkeys(uses.modules, program))
     names[HONEST] = look
     if entry_point is not None and entry_point not in vars(program):
         return f"the program defines no {entry_point!r}"
     trouble = run_cases(cases, names, names.get(entry_point or ""))
-    result["calls"] = len(cases.cases)  # there is no wall to cross, and nobody to count
+    result["calls"] = len(cases.cases)  # calls within one interpreter are not counted
     return trouble or ("" if cases.cases else "the tests contain no test")
 
 
@@ -98,19 +93,19 @@ def _fill(
     names: dict[str, Any],
     program: dict[str, Any],
     cases: Cases,
-    found: needs.Uses,
+    uses: needs.Uses,
     entry_point: str | None,
 ) -> None:
-    """Give the tests what they use: see :mod:`needs` for what comes from where."""
-    programs = {*needs.called_builtins(cases.nodes, found), entry_point}
+    """Define the names that the tests use, see :mod:`needs`."""
+    programs = {*needs.called_builtins(cases.nodes, uses), entry_point}
     for name, value in program.items():
         if name in programs or not (
             name in names or name.startswith("__") or needs.is_builtin(name)
         ):
             names[name] = value
-    for name in found.wanted - programs:
-        if not needs.is_builtin(name) and (known := needs.standard(name, found)) is not None:
+    for name in uses.wanted - programs:
+        if not needs.is_builtin(name) and (known := needs.standard(name, uses)) is not None:
             names[name] = known
-    for here, there in found.imported.items():
+    for here, there in uses.imported.items():
         if there in program:
             names[here] = program[there]

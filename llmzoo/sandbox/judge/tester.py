@@ -1,8 +1,8 @@
-"""The process in which assert-based tests run, against a program that lives in another.
+"""The process in which assert-based tests run, while the program runs in another.
 
-The tests are trusted, everything that comes from the program is not. Nothing of the program runs
-here, so what this process reports is what it saw. A pass is for the host to declare: every case
-reached and passed, at least one call made to the program, the program alive at the end.
+The tests are trusted, but nothing that comes from the program is. No code of the program runs here, so
+this process reports what it observed. The host declares a pass if every case was reached and passed,
+at least one call was made to the program, and the program was alive at the end.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ def judge(
     """Run tests against the program at the other end of ``candidate`` and send ``host`` the result:
 
     ``["result", {"cases": [[name, passed, error], ...], "calls": number of calls made,
-    "error": what went wrong outside the cases or None, "shared_needed": reason or None}]``.
+    "error": the error outside the cases or None, "shared_needed": reason or None}]``.
     """
     result: Result = {"cases": [], "calls": 0, "error": None, "shared_needed": None}
     cases: Cases | None = None
     try:
         cases = Cases(tests)
-        found = needs.uses(cases.tree, cases.nodes)
-        result["shared_needed"] = why_shared(cases.nodes, found.wanted)
+        uses = needs.read_uses(cases.tree, cases.nodes)
+        result["shared_needed"] = why_shared(cases.nodes, uses.wanted)
         if result["shared_needed"] is None:
-            peer = TesterPeer(candidate, MODULE, expects_exit="SystemExit" in found.wanted)
-            result["error"] = _run(peer, cases, found, entry_point, prelude) or None
+            peer = TesterPeer(candidate, MODULE, expects_exit="SystemExit" in uses.wanted)
+            result["error"] = _run(peer, cases, uses, entry_point, prelude) or None
             result["calls"] = peer.calls
     except BaseException as error:
         result["error"] = in_words(error)
@@ -53,14 +53,14 @@ def judge(
 
 
 def outcomes(cases: Cases | None) -> list[list[Any]]:
-    """Name, whether it passed, and why not, of each case."""
+    """The name of each case, whether it passed, and the error."""
     return [[c.name, c.passed, (c.error or "")[:_SHOWN]] for c in cases.cases] if cases else []
 
 
 def _run(
-    peer: TesterPeer, cases: Cases, found: needs.Uses, entry_point: str | None, prelude: str
+    peer: TesterPeer, cases: Cases, uses: needs.Uses, entry_point: str | None, prelude: str
 ) -> str:
-    """Returns what went wrong outside the cases, or that nothing can have been tested."""
+    """Run the cases. Returns what went wrong outside them, or why nothing was tested."""
     try:
         loaded = peer.channel.receive()
     except (Closed, NotData):
@@ -74,7 +74,7 @@ def _run(
     if prelude:
         exec(compile(prelude, "<prelude>", "exec", dont_inherit=True), names)
     try:
-        _fill(names, peer, cases, found, entry_point)
+        _fill(names, peer, cases, uses, entry_point)
         if entry_point is not None and entry_point not in names:
             return f"the program defines no {entry_point!r}"
         if cases.check is not None and not cases.checks_itself and entry_point is None:
@@ -96,19 +96,19 @@ def _fill(
     names: dict[str, Any],
     peer: TesterPeer,
     cases: Cases,
-    found: needs.Uses,
+    uses: needs.Uses,
     entry_point: str | None,
 ) -> None:
-    """Give the tests what they use: see :mod:`needs` for what comes from where."""
-    programs = needs.called_builtins(cases.nodes, found) | set(found.imported.values())
+    """Define the names that the tests use, see :mod:`needs`."""
+    programs = needs.called_builtins(cases.nodes, uses) | set(uses.imported.values())
     if entry_point is not None:
         programs.add(entry_point)
         names.pop(entry_point, None)
     wanted = set(programs)
-    for name in found.wanted - programs:
+    for name in uses.wanted - programs:
         if name in names or needs.is_builtin(name):
             continue
-        if (known := needs.standard(name, found)) is not None:
+        if (known := needs.standard(name, uses)) is not None:
             names[name] = known
         else:
             wanted.add(name)
@@ -118,8 +118,8 @@ def _fill(
             function = name == entry_point and cases.check is not None
             type.__setattr__(value, "_remote_named", _like_a_class(name) and not function)
     names.update(values)
-    names.update({here: values[there] for here, there in found.imported.items() if there in values})
-    names.update({module: _Program(peer) for module in found.modules})
+    names.update({here: values[there] for here, there in uses.imported.items() if there in values})
+    names.update({module: _Program(peer) for module in uses.modules})
     if "builtins.print" in cases.text:
         peer.ask("patch print")
 
@@ -131,21 +131,21 @@ class _Program:
         self._peer = peer
 
     def __getattr__(self, name: str) -> Any:
-        found = self._peer.names([name])
-        if name not in found:
+        values = self._peer.names([name])
+        if name not in values:
             raise AttributeError(name)
-        if isinstance(found[name], RemoteClass):
-            type.__setattr__(found[name], "_remote_named", _like_a_class(name))
-        return found[name]
+        if isinstance(values[name], RemoteClass):
+            type.__setattr__(values[name], "_remote_named", _like_a_class(name))
+        return values[name]
 
 
 def _like_a_class(name: str) -> bool:
-    """Whether a name is written like that of a class: only then are instances expected of it."""
+    """Whether a name is written like a class's, so that tests expect it to make instances."""
     return name.lstrip("_")[:1].isupper()
 
 
 def _failure(loaded: Any) -> str:
-    """Why the program did not load, as far as it says so in the right form."""
+    """Why the program did not load, if it says so in the right form."""
     parts = loaded[1:3] if isinstance(loaded, list) and loaded[:1] == ["failed"] else []
     if len(parts) != 2 or not all(type(part) is str for part in parts):
         return "the program did not load"
@@ -153,7 +153,7 @@ def _failure(loaded: Any) -> str:
 
 
 def _share_seeds(peer: TesterPeer) -> None:
-    """Let a seed that the tests set be the program's as well, as in one interpreter."""
+    """Set the seeds of the tests in the program too, as in one interpreter."""
     for name in ("random", "numpy.random"):
         if name == "random" or name in sys.modules:
             module: Any = importlib.import_module(name)

@@ -97,13 +97,13 @@ class TesterPeer(Peer):
     def names(self, wanted: list[str]) -> dict[str, Any]:
         """What the program's module has under these names; from a library, this side's own."""
         reply = self.ask("names", names=wanted)
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for marked, value in zip(reply.names, reply.operands, strict=False):
             name = marked.removeprefix(LIBRARY)
             own = library_object(name) if name != marked else None
             if name in wanted:
-                found[name] = value if own is None else own
-        return found
+                values[name] = value if own is None else own
+        return values
 
     def is_programs(self, error: BaseException) -> bool:
         """Whether an exception was raised by the program, not by the tests."""

@@ -1,4 +1,4 @@
-"""The text of what was raised, for a reader: never fails, never long, always a plain string."""
+"""The text of an exception as a short plain string. Nothing here fails."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ MAX_TEXT = 2_000
 
 
 def safe_text(error: BaseException) -> str:
-    """What an exception says, whatever its ``__str__`` is made of."""
+    """The message of an exception, or "" if its ``__str__`` fails."""
     try:
         text = str(error)
         return str.__str__(text)[:MAX_TEXT]
@@ -15,7 +15,7 @@ def safe_text(error: BaseException) -> str:
 
 
 def in_words(error: BaseException) -> str:
-    """Name of the type and text, as the last line of a traceback has them."""
+    """The type's name and the message, as in the last line of a traceback."""
     name = str.__str__(type(error).__name__)
     text = safe_text(error)
     return f"{name}: {text}" if text else name

@@ -1,7 +1,7 @@
-"""Signs that a program has tampered with the interpreter in which it is being judged.
+"""Detects that a program has tampered with the interpreter in which it is judged.
 
-They make faking a pass harder, no more: a program that knows them can step over them, which is why
-verdicts of one interpreter are reported as such.
+This makes it harder to fake a pass. A program that knows these checks can avoid them, so verdicts of
+one interpreter are marked as such.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _EXPECTED = [True, False, False, False, False, False, True]
 
 
 def arm(modules: Iterable[types.ModuleType]) -> Callable[[], str]:
-    """Note how the interpreter is now; what comes back tells what has changed since, or ""."""
+    """Record the state of the interpreter. The returned function says what has changed, or ""."""
     noted = {module: dict(_parts(module)) for module in (builtins, *modules)}
     state = _state()
 
@@ -58,7 +58,7 @@ def arm(modules: Iterable[types.ModuleType]) -> Callable[[], str]:
 
 
 def controls() -> str:
-    """Run tests that must pass and tests that must fail; returns what is wrong, or ""."""
+    """Run tests that must pass and tests that must fail. Returns an error, or ""."""
     cases = Cases(_CONTROLS)
     trouble = run_cases(cases, {"__name__": "controls"}, None)
     if trouble or [case.passed for case in cases.cases] != _EXPECTED:
@@ -67,7 +67,7 @@ def controls() -> str:
 
 
 def _parts(module: types.ModuleType) -> Iterable[tuple[str, Any]]:
-    """The names of a module, of its classes and functions, with what they stand for."""
+    """Names and values in a module and in its classes and functions."""
     for name, value in list(vars(module).items()):
         yield name, value
         own = getattr(value, "__module__", None) == module.__name__
@@ -87,7 +87,7 @@ def _code(name: str, value: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _state() -> dict[str, Any]:
-    """What steers an interpreter from outside the code that runs."""
+    """Settings that change how the interpreter runs code."""
     tools = getattr(sys, "monitoring", None)  # from Python 3.12 on
     return {
         "the trace function": sys.gettrace(),

@@ -84,13 +84,13 @@ def leak(text):
 
     def left_behind(self) -> str:
         """Files that bear the mark, anywhere that can be written to."""
-        found = []
-        for place in (*PLACES, HOME, os.path.expanduser("~"), MQUEUE):
-            for folder, folders, files in os.walk(place):
+        result = []
+        for root in (*PLACES, HOME, os.path.expanduser("~"), MQUEUE):
+            for folder, folders, files in os.walk(root):
                 if self.folder != Path(folder) and "site-packages" not in folders:
-                    found += [f"{folder}/{name}" for name in folders + files if self.mark in name]
+                    result += [f"{folder}/{name}" for name in folders + files if self.mark in name]
                 folders[:] = [name for name in folders if not os.path.ismount(f"{folder}/{name}")]
-        return ", ".join(sorted(set(found)))
+        return ", ".join(sorted(set(result)))
 
     def close(self) -> None:
         for listener in (self.tcp, self.udp, self.path, self.abstract):

@@ -40,11 +40,11 @@ class SandboxColumn:
                 workers=1, level=level, min_level=1, processes=processes, allow_shared=True
             )
             self._box.__enter__()
-            found = self._box.report.level
+            outcome = self._box.report.level
         except SandboxError as error:
             raise Unavailable(str(error)) from error
-        if found != level:
-            raise Unavailable(f"asked for level {level}, got {found}: {self._box.report.missing}")
+        if outcome != level:
+            raise Unavailable(f"asked for level {level}, got {outcome}: {self._box.report.missing}")
         for program in ("pass", "import ctypes"):  # whatever it starts when it is first needed
             self._box.run(program)
 

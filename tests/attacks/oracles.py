@@ -51,8 +51,8 @@ class Scene:
 
 
 def leaked(scene: Scene) -> str:
-    found = [name for name, secret in scene.secrets.items() if secret in scene.output]
-    return f"told: {', '.join(found)}" if found else ""
+    result = [name for name, secret in scene.secrets.items() if secret in scene.output]
+    return f"told: {', '.join(result)}" if result else ""
 
 
 def killed(scene: Scene) -> str:

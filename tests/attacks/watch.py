@@ -40,13 +40,13 @@ def descendants(root: int) -> list[Process]:
     for process in everyone:
         if process:
             children.setdefault(process.parent, []).append(process)
-    found, todo = [], [root]
+    result, todo = [], [root]
     while todo:
         for process in children.get(todo.pop(), ()):
             todo.append(process.pid)
             if process.state not in "ZX":
-                found.append(process)
-    return found
+                result.append(process)
+    return result
 
 
 def condition(process: Process) -> dict[str, str]:
@@ -170,11 +170,11 @@ class Watch(threading.Thread):
     def _look_at_disks(self, pids: list[int]) -> None:
         """Also those that only exist in a process's own mounts, found by its working folder."""
         written, files = 0.0, 0
-        places = ["/tmp", "/var/tmp", "/dev/shm", *(f"/proc/{pid}/cwd" for pid in pids)]
+        folders = ["/tmp", "/var/tmp", "/dev/shm", *(f"/proc/{pid}/cwd" for pid in pids)]
         seen_devices = set()
-        for place in places:
+        for folder in folders:
             try:
-                device, facts = os.stat(place).st_dev, os.statvfs(place)
+                device, facts = os.stat(folder).st_dev, os.statvfs(folder)
             except OSError:
                 continue
             if device in seen_devices:

@@ -128,12 +128,12 @@ def test_an_object_with_every_method_passes_no_test(answer):
     forms = [form.strip() for line in FORMS.strip().splitlines() for form in line.split(" // ")]
     methods = [f"    def test_{i}(self): {form}" for i, form in enumerate(forms)]
     names = sorted(METHODS - KEPT)
-    found = judge(
+    result = judge(
         PROGRAM.format(answer=ANSWERS[answer], names=names),
         "\n".join([IMPORTS, "class T(TestCase):", *methods]),
         time_limit=60,
     )
-    assert found.error is None, found.error
-    assert len(found.cases) == len(forms)
-    passed = [forms[int(name.rpartition("_")[2])] for name, ok, _ in found.cases if ok]
+    assert result.error is None, result.error
+    assert len(result.cases) == len(forms)
+    passed = [forms[int(name.rpartition("_")[2])] for name, ok, _ in result.cases if ok]
     assert passed == []

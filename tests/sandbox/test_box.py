@@ -68,20 +68,20 @@ def box(request):
     ],
 )
 def test_statuses(box, code, status):
-    found = box.run(code, limits=SHORT)
-    assert found.status in ((status,) if isinstance(status, str) else status), found
+    outcome = box.run(code, limits=SHORT)
+    assert outcome.status in ((status,) if isinstance(status, str) else status), outcome
 
 
 def test_input_output_and_unicode(box):
-    found = box.run("s = input()\nprint(s[::-1], len(s))", stdin="häuser\n")
-    assert (found.status, found.stdout, found.stderr) == ("passed", "resuäh 6\n", "")
+    outcome = box.run("s = input()\nprint(s[::-1], len(s))", stdin="häuser\n")
+    assert (outcome.status, outcome.stdout, outcome.stderr) == ("passed", "resuäh 6\n", "")
 
 
 def test_traceback_names_the_program(box):
-    found = box.run("def f():\n    return {}['key']\nf()")
-    assert found.status == "error"
-    assert "KeyError: 'key'" in found.stderr
-    assert "zygote" not in found.stderr
+    outcome = box.run("def f():\n    return {}['key']\nf()")
+    assert outcome.status == "error"
+    assert "KeyError: 'key'" in outcome.stderr
+    assert "zygote" not in outcome.stderr
 
 
 def test_the_parts_of_numpy_can_be_imported(box):
@@ -90,8 +90,8 @@ def test_the_parts_of_numpy_can_be_imported(box):
         "import numpy.fft, numpy.ma, numpy.polynomial, numpy.testing\n"
         "numpy.testing.assert_allclose(numpy.fft.fft([1.0, 1.0]), [2, 0])\nprint(1)"
     )
-    found = box.run(code)
-    assert (found.status, found.stdout) == ("passed", "1\n"), found
+    outcome = box.run(code)
+    assert (outcome.status, outcome.stdout) == ("passed", "1\n"), outcome
 
 
 def test_a_package_shows_what_it_brings_and_hides_its_neighbours():
@@ -101,17 +101,17 @@ def test_a_package_shows_what_it_brings_and_hides_its_neighbours():
         f"import numpy.f2py.cfuncs, os\nprint(os.listdir({str(Path(numpy.__file__).parents[1])!r}))"
     )
     with at(3) as box:
-        found = box.run(code)
-        assert found.status == "passed", found
-        assert set(ast.literal_eval(found.stdout)) <= {"numpy", "numpy.libs"}
+        outcome = box.run(code)
+        assert outcome.status == "passed", outcome
+        assert set(ast.literal_eval(outcome.stdout)) <= {"numpy", "numpy.libs"}
     with at(2) as box:
         assert box.run(code.partition(", os")[0]).status == "passed"
 
 
 def test_output_is_cut_and_marked(strongest):
-    found = strongest.run("print('ab' * 5000)", limits=Limits(output_kb=1))
-    assert found.status == "output"
-    assert found.stdout == "ab" * 512 + "\n[cut]"
+    outcome = strongest.run("print('ab' * 5000)", limits=Limits(output_kb=1))
+    assert outcome.status == "output"
+    assert outcome.stdout == "ab" * 512 + "\n[cut]"
 
 
 def test_chance_is_the_same_in_every_run(strongest):
@@ -123,8 +123,8 @@ def test_nothing_passes_from_run_to_run(strongest):
     if strongest.report.level < 3:
         pytest.skip("below level 3 folders cannot be listed")
     strongest.run("import math, builtins; math.pi = 3; builtins.print = None; open('x', 'w')")
-    found = strongest.run("import math, os; print(math.pi > 3.1, os.listdir('.'))")
-    assert found.stdout == "True []\n"
+    outcome = strongest.run("import math, os; print(math.pi > 3.1, os.listdir('.'))")
+    assert outcome.stdout == "True []\n"
 
 
 def test_a_folder_made_to_stay_does_not(strongest):
@@ -255,9 +255,9 @@ def test_a_full_disk_is_the_programs_own(strongest):
     fill = (
         "import os\nfor i in range(40):\n    with open(str(i), 'wb') as f: f.write(bytes(2**20))\n"
     )
-    found = strongest.run(fill)
-    assert found.status == "error"
-    assert "No space left" in found.stderr
+    outcome = strongest.run(fill)
+    assert outcome.status == "error"
+    assert "No space left" in outcome.stderr
     for _ in range(4):
         after = strongest.run("open('x', 'wb').write(bytes(10**6)); print(1)")
         assert after.stdout == "1\n", after
@@ -521,10 +521,10 @@ def _children(pid: int) -> list[int]:
 
 
 def _descendants(pid: int) -> list[int]:
-    found = []
+    outcome = []
     for child in _children(pid):
-        found += [child, *_descendants(child)]
-    return found
+        outcome += [child, *_descendants(child)]
+    return outcome
 
 
 def test_values_that_are_no_plain_data_are_judged_by_the_tests_themselves(strongest):

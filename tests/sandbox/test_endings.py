@@ -130,8 +130,8 @@ def test_what_a_program_writes_last_arrives(box, name):
     code, expected = ENDINGS[name]
     if box.report.level == 1 and any(word in code for word in ("open('x'", "concurrent")):
         pytest.skip("level 1 opens no files, nor modules that were not imported before")
-    found = box.run(code, stdin="21\n")
-    assert (found.status, found.stdout) == ("passed", expected), found
+    result = box.run(code, stdin="21\n")
+    assert (result.status, result.stdout) == ("passed", expected), result
 
 
 @pytest.mark.parametrize("name", [name for name in ENDINGS if "scratch" not in name])
@@ -143,8 +143,8 @@ def test_plain_python_ends_so_too(name):
 @pytest.mark.parametrize("name", FAILING_ENDINGS)
 def test_an_ending_that_fails_in_plain_python_fails(box, name):
     assert plainly(FAILING_ENDINGS[name])[1] != 0
-    found = box.run(FAILING_ENDINGS[name])
-    assert (found.status, found.stdout) == ("error", plainly(FAILING_ENDINGS[name])[0])
+    result = box.run(FAILING_ENDINGS[name])
+    assert (result.status, result.stdout) == ("error", plainly(FAILING_ENDINGS[name])[0])
 
 
 def test_a_thread_that_never_ends_runs_into_the_limit(box):
@@ -156,8 +156,8 @@ def test_a_thread_that_never_ends_runs_into_the_limit(box):
 def test_standard_streams_open_by_name(box, name):
     if box.report.level == 1 and name == "fileinput":
         pytest.skip("level 1 opens no modules that were not imported before")
-    found = box.run(STDIN[name], stdin="21")
-    assert (found.status, found.stdout.strip()) == ("passed", "21"), found
+    result = box.run(STDIN[name], stdin="21")
+    assert (result.status, result.stdout.strip()) == ("passed", "21"), result
 
 
 def test_standard_input_by_name_for_numpy(box):

@@ -339,11 +339,11 @@ def test_no_attack_passes(attack):
     program, tests = ATTACKS[attack]
     entry = "f" if "def check" in tests else None
     endless = attack == "an endless answer"
-    found = judge(program, tests, entry, time_limit=1 if endless else 20)
-    assert not found.passed, found
-    assert endless or found.error != "TimeoutError", found
+    result = judge(program, tests, entry, time_limit=1 if endless else 20)
+    assert not result.passed, result
+    assert endless or result.error != "TimeoutError", result
     # the tester itself came to its end, and none but the true answers passed
-    assert endless or found.cases or found.error, found
+    assert endless or result.cases or result.error, result
 
 
 def test_the_attacks_fail_for_their_wrong_answers_only():
@@ -374,8 +374,8 @@ IN_ONE = {
 @pytest.mark.parametrize("attack", sorted(IN_ONE))
 def test_the_simpler_attacks_do_not_pass_in_one_interpreter(attack):
     program, tests = ATTACKS[attack]
-    found = judge_in_one(program, tests, "f" if "def check" in tests else None)
-    assert not found.passed, found
+    result = judge_in_one(program, tests, "f" if "def check" in tests else None)
+    assert not result.passed, result
 
 
 def test_a_result_sent_by_the_program_itself_lacks_the_number():

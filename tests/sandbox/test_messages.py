@@ -22,8 +22,8 @@ def box():
 @pytest.mark.parametrize("tests", TESTS.values(), ids=list(TESTS))
 @pytest.mark.parametrize("program", [RAISES, FAILS], ids=["raised in a call", "raised at loading"])
 def test_a_lone_surrogate_is_escaped(box, program, tests):
-    found = box.check(program, tests, limits=SHORT)
-    said = [found.error, *(case.error for case in found.cases)]
+    result = box.check(program, tests, limits=SHORT)
+    said = [result.error, *(case.error for case in result.cases)]
     assert any("ValueError: a\\ud800" in text for text in said), said
     for text in said:
         text.encode("utf-8")

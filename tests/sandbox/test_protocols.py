@@ -275,24 +275,24 @@ ATTACKS = {
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_no_protocol_decides(attack):
     program, tests = ATTACKS[attack]
-    found = judge(program, tests)
-    assert not found.passed, found
-    assert found.cases, found
-    assert found.error is None, found
+    result = judge(program, tests)
+    assert not result.passed, result
+    assert result.cases, result
+    assert result.error is None, result
 
 
 @pytest.mark.parametrize("kind", ["Number", "Complex", "Real", "Rational", "Integral"])
 @pytest.mark.parametrize("tests", [DECIMALS, FRACTIONS], ids=["decimals", "fractions"])
 def test_a_number_by_its_own_account_equals_none(kind, tests):
-    found = judge(NUMBER.replace("KIND", repr(kind)), tests)
-    assert found.cases, found
-    assert not any(found.outcomes), found
-    assert found.error is None, found
+    result = judge(NUMBER.replace("KIND", repr(kind)), tests)
+    assert result.cases, result
+    assert not any(result.outcomes), result
+    assert result.error is None, result
 
 
 def test_no_class_of_the_library_makes_an_object_equal_to_a_value():
-    found = judge(ANY_CLASS, NUMPY + ANY_CLASS_TESTS)
-    assert found.passed, found
+    result = judge(ANY_CLASS, NUMPY + ANY_CLASS_TESTS)
+    assert result.passed, result
 
 
 def test_the_memory_of_the_tests_is_not_read():
@@ -304,8 +304,8 @@ def test_the_memory_of_the_tests_is_not_read():
         assert np.asarray(f(3)).dtype == object
         """)
     program = INTERFACE + "def set_address(value):\n    global ADDRESS\n    ADDRESS = value\n"
-    found = judge(program, tests)
-    assert found.passed, found
+    result = judge(program, tests)
+    assert result.passed, result
 
 
 HONEST = {
@@ -358,5 +358,5 @@ HONEST = {
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_programs_pass(name):
     program, tests = HONEST[name]
-    found = judge(NUMPY + program, NUMPY + tests)
-    assert found.passed, found
+    result = judge(NUMPY + program, NUMPY + tests)
+    assert result.passed, result

@@ -41,13 +41,13 @@ def verdict(program: bytes, number: int, *args: int, arch: int) -> int:
 
 def ask(machine: str, level: int, call: str, *args: int, processes: bool = False) -> str:
     program = Filter(level, processes=processes, machine=machine).for_process(PID)
-    found = verdict(program, NUMBERS[machine][call], *args, arch=AUDIT_ARCH[machine])
+    result = verdict(program, NUMBERS[machine][call], *args, arch=AUDIT_ARCH[machine])
     return {
         ALLOW: "allow",
         KILL: "kill",
         ERRNO | errno.EPERM: "deny",
         ERRNO | errno.ENOSYS: "absent",
-    }[found]
+    }[result]
 
 
 @pytest.mark.parametrize(("machine", "level"), EVERY_LEVEL)
@@ -77,8 +77,8 @@ def test_a_watched_folder_hides_nothing(machine):
     assert [ask(machine, level, "unlinkat") for level in (1, 2, 3)] == ["deny", "deny", "allow"]
     assert [ask(machine, level, "renameat2") for level in (1, 2, 3)] == ["deny", "deny", "allow"]
     unnamed = 0o20200000 | 2  # O_TMPFILE
-    found = [ask(machine, level, "openat", 0, 0, unnamed) for level in (1, 2, 3)]
-    assert found == ["deny", "deny", "allow"]
+    result = [ask(machine, level, "openat", 0, 0, unnamed) for level in (1, 2, 3)]
+    assert result == ["deny", "deny", "allow"]
 
 
 @pytest.mark.parametrize(("machine", "level"), EVERY_LEVEL)

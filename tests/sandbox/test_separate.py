@@ -17,19 +17,19 @@ def run(program: str, tests: str, entry_point: str | None = None, prelude: str =
 
 
 def holds(program: str, tests: str, entry_point: str | None = None, prelude: str = "") -> None:
-    found = run(program, tests, entry_point, prelude)
-    assert found.passed, found
+    result = run(program, tests, entry_point, prelude)
+    assert result.passed, result
 
 
 # -- kinds of tests, and what a case is
 
 
 def test_every_assert_is_a_case():
-    found = run("def f(x): return 2 * x", "assert f(1) == 2\nassert f(2) == 5\nassert f(3) == 6")
-    assert found.outcomes == [True, False, True]
-    assert found.errors[1] == "AssertionError"
-    assert found.calls == 3
-    assert not found.passed
+    result = run("def f(x): return 2 * x", "assert f(1) == 2\nassert f(2) == 5\nassert f(3) == 6")
+    assert result.outcomes == [True, False, True]
+    assert result.errors[1] == "AssertionError"
+    assert result.calls == 3
+    assert not result.passed
 
 
 def test_check_is_called_with_the_entry_point():
@@ -42,27 +42,27 @@ def test_check_is_called_with_the_entry_point():
             assert candidate(x) == 2 * x
         assert candidate(3) == 7, "wrong on purpose"
     """
-    found = run("def double(x): return 2 * x", tests, "double")
-    assert found.outcomes == [True, True, False]
-    assert found.errors[2] == "AssertionError: wrong on purpose"
+    result = run("def double(x): return 2 * x", tests, "double")
+    assert result.outcomes == [True, True, False]
+    assert result.errors[2] == "AssertionError: wrong on purpose"
 
 
 def test_a_check_that_the_tests_call_runs_once():
     tests = "def check(c):\n    assert c(1) == 2\ncheck(double)\n"
-    found = run("def double(x): return 2 * x", tests, "double")
-    assert found.passed
-    assert found.calls == 1
+    result = run("def double(x): return 2 * x", tests, "double")
+    assert result.passed
+    assert result.calls == 1
 
 
 def test_what_is_not_reached_has_failed():
-    found = run("def f(x): return x", "assert f(1) == 1\nraise KeyError('no')\nassert f(2) == 2")
-    assert found.outcomes == [True, False]
-    assert found.errors[1] == "not reached"
-    assert found.error == "KeyError: 'no'"
-    found = run("def f(): return []", "for x in f():\n    assert x > 0\n")
-    assert found.errors == ["not reached"]
-    found = run("def f(x): return x", "if f(0):\n    assert f(1) == 1\n")
-    assert found.errors == ["not reached"]
+    result = run("def f(x): return x", "assert f(1) == 1\nraise KeyError('no')\nassert f(2) == 2")
+    assert result.outcomes == [True, False]
+    assert result.errors[1] == "not reached"
+    assert result.error == "KeyError: 'no'"
+    result = run("def f(): return []", "for x in f():\n    assert x > 0\n")
+    assert result.errors == ["not reached"]
+    result = run("def f(x): return x", "if f(0):\n    assert f(1) == 1\n")
+    assert result.errors == ["not reached"]
 
 
 def test_a_try_is_one_case():
@@ -74,8 +74,8 @@ def test_a_try_is_one_case():
         pass
     """
     holds("def f(x):\n    raise ValueError(x)", tests)
-    found = run("def f(x): return x", tests)
-    assert found.errors == ["AssertionError: did not raise"]
+    result = run("def f(x): return x", tests)
+    assert result.errors == ["AssertionError: did not raise"]
 
 
 def test_unittest_methods_are_cases():
@@ -106,8 +106,8 @@ def test_unittest_methods_are_cases():
         def push(self, x): self.items.append(x)
         def __len__(self): return len(self.items)
     """
-    found = run(program, tests)
-    assert {name: passed for name, passed, _ in found.cases} == {
+    result = run(program, tests)
+    assert {name: passed for name, passed, _ in result.cases} == {
         "T.test_expected": False,
         "T.test_parts": False,
         "T.test_push": True,
@@ -125,8 +125,8 @@ def test_functions_named_test_and_helpers():
     same(f(2), 2)
     same(f(3), 4)
     """
-    found = run("def f(x): return x", tests)
-    assert found.outcomes == [True, False, True]
+    result = run("def f(x): return x", tests)
+    assert result.outcomes == [True, False, True]
 
 
 @pytest.mark.parametrize(
@@ -144,9 +144,9 @@ def test_functions_named_test_and_helpers():
     ],
 )
 def test_what_cannot_be_judged_says_why(program, tests, entry_point, error):
-    found = run(program, tests, entry_point)
-    assert not found.passed
-    assert error in (found.error or "")
+    result = run(program, tests, entry_point)
+    assert not result.passed
+    assert error in (result.error or "")
 
 
 # -- where names come from
@@ -170,8 +170,8 @@ def test_names_of_standard_modules_are_the_modules():
 def test_names_of_builtins_are_the_programs_only_where_nothing_else_is_called():
     holds("def sum(a, b): return a + b", "assert sum(1, 2) == 3\nassert sum(2, 2) == 4")
     program = "def sorted(x): return [9]\ndef f(x): return x"
-    found = run(program, "assert sorted(f([2, 1])) == [1, 2]")
-    assert found.passed, found
+    result = run(program, "assert sorted(f([2, 1])) == [1, 2]")
+    assert result.passed, result
     assert not run(program, "assert sorted(f([2, 1])) == [9]").passed
 
 
@@ -683,9 +683,9 @@ def test_annotations_are_the_programs_own():
     ],
 )
 def test_tests_that_need_one_interpreter_say_so(tests, reason):
-    found = run("def f(x): return x", tests)
-    assert reason in (found.shared_needed or "")
-    assert not found.passed
+    result = run("def f(x): return x", tests)
+    assert reason in (result.shared_needed or "")
+    assert not result.passed
 
 
 # -- one interpreter
@@ -703,11 +703,11 @@ def test_one_interpreter():
     assert f([1, (2,)]) == [1, (2,)]
     assert f(3) in (2, 3)
     """)
-    found = judge_in_one(program, tests)
-    assert found.error is None
-    assert found.outcomes == [True, True, True, False]
-    found = judge_in_one(program, "def check(c):\n    assert c(1) == 1", "f")
-    assert found.passed, found
+    result = judge_in_one(program, tests)
+    assert result.error is None
+    assert result.outcomes == [True, True, True, False]
+    result = judge_in_one(program, "def check(c):\n    assert c(1) == 1", "f")
+    assert result.passed, result
 
 
 # -- real programs
@@ -727,9 +727,9 @@ def test_all_mbpp_solutions_pass(shared_data):
     for record in read(shared_data / "mbpp_sanitized_dev.jsonl"):
         if record["task_id"] in SLOW:
             continue
-        found = judge(record["code"], "\n".join(record["test_imports"] + record["test_list"]))
-        if not found.passed:
-            failed[record["task_id"]] = found
+        result = judge(record["code"], "\n".join(record["test_imports"] + record["test_list"]))
+        if not result.passed:
+            failed[record["task_id"]] = result
     assert not failed
 
 
@@ -738,15 +738,15 @@ def test_classeval_solutions_pass(shared_data, tmp_path, monkeypatch):
     failed, judged = {}, 0
     for record in read(shared_data / "classeval_dev.jsonl"):
         imports = "\n".join(record["import_statement"])
-        found = judge(f"{imports}\n{record['solution_code']}", record["test"])
-        if record["task_id"] in NOT_HERE or "No module named" in (found.error or ""):
+        result = judge(f"{imports}\n{record['solution_code']}", record["test"])
+        if record["task_id"] in NOT_HERE or "No module named" in (result.error or ""):
             continue
         judged += 1
-        wrong = {name for name, passed, _ in found.cases if not passed}
+        wrong = {name for name, passed, _ in result.cases if not passed}
         # a file that may not be written stays writable for root
         wrong -= {f"JSONProcessorTestWriteJson.test_write_json_{i}" for i in (2, 3)}
-        if found.error or wrong:
-            failed[record["task_id"]] = (found.error, wrong)
+        if result.error or wrong:
+            failed[record["task_id"]] = (result.error, wrong)
     assert not failed
     assert judged >= 35
 
@@ -759,8 +759,8 @@ class Mutate(ast.NodeTransformer):
 
     def visit(self, node):
         node = self.generic_visit(node)
-        places = (ast.BinOp, ast.Compare, ast.Constant)
-        if isinstance(node, places) and not isinstance(getattr(node, "value", 0), str):
+        mutable = (ast.BinOp, ast.Compare, ast.Constant)
+        if isinstance(node, mutable) and not isinstance(getattr(node, "value", 0), str):
             self.left -= 1
             if self.left == 0:
                 if isinstance(node, ast.BinOp):
@@ -799,8 +799,8 @@ def test_mutated_solutions_fail_where_they_fail_plainly(shared_data):
             tree = Mutate(n).visit(ast.parse(record["code"]))
             program = ast.unparse(ast.fix_missing_locations(tree))
             plainly = passes_plainly(program, tests, 2)
-            found = judge(program, tests, time_limit=4)
-            assert found.passed == plainly, (record["task_id"], program, found)
+            result = judge(program, tests, time_limit=4)
+            assert result.passed == plainly, (record["task_id"], program, result)
             wrong, passed = wrong + (not plainly), passed + plainly
     assert wrong > 300
     assert passed > 50

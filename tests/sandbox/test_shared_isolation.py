@@ -139,8 +139,8 @@ CHEATS = {
 @pytest.mark.parametrize("cheat", CHEATS)
 def test_no_cheat_passes_in_one_interpreter(cheat):
     program, tests = CHEATS[cheat]
-    found = judge_in_one(program, tests)
-    assert not found.passed, found
+    result = judge_in_one(program, tests)
+    assert not result.passed, result
 
 
 HONEST = {
@@ -172,8 +172,8 @@ HONEST = {
 
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_programs_pass_in_one_interpreter(name):
-    found = judge_in_one(*HONEST[name])
-    assert found.passed, found
+    result = judge_in_one(*HONEST[name])
+    assert result.passed, result
 
 
 def test_a_program_that_speaks_the_hosts_language_can_forge_a_pass():

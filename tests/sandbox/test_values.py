@@ -14,10 +14,10 @@ from llmzoo.sandbox.confine.values import MAX_CHARS, MAX_DEPTH, NotData, cast_do
 
 def same(value):
     """Equal, and of the same types all the way down."""
-    found = loads(dumps(value))
-    assert repr(found) == repr(value)
-    assert type(found) is type(value)
-    return found
+    result = loads(dumps(value))
+    assert repr(result) == repr(value)
+    assert type(result) is type(value)
+    return result
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,8 @@ def test_round_trip(value):
 
 def test_integers_too_long_for_decimal():
     for value in (10**3000, 10**5000, -(10**5000), 2**100_000):
-        found = loads(dumps([value]))
-        assert found == [value]
+        result = loads(dumps([value]))
+        assert result == [value]
 
 
 def test_dictionaries_keep_their_order():
@@ -164,9 +164,9 @@ class Size(enum.IntEnum):
     ],
 )
 def test_subclasses_cross_as_what_they_hold(value, held):
-    found = loads(dumps([value]))[0]
-    assert type(found) is type(held)
-    assert repr(found) == repr(held)
+    result = loads(dumps([value]))[0]
+    assert type(result) is type(held)
+    assert repr(result) == repr(held)
     # nested, and as a key
     assert repr(loads(dumps((1, {"k": value})))) == repr((1, {"k": held}))
 

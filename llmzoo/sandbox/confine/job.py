@@ -27,27 +27,8 @@ def memory_file(content: str = "") -> int:
     return fd
 
 
-class Streams(AbstractContextManager["Streams"]):
-    """Standard input, output and error of a run, as files in memory."""
-
-    def __init__(self, stdin: str = ""):
-        self.fds = [memory_file(stdin), memory_file(), memory_file()]
-
-    def __exit__(self, *_: object) -> None:
-        for fd in self.fds:
-            os.close(fd)
-
-    def read(self, which: int, limit_kb: int) -> tuple[str, bool]:
-        """What the run wrote to stream 1 or 2, cut to a limit, and whether it was cut."""
-        limit = limit_kb << 10
-        data = os.pread(self.fds[which], limit + 1, 0)
-        if len(data) <= limit:
-            return data.decode("utf-8", "replace"), False
-        return data[:limit].decode("utf-8", "replace") + CUT, True
-
-
 class Job(AbstractContextManager["Job"]):
-    """A job of a worker while it runs.
+    """A job of a worker while it runs. Its standard streams are files in memory.
 
     ``given``: a JSON object for each child. ``channel``: whether the host talks to the last child.
     """
@@ -63,30 +44,32 @@ class Job(AbstractContextManager["Job"]):
     ):
         self.worker = worker
         self.limits = limits
-        self.streams = Streams(stdin)
-        sources = [memory_file(json.dumps(text)) for text in given]
-        fds = [*self.streams.fds, *sources]
-        far = None
-        if channel:
-            near, far = socket.socketpair()
-            # the zygote ends the run earlier, and then the other end closes
-            near.settimeout(limits.time_limit + GRACE_S)
-            self.channel = Channel(near)
-            fds.append(far.fileno())
-        self._channel = channel
         self._report: JobReport | None = None
+        self._streams = [memory_file(stdin), memory_file(), memory_file()]
+        for_children = [memory_file(json.dumps(text)) for text in given]
+        near, far = socket.socketpair()
+        # the zygote ends the run earlier, and then the other end closes
+        near.settimeout(limits.time_limit + GRACE_S)
+        self.channel = Channel(near)
         try:
-            worker.start(kind, limits, fds)
+            fds = [*self._streams, *for_children, far.fileno()]
+            worker.start(kind, limits, fds if channel else fds[:-1])
         finally:
-            for fd in sources:
+            for fd in for_children:
                 os.close(fd)
-            if far is not None:
-                far.close()
+            far.close()
 
     def __exit__(self, *_: object) -> None:
-        if self._channel:
-            self.channel.close()
-        self.streams.__exit__()
+        self.channel.close()
+        for fd in self._streams:
+            os.close(fd)
+
+    def output(self, which: int) -> tuple[str, bool]:
+        """What the children wrote to stream 1 or 2, cut to its limit, and whether it was cut."""
+        limit = self.limits.output_kb << 10
+        data = os.pread(self._streams[which], limit + 1, 0)
+        text = data[:limit].decode("utf-8", "replace")
+        return (text + CUT, True) if len(data) > limit else (text, False)
 
     def end(self) -> JobReport:
         """Stop the children and return how they ended."""
@@ -129,8 +112,8 @@ def run(worker: Worker, code: str, stdin: str, limits: Limits) -> Run:
     """Run a program to its end."""
     with Job(worker, "run", limits, {"source": code}, stdin=stdin, channel=False) as job:
         report = job.wait()
-        stdout, cut = job.streams.read(1, limits.output_kb)
-        stderr, cut_too = job.streams.read(2, limits.output_kb)
+        stdout, cut = job.output(1)
+        stderr, cut_too = job.output(2)
     status = ending(report, limits)
     return Run(
         status="output" if (cut or cut_too) and status in ("passed", "error") else status,

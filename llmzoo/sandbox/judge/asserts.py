@@ -93,7 +93,7 @@ class Asserts:
     ) -> Verdict:
         """A pass if the tester came to its own end, and every test was reached, ran and passed."""
         report = job.wait() if outcome.complete else job.end()
-        stderr, _ = job.streams.read(2, self.limits.output_kb)
+        stderr, _ = job.output(2)
         status = ending(report, self.limits)
         if status == "passed":
             if outcome.error or not outcome.cases or not outcome.calls:

@@ -205,10 +205,6 @@ def _iter(self: Any) -> Iterator[Any]:
         raise ValueError(f"an object of length {length} with {count} elements")
 
 
-def _enter(self: Any) -> Any:
-    return do_as_made("enter", self, self)
-
-
 def _between_held(operation: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         held = self._remote.peer.result("data", self)
@@ -241,10 +237,6 @@ def _tellable(kind: type[BaseException]) -> type[BaseException]:
     return next(base for base in kind.__mro__ if base.__module__ == "builtins")
 
 
-def _hash(self: Any) -> int:
-    return do("hash", self)
-
-
 def _special_methods(special: set[str], *, hashes: bool, holds: bool = False) -> dict[str, Any]:
     """The special methods of the mirror of a class that has these operations."""
     methods: dict[str, Any] = {}
@@ -269,14 +261,14 @@ def _special_methods(special: set[str], *, hashes: bool, holds: bool = False) ->
     if "contains" in special:
         methods["__contains__"] = _contains_held if holds else _contains
     if {"enter", "exit"} <= special:
-        methods["__enter__"] = _enter
+        methods["__enter__"] = lambda self: do_as_made("enter", self, self)
         methods["__exit__"] = _exit
     if "call" in special:
         methods["__call__"] = lambda self, *a, **k: self._remote.peer.call(self, *a, **k)
     if not hashes:
         methods["__hash__"] = None
     elif "hash" in special:
-        methods["__hash__"] = _hash
+        methods["__hash__"] = _plain("hash")
     elif "__eq__" in methods:
         methods["__hash__"] = Proxy.__hash__
     return methods

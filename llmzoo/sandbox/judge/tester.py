@@ -93,11 +93,7 @@ def _run(
 
 
 def _fill(
-    names: dict[str, Any],
-    peer: TesterPeer,
-    cases: Cases,
-    uses: needs.Uses,
-    entry_point: str | None,
+    names: dict[str, Any], peer: TesterPeer, cases: Cases, uses: needs.Uses, entry_point: str | None
 ) -> None:
     """Define the names that the tests use, see :mod:`needs`."""
     programs = needs.called_builtins(cases.nodes, uses) | set(uses.imported.values())

@@ -115,7 +115,7 @@ def make_calls(
             status = ending(job.hang_up(), limits)
             if status == "passed":
                 status = _ERROR_STATUSES.get(failure.partition(":")[0], "error")
-        stderr, _ = job.streams.read(2, limits.output_kb)
+        stderr, _ = job.output(2)
     results += [
         CaseResult(passed=False, name=call.name, error=failure or _NOT_REACHED)
         for call in calls[len(results) :]

@@ -1,22 +1,29 @@
-"""What the sandbox says of wrong programs: which mutations break the programs of bug fixing.
+"""What the sandbox says of wrong programs. ``python scripts/samples/build.py --survey`` writes it.
 
-``python scripts/samples/build.py --survey`` writes ``mutants.json``, in minutes. Kept are mutants that
-end on every test and fail at least one public and one hidden test: of each operator up to three
-in a program, and up to eight pairs of them.
+* ``bug_fix/mutants.json``: the mutations that break the programs of bug fixing. Kept are mutants that
+  end on every test and fail at least one public and one hidden test: of each operator up to three in
+  a program, and up to eight pairs of them.
+* ``contests/wrong.jsonl``: the mutations of the known solutions of contest problems that a tester
+  should catch, with the tests that catch them (see ``llmzoo/envs/coding/contests/targets.py``).
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import llmzoo
 from llmzoo.envs.coding import judging, mutations
 from llmzoo.envs.coding.bug_fix.tasks import Program, programs
+from llmzoo.envs.coding.contests import targets, trials
+from llmzoo.envs.coding.contests.tasks import Problem
 from llmzoo.envs.coding.operators import OPERATORS
-from llmzoo.sandbox.results import Limits, Verdict
+from llmzoo.sandbox.results import DEFAULT_LIMITS, Limits, Verdict
 
 SINGLES = 3
 DOUBLES = 8
@@ -78,7 +85,40 @@ def _lines(source: str, name: str) -> frozenset[tuple[str, int]]:
     return mutations.locations(source, mutations.mutate(source, [name]))
 
 
+def contest_samples() -> list[Problem]:
+    """The sample problems of all ids of contests; two ids share some."""
+    problems: dict[Problem, None] = {}
+    for id in ("contests_v0", "apps_v0", "code_contests_v0", "livecodebench_v0"):
+        tasks = llmzoo.make(id, source="sample", split="all").unwrapped.tasks
+        problems |= dict.fromkeys(tasks[number] for number in range(tasks.count))
+    return list(problems)
+
+
+def wrong_programs(problem: Problem) -> dict[str, Any]:
+    """The record of a problem: by mutation, the numbers of the tests of its pool that catch it."""
+    known = trials.reference(problem, DEFAULT_LIMITS)
+    assert known is not None, problem.name
+    pool = targets.test_pool(problem, known, DEFAULT_LIMITS)
+    names = {}
+    for name in targets.tried_mutations(known.source):
+        with contextlib.suppress(ValueError):  # a block would be empty
+            code = trials.program(mutations.mutate(known.source, [name]), problem)
+            names.setdefault(code, name)
+    surveyed = targets.survey(problem, known, pool, DEFAULT_LIMITS)
+    return {
+        "key": targets.survey_key(problem, known, pool),
+        "caught_by": {
+            names[code]: [pool.index(test) for test in catching]
+            for code, catching in surveyed.items()
+        },
+    }
+
+
 def main(coding: Path) -> None:
+    records = {record["key"]: record for record in map(wrong_programs, contest_samples())}
+    lines = [json.dumps(record) + "\n" for record in records.values()]
+    (coding / "contests" / "wrong.jsonl").write_text("".join(lines))
+    print(f"contests/wrong.jsonl: {len(lines)} problems")
     rows = {name: mutants(program) for name, program in sorted(programs().items())}
     lines = [f'"{name}": {json.dumps(listed)}' for name, listed in rows.items()]
     (coding / "bug_fix" / "mutants.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from scripts.samples import build
+from llmzoo.envs import sources
+from llmzoo.envs.coding.contests import targets, trials
+from llmzoo.envs.coding.contests.trials import Known
+from llmzoo.sandbox.results import DEFAULT_LIMITS
+from scripts.samples import build, survey
 
 
 @pytest.mark.parametrize("name", build.FILES)
@@ -13,3 +17,23 @@ def test_the_data_is_up_to_date(name):
     assert (build.CODING / name).read_text(encoding="utf-8") == built, (
         "run python scripts/samples/build.py"
     )
+
+
+CONTESTS = survey.contest_samples()
+SHIPPED = {
+    record["key"]: record for record in sources.records(build.CODING / "contests" / "wrong.jsonl")
+}
+
+
+@pytest.mark.parametrize("step", [30, pytest.param(1, marks=pytest.mark.slow)])
+def test_shipped_wrong_programs_are_what_the_survey_finds(step):
+    for problem in CONTESTS[::step]:
+        record = survey.wrong_programs(problem)
+        assert SHIPPED[record["key"]] == record, problem.statement
+
+
+def test_the_wrong_programs_of_every_contest_sample_are_shipped(monkeypatch):
+    monkeypatch.setattr(targets, "survey", None)
+    for problem in CONTESTS:
+        known = Known(problem.solutions[0], trials.program(problem.solutions[0], problem))
+        assert targets.targets(problem, known, DEFAULT_LIMITS, 5).tests

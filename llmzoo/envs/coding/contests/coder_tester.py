@@ -16,44 +16,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.coding import programs
 from llmzoo.envs.coding.contests import oracle, prompts, scoring, targets, trials
+from llmzoo.envs.coding.contests.prompts import CODER, TESTER, Contest
 from llmzoo.envs.coding.contests.scoring import NoTests
-from llmzoo.envs.coding.contests.tasks import Problem, Test, canonical
-from llmzoo.envs.coding.contests.trials import Known, Trial
+from llmzoo.envs.coding.contests.tasks import Problem, canonical
+from llmzoo.envs.coding.contests.trials import Known
 from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.envs.sources import PublicSet
 from llmzoo.envs.tasks import Tasks, described
 from llmzoo.errors import ConfigError
 from llmzoo.sandbox.results import Limits
-
-CODER, TESTER = "coder_0", "tester_1"
-
-
-@dataclass(frozen=True, slots=True)
-class Contest:
-    """The state of an episode: the last round's answers, what came of them, and what was paid.
-
-    ``code``: the coder's program, ready to be judged. ``public`` and ``agreed``: the program on the
-    public tests and on the tester's. ``right``: the programs so far that passed every hidden test.
-    ``broke``: how the program ended on every public test, where it came to no end of its own.
-    """
-
-    problem: Problem
-    answers: Mapping[str, str] = field(default_factory=dict)
-    code: str = ""
-    tests: tuple[Test, ...] = ()
-    errors: Mapping[str, str] = field(default_factory=dict)
-    public: Trial | None = None
-    agreed: Trial | None = None
-    right: tuple[Known, ...] = ()
-    broke: str = ""
-    scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    share: float = 0.0
 
 
 class CoderTester(TextEnv):

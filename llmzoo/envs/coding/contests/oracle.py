@@ -32,8 +32,8 @@ def coder(problem: Problem, limits: Limits) -> str:
 
 def tester(problem: Problem, limits: Limits, most: int) -> str:
     """Tests that catch as many wrong programs as ``most`` tests can."""
-    found = targets.targets(problem, _known(problem, limits), limits, most)
-    return write_tests(found.tests, problem)
+    goal = targets.targets(problem, _known(problem, limits), limits, most)
+    return write_tests(goal.tests, problem)
 
 
 def sloppy_coder(problem: Problem, rng: random.Random) -> str:

@@ -1,15 +1,13 @@
-"""What the coder and the tester read. Every piece that somebody else wrote is shown up to a bound."""
+"""The state of an episode, and what the coder and the tester read of it, each piece up to a bound."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from llmzoo.envs.coding.contests.scoring import MAX_TEST_CHARS, write_tests
 from llmzoo.envs.coding.contests.tasks import Problem, Test, call, clip
-from llmzoo.envs.coding.contests.trials import WRONG, Trial
-
-if TYPE_CHECKING:
-    from llmzoo.envs.coding.contests.coder_tester import Contest
+from llmzoo.envs.coding.contests.trials import WRONG, Known, Trial
 
 MAX_CODE_SHOWN = 8_000
 MAX_VALUE_SHOWN = 300
@@ -29,6 +27,31 @@ _TESTER = (
 )
 
 
+CODER, TESTER = "coder_0", "tester_1"
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """The state of an episode: the last round's answers, what came of them, and what was paid.
+
+    ``code``: the coder's program, ready to be judged. ``public`` and ``agreed``: the program on the
+    public tests and on the tester's. ``right``: the programs so far that passed every hidden test.
+    ``broke``: how the program ended on every public test, where it came to no end of its own.
+    """
+
+    problem: Problem
+    answers: Mapping[str, str] = field(default_factory=dict)
+    code: str = ""
+    tests: tuple[Test, ...] = ()
+    errors: Mapping[str, str] = field(default_factory=dict)
+    public: Trial | None = None
+    agreed: Trial | None = None
+    right: tuple[Known, ...] = ()
+    broke: str = ""
+    scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    share: float = 0.0
+
+
 def coder(contest: Contest, heading: str, *, alone: bool) -> str:
     problem = contest.problem
     lines = [_CODER_ALONE if alone else _CODER, "", problem.statement, ""]
@@ -39,10 +62,10 @@ def coder(contest: Contest, heading: str, *, alone: bool) -> str:
         if problem.starter.strip():
             lines += ["Start from:", clip(problem.starter, MAX_CODE_SHOWN).rstrip(), ""]
     lines += [heading, ""]
-    if "coder_0" in contest.errors:
-        lines += [f"In your last answer no program could be read: {contest.errors['coder_0']}", ""]
+    if CODER in contest.errors:
+        lines += [f"In your last answer no program could be read: {contest.errors[CODER]}", ""]
     elif contest.public is not None:
-        lines += ["Your last program:", "```python", _own(contest, "coder_0"), "```", ""]
+        lines += ["Your last program:", "```python", _own(contest, CODER), "```", ""]
         lines += _report(
             "Examples of the problem that it passes", problem, problem.public, contest.public
         )
@@ -59,8 +82,8 @@ def tester(contest: Contest, heading: str, most: int) -> str:
     else:
         form = '{"input": [first argument, second argument], "output": value}, all in JSON'
     lines = [_TESTER, "", problem.statement, "", heading, ""]
-    if "tester_1" in contest.errors:
-        lines += [f"Your last answer cannot be used: {contest.errors['tester_1']}", ""]
+    if TESTER in contest.errors:
+        lines += [f"Your last answer cannot be used: {contest.errors[TESTER]}", ""]
     elif contest.tests:
         written = clip(write_tests(contest.tests, problem), MAX_CODE_SHOWN)
         lines += ["Your last tests:", written, ""]
@@ -79,9 +102,9 @@ def _meeting(contest: Contest, title: str) -> list[str]:
     if contest.agreed is not None:
         return _report(title, contest.problem, contest.tests, contest.agreed)
     missing = []
-    if "coder_0" in contest.errors:
+    if CODER in contest.errors:
         missing.append("the coder's answer held no program")
-    if "tester_1" in contest.errors:
+    if TESTER in contest.errors:
         missing.append("the tester's answer held no test that counts")
     return [f"Nothing could be compared: {' and '.join(missing)}.", ""]
 

@@ -1,8 +1,12 @@
 """Wrong programs for a tester to catch, and tests that catch them.
 
-Wrong programs come with the problem, or are small changes of a right one. Those count that pass
-every example of the problem: the examples, however they are written, catch none of them. Where
-there is no such program, those count that the fewest tests catch.
+Wrong programs come with the problem or are small changes of a right one. Those count that pass
+every example of the problem, so no example catches them, however it is written. Where there is no
+such program, the ones count that the fewest tests catch.
+
+Running all changes takes a second or two per problem. For the shipped problems
+``scripts/samples/build.py --survey`` has done so: ``wrong.jsonl`` names the changes that count and the
+tests that catch each.
 """
 
 from __future__ import annotations
@@ -10,33 +14,41 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from pathlib import Path
 
+from llmzoo.envs import sources
 from llmzoo.envs.coding import judging, mutations
 from llmzoo.envs.coding.contests import trials
 from llmzoo.envs.coding.contests.scoring import NoTests, key, parse_tests, write_tests
 from llmzoo.envs.coding.contests.tasks import Problem, Test
 from llmzoo.envs.coding.contests.trials import Known, Trial
 from llmzoo.envs.coding.programs import NoProgram
+from llmzoo.envs.tasks import content_id
 from llmzoo.sandbox.results import Limits
 
 MOST = 6  # wrong programs of a problem
 TRIED = 24  # changes of a right program that are tried
-COMPARED = 8  # of them that are held against every test of the pool
+COMPARED = 8  # of them that are run on every test of the pool
 POOL = 6  # tests
 _VARIANTS = 40  # changed examples that are tried until enough of them can be used
 _WANTED_VARIANTS = 3
-_QUICK_S = 1.0  # for a wrong program on a test; none is caught by the time that it takes
+_QUICK_S = 1.0  # time limit of a wrong program on a test; running out of time does not catch it
+
+Catches = Mapping[str, tuple[Test, ...]]  # the tests of the pool that catch each wrong program
 
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """``wrong``: programs, ready to be judged. ``tests``: a choice of tests that catches ``most`` of
-    them, as many as could be found. ``usual``: how many a single test catches on average."""
+    """``pool``: tests that a tester could write. ``wrong``: programs, ready to be judged, with the
+    tests of the pool that catch them, the hardest first. ``tests``: a choice of tests that catches
+    ``most`` of them, as many as could be reached. ``usual``: how many a single test catches on average.
+    """
 
-    wrong: tuple[str, ...] = ()
+    pool: tuple[Test, ...]
+    wrong: Catches = field(default_factory=dict)
     tests: tuple[Test, ...] = ()
     most: int = 0
     usual: float = 0.0
@@ -47,14 +59,20 @@ def caught(
 ) -> float:
     """What right tests catch beyond a usual test, as a share of what ``most`` tests can; 1 for every
     test where no wrong program is known."""
-    found = targets(problem, known, limits, most)
-    if not found.wrong:
+    goal = targets(problem, known, limits, most)
+    if not goal.wrong:
         return 1.0
     quick = _quick(limits)
-    count = sum(any(catches(test, code, problem, quick) for test in tests) for code in found.wrong)
+
+    def catch(code: str, test: Test) -> bool:
+        if test in goal.pool:
+            return test in goal.wrong[code]
+        return catches(test, code, problem, quick)
+
+    count = sum(any(catch(code, test) for test in tests) for code in goal.wrong)
     # where every test catches all that can be caught, no test is better than another
-    usual = found.usual if found.usual < found.most else 0.0
-    return min(1.0, max(0.0, (count - usual) / (found.most - usual)))
+    usual = goal.usual if goal.usual < goal.most else 0.0
+    return min(1.0, max(0.0, (count - usual) / (goal.most - usual)))
 
 
 def catches(test: Test, code: str, problem: Problem, limits: Limits) -> bool:
@@ -67,26 +85,60 @@ def catches(test: Test, code: str, problem: Problem, limits: Limits) -> bool:
 @lru_cache(maxsize=1024)
 def targets(problem: Problem, known: Known, limits: Limits, most: int) -> Targets:
     """What to catch in a problem of which ``known`` is a right program, with ``most`` tests."""
+    pool = test_pool(problem, known, limits)
+    wrong = _shipped(problem, known, pool)
+    if wrong is None or limits.time_limit < _QUICK_S:
+        wrong = survey(problem, known, pool, limits)
+    if not wrong:
+        return Targets(pool, tests=pool[:most])
+    tests = _cover(wrong, most)
+    most_caught = sum(any(test in tests for test in catching) for catching in wrong.values())
+    usual = sum(map(len, wrong.values())) / len(pool)
+    return Targets(pool, wrong, tests, most_caught, usual)
+
+
+def survey(problem: Problem, known: Known, pool: tuple[Test, ...], limits: Limits) -> Catches:
+    """The wrong programs that count, the hardest first."""
     quick = _quick(limits)
-    pool = _pool(problem, known, limits)
     passing: list[str] = []
     others: list[str] = []
     for code in _candidates(problem, known):
-        seen = _until_one_fails(code, problem, problem.public, quick)
-        if not any(trial.timed_out for trial in seen):
-            (passing if all(trial.passed for trial in seen) else others).append(code)
+        shown = _until_one_fails(code, problem, problem.public, quick)
+        if not any(trial.timed_out for trial in shown):
+            (passing if all(trial.passed for trial in shown) else others).append(code)
         if len(passing) == COMPARED:
             break
     for codes in (passing, others[:COMPARED]):
         by = {code: _caught_by(code, pool, problem, quick) for code in codes}
         hardest = sorted((code for code in codes if by[code]), key=lambda code: len(by[code]))
         if hardest:
-            wrong = tuple(hardest[:MOST])
-            tests = _cover({code: by[code] for code in wrong}, most)
-            most_caught = sum(any(test in tests for test in by[code]) for code in wrong)
-            usual = sum(len(by[code]) for code in wrong) / len(pool)
-            return Targets(wrong, tests, most_caught, usual)
-    return Targets(tests=pool[:most])
+            return {code: by[code] for code in hardest[:MOST]}
+    return {}
+
+
+def survey_key(problem: Problem, known: Known, pool: tuple[Test, ...]) -> str:
+    """What the outcome of a survey depends on, as a hash."""
+    return content_id(repr((known.source, problem.function, problem.public, pool)))
+
+
+@cache
+def _surveys() -> Mapping[str, Mapping[str, list[int]]]:
+    """By key: the names of mutations that count, each with the numbers of the tests that catch it."""
+    records = sources.records(Path(__file__).with_name("wrong.jsonl"))
+    return {record["key"]: record["caught_by"] for record in records}
+
+
+def _shipped(problem: Problem, known: Known, pool: tuple[Test, ...]) -> Catches | None:
+    """The survey of a shipped problem; None for any other."""
+    surveyed = _surveys().get(survey_key(problem, known, pool))
+    if surveyed is None or problem.wrong:
+        return None
+    return {
+        trials.program(mutations.mutate(known.source, [name]), problem): tuple(
+            pool[number] for number in numbers
+        )
+        for name, numbers in surveyed.items()
+    }
 
 
 def _until_one_fails(
@@ -100,24 +152,26 @@ def _until_one_fails(
     return trials_so_far
 
 
-def _caught_by(code: str, pool: tuple[Test, ...], problem: Problem, limits: Limits) -> list[Test]:
+def _caught_by(
+    code: str, pool: tuple[Test, ...], problem: Problem, limits: Limits
+) -> tuple[Test, ...]:
     """The tests that catch a program; none for one that uses up its time on a test."""
-    found = []
+    catching = []
     for test in pool:
         trial = trials.try_out(code, problem, (test,), limits)
         if trial.timed_out:
-            return []
+            return ()
         if not trial.passed:
-            found.append(test)
-    return found
+            catching.append(test)
+    return tuple(catching)
 
 
-def _cover(by: dict[str, list[Test]], most: int) -> tuple[Test, ...]:
-    """Tests that catch many: always the one next that catches most of what is left."""
+def _cover(wrong: Catches, most: int) -> tuple[Test, ...]:
+    """Tests that catch many: repeatedly the one that catches most of what is left."""
     chosen: list[Test] = []
-    left = dict(by)
+    left = dict(wrong)
     while left and len(chosen) < most:
-        listed = [test for caught_by in left.values() for test in caught_by]
+        listed = [test for catching in left.values() for test in catching]
         chosen.append(max(listed, key=listed.count))
         left = {code: tests for code, tests in left.items() if chosen[-1] not in tests}
     return tuple(chosen)
@@ -136,21 +190,25 @@ def _candidates(problem: Problem, known: Known) -> Iterator[str]:
             yield code
 
 
-def _changed(source: str) -> Iterator[str]:
-    """Small changes of a program, by its syntax tree."""
+def tried_mutations(source: str) -> list[str]:
+    """The names of the mutations of a program that are tried, in their order."""
     try:
         names = list(mutations.changes(source))
     except (RecursionError, MemoryError):
-        return
+        return []
     random.Random(source).shuffle(names)
-    for name in names[:TRIED]:
+    return names[:TRIED]
+
+
+def _changed(source: str) -> Iterator[str]:
+    for name in tried_mutations(source):
         try:
             yield mutations.mutate(source, [name])
         except (ValueError, RecursionError, MemoryError):  # a block would be empty, or a deep tree
             continue
 
 
-def _pool(problem: Problem, known: Known, limits: Limits) -> tuple[Test, ...]:
+def test_pool(problem: Problem, known: Known, limits: Limits) -> tuple[Test, ...]:
     """Hidden tests that a tester could write; where there is none, examples with a number changed
     and the output of a known solution."""
     by_length = sorted(problem.hidden, key=lambda test: len(test.input))
@@ -170,7 +228,7 @@ def _variants(problem: Problem, code: str, limits: Limits) -> tuple[Test, ...]:
     if problem.function is not None:
         code += "\nimport json, sys\nprint(json.dumps(_judged(*json.loads(sys.stdin.read()))))\n"
     rng = random.Random(problem.statement)
-    found: dict[tuple[str, ...], Test] = {}
+    variants: dict[tuple[str, ...], Test] = {}
     for _ in range(_VARIANTS):
         given = rng.choice(problem.public + problem.hidden).input
         numbers = [*re.finditer(r"\d+", given)]
@@ -184,10 +242,10 @@ def _variants(problem: Problem, code: str, limits: Limits) -> tuple[Test, ...]:
         if run.status == "passed" and output.strip() and _is_json(output, problem):
             test = Test(given, output)
             if _counts(test, problem):
-                found[key(given, problem)] = test
-        if len(found) == _WANTED_VARIANTS:
+                variants[key(given, problem)] = test
+        if len(variants) == _WANTED_VARIANTS:
             break
-    return tuple(found.values())
+    return tuple(variants.values())
 
 
 def _is_json(output: str, problem: Problem) -> bool:

@@ -122,12 +122,16 @@ def reference(problem: Problem, limits: Limits) -> Known | None:
 def sound(
     tests: tuple[Test, ...], problem: Problem, judges: tuple[Known, ...], limits: Limits
 ) -> tuple[Test, ...]:
-    """Those of ``tests`` that every one of the judging programs passes; none without a judge.
+    """The ``tests`` that every one of the judging programs passes; none without a judge.
 
-    One test is one job, so that a program is run on the same test once, whoever writes it.
+    All of them pass the hidden tests. Any other test is one job, so that a program is run on the
+    same test once, whoever writes it.
     """
+    if not judges:
+        return ()
     return tuple(
         test
         for test in tests
-        if judges and all(try_out(j.code, problem, (test,), limits).passed for j in judges)
+        if test in problem.hidden
+        or all(try_out(judge.code, problem, (test,), limits).passed for judge in judges)
     )

@@ -81,10 +81,10 @@ from typing import Any
 
 from llmzoo.envs.base import public_forms
 from llmzoo.envs.coding.functions import generator
-from llmzoo.envs.coding.functions.samples import Sample, samples
-from llmzoo.envs.coding.functions.tasks import FunctionTask, canonical, stub
+from llmzoo.envs.coding.functions.tasks import SAMPLES, FunctionTask, canonical
 from llmzoo.envs.coding.functions.writers import TwoWriters
 from llmzoo.envs.settings import one_of
+from llmzoo.envs.sources import records
 from llmzoo.envs.tasks import Listed, Tasks, generated
 
 SOURCES = ("auto", "sample", "generator")
@@ -106,22 +106,12 @@ class CoopFunctions(TwoWriters):
 
 @lru_cache(maxsize=8)
 def _written(split: str) -> Tasks[FunctionTask]:
-    tasks = [task_of(problem) for problem in samples()]
+    tasks = [
+        FunctionTask(**{**r, "public": tuple(r["public"]), "solution": tuple(r["solution"])})
+        for r in records(SAMPLES / "coop_functions.jsonl")
+    ]
     names = [task.name for task in tasks]
     return Listed(tasks, canonical, split=split, source="sample", names=names)
-
-
-def task_of(problem: Sample) -> FunctionTask:
-    """The task of one of the problems written for this project, with the contract of its helper."""
-    return FunctionTask(
-        name=problem.name,
-        entry_point=problem.name,
-        statement=stub(problem.signature, problem.doc, problem.examples()),
-        helper=problem.helper,
-        public=tuple(f"assert {test}" for test in problem.public),
-        tests="\n".join(f"assert {test}" for test in (*problem.public, *problem.hidden)),
-        solution=(problem.aux.strip(), problem.main.strip()),
-    )
 
 
 raw_env = CoopFunctions

@@ -69,7 +69,9 @@ def mutants(root: Path, subjects: dict[str, str], count: int, seed: int) -> list
 
 
 def _first_difference(before: str, after: str) -> int | None:
-    for number, (one, other) in enumerate(zip(before.splitlines(), after.splitlines(), strict=False)):
+    for number, (one, other) in enumerate(
+        zip(before.splitlines(), after.splitlines(), strict=False)
+    ):
         if one != other:
             return number
     return None
@@ -150,7 +152,10 @@ def main() -> None:
             with options.out.open("a") as out:
                 out.write(json.dumps(row) + "\n")
             done[path, name] = killed
-    total, dead = Counter(path for path, _ in chosen), Counter(key[0] for key in chosen if done[key])
+    total, dead = (
+        Counter(path for path, _ in chosen),
+        Counter(key[0] for key in chosen if done[key]),
+    )
     for path in subjects:
         print(f"{path}: {dead[path]} of {total[path]}")
     print(f"killed: {dead.total()} of {total.total()}")

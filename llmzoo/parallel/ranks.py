@@ -111,9 +111,9 @@ def gather(data: bytes) -> list[bytes]:
     longest = max(int(size) for size in sizes)
     own = torch.zeros(max(1, longest), dtype=torch.uint8)
     own[: len(data)] = torch.frombuffer(bytearray(data or b"\0"), dtype=torch.uint8)[: len(data)]
-    found = [torch.empty_like(own) for _ in sizes]
-    distributed.all_gather(found, own)
-    return [other[: int(size)].numpy().tobytes() for other, size in zip(found, sizes, strict=True)]
+    padded = [torch.empty_like(own) for _ in sizes]
+    distributed.all_gather(padded, own)
+    return [other[: int(size)].numpy().tobytes() for other, size in zip(padded, sizes, strict=True)]
 
 
 def meet() -> None:
@@ -153,11 +153,11 @@ def summed(numbers: Mapping[str, float]) -> dict[str, float]:
     """Sums over the ranks, by name; a name that a rank lacks counts 0 there."""
     if world() == 1:
         return dict(numbers)
-    found: dict[str, float] = {}
+    sums: dict[str, float] = {}
     for data in gather(json.dumps(dict(numbers)).encode()):
         for name, number in json.loads(data).items():
-            found[name] = found.get(name, 0.0) + number
-    return found
+            sums[name] = sums.get(name, 0.0) + number
+    return sums
 
 
 def spread(
@@ -177,12 +177,12 @@ def spread(
     sent = {"lengths": torch.tensor([len(t) for t in own])}
     if own:
         sent["numbers"] = torch.cat(own)
-    found: list[Tensor] = []
+    gathered: list[Tensor] = []
     for data in gather(save(sent)):
         part = load(data)
         if "numbers" in part:
-            found += part["numbers"].split(part["lengths"].tolist())
-    return found
+            gathered += part["numbers"].split(part["lengths"].tolist())
+    return gathered
 
 
 def sum_gradients(weights: Sequence[Tensor]) -> None:

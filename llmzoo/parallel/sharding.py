@@ -119,8 +119,8 @@ def run(model: nn.Module, compute: Callable[[], Result]) -> Result:
     root: Any = _root(model)
     if root is None:
         return compute()
-    found: Result = root.llmzoo_run(compute)
-    return found
+    result: Result = root.llmzoo_run(compute)
+    return result
 
 
 @contextmanager
@@ -151,23 +151,23 @@ def copied(model: Any) -> Any:
     if next(_parts(model), None) is None:
         return copy.deepcopy(model)
     weights = list(model.parameters())
-    twin = made_anew(model)
-    shard(twin, offload=next(_parts(model)).llmzoo_offload)
+    copied = made_anew(model)
+    shard(copied, offload=next(_parts(model)).llmzoo_offload)
     with torch.no_grad():
-        for own, weight in zip(twin.parameters(), weights, strict=True):
+        for own, weight in zip(copied.parameters(), weights, strict=True):
             own.to_local().copy_(weight.to_local())
             own.requires_grad_(weight.requires_grad)
-        for buffer, original in zip(twin.buffers(), model.buffers(), strict=True):
+        for buffer, original in zip(copied.buffers(), model.buffers(), strict=True):
             buffer.copy_(original)
-    return twin
+    return copied
 
 
 def made_anew(model: Any) -> Any:
     """A whole model of a sharded one's configuration, with weights of no meaning."""
     kind: Any = type(model).__bases__[1] if isinstance(model, FSDPModule) else type(model)
     with torch.random.fork_rng([]):
-        twin = kind._from_config(model.config, dtype=next(model.parameters()).dtype)
-    return twin.to(device_of(model)).train(model.training)
+        fresh = kind._from_config(model.config, dtype=next(model.parameters()).dtype)
+    return fresh.to(device_of(model)).train(model.training)
 
 
 def named_weights(model: nn.Module) -> dict[str, Tensor]:
@@ -189,10 +189,10 @@ def put_into(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
     if set(own) - set(weights):
         raise ValueError(f"the weights {sorted(set(own) - set(weights))} are missing")
     for name, tensor in own.items():
-        found = weights[name]
-        if found.shape != tensor.shape:
-            raise ValueError(f"the weight {name} has another shape: {tuple(found.shape)}")
-        own_part(tensor).copy_(own_part(divided_like(found, tensor)))
+        weight = weights[name]
+        if weight.shape != tensor.shape:
+            raise ValueError(f"the weight {name} has another shape: {tuple(weight.shape)}")
+        own_part(tensor).copy_(own_part(divided_like(weight, tensor)))
 
 
 def whole(tensor: Tensor) -> Tensor:

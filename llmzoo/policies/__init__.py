@@ -76,7 +76,7 @@ def check_model(name: str, *, trust_remote_code: bool = False) -> None:
         if not (TINY_FOLDER / "config.json").exists():
             raise ConfigError(
                 "the embedded model has not been built here: "
-                f"python -m llmzoo.policies.tiny.recipe --out {TINY_FOLDER}"
+                f"python scripts/tiny.py --out {TINY_FOLDER}"
             )
         return
     known = [*SCRIPTED, TINY]

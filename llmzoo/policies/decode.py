@@ -119,11 +119,11 @@ def sample(
             token_N, place_N = token_N[kept], place_N[kept]
             alive = [alive[n] for n in left]
         decoder.step(token_N)
-    found = [rows[b * group_size : (b + 1) * group_size] for b in range(len(prompts))]
+    completions = [rows[b * group_size : (b + 1) * group_size] for b in range(len(prompts))]
     for b, count in enumerate(unended):
         if count:  # the token limit cut it off, or it was given up
-            finished(b, found[b])
-    return found
+            finished(b, completions[b])
+    return completions
 
 
 def _decoder(

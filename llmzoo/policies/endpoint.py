@@ -126,9 +126,9 @@ class EndpointPolicy(Sampled):
         return self.chats.get(agent, self.chat)
 
     def under(self, sampling: Sampling) -> EndpointPolicy:
-        twin = copy.copy(self)
-        twin.sampling, twin.seats = sampling, {}
-        return twin
+        other = copy.copy(self)
+        other.sampling, other.seats = sampling, {}
+        return other
 
     def respond(
         self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
@@ -242,20 +242,20 @@ class _Calls:
 
     async def answers(self, request: Request, group_size: int, greedy: bool) -> list[Completion]:
         """All answers of a group, by one call where the server can, otherwise by one call each."""
-        found: list[Completion] = []
+        completions: list[Completion] = []
         together = group_size > 1 and "n" not in self.policy.left_out
         if together:
             try:
-                found = (await self._call(request, group_size, greedy))[:group_size]
+                completions = (await self._call(request, group_size, greedy))[:group_size]
             except _Failed as failure:
                 if not failure.form:
                     return [self._failed(failure) for _ in range(group_size)]
         alone = await asyncio.gather(
-            *(self._one(request, greedy) for _ in range(group_size - len(found)))
+            *(self._one(request, greedy) for _ in range(group_size - len(completions)))
         )
         if together and any(not isinstance(answer, _Failed) for answer in alone):
             self.policy.left_out.add("n")
-        return found + [self._failed(a) if isinstance(a, _Failed) else a for a in alone]
+        return completions + [self._failed(a) if isinstance(a, _Failed) else a for a in alone]
 
     def _failed(self, failure: _Failed) -> Completion:
         return self.policy.failed(str(failure), refused=failure.refused)

@@ -150,15 +150,15 @@ def load_into(model: PreTrainedModel, folder: Path) -> None:
     check_indexes(folder)
     loader: Any = type(model)
     with no_bars():
-        saved, found = loader.from_pretrained(
+        saved, report = loader.from_pretrained(
             str(folder),
             dtype=model.dtype,
             use_safetensors=True,
             output_loading_info=True,
             trust_remote_code=False,  # the class is here already
         )
-    if found["missing_keys"]:  # transformers has made them up
-        raise CheckpointError(f"{folder} lacks the weights {sorted(found['missing_keys'])}")
+    if report["missing_keys"]:  # transformers has made them up
+        raise CheckpointError(f"{folder} lacks the weights {sorted(report['missing_keys'])}")
     weights = saved.state_dict()
     if {n: t.shape for n, t in weights.items()} != {
         n: t.shape for n, t in model.state_dict().items()
@@ -184,13 +184,13 @@ def save_sharded(model: PreTrainedModel, folder: Path) -> None:
 
 def eos_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
     """The tokenizer's end-of-sequence token, and those that the model's generation settings name."""
-    found: set[int] = set()
+    ids: set[int] = set()
     if tokenizer.eos_token_id is not None:
-        found.add(int(tokenizer.eos_token_id))
+        ids.add(int(tokenizer.eos_token_id))
     settings = model.generation_config
     configured = settings.eos_token_id if settings is not None else None
     if isinstance(configured, int):
-        found.add(configured)
+        ids.add(configured)
     elif configured is not None:
-        found.update(configured)
-    return frozenset(found)
+        ids.update(configured)
+    return frozenset(ids)

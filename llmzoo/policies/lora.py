@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from safetensors import safe_open
@@ -26,9 +26,6 @@ from transformers.utils.peft_utils import find_adapter_config_file
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.parallel.sharding import made_anew, whole
 from llmzoo.policies.loading import TINY_FOLDER, check_files, load_causal_model
-
-if TYPE_CHECKING:
-    from llmzoo.policies.transformers import TransformersPolicy
 
 DEFAULTS = {"r": 16, "lora_alpha": 32, "lora_dropout": 0.0, "target_modules": "all-linear"}
 _OURS = {"task_type", "peft_type", "inference_mode", "base_model_name_or_path", "revision"} | {
@@ -45,44 +42,31 @@ def _peft() -> ModuleType:
     return peft
 
 
-def lora_policies(
-    base: TransformersPolicy, names: Sequence[str], *, seed: int = 0, **options: Any
-) -> dict[str, TransformersPolicy]:
-    """A policy for each name: the model of ``base`` with an adapter of its own.
+def add_adapters(
+    base: Any, name: str, names: Sequence[str], *, seed: int, options: dict[str, Any]
+) -> tuple[Any, dict[str, str]]:
+    """A ``PeftModel`` on ``base`` with an adapter for each of ``names``, and what peft calls each.
 
-    ``options`` are ``peft.LoraConfig``'s; by default r=16, lora_alpha=32, no dropout, on all linear
-    layers. Every adapter starts as no change at all; ``seed`` fixes the random half of its start,
-    and the policies' sampling noise. ``lora_dropout`` acts where another library trains the adapter;
-    sampling and training here have no dropout.
-
-    The layers are put into the base's model itself: ``base`` goes on as the bare model, and other
-    references to that model must not be used any more.
-
-    Raises :class:`UnknownNameError` for an option that peft lacks, :class:`ConfigError` for one
-    that would change the shared base, and for a base that has adapters already.
+    ``name``: of the base, for errors. ``options``: of ``peft.LoraConfig``.
     """
     config = _lora_config(options)
-    if is_peft(base.model):
+    if is_peft(base):
         raise ConfigError(
-            f"{base.name} has an adapter already: start from the bare model, and put a saved "
-            "adapter into each policy with load_weights"
+            f"{name} has an adapter already: start from the bare model, and put a saved adapter "
+            "into each policy with load_weights"
         )
     if not names or len(set(names)) < len(names):
         raise ConfigError(f"adapters need names of their own, got {list(names)}")
     adapters = {name: _adapter_name(name) for name in names}
-    with torch.random.fork_rng(_random_devices(base.model)):
+    with torch.random.fork_rng(_random_devices(base)):
         torch.manual_seed(seed)
         first, *others = adapters.values()
-        model = _peft().get_peft_model(base.model, config, adapter_name=first)
+        model = _peft().get_peft_model(base, config, adapter_name=first)
         for adapter in others:
             model.add_adapter(adapter, copy.deepcopy(config))
     for adapter in others:
         model.set_requires_grad(adapter, True)
-    base.model, base.adapter = model.eval(), None
-    return {
-        name: base.with_adapter(adapter, name=name, seed=seed + number)
-        for number, (name, adapter) in enumerate(adapters.items())
-    }
+    return model.eval(), adapters
 
 
 def _lora_config(options: dict[str, Any]) -> Any:
@@ -159,7 +143,7 @@ def base_parameters(model: Any) -> list[nn.Parameter]:
     return [p for n, p in model.named_parameters() if not adapters.intersection(n.split("."))]
 
 
-def frozen_twin(model: Any, adapter: str) -> str | None:
+def frozen_copy(model: Any, adapter: str) -> str | None:
     """The adapter as it is now, kept beside it under the name that is returned.
 
     None, and no copy, where it does nothing yet: then the bare base is the same.
@@ -172,17 +156,19 @@ def frozen_twin(model: Any, adapter: str) -> str | None:
     switches = [p for n, p in own.items() if any(part in zero for part in n.split("."))]
     if plain and not any(bool(p.any()) for p in switches):
         return None
-    twin = f"{adapter}_start{len(model.peft_config)}"
+    copied = f"{adapter}_start{len(model.peft_config)}"
     with _same_flags(model), torch.random.fork_rng(_random_devices(model)):
-        model.add_adapter(twin, copy.deepcopy(model.peft_config[adapter]))
-    copies = own_parameters(model, twin)
+        model.add_adapter(copied, copy.deepcopy(model.peft_config[adapter]))
+    copies = own_parameters(model, copied)
     with torch.no_grad():
         for name, parameter in own.items():
-            copied = copies[".".join(twin if p == adapter else p for p in name.split("."))]
-            copied.copy_(parameter)
-            copied.requires_grad_(False)
+            parameter_copy = copies[
+                ".".join(copied if p == adapter else p for p in name.split("."))
+            ]
+            parameter_copy.copy_(parameter)
+            parameter_copy.requires_grad_(False)
     model.eval()
-    return twin
+    return copied
 
 
 def base_weights(model: Any) -> dict[str, Tensor]:
@@ -200,18 +186,18 @@ def base_weights(model: Any) -> dict[str, Tensor]:
     }
 
 
-def whole_twin(model: Any, adapter: str | None) -> Any:
+def whole_copy(model: Any, adapter: str | None) -> Any:
     """Of a ``PeftModel`` with a divided base a whole copy, with this adapter alone (None: any one)."""
     base, chosen = model.get_base_model(), adapter or next(iter(model.peft_config))
     plain = made_anew(base)
     plain.load_state_dict(base_weights(model))
     config = copy.deepcopy(model.peft_config[chosen])
-    twin = _peft().get_peft_model(plain, config, adapter_name=chosen)
-    copies = own_parameters(twin, chosen)
+    adapted = _peft().get_peft_model(plain, config, adapter_name=chosen)
+    copies = own_parameters(adapted, chosen)
     with torch.no_grad():
         for name, parameter in own_parameters(model, chosen).items():
             copies[name].copy_(parameter)
-    return twin
+    return adapted
 
 
 def save_adapter(model: Any, adapter: str, folder: Path) -> None:
@@ -267,16 +253,16 @@ def load_adapter(
     peft = _peft()
     config = peft.PeftConfig.from_pretrained(name)
     _check_ranks(name, config.to_dict())
-    found = base or _base_of(config.base_model_name_or_path)
-    if not found:
+    source = base or _base_of(config.base_model_name_or_path)
+    if not source:
         raise ConfigError(f"the adapter {name} does not say what its base is: give base=...")
-    if found != name:
-        check_files(found)
-    model = load_causal_model(found, dtype, trust_remote_code=trust_remote_code)
+    if source != name:
+        check_files(source)
+    model = load_causal_model(source, dtype, trust_remote_code=trust_remote_code)
     adapted = peft.PeftModel.from_pretrained(
         model, name, adapter_name=_adapter_name("policy"), is_trainable=True, use_safetensors=True
     )
-    return adapted, found
+    return adapted, source
 
 
 def _check_ranks(name: str, config: Mapping[str, Any]) -> None:

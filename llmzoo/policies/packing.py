@@ -106,13 +106,13 @@ class Packed:
         # [T, heads, D] in two; a split's gradients are put together at once, those of slices added
         halves = [x[0].transpose(0, 1).split(parts) for x in (query, key, value)]
         prompt = [self.prompts.grid(x) for x, _ in halves]  # [B, P, heads, D]
-        found = [self.prompts.flat(_causal(prompt[0], prompt[1], prompt[2], scaling))]
+        parts = [self.prompts.flat(_causal(prompt[0], prompt[1], prompt[2], scaling))]
         if self.answers.total:
             own = [self.groups.grid(self.answers.grid(x)) for _, x in halves]
             outside = self.prompts.outside(query.dtype)
             out = _SharedPrompt.apply(*own, *prompt[1:], outside, scaling)
-            found.append(self.answers.flat(self.groups.flat(out)))
-        return torch.cat(found).unsqueeze(0)
+            parts.append(self.answers.flat(self.groups.flat(out)))
+        return torch.cat(parts).unsqueeze(0)
 
 
 def _predictors(sizes: Tensor, prompt_of: Tensor, lengths: Tensor, start: int) -> Tensor:

@@ -68,9 +68,9 @@ class SharedPrefixDecoder:
         self.logits = self.logits[rows]
         self._place(prompt_of.tolist())
         # each row's slot among those of all prompts, in the new arrangement
-        places = self._rows.grid(slots)
+        positions = self._rows.grid(slots)
         self._own = {
-            layer: (_taken(keys, places, before.width), _taken(values, places, before.width))
+            layer: (_taken(keys, positions, before.width), _taken(values, positions, before.width))
             for layer, (keys, values) in self._own.items()
         }
 
@@ -136,9 +136,9 @@ class SharedPrefixDecoder:
         return logits
 
 
-def _taken(kept: Tensor, places: Tensor, width: int) -> Tensor:
+def _taken(kept: Tensor, positions: Tensor, width: int) -> Tensor:
     """[B, kv, R, ., D] with other rows: ``places`` [B', R'] counts the rows of all prompts."""
-    return kept[places // width, :, places % width].transpose(1, 2).contiguous()
+    return kept[positions // width, :, positions % width].transpose(1, 2).contiguous()
 
 
 class _Prompts(PackedTexts):

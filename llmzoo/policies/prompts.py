@@ -120,8 +120,8 @@ class Prompts:
         for piece in pieces[1:]:
             # some tokenizers put a space before a text, but not after a line break
             after_line = self._ids("\n" + piece)
-            found = after_line[: len(line)] == line
-            ids += after_line[len(line) :] if found else self._ids(piece)
+            repeated = after_line[: len(line)] == line
+            ids += after_line[len(line) :] if repeated else self._ids(piece)
         return ids
 
     def _raw(self, pieces: Sequence[str]) -> list[int]:
@@ -134,13 +134,13 @@ class Prompts:
         return [*whole[:at], *self._joined(pieces), *whole[at + len(first) :]]
 
     def _rendered(self, messages: Sequence[Mapping[str, Any]], generation_prompt: bool) -> str:
-        found = self.tokenizer.apply_chat_template(
+        prompt = self.tokenizer.apply_chat_template(
             [dict(message) for message in messages],
             tokenize=False,
             add_generation_prompt=generation_prompt,
             **self._arguments,
         )
-        return str(found)
+        return str(prompt)
 
     def _around(self) -> tuple[str, str]:
         """What the template writes around texts of every role, and after the text of a prompt."""
@@ -195,8 +195,8 @@ def _marks(thought_end: str | None, added: Sequence[str], template: str) -> Mark
 
 
 def _last(ids: Sequence[int], number: int) -> int:
-    """The place of the last ``number`` among ``ids``; -1 where there is none."""
-    return max((place for place, n in enumerate(ids) if n == number), default=-1)
+    """The index of the last ``number`` among ``ids``; -1 where there is none."""
+    return max((index for index, n in enumerate(ids) if n == number), default=-1)
 
 
 def _is_open(text: str, marks: Marks) -> bool:
@@ -213,7 +213,7 @@ def _pattern(texts: Sequence[str]) -> re.Pattern[str]:
 def _pieces(control: re.Pattern[str], text: str) -> list[str]:
     """A text in pieces, none of which holds a control token: each is cut after its first character."""
     pieces = []
-    while (found := control.search(text)) is not None:
-        pieces.append(text[: found.start() + 1])
-        text = text[found.start() + 1 :]
+    while (match := control.search(text)) is not None:
+        pieces.append(text[: match.start() + 1])
+        text = text[match.start() + 1 :]
     return [*pieces, text]

@@ -63,7 +63,7 @@ def _passed(masses: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
     sums = masses.cumsum(-1)
     # rounding must not take a share below 1 to the whole, beyond which no mass lies
     wanted = torch.minimum(share * sums[:, -1], sums[:, -1].nextafter(torch.zeros_like(share)))
-    place = torch.searchsorted(sums, wanted.unsqueeze(-1), right=True)
-    mass = masses.gather(-1, place)
-    inside = (wanted.unsqueeze(-1) - (sums.gather(-1, place) - mass)) / mass
-    return place.squeeze(-1), inside.squeeze(-1).clamp(0, 1 - 2**-53)
+    index = torch.searchsorted(sums, wanted.unsqueeze(-1), right=True)
+    mass = masses.gather(-1, index)
+    inside = (wanted.unsqueeze(-1) - (sums.gather(-1, index) - mass)) / mass
+    return index.squeeze(-1), inside.squeeze(-1).clamp(0, 1 - 2**-53)

@@ -13,16 +13,16 @@ def packs(sizes: Sequence[int], most: int) -> list[range]:
 
     A larger item is a pack of its own.
     """
-    found: list[range] = []
+    batches: list[range] = []
     room = 0
     for item, size in enumerate(sizes):
-        if found and size <= room:
-            found[-1] = range(found[-1].start, item + 1)
+        if batches and size <= room:
+            batches[-1] = range(batches[-1].start, item + 1)
             room -= size
         else:
-            found.append(range(item, item + 1))
+            batches.append(range(item, item + 1))
             room = most - size
-    return found
+    return batches
 
 
 class Segments:

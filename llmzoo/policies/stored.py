@@ -31,8 +31,8 @@ def save(
     """Write tensors, the same names on every rank, into an existing folder that all ranks see."""
     if not any(map(is_divided, tensors.values())):
         if ranks.rank() == 0:
-            found = {key: tensor.contiguous() for key, tensor in tensors.items()}
-            save_file(found, folder / f"{name}.safetensors", metadata=_plain(metadata))
+            contiguous = {key: tensor.contiguous() for key, tensor in tensors.items()}
+            save_file(contiguous, folder / f"{name}.safetensors", metadata=_plain(metadata))
         return
     files = [_file(name, part) for part in range(ranks.world())]
     own: dict[str, Tensor] = {}
@@ -74,8 +74,8 @@ class _Stored(Mapping[str, Tensor]):
         self._file_of = {key: file for file in opened for key in file.keys()}  # noqa: SIM118
 
     def __getitem__(self, key: str) -> Tensor:
-        found: Tensor = self._file_of[key].get_tensor(key)
-        return found
+        tensor: Tensor = self._file_of[key].get_tensor(key)
+        return tensor
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._file_of)

@@ -153,9 +153,9 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         trust = {"trust_remote_code": trust_remote_code}
         with reading(folder):
             if lora.is_adapter(folder):
-                model, found = lora.load_adapter(folder, base, wanted, **trust)
+                model, base_source = lora.load_adapter(folder, base, wanted, **trust)
                 own = (Path(folder) / "tokenizer_config.json").exists()
-                tokenizer_from = folder if own else found
+                tokenizer_from = folder if own else base_source
             elif base is not None:
                 raise ConfigError(f"{name} is not an adapter: base means nothing for it")
             else:
@@ -239,7 +239,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         return answers
 
     def reseed(self, seed: int) -> None:
-        """Begin the sampling noise anew; for a policy's twins that share it too."""
+        """Begin the sampling noise anew; copies of this policy share it."""
         self.chance.reseed(seed)
 
     def likelihood(self, groups: Sequence[Group], *, hidden: bool = False) -> Likelihood:
@@ -251,7 +251,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         (sampling,) = {self.sampling_of(group.agent) for group in groups}
 
         def compute() -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:
-            found = likelihood(
+            result = likelihood(
                 self.model,
                 [group.prompt_ids for group in groups],
                 [[completion.ids for completion in group.completions] for group in groups],
@@ -260,7 +260,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
                 hidden=hidden,
                 recompute=self._recompute(),
             )
-            return found.logprobs, found.entropy, found.mask, found.top, found.hidden
+            return result.logprobs, result.entropy, result.mask, result.top, result.hidden
 
         with self.ready():
             return Likelihood(*sharding.run(self.model, compute))
@@ -294,8 +294,8 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         trained adapter is copied (into the shared model, where it stays), and full weights are.
         """
         if self.adapter is not None:
-            return self.with_adapter(lora.frozen_twin(self.model, self.adapter))
-        frozen = self._twin()
+            return self.with_adapter(lora.frozen_copy(self.model, self.adapter))
+        frozen = self._copy()
         frozen.sampler = None  # an engine has the weights that go on
         if not lora.is_peft(self.model):
             frozen.model = sharding.copied(self.model).eval().requires_grad_(False)
@@ -350,20 +350,20 @@ class TransformersPolicy(EarlyPolicy, Sampled):
 
     def with_sampling(self, **changes: Any) -> TransformersPolicy:
         """This policy (same weights, same noise) under other sampling settings."""
-        twin = self._twin()
-        twin.sampling = replace(self.sampling, **changes)
-        return twin
+        copy = self._copy()
+        copy.sampling = replace(self.sampling, **changes)
+        return copy
 
     def under(self, sampling: Sampling) -> TransformersPolicy:
-        twin = self._twin()
-        twin.sampling, twin.seats = sampling, {}
-        return twin
+        copy = self._copy()
+        copy.sampling, copy.seats = sampling, {}
+        return copy
 
     def with_chat(self, chat: Chat, chats: Mapping[str, Chat] | None = None) -> TransformersPolicy:
         """This policy (same weights, same noise) under other settings of its prompts."""
-        twin = self._twin()
-        twin.chat, twin.chats, twin._prompts = chat, dict(chats or {}), {}
-        return twin
+        copy = self._copy()
+        copy.chat, copy.chats, copy._prompts = chat, dict(chats or {}), {}
+        return copy
 
     def with_adapter(
         self, adapter: str | None, *, name: str | None = None, seed: int | None = None
@@ -372,17 +372,42 @@ class TransformersPolicy(EarlyPolicy, Sampled):
 
         ``name`` and ``seed``: of the new policy, where they are not this one's.
         """
-        twin = self._twin()
-        twin.adapter, twin.sampler = adapter, None
-        twin.name = self.name if name is None else name
+        copy = self._copy()
+        copy.adapter, copy.sampler = adapter, None
+        copy.name = self.name if name is None else name
         if seed is not None:
-            twin.chance = Chance(seed)
-        return twin
+            copy.chance = Chance(seed)
+        return copy
 
-    def _twin(self) -> TransformersPolicy:
-        twin = object.__new__(TransformersPolicy)
-        twin.__dict__.update(self.__dict__)
-        return twin
+    def with_adapters(
+        self, names: Sequence[str], *, seed: int = 0, **options: Any
+    ) -> dict[str, TransformersPolicy]:
+        """A policy for each name: this model with a LoRA adapter of its own.
+
+        ``options`` are ``peft.LoraConfig``'s. The defaults are r=16, lora_alpha=32, no dropout, and
+        all linear layers. A new adapter changes nothing. ``seed`` fixes the random half of its
+        weights and the policies' sampling noise. Our own sampling and likelihoods ignore
+        ``lora_dropout``; it acts when another trainer runs the model in training mode.
+
+        The adapters are put into this policy's model itself. This policy becomes the bare base. Do
+        not use other references to the model any more.
+
+        Raises :class:`UnknownNameError` for an option that peft lacks, and :class:`ConfigError` for
+        one that would change the shared base, and for a model that has adapters already.
+        """
+        model, adapters = lora.add_adapters(
+            self.model, self.name, names, seed=seed, options=options
+        )
+        self.model, self.adapter = model, None
+        return {
+            name: self.with_adapter(adapter, name=name, seed=seed + number)
+            for number, (name, adapter) in enumerate(adapters.items())
+        }
+
+    def _copy(self) -> TransformersPolicy:
+        copy = object.__new__(TransformersPolicy)
+        copy.__dict__.update(self.__dict__)
+        return copy
 
     @contextmanager
     def ready(self) -> Iterator[None]:
@@ -412,8 +437,8 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         or incomplete where its event in ``given_up`` is set.
         """
         if self.sampler is not None:
-            found = self.sampler.sample(prompts, group_size, sampling, keys=keys, greedy=greedy)
-            for n, rows in enumerate(found):
+            batch = self.sampler.sample(prompts, group_size, sampling, keys=keys, greedy=greedy)
+            for n, rows in enumerate(batch):
                 finished(n, rows)
             return
         at_once = max(1, self.max_rows // group_size)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from llmzoo.errors import ConfigError
 from llmzoo.parallel import sharding
 from llmzoo.policies.likelihood import last_states
-from llmzoo.policies.lora import is_peft, whole_twin
+from llmzoo.policies.lora import is_peft, whole_copy
 from llmzoo.policies.precision import Precision, autocast, cast_weights
 from llmzoo.policies.recompute import nothing
 from llmzoo.policies.segments import Segments, packs
@@ -86,10 +86,10 @@ class CriticModel(nn.Module):
         """A critic that starts from a copy of the policy's weights, an adapter merged in."""
         if is_peft(policy.model):
             divided = sharding.is_sharded(policy.model)
-            twin = (
-                whole_twin(policy.model, policy.adapter) if divided else copy.deepcopy(policy.model)
+            copied = (
+                whole_copy(policy.model, policy.adapter) if divided else copy.deepcopy(policy.model)
             )
-            return cls(_merged(twin, policy.adapter), **options)
+            return cls(_merged(copied, policy.adapter), **options)
         return cls(sharding.copied(policy.model.base_model), **options)
 
     @classmethod
@@ -129,7 +129,7 @@ class CriticModel(nn.Module):
         """Values [sum of counts, O] at the last ``counts[i]`` tokens of each text, in order."""
         self.body.eval()
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # less padding
-        found: list[Tensor] = []
+        values: list[Tensor] = []
         for pack in packs([len(texts[i]) for i in order], self.tokens):
             part = [order[i] for i in pack]
             states_of_part = partial(
@@ -141,9 +141,9 @@ class CriticModel(nn.Module):
             )
             with autocast(sharding.device_of(self.body), self.precision):
                 states = sharding.run(self.body, states_of_part)
-            found += self.head(states).split([counts[i] for i in part])
+            values += self.head(states).split([counts[i] for i in part])
         return torch.cat(
-            [values for _, values in sorted(zip(order, found, strict=True), key=_first)]
+            [values for _, values in sorted(zip(order, values, strict=True), key=_first)]
         )
 
     def _cut(self, prompt: Sequence[int], following: int) -> Sequence[int]:

@@ -35,7 +35,7 @@ NOT_RUN = {
     "make lint": "continuous integration runs it",
     "make bench": "takes minutes",
     "python docs/build.py": "writes pages; test_generated_pages.py compares them",
-    "python -m llmzoo.policies.tiny.recipe --out FOLDER": "takes up to an hour",
+    "python scripts/tiny.py --out FOLDER": "takes up to an hour",
     "python -m tests.attacks": "takes minutes; tests/attacks runs a part of it",
     "python -m tests.attacks.rewards": "the tests of each family run its rows",
     "python -m tests.attacks.degenerate": "takes minutes; tests/attacks runs a part of it",

@@ -34,7 +34,6 @@ from llmzoo.errors import (
 )
 from llmzoo.learners import learner_class, list_learners
 from llmzoo.policies.base import ScriptedPolicy
-from llmzoo.policies.lora import lora_policies
 from llmzoo.records import Batch, Completion, Episode, Group
 from llmzoo.training import FitConfig, fit
 
@@ -160,7 +159,7 @@ def test_weights_go_from_one_policy_to_its_like():
 
 def test_an_adapter_goes_without_its_base():
     def seats(seed):
-        return lora_policies(policy(), ["a_0", "b_1"], seed=seed, r=2)
+        return policy().with_adapters(["a_0", "b_1"], seed=seed, r=2)
 
     ones, others = seats(1), seats(2)
     parcel = weights.playing({"a_0": ones["a_0"]}, {"a_0": ones["a_0"]})
@@ -174,7 +173,7 @@ def test_an_adapter_goes_without_its_base():
 
 def test_references_play_in_the_place_of_their_policies():
     """The bare base as long as an adapter does nothing, then a copy of the adapter."""
-    own, there = (lora_policies(policy(), ["a_0"], r=2) for _ in range(2))
+    own, there = (policy().with_adapters(["a_0"], r=2) for _ in range(2))
     bare = own["a_0"].reference()
     found = weights.take_up(there, weights.playing(own, {"a_0": bare}))
     assert found["a_0"].adapter is None

@@ -17,7 +17,6 @@ from llmzoo.learners.sft import SFT
 from llmzoo.learners.updates.examples import answer_ids
 from llmzoo.learners.updates.sft import SFTConfig
 from llmzoo.policies.base import ScriptedPolicy
-from llmzoo.policies.lora import lora_policies
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.rollout.episodes import episodes
@@ -278,7 +277,7 @@ def test_each_policy_learns_its_own_seats_and_the_other_is_bit_identical(monkeyp
 
 
 def test_adapters_learn_apart_on_one_base():
-    players = lora_policies(a_player(), ["a_0", "b_1"])
+    players = a_player().with_adapters(["a_0", "b_1"])
     engine = an_engine({"a_0": players["a_0"]}, players, learning_rate=1e-2)
     old = weights(players["a_0"])
     _, metrics = iterate(engine, 0)

@@ -13,7 +13,6 @@ from float64 import in_float64
 from tiny_models import model, tokenizer
 from toy_envs import Parities, Parity
 
-from llmzoo.policies.lora import lora_policies
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import fit
@@ -44,7 +43,7 @@ def players(arrangement: str) -> dict[str, TransformersPolicy]:
         return TransformersPolicy(body, tokenizer(), sampling=Sampling(max_new_tokens=3))
 
     if arrangement == "lora":
-        return dict(lora_policies(policy(0), list(SEATS), r=4))
+        return dict(policy(0).with_adapters(list(SEATS), r=4))
     if arrangement == "alone":
         return {SEATS[0]: policy(0)}
     if arrangement == "shared":

@@ -10,7 +10,6 @@ from test_lora import bend
 from tiny_models import policy
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies.lora import lora_policies
 from llmzoo.policies.values import CriticModel, ValueHead
 
 TEXTS = [(5, 6, 7), (8, 9, 10, 11, 12), (13,), (5, 6), (20, 21, 22, 23, 24, 25, 26)]
@@ -156,7 +155,7 @@ def test_a_critic_is_a_copy_that_learns_without_touching_the_actor():
 @pytest.mark.usefixtures("float64")
 def test_a_critic_of_an_adapter_has_it_merged_in_and_trains_all_weights(tmp_path):
     base = policy()
-    one, other = lora_policies(base, ["one", "other"], r=4).values()
+    one, other = base.with_adapters(["one", "other"], r=4).values()
     bend(one)
     head = a_critic().head.state_dict()
     found = {}

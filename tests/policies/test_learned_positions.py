@@ -10,7 +10,6 @@ from test_lora import bend
 from tiny_models import tokenizer
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from llmzoo.policies.lora import lora_policies
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.values import CriticModel
 
@@ -38,7 +37,7 @@ def gpt2(**options):
 def test_likelihoods_are_those_of_rows_without_padding(checkpointing, lora):
     player = gpt2(gradient_checkpointing=checkpointing)
     if lora:
-        player = bend(lora_policies(player, ["one"], r=4)["one"])
+        player = bend(player.with_adapters(["one"], r=4)["one"])
     found = player.likelihood(groups(), hidden=True)
     for row, (ids, states) in enumerate(alone(player)):
         assert_equal(found.hidden[row, : len(ids)], states)

@@ -15,7 +15,6 @@ from tiny_models import model, policy, tokenizer
 
 from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
 from llmzoo.policies import lora
-from llmzoo.policies.lora import lora_policies
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TINY_FOLDER, TransformersPolicy
 
@@ -23,7 +22,7 @@ GROUP = group((5, 6), [(20, 21, 0), (22, 0)])
 
 
 def two(**options):
-    seats = lora_policies(policy(), ["one", "other"], **{"r": 4, **options})
+    seats = policy().with_adapters(["one", "other"], **{"r": 4, **options})
     return seats["one"], seats["other"]
 
 
@@ -90,7 +89,7 @@ def test_each_policy_trains_its_adapter_and_nothing_else():
 def test_a_loss_over_two_seats_reaches_both_adapters(checkpointing):
     """As in joint DPO: both likelihoods first, one backward pass after."""
     base = policy(gradient_checkpointing=checkpointing)
-    one, other = map(bend, lora_policies(base, ["one", "other"], r=4).values(), (1, 2))
+    one, other = map(bend, base.with_adapters(["one", "other"], r=4).values(), (1, 2))
     margin = one.likelihood([GROUP]).logprobs.sum() - 2 * other.likelihood([GROUP]).logprobs.sum()
     margin.backward()
     together = [[p.grad.clone() for p in player.parameters()] for player in (one, other)]
@@ -122,7 +121,7 @@ def test_seats_in_turn_sample_with_their_own_adapters():
         assert texts.setdefault(player.adapter, found) == found
     assert texts["seat_one"] != texts["seat_other"]
     for player in (one, other):  # each as a model with this adapter only
-        single = lora_policies(policy(), ["alone"], r=4)["alone"]
+        single = policy().with_adapters(["alone"], r=4)["alone"]
         bend(single, seed=1 if player is one else 2)
         for name, parameter in lora.own_parameters(player.model, player.adapter).items():
             wanted = name.replace(player.adapter, single.adapter)
@@ -136,7 +135,7 @@ def test_fresh_adapters_change_nothing_and_the_base_stays_the_bare_model():
     for parameter in base.parameters():
         parameter.requires_grad_(False)  # as adapters will have it; torch then multiplies otherwise
     plain = logprobs(base)
-    seats = lora_policies(base, ["one", "other"])
+    seats = base.with_adapters(["one", "other"])
     for name, player in seats.items():
         assert player.name == name
         assert torch.equal(logprobs(player), plain)
@@ -152,12 +151,12 @@ def test_fresh_adapters_change_nothing_and_the_base_stays_the_bare_model():
 
 
 def test_names_that_contain_one_another_do_not_mix(tmp_path):
-    seats = lora_policies(policy(), ["1", "10", "lora_", "a"], r=2)
+    seats = policy().with_adapters(["1", "10", "lora_", "a"], r=2)
     for number, player in enumerate(seats.values()):
         bend(player, seed=number)
         player.save(tmp_path / player.name)
     wanted = {name: logprobs(player) for name, player in seats.items()}
-    again = lora_policies(policy(), list(seats), r=2)
+    again = policy().with_adapters(list(seats), r=2)
     for name, player in again.items():
         player.load_weights(tmp_path / name)
     for name, player in again.items():
@@ -170,12 +169,12 @@ def test_the_seed_fixes_adapters_and_global_chance_is_left_alone():
     state = torch.get_rng_state()
     base = policy()
     torch.set_rng_state(state)
-    one = lora_policies(base, ["one", "other"], seed=3)["one"]
+    one = base.with_adapters(["one", "other"], seed=3)["one"]
     one.reference()
     assert torch.equal(torch.get_rng_state(), state)
     values = [p.clone() for p in one.parameters()]
     for seed, equal in ((3, True), (4, False)):
-        again = lora_policies(policy(), ["one", "other"], seed=seed)["one"].parameters()
+        again = policy().with_adapters(["one", "other"], seed=seed)["one"].parameters()
         assert all(torch.equal(a, b) for a, b in zip(values, again, strict=True)) == equal
 
 
@@ -192,7 +191,7 @@ def test_the_seed_fixes_adapters_and_global_chance_is_left_alone():
 def test_options_that_cannot_be_are_refused(options, error, match):
     base = policy()
     with pytest.raises(error, match=match):
-        lora_policies(base, ["one"], **options)
+        base.with_adapters(["one"], **options)
     assert not lora.is_peft(base.model)  # and nothing has been done to it
 
 
@@ -200,12 +199,12 @@ def test_options_pass_through_and_names_are_checked():
     base = policy()
     for names in ([], ["one", "one"], ["a.b"]):
         with pytest.raises(ConfigError, match="name"):
-            lora_policies(base, names)
-    (one,) = lora_policies(base, ["one"], r=3, target_modules=["q_proj"], use_rslora=True).values()
+            base.with_adapters(names)
+    (one,) = base.with_adapters(["one"], r=3, target_modules=["q_proj"], use_rslora=True).values()
     assert [tuple(p.shape) for p in one.parameters()] == [(3, 32), (32, 3)] * 2
     assert one.model.peft_config["seat_one"].use_rslora
     with pytest.raises(ConfigError, match="already"):
-        lora_policies(one, ["more"])
+        one.with_adapters(["more"])
 
 
 @pytest.fixture(scope="module")
@@ -220,7 +219,7 @@ def on_disk(base_folder, **options):
 
 
 def test_a_saved_adapter_is_a_plain_peft_folder(base_folder, tmp_path):
-    one, _ = lora_policies(on_disk(base_folder), ["one", "other"], r=4).values()
+    one, _ = on_disk(base_folder).with_adapters(["one", "other"], r=4).values()
     train(bend(one))
     one.save(tmp_path / "one")
     names = {path.name for path in (tmp_path / "one").iterdir()}
@@ -247,7 +246,7 @@ def test_a_saved_adapter_is_a_plain_peft_folder(base_folder, tmp_path):
 
 
 def test_load_weights_puts_saved_weights_into_the_model_in_place(base_folder, tmp_path):
-    one, other = lora_policies(on_disk(base_folder), ["one", "other"], r=4).values()
+    one, other = on_disk(base_folder).with_adapters(["one", "other"], r=4).values()
     bend(one).save(tmp_path / "adapter")
     parameters = [id(p) for p in other.parameters()]
     other.load_weights(tmp_path / "adapter")
@@ -263,9 +262,9 @@ def test_load_weights_puts_saved_weights_into_the_model_in_place(base_folder, tm
 
 
 def test_weights_that_do_not_fit_are_refused_and_change_nothing(base_folder, tmp_path):
-    (one,) = lora_policies(on_disk(base_folder), ["one"], r=4).values()
+    (one,) = on_disk(base_folder).with_adapters(["one"], r=4).values()
     one.save(tmp_path / "small")
-    wide = lora_policies(policy(), ["wide"], r=8)["wide"]
+    wide = policy().with_adapters(["wide"], r=8)["wide"]
     before = logprobs(wide)
     for folder, match in ((tmp_path / "small", "another shape"), (base_folder, "no adapter")):
         with pytest.raises(CheckpointError, match=match):
@@ -291,13 +290,13 @@ def test_weights_that_do_not_fit_are_refused_and_change_nothing(base_folder, tmp
 def test_an_adapter_finds_its_base_or_is_told(base_folder, tmp_path):
     moved = tmp_path / "moved"
     shutil.copytree(base_folder, moved)
-    (one,) = lora_policies(on_disk(moved), ["one"], r=4).values()
+    (one,) = on_disk(moved).with_adapters(["one"], r=4).values()
     bend(one).save(tmp_path / "one")
     wanted = logprobs(one)
     shutil.rmtree(moved)
     found = on_disk(tmp_path / "one", base=str(base_folder))
     assert torch.equal(logprobs(found), wanted)
-    nameless = lora_policies(policy(), ["one"], r=4)["one"]
+    nameless = policy().with_adapters(["one"], r=4)["one"]
     nameless.save(tmp_path / "nameless")
     with pytest.raises(ConfigError, match="base="):
         on_disk(tmp_path / "nameless")
@@ -307,7 +306,7 @@ def test_an_adapter_finds_its_base_or_is_told(base_folder, tmp_path):
 
 def test_the_embedded_model_takes_adapters(tmp_path):
     tiny = TransformersPolicy.load("tiny", device="cpu", sampling=Sampling(max_new_tokens=4))
-    one, other = lora_policies(tiny, ["one", "other"]).values()
+    one, other = tiny.with_adapters(["one", "other"]).values()
     assert one.prompt_style == "terse"
     before = logprobs(other)
     train(one)
@@ -367,7 +366,7 @@ def test_the_reference_of_full_weights_is_a_frozen_copy():
 def test_without_peft_the_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "peft", None)
     with pytest.raises(ImportError, match=r"llmzoo-marl\[train\]"):
-        lora_policies(policy(), ["one"])
+        policy().with_adapters(["one"])
 
 
 def test_nothing_is_written_where_the_base_is(base_folder):

@@ -9,7 +9,6 @@ from tiny_models import model, policy, tokenizer
 from torch.nn import Parameter
 
 from llmzoo.errors import CheckpointError, ConfigError
-from llmzoo.policies.lora import lora_policies
 from llmzoo.policies.precision import MasterWeights
 from llmzoo.policies.transformers import TransformersPolicy
 
@@ -155,7 +154,7 @@ def test_weights_are_left_as_they_are_unless_a_precision_is_named(tmp_path):
 def test_adapters_on_a_bfloat16_base_are_float32(tmp_path):
     policy().save(tmp_path / "base")
     base = TransformersPolicy.load(str(tmp_path / "base"), device="cpu", precision="bf16")
-    (one,) = lora_policies(base, ["one"], r=4).values()
+    (one,) = base.with_adapters(["one"], r=4).values()
     assert one.precision == "bf16"
     assert {p.dtype for p in one.parameters()} == {torch.float32}
     assert {p.dtype for p in one.model.parameters()} == {torch.float32, torch.bfloat16}
@@ -172,7 +171,7 @@ def test_a_policy_may_have_a_learning_rate_of_its_own():
     assert policy().learning_rate is None
     assert policy(learning_rate=3e-5).learning_rate == 3e-5
     base = policy(learning_rate=3e-5)
-    assert lora_policies(base, ["one"], r=2)["one"].learning_rate == 3e-5
+    assert base.with_adapters(["one"], r=2)["one"].learning_rate == 3e-5
     for options in ({"learning_rate": 0.0}, {"learning_rate": -1.0}, {"precision": "fp8"}):
         with pytest.raises(ConfigError):
             TransformersPolicy(model(), tokenizer(), **options)

@@ -18,7 +18,6 @@ import llmzoo
 from llmzoo.cli import main
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.policies import check_model, load
-from llmzoo.policies.lora import lora_policies
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.serve.policies_hosted import load_hosted
 from llmzoo.training.players import players
@@ -82,7 +81,7 @@ def evil_tokenizer(tmp_path):
 def evil_base(tmp_path, evil):
     """An adapter that names the evil model as its base."""
     base = TransformersPolicy(model(max_position_embeddings=1024), tokenizer())
-    lora_policies(base, ["one"])["one"].save(tmp_path / "adapter")
+    base.with_adapters(["one"])["one"].save(tmp_path / "adapter")
     changed(tmp_path / "adapter" / "adapter_config.json", base_model_name_or_path=evil)
     return str(tmp_path / "adapter")
 
@@ -226,7 +225,7 @@ def test_pickles_are_not_loaded(plain):
 @pytest.fixture
 def adapter(tmp_path, plain):
     base = load(str(plain))
-    policy = lora_policies(base, ["one"], r=2)["one"]
+    policy = base.with_adapters(["one"], r=2)["one"]
     policy.save(tmp_path / "adapter")
     return policy, tmp_path / "adapter"
 

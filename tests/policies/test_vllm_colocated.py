@@ -12,7 +12,6 @@ import torch
 from tiny_models import policy
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies.lora import lora_policies
 from llmzoo.policies.sampler import SamplerError
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.vllm import VllmArgs, give_samplers
@@ -168,7 +167,7 @@ def test_greedy(vllm):
 
 def test_a_seat_each_on_one_base(vllm):
     base = policy()
-    seats = lora_policies(base, ["alice", "bob"], r=4)
+    seats = base.with_adapters(["alice", "bob"], r=4)
     alice, bob = seats.values()
     engine = started(alice, bob)
     assert len(vllm.made) == 1
@@ -193,7 +192,7 @@ def test_a_seat_each_on_one_base(vllm):
 
 @pytest.mark.parametrize("options", [{"use_dora": True}, {"rank_pattern": {"q_proj": 2}}])
 def test_adapters_that_vllm_cannot_compute_with(vllm, options):
-    seats = lora_policies(policy(), ["alice"], r=4, **options)
+    seats = policy().with_adapters(["alice"], r=4, **options)
     with pytest.raises(ConfigError, match="plain LoRA"):
         started(*seats.values())
 
@@ -210,7 +209,7 @@ def test_models_apart_have_an_engine_each(vllm):
 def test_sleep_while_the_weights_change(vllm, lora):
     plays = policy()
     if lora:
-        (plays,) = lora_policies(plays, ["alice"], r=4).values()
+        (plays,) = plays.with_adapters(["alice"], r=4).values()
     engine = started(plays, sleep=True)
     drawn(plays)
     plays.sampler.rest()
@@ -264,7 +263,7 @@ def test_answers_given_up_and_tokens_of_another_model(vllm):
 
 def test_a_bare_base_has_no_sampler(vllm):
     base = policy()
-    lora_policies(base, ["alice"], r=4)
+    base.with_adapters(["alice"], r=4)
     with pytest.raises(ConfigError, match="bare base"):
         started(base)
 

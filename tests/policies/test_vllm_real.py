@@ -14,7 +14,6 @@ import torch
 from test_vllm_colocated import SAMPLING, change, difference, drawn
 from tiny_models import model, tokenizer
 
-from llmzoo.policies.lora import lora_policies
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.vllm import VllmArgs, give_samplers
@@ -96,7 +95,7 @@ def test_weights_and_log_probabilities(device, tied):
 
 
 def test_a_seat_each_on_one_base(device):
-    alice, bob = lora_policies(player(device), ["alice", "bob"], r=4).values()
+    alice, bob = player(device).with_adapters(["alice", "bob"], r=4).values()
     started(device, alice, bob)
     close = 1e-3 if device == "cpu" else 1e-2
     try:

@@ -12,7 +12,6 @@ from test_vllm_colocated import CLOSE, PROMPTS, SAMPLING, change, difference, dr
 from tiny_models import model, policy, tokenizer
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies.lora import lora_policies
 from llmzoo.policies.sampler import SamplerError
 from llmzoo.policies.tiny.tokenizer import build_tokenizer
 from llmzoo.policies.vllm import ServerArgs, give_samplers
@@ -60,7 +59,7 @@ def test_a_request_for_each_prompt_with_noise_of_its_own(served):
 
 
 def test_adapters_by_new_names_from_files_of_their_own(served):
-    alice, bob = lora_policies(policy(), ["alice", "bob"], r=4).values()
+    alice, bob = policy().with_adapters(["alice", "bob"], r=4).values()
     joined(served, alice, bob)
     first = dict(served.adapters)
     change(alice)
@@ -93,7 +92,7 @@ def test_several_models_on_one_server(served):
 )
 def test_a_server_started_otherwise(served, fault, value, said):
     setattr(served, fault, value)
-    (alice,) = lora_policies(policy(), ["alice"], r=4).values()
+    (alice,) = policy().with_adapters(["alice"], r=4).values()
     with pytest.raises(ConfigError, match=said):
         joined(served, alice)
 

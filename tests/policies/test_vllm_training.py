@@ -13,7 +13,6 @@ from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class
 from llmzoo.policies.base import Request
-from llmzoo.policies.lora import lora_policies
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.vllm import VllmArgs, VllmSampler, give_samplers
 from llmzoo.records import Batch, Completion, Group
@@ -56,7 +55,7 @@ def drift(monkeypatch):
 
 def players(arrangement: str):
     if arrangement == "lora":
-        return lora_policies(policy(sampling=SHORT), ["writer_0", "writer_1"], r=2)
+        return policy(sampling=SHORT).with_adapters(["writer_0", "writer_1"], r=2)
     one = policy(sampling=SHORT)
     other = one if arrangement == "shared" else policy(seed=1, sampling=SHORT)
     return {"writer_0": one, "writer_1": other}
@@ -191,7 +190,7 @@ def test_a_prompt_too_long_for_the_engine_gets_an_empty_answer(vllm):
 def test_a_reference_is_not_sampled_from_the_engine(vllm, lora):
     player = policy(sampling=SHORT)
     if lora:
-        (player,) = lora_policies(player, ["a_0"], r=2).values()
+        (player,) = player.with_adapters(["a_0"], r=2).values()
         change(player)
     give_samplers([player], "vllm", VllmArgs())
     reference = player.reference()

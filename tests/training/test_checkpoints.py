@@ -8,7 +8,6 @@ from toy_envs import Parity
 from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import CheckpointError
 from llmzoo.learners import learner_class
-from llmzoo.policies.lora import lora_policies
 from llmzoo.policies.sampling import Sampling
 from llmzoo.training import checkpoints
 
@@ -18,7 +17,7 @@ def full():
 
 
 def with_adapter():
-    return lora_policies(full(), ["one"])["one"]
+    return full().with_adapters(["one"])["one"]
 
 
 def an_engine(name, player=None, **options):

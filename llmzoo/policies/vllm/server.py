@@ -144,14 +144,16 @@ class Server:
 
     def _config(self) -> dict[str, Any]:
         try:
-            found: dict[str, Any] = self._http.get("/server_info?config_format=json")["vllm_config"]
+            config: dict[str, Any] = self._http.get("/server_info?config_format=json")[
+                "vllm_config"
+            ]
         except SamplerError as error:
             if error.args[1:] != (404,):
                 raise
             raise ConfigError(
                 f"the vLLM server at {self._http.url} takes no new weights: start it with {_START}"
             ) from error
-        return found
+        return config
 
     def _check_tokenizer(self) -> None:
         body = {"model": self._served, "prompt": _PROBE, "add_special_tokens": False}

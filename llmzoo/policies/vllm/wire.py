@@ -85,8 +85,8 @@ class Http:
     def _once(self, request: urllib.request.Request) -> bytes:
         try:
             with urllib.request.urlopen(request, timeout=self._timeout_s) as answer:
-                found: bytes = answer.read()
-            return found
+                body: bytes = answer.read()
+            return body
         except urllib.error.HTTPError:
             raise
         except (OSError, HTTPException) as error:  # refused, cut off, or out of time

@@ -11,7 +11,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.files import read_object
 from llmzoo.policies import check_model, load, load_model
 from llmzoo.policies.base import Policy, Request, ScriptedPolicy
-from llmzoo.policies.lora import is_adapter, lora_policies
+from llmzoo.policies.lora import is_adapter
 from llmzoo.policies.precision import Precision
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.settings import Chat
@@ -52,7 +52,7 @@ def take_seats(
 
     ``arrangement``: ``"shared"`` (one copy of ``model`` in all seats; role-sharing),
     ``"separate"`` (a copy for each; role-specialised), ``"lora"`` (one base with an adapter for
-    each, ``lora_args`` are :func:`llmzoo.policies.lora.lora_policies`' options), or the name of the
+    each, ``lora_args`` are :meth:`TransformersPolicy.with_adapters`' options), or the name of the
     one seat that learns; ``others`` then play the remaining ones and do not learn.
 
     ``sampling`` and ``chat`` are the settings of seats without their own. ``seat_args``: settings of
@@ -262,14 +262,14 @@ def _adapters(
     base = load_model(first, **options)
     lora_args = {"seed": options["seed"], **lora_args}
     if not is_adapter(first):
-        return lora_policies(base, list(folders), **lora_args)
+        return base.with_adapters(list(folders), **lora_args)
     saved = {a: read_object(Path(f) / "adapter_config.json") or {} for a, f in folders.items()}
     bases = {str(config.get("base_model_name_or_path")) for config in saved.values()}
     if len(bases) > 1:
         raise ConfigError(f"these adapters are of several bases: {', '.join(sorted(bases))}")
     shape = {n: v for n, v in saved[next(iter(folders))].items() if n not in _RECORD}
     base.model, base.adapter = base.model.unload(), None
-    policies = lora_policies(base, list(folders), **{**shape, **lora_args})
+    policies = base.with_adapters(list(folders), **{**shape, **lora_args})
     for agent, policy in policies.items():
         policy.load_weights(folders[agent])
     return policies

@@ -19,7 +19,6 @@ from llmzoo.learners.preference_losses import JOINT_LOSSES, LOSSES
 from llmzoo.learners.updates.dpo import pair_logps
 from llmzoo.learners.updates.pairs import Pair
 from llmzoo.policies.base import ScriptedPolicy
-from llmzoo.policies.lora import lora_policies
 from llmzoo.records import Batch, Completion, Group
 
 END = 0
@@ -289,7 +288,7 @@ def seated(how):
 
 
 def adapters(checkpointing=False):
-    own = lora_policies(policy(gradient_checkpointing=checkpointing), ["a_0", "b_1"], r=4)
+    own = policy(gradient_checkpointing=checkpointing).with_adapters(["a_0", "b_1"], r=4)
     return own, own
 
 

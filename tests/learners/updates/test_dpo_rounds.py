@@ -12,7 +12,7 @@ from llmzoo.learners.dpo import DPO, MADPO
 from llmzoo.learners.updates.dpo import starts_round
 from llmzoo.learners.updates.dpo_reference import RoundReference
 from llmzoo.policies.base import ScriptedPolicy
-from llmzoo.policies.lora import lora_policies, own_parameters
+from llmzoo.policies.lora import own_parameters
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 
@@ -35,7 +35,7 @@ def separate():
 
 
 def adapters():
-    own = lora_policies(a_player(), SEATS, r=4)
+    own = a_player().with_adapters(SEATS, r=4)
     return own, own
 
 
@@ -213,7 +213,7 @@ def test_training_one_seat_leaves_the_others_bit_identical(learner, seated):
 
 
 def test_an_adapter_on_the_output_layer_learns():
-    own = lora_policies(a_player(), SEATS, r=4, target_modules=["lm_head"])
+    own = a_player().with_adapters(SEATS, r=4, target_modules=["lm_head"])
     engine = an_engine(DPO, (own, own))
     before = trained(engine)
     iterate(engine, 0)

@@ -11,7 +11,6 @@ from llmzoo.learners.updates.critics import ModelCritic
 from llmzoo.learners.updates.groups import GroupConfig
 from llmzoo.learners.updates.policy_gradient import PolicyGradientUpdater
 from llmzoo.learners.updates.sft import SFTConfig
-from llmzoo.policies.lora import lora_policies
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import fit
@@ -47,20 +46,20 @@ def test_an_adapter_learns_at_ten_times_the_rate_of_full_weights(config, sizes, 
     model = tiny_models.model(**sizes)
     assert config.rate_for(model) == full
     base = TransformersPolicy(model, tiny_models.tokenizer())
-    (policy,) = lora_policies(base, ["a"]).values()
+    (policy,) = base.with_adapters(["a"]).values()
     assert config.rate_for(policy.model, adapter=True) == adapter
 
 
 def test_the_updater_asks_for_what_its_policies_train():
     assert rates({"p": player(**LARGE)}, GroupConfig()) == {"p": 1e-6}
-    adapters = lora_policies(player(**LARGE), ["a", "b"])
+    adapters = player(**LARGE).with_adapters(["a", "b"])
     adapters["b"].learning_rate = 3e-4  # a seat's own
     assert rates(adapters, GroupConfig()) == {"a": 1e-5, "b": 3e-4}
 
 
 def test_many_adapters_do_not_make_a_small_base_large():
     base = player(hidden_size=64, intermediate_size=640)
-    policies = lora_policies(base, [f"seat{i}" for i in range(8)], r=512)
+    policies = base.with_adapters([f"seat{i}" for i in range(8)], r=512)
     size = sum(p.numel() for p in base.model.parameters())
     assert size > 10_000_000
     assert set(rates(policies, GroupConfig()).values()) == {2e-3}
@@ -68,7 +67,7 @@ def test_many_adapters_do_not_make_a_small_base_large():
 
 @pytest.mark.parametrize("central", [False, True])
 def test_the_critic_of_an_adapter_is_a_whole_model(central):
-    (policy,) = lora_policies(player(**LARGE), ["a"]).values()
+    (policy,) = player(**LARGE).with_adapters(["a"]).values()
     critic = ModelCritic(
         policy, ActorCriticConfig(), ["a"], central=central, total_steps=1, name="a"
     )
@@ -77,7 +76,7 @@ def test_the_critic_of_an_adapter_is_a_whole_model(central):
 
 def test_an_adapter_on_a_large_base_learns_with_the_default(tmp_path):
     """A seat answers "U" and "D" by the parity of a letter; at a tenth of the rate it stays as it is."""
-    policies = lora_policies(player(**LARGE), ["writer_0"])
+    policies = player(**LARGE).with_adapters(["writer_0"])
     result = fit(
         "magrpo",
         partial(Parities, 1),

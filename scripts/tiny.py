@@ -1,4 +1,4 @@
-"""Rebuilds the embedded model: ``python -m llmzoo.policies.tiny.recipe --out FOLDER``.
+"""Rebuilds the embedded model: ``python scripts/tiny.py --out FOLDER``.
 
 The data are endless: the suite's own scripted players play its games with terse prompts, one
 answer in four an expert's, the others an amateur's, and the model learns to imitate all of them.

@@ -102,9 +102,9 @@ class Packed:
             from llmzoo.policies import fused
 
             return fused.attend(query, key, value, self.mask, scaling)
-        parts = [self.prompts.total, self.answers.total]
+        sizes = [self.prompts.total, self.answers.total]
         # [T, heads, D] in two; a split's gradients are put together at once, those of slices added
-        halves = [x[0].transpose(0, 1).split(parts) for x in (query, key, value)]
+        halves = [x[0].transpose(0, 1).split(sizes) for x in (query, key, value)]
         prompt = [self.prompts.grid(x) for x, _ in halves]  # [B, P, heads, D]
         parts = [self.prompts.flat(_causal(prompt[0], prompt[1], prompt[2], scaling))]
         if self.answers.total:

@@ -16,7 +16,7 @@ from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.rows import batches
 from llmzoo.learners.updates.sft import SFTConfig, SFTUpdater
 from llmzoo.learners.updates.trl_args import check_trl_args
-from llmzoo.policies.lora import lora_policies, own_parameters
+from llmzoo.policies.lora import own_parameters
 from llmzoo.policies.sampling import Sampling
 
 # lengths differ, so that rows have to be told apart in a batch
@@ -218,7 +218,7 @@ def test_without_rows_nothing_is_done():
 @pytest.mark.parametrize("checkpointing", [False, True])
 def test_only_the_policys_own_adapter_learns(checkpointing):
     base = tiny_models.policy(gradient_checkpointing=checkpointing)
-    seats = lora_policies(base, ["a", "b"])
+    seats = base.with_adapters(["a", "b"])
     with torch.no_grad():  # adapters that do something, so that a wrong one would show
         for player in seats.values():
             for parameter in player.parameters():
@@ -234,7 +234,7 @@ def test_only_the_policys_own_adapter_learns(checkpointing):
 
 
 def test_dropout_of_an_adapter_is_refused():
-    seats = lora_policies(tiny_models.policy(), ["a"], lora_dropout=0.1)
+    seats = tiny_models.policy().with_adapters(["a"], lora_dropout=0.1)
     with pytest.raises(ConfigError, match="no dropout: leave lora_dropout at 0"):
         an_updater(seats["a"])
 

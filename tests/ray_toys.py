@@ -1,6 +1,6 @@
 """Environments and learners for processes that a test kills, or makes fail, from outside.
 
-A test writes a file into a folder; the next process that comes to the place removes it, and does
+A test writes a file into a folder; the next process that reaches the stage removes it, and does
 what the file says, once. So a process dies in the middle of what it does, and its successor does
 not.
 """
@@ -19,9 +19,9 @@ from llmzoo.errors import DivergedError
 from llmzoo.learners.at_grpo import ATGRPO, ATGRPOConfig
 
 
-def visit(folder: str, place: str) -> None:
-    """Do what the file ``place`` in ``folder`` says, if there is one."""
-    file = Path(folder) / place
+def visit(folder: str, stage: str) -> None:
+    """Do what the file ``stage`` in ``folder`` says, if there is one."""
+    file = Path(folder) / stage
     try:
         order = file.read_text()
         if order != "die always":

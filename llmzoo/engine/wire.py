@@ -1,11 +1,10 @@
-"""Batches as bytes, for processes that share a run: JSON, and arrays of numbers beside it.
+"""Batches as bytes, for processes that share a run: JSON and compressed arrays of numbers.
 
-Every number arrives as it was sent: floats to the last bit, and true, 1 and 1.0 stay three things.
-Of infos, which environments fill as they like, arrays and tuples arrive as lists, keys as texts,
-and what JSON has no form for as its ``repr``: infos are looked at, and nothing is computed from
-such values.
+Every number arrives exactly as sent: floats to the last bit, and true, 1 and 1.0 stay distinct.
+Environments may put anything into infos, which are only displayed. So their arrays and tuples arrive
+as lists, keys as texts, and values without a JSON form as their ``repr``.
 
-The bytes: the length of the JSON (8 bytes, little-endian), the JSON, then the arrays that it lists,
+The bytes: the length of the JSON (8 bytes, little-endian), the JSON, and the arrays that it lists,
 all compressed.
 """
 
@@ -23,29 +22,29 @@ from numpy.typing import NDArray
 
 from llmzoo.records import Batch, Completion, Decision, Ending, Episode, Group
 
-_LEVEL = 1  # a third of the bytes for little time; more effort gains little
+_LEVEL = 1  # a third of the bytes in little time; higher levels gain little
 
 Ids = tuple[int, ...]
 
 
 def dump(batch: Batch) -> bytes:
     """A batch as bytes."""
-    once = _Once()
-    found: dict[str, Any] = {
+    table = _Table()
+    rows: dict[str, Any] = {
         "groups": [
             {
-                **_plain(group),
-                "prompt_ids": once.prompt(group.prompt_ids),
-                "completions": [once.answer(c) for c in group.completions],
+                **_fields(group),
+                "prompt_ids": table.prompt(group.prompt_ids),
+                "completions": [table.answer(c) for c in group.completions],
             }
             for group in batch.groups
         ],
-        "endings": [_plain(ending) for ending in batch.endings],
+        "endings": [_fields(ending) for ending in batch.endings],
         "episodes": [
             {
-                **_plain(episode),
+                **_fields(episode),
                 "decisions": [
-                    {**_plain(d), "completion": once.answer(d.completion)}
+                    {**_fields(d), "completion": table.answer(d.completion)}
                     for d in episode.decisions
                 ],
             }
@@ -53,24 +52,24 @@ def dump(batch: Batch) -> bytes:
         ],
         "answers": [
             {
-                "text": c.text,
-                "truncated": c.truncated,
-                "refused": c.refused,
-                "prompt": once.prompt(c.prompt_ids),
+                **_fields(c),
+                "prompt_ids": table.prompt(c.prompt_ids),
+                "ids": None,  # in the arrays
+                "logprobs": None,
             }
-            for c in once.answers
+            for c in table.answers
         ],
     }
     arrays = [
-        *_packed([c.ids for c in once.answers], np.int64),
-        *_packed([c.logprobs for c in once.answers], np.float64),
-        *_packed(list(once.prompts), np.int64),
+        *_packed([c.ids for c in table.answers], np.int64),
+        *_packed([c.logprobs for c in table.answers], np.float64),
+        *_packed(list(table.prompts), np.int64),
     ]
-    found["arrays"] = [(array.dtype.str, array.nbytes) for array in arrays]
+    rows["arrays"] = [(array.dtype.str, array.nbytes) for array in arrays]
     try:
-        text = json.dumps(found, default=_written)
-    except TypeError:  # a key that JSON has no form for
-        text = json.dumps(_keyed(found), default=_written)
+        text = json.dumps(rows, default=_as_json)
+    except TypeError:  # a key without a JSON form
+        text = json.dumps(_with_text_keys(rows), default=_as_json)
     header = text.encode()
     parts = [len(header).to_bytes(8, "little"), header, *(a.tobytes() for a in arrays)]
     return zlib.compress(b"".join(parts), _LEVEL)
@@ -78,44 +77,36 @@ def dump(batch: Batch) -> bytes:
 
 def load(data: bytes) -> Batch:
     """The batch that :func:`dump` wrote."""
-    whole = zlib.decompress(data)
-    start = 8 + int.from_bytes(whole[:8], "little")
-    found = json.loads(whole[8:start])
+    content = zlib.decompress(data)
+    start = 8 + int.from_bytes(content[:8], "little")
+    rows = json.loads(content[8:start])
     arrays = []
-    for kind, size in found["arrays"]:
-        arrays.append(np.frombuffer(whole[start : start + size], dtype=kind))
+    for dtype, size in rows["arrays"]:
+        arrays.append(np.frombuffer(content[start : start + size], dtype=dtype))
         start += size
     pairs = zip(arrays[::2], arrays[1::2], strict=True)
     ids, logprobs, prompts = (list(_unpacked(lengths, flat)) for lengths, flat in pairs)
     answers = [
-        Completion(
-            text=row["text"],
-            truncated=row["truncated"],
-            refused=row["refused"],
-            prompt_ids=prompts[row["prompt"]],
-            ids=own,
-            logprobs=chances,
-        )
-        for row, own, chances in zip(found["answers"], ids, logprobs, strict=True)
+        Completion(**{**row, "prompt_ids": prompts[row["prompt_ids"]], "ids": i, "logprobs": p})
+        for row, i, p in zip(rows["answers"], ids, logprobs, strict=True)
+    ]
+    groups = [
+        {
+            **_tuples(row),
+            "prompt_ids": prompts[row["prompt_ids"]],
+            "completions": tuple(answers[i] for i in row["completions"]),
+        }
+        for row in rows["groups"]
     ]
     return Batch(
-        groups=tuple(
-            Group(
-                **{
-                    **_tuples(row),
-                    "prompt_ids": prompts[row["prompt_ids"]],
-                    "completions": tuple(answers[i] for i in row["completions"]),
-                }
-            )
-            for row in found["groups"]
-        ),
-        endings=tuple(Ending(**row) for row in found["endings"]),
-        episodes=tuple(_episode(row, answers) for row in found["episodes"]),
+        groups=tuple(Group(**row) for row in groups),
+        endings=tuple(Ending(**row) for row in rows["endings"]),
+        episodes=tuple(_episode(row, answers) for row in rows["episodes"]),
     )
 
 
-class _Once:
-    """Each completion and each prompt once, however often a batch holds it; a number in its place."""
+class _Table:
+    """Numbers for the completions and prompts of a batch, which are sent once each."""
 
     def __init__(self) -> None:
         self.answers: list[Completion] = []
@@ -133,10 +124,10 @@ class _Once:
 
 
 def _packed(rows: Sequence[Sequence[float]], kind: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The lengths of rows, and all their numbers, in half the bytes where nothing is lost by it."""
+    """The lengths of rows, and all their numbers, in 32 bits where that is exact."""
     count = sum(map(len, rows))
     flat = np.fromiter(itertools.chain.from_iterable(rows), dtype=kind, count=count)
-    with np.errstate(over="ignore"):  # then it is not exact
+    with np.errstate(over="ignore"):  # an overflow is not exact
         small = flat.astype(np.float32 if kind is np.float64 else np.int32)
     exact = bool(np.array_equal(small.astype(kind), flat, equal_nan=kind is np.float64))
     return np.array([len(row) for row in rows], dtype=np.int64), small if exact else flat
@@ -161,25 +152,25 @@ def _episode(row: Mapping[str, Any], answers: Sequence[Completion]) -> Episode:
     return Episode(**{**_tuples(row), "decisions": tuple(decisions)})
 
 
-def _plain(record: Any) -> dict[str, Any]:
-    """A record's fields by name, as they are."""
+def _fields(record: Any) -> dict[str, Any]:
+    """A record's fields by name."""
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 def _tuples(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A record's fields, of which those that are lists are tuples in the record."""
+    """A record's fields with lists as tuples."""
     return {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}
 
 
-def _keyed(value: Any) -> Any:
-    """A value of which every mapping has texts for keys."""
+def _with_text_keys(value: Any) -> Any:
+    """A value whose mappings have texts for keys."""
     if isinstance(value, Mapping):
-        return {str(key): _keyed(item) for key, item in value.items()}
-    return [_keyed(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {str(key): _with_text_keys(item) for key, item in value.items()}
+    return [_with_text_keys(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def _written(value: Any) -> Any:
-    """What JSON has no form for, in one that it has."""
+def _as_json(value: Any) -> Any:
+    """The JSON form of a value that JSON does not know."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):

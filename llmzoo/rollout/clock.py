@@ -1,4 +1,4 @@
-"""What play took: who worked how long, and who waited for whom."""
+"""Times and counts of rollouts: who worked how long, and who waited for whom."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True)
 class Clock:
-    """Seconds and counts of running lines; threads may share one.
+    """Seconds and counts of running rollouts; threads may share one.
 
-    ``sampling_seconds``: policies answered. ``waiting_seconds``: they stood still, because every
-    line whose turn it was waited for its environment's steps. ``step_seconds``: of all steps,
-    added up over threads; ``overlapped_seconds``: the part of these during which policies answered.
+    ``sampling_seconds``: policies answered. ``waiting_seconds``: policies were idle, because every
+    rollout whose turn it was waited for steps. ``step_seconds``: of all steps, summed over threads.
+    ``overlapped_seconds``: the part of these during which policies answered.
     """
 
     sampling_seconds: float = 0.0
@@ -27,13 +27,14 @@ class Clock:
     overlapped_seconds: float = 0.0
     answers: int = 0
     steps: int = 0
-    # sampled until now, and since when it goes on; one tuple, so that a thread reads both at once
+    # seconds of earlier calls, and the start of the present one; one tuple, so that a thread reads
+    # both at once
     _sampling: tuple[float, float | None] = field(default=(0.0, None), repr=False, compare=False)
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @contextmanager
     def sampling(self) -> Iterator[None]:
-        """Policies answer."""
+        """Time an answer of policies."""
         before, started = self._sampling[0], time.monotonic()
         self._sampling = (before, started)
         try:
@@ -45,21 +46,21 @@ class Clock:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Policies wait for environments."""
+        """Time policies' wait for environments."""
         started = time.monotonic()
         yield
         self.waiting_seconds += time.monotonic() - started
 
     def stepping(self, step: Callable[[], Result], count: int) -> Result:
-        """Make ``count`` steps in one."""
+        """Time a call that makes ``count`` steps."""
         started, sampled = time.monotonic(), self._sampled()
-        found = step()
+        result = step()
         seconds, overlapped = time.monotonic() - started, self._sampled() - sampled
         with self._lock:
             self.steps += count
             self.step_seconds += seconds
             self.overlapped_seconds += min(seconds, overlapped)
-        return found
+        return result
 
     def _sampled(self) -> float:
         seconds, since = self._sampling

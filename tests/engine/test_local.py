@@ -141,12 +141,12 @@ def test_accumulated_parts_give_the_same_gradient_as_one_pass():
         a_group((7, 8, 9), [(23,), (24, 25, 26)], [0.0, 2.0]),
         a_group((7,), [(27, 0), (28, 0)], [0.3, 0.1]),
     ]
-    found = []
+    results = []
     for tokens in (1000, 7, 1):  # at 7 the first two are apart, at 1 every answer is
         engine = an_engine("magrpo", tokens_at_once=tokens)
         engine.update(batch(*groups), seed=0)
-        found.append([p.grad.clone() for p in engine.policies["policy"].model.parameters()])
-    for a, b, c in zip(*found, strict=True):
+        results.append([p.grad.clone() for p in engine.policies["policy"].model.parameters()])
+    for a, b, c in zip(*results, strict=True):
         assert_equal(b, a)
         assert_equal(c, a)
 

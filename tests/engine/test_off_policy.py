@@ -46,8 +46,8 @@ def an_engine(folder, arrangement="shared", name="at_grpo", **options):
 def iterated(engine, steps, *, last=None):
     """What each iteration played, and what it learned."""
     draw = partial(DRAW, models=len(engine.policies))
-    found = [engine.iterate(PLAY, draw, step, last=step == last) for step in steps]
-    return [(one.batch, one.tokens, one.learned) for one in found]
+    results = [engine.iterate(PLAY, draw, step, last=step == last) for step in steps]
+    return [(one.batch, one.tokens, one.learned) for one in results]
 
 
 def weights(engine):
@@ -62,7 +62,7 @@ def same(one, other):
 @pytest.mark.parametrize("arrangement", ["shared", "separate", "lora"])
 def test_each_batch_is_played_one_update_before_it_is_learned_from(arrangement, folder):
     engine = an_engine(folder, arrangement)
-    seen = []  # what every update was given, and the weights that it found
+    seen = []  # what every update was given, and the weights that it started from
     learn = engine.updater.update
 
     def update(batch, *, seed):
@@ -89,9 +89,9 @@ def test_each_batch_is_played_one_update_before_it_is_learned_from(arrangement, 
             ]
         return max(gaps) < 1e-2  # float32 rounds by 1e-6; other weights are off by 0.1 and more
 
-    found = [[sampled_by(batch, values) for _, values in seen] for batch, _ in seen]
-    # batch 0 by W_0 and batch t by W_{t-1}: the weights that update t-1 found
-    assert found == [
+    results = [[sampled_by(batch, values) for _, values in seen] for batch, _ in seen]
+    # batch 0 by W_0 and batch t by W_{t-1}: the weights that update t-1 started from
+    assert results == [
         [True, False, False, False],
         [True, False, False, False],
         [False, True, False, False],
@@ -100,7 +100,7 @@ def test_each_batch_is_played_one_update_before_it_is_learned_from(arrangement, 
 
 
 class First:
-    """In the place of the thread: everything is done as soon as it is asked for."""
+    """Instead of the thread: everything is done as soon as it is asked for."""
 
     def __init__(self, *args, **kwargs):
         pass
@@ -118,7 +118,7 @@ class First:
 
 
 class Later(First):
-    """In the place of the thread: nothing is done before its result is asked for."""
+    """Instead of the thread: nothing is done before its result is asked for."""
 
     def submit(self, work, *args):
         done = Future()

@@ -45,7 +45,7 @@ def begin(folder: Path, *arguments: str) -> subprocess.Popen:
 
 def processes(session: int) -> dict[int, str]:
     """Those of a session that are alive, with their command lines."""
-    found = {}
+    results = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
@@ -54,8 +54,8 @@ def processes(session: int) -> dict[int, str]:
             except OSError:
                 continue  # it has ended meanwhile
             if int(its) == session and state != "Z":
-                found[int(folder.name)] = command
-    return found
+                results[int(folder.name)] = command
+    return results
 
 
 def waited_for(what, process: subprocess.Popen, seconds: float = 120) -> None:

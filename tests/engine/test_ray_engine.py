@@ -85,11 +85,11 @@ def engine(cluster, plan, local):
 
 @pytest.fixture
 def order(folders):
-    """Writes what the next process that comes to a place is to do; gives the file."""
+    """Writes what the next process that visits a stage is to do; returns the file."""
     written = []
 
-    def write(place, text):
-        written.append(folders / "orders" / place)
+    def write(stage, text):
+        written.append(folders / "orders" / stage)
         written[-1].write_text(text)
         return written[-1]
 
@@ -100,19 +100,19 @@ def order(folders):
 
 def iterated(engine, steps=range(STEPS)):
     """What each iteration gave but for its times; batches as the bytes that workers would send."""
-    found = []
+    results = []
     for step in steps:
         one = engine.iterate(Visited, DRAW, step, last=step == STEPS - 1)
         counts = (one.clock.answers, one.clock.steps)
-        found.append((wire.dump(one.batch), one.tokens, counts, one.learned, one.credits))
-    return found
+        results.append((wire.dump(one.batch), one.tokens, counts, one.learned, one.credits))
+    return results
 
 
-def decisions(found):
+def decisions(results):
     """(iteration, seed, turn, agent, answers) of every group, in their order."""
     return [
         (step, group.key[0], group.turn, group.agent, [c.text for c in group.completions])
-        for step, (batch, *_) in enumerate(found)
+        for step, (batch, *_) in enumerate(results)
         for group in wire.load(batch).groups
     ]
 
@@ -168,15 +168,15 @@ def test_workers_that_die_change_nothing(engine, local, folders, order):
     expected, other = local
     engine.load(folders / "start")
     before = [engine.rollouts.workers[0].pid, *engine.updates["policy"].pids]
-    found = iterated(engine, [0])
+    results = iterated(engine, [0])
     orders = [order("rollout", "die"), order("update", "die")]
-    found += iterated(engine, [1])
+    results += iterated(engine, [1])
     assert not any(file.exists() for file in orders)  # both have died
     after = [engine.rollouts.workers[0].pid, *engine.updates["policy"].pids]
     assert not set(before) & set(after)
-    found += iterated(engine, [2])
-    assert decisions(found) == decisions(expected)
-    assert found == expected
+    results += iterated(engine, [2])
+    assert decisions(results) == decisions(expected)
+    assert results == expected
     assert same(weights(engine), weights(other))
 
 
@@ -185,11 +185,11 @@ def test_an_update_worker_that_dies_between_updates_learns_them_again(engine, lo
     """Killed after two updates, of which it has told, and before the third."""
     expected, other = local
     engine.load(folders / "start")
-    found = iterated(engine, [0, 1])
+    results = iterated(engine, [0, 1])
     (pid,) = engine.updates["policy"].pids
     os.kill(pid, signal.SIGKILL)
-    found += iterated(engine, [2])
-    assert found == expected
+    results += iterated(engine, [2])
+    assert results == expected
     assert engine.updates["policy"].pids != [pid]
     assert same(weights(engine), weights(other))
 

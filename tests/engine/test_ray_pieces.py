@@ -139,21 +139,21 @@ def test_files_as_one_array(tmp_path):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_tensors_as_one_array(dtype):
     given = {"a/x": torch.randn(3, 5).to(dtype), "b": torch.zeros(0, 2, dtype=dtype)}
-    parcel = tensors_packed(given, "a note")
-    parcel.setflags(write=False)  # as the object store has it
-    found, note = tensors_unpacked(parcel)
+    array = tensors_packed(given, "a note")
+    array.setflags(write=False)  # as the object store has it
+    results, note = tensors_unpacked(array)
     assert note == "a note"
-    assert found.keys() == given.keys()
+    assert results.keys() == given.keys()
     for name, tensor in given.items():
-        assert found[name].dtype == dtype
-        assert torch.equal(found[name], tensor)
-    assert found["a/x"].data_ptr() - parcel.ctypes.data in range(len(parcel))  # not a copy
+        assert results[name].dtype == dtype
+        assert torch.equal(results[name], tensor)
+    assert results["a/x"].data_ptr() - array.ctypes.data in range(len(array))  # not a copy
 
 
 def test_weights_go_from_one_policy_to_its_like():
     one, other = policy(seed=1), policy(seed=2)
-    parcel = weights.playing({"policy": one}, {"policy": one})
-    assert weights.take_up({"policy": other}, parcel) == {"policy": other}
+    array = weights.playing({"policy": one}, {"policy": one})
+    assert weights.take_up({"policy": other}, array) == {"policy": other}
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
 
 
@@ -162,36 +162,36 @@ def test_an_adapter_goes_without_its_base():
         return policy().with_adapters(["a_0", "b_1"], seed=seed, r=2)
 
     ones, others = seats(1), seats(2)
-    parcel = weights.playing({"a_0": ones["a_0"]}, {"a_0": ones["a_0"]})
-    assert len(parcel) < sum(p.nbytes for p in policy().model.parameters()) / 4
+    array = weights.playing({"a_0": ones["a_0"]}, {"a_0": ones["a_0"]})
+    assert len(array) < sum(p.nbytes for p in policy().model.parameters()) / 4
     kept = [w.clone() for w in others["b_1"].parameters()]
-    weights.take_up(others, parcel)
+    weights.take_up(others, array)
     own = zip(ones["a_0"].parameters(), others["a_0"].parameters(), strict=True)
     assert all(torch.equal(a, b) for a, b in own)
     assert all(torch.equal(a, b) for a, b in zip(kept, others["b_1"].parameters(), strict=True))
 
 
-def test_references_play_in_the_place_of_their_policies():
+def test_references_play_instead_of_their_policies():
     """The bare base as long as an adapter does nothing, then a copy of the adapter."""
     own, there = (policy().with_adapters(["a_0"], r=2) for _ in range(2))
     bare = own["a_0"].reference()
-    found = weights.take_up(there, weights.playing(own, {"a_0": bare}))
-    assert found["a_0"].adapter is None
-    assert found["a_0"].model is there["a_0"].model
+    results = weights.take_up(there, weights.playing(own, {"a_0": bare}))
+    assert results["a_0"].adapter is None
+    assert results["a_0"].model is there["a_0"].model
     with torch.no_grad():
         for weight in own["a_0"].parameters():
             weight.fill_(0.5)
-        twin = own["a_0"].reference()
+        copied = own["a_0"].reference()
         for weight in own["a_0"].parameters():
             weight.fill_(0.25)
-    assert weights.take_up(there, weights.playing(own, {"a_0": twin})) == there
+    assert weights.take_up(there, weights.playing(own, {"a_0": copied})) == there
     assert all(bool((w == 0.5).all()) for w in there["a_0"].parameters())
 
 
 def test_who_is_no_model_has_no_weights():
     scripted = ScriptedPolicy(lambda request: "u")
-    parcel = weights.playing({"policy": policy()}, {"policy": scripted})
-    assert weights.take_up({"policy": policy()}, parcel) == {}
+    array = weights.playing({"policy": policy()}, {"policy": scripted})
+    assert weights.take_up({"policy": policy()}, array) == {}
 
 
 def a_batch():
@@ -248,20 +248,20 @@ def test_states_and_checkpoints(tmp_path):
     }.items():
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(text)
-    found = weights.states_of_checkpoint(tmp_path, policies, ["a", "b"])
+    results = weights.states_of_checkpoint(tmp_path, policies, ["a", "b"])
     own = {
         "a": "a.optimizer-00001-of-00002.safetensors",
         "b": "b.reference/model.safetensors",
     }
     for name, path in own.items():
-        assert set(found[name]) == {path, f"{name}.weights.safetensors", *shared}
+        assert set(results[name]) == {path, f"{name}.weights.safetensors", *shared}
     assert set(weights.states_of_checkpoint(tmp_path, policies, [""])[""]) == {
         *(*own.values(), "a.weights.safetensors", "b.weights.safetensors", *shared)
     }
-    again = weights.files_of_updaters(found.values(), policies)
+    again = weights.files_of_updaters(results.values(), policies)
     assert set(again) == {*own.values(), *shared}
     others = {"a": policy(seed=3), "b": policy(seed=4)}
-    weights.take_weights(found.values(), others)
+    weights.take_weights(results.values(), others)
     for name in policies:
         both = zip(policies[name].parameters(), others[name].parameters(), strict=True)
         assert all(torch.equal(one, other) for one, other in both)

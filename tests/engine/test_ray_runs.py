@@ -62,8 +62,8 @@ def train(cluster, folder, tmp_path):
 def rows(run):
     """Metrics without what depends on the clock."""
     timed = ("seconds", "per_second")
-    found = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    return [{k: v for k, v in r.items() if not k.endswith(timed)} for r in found]
+    results = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in r.items() if not k.endswith(timed)} for r in results]
 
 
 def kept(run):
@@ -218,8 +218,8 @@ def test_each_batch_is_played_by_weights_of_bounded_age(cluster, folder):
     batches, versions = [], [{n: w.clone() for n, w in player.model.state_dict().items()}]
     with ray_engine(plan, args, learner, learning, seats, max_off_policy_steps=2) as engine:
         for step in range(5):
-            found = engine.iterate(plan.make_env, draw, step, last=step == 4)
-            batches.append(found.batch)
+            iteration = engine.iterate(plan.make_env, draw, step, last=step == 4)
+            batches.append(iteration.batch)
             engine.settle()
             versions.append({n: w.clone() for n, w in player.model.state_dict().items()})
 
@@ -249,8 +249,8 @@ def visited(train, tmp_path):
         iterate = loop._iterate
 
         def ordered(engine, env_fn, config, step):
-            for place, text in when.get(step, {}).items():
-                (orders / place).write_text(text)
+            for stage, text in when.get(step, {}).items():
+                (orders / stage).write_text(text)
             return iterate(engine, env_fn, config, step)
 
         with monkeypatch.context() as patch:
@@ -289,10 +289,10 @@ def test_workers_that_die_change_nothing(args, settings, visited, monkeypatch):
     assert kept(disturbed) == kept(undisturbed)
 
 
-@pytest.mark.parametrize("place", ["rollout", "update"])
-def test_who_dies_again_and_again_ends_the_run(place, visited, monkeypatch):
+@pytest.mark.parametrize("stage", ["rollout", "update"])
+def test_who_dies_again_and_again_ends_the_run(stage, visited, monkeypatch):
     began = time.monotonic()
     what = {"rollout": "3 rollout workers have died at share 0", "update": "has died 3 times"}
-    with pytest.raises(WorkerError, match=rf"{what[place]}.*worker process has died"):
-        visited("run", {}, {1: {place: "die always"}}, monkeypatch)
+    with pytest.raises(WorkerError, match=rf"{what[stage]}.*worker process has died"):
+        visited("run", {}, {1: {stage: "die always"}}, monkeypatch)
     assert time.monotonic() - began < 200

@@ -115,8 +115,8 @@ def test_planners_and_speakers_are_judged_by_what_follows():
             env = llmzoo.make(id, **kwargs)
             env.reset(seed=seed)
             seats = env.possible_agents
-            line = agent_turn_tree(env, seed, group_size=4, trained=seats)
-            (batch,) = run([line], dict.fromkeys(seats, scripted.mixed(0.5)))
+            rollout = agent_turn_tree(env, seed, group_size=4, trained=seats)
+            (batch,) = run([rollout], dict.fromkeys(seats, scripted.mixed(0.5)))
             differing |= {g.agent for g in batch.groups if len(set(g.returns)) > 1}
         assert differing >= flat_before, id
 
@@ -154,7 +154,7 @@ def test_the_games_are_played_as_if_there_were_no_continuations(id, agents, sele
             env.reset(seed=seed)
             seats = env.possible_agents
             options = {} if tree is own_step_only else {"trained": seats}
-            line = tree(env, seed, group_size=4, select=select, **options)
-            played += run([line], dict.fromkeys(seats, FakePolicy(write)))
+            rollout = tree(env, seed, group_size=4, select=select, **options)
+            played += run([rollout], dict.fromkeys(seats, FakePolicy(write)))
         expected, batch = played
         assert [(g.agent, g.completions, g.returns) for g in batch.groups] == expected

@@ -50,15 +50,15 @@ def test_episodes_are_played_in_lockstep():
 
 
 def test_numbered_tasks_are_played():
-    found = episodes(
+    results = episodes(
         partial(llmzoo.make, "sudoku_v0", split="test"),
         llmzoo.policies.load("oracle"),
         [7, 8, 9],
         tasks=[3, 4, 3],
     )
-    ids = [e.info["task_id"] for e in found]
+    ids = [e.info["task_id"] for e in results]
     assert ids[0] == ids[2] != ids[1]
-    assert all(e.success and e.terminated for e in found)
+    assert all(e.success and e.terminated for e in results)
 
 
 class RockScissors(ParallelEnv):

@@ -58,11 +58,11 @@ class EarlyKeyed(Keyed, EarlyPolicy):
     """Hands out its answers one after the other, in any order."""
 
     def respond_early(self, requests, group_size=1, *, greedy=False, answered):
-        found = self.respond(requests, group_size, greedy=greedy)
-        for index in Delayed.delays.sample(range(len(found)), len(found)):
+        results = self.respond(requests, group_size, greedy=greedy)
+        for index in Delayed.delays.sample(range(len(results)), len(results)):
             time.sleep(Delayed.delays.random() * Delayed.scale / 2)
-            answered(index, found[index])
-        return found
+            answered(index, results[index])
+        return results
 
 
 def started(make, seed):
@@ -84,11 +84,11 @@ ROLLOUTS = {
 
 
 def play(rollout, make, player=None, **options):
-    """What came of lines of play, and the policy that played them."""
+    """What came of rollouts, and the policy that played them."""
     player = player or Keyed()
-    lines = [ROLLOUTS[rollout](started(make, seed), seed) for seed in SEEDS]
+    rollouts = [ROLLOUTS[rollout](started(make, seed), seed) for seed in SEEDS]
     seats = {"a_0": player, "b_1": player}
-    return run(lines, seats, keys=rollout_keys(SEEDS), **options), player
+    return run(rollouts, seats, keys=rollout_keys(SEEDS), **options), player
 
 
 @pytest.mark.parametrize("make", [Delayed, DelayedTurns])
@@ -96,10 +96,10 @@ def play(rollout, make, player=None, **options):
 def test_play_is_the_same_for_any_number_of_threads_and_any_delays(rollout, make):
     make = partial(make, 2)
     alone, by_turns = play(rollout, make, workers=1)
-    assert len(set(map(repr, alone))) == len(SEEDS)  # the lines differ, those of one seed too
-    # lines that go on early change no call: the same requests in the same order
-    found, player = play(rollout, make, EarlyKeyed(), early=True, workers=8)
-    assert found == alone
+    assert len(set(map(repr, alone))) == len(SEEDS)  # the rollouts differ, those of one seed too
+    # rollouts that go on early change no call: the same requests in the same order
+    results, player = play(rollout, make, EarlyKeyed(), early=True, workers=8)
+    assert results == alone
     assert player.asked == by_turns.asked
     assert player.calls == by_turns.calls
     # in cohorts there are more calls, the same ones always
@@ -139,12 +139,12 @@ class Echo(Delayed):
 def test_a_model_samples_the_same_to_the_last_bit():
     def sampled(workers, **how):
         player = policy(seed=3)
-        lines = [
+        rollouts = [
             agent_turn_tree(started(partial(Echo, 2), s), s, group_size=3, trained=["a_0", "b_1"])
             for s in SEEDS
         ]
         seats = {"a_0": player, "b_1": player}
-        return run(lines, seats, keys=rollout_keys(SEEDS), workers=workers, **how)
+        return run(rollouts, seats, keys=rollout_keys(SEEDS), workers=workers, **how)
 
     # log-probabilities included
     assert sampled(1) == sampled(8) == sampled(8, early=True)
@@ -152,7 +152,7 @@ def test_a_model_samples_the_same_to_the_last_bit():
 
 
 def asking(text, then=()):
-    """A line: an answer, then steps, one after the other, then another answer."""
+    """A rollout: an answer, then steps, one after the other, then another answer."""
     request = Request(agent="a_0", observation=text, env=None)
     yield Ask(request)
     paid = None
@@ -209,13 +209,13 @@ def test_a_slow_step_does_not_keep_the_other_cohort_from_its_answers():
 
     def write(request, i):
         asked.append(request.observation)
-        if asked == ["slow", "quick"]:  # while the step of the slow line goes on
+        if asked == ["slow", "quick"]:  # while the step of the slow rollout goes on
             meeting.answer()
         return ""
 
-    lines = [asking("slow", [act(meeting.step)]), asking("quick")]
-    found = run(lines, {"a_0": FakePolicy(write)}, cohorts=2)
-    assert found == [{"a_0": 1.0, "b_1": 0.0}, None]
+    rollouts = [asking("slow", [act(meeting.step)]), asking("quick")]
+    results = run(rollouts, {"a_0": FakePolicy(write)}, cohorts=2)
+    assert results == [{"a_0": 1.0, "b_1": 0.0}, None]
     assert asked == ["slow", "quick", "slow", "quick"]  # in turn, whatever is ready first
 
 
@@ -223,14 +223,14 @@ class OneByOne(FakePolicy, EarlyPolicy):
     """Hands out each answer before it writes the next."""
 
     def respond_early(self, requests, group_size=1, *, greedy=False, answered):
-        found = []
+        results = []
         for index, request in enumerate(requests):
-            found += self.respond([request], group_size, greedy=greedy)
-            answered(index, found[-1])
-        return found
+            results += self.respond([request], group_size, greedy=greedy)
+            answered(index, results[-1])
+        return results
 
 
-def test_a_line_goes_on_while_the_same_call_still_writes_others():
+def test_a_rollout_goes_on_while_the_same_call_still_writes_others():
     meeting = Meeting()
 
     def write(request, i):
@@ -238,14 +238,14 @@ def test_a_line_goes_on_while_the_same_call_still_writes_others():
             meeting.answer()
         return ""
 
-    lines = [asking("short", [act(meeting.step)]), asking("long")]
+    rollouts = [asking("short", [act(meeting.step)]), asking("long")]
     clock = Clock()
-    found = run(lines, {"a_0": OneByOne(write)}, early=True, clock=clock)
-    assert found == [{"a_0": 1.0, "b_1": 0.0}, None]
+    results = run(rollouts, {"a_0": OneByOne(write)}, early=True, clock=clock)
+    assert results == [{"a_0": 1.0, "b_1": 0.0}, None]
     assert clock.answers == 4
 
 
-def test_a_line_goes_on_while_another_policy_writes():
+def test_a_rollout_goes_on_while_another_policy_writes():
     meeting = Meeting()
 
     def write(request, i):
@@ -260,7 +260,7 @@ def test_a_line_goes_on_while_another_policy_writes():
     assert meeting.answered.is_set()
 
 
-def test_a_line_goes_on_from_step_to_step_while_the_model_samples():
+def test_a_rollout_goes_on_from_step_to_step_while_the_model_samples():
     meeting, first_by = Meeting(), []
 
     def write(request, i):
@@ -287,11 +287,11 @@ def test_no_more_steps_at_once_than_workers():
             now -= 1
             done += 1
 
-    def line():
+    def rollout():
         yield [act(step) for _ in range(6)]
 
     clock = Clock()
-    run([line() for _ in range(4)], {}, cohorts=2, workers=3, clock=clock)
+    run([rollout() for _ in range(4)], {}, cohorts=2, workers=3, clock=clock)
     assert (done, clock.steps) == (24, 24)
     assert most == 3
     assert threads() == []
@@ -310,12 +310,12 @@ def test_a_failing_step_ends_the_run_and_names_its_environment():
         time.sleep(0.05)
         made.append("slow")
 
-    def line():
+    def rollout():
         yield [act(slow), act(fail), *(act(lambda: made.append("after")) for _ in range(50))]
         made.append("went on")
 
     with pytest.raises(ZeroDivisionError, match="mine") as caught:
-        run([line()], {}, workers=2)
+        run([rollout()], {}, workers=2)
     if sys.version_info >= (3, 11):
         assert caught.value.__notes__ == ["in a step of adder_v0"]
     assert made.count("slow") == 1  # it had begun, so it was waited for
@@ -341,20 +341,20 @@ def test_a_failing_step_is_told_before_any_policy_is_asked_again():
             time.sleep(0.05)
         return ""
 
-    lines = [asking("p", [act(fail)]), asking("q"), asking("r")]
+    rollouts = [asking("p", [act(fail)]), asking("q"), asking("r")]
     with pytest.raises(ZeroDivisionError):
-        run(lines, {"a_0": FakePolicy(write)}, cohorts=3)
+        run(rollouts, {"a_0": FakePolicy(write)}, cohorts=3)
     assert calls == ["p", "q"]
     assert threads() == []
 
 
-def test_a_line_that_fails_after_a_step_is_not_swallowed():
-    def line():
+def test_a_rollout_that_fails_after_a_step_is_not_swallowed():
+    def rollout():
         yield act(lambda: None)
-        raise RuntimeError("in the line")
+        raise RuntimeError("in the rollout")
 
-    with pytest.raises(RuntimeError, match="in the line"):
-        run([line()], {})
+    with pytest.raises(RuntimeError, match="in the rollout"):
+        run([rollout()], {})
     assert threads() == []
 
 
@@ -375,9 +375,9 @@ def test_a_failing_policy_leaves_no_thread():
     def write(request, i):
         raise RuntimeError("no answer")
 
-    lines = [asking("p"), asking("q"), only(act(lambda: time.sleep(0.02)))]
+    rollouts = [asking("p"), asking("q"), only(act(lambda: time.sleep(0.02)))]
     with pytest.raises(RuntimeError, match="no answer"):
-        run(lines, {"a_0": FakePolicy(write)}, cohorts=2)
+        run(rollouts, {"a_0": FakePolicy(write)}, cohorts=2)
     assert threads() == []
 
 
@@ -410,9 +410,9 @@ def test_an_interrupt_ends_the_run(cohorts, early):
         time.sleep(0.5 if cohorts == 2 else 0.0)
         return ""
 
-    lines = [only(act(interrupt)), asking("p")]
+    rollouts = [only(act(interrupt)), asking("p")]
     with pytest.raises(KeyboardInterrupt):
-        run(lines, {"a_0": FakePolicy(write)}, cohorts=cohorts, early=early, workers=1)
+        run(rollouts, {"a_0": FakePolicy(write)}, cohorts=cohorts, early=early, workers=1)
     assert finished == ["the step"]
     assert threads() == []
 

@@ -18,20 +18,20 @@ def a_request(agent="a_0", text="x"):
 def test_everything_that_waits_for_one_policy_is_asked_in_one_call():
     policy = FakePolicy(lambda request, i: f"{request.observation}{i}")
 
-    def line(name):
+    def rollout(name):
         first = yield Ask(a_request(text=name), 2)
         second = yield [Ask(a_request(text=first[1].text)), Ask(a_request(text="z"))]
         return [c.text for completions in second for c in completions]
 
-    found = run([line("p"), line("q"), line("r")], {"a_0": policy})
-    assert found == [["p10", "z0"], ["q10", "z0"], ["r10", "z0"]]
+    results = run([rollout("p"), rollout("q"), rollout("r")], {"a_0": policy})
+    assert results == [["p10", "z0"], ["q10", "z0"], ["r10", "z0"]]
     assert policy.calls == [(3, 2, False), (6, 1, False)]
 
 
 def test_policies_are_batched_apart_and_greedy_apart_from_sampled():
     one, other = FakePolicy(lambda r, i: "one"), FakePolicy(lambda r, i: "other")
 
-    def line():
+    def rollout():
         answers = yield [
             Ask(a_request("a_0")),
             Ask(a_request("b_1")),
@@ -39,7 +39,7 @@ def test_policies_are_batched_apart_and_greedy_apart_from_sampled():
         ]
         return [c.text for (c,) in answers]
 
-    assert run([line(), line()], {"a_0": one, "b_1": other}) == [["one", "other", "one"]] * 2
+    assert run([rollout(), rollout()], {"a_0": one, "b_1": other}) == [["one", "other", "one"]] * 2
     assert one.calls == [(2, 1, False), (2, 1, True)]
     assert other.calls == [(2, 1, False)]
 
@@ -60,13 +60,13 @@ def test_branches_return_their_values_in_order():
     assert run([root()], {"a_0": policy}) == [(["p", "q", "r"], [])]
 
 
-def test_an_error_in_a_line_is_not_swallowed():
-    def line():
+def test_an_error_in_a_rollout_is_not_swallowed():
+    def rollout():
         yield []
         raise RuntimeError("mine")
 
     with pytest.raises(RuntimeError, match="mine"):
-        run([line()], {})
+        run([rollout()], {})
 
 
 def test_slow_environments_are_stepped_side_by_side():
@@ -80,13 +80,13 @@ def test_slow_environments_are_stepped_side_by_side():
             time.sleep(0.01)
             return super().play(agent, text)
 
-    def line():
+    def rollout():
         env = Slow()
         env.reset(seed=0)
         paid = yield [Act(env.fork(), (str(i),)) for i in range(4)]
         return [p["a_0"] for p in paid]
 
-    assert run([line()], {}) == [[0.0, 1.0, 2.0, 3.0]]
+    assert run([rollout()], {}) == [[0.0, 1.0, 2.0, 3.0]]
 
 
 def test_seats_left_empty_are_named():
@@ -94,40 +94,40 @@ def test_seats_left_empty_are_named():
         seat_policies({"a_0": FakePolicy(lambda r, i: "")}, ["a_0", "b_1"])
 
 
-def noise_of(keys=None, lines=2):
-    """What every ask of a few lines with branches is called, by line, branch and turn."""
-    found = {}
+def noise_of(keys=None, rollouts=2):
+    """What every ask of a few rollouts with branches is called, by rollout, branch and turn."""
+    results = {}
 
     def note(request, i):
-        found.setdefault(request.observation, []).append(request.noise)
+        results.setdefault(request.observation, []).append(request.noise)
         return ""
 
     def branch(name, turns):
         for turn in range(turns):
             yield Ask(a_request(text=f"{name}.{turn}"), 2)
 
-    def line(name):
+    def rollout(name):
         yield [Ask(a_request("a_0", f"{name}:a")), Ask(a_request("b_1", f"{name}:b"))]
         yield [branch(f"{name}/0", 2), branch(f"{name}/1", 1)]
         yield [branch(f"{name}/2", 1)]
         yield Ask(a_request(text=f"{name}:end"), 1, True)
 
     policy = FakePolicy(note)
-    labels = range(lines) if keys is None else keys
-    run([line(name) for name in labels], {"a_0": policy, "b_1": policy}, keys=keys)
-    return found
+    labels = range(rollouts) if keys is None else keys
+    run([rollout(name) for name in labels], {"a_0": policy, "b_1": policy}, keys=keys)
+    return results
 
 
 def test_every_ask_of_a_run_has_a_noise_of_its_own():
-    found = noise_of(lines=3)
-    assert len(found) == 3 * 7  # a line asks 2 + (2 + 1) + 1 + 1 times
-    assert all(len(set(noises)) == 1 for noises in found.values())  # one for the k of an ask
-    noises = [noises[0] for noises in found.values()]
+    results = noise_of(rollouts=3)
+    assert len(results) == 3 * 7  # a rollout asks 2 + (2 + 1) + 1 + 1 times
+    assert all(len(set(noises)) == 1 for noises in results.values())  # one for the k of an ask
+    noises = [noises[0] for noises in results.values()]
     assert len(set(noises)) == len(noises)
     assert all(0 <= noise < 2**62 for noise in noises)
 
 
-def test_the_noise_of_a_line_hangs_on_its_name_alone():
+def test_the_noise_of_a_rollout_hangs_on_its_name_alone():
     both = noise_of(keys=["p", "q"])
     assert noise_of(keys=["q"]) == {at: n for at, n in both.items() if at.startswith("q")}
     assert noise_of(keys=["q", "r", "p"])["p/0.1"] == both["p/0.1"]
@@ -145,5 +145,5 @@ def test_a_name_is_used_once():
         run([iter(()), iter(())], {}, keys=["p", "p"])
 
 
-def test_lines_are_named_by_their_seed_and_its_count():
+def test_rollouts_are_named_by_their_seed_and_its_count():
     assert rollout_keys([7, 3, 7, 7, 3]) == [(7, 0), (3, 0), (7, 1), (7, 2), (3, 1)]

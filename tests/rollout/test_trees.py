@@ -46,8 +46,8 @@ def test_agent_turn_tree_groups_by_agent_and_turn_and_carries_out_the_best():
 @pytest.mark.parametrize("tree", [agent_turn_tree, joint_tree])
 def test_a_group_counts_its_agents_own_turns(tree):
     batch = play(tree, Adder(2), numbers(), group_size=3)
-    found = {(g.agent, g.turn) for g in batch.groups}
-    assert found == {("a_0", 0), ("b_1", 0), ("a_0", 1), ("b_1", 1)}
+    results = {(g.agent, g.turn) for g in batch.groups}
+    assert results == {("a_0", 0), ("b_1", 0), ("a_0", 1), ("b_1", 1)}
 
 
 def test_agent_turn_tree_weighs_the_team_part():

@@ -36,16 +36,16 @@ def test_a_fork_stands_where_the_original_stands():
     env = Foreign()
     env.log[0]["moves"] = (1, 2)
     env.rng.random()
-    twin = fork(env)
-    assert twin.log == [{"moves": (1, 2)}]
-    assert twin.agents is twin.possible_agents  # one list before, one list after
-    assert twin.me[0] is twin
-    twin.log[0]["moves"] = (9,)
-    twin.rng.random()
+    copied = fork(env)
+    assert copied.log == [{"moves": (1, 2)}]
+    assert copied.agents is copied.possible_agents  # one list before, one list after
+    assert copied.me[0] is copied
+    copied.log[0]["moves"] = (9,)
+    copied.rng.random()
     assert env.log == [{"moves": (1, 2)}]
     again = fork(env)
     assert env.rng.random() == again.rng.random()
-    assert twin.spaces["a_0"] is env.spaces["a_0"]
+    assert copied.spaces["a_0"] is env.spaces["a_0"]
 
 
 def test_environments_within_environments():
@@ -53,11 +53,11 @@ def test_environments_within_environments():
     env = Counting(Foreign(held={"inner": [inner]}))
     inner.log[0]["moves"] = (7,)
     env.counts["a_0"][0] = 5
-    twin = fork(env)
-    assert twin.unwrapped.held["inner"][0].log == [{"moves": (7,)}]
-    assert twin.counts == {"a_0": [5]}
-    twin.counts["a_0"][0] = 6
-    twin.unwrapped.held["inner"][0].log[0]["moves"] = ()
+    copied = fork(env)
+    assert copied.unwrapped.held["inner"][0].log == [{"moves": (7,)}]
+    assert copied.counts == {"a_0": [5]}
+    copied.counts["a_0"][0] = 6
+    copied.unwrapped.held["inner"][0].log[0]["moves"] = ()
     assert env.counts == {"a_0": [5]}
     assert inner.log == [{"moves": (7,)}]
 
@@ -65,9 +65,9 @@ def test_environments_within_environments():
 def test_an_environment_that_says_how_to_copy_it():
     class Own(Foreign):
         def __deepcopy__(self, memo):
-            twin = Own()
-            twin.log = ["copied by itself"]
-            return twin
+            copied = Own()
+            copied.log = ["copied by itself"]
+            return copied
 
     assert fork(Own()).log == ["copied by itself"]
     assert fork(Counting(Own())).unwrapped.log == ["copied by itself"]

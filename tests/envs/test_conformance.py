@@ -16,6 +16,8 @@ import llmzoo
 from llmzoo import testing
 from llmzoo.errors import ConfigError, FallbackWarning
 
+slow = pytest.mark.slow
+
 GAME_FORMS = [
     {"num_agents": agents, "prompt": prompt} for agents in (1, 2) for prompt in ("full", "terse")
 ]
@@ -52,15 +54,20 @@ def forms(id: str) -> list[dict[str, Any]]:
     return [source, {"num_agents": 1, **source}]
 
 
+# `make test` tries the first form of each environment, `make test-all` all of them
 FORMS = [
-    pytest.param(id, kwargs, id="-".join([id, *map(str, kwargs.values())]))
+    pytest.param(
+        id,
+        kwargs,
+        id="-".join([id, *map(str, kwargs.values())]),
+        marks=() if number == 0 else slow,
+    )
     for id in llmzoo.list_envs()
-    for kwargs in forms(id)
+    for number, kwargs in enumerate(forms(id))
 ]
 
 every_form = pytest.mark.parametrize(("id", "kwargs"), FORMS)
 every_game = pytest.mark.parametrize("id", GAMES)
-slow = pytest.mark.slow
 
 
 def amateur(env, agent):
@@ -124,7 +131,7 @@ def test_what_metadata_says_of_rewards(id, kwargs):
 def test_every_seat_has_groups_that_differ(id, kwargs):
     """For an amateur's answers, under at_grpo's tree and under the joint tree."""
     # programs of a sloppy player run into time limits, so fewer rounds and answers where they run
-    few = {"group_size": 3} if runs_code(id, kwargs) else {"width": 4}
+    few = {"group_size": 3} if runs_code(id, kwargs) else {"group_size": 4}
     rounds = {"max_turns": 2} if runs_code(id, kwargs) else {}
     testing.check_groups(partial(llmzoo.make, id, **{**kwargs, **rounds}), **few)
 

@@ -90,10 +90,10 @@ def _rule(
 ) -> None:
     """The lines of a sudoku, the thick ones last."""
     for step, width, colour in ((1, side // 45, LINE), (block, side // 18, FRAME)):
-        for place in range(margin + step * side, right, step * side):
-            canvas.line([(place, margin), (place, bottom)], fill=colour, width=max(1, width))
-        for place in range(margin + step * side, bottom, step * side):
-            canvas.line([(margin, place), (right, place)], fill=colour, width=max(1, width))
+        for at in range(margin + step * side, right, step * side):
+            canvas.line([(at, margin), (at, bottom)], fill=colour, width=max(1, width))
+        for at in range(margin + step * side, bottom, step * side):
+            canvas.line([(margin, at), (right, at)], fill=colour, width=max(1, width))
 
 
 def _nothing(pen: Pen, cell: Cell) -> None:

@@ -97,13 +97,13 @@ def _leading(line: str, start: int) -> str:
 
 def _block(moves: str, lines: list[str], number: int) -> str:
     """``moves`` and those of the lines of moves after line ``number``; a blank line ends them."""
-    found = [moves]
+    blocks = [moves]
     for following in range(number + 1, len(lines)):
         more = _line(lines[following])
-        if more is None or (any(found) and not lines[following].strip()):
+        if more is None or (any(blocks) and not lines[following].strip()):
             break
-        found.append(more)
-    return "".join(found)
+        blocks.append(more)
+    return "".join(blocks)
 
 
 def _clear(text: str) -> str:

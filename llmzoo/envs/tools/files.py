@@ -1,7 +1,7 @@
 """The file tools: a folder of texts that belongs to an episode and is held in memory.
 
-The folder is a mapping from path to text that is replaced and never changed. Nothing of it is on a
-disk, so no path and no link can lead out of it; paths that try are told so all the same.
+The folder is an immutable mapping from path to text. It is not on disk, so no path or link can lead out
+of it; a path that tries is an error all the same.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def list_files(state: Folder, folder: str = ".") -> Reply:
         folder: path of a folder; "." is the whole working folder
     """
     inside = normal(folder)
-    found = [path for path in sorted(state) if not inside or _within(path, inside)]
-    if not found and inside in state:
+    paths = [path for path in sorted(state) if not inside or _within(path, inside)]
+    if not paths and inside in state:
         raise ToolError(f"{inside!r} is a file, not a folder")
-    if not found and inside:
+    if not paths and inside:
         raise ToolError(f"there is no folder {inside!r}")
-    lines = [f"{path} ({len(state[path])} characters)" for path in found]
+    lines = [f"{path} ({len(state[path])} characters)" for path in paths]
     return Reply("\n".join(lines) or "The folder is empty.", state=state)
 
 
@@ -102,8 +102,8 @@ def delete_file(state: Folder, path: str) -> Reply:
 
 
 def files_tools(start: Folder | str | Path | None = None) -> tuple[Tool, ...]:
-    """The four file tools, with what the folder holds when an episode starts: a mapping from path
-    to text, or a folder of text files that is copied (see :func:`folder_from`)."""
+    """The four file tools. ``start``: the files at the start of an episode, as a mapping from path to
+    text or as a folder of text files, which is copied (see :func:`folder_from`)."""
     if start is None:
         initial: Folder = {}
     elif isinstance(start, str | Path):
@@ -140,18 +140,18 @@ def folder(files: Folder) -> Folder:
 def folder_from(path: str | Path) -> Folder:
     """The text files of a folder on disk, those in folders below it too.
 
-    A link to a file in the folder is read as that file; a link to a folder in it is left out, since
-    its files are there already. Raises ``ConfigError`` for a link that leads outside, for a file
-    that is not text in UTF-8, and beyond the limits.
+    A link to a file in the folder is read as that file. A link to a folder in it is left out, since its
+    files are read already. Raises ``ConfigError`` for a link that leads outside, for a file that is not
+    UTF-8 text, and for more files or bytes than the limits allow.
     """
     root = Path(path).resolve()
     if not root.is_dir():
         raise ConfigError(f"files: {str(path)!r} is not a folder")
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     size = 0
-    for place, folders, names in os.walk(root):
+    for here, folders, names in os.walk(root):
         for name in sorted([*folders, *names]):
-            entry = Path(place, name)
+            entry = Path(here, name)
             shown = entry.relative_to(root).as_posix()
             try:
                 target = entry.resolve()
@@ -164,15 +164,15 @@ def folder_from(path: str | Path) -> Folder:
             if not target.is_file():
                 raise ConfigError(f"files: {shown!r} is neither a file nor a folder")
             size += target.stat().st_size
-            if len(found) == MAX_FILES or size > MAX_BYTES:
+            if len(texts) == MAX_FILES or size > MAX_BYTES:
                 raise ConfigError(
                     f"files: {str(path)!r} holds more than {MAX_FILES} files or {MAX_BYTES} bytes"
                 )
             try:
-                found[shown] = target.read_bytes().decode()
+                texts[shown] = target.read_bytes().decode()
             except (OSError, UnicodeDecodeError) as error:
                 raise ConfigError(f"files: {shown!r} cannot be read as text: {error}") from error
-    return folder(found)
+    return folder(texts)
 
 
 def normal(path: str) -> str:
@@ -213,7 +213,7 @@ def _existing(files: Folder, path: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text with their ends; only a line feed ends one."""
+    """The lines of a text with their line feeds; no other character ends a line."""
     *whole, last = text.split("\n")
     return [f"{line}\n" for line in whole] + ([last] if last else [])
 

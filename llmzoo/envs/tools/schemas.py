@@ -1,4 +1,4 @@
-"""A typed Python function as a tool sees it: its description, its JSON schema, its argument check."""
+"""What a tool needs of a typed Python function: description, JSON schema, argument check."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_VALUE_CHARS = 60  # of a wrong value, shown in an error
 
 
 class BadArguments(ValueError):
-    """Arguments that do not fit a tool; the message says which and why."""
+    """Arguments that do not fit a tool; the message says which ones and why."""
 
 
 Check = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -35,12 +35,12 @@ def parameters_of(
 ) -> tuple[dict[str, Any], Check]:
     """The JSON schema of a function's arguments, and the check that turns JSON values into them.
 
-    ``leave_out``: how many leading parameters are not the model's to give. The check is strict:
-    ``"3"`` and ``true`` are no integers, an integer is a float, unknown arguments are refused. It
-    raises :class:`BadArguments`.
+    ``leave_out``: the number of leading parameters that the model does not give. The check is strict:
+    ``"3"`` and ``true`` are no integers, an integer is accepted as a float, and unknown arguments raise
+    :class:`BadArguments`.
 
-    Raises ``ConfigError`` for a signature that JSON cannot fill, ``MissingExtraError`` without
-    pydantic.
+    Raises ``ConfigError`` for a signature that JSON cannot fill, and ``MissingExtraError`` if pydantic
+    is not installed.
     """
     try:
         import pydantic
@@ -82,8 +82,8 @@ def parameters_of(
             # as JSON, so that a tuple, a date or an enum can be given as JSON gives them
             given = model.model_validate_json(_dumped(arguments))
         except pydantic.ValidationError as error:
-            found = error.errors(include_url=False, include_context=False)
-            raise BadArguments(_explained(found, list(names.values()))) from error
+            problems = error.errors(include_url=False, include_context=False)
+            raise BadArguments(_explained(problems, list(names.values()))) from error
         return {name: getattr(given, field) for field, name in names.items()}
 
     return schema, check
@@ -117,7 +117,7 @@ def _explained(errors: list[Any], known: list[str]) -> str:
 
 
 def _told(function: Callable[..., Any]) -> dict[str, str]:
-    """What the ``Args`` section of a docstring says of each parameter."""
+    """The ``Args`` section of a docstring: the text for each parameter."""
     from docstring_parser import DocstringStyle, parse
 
     sections = parse(inspect.getdoc(function) or "", DocstringStyle.GOOGLE)
@@ -125,7 +125,7 @@ def _told(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def untitled(schema: dict[str, Any]) -> dict[str, Any]:
-    """``schema`` without the titles that pydantic makes of names: a model reads each token."""
+    """``schema`` without pydantic's titles, which only cost a model tokens."""
     kept: dict[str, Any] = {}
     for key, value in schema.items():
         if key == "title":

@@ -1,6 +1,6 @@
 """The search tool: BM25 over the shipped corpus or a user's folder, or another engine over HTTP.
 
-The shipped corpus describes an invented archipelago, so nothing of it can be known without a search.
+The shipped corpus describes an invented archipelago, so no model knows its facts without a search.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Find = Callable[[str, int], Sequence[Document]]
 class Index:
     """Documents that are ranked by BM25 (Robertson & Zaragoza, 2009; bm25s, arXiv:2407.03618).
 
-    Words are compared without case; equal scores are in the order of titles.
+    Words are compared without case. Documents with equal scores are sorted by title.
     """
 
     def __init__(self, documents: Sequence[Document]):
@@ -53,7 +53,7 @@ class Index:
         except ModuleNotFoundError as error:
             raise MissingExtraError("the search tool", "tools", error.name) from error
         self._documents = sorted(documents, key=lambda document: document.title)
-        # the title counts twice: what a text is about outweighs what it mentions
+        # the title counts twice: a text's subject outweighs what it mentions
         words = [_words(f"{each.title} {each.title} {each.text}") for each in self._documents]
         if not any(words):
             raise ConfigError("a corpus needs at least one text with a word in it")
@@ -62,7 +62,7 @@ class Index:
         self._scores.index(words, show_progress=False)
 
     def find(self, query: str, k: int) -> list[Document]:
-        """The best ``k`` documents that share a word with ``query``, the best first."""
+        """The best ``k`` documents that share a word with ``query``, best first."""
         known = [word for word in _words(query) if word in self._vocabulary]
         if not known:
             return []
@@ -79,9 +79,9 @@ def search_tools(corpus: str | Path | None = None) -> tuple[Tool, ...]:
 
 
 def http_search_tools(url: str) -> tuple[Tool, ...]:
-    """``search`` by another engine: GET ``url?q=...&k=...`` answers ``[{"title", "text"}, ...]``.
+    """``search`` with another engine: GET ``url?q=...&k=...`` returns ``[{"title", "text"}, ...]``.
 
-    An engine that fails, or that takes longer than 10 s, is an error that the model reads.
+    If the engine fails or takes longer than 10 s, the model reads an error.
     """
     if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
         raise ConfigError(f"a search engine has an http or https address, got {url!r}")
@@ -89,12 +89,12 @@ def http_search_tools(url: str) -> tuple[Tool, ...]:
 
 
 def documents_from(corpus: str | Path) -> list[Document]:
-    """The texts of a folder: a .txt or .md file is one, titled by its path, or several passages
-    where it is long; so is each line ``{"title", "text"}`` of a .jsonl file."""
+    """The texts of a folder: each .txt or .md file, titled by its path, and each line ``{"title",
+    "text"}`` of a .jsonl file. Long texts are cut into passages."""
     root = Path(corpus)
     if not root.is_dir():
         raise ConfigError(f"corpus {str(corpus)!r} is not a folder")
-    found = []
+    passages = []
     for path in sorted(root.rglob("*")):
         if path.suffix in (".txt", ".md", ".jsonl") and path.is_file():
             try:
@@ -103,10 +103,10 @@ def documents_from(corpus: str | Path) -> list[Document]:
                 raise ConfigError(f"corpus: {path} cannot be read: {error}") from error
             name = path.relative_to(root).as_posix()
             records = _records(path, text) if path.suffix == ".jsonl" else [Document(name, text)]
-            found += [passage for record in records for passage in _passages(record)]
-    if not found:
+            passages += [passage for record in records for passage in _passages(record)]
+    if not passages:
         raise ConfigError(f"corpus {str(corpus)!r} holds no .txt, .md or .jsonl file with text")
-    return found
+    return passages
 
 
 @cache
@@ -127,12 +127,12 @@ def _search_tool(find: Find) -> Tool:
             raise ToolError(f"k must be from 1 to {MAX_RESULTS}, got {k}")
         if len(query) > MAX_QUERY_CHARS:
             raise ToolError(f"the query is longer than {MAX_QUERY_CHARS} characters")
-        found = find(query, k)
-        if not found:
+        matches = find(query, k)
+        if not matches:
             return "Nothing was found. Try other words."
         return "\n\n".join(
             f"[{n}] {each.title}\n{cut(each.text, MAX_SHOWN_CHARS)}"
-            for n, each in enumerate(found, 1)
+            for n, each in enumerate(matches, 1)
         )
 
     return search
@@ -159,7 +159,7 @@ def _document(record: Any) -> Document:
 
 
 def _passages(document: Document) -> Iterator[Document]:
-    """``document``, cut between paragraphs where it is long."""
+    """``document``, cut between paragraphs if it is long."""
     parts = [""]
     for paragraph in document.text.split("\n\n"):
         if parts[-1] and len(parts[-1]) + len(paragraph) > PASSAGE_CHARS:

@@ -1,7 +1,7 @@
 """Tools: typed functions that a model calls by name, with JSON arguments.
 
-A tool's state belongs to an episode, is immutable, and goes from call to call: an episode that is
-forked in mid-play goes on twice from the same states. Tools of one ``group`` share a state.
+A tool's state belongs to an episode and is immutable; each call returns the next state. So both copies
+of a forked episode continue from the same states. Tools of one ``group`` share a state.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ BUILT_IN = {  # name -> function that returns the tools
 
 
 class ToolError(Exception):
-    """Raised in a tool: its message is the error that the model reads, as it stands."""
+    """Raised by a tool. The model reads its message as the error, unchanged."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a call gave: ``text`` for the model to read, after an error too; ``error``, the short
-    reason of a call that failed; ``state``, the tool's state from now on."""
+    """The result of a call. ``text``: what the model reads, after an error too. ``error``: why the call
+    failed, in short. ``state``: the tool's next state."""
 
     text: str
     error: str | None = None
@@ -46,7 +46,7 @@ class Reply:
 
 
 def failed(error: str, state: Any = None) -> Reply:
-    """The reply of a call that gave nothing but an error, which leaves the state as it was."""
+    """The reply of a call that only gave an error. The state stays as it was."""
     error = encodable(cut(error, MAX_ERROR_CHARS))
     return Reply(f"Error: {error}", error, state)
 
@@ -55,11 +55,14 @@ def failed(error: str, state: Any = None) -> Reply:
 class Tool:
     """A tool: what a model reads about it, and what a call does.
 
-    ``parameters``: JSON schema of the arguments. ``check`` turns JSON arguments into values or
-    raises ``BadArguments``. ``run`` takes the state and the values. ``initial``: the immutable
-    state at the start of an episode. ``group``: the name under which that state is kept, "" for
-    tools without one.
-    ``function``: the Python function behind it. Made by :func:`tool` and :func:`stateful`.
+    Made by :func:`tool` and :func:`stateful`.
+
+    parameters: JSON schema of the arguments.
+    check: turns JSON arguments into values, or raises ``BadArguments``.
+    run: takes the state and the values.
+    group: the name under which the state is kept, "" for a tool without state.
+    initial: the immutable state at the start of an episode.
+    function: the Python function behind it.
     """
 
     name: str
@@ -82,14 +85,10 @@ class Tool:
             },
         }
 
-    def start(self) -> Any:
-        """The tool's state at the start of an episode."""
-        return self.initial
-
     def call(self, arguments: Mapping[str, Any], state: Any = None) -> Reply:
-        """The reply to a call; whatever went wrong stands in ``error``, and nothing is raised.
+        """The reply to a call, with ``error`` if it failed.
 
-        Only ``SandboxError`` is: it is the machine's fault and not the model's.
+        Raises only ``SandboxError``, which is the machine's fault and not the model's.
         """
         try:
             reply = self.run(state, self.check(arguments))
@@ -115,10 +114,9 @@ def tool(
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """A tool of a typed function: ``@tool``, or ``@tool(name="...")`` for another name.
 
-    The first paragraph of the docstring describes the tool, an ``Args`` section its parameters.
-    What the function returns is the reply: a string as it is, anything else as JSON. What it
-    raises is the error that the model reads. It runs in this process and is given as long as it
-    takes.
+    The first paragraph of the docstring describes the tool, an ``Args`` section its parameters. The
+    model reads what the function returns, a string as it is and anything else as JSON, or the error
+    that it raises. The function runs in this process, without a time limit.
     """
     if function is None:
         return lambda decorated: _plain(decorated, name or decorated.__name__)
@@ -128,40 +126,46 @@ def tool(
 def stateful(
     *, group: str, initial: Any, name: str | None = None
 ) -> Callable[[Callable[..., Reply]], Tool]:
-    """A tool of a function ``(state, ...) -> Reply`` whose reply holds the state that follows.
+    """A tool of a function ``(state, ...) -> Reply`` whose reply holds the next state.
 
-    ``state`` is what the last call of a tool of the ``group`` left, and must not be changed.
+    ``state`` is the state after the last call of a tool of the ``group``. The function must not change
+    it.
     """
 
     def decorate(function: Callable[..., Reply]) -> Tool:
-        schema, check = parameters_of(function, leave_out=1)
-        return Tool(
-            name=name or function.__name__,
-            description=described(function),
-            parameters=schema,
-            check=check,
-            run=lambda state, values: function(state, **values),
-            group=group,
-            initial=initial,
-            function=function,
-        )
+        def run(state: Any, values: Mapping[str, Any]) -> Reply:
+            return function(state, **values)
+
+        return _tool_of(function, name, run, leave_out=1, group=group, initial=initial)
 
     return decorate
 
 
 def _plain(function: Callable[..., Any], name: str) -> Tool:
-    schema, check = parameters_of(function)
-
     def run(state: Any, values: Mapping[str, Any]) -> Reply:
         return Reply(_as_text(function(**values)), state=state)
 
+    return _tool_of(function, name, run, leave_out=0, group=STATELESS)
+
+
+def _tool_of(
+    function: Callable[..., Any],
+    name: str | None,
+    run: Callable[[Any, Mapping[str, Any]], Reply],
+    *,
+    leave_out: int,
+    group: str,
+    initial: Any = None,
+) -> Tool:
+    schema, check = parameters_of(function, leave_out=leave_out)
     return Tool(
-        name=name,
+        name=name or function.__name__,
         description=described(function),
         parameters=schema,
         check=check,
         run=run,
-        group=STATELESS,
+        group=group,
+        initial=initial,
         function=function,
     )
 
@@ -184,12 +188,12 @@ class Toolbox:
         return [each.schema() for each in self.tools.values()]
 
     def start(self) -> Mapping[str, Any]:
-        """The states at the start of an episode. A group's state may be given anew, as in
+        """The states at the start of an episode. A group's state may be replaced, as in
         ``{**toolbox.start(), "files": folder({"a.txt": "..."})}``."""
-        return {each.group: each.start() for each in self.tools.values()}
+        return {each.group: each.initial for each in self.tools.values()}
 
     def call(self, call: ToolCall, states: Mapping[str, Any]) -> tuple[Reply, Mapping[str, Any]]:
-        """The reply to a call and the states that follow it; never raises, as :meth:`Tool.call`."""
+        """The reply to a call, and the next states. Raises as :meth:`Tool.call` does."""
         if call.name not in self.tools:
             unknown = UnknownNameError("tool", cut(call.name, 60), self.tools)
             return failed(str(unknown)), states
@@ -199,12 +203,12 @@ class Toolbox:
 
 
 def resolve(given: Sequence[Given]) -> Toolbox:
-    """The toolbox of tools given by name or as they are.
+    """The toolbox of the given tools.
 
-    Each is ``"calculator"``, ``"python"``, ``"files"`` or ``"search"``, a :class:`Tool`, several
-    of them in a list or tuple, or the ``"module:attribute"`` of either.
+    Each is ``"calculator"``, ``"python"``, ``"files"`` or ``"search"``, a :class:`Tool`, a list or
+    tuple of tools, or the ``"module:attribute"`` of one of these.
 
-    Raises ``ConfigError`` for what is no tool and ``UnknownNameError`` for an unknown name.
+    Raises ``ConfigError`` for anything else and ``UnknownNameError`` for an unknown name.
     """
     return Toolbox(each for one in given for each in _tools(one))
 
@@ -213,15 +217,15 @@ def _tools(given: Given) -> Sequence[Tool]:
     if isinstance(given, str) and ":" not in given:
         if given not in BUILT_IN:
             raise UnknownNameError("tool", given, [*BUILT_IN, "module:attribute"])
-        found = load_object(BUILT_IN[given])()
+        loaded = load_object(BUILT_IN[given])()
     elif isinstance(given, str):
         try:
-            found = load_object(given)
+            loaded = load_object(given)
         except (ImportError, AttributeError, ValueError) as error:
             raise ConfigError(f"tool {given!r} cannot be imported: {error}") from error
     else:
-        found = given
-    several = found if isinstance(found, list | tuple) else [found]
+        loaded = given
+    several = loaded if isinstance(loaded, list | tuple) else [loaded]
     for each in several:
         if not isinstance(each, Tool):
             raise ConfigError(

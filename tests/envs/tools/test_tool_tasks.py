@@ -15,7 +15,8 @@ from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.corpus import articles
 from llmzoo.envs.tools.files import GROUP, folder
 from llmzoo.envs.tools.tool_use import scoring
-from llmzoo.envs.tools.tool_use.families import FAMILIES, file_questions, numbers, steps, world
+from llmzoo.envs.tools.tool_use.families import FAMILIES, file_questions, numbers, world
+from llmzoo.envs.tools.tool_use.questions import look_up
 from llmzoo.envs.tools.toolbox import resolve
 
 NO_SANDBOX = [name for name, family in FAMILIES.items() if "python" not in family.tools]
@@ -77,7 +78,7 @@ def test_every_fact_of_every_article_is_found_by_the_experts_search():
     toolbox = resolve(["search"])
     for article in articles():
         for fact, value in article.facts.items():
-            step = steps.look_up(article, fact)
+            step = look_up(article, fact)
             reply, _ = toolbox.call(ToolCall("search", step.arguments), toolbox.start())
             assert step.shows in reply.text, (article.title, fact)
             assert str(value) in reply.text

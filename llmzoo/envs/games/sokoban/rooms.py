@@ -167,15 +167,15 @@ def pull_all(rng: random.Random, floor: int, goals: int, width: int) -> tuple[in
         free = floor & ~boxes | box  # this box moves; the others stand like walls
         reach = flood(player, floor & ~boxes, width)
         layers = pulls(free, width, sides(reach, box, width))[1:]
-        found = None
+        pulled = None
         if layers:
             layer = layers[int(rng.random() * len(layers))]
             cells = (layer[0] | layer[1] | layer[2] | layer[3]) & ~goals
-            found = _stand(rng, layer, cells, free, width) if cells else None
-        if found is not None:
-            boxes = boxes & ~box | found[0]
-            player = found[1]
-            moved.append(found[0].bit_length() - 1)
+            pulled = _stand(rng, layer, cells, free, width) if cells else None
+        if pulled is not None:
+            boxes = boxes & ~box | pulled[0]
+            player = pulled[1]
+            moved.append(pulled[0].bit_length() - 1)
         elif not box & goals:
             moved.append(cell)
         elif failed or not waiting:

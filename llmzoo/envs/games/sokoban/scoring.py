@@ -188,19 +188,19 @@ def report(done: MovesResult) -> str:
     if world.boxes == tables.goals:
         return f"solved after {made} moves" if made != 1 else "solved after 1 move"
     cells, placed, lost, hopeless, _, _ = standing(world.level, world.boxes)
-    places = _places(tables.width, tables.height, "row {} column {}")
+    coordinates = _coordinates(tables.width, tables.height, "row {} column {}")
     if blocked is not None:
         told = f"move {made + 1} ({blocked}) was blocked and what followed it was not made"
     else:
         told = f"all {made} moves were made" if made != 1 else "the move was made"
-    boxes = ", ".join([places[cell] for cell in cells])
+    boxes = ", ".join([coordinates[cell] for cell in cells])
     told += (
-        f"; the player is at {places[world.player]}; "
+        f"; the player is at {coordinates[world.player]}; "
         f"{'the box is' if len(cells) == 1 else 'the boxes are'} at {boxes}; "
         f"boxes on goals: {placed} of {len(cells)}"
     )
     for cell in bits(lost):
-        told += f"; the box at {places[cell]} can never reach a goal"
+        told += f"; the box at {coordinates[cell]} can never reach a goal"
     if hopeless and not lost:
         told += "; the boxes can no longer reach a goal each"
     return told
@@ -213,18 +213,18 @@ def terse_report(done: MovesResult) -> str:
     if world.boxes == tables.goals:
         return "solved"
     cells, placed, lost, hopeless, _, _ = standing(world.level, world.boxes)
-    places = _places(tables.width, tables.height, "{} {}")
-    boxes = " ".join([places[cell] for cell in cells])
-    text = f"player {places[world.player]} box {boxes} placed {placed}/{len(cells)}"
+    coordinates = _coordinates(tables.width, tables.height, "{} {}")
+    boxes = " ".join([coordinates[cell] for cell in cells])
+    text = f"player {coordinates[world.player]} box {boxes} placed {placed}/{len(cells)}"
     if blocked is not None:
         text += f" blocked {made + 1}"
     if hopeless:
-        text += " ".join([" dead", *[places[cell] for cell in bits(lost)]])
+        text += " ".join([" dead", *[coordinates[cell] for cell in bits(lost)]])
     return text
 
 
 @cache
-def _places(width: int, height: int, form: str) -> tuple[str, ...]:
+def _coordinates(width: int, height: int, form: str) -> tuple[str, ...]:
     """Row and column of each cell, counted from 1."""
     return tuple(
         form.format(row + 1, column + 1) for row in range(height) for column in range(width)

@@ -74,8 +74,10 @@ def _plain(value: Any, pick: Pick) -> Any:
         return value
     if [] in value.values():
         raise NoSolutionError(f"no value is accepted within {value!r:.100}")
-    found = {key: pick(inner) if isinstance(inner, list) else inner for key, inner in value.items()}
-    return {key: _plain(inner, pick) for key, inner in found.items() if inner != MAY_BE_LEFT_OUT}
+    chosen = {
+        key: pick(inner) if isinstance(inner, list) else inner for key, inner in value.items()
+    }
+    return {key: _plain(inner, pick) for key, inner in chosen.items() if inner != MAY_BE_LEFT_OUT}
 
 
 def _spoilt(right: ToolCall, rng: random.Random) -> ToolCall:

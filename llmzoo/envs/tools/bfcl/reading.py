@@ -80,14 +80,14 @@ def _candidates(text: str) -> Iterator[str]:
 
 
 def _call_nodes(body: list[ast.stmt]) -> list[ast.Call] | None:
-    found: list[ast.expr] = []
+    nodes: list[ast.expr] = []
     for statement in body:
         if not isinstance(statement, ast.Expr):
             return None
         value = statement.value
-        found += value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
-    calls = [node for node in found if isinstance(node, ast.Call)]
-    return calls if body and len(calls) == len(found) else None
+        nodes += value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    return calls if body and len(calls) == len(nodes) else None
 
 
 def _call(node: ast.Call) -> ToolCall:
@@ -136,11 +136,11 @@ def _value(node: ast.expr) -> Any:
 
 
 def _json_calls(text: str) -> tuple[ToolCall, ...]:
-    found = read_calls(text)
-    if not found:
+    read = read_calls(text)
+    if not read:
         raise NoCalls("no calls: write a list such as [f(a=1)], or [] for none")
     calls = []
-    for each in found:
+    for each in read:
         if isinstance(each, BadCall):
             raise NoCalls(each.reason)
         calls.append(each)

@@ -42,16 +42,16 @@ def matches(calls: Sequence[ToolCall], truths: Sequence[Truth], request: CallReq
     ]
     taken: dict[int, int] = {}  # number of a truth -> number of the call that has it
 
-    def place(call: int, tried: set[int]) -> bool:
+    def assign(call: int, tried: set[int]) -> bool:
         for truth in fits[call]:
             if truth not in tried:
                 tried.add(truth)
-                if truth not in taken or place(taken[truth], tried):
+                if truth not in taken or assign(taken[truth], tried):
                     taken[truth] = call
                     return True
         return False
 
-    return sum(place(call, set()) for call in range(len(calls)))
+    return sum(assign(call, set()) for call in range(len(calls)))
 
 
 def all_right(calls: Sequence[ToolCall], request: CallRequest) -> bool:

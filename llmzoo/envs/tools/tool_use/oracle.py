@@ -1,4 +1,4 @@
-"""Scripted planner and executor: two who follow the plan of a question, and two who are sloppy."""
+"""Scripted planners and executors: experts who follow a question's plan, and sloppy ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from llmzoo.envs.tools.tool_use.questions import NeededCall, Question
 
-DONE = "done"  # what is answered where the answer is a file
+DONE = "done"  # the answer to a question whose result is a file
 _REASONS = {
     "search": "the facts stand in the articles and nowhere else",
     "calculator": "the numbers are known now, and the result must be exact",
@@ -20,7 +20,7 @@ _REASONS = {
 
 
 def plan(step: NeededCall | None) -> str:
-    """The planner's advice for the next call, or to answer where none is left."""
+    """The planner's advice: the next call, or to answer if no call is left."""
     if step is None:
         return "Everything is known now: answer with it."
     tool = step.tools[0]
@@ -29,7 +29,7 @@ def plan(step: NeededCall | None) -> str:
 
 
 def act(step: NeededCall | None, question: Question) -> str:
-    """The executor's call, or its answer where no call is left."""
+    """The executor's call, or its answer if no call is left."""
     if step is None:
         return answer(DONE if question.target.path else question.target.values[0])
     return call(step.tools[0], step.arguments)
@@ -45,15 +45,15 @@ def answer(text: str) -> str:
 
 
 def sloppy_plan(step: NeededCall | None, rng: random.Random) -> str:
-    """Advice that is vague or too early as often as it is good."""
+    """Good advice, or vague, early or empty advice."""
     return rng.choice((plan(step), "Think it over and answer.", "Use a tool.", ""))
 
 
 def sloppy_act(
     step: NeededCall | None, question: Question, before: str | None, rng: random.Random
 ) -> str:
-    """The right call, or a call of a tool that is not there, JSON that does not end, a guess, an
-    answer that does not end, or the call ``before`` once more."""
+    """The right call, or a mistake: an unknown tool, unfinished JSON, a guess, an answer without tags, or
+    the call ``before`` again."""
     right = act(step, question)
     wrong = rng.choice(question.target.values) + "1"
     slips = (

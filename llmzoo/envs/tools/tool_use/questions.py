@@ -1,4 +1,4 @@
-"""A question, the answers that are right, and the calls that it needs."""
+"""A question, its right answers, and the calls that it needs."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from llmzoo.envs.tools.corpus import Article
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is right: one of ``values``. ``within``: how far a number may be off; None where the
-    values are text. ``path``: the file that must hold it, where the answer is a file."""
+    """The right answers.
+
+    values: each of them is right.
+    within: how far a number may be off; None if the values are text.
+    path: the file that must hold the answer, if the answer is a file.
+    """
 
     values: tuple[str, ...]
     within: float | None = None
@@ -19,9 +25,13 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class NeededCall:
-    """A call that a question needs: of one of ``tools``, with a result that holds ``shows``, a number
-    (``within`` is how far it may be off) or a text; where that is empty, any result will do.
-    ``arguments``: the expert's, of the first tool."""
+    """A call that a question needs.
+
+    tools: any of these will do.
+    shows: a number or a text that the result must contain; "" accepts any result.
+    within: how far the number may be off.
+    arguments: the expert's, for the first tool.
+    """
 
     tools: tuple[str, ...]
     shows: str = ""
@@ -31,8 +41,11 @@ class NeededCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A task. ``content``: what it is about, whatever the wording; questions alike in it are in one
-    split. ``files``: what the file tools find at the start, path and text."""
+    """A task.
+
+    content: what it is about, whatever the wording; questions with equal content are in one split.
+    files: path and text of each file that exists at the start.
+    """
 
     text: str
     target: Target
@@ -48,5 +61,39 @@ def number(value: float, within: float = 0.0) -> Target:
 
 
 def plain(value: float) -> str:
-    """A number as it is written: digits, no exponent, no superfluous zeros."""
+    """A number in digits, without an exponent or trailing zeros."""
     return str(value) if isinstance(value, int) else f"{value:.10f}".rstrip("0").rstrip(".")
+
+
+# The calls that questions are put together from
+
+_COMPUTERS = ("calculator", "python")
+_UNITS = ("m", "km2", "km", "cm", "g", "marens", "years")  # the last word of some facts' names
+
+
+def look_up(article: Article, fact: str) -> NeededCall:
+    """A search that finds an article; the result shows its title."""
+    about, _, unit = fact.rpartition("_")
+    about = (about if unit in _UNITS else fact).replace("_", " ")
+    # the articles of all its towns mention an island's name
+    kind = " island" if article.kind == "island" else ""
+    query = f"{article.title}{kind} {about}"
+    return NeededCall(("search",), f"] {article.title}\n", arguments={"query": query})
+
+
+def calculate(expression: str, value: float, within: float = 0.0) -> NeededCall:
+    """A calculation; any tool that computes will do."""
+    return NeededCall(_COMPUTERS, plain(value), within, {"expression": expression})
+
+
+def program(code: str, value: float, within: float = 0.0) -> NeededCall:
+    """A calculation that needs a program."""
+    return NeededCall(_COMPUTERS[::-1], plain(value), within, {"code": code})
+
+
+def read(path: str, text: str) -> NeededCall:
+    return NeededCall(("read_file",), text, arguments={"path": path})
+
+
+def write(path: str, text: str) -> NeededCall:
+    return NeededCall(("write_file",), path, arguments={"path": path, "content": text})

@@ -1,17 +1,17 @@
 """What an answer and the calls before it are worth; pure functions.
 
-A state's worth is a potential that every seat is paid the differences of (gamma 1):
+The worth of a state is a potential; every seat is paid its differences (gamma 1):
 
 * answer: 0.7 once the right answer is given
 * tools: 0.2 x the share of the needed calls that were made
 * economy: 0.1 x max(0, 1 - wasted rounds / needed calls), if the answer is right and every needed
   call was made
-* waste: what the wasted rounds cost together, -0.2 at worst: 0.02 a round without a call, 0.015
-  with a call that failed or was made before, 0.01 with one that brought nothing new. A wrong answer
-  costs 0.02 for each round that was left, so that it never earns more than going on in vain
+* waste: minus the cost of the wasted rounds, at most 0.2: 0.02 for a round without a call, 0.015 for a
+  call that failed or was made before, 0.01 for a call that the question does not need. A wrong answer
+  costs 0.02 for each round that was left, so it never earns more than going on in vain
 
-The honest solution is worth 1. Without one of its calls it is at most 0.9 - 0.2 / needed; a right
-guess without any is 0.7; whatever is called without a right answer, at most 0.2.
+The honest solution is worth 1. Without one of its calls it is worth at most 0.9 - 0.2 / needed. A right
+guess without any call is worth 0.7, and calls without a right answer at most 0.2.
 """
 
 from __future__ import annotations
@@ -25,27 +25,32 @@ from llmzoo.envs.tools.tool_use.questions import NeededCall, Target
 
 ANSWER, TOOLS, ECONOMY = 0.7, 0.2, 0.1
 NO_CALL, FAILED, NEEDLESS = 0.02, 0.015, 0.01  # what a wasted round costs
-BEGUN = 0.001  # by how much less, for naming a tool, and for a brace or a tag as calls have them
+BEGUN = 0.001  # how much less it costs to name a tool, and to write a brace or a tag of a call
 MAX_WASTE = 0.2
 PARTS = ("answer", "tools", "economy", "waste")
 MAX_ANSWER_CHARS = 200
 
 _NUMBER = re.compile(r"[-+−]?(?:\d[\d,]*)?\.?\d+(?:[eE][-+]?\d{1,3}(?!\d))?")
-_UNIT_OR_NUMBER = re.compile(rf"[^\W\d_]\d+|({_NUMBER.pattern})")  # of km2 the 2 is none
+_UNIT_OR_NUMBER = re.compile(rf"[^\W\d_]\d+|({_NUMBER.pattern})")  # the 2 of km2 is no number
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _MARKS = re.compile(r"\{|<tool_call>|<answer>")
 _NEAR = 1e-9  # relative; two ways of rounding one number
-_NEAR_AT_MOST = 0.4  # which tells a whole number from the next
-_COMMON = 100  # smaller whole numbers stand in a program for other reasons
+_NEAR_AT_MOST = 0.4  # tells neighbouring whole numbers apart
+_COMMON = 100  # smaller whole numbers occur in programs for other reasons
 _MAX_DIGITS = 40
-_RESULTS = 10  # of a call's numbers the last so many count: printing all there are finds nothing
+_RESULTS = (
+    10  # only this many last numbers of a result count, so that printing all numbers does not help
+)
 
 
 def parts(*, needed: int, made: int, wasted: int, waste: float, right: bool) -> dict[str, float]:
-    """The worth of a state in named parts. ``needed``: calls that the question needs, ``made``: those
-    of them that were made, ``wasted``: rounds that brought nothing, ``waste``: what they cost,
-    ``right``: the answer was given and is right. A question that names no calls counts as one whose
-    calls come with the answer."""
+    """The worth of a state in named parts.
+
+    needed, made: the number of calls that the question needs, and how many of them were made. A
+        question that names no calls counts as one call, made with the answer.
+    wasted, waste: the number of rounds that brought nothing, and their cost.
+    right: the answer was given and is right.
+    """
     share = made / needed if needed else float(right)
     thrift = max(0.0, 1 - wasted / max(needed, 1)) if right and share == 1 else 0.0
     return {
@@ -57,8 +62,8 @@ def parts(*, needed: int, made: int, wasted: int, waste: float, right: bool) -> 
 
 
 def no_call(text: str, tools: Iterable[str]) -> float:
-    """What a round costs in which neither a call nor an answer can be read: the less, the more of
-    a call there is, so that the texts of a weak model differ."""
+    """The cost of a round without a readable call or answer. The more of a call there is, the less it
+    costs, so that the texts of a weak model differ."""
     if len(text) > MAX_TEXT_CHARS:
         return NO_CALL
     named = any(tool in text for tool in tools)
@@ -66,22 +71,24 @@ def no_call(text: str, tools: Iterable[str]) -> float:
 
 
 def is_right(target: Target, text: str) -> bool:
-    """Whether ``text`` (an answer, or what a file holds) is one of the target's values, and nothing
-    but it: a number with a unit or a few words around it, but no second number; a text as it is,
-    but for case, punctuation and a leading article."""
+    """Whether ``text`` (an answer, or the content of a file) is one of the target's values.
+
+    A number may have a unit or a few words around it, but no second number. A text is compared without
+    case, punctuation and a leading article.
+    """
     text = text.strip()
     if len(text) > MAX_ANSWER_CHARS:
         return False
     if target.within is None:
         return _words(text) in map(_words, target.values)
-    found = numbers(text)
-    return len(found) == 1 and any(
-        close(found[0], float(value), target.within) for value in target.values
+    values = numbers(text)
+    return len(values) == 1 and any(
+        close(values[0], float(value), target.within) for value in target.values
     )
 
 
 def serves(step: NeededCall, tool: str, result: str) -> bool:
-    """Whether a call of ``tool`` that gave ``result`` is the one that a step stands for."""
+    """Whether a call of ``tool`` with this ``result`` is the needed call."""
     if tool not in step.tools:
         return False
     if _NUMBER.fullmatch(step.shows):
@@ -90,8 +97,8 @@ def serves(step: NeededCall, tool: str, result: str) -> bool:
 
 
 def put_in(step: NeededCall, arguments: Mapping[str, Any]) -> bool:
-    """Whether the number that a step asks for stood in a call's arguments already, so that nothing
-    was worked out. Where the expert's arguments hold it too, as in 400 - 200, that says nothing."""
+    """Whether a call's arguments already contain the number that it should work out. If the expert's
+    arguments contain it too, as in 400 - 200, this is False."""
     if not _NUMBER.fullmatch(step.shows):
         return False
     wanted = float(step.shows)
@@ -104,21 +111,21 @@ def _given(arguments: Mapping[str, Any]) -> list[float]:
     return numbers("\n".join(value for value in arguments.values() if isinstance(value, str)))
 
 
-def _among(found: Iterable[float], step: NeededCall) -> bool:
+def _among(values: Iterable[float], step: NeededCall) -> bool:
     wanted = float(step.shows)
-    return any(close(each, wanted, step.within) for each in found)
+    return any(close(each, wanted, step.within) for each in values)
 
 
 def numbers(text: str) -> list[float]:
-    """The numbers in a text, but for digits of a unit such as km2; commas between thousands are
-    read, other ones part numbers."""
-    found = []
+    """The numbers in a text, apart from digits of a unit such as km2. Commas between thousands belong
+    to a number, other commas separate numbers."""
+    values = []
     for written in filter(None, _UNIT_OR_NUMBER.findall(text)):
         written = written.replace("−", "-")
         pieces = [written.replace(",", "")] if _THOUSANDS.fullmatch(written) else written.split(",")
-        # of a number beyond reason the first digits will do: it is not the one that is wanted
-        found += [float(piece[:_MAX_DIGITS]) for piece in pieces if piece.strip("+-.")]
-    return found
+        # the first digits of an absurdly long number will do: it is wrong anyway
+        values += [float(piece[:_MAX_DIGITS]) for piece in pieces if piece.strip("+-.")]
+    return values
 
 
 def close(a: float, b: float, within: float) -> bool:

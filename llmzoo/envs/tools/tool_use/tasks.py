@@ -1,21 +1,20 @@
 """Where questions come from: families that make them, or a user's own list or file.
 
-A record of a user's: ``question``, ``answer`` (a number or a text; a list where several are right),
-and as the case may be ``tools`` (the names of the tools that it needs, one for each call) and
-``files`` (path and text of what the file tools find).
+A user's record has ``question`` and ``answer`` (a number or a text, or a list if several are right). It
+may have ``tools`` (the names of the tools that it needs, one for each call) and ``files`` (path and text
+of each file that exists at the start).
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
 from typing import Any
 
 from llmzoo.envs import sources
 from llmzoo.envs.record_files import ENDINGS, is_record_file
 from llmzoo.envs.sources import BadField, Loaded
-from llmzoo.envs.tasks import Generated, Tasks
+from llmzoo.envs.tasks import Generated, Tasks, generated
 from llmzoo.envs.text import encodable
 from llmzoo.envs.tools.files import folder
 from llmzoo.envs.tools.tool_use.families import FAMILIES, Family
@@ -36,13 +35,13 @@ def find(
     split: str,
     on_bad_record: str = "error",
 ) -> Tasks[Question]:
-    """The questions of a split that can be answered with ``tools``, the names of what there is."""
+    """The questions of a split. ``tools``: the names of the tools at hand, which must suffice."""
     if own is None:
         return _generated(family, calls, tools, split)
     if family is not None or calls is not None:
         raise ConfigError("family and calls choose among our questions; leave them out with tasks=")
-    found = _read(own, on_bad_record)
-    for question in found.tasks:
+    loaded = _read(own, on_bad_record)
+    for question in loaded.tasks:
         missing = {tool for step in question.steps for tool in step.tools} - tools
         if question.files:
             missing |= {"read_file"} - tools
@@ -51,14 +50,13 @@ def find(
                 f"the question {question.text[:60]!r} needs {', '.join(sorted(missing))}, which is "
                 f"not among the tools: {', '.join(sorted(tools))}"
             )
-    return found.listed(content, split)
+    return loaded.listed(content, split)
 
 
 def content(question: Question) -> str:
     return question.content
 
 
-@lru_cache(maxsize=32)  # environments with the same arguments share their questions
 def _generated(
     family: str | None, calls: int | None, tools: frozenset[str], split: str
 ) -> Generated[Question]:
@@ -76,15 +74,11 @@ def _generated(
             f"no family of questions fits family={family!r}, calls={calls!r} and the tools "
             f"{', '.join(sorted(tools)) or '(none)'}; with tools of your own give tasks= too"
         )
-    return Generated(
-        partial(_draw, tuple(chosen.values())),
-        content,
-        split=split,
-        name=f"tool_use {' '.join(chosen)}",
-    )
+    name = f"tool_use {' '.join(chosen)}"
+    return generated(_draw, content, split=split, name=name, families=tuple(chosen.values()))
 
 
-def _draw(families: Sequence[Family], rng: random.Random) -> Question:
+def _draw(rng: random.Random, families: Sequence[Family]) -> Question:
     return rng.choice(families).draw(rng)
 
 

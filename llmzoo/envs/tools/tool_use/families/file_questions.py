@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 
-from llmzoo.envs.tools.tool_use.families import steps
-from llmzoo.envs.tools.tool_use.questions import Question, number, plain
+from llmzoo.envs.tools.tool_use.questions import Question, calculate, number, plain, program, read
 
 _ROUNDING = 0.00501  # an answer to two decimals
 
@@ -76,8 +75,8 @@ def bills(rng: random.Random) -> Question:
         ),
         target=number(result, _ROUNDING),
         steps=(
-            steps.read(path, text),
-            steps.calculate(" + ".join(plain(cents / 100) for cents in wanted), result, _ROUNDING),
+            read(path, text),
+            calculate(" + ".join(plain(cents / 100) for cents in wanted), result, _ROUNDING),
         ),
         family="bills",
         content=f"bills {things[0]} {sorted(lines)}",
@@ -86,7 +85,7 @@ def bills(rng: random.Random) -> Question:
 
 
 def table(rng: random.Random) -> Question:
-    """A sum, a mean or a difference over the rows of a place: ``read_file``, ``python``."""
+    """A sum, a mean or a difference over the rows of a station: ``read_file``, ``python``."""
     name, column = rng.choice([*_TABLES.items()])
     places = rng.sample(_STATIONS, 3)
     rows = [
@@ -119,8 +118,8 @@ def table(rng: random.Random) -> Question:
         text=f"The file {path} holds a table. {asked} Answer with the number alone.",
         target=number(result, within),
         steps=(
-            steps.read(path, text),
-            steps.program(f"{_grouped(text)}\n{code}", result, within),
+            read(path, text),
+            program(f"{_grouped(text)}\n{code}", result, within),
         ),
         family="table",
         content=f"table {kind} {first} {second} {sorted(rows)}",
@@ -170,8 +169,8 @@ def words(rng: random.Random) -> Question:
         text=f"Read the text in the file {path}. {asked} Answer with the number alone.",
         target=number(result),
         steps=(
-            steps.read(path, text),
-            steps.program(f'words = """\n{text}""".split()\n{code}', result),
+            read(path, text),
+            program(f'words = """\n{text}""".split()\n{code}', result),
         ),
         family="words",
         content=f"words {asked} {sorted(words_drawn)}",

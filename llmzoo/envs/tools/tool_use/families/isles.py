@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from llmzoo.envs.tools.tool_use.families import steps, world
-from llmzoo.envs.tools.tool_use.questions import Question, Target, number, plain
+from llmzoo.envs.tools.tool_use.families import world
+from llmzoo.envs.tools.tool_use.questions import Question, Target, calculate, look_up, number, plain
 
 _WORDINGS = (
     "What is {it}?",
@@ -13,7 +13,7 @@ _WORDINGS = (
     "I would like to know {it}.",
     "Please look up {it} for me.",
 )
-# old measures, none of which can be known: the question says what they are
+# invented old measures: the question defines them
 _UNITS = {
     "metres": ("ells", "rods", "paces", "reaches"),
     "kilometres": ("leagues", "rides", "sea miles of old"),
@@ -30,12 +30,12 @@ def fact(rng: random.Random) -> Question:
     table = rng.choice((world.MEASURES, world.MEASURES, world.YEARS, world.NAMES))
     article, key = world.pick_fact(rng, table)
     it = world.described(article, key)
-    found = article.facts[key]
-    is_number = isinstance(found, int)
+    fact_value = article.facts[key]
+    is_number = isinstance(fact_value, int)
     return Question(
         text=f"{rng.choice(_WORDINGS).format(it=it)} Answer with the {'number' if is_number else 'name'} alone.",
-        target=number(found) if isinstance(found, int) else Target((found,)),
-        steps=(steps.look_up(article, key),),
+        target=number(fact_value) if isinstance(fact_value, int) else Target((fact_value,)),
+        steps=(look_up(article, key),),
         family="fact",
         content=f"fact {article.title} {key}",
     )
@@ -51,8 +51,8 @@ def conversion(rng: random.Random) -> Question:
             break
     other = rng.choice(_UNITS[unit])
     hundredths = rng.randrange(13, 1000)
-    found = world.value(article, key)
-    result = found * 100 / hundredths
+    measure = world.value(article, key)
+    result = measure * 100 / hundredths
     return Question(
         text=(
             f"Give {words.replace(f' in {unit}', '')} in {other}. One of the {other} is "
@@ -60,8 +60,8 @@ def conversion(rng: random.Random) -> Question:
         ),
         target=number(result, _ROUNDING),
         steps=(
-            steps.look_up(article, key),
-            steps.calculate(f"{found} / {plain(hundredths / 100)}", result, _ROUNDING),
+            look_up(article, key),
+            calculate(f"{measure} / {plain(hundredths / 100)}", result, _ROUNDING),
         ),
         family="conversion",
         content=f"conversion {article.title} {key} {hundredths}",
@@ -91,8 +91,8 @@ def difference(rng: random.Random) -> Question:
         text=f"{text} Answer with the number alone.",
         target=number(result, within),
         steps=(
-            *(steps.look_up(article, key) for article in (first, second)),
-            steps.calculate(expression, result, within),
+            *(look_up(article, key) for article in (first, second)),
+            calculate(expression, result, within),
         ),
         family="difference",
         content=f"difference {key} {' '.join(sorted((first.title, second.title)))}",
@@ -118,7 +118,7 @@ def ranking(rng: random.Random) -> Question:
             f"Of which of the three is it the {degree}? Answer with the name alone."
         ),
         target=Target((best.title,)),
-        steps=tuple(steps.look_up(article, key) for article in three),
+        steps=tuple(look_up(article, key) for article in three),
         family="ranking",
         content=f"ranking {key} {' '.join(sorted(article.title for article in three))}",
     )

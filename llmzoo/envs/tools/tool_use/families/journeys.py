@@ -6,9 +6,17 @@ from __future__ import annotations
 import random
 
 from llmzoo.envs.keys import unordered
-from llmzoo.envs.tools.tool_use.families import steps, world
-from llmzoo.envs.tools.tool_use.questions import Question, Target, plain
-from llmzoo.envs.tools.tool_use.questions import number as number_target
+from llmzoo.envs.tools.tool_use.families import world
+from llmzoo.envs.tools.tool_use.questions import (
+    Question,
+    Target,
+    calculate,
+    look_up,
+    number,
+    plain,
+    read,
+    write,
+)
 
 _ROUNDING = 0.00501  # an answer to two decimals
 
@@ -39,9 +47,9 @@ def trail(rng: random.Random) -> Question:
     fact = rng.choice(_COUNTED[end.kind])
     percent = rng.randrange(2, 60)
     grows = rng.random() < 0.5
-    found = world.value(end, fact)
+    measure = world.value(end, fact)
     factor = 100 + percent if grows else 100 - percent
-    result = found * factor / 100
+    result = measure * factor / 100
     where = _LINKS[start.kind, link].format(x=world.title(start), to=start.facts.get("to", ""))
     return Question(
         text=(
@@ -49,11 +57,11 @@ def trail(rng: random.Random) -> Question:
             f"{'grew' if grows else 'shrank'} by {percent} percent? Answer with the number, rounded to "
             "two decimals."
         ),
-        target=number_target(result, _ROUNDING),
+        target=number(result, _ROUNDING),
         steps=(
-            steps.look_up(start, link),
-            steps.look_up(end, fact),
-            steps.calculate(f"{found} * {factor} / 100", result, _ROUNDING),
+            look_up(start, link),
+            look_up(end, fact),
+            calculate(f"{measure} * {factor} / 100", result, _ROUNDING),
         ),
         family="trail",
         content=f"trail {start.title} {link} {fact} {factor}",
@@ -64,8 +72,8 @@ def report(rng: random.Random) -> Question:
     """A result that goes into a file: ``search``, ``calculator``, ``write_file``."""
     article, fact = world.pick_fact(rng, world.MEASURES)
     times, more = rng.randrange(3, 90), rng.randrange(11, 1000)
-    found = world.value(article, fact)
-    result = found * times + more
+    measure = world.value(article, fact)
+    result = measure * times + more
     path = f"{rng.choice(_FOLDERS)}/{article.kind}_{rng.randrange(10, 100)}.txt"
     return Question(
         text=(
@@ -74,9 +82,9 @@ def report(rng: random.Random) -> Question:
         ),
         target=Target((plain(result),), 0.0, path),
         steps=(
-            steps.look_up(article, fact),
-            steps.calculate(f"{found} * {times} + {more}", result),
-            steps.write(path, plain(result)),
+            look_up(article, fact),
+            calculate(f"{measure} * {times} + {more}", result),
+            write(path, plain(result)),
         ),
         family="report",
         content=f"report {article.title} {fact} {times} {more}",
@@ -105,12 +113,12 @@ def errand(rng: random.Random) -> Question:
         text=(
             f"The file {path} says what is to be worked out. Do it, and answer with the number alone."
         ),
-        target=number_target(result),
+        target=number(result),
         steps=(
-            steps.read(path, note),
-            steps.look_up(first, first_fact),
-            steps.look_up(second, second_fact),
-            steps.calculate(f"{a} {sign} {b}", result),
+            read(path, note),
+            look_up(first, first_fact),
+            look_up(second, second_fact),
+            calculate(f"{a} {sign} {b}", result),
         ),
         family="errand",
         content=f"errand {sign} {unordered((first.title, first_fact), (second.title, second_fact))}",

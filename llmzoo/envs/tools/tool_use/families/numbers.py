@@ -7,8 +7,7 @@ from bisect import bisect_left, bisect_right
 from functools import cache
 
 from llmzoo.envs.keys import commuted
-from llmzoo.envs.tools.tool_use.families import steps
-from llmzoo.envs.tools.tool_use.questions import Question, number
+from llmzoo.envs.tools.tool_use.questions import Question, calculate, number, program
 
 Asked = tuple[str, str, int]  # the question, a program that answers it, the answer
 
@@ -35,7 +34,7 @@ def arithmetic(rng: random.Random) -> Question:
             "division. Answer with the number alone."
         ),
         target=number(result),
-        steps=(steps.calculate(expression, result),),
+        steps=(calculate(expression, result),),
         family="arithmetic",
         content=f"arithmetic {commuted(expression)}",
     )
@@ -49,7 +48,7 @@ def integers(rng: random.Random) -> Question:
     return Question(
         text=f"{asked} Answer with the number alone.",
         target=number(result),
-        steps=(steps.program(code, result),),
+        steps=(program(code, result),),
         family="integers",
         content=f"integers {asked}",
     )
@@ -125,9 +124,9 @@ def _collatz(rng: random.Random) -> Asked:
 def _all_primes() -> list[int]:
     """The primes below 60,000, among them every one up to the root of a billion."""
     composite = bytearray(_SIEVED)
-    found = []
+    primes = []
     for n in range(2, _SIEVED):
         if not composite[n]:
-            found.append(n)
+            primes.append(n)
             composite[n * n :: n] = b"\1" * len(range(n * n, _SIEVED, n))
-    return found
+    return primes

@@ -1,4 +1,4 @@
-"""How questions speak of the articles: which facts are asked for, and in which words."""
+"""How questions name the facts of the articles."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ _BARE = ("town", "island", "person", "company")  # kinds whose titles take no "t
 
 
 def title(article: Article) -> str:
-    """An article's title as it stands in a sentence."""
+    """An article's title within a sentence."""
     bare = article.kind in _BARE or article.title.startswith("The ")
     return article.title if bare else f"the {article.title}"
 
 
 def described(article: Article, fact: str, *, of: str = "") -> str:
-    """``the population of Varnholt``; ``of`` stands in the place of the subject."""
+    """``the population of Varnholt``; ``of`` replaces the subject."""
     key = article.kind, fact
     words = MEASURES.get(key) or YEARS.get(key) or NAMES[key]
     return f"the {words.format(x=of or title(article))}"
@@ -97,7 +97,7 @@ def pick(rng: random.Random, kind: str, number: int = 1) -> list[Article]:
 
 
 def pick_fact(rng: random.Random, table: dict[tuple[str, str], str]) -> tuple[Article, str]:
-    """An article and a fact, each fact of the table's as likely as the articles of its kind are many."""
+    """An article and one of its facts in the table, drawn evenly over all articles."""
     pairs = [key for key in table for _ in _kinds()[key[0]]]
     while True:
         kind, fact = rng.choice(pairs)
@@ -113,10 +113,10 @@ def given_away(article: Article, fact: str) -> bool:
 
 @cache
 def _kinds() -> dict[str, list[Article]]:
-    found: dict[str, list[Article]] = {}
+    kinds: dict[str, list[Article]] = {}
     for article in articles():
-        found.setdefault(article.kind, []).append(article)
-    return found
+        kinds.setdefault(article.kind, []).append(article)
+    return kinds
 
 
 @cache

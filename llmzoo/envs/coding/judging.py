@@ -1,18 +1,17 @@
-"""Judging programs in the process-wide sandbox, each distinct job once.
+"""Judging programs in the sandbox of this process, each distinct job once.
 
-Thin calls: what they take and return is the sandbox's own. Among K samples of one prompt many are
-identical, so verdicts are remembered; those of a timeout are not, since a busy machine is slow.
-
-A fault of the sandbox itself raises :class:`SandboxError`: it is neither a pass nor a failure, and
-must not become a reward.
+The functions take and return what the sandbox does. Many of the K samples of one prompt are
+identical, so verdicts are remembered, except timeouts, which a busy machine can cause. A fault of the
+sandbox itself is neither a pass nor a failure and must not become a reward: it raises
+:class:`SandboxError`.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 from llmzoo.errors import SandboxError
 from llmzoo.sandbox import shared
@@ -20,9 +19,7 @@ from llmzoo.sandbox.results import DEFAULT_LIMITS, Limits, Run, Verdict
 
 MAX_REMEMBERED = 4096
 
-Answer = TypeVar("Answer", Run, Verdict)
-
-_remembered: OrderedDict[Hashable, Any] = OrderedDict()
+_remembered: OrderedDict[str, Any] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -34,80 +31,55 @@ def check(
     limits: Limits = DEFAULT_LIMITS,
 ) -> Verdict:
     """The verdict of assert-based ``tests``: ``check(candidate)``, bare asserts, unittest classes."""
-    return _once(
-        ("check", code, tests, entry_point, prelude, limits),
-        lambda: shared().check(code, tests, entry_point, prelude, limits=limits),
-    )
-
-
-def has_verdict(tests: str, entry_point: str | None = None) -> bool:
-    """Whether ``tests`` get a verdict. Those that must run in the program's own interpreter get none
-    unless the sandbox allows it (``allow_shared``)."""
-    return not shared().no_verdict(tests, entry_point)
+    return _once("check", code, tests, entry_point, prelude, limits=limits)
 
 
 def check_calls(
-    code: str,
-    cases: Sequence[tuple[str, tuple[Any, ...], Any]],
-    limits: Limits = DEFAULT_LIMITS,
+    code: str, cases: Sequence[tuple[str, tuple[Any, ...], Any]], limits: Limits = DEFAULT_LIMITS
 ) -> Verdict:
-    """The verdict of calls ``(function, arguments, expected value)``, compared outside."""
-    return _once(
-        ("calls", code, repr(cases), limits),
-        lambda: shared().check_calls(code, cases, limits=limits),
-    )
+    """The verdict of calls ``(function, arguments, expected value)``, compared outside the program."""
+    return _once("check_calls", code, cases, limits=limits)
 
 
 def check_stdio(
-    code: str,
-    cases: Sequence[tuple[str, str]],
-    limits: Limits = DEFAULT_LIMITS,
-    compare: Any = "tokens",
+    code: str, cases: Sequence[tuple[str, str]], limits: Limits = DEFAULT_LIMITS
 ) -> Verdict:
-    """The verdict of ``(standard input, expected output)`` pairs."""
-    return _once(
-        ("stdio", code, tuple(cases), limits, compare),
-        lambda: shared().check_stdio(code, cases, limits=limits, compare=compare),
-    )
+    """The verdict of ``(standard input, expected output)`` pairs, compared word by word."""
+    return _once("check_stdio", code, cases, limits=limits, compare="tokens")
 
 
-def run(
-    code: str,
-    stdin: str = "",
-    limits: Limits = DEFAULT_LIMITS,
-) -> Run:
+def run(code: str, stdin: str = "", limits: Limits = DEFAULT_LIMITS) -> Run:
     """What a program prints."""
-    return _once(("run", code, stdin, limits), lambda: shared().run(code, stdin, limits=limits))
+    return _once("run", code, stdin, limits=limits)
+
+
+def has_verdict(tests: str, entry_point: str | None = None) -> bool:
+    """Whether the sandbox can judge ``tests``. It refuses tests that must run in the program's own
+    interpreter, unless it allows that (``allow_shared``)."""
+    return not shared().no_verdict(tests, entry_point)
 
 
 def trouble(verdict: Verdict) -> str:
-    """What kept a program from answering its tests: it did not load, or met a limit; else ""."""
+    """Why a program did not answer its tests: it did not load, or reached a limit; else ""."""
     if verdict.status in ("passed", "failed"):
         return ""
     return f"{verdict.status}: {verdict.error}" if verdict.error else verdict.status
 
 
-def forget() -> None:
-    """Forget all verdicts."""
-    with _lock:
-        _remembered.clear()
-
-
-def _once(job: Hashable, judge: Callable[[], Answer]) -> Answer:
+def _once(method: str, *args: Any, **options: Any) -> Any:
+    """The answer of a method of the sandbox, remembered."""
+    job = repr((method, args, options))
     with _lock:
         if job in _remembered:
             _remembered.move_to_end(job)
             return _remembered[job]
-    answer = judge()
+    answer: Run | Verdict = getattr(shared(), method)(*args, **options)
     if answer.status == "sandbox_error":
-        raise SandboxError(f"the sandbox gave no verdict: {_reason(answer)}")
+        reason = answer.error if isinstance(answer, Verdict) else answer.stderr
+        raise SandboxError(f"the sandbox gave no verdict: {reason}")
     if answer.status != "timeout":
         with _lock:
             _remembered[job] = answer
             while len(_remembered) > MAX_REMEMBERED:
                 _remembered.popitem(last=False)
     return answer
-
-
-def _reason(answer: Run | Verdict) -> str:
-    return answer.error if isinstance(answer, Verdict) else answer.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import warnings
-from collections import Counter
+from collections import Counter, OrderedDict
 
 import pytest
 from judge import check
@@ -197,6 +197,13 @@ def test_a_success_that_is_undone_is_none(source, trusting):
     env = one(source, max_turns=2)
     _, info = play(env, (AUX, ALONE), (AUX, HALF_RIGHT))
     assert info["success"] is False
+
+
+def test_programs_that_are_long_together_are_judged(source, trusting):
+    """Each answer is shorter than the longest that is read, both together are longer."""
+    table = f"TABLE = {list(range(3000))}\n"
+    paid, _ = play(one(source), (table + AUX, table.replace("TABLE", "OTHER") + MAIN))
+    assert paid == [1.0]
 
 
 def test_one_writer_and_three(source, trusting):
@@ -416,7 +423,7 @@ def test_a_fault_of_the_sandbox_is_no_reward(source, monkeypatch):
             return Verdict(status="sandbox_error", passed=0, total=0, error="gone")
 
     monkeypatch.setattr(judging, "shared", Broken)
-    judging.forget()
+    monkeypatch.setattr(judging, "_remembered", OrderedDict())
     env = one(source)
     env.reset(seed=0)
     env.step(AUX)
@@ -433,12 +440,11 @@ def test_verdicts_are_remembered_but_not_timeouts(monkeypatch):
             return Verdict(status="timeout" if code == "slow" else "passed", passed=0, total=1)
 
     monkeypatch.setattr(judging, "shared", Box)
+    monkeypatch.setattr(judging, "_remembered", OrderedDict())
     monkeypatch.setattr(judging, "MAX_REMEMBERED", 2)
-    judging.forget()
     for code in ("a", "a", "slow", "slow", "b", "a", "c", "a", "b"):
         judging.check(code, "assert True")
     assert asked == ["a", "slow", "slow", "b", "c", "b"]
-    judging.forget()
 
 
 def test_a_player_may_review(source, trusting):

@@ -85,38 +85,38 @@ def facts(
     main = functions.get(entry_point)
     if main is None:
         return Facts(helper=helper, parses=parses)
-    found = [places for places in (uses(main, name) for name in written) if places]
+    uses_of = [kinds for kinds in (uses(main, name) for name in written) if kinds]
     return Facts(
         helper=helper,
         main=True,
         parses=parses,
-        calls=len(found) / len(helpers),
-        beyond=bool(found) and does_work(main, helpers),
-        ignored=sum("used" not in places for places in found) / len(helpers),
+        calls=len(uses_of) / len(helpers),
+        beyond=bool(uses_of) and does_work(main, helpers),
+        ignored=sum("used" not in kinds for kinds in uses_of) / len(helpers),
     )
 
 
-def without_idle(found: Facts, needed: Sequence[str], helpers: Sequence[str]) -> Facts:
+def without_idle(facts: Facts, needed: Sequence[str], helpers: Sequence[str]) -> Facts:
     """The facts where only the helpers in ``needed`` count as used."""
     share = len(needed) / len(helpers)
     return replace(
-        found,
-        calls=min(found.calls, share),
-        beyond=found.beyond and bool(needed),
-        ignored=min(found.ignored, share),
+        facts,
+        calls=min(facts.calls, share),
+        beyond=facts.beyond and bool(needed),
+        ignored=min(facts.ignored, share),
     )
 
 
-def parts(found: Facts, passed: float, scale: Scale = "unit") -> dict[str, float]:
+def parts(facts: Facts, passed: float, scale: Scale = "unit") -> dict[str, float]:
     """The named parts; ``passed``: what the passed tests count, from 0 to 1."""
     worth = {
-        "helper": found.helper,
-        "main": float(found.main),
-        "parses": found.parses,
+        "helper": facts.helper,
+        "main": float(facts.main),
+        "parses": facts.parses,
         "tests": passed,
-        "calls": found.calls * passed,
-        "beyond": found.beyond * passed,
-        "ignored": found.ignored * passed,
+        "calls": facts.calls * passed,
+        "beyond": facts.beyond * passed,
+        "ignored": facts.ignored * passed,
     }
     return {name: weight * worth[name] or 0.0 for name, weight in WEIGHTS[scale].items()}  # no -0.0
 
@@ -241,13 +241,13 @@ def _bound(function: Function, nodes: Sequence[ast.AST]) -> set[str]:
 def _idle_calls(value: ast.AST, name: str) -> set[ast.AST]:
     """The calls of ``name`` in an expression whose value is dropped, but for those whose own value
     goes into another call, a caller or a variable."""
-    found: set[ast.AST] = set()
+    calls: set[ast.AST] = set()
     waiting = [value]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name) and node.func.id == name:
-                found.add(node)
+                calls.add(node)
         elif not isinstance(node, ast.Yield | ast.YieldFrom | ast.Await | ast.NamedExpr):
             waiting += ast.iter_child_nodes(node)
-    return found
+    return calls

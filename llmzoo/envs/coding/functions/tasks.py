@@ -77,7 +77,7 @@ def parsed(name: str, source: str) -> list[ast.stmt]:
 
 def examples(statement: str, entry_point: str) -> tuple[str, ...]:
     """The examples of a docstring (``>>> call`` and its value below) as assert statements."""
-    found = []
+    asserts = []
     for call, value in _EXAMPLE.findall(statement):
         try:
             ast.parse(call, mode="eval")
@@ -85,8 +85,8 @@ def examples(statement: str, entry_point: str) -> tuple[str, ...]:
         except (SyntaxError, ValueError):
             continue
         if entry_point in call:
-            found.append(f"assert {call.strip()} == {value.strip()}")
-    return tuple(found)
+            asserts.append(f"assert {call.strip()} == {value.strip()}")
+    return tuple(asserts)
 
 
 @lru_cache(maxsize=4096)

@@ -1,15 +1,15 @@
-"""Several writers of one program: the environment of every id of this package, whatever its tasks.
+"""Several writers of one program: the environment behind every id of this package.
 
-A round: each seat's answer is read as a program, the programs are merged, the tree is asked for
-facts, the sandbox runs the hidden tests, and every seat is paid the difference in worth to the round
-before. The page in :mod:`llmzoo.envs.coding.functions.env` has the rules.
+In a round each seat's answer is read as a program and the programs are merged. The syntax tree gives
+facts, the sandbox runs the hidden tests, and every seat is paid the change in worth since the
+previous round. :mod:`llmzoo.envs.coding.functions.env` states the rules.
 """
 
 from __future__ import annotations
 
 import ast
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
@@ -29,8 +29,8 @@ MAX_AGENTS = 5
 Reviewer = Callable[[str, str], str]
 
 
-# a helper that does nothing, and ends a loop that waits for it
-_NOTHING = """
+# a helper that returns None, and raises when a loop keeps calling it
+_IDLE_HELPER = """
 def {name}(*values, **named):
     {name}.calls = getattr({name}, "calls", 0) + 1
     if {name}.calls > 1000:
@@ -40,8 +40,11 @@ def {name}(*values, **named):
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """The state of an episode: what each seat wrote last (its program, or where none could be read
-    its answer) and was told, and the parts as paid."""
+    """The state of an episode.
+
+    ``last``: each seat's last program, or its answer if no program could be read. ``feedback``: what
+    each seat was told about it. ``parts``: the parts paid so far.
+    """
 
     task: FunctionTask
     last: Mapping[str, str] = field(default_factory=dict)
@@ -50,7 +53,7 @@ class Play:
 
 
 class TwoWriters(TextEnv):
-    """One program by a helper, or several, and a main programmer; the ids differ in their tasks.
+    """One program by one or more helpers and a main programmer; the ids differ in their tasks.
 
     A subclass names its ``public_set``, or supplies :meth:`find_tasks`.
     """
@@ -120,63 +123,36 @@ class TwoWriters(TextEnv):
         return described(self.tasks, canonical(task), task)
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
-        play = self.episode
-        written = dict.fromkeys(self.possible_agents, "")
-        errors: dict[str, str] = {}
+        play, task = self.episode, self.episode.task
+        written, errors, parses = self._read_all(texts)
         functions: dict[str, ast.FunctionDef] = {}
-        parses = 0.0
-        for agent in self.possible_agents:
-            try:
-                written[agent] = self._read(agent, texts[agent])
-            except programs.NoProgram as error:
-                errors[agent] = f"malformed: {error}"
-                attempted = programs.begins(texts[agent], self._duties(agent))
-                parses += scoring.ATTEMPT * attempted
-                continue
-            parses += 1.0
-            found = programs.functions(written[agent])
-            missing = [name for name in self._duties(agent) if name not in found]
-            if missing:
-                errors[agent] = f"missing: no function {' and no function '.join(missing)} in it"
-            functions |= found
-            left_out = programs.left_out(texts[agent])
-            if left_out and agent not in errors:
-                errors[agent] = f"left out: {left_out}"
-        facts = scoring.facts(
-            functions,
-            self.helpers,
-            play.task.entry_point,
-            parses=parses / len(self.possible_agents),
-        )
+        for source in written.values():
+            functions |= programs.functions(source)
+        facts = scoring.facts(functions, self.helpers, task.entry_point, parses=parses)
         program = programs.merge(*written.values()) if facts.main else ""
-        verdict = self._judge(program, play.task.hidden)
+        verdict = self._judge(program, task.hidden)
         share = verdict.passed / verdict.total if verdict and verdict.total else 0.0
         if self.scale == "unit":
-            share = scoring.earned(share, play.task.floor)
+            share = scoring.earned(share, task.floor)
             if share and facts.calls and verdict is not None:
-                facts = scoring.without_idle(facts, self._needed(program, verdict), self.helpers)
+                needed = self._needed([*written.values()], verdict)
+                facts = scoring.without_idle(facts, needed, self.helpers)
         parts = scoring.parts(facts, share, self.scale)
-        paid = {name: worth - play.parts.get(name, 0.0) for name, worth in parts.items()}
-        self.success = False
-        if verdict is not None and verdict.ok:
-            whole = self._judge(program, play.task.tests)
-            self.success = whole is not None and whole.ok
+        whole = self._judge(program, task.tests) if verdict and verdict.ok else None
+        self.success = whole is not None and whole.ok
         done = self.success and sum(parts.values()) > scoring.FULL[self.scale] - 1e-9
         heard: dict[str, str] = {}
         if not done and self.turn + 1 < self.max_turns:
-            tests = "" if self.feedback == "plain" else "\n".join(play.task.public)
+            tests = "" if self.feedback == "plain" else "\n".join(task.public)
             public = self._judge(program, tests)
-            heard = self._hear(told.Round(play.task, written, errors, facts, public))
+            heard = self._hear(told.Round(task, written, errors, facts, public))
         if verdict is not None and judging.trouble(verdict):  # of hidden tests: no seat hears of it
             why = judging.trouble(verdict)
             errors = {agent: errors.get(agent, why) for agent in self.possible_agents}
         last = {a: told.cut(written[a] or texts[a], told.MAX_PROGRAM_CHARS) for a in written}
         self.episode = replace(play, last=last, feedback=heard, parts=parts)
-        return Outcome(
-            team=paid,
-            done=done,
-            errors=errors,
-        )
+        paid = {name: worth - play.parts.get(name, 0.0) for name, worth in parts.items()}
+        return Outcome(team=paid, done=done, errors=errors)
 
     def expert(self, agent: str) -> str:
         return self._solution(agent, str)
@@ -190,19 +166,43 @@ class TwoWriters(TextEnv):
     # A round
 
     def _duties(self, agent: str) -> list[str]:
-        """The functions that a seat is to write."""
+        """The functions that a seat must write."""
         if len(self.possible_agents) == 1:
             return [HELPER, self.episode.task.entry_point]
         if agent == self.possible_agents[-1]:
             return [self.episode.task.entry_point]
         return [self.helpers[self.possible_agents.index(agent)]]
 
+    def _read_all(self, texts: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str], float]:
+        """Each seat's program ("" if none can be read), what is wrong with it, and the share of the
+        seats whose program parses."""
+        written = dict.fromkeys(self.possible_agents, "")
+        errors: dict[str, str] = {}
+        parses = 0.0
+        for agent, text in texts.items():
+            duties = self._duties(agent)
+            try:
+                written[agent] = self._read(agent, text)
+            except programs.NoProgram as error:
+                errors[agent] = f"malformed: {error}"
+                parses += scoring.ATTEMPT * programs.begins(text, duties)
+                continue
+            parses += 1.0
+            defined = programs.functions(written[agent])
+            missing = [name for name in duties if name not in defined]
+            left_out = programs.left_out(text)
+            if missing:
+                errors[agent] = f"missing: no function {' and no function '.join(missing)} in it"
+            elif left_out:
+                errors[agent] = f"left out: {left_out}"
+        return written, errors, parses / len(self.possible_agents)
+
     def _read(self, agent: str, text: str) -> str:
-        """The program in an answer, without what others are to write; raises ``NoProgram``."""
+        """The program in an answer, without the functions of other seats; raises ``NoProgram``."""
         own = self._duties(agent)
         others = {*self.helpers, self.episode.task.entry_point} - {*own}
         program = programs.without(programs.extract(text, own), others)
-        programs.merge(program)  # what cannot be put together is no program either
+        programs.merge(program)  # raises for a program that cannot be merged
         return program
 
     def _judge(self, program: str, tests: str) -> Verdict | None:
@@ -212,24 +212,26 @@ class TwoWriters(TextEnv):
         whole = f"{task.setup}\n{tests}".strip()
         return judging.check(program, whole, task.entry_point, task.prelude, self._limits)
 
-    def _without(self, helper: str, program: str) -> Verdict | None:
-        """The verdict of the hidden tests on the program with a helper that returns None: a mention
-        such as ``0 if aux else 1`` does not use a helper."""
-        others = programs.merge(_NOTHING.format(name=helper), programs.without(program, {helper}))
-        return self._judge(others, self.episode.task.hidden)
+    def _without(self, helper: str, sources: Sequence[str]) -> Verdict | None:
+        """The verdict of the hidden tests on the merged sources with a helper that returns None: a
+        mention such as ``0 if aux else 1`` does not use a helper."""
+        others = [programs.without(source, {helper}) for source in sources]
+        program = programs.merge(_IDLE_HELPER.format(name=helper), *others)
+        return self._judge(program, self.episode.task.hidden)
 
-    def _needed(self, program: str, verdict: Verdict) -> list[str]:
+    def _needed(self, sources: Sequence[str], verdict: Verdict) -> list[str]:
         """The helpers without which the program passes fewer hidden tests."""
-        without = {helper: self._without(helper, program) for helper in self.helpers}
+        without = {helper: self._without(helper, sources) for helper in self.helpers}
         return [name for name, idle in without.items() if not idle or idle.passed < verdict.passed]
 
     def _tests_need(self, helper: str, main: str) -> bool:
-        """Whether a known solution, of which ``helper`` is a part, fails a hidden test without it."""
-        idle = self._without(HELPER, programs.merge(helper, main))
+        """Whether a known solution, divided into ``helper`` and ``main``, fails a hidden test when
+        its helper returns None."""
+        idle = self._without(HELPER, [helper, main])
         return idle is None or not idle.ok
 
     def _hear(self, played: told.Round) -> dict[str, str]:
-        """What each seat is told about a round."""
+        """The feedback of each seat."""
         heard = {}
         for agent in self.possible_agents:
             if self.feedback == "plain":
@@ -246,7 +248,7 @@ class TwoWriters(TextEnv):
         return heard
 
     def _solution(self, agent: str, treat: Callable[[str], str]) -> str:
-        """The seat's part of the reference solution, each function put through ``treat``."""
+        """The seat's part of the reference solution, each function passed through ``treat``."""
         task = self.episode.task
         if not task.solution:
             raise NoSolutionError(f"{self.metadata['name']}: {task.name} comes without a solution")

@@ -17,7 +17,7 @@ from itertools import pairwise
 from llmzoo.envs.coding.operators import OPERATORS, Names
 from llmzoo.envs.coding.programs import Definition
 
-Path = tuple[tuple[str, int], ...]  # from the module down: field, and place in a list or -1
+Path = tuple[tuple[str, int], ...]  # from the module down: field, and position in a list or -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +31,14 @@ class Change:
 @lru_cache(maxsize=128)
 def changes(source: str) -> Mapping[str, Change]:
     """All mutations of a program, by name."""
-    found: dict[str, Change] = {}
+    named: dict[str, Change] = {}
     counts = dict.fromkeys(OPERATORS, 0)
     for path, node, names in _nodes(ast.parse(source)):
         for name, operator in OPERATORS.items():
             for other in operator(node, names):
-                found[f"{name}:{counts[name]}"] = Change(path, other)
+                named[f"{name}:{counts[name]}"] = Change(path, other)
                 counts[name] += 1
-    return found
+    return named
 
 
 def mutate(source: str, names: Sequence[str]) -> str:
@@ -52,22 +52,22 @@ def mutate(source: str, names: Sequence[str]) -> str:
         if later.path[: len(earlier.path)] == earlier.path:
             raise ValueError(f"{' and '.join(names)} change the same place")
     tree = ast.parse(source)
-    for change in chosen:  # from the end, so that places before stay where they are
-        *way, (field, place) = change.path
+    for change in chosen:  # from the end, so that earlier positions stay valid
+        *way, (field, position) = change.path
         parent: ast.AST = tree
         for step, index in way:
             value = getattr(parent, step)
             parent = value if index < 0 else value[index]
-        if place < 0:
+        if position < 0:
             setattr(parent, field, copy.deepcopy(change.node))
             continue
         siblings = getattr(parent, field)
         if change.node is not None:
-            siblings[place] = copy.deepcopy(change.node)
+            siblings[position] = copy.deepcopy(change.node)
         elif len(siblings) == 1:
             raise ValueError(f"{names} leaves a block empty")
         else:
-            del siblings[place]
+            del siblings[position]
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
@@ -100,9 +100,9 @@ def _nodes(tree: ast.Module) -> Iterator[tuple[Path, ast.AST, Names]]:
         if isinstance(node, ast.FunctionDef):
             yield from _inside(node, path)
         elif isinstance(node, ast.ClassDef):
-            for place, method in enumerate(node.body):
+            for position, method in enumerate(node.body):
                 if isinstance(method, ast.FunctionDef):
-                    yield from _inside(method, (*path, ("body", place)))
+                    yield from _inside(method, (*path, ("body", position)))
         elif node in outside:
             yield path, node, module
             for inner_path, inner in _walk(node, path):
@@ -117,17 +117,17 @@ def _inside(function: ast.FunctionDef, path: Path) -> Iterator[tuple[Path, ast.A
 
 def _walk(node: ast.AST, path: Path) -> Iterator[tuple[Path, ast.AST]]:
     for field, value in ast.iter_fields(node):
-        for place, child in enumerate(value) if isinstance(value, list) else [(-1, value)]:
+        for position, child in enumerate(value) if isinstance(value, list) else [(-1, value)]:
             if isinstance(child, ast.AST):
-                here = (*path, (field, place))
+                here = (*path, (field, position))
                 yield here, child
                 yield from _walk(child, here)
 
 
 def _values(scope: ast.FunctionDef | ast.Module) -> Names:
     arguments = scope.args.args if isinstance(scope, ast.FunctionDef) else ()
-    found = dict.fromkeys(arg.arg for arg in arguments)
+    names = dict.fromkeys(arg.arg for arg in arguments)
     for _, node in _walk(scope, ()):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.setdefault(node.id)
-    return list(found)
+            names.setdefault(node.id)
+    return list(names)

@@ -147,8 +147,8 @@ def dropped_case(node: ast.AST, names: Names) -> Iterator[None]:
 def wrong_variable(node: ast.AST, names: Names) -> Iterator[ast.AST]:
     """The name that first appears before or after another stands in its place."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names:
-        place = names.index(node.id)
-        for other in (place - 1, place + 1):
+        position = names.index(node.id)
+        for other in (position - 1, position + 1):
             if 0 <= other < len(names):
                 yield ast.Name(names[other], ast.Load())
 
@@ -184,9 +184,9 @@ def range_bound(node: ast.AST, names: Names) -> Iterator[ast.AST]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
         end = 0 if len(node.args) == 1 else 1
         changes = [(end, 1), (end, -1)] if end == 0 else [(0, 1), (end, 1), (end, -1)]
-        for place, by in changes:
+        for number, by in changes:
             args = list(node.args)
-            args[place] = _shifted(args[place], by)
+            args[number] = _shifted(args[number], by)
             yield _with(node, args=args)
         if end == 0:
             yield _with(node, args=[ast.Constant(1), *node.args])
@@ -237,10 +237,10 @@ def _compare(
 
 def _with(node: ast.AST, **fields: object) -> ast.AST:
     """A copy of a node with some fields replaced."""
-    twin = copy.copy(node)
+    changed = copy.copy(node)
     for name, value in fields.items():
-        setattr(twin, name, value)
-    return twin
+        setattr(changed, name, value)
+    return changed
 
 
 def _shifted(node: ast.expr, by: int) -> ast.expr:

@@ -35,10 +35,10 @@ class NoProgram(ValueError):
 
 def parse(source: str) -> ast.Module:
     """The syntax tree of ``source``, to be read only; raises :class:`NoProgram` with line and reason."""
-    found = _parse(source)
-    if isinstance(found, str):
-        raise NoProgram(found)
-    return found
+    result = _parse(source)
+    if isinstance(result, str):
+        raise NoProgram(result)
+    return result
 
 
 @lru_cache(maxsize=64)  # every question about a program begins with its tree
@@ -95,8 +95,8 @@ def left_out(text: str) -> str:
     else:
         pieces = [text] if _names(text.strip("\n")) is None else []
         pieces = [chunk for piece in pieces for chunk in _chunks(piece) if _HEADER.match(chunk)]
-    found = (_parse(piece) for piece in pieces)
-    return next((reason for reason in found if isinstance(reason, str)), "")
+    results = map(_parse, pieces)
+    return next((reason for reason in results if isinstance(reason, str)), "")
 
 
 def begins(text: str, names: Collection[str] = ()) -> bool:
@@ -157,8 +157,8 @@ def _find(text: str, wanted: frozenset[str]) -> str:
         if (names := _names(whole)) is not None and (names or _looks_like_code(whole)):
             return whole
     pieces = [chunk for chunk in _chunks(bare) if _names(chunk) is not None]
-    found = frozenset[str]().union(*(_names(piece) or () for piece in pieces))
-    if not pieces or (wanted and not found & wanted):
+    names = frozenset[str]().union(*(_names(piece) or () for piece in pieces))
+    if not pieces or (wanted and not names & wanted):
         parse("\n".join(_chunks(bare)) or bare)  # says what is wrong with it
         raise NoProgram("no Python code in it")
     return "\n".join(pieces)

@@ -1,4 +1,4 @@
-"""Reading a named location, putting a fix into a program, and what both are worth."""
+"""Reads a named location, puts a fix into a program, and scores both."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def parse(text: str) -> Location:
     the same as ``function: f, line: 7, reason: ...``. Raises :class:`NoLocation`."""
     if len(text) > MAX_ANSWER_CHARS:
         raise NoLocation(f"answer longer than {MAX_ANSWER_CHARS} characters")
-    for found in reversed(_OBJECT.findall(text)):
-        location = _of_object(found)
+    for written in reversed(_OBJECT.findall(text)):
+        location = _of_object(written)
         if location is not None:
             return location
     worded = _WORDS.findall(text)
@@ -65,13 +65,13 @@ def fix(broken: str, text: str) -> str:
 
 
 def parses(broken: str, text: str) -> float:
-    """What an answer without a fix is worth, of one that can be read: a little where one is begun."""
+    """The share of "parses" for an answer without a readable fix: a little if one is begun."""
     return _BEGUN * programs.begins(text, programs.functions(broken))
 
 
 def location_share(known: Collection[tuple[str, int]], named: Location) -> float:
-    """1 for a right function and line, 1/2 for a line next to it, 1/10 for the right function, else 0.
-    Of two mistakes either counts."""
+    """1 for the right function and line, 1/2 for a line next to it, 1/10 for the function alone, else 0.
+    With two mistakes either counts."""
     away = [abs(line - named.line) for function, line in known if function == named.function]
     if not away:
         return 0.0
@@ -81,8 +81,8 @@ def location_share(known: Collection[tuple[str, int]], named: Location) -> float
 
 
 def tests_share(before: float, after: float) -> float:
-    """How much of what was missing is mended: of the share of hidden tests that the broken program
-    fails (``1 - before > 0``) that which the fixed one passes; nothing when it passes no more.
+    """The share of the failed hidden tests that the fix gains, from the shares of tests passed
+    ``before`` (below 1) and ``after``; 0 if it gains none.
 
     >>> tests_share(0.5, 0.75)
     0.5
@@ -92,12 +92,12 @@ def tests_share(before: float, after: float) -> float:
 
 def _of_object(text: str) -> Location | None:
     try:
-        found = json.loads(text)
+        fields = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    function, line = found.get("function"), found.get("line")
+    function, line = fields.get("function"), fields.get("line")
     if isinstance(line, str) and re.fullmatch("[0-9]{1,6}", line):
         line = int(line)
     if not isinstance(function, str) or type(line) is not int or not 0 <= line < 1_000_000:
         return None
-    return Location(function.removesuffix("()"), line, str(found.get("reason", "")))
+    return Location(function.removesuffix("()"), line, str(fields.get("reason", "")))

@@ -1,4 +1,4 @@
-"""Reading a tester's answer, and what the answers are worth. Pure functions."""
+"""Reads a tester's answer, and scores both seats' answers. Pure functions."""
 
 from __future__ import annotations
 
@@ -38,30 +38,31 @@ class NoTests(ValueError):
 
 
 def coder_parts(*, ran: bool, share: float) -> dict[str, float]:
-    """What a program is worth: it could be read, ran on the public tests, passed this share."""
+    """The coder's parts for a program: whether it ran on the public tests, the share of hidden tests
+    that it passed."""
     return {"parses": 0.1, "runs": 0.1 * ran, "tests": 0.8 * share}
 
 
 def no_program(text: str) -> dict[str, float]:
-    """What an answer without a program is worth: a little where one is begun."""
+    """The coder's parts for an answer without a program: a little if one is begun."""
     return {**NO_PROGRAM, "parses": 0.025 * programs.begins(text)}
 
 
 def tester_parts(*, sound: float, caught: float) -> dict[str, float]:
-    """What tests are worth: one at least counts, this share of them is right, and those that are
-    right catch this share of the wrong programs."""
+    """The tester's parts for at least one test that counts. ``sound``: the share of them that is
+    right. ``caught``: the share of the wrong programs that the right ones catch."""
     return {"valid": 0.05, "sound": 0.05 * sound, "caught": 0.9 * sound * caught}
 
 
 def parse_tests(text: str, problem: Problem, most: int) -> tuple[Test, ...]:
     """The first ``most`` tests of an answer that count.
 
-    Read are JSON objects with ``input`` and ``output`` (in a list, or one after another), or
-    blocks headed ``Input:`` and ``Output:``; prose and fences around them do not matter. A test
-    counts if it has the form that the problem asks for, is no longer than 2,000 characters on each
-    side, is no copy of an earlier one, and its input neither begins as that of a public test nor is,
-    if it is more than a word, to be read in the statement. Inputs are compared as they are parsed:
-    ``03``, ``+3`` and full-width digits are 3. Raises :class:`NoTests`.
+    Tests are JSON objects with ``input`` and ``output``, in a list or one after another, or blocks
+    headed ``Input:`` and ``Output:``; prose and fences around them are ignored. A test counts if it
+    has the form that the problem asks for, holds at most 2,000 characters on each side, and repeats
+    no earlier test. Its input must not begin as that of a public test, nor stand in the statement
+    if it has more than one word. Inputs are compared as they are parsed: ``03``, ``+3`` and
+    full-width digits are 3. Raises :class:`NoTests`.
     """
     if len(text) > MAX_ANSWER_CHARS:
         raise NoTests(f"answer longer than {MAX_ANSWER_CHARS} characters")
@@ -70,7 +71,7 @@ def parse_tests(text: str, problem: Problem, most: int) -> tuple[Test, ...]:
         raise NoTests('no tests in it; write a JSON list of {"input": ..., "output": ...}')
     examples = [key(test.input, problem) for test in problem.public]
     known: set[Key] = set()
-    found: list[Test] = []
+    counting: list[Test] = []
     reason = ""
     for given, expected in pairs:
         try:
@@ -83,24 +84,23 @@ def parse_tests(text: str, problem: Problem, most: int) -> tuple[Test, ...]:
             reason = reason or "an input repeats an example of the problem or an earlier test"
             continue
         known.add(own)
-        found.append(test)
-        if len(found) == most:
+        counting.append(test)
+        if len(counting) == most:
             break
-    if not found:
+    if not counting:
         raise NoTests(f"no test that counts: {reason}")
-    return tuple(found)
+    return tuple(counting)
 
 
 def key(given: str, problem: Problem) -> Key:
-    """An input in a form that is the same for inputs that count as one: its words, or its arguments,
-    with every number in one spelling."""
+    """A canonical form of an input: its words or arguments, with every number in one spelling."""
     if problem.function is None:
         return tuple(_number(word) for word in given.split())
     return tuple(json.dumps(_plain(argument), sort_keys=True) for argument in json.loads(given))
 
 
 def write_tests(tests: tuple[Test, ...], problem: Problem) -> str:
-    """Tests in the form in which a tester is asked to write them."""
+    """Tests in the form that a tester is asked for."""
     if problem.function is None:
         rows = [{"input": test.input, "output": test.output} for test in tests]
     else:
@@ -109,8 +109,8 @@ def write_tests(tests: tuple[Test, ...], problem: Problem) -> str:
 
 
 def _is_example(test: Test, own: Key, examples: list[Key], problem: Problem) -> bool:
-    """Whether an input is that of an example, or such a one with more behind it that a program may
-    leave unread; or stands in the statement, where a single word may do so by chance."""
+    """Whether an input is an example's, starts with one (a program may leave the rest unread), or
+    stands in the statement. A single word may stand there by chance."""
     if problem.function is not None:
         return own in examples
     if any(own[: len(example)] == example for example in examples if example):
@@ -119,14 +119,14 @@ def _is_example(test: Test, own: Key, examples: list[Key], problem: Problem) -> 
 
 
 def _number(word: str) -> str:
-    """A word; of a number one spelling for all that are equal."""
+    """A word; equal numbers get one spelling."""
     if len(word) > _MAX_NUMBER_CHARS or not _NUMBER.fullmatch(word):
         return word
     return str(Fraction(word.replace("_", "")))
 
 
 def _plain(value: Any) -> Any:
-    """JSON data in which numbers that are equal in Python are one."""
+    """JSON data in which numbers that Python counts as equal are written alike."""
     if isinstance(value, (bool, int, float)):
         return int(value) if value == int(value) else value
     if isinstance(value, list):
@@ -167,8 +167,8 @@ def _pairs_in(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _block_pairs(text: str) -> Iterator[tuple[str, str]]:
-    """The pairs of ``Input:`` and ``Output:`` blocks; a block ends at the next one, or where its
-    code fence ends."""
+    """The pairs of ``Input:`` and ``Output:`` blocks. A block ends at the next one or at the end of
+    its code fence."""
     heads = [*_BLOCK.finditer(text)]
     ends = [*(head.start() for head in heads[1:]), len(text)]
     blocks = []
@@ -216,7 +216,7 @@ def _as_text(value: Any) -> str:
 
 
 def _as_data(value: Any) -> Any:
-    """A value; of a text, the value that it writes as JSON, if it does."""
+    """A value; a text that is JSON is decoded."""
     if not isinstance(value, str):
         return value
     try:

@@ -156,12 +156,12 @@ def read(record: Mapping[str, Any]) -> Problem:
 
 def tests(record: Mapping[str, Any], name: str) -> list[Test]:
     """``record[name]``, a list of ``{"input": text, "output": text}``."""
-    found = []
+    listed = []
     for item in sources.field(record, name, list):
         if not isinstance(item, Mapping):
             raise sources.BadField(name, "must be a list of {input, output}")
-        found.append(Test(sources.field(item, "input", str), sources.field(item, "output", str)))
-    return found
+        listed.append(Test(sources.field(item, "input", str), sources.field(item, "output", str)))
+    return listed
 
 
 def _example(test: Test) -> str:

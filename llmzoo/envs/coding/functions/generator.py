@@ -205,13 +205,13 @@ def compose(rng: random.Random) -> Composition:
     number = not words and rng.random() < 0.7  # whether f returns one
     folds = WORD_FOLDS if words else NUMBER_FOLDS if number else LIST_FOLDS
     filter = _step(rng, WORD_FILTERS if words else NUMBER_FILTERS)
-    place = rng.random()
+    position = rng.random()
     return Composition(
         items,
         _step(rng, WORD_HELPERS if words else NUMBER_HELPERS),
         _step(rng, folds),
-        before=filter if place < 0.45 else None,
-        after=filter if place > 0.8 else None,
+        before=filter if position < 0.45 else None,
+        after=filter if position > 0.8 else None,
         ending=_step(rng, ENDINGS) if number and rng.random() < 0.4 else None,
     )
 
@@ -227,7 +227,7 @@ def _arguments(composition: Composition) -> list[Any]:
     The last holds every item that there is, so that hardly a slip goes unseen.
     """
     rng = random.Random(composition.words())
-    found: list[Any] = []
+    arguments: list[Any] = []
     for _ in range(40):
         argument: Any
         if composition.items == "range":
@@ -235,17 +235,17 @@ def _arguments(composition: Composition) -> list[Any]:
         else:
             pool = _WORDS if composition.items == "words" else _NUMBERS
             argument = rng.sample(pool, rng.randint(3, 6))
-        if argument not in found and composition.values(argument):
-            found.append(argument)
-        if len(found) == PUBLIC_TESTS + HIDDEN_TESTS - 1:
+        if argument not in arguments and composition.values(argument):
+            arguments.append(argument)
+        if len(arguments) == PUBLIC_TESTS + HIDDEN_TESTS - 1:
             break
     else:
         return []
     if composition.items == "range":
-        return [*found, 40]
+        return [*arguments, 40]
     everything = list(_WORDS if composition.items == "words" else _NUMBERS)
     rng.shuffle(everything)
-    return [*found, everything]
+    return [*arguments, everything]
 
 
 def _task(

@@ -1,8 +1,8 @@
-"""Scripted writers: an expert who knows a solution, and an amateur who slips as people do.
+"""Scripted writers: an expert who knows a solution, and an amateur who makes slips.
 
-A reference solution in one piece becomes two by a refactoring that any editor knows, "extract
-function": one expression of the entry point moves into ``aux``, whose arguments are the local
-variables that it needs, and the entry point calls it there. The rest of the work stays where it is.
+A reference solution in one piece is divided by the refactoring "extract function": one expression of
+the entry point moves into ``aux``, whose arguments are the local variables that it needs, and a call
+of ``aux`` replaces it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def split(
 ) -> tuple[str, str]:
     """A solution as the sources of ``aux`` and of the rest.
 
-    Of the divisions in which both parts do work, it is the first for which ``is_needed(aux, rest)``
-    holds: whether the tests need what ``aux`` returns. Where none is needed it is the first one, and
-    where one part does next to nothing any, which earns all but the share for work beyond a
-    wrapper. Raises ``NoSolutionError`` if ``entry_point`` is not in the source.
+    It is the first division in which both parts do work and for which ``is_needed(aux, rest)`` holds:
+    whether the tests need what ``aux`` returns. If no ``aux`` is needed, it is the first in which both
+    do work. A solution that does next to nothing has none; its division earns all but the share for
+    work beyond a wrapper. Raises ``NoSolutionError`` if the source does not define ``entry_point``.
     """
     tree = ast.parse(source)
     helpers = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == HELPER]
@@ -56,8 +56,7 @@ def split(
 
 
 def agree(main: str, entry_point: str, helpers: Sequence[str]) -> str:
-    """``main`` for several helpers who were all asked for the same: a result counts when the first
-    helper's is everybody's."""
+    """``main`` for several helpers with the same contract: a result counts if all of them return it."""
     others = [name for name in helpers if name != HELPER]
     if not others:
         return main
@@ -99,14 +98,18 @@ def amateur(source: str, rng: random.Random) -> str:
 
 
 def _movable(function: ast.FunctionDef) -> list[ast.expr]:
-    """The expressions of a function that ``aux`` may compute, those with most in them first."""
+    """The expressions of a function that ``aux`` may compute, the largest first."""
     inside = [node for statement in function.body for node in ast.walk(statement)]
     bound: list[ast.AST] = [n.func for n in inside if isinstance(n, ast.Call)]  # moves as a whole
     bound += [n.value for n in inside if isinstance(n, ast.Expr)]  # nobody would read aux's value
     bound += [n for text in inside if isinstance(text, ast.JoinedStr) for n in _below(text)]
-    free = set(inside) - set(bound)
-    found = [n for n in inside if isinstance(n, ast.expr) and n in free and _may_move(function, n)]
-    return sorted(found, key=lambda node: -len(_below(node)))
+    excluded = set(bound)
+    movable = [
+        node
+        for node in inside
+        if isinstance(node, ast.expr) and node not in excluded and _may_move(function, node)
+    ]
+    return sorted(movable, key=lambda node: -len(_below(node)))
 
 
 def _below(node: ast.AST) -> list[ast.AST]:
@@ -114,8 +117,8 @@ def _below(node: ast.AST) -> list[ast.AST]:
 
 
 def _may_move(function: ast.FunctionDef, node: ast.expr) -> bool:
-    """Whether an expression means the same outside: it is read, keeps control, and binds no name
-    that the function has too."""
+    """Whether an expression means the same in another function: it is read, transfers no control,
+    and binds no name that the function uses too."""
     if isinstance(node, ast.Starred | ast.Slice | ast.Constant | ast.Lambda):
         return False
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
@@ -146,7 +149,7 @@ def _names_bound(nodes: Iterable[ast.AST]) -> set[str]:
 def _extract_function(
     function: ast.FunctionDef, expression: ast.expr
 ) -> tuple[str, ast.FunctionDef]:
-    """``aux``, and the function with a call of it in the place of ``expression``."""
+    """``aux``, and the function with ``expression`` replaced by a call of it."""
     whole = set(ast.walk(function)) - {function}
     outside = {name for n in whole if isinstance(n, ast.Global) for name in n.names}
     inside = list(ast.walk(expression))
@@ -154,7 +157,7 @@ def _extract_function(
     read = [n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
     arguments = ", ".join(name for name in dict.fromkeys(read) if name in passed)
     call = ast.parse(f"{HELPER}({arguments})", mode="eval").body
-    # the memo keeps this one expression itself, so that it can be found in the copy
+    # the memo keeps this one expression itself, so that the copy holds it too
     main = _Replace(expression, call).visit(copy.deepcopy(function, {id(expression): expression}))
     assert isinstance(main, ast.FunctionDef)
     return f"def {HELPER}({arguments}):\n    return {ast.unparse(expression)}", main
@@ -174,44 +177,44 @@ class _Replace(ast.NodeTransformer):
 
 
 def _swap(table: dict[str, str], pattern: str) -> Callable[[str, random.Random], str]:
-    """A slip that writes, at one place, something else instead of what ``pattern`` finds."""
+    """A slip that replaces one match of ``pattern`` by its entry in ``table``."""
     search = re.compile(pattern)
 
     def slip(source: str, rng: random.Random) -> str:
-        places = [m for m in search.finditer(source) if m.group() in table]
-        if not places:
+        matches = [m for m in search.finditer(source) if m.group() in table]
+        if not matches:
             return source
-        place = rng.choice(places)
-        return source[: place.start()] + table[place.group()] + source[place.end() :]
+        match = rng.choice(matches)
+        return source[: match.start()] + table[match.group()] + source[match.end() :]
 
     return slip
 
 
 def _number(source: str, rng: random.Random) -> str:
     """A number that is one too large or too small."""
-    places = list(re.finditer(r"\b\d\b", source))
-    if not places:
+    matches = list(re.finditer(r"\b\d\b", source))
+    if not matches:
         return source
-    place = rng.choice(places)
-    wrong = abs(int(place.group()) + rng.choice((-1, 1)))
-    return f"{source[: place.start()]}{wrong}{source[place.end() :]}"
+    match = rng.choice(matches)
+    wrong = abs(int(match.group()) + rng.choice((-1, 1)))
+    return f"{source[: match.start()]}{wrong}{source[match.end() :]}"
 
 
 def _drop(pattern: str) -> Callable[[str, random.Random], str]:
-    """A slip that leaves out the last of what ``pattern`` finds."""
+    """A slip that leaves out the last match of ``pattern``."""
     search = re.compile(pattern)
 
     def slip(source: str, rng: random.Random) -> str:
-        places = list(search.finditer(source))
-        if not places:
+        matches = list(search.finditer(source))
+        if not matches:
             return source
-        return source[: places[-1].start()] + source[places[-1].end() :]
+        return source[: matches[-1].start()] + source[matches[-1].end() :]
 
     return slip
 
 
 def _alone(source: str, rng: random.Random) -> str:
-    """The helper is forgotten: its argument stands in its place."""
+    """The helper is forgotten: its argument is used instead of its value."""
     source = re.sub(rf"map\({HELPER}, ?(\w+(?:\(\w+\))?)\)", r"\1", source)
     source = re.sub(rf"(?<!def )\b{HELPER}\((\w+)\)", r"\1", source)
     return re.sub(rf"(?<!def )\b{HELPER}\(", "(", source)

@@ -206,11 +206,11 @@ def test_addresses_of_no_endpoint(url):
 
 def debate(tmp_path, endpoint):
     """The arguments of a debate, as a YAML file gives them."""
-    from llmzoo.cli.eval import Options
+    from llmzoo.cli.eval import EvalOptions
 
     path = tmp_path / "debate.yaml"
     path.write_text(f"env: debate_v0\nenv_args:\n  judge: endpoint\n  endpoint: {endpoint}\n")
-    given = read("eval", ["--config", str(path)], Options)
+    given = read("eval", ["--config", str(path)], EvalOptions)
     return env_arguments("debate_v0", given["env_args"], split="use --split")
 
 
@@ -227,9 +227,9 @@ def test_an_endpoint_as_a_mapping_in_a_file(tmp_path, monkeypatch):
     assert found == wanted
     assert type(found) is dict  # what config.json holds
     parts = [f"--env.endpoint.{name}={value}" for name, value in wanted.items()]
-    from llmzoo.cli.eval import Options
+    from llmzoo.cli.eval import EvalOptions
 
-    given = read("eval", ["--env", "debate_v0", "--env.judge", "endpoint", *parts], Options)
+    given = read("eval", ["--env", "debate_v0", "--env.judge", "endpoint", *parts], EvalOptions)
     assert env_arguments("debate_v0", given["env_args"], split="")["endpoint"] == wanted
     assert debate(tmp_path, "{model: m, api_key_env: null}")["endpoint"] == {
         "model": "m",

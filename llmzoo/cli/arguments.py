@@ -1,33 +1,123 @@
-"""Checks of what a command is asked to work with, before anything long begins."""
+"""Options that several commands share, and checks of the values that they are given."""
 
-from __future__ import annotations
+# no postponed annotations: jsonargparse reads inherited fields from the subclass's module
 
 import os
 import re
 import sys
 from collections.abc import Mapping
-from typing import Any, get_type_hints
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_type_hints
 
 from gymnasium.spaces import Discrete
 
 from llmzoo import registry
-from llmzoo.cli.options import field_names, typed
+from llmzoo.cli.options import CommandOptions, option_hints, typed
 from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
+from llmzoo.policies.base import Policy
+from llmzoo.training.players import players
+from llmzoo.training.seats import SeatConfig
 
 
-def sampling(options: Any) -> dict[str, Any]:
-    """The sampling settings among a command's options that were given."""
-    names = ("temperature", "top_p", "top_k", "max_new_tokens")
-    chosen = {name: getattr(options, name) for name in names}
-    return {name: value for name, value in chosen.items() if value is not None}
+@dataclass(frozen=True, kw_only=True)
+class EnvOptions(CommandOptions):
+    """An environment.
+
+    Args:
+        env: id of the environment.
+        env_args: arguments of the environment; --env.NAME VALUE sets one.
+    """
+
+    env: str
+    env_args: Mapping[str, Any] = field(default_factory=dict)
 
 
-def chat(options: Any) -> dict[str, Any]:
-    """The settings of prompts among a command's options that were given."""
-    names = ("system", "chat_template_args", "thought_end")
-    chosen = {name: getattr(options, name) for name in names}
-    return {name: value for name, value in chosen.items() if value is not None}
+@dataclass(frozen=True, kw_only=True)
+class PromptOptions(CommandOptions):
+    """How prompts are formatted, and how answers are read.
+
+    Args:
+        system: system prompt, for models with a chat template.
+        chat_template_args: arguments of the chat template, such as {enable_thinking: false};
+            --chat_template_args.NAME VALUE sets one.
+        thought_end: the text that ends a model's thoughts; only what follows it is the answer. By
+            default it is read from the tokenizer or the chat template. none: the whole output is
+            the answer.
+        trust_remote_code: run Python code that comes with a model. Only use it for models whose
+            code you have read. Without it such models are refused.
+    """
+
+    system: str | None = None
+    chat_template_args: Mapping[str, Any] | None = None
+    thought_end: str | None = None
+    trust_remote_code: bool = False
+
+    def chat(self) -> dict[str, Any]:
+        """The prompt settings that were given."""
+        return _given(self, "system", "chat_template_args", "thought_end")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskOptions(EnvOptions):
+    """A policy that plays tasks of an environment.
+
+    Args:
+        policy: oracle, amateur, random, tiny (the embedded model), a run folder of llmzoo train,
+            a model folder, a hub id, openai:MODEL@URL for a model behind an endpoint, or
+            grpc://HOST:PORT for a policy server (llmzoo serve).
+        tasks: number of tasks, from the first one on; all plays every task of the split.
+        split: train, test or all.
+        seed: seeds sampling and the chance of scripted policies.
+        greedy: take the most likely answer instead of sampling.
+        temperature: sampling temperature.
+        top_p: nucleus sampling threshold; 1 is off.
+        top_k: number of most likely tokens to sample from; 0 is all.
+        max_new_tokens: maximum tokens of an answer; 64 for the embedded model, otherwise 256.
+        quiet: show no progress on standard error.
+        json: print one JSON object instead of text.
+    """
+
+    policy: str = "tiny"
+    tasks: int | Literal["all"] = 200
+    split: str = "test"
+    seed: int = 0
+    greedy: bool = False
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    max_new_tokens: int | None = None
+    quiet: bool = False
+    json: bool = False
+
+    def sampling(self) -> dict[str, Any]:
+        """The sampling settings that were given."""
+        return _given(self, "temperature", "top_p", "top_k", "max_new_tokens")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyOptions(PromptOptions, TaskOptions):
+    """What eval and collect have in common."""
+
+    def seated(self) -> tuple[dict[str, Policy], dict[str, Any]]:
+        """The policy of every seat, and the checked arguments of the environment."""
+        if self.policy == "human":
+            raise ConfigError("use llmzoo play to play yourself")
+        env_args = env_arguments(self.env, self.env_args, split="use --split", chosen=self.split)
+        seats = players(
+            self.policy,
+            registry.make(self.env, **env_args, split=self.split).possible_agents,
+            seed=self.seed,
+            sampling=self.sampling(),
+            chat=self.chat(),
+            trust_remote_code=self.trust_remote_code,
+        )
+        return seats, env_args
+
+
+def _given(options: CommandOptions, *names: str) -> dict[str, Any]:
+    values = {name: getattr(options, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def env_arguments(
@@ -40,17 +130,18 @@ def env_arguments(
 ) -> dict[str, Any]:
     """The arguments of an environment, checked against its signature and by making it once.
 
-    ``split`` says what chooses the split of tasks instead of ``--env.split``, and ``chosen`` is the
-    one that was chosen; None: the environment's own default. ``saved``: the arguments are from a
-    run folder. They were checked when it began, and the parser would import what they name.
+    ``split``: what users set instead of ``--env.split``, for the error message. ``chosen``: the
+    split that they chose; None is the environment's default. ``saved``: the arguments come from a
+    run folder. They were checked when the run started, and the parser would import code that they
+    name.
     """
     find_here(env_id)
-    found = registry.spec(env_id)
+    spec = registry.spec(env_id)
     if "split" in args:
-        raise ConfigError(f"the split of tasks is no environment argument here: {split}")
+        raise ConfigError(f"split cannot be set as an environment argument here: {split}")
     checked = dict(args)
     if args and not saved:
-        hints = registry.arguments_of(found)
+        hints = registry.arguments_of(spec)
         if hints is not None:
             checked = typed(hints, args, f"argument of {env_id}")
     try:
@@ -61,21 +152,19 @@ def env_arguments(
         raise ConfigError(f"{env_id}: {error}") from error
     if any(isinstance(env.action_space(agent), Discrete) for agent in env.possible_agents):
         raise ConfigError(
-            f"{env_id} takes numbers for actions, and policies write text: name a function of yours "
-            "that returns llmzoo.adapters.discrete_to_text(...) of it"
+            f"{env_id} has discrete actions, but policies write text: pass a function that returns "
+            "llmzoo.adapters.discrete_to_text(...) of it"
         )
     return checked
 
 
 def learner_arguments(name: str, args: Mapping[str, Any], *, saved: bool = False) -> dict[str, Any]:
-    """The options of a learner, checked against its configuration. ``saved``: as above."""
+    """The options of a learner, checked against its configuration; ``saved`` as above."""
     find_here(name)
     cls = learner_class(name)
     checked = dict(args)
     if args and not saved:
-        known = field_names(cls.Config)
-        hints = {key: hint for key, hint in get_type_hints(cls.Config).items() if key in known}
-        checked = typed(hints, args, f"option of learner {name!r}")
+        checked = typed(option_hints(cls.Config), args, f"option of learner {name!r}")
     try:
         cls(cls.Config(**checked))
     except TypeError as error:
@@ -86,9 +175,7 @@ def learner_arguments(name: str, args: Mapping[str, Any], *, saved: bool = False
 
 
 def seat_arguments(seats: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The settings of seats of their own, checked against :class:`llmzoo.training.seats.SeatConfig`."""
-    from llmzoo.training.seats import SeatConfig  # with torch
-
+    """The settings of single seats, checked against :class:`llmzoo.training.seats.SeatConfig`."""
     hints = get_type_hints(SeatConfig)
     return {
         agent: typed(hints, values, f"setting of seat {agent!r}") for agent, values in seats.items()
@@ -96,16 +183,15 @@ def seat_arguments(seats: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str
 
 
 def find_here(name: str) -> None:
-    """Let a ``module:name`` be found in the working directory too.
+    """Make a ``module:name`` importable from the working directory.
 
-    ``python -m`` looks there by itself, the installed ``llmzoo`` does not. Only for such a name,
-    and after everything installed, so that a file that lies about (``datasets.py``) is never
-    imported in place of a package.
+    ``python -m`` looks there, the installed ``llmzoo`` does not. The directory goes last in the
+    search path, so that a stray file such as ``datasets.py`` never replaces a package.
     """
     if registry.is_path(name) and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
 
 
 def run_name(env: str, learner: str, seed: int) -> str:
-    """``env-learner-seed`` as a file name: paths and addresses hold what not every system takes."""
+    """``env-learner-seed`` as a file name; slashes and colons become dots."""
     return re.sub(r"[:/]+", ".", f"{env}-{learner}-{seed}")

@@ -13,7 +13,7 @@ from typing import Any
 from llmzoo import files
 from llmzoo.cli.arguments import run_name
 from llmzoo.cli.checks import check_run
-from llmzoo.cli.options import field_names, names, read
+from llmzoo.cli.options import CommandOptions, field_names, names, read
 from llmzoo.cli.output import apart, as_json
 from llmzoo.errors import (
     ConfigError,
@@ -23,16 +23,12 @@ from llmzoo.errors import (
 )
 from llmzoo.learners import LEARNERS
 from llmzoo.parallel import ranks
-from llmzoo.training import run_folder
+from llmzoo.training import FitConfig, run_folder
 from llmzoo.training.players import check_model
 
-EXAMPLES = (
-    "llmzoo bench --envs sudoku_v0,plan_path_v0 --learners magrpo,ippo --seeds 0,1,2 --token_budget 100000",
-)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+@dataclass(frozen=True, kw_only=True)
+class BenchOptions(CommandOptions):
     """Train every learner on every environment with every seed, and compare.
 
     A run that has ended is not repeated and one that was cut off goes on, so the same command may
@@ -46,6 +42,10 @@ class Options:
         json: print the rows of results.json instead of the table.
     """
 
+    EXAMPLES = (
+        "llmzoo bench --envs sudoku_v0,plan_path_v0 --learners magrpo,ippo --seeds 0,1,2 --token_budget 100000",
+    )
+
     envs: str | list[str] = "sudoku_v0,sokoban_v0,plan_path_v0"
     learners: str | list[str] = "all"
     seeds: int | str | list[int] = "0,1,2"
@@ -57,16 +57,12 @@ MANY = {"env", "learner", "seed"}  # what a bench varies
 
 
 def run(argv: Sequence[str]) -> None:
-    try:
-        from llmzoo.report.bench import heatmap, table
-        from llmzoo.training import FitConfig
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("llmzoo bench", "train", error.name) from error
-
     if ranks.launched() > 1:
         raise ConfigError("bench runs in one process: start several of them with other --seeds")
-    given = read("bench", argv, FitConfig, Options, without=MANY, examples=EXAMPLES)
-    options = Options(**{name: given.pop(name) for name in field_names(Options) & set(given)})
+    given = read("bench", argv, BenchOptions, FitConfig, without=MANY)
+    options = BenchOptions(
+        **{name: given.pop(name) for name in field_names(BenchOptions) & set(given)}
+    )
     learners = names(options.learners)
     if learners == ["all"]:
         learners = [*LEARNERS]
@@ -79,6 +75,10 @@ def run(argv: Sequence[str]) -> None:
     for config in configs:
         check_run(config)
     check_model(configs[0].model, trust_remote_code=configs[0].trust_remote_code)
+    try:
+        from llmzoo.report.bench import heatmap, table
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("llmzoo bench", "train", error.name) from error
     out = Path(options.out)
     (out / "runs").mkdir(parents=True, exist_ok=True)
     rows = []

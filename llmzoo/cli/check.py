@@ -14,21 +14,14 @@ from pettingzoo import AECEnv
 
 from llmzoo import registry, testing
 from llmzoo.cli.arguments import env_arguments
-from llmzoo.cli.options import read
+from llmzoo.cli.options import CommandOptions, read
 from llmzoo.cli.output import apart, as_json, as_table, counting
 from llmzoo.envs.base import TextEnv
 from llmzoo.errors import ConfigError, NoPlayerError
 
-FIRST = ("env",)
-USAGE = "llmzoo check ENV [options]"
-EXAMPLES = (
-    "llmzoo check sudoku_v0",
-    "llmzoo check my_package.my_env:MyEnv --texts 1000 --traceback",
-)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions(CommandOptions):
     """Check that an environment keeps its promises: PettingZoo's, and those of llmzoo.testing.
 
     Any PettingZoo environment that speaks text can be checked, as package.module:name. The exit
@@ -36,13 +29,20 @@ class Options:
 
     Args:
         env: id of the environment; may stand first, without --env.
-        env_args: arguments of the environment; --env.NAME VALUE gives one.
+        env_args: arguments of the environment; --env.NAME VALUE sets one.
         texts: hostile texts that are tried.
         tasks: tasks that the expert plays, and that are compared between the splits.
         traceback: print where in the code a promise was broken.
         quiet: no progress on standard error.
         json: print one JSON object instead of a table.
     """
+
+    FIRST = ("env",)
+    USAGE = "llmzoo check ENV [options]"
+    EXAMPLES = (
+        "llmzoo check sudoku_v0",
+        "llmzoo check my_package.my_env:MyEnv --texts 1000 --traceback",
+    )
 
     env: str
     env_args: Mapping[str, Any] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class _Check:
 
 
 def run(argv: Sequence[str]) -> int:
-    options = Options(**read("check", argv, Options, first=FIRST, usage=USAGE, examples=EXAMPLES))
+    options = CheckOptions(**read("check", argv, CheckOptions))
     if options.texts < 1 or options.tasks < 1:
         raise ConfigError("texts and tasks are at least 1")
     env_args = env_arguments(options.env, options.env_args, split="both are checked")
@@ -96,7 +96,7 @@ def run(argv: Sequence[str]) -> int:
     return 1 if broken else 0
 
 
-def _checks(make: Callable[..., AECEnv], options: Options) -> list[_Check]:
+def _checks(make: Callable[..., AECEnv], options: CheckOptions) -> list[_Check]:
     """The checks of :mod:`llmzoo.testing`, in the order in which its page explains them."""
     env = make()
     game = env.unwrapped

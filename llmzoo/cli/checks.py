@@ -100,7 +100,7 @@ def check_stages(
     does not train, and a stage that has ended with other settings than are asked for now.
     """
     from llmzoo.training import FitConfig
-    from llmzoo.training.seats.plan import kind
+    from llmzoo.training.seats import kind
     from llmzoo.training.stages import merged_stage, stage_folder
 
     before: dict[str, Seat] = {}
@@ -128,7 +128,7 @@ def _check_start(
     seats: Mapping[str, Seat], before: Mapping[str, Seat], model: str, earlier: str
 ) -> None:
     """Check that each seat finds its start in ``model``, which the stage ``earlier`` will leave."""
-    from llmzoo.training.seats.plan import SHARED
+    from llmzoo.training.seats import SHARED
 
     learned = {seat.name for seat in before.values() if seat.learns}
     trains = f"{earlier} trains {', '.join(sorted(learned))}"

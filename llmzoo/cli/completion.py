@@ -5,32 +5,28 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin
 
 import shtab
 
 from llmzoo import registry
 from llmzoo.cli import COMMANDS
 from llmzoo.cli.bench import MANY
-from llmzoo.cli.options import read
-from llmzoo.errors import MissingExtraError
+from llmzoo.cli.options import CommandOptions, option_hints, read
 from llmzoo.learners import list_learners
 from llmzoo.policies import SCRIPTED
 from llmzoo.policies.base import TINY
 from llmzoo.registry import load_object
+from llmzoo.training import FitConfig
 
-FIRST = ("shell",)
-USAGE = "llmzoo completion SHELL"
-EXAMPLES = ("llmzoo completion bash > ~/.local/share/bash-completion/completions/llmzoo",)
 # commands that take the settings of a run too, but for those named
 _FIT: Mapping[str, Collection[str]] = {"train": (), "bench": MANY}
 _FILES = ("config", "tls_cert", "tls_key", "tls_client_ca")
 _FOLDERS = ("out", "resume", "plots", "run", "runs")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+@dataclass(frozen=True, kw_only=True)
+class CompletionOptions(CommandOptions):
     """Print a script that completes commands, options, ids and names in a shell.
 
     In bash: llmzoo completion bash > ~/.local/share/bash-completion/completions/llmzoo
@@ -39,13 +35,15 @@ class Options:
         shell: bash, zsh, fish, tcsh or powershell; may stand first, without --shell.
     """
 
+    FIRST = ("shell",)
+    USAGE = "llmzoo completion SHELL"
+    EXAMPLES = ("llmzoo completion bash > ~/.local/share/bash-completion/completions/llmzoo",)
+
     shell: Literal["bash", "zsh", "fish", "tcsh", "powershell"]
 
 
 def run(argv: Sequence[str]) -> None:
-    options = Options(
-        **read("completion", argv, Options, first=FIRST, usage=USAGE, examples=EXAMPLES)
-    )
+    options = CompletionOptions(**read("completion", argv, CompletionOptions))
     print(shtab.complete(parser(), options.shell))
 
 
@@ -57,7 +55,7 @@ def parser() -> ArgumentParser:
     for name, what in COMMANDS.items():
         command = below.add_parser(name, help=what)
         takes = takes_of(name)
-        for option in vars(import_module(f"llmzoo.cli.{name}")).get("FIRST", ()):
+        for option in _options_of(name).FIRST:
             many = get_origin(takes[option]) is list
             added = command.add_argument(option, nargs="*" if many else "?")
             _complete(added, option, takes[option])
@@ -71,14 +69,18 @@ def parser() -> ArgumentParser:
 
 def takes_of(command: str) -> dict[str, Any]:
     """The options of a command with their type hints; families such as ``--env.NAME`` left out."""
-    hints = get_type_hints(load_object(f"llmzoo.cli.{command}:Options"))
+    hints = option_hints(_options_of(command))
     if command in _FIT:
-        try:
-            more = get_type_hints(load_object("llmzoo.training:FitConfig"))
-        except ModuleNotFoundError as error:
-            raise MissingExtraError(f"completion of {command}", "train", error.name) from error
+        more = option_hints(FitConfig)
         hints = {**{name: more[name] for name in more if name not in _FIT[command]}, **hints}
     return {name: hint for name, hint in hints.items() if get_origin(hint) is not Mapping}
+
+
+def _options_of(command: str) -> type[CommandOptions]:
+    options: type[CommandOptions] = load_object(
+        f"llmzoo.cli.{command}:{command.capitalize()}Options"
+    )
+    return options
 
 
 def _add(command: ArgumentParser, option: str, hint: Any) -> None:

@@ -6,20 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from llmzoo.cli.options import read
+from llmzoo.cli.options import CommandOptions, read
 from llmzoo.cli.output import apart, as_json
 from llmzoo.errors import MissingExtraError
 
-FIRST = ("run",)
-USAGE = "llmzoo export RUN --out FOLDER [--step N] [--base FOLDER] [--push REPO]"
-EXAMPLES = (
-    "llmzoo export runs/demo --out exported/demo",
-    "llmzoo export runs/demo --out exported/demo --push me/sudoku --private false",
-)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+@dataclass(frozen=True, kw_only=True)
+class ExportOptions(CommandOptions):
     """Write what a run has trained as plain transformers or peft folders, with a model card.
 
     Args:
@@ -34,6 +27,13 @@ class Options:
         json: print one JSON object instead of a list.
     """
 
+    FIRST = ("run",)
+    USAGE = "llmzoo export RUN --out FOLDER [--step N] [--base FOLDER] [--push REPO]"
+    EXAMPLES = (
+        "llmzoo export runs/demo --out exported/demo",
+        "llmzoo export runs/demo --out exported/demo --push me/sudoku --private false",
+    )
+
     run: str
     out: str
     step: int | None = None
@@ -44,7 +44,7 @@ class Options:
 
 
 def run(argv: Sequence[str]) -> None:
-    options = Options(**read("export", argv, Options, first=FIRST, usage=USAGE, examples=EXAMPLES))
+    options = ExportOptions(**read("export", argv, ExportOptions))
     try:
         from llmzoo.export import export_run, push_to_hub
     except ModuleNotFoundError as error:

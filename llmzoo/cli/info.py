@@ -13,20 +13,18 @@ from typing import Any
 from llmzoo import registry
 from llmzoo.cli.about import environment_prose, learner_prose
 from llmzoo.cli.arguments import find_here
-from llmzoo.cli.options import read
+from llmzoo.cli.options import CommandOptions, read
 from llmzoo.cli.output import as_json, as_markdown, as_table
 from llmzoo.errors import SandboxError, UnknownNameError
 from llmzoo.learners import list_learners
 from llmzoo.version import __version__
 
-FIRST = ("name",)
-EXAMPLES = ("llmzoo info", "llmzoo info magrpo", "llmzoo info sudoku_v0")
 DISTRIBUTION = "llmzoo-marl"
 _PACKAGES = ("pettingzoo", "gymnasium", "numpy", "torch", "transformers", "trl", "peft", "datasets")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+@dataclass(frozen=True, kw_only=True)
+class InfoOptions(CommandOptions):
     """What this installation and this machine offer, or all about one environment or learner.
 
     Args:
@@ -34,12 +32,15 @@ class Options:
         json: print one JSON object instead of a table.
     """
 
+    FIRST = ("name",)
+    EXAMPLES = ("llmzoo info", "llmzoo info magrpo", "llmzoo info sudoku_v0")
+
     name: str | None = None
     json: bool = False
 
 
 def run(argv: Sequence[str]) -> None:
-    options = Options(**read("info", argv, Options, first=FIRST, examples=EXAMPLES))
+    options = InfoOptions(**read("info", argv, InfoOptions))
     if options.name is not None:
         _show(options.name, options.json)
         return

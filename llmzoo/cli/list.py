@@ -6,20 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llmzoo import registry
-from llmzoo.cli.options import read
+from llmzoo.cli.options import CommandOptions, read
 from llmzoo.cli.output import as_json, as_table
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class, list_learners
 
-EXAMPLES = (
-    "llmzoo list",
-    "llmzoo list --family games --json",
-    "llmzoo list --learners",
-)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+@dataclass(frozen=True, kw_only=True)
+class ListOptions(CommandOptions):
     """Which environments there are, or which learners.
 
     Args:
@@ -28,13 +22,19 @@ class Options:
         json: print a JSON list instead of a table.
     """
 
+    EXAMPLES = (
+        "llmzoo list",
+        "llmzoo list --family games --json",
+        "llmzoo list --learners",
+    )
+
     family: str | None = None
     learners: bool = False
     json: bool = False
 
 
 def run(argv: Sequence[str]) -> None:
-    options = Options(**read("list", argv, Options, examples=EXAMPLES))
+    options = ListOptions(**read("list", argv, ListOptions))
     if options.learners:
         if options.family is not None:
             raise ConfigError("families are of environments: give --family or --learners")
@@ -61,7 +61,7 @@ def run(argv: Sequence[str]) -> None:
     print("learners:", ", ".join(list_learners()))
 
 
-def _list_learners(options: Options) -> None:
+def _list_learners(options: ListOptions) -> None:
     rows = []
     for name in list_learners():
         summary = (learner_class(name).__doc__ or "").strip().splitlines()[0]

@@ -11,12 +11,8 @@ from pathlib import Path
 from string import Template
 from typing import Literal
 
-from llmzoo.cli.options import read
+from llmzoo.cli.options import CommandOptions, read
 from llmzoo.errors import ConfigError
-
-FIRST = ("kind", "name")
-USAGE = "llmzoo new {env,learner} NAME [--out FOLDER]"
-EXAMPLES = ("llmzoo new env my_game", "llmzoo new learner my_learner --out src")
 
 # what to do with the files: shown to the reader, and run by the tests
 NEXT_STEPS = {
@@ -35,8 +31,8 @@ NEXT_STEPS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+@dataclass(frozen=True, kw_only=True)
+class NewOptions(CommandOptions):
     """Write a module that works at once, with its tests, to be changed into what you want.
 
     Args:
@@ -45,13 +41,17 @@ class Options:
         out: the folder that the two files are written to; it is made where there is none.
     """
 
+    FIRST = ("kind", "name")
+    USAGE = "llmzoo new {env,learner} NAME [--out FOLDER]"
+    EXAMPLES = ("llmzoo new env my_game", "llmzoo new learner my_learner --out src")
+
     kind: Literal["env", "learner"]
     name: str
     out: str = "."
 
 
 def run(argv: Sequence[str]) -> None:
-    options = Options(**read("new", argv, Options, first=FIRST, usage=USAGE, examples=EXAMPLES))
+    options = NewOptions(**read("new", argv, NewOptions))
     folder = Path(options.out)
     written = render(options.kind, options.name)
     _check_name(options.name)

@@ -38,36 +38,37 @@ _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: 
 _ALIASES = {"source": "env.source"}  # where the tasks come from is asked for so often
 
 
+class CommandOptions:
+    """Base class of the options of a command, which are dataclasses."""
+
+    FIRST: tuple[str, ...] = ()  # options that may be given first, without their names
+    USAGE: str | None = None  # the first line of the help; None is the usual one
+    EXAMPLES: tuple[str, ...] = ()  # commands at the end of the help
+
+
 def read(
     command: str,
     argv: Sequence[str],
-    *classes: type,
+    options: type[CommandOptions],
+    *others: type,
     without: Collection[str] = (),
-    first: Sequence[str] = (),
-    usage: str | None = None,
-    examples: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The options given on a command line and in its configuration files, without defaults.
 
-    The keys are field names of ``classes``, but for those of the first that ``without`` names.
-    ``first``: options whose values may stand first, in this order, without their names; one that
-    takes a list takes all words up to the first option. ``examples`` are commands that the help
-    ends with. Raises :class:`ConfigError` or
-    :class:`UnknownNameError`; ``--help`` and ``--print_config`` print and exit.
+    The keys are fields of ``options`` and of the dataclasses ``others``, except the fields of
+    ``others`` named in ``without``. An option of ``options.FIRST`` that takes a list takes all
+    words up to the first option. Raises :class:`ConfigError` or :class:`UnknownNameError`;
+    ``--help`` and ``--print_config`` print and exit.
     """
-    taken = [(cls, set(without) if cls is classes[0] else set()) for cls in classes]
-    hints = {
-        name: hint
-        for cls, skipped in taken
-        for name, hint in get_type_hints(cls).items()
-        if name not in skipped
-    }
-    argv = _normal_form(_named(argv, first, hints), hints)
+    hints = option_hints(options)
+    for cls in others:
+        hints |= {name: h for name, h in option_hints(cls).items() if name not in without}
+    argv = _normal_form(_named(argv, options.FIRST, hints), hints)
     _check_files(argv, hints)
     parser = ArgumentParser(
         prog=f"llmzoo {command}",
-        usage=usage or f"llmzoo {command} [options]",
-        epilog="\n".join(["examples:", *(f"  {line}" for line in examples)]) if examples else None,
+        usage=options.USAGE or f"llmzoo {command} [options]",
+        epilog="\n".join(["examples:", *(f"  {line}" for line in options.EXAMPLES)]),
         formatter_class=_Help,
         exit_on_error=False,
         allow_abbrev=False,
@@ -75,8 +76,9 @@ def read(
     parser.add_argument(
         "--config", action=ActionConfigFile, help="YAML file with any of these options."
     )
-    for cls, skipped in taken:
-        parser.add_class_arguments(cls, skip=skipped)
+    for cls in others:
+        parser.add_class_arguments(cls, skip=set(without))
+    parser.add_class_arguments(options)
     try:
         given = parser.parse_args(argv, defaults=False)
     except ArgumentError as error:
@@ -147,6 +149,12 @@ def names(value: str | int | Sequence[str | int]) -> list[str]:
 
 def field_names(cls: Any) -> set[str]:
     return {field.name for field in fields(cls)}
+
+
+def option_hints(cls: type) -> dict[str, Any]:
+    """The type hints of the fields of a dataclass."""
+    known = field_names(cls)
+    return {name: hint for name, hint in get_type_hints(cls).items() if name in known}
 
 
 def _named(argv: Sequence[str], first: Sequence[str], hints: Mapping[str, Any]) -> list[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pettingzoo import AECEnv
 
 from llmzoo import registry
-from llmzoo.cli.arguments import chat, env_arguments
+from llmzoo.cli.arguments import EnvOptions, PromptOptions, env_arguments
 from llmzoo.cli.films import Film
 from llmzoo.cli.options import read
 from llmzoo.envs.base import TextEnv
@@ -20,58 +20,42 @@ from llmzoo.policies.base import Policy, Request
 from llmzoo.training.collecting import style_args
 from llmzoo.training.players import players
 
-FIRST = ("env",)
-USAGE = "llmzoo play ENV [--seat AGENT | --policy NAME] [--others NAME] [options]"
-EXAMPLES = (
-    "llmzoo play sudoku_v0 --seat planner_1",
-    "llmzoo play sokoban_v0 --policy oracle --env.boxes 2 --seed 3",
-)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+@dataclass(frozen=True, kw_only=True)
+class PlayOptions(PromptOptions, EnvOptions):
     """Play one episode in the terminal. An empty line ends your answer.
 
-    The boards of sudoku, sokoban and plan_path are drawn in colour on a terminal; elsewhere, and
-    where NO_COLOR is set, they are plain text.
+    A terminal shows the boards of sudoku, sokoban and plan_path in colour. Files, pipes and
+    terminals with NO_COLOR set show them as plain text.
 
     Args:
-        env: id of the environment; may stand first, without --env.
-        env_args: arguments of the environment; --env.NAME VALUE gives one.
-        seat: the agent that you play; the first one where nothing is said.
-        others: who plays the other seats: a policy as in llmzoo eval.
-        policy: plays all seats while you watch.
-        task: number of the task in its split, or its id, which is a text; one that the seed draws
-            where nothing is said.
+        seat: the agent that you play; the first one by default.
+        others: the policy in the other seats, as in llmzoo eval.
+        policy: the policy that plays all seats while you watch.
+        task: number of the task in its split, or its id as text; by default the seed draws one.
         split: train, test or all.
-        seed: of the episode.
-        system: system prompt, for models with a chat template.
-        chat_template_args: what the chat template is given, such as {enable_thinking: false};
-            --chat_template_args.NAME VALUE gives one.
-        thought_end: the text that ends a model's thought, before which nothing is its answer; where
-            nothing is said what its tokenizer or chat template shows, none takes all that it writes.
-        trust_remote_code: run Python code that comes with a model, of a model whose code you have
-            read; without it such a model is refused.
-        record: a file that ends in .gif, for the boards of the episode as an animated picture.
+        seed: seeds the episode.
+        record: a file NAME.gif that receives the boards of the episode as an animated picture.
     """
 
-    env: str
-    env_args: Mapping[str, Any] = field(default_factory=dict)
+    FIRST = ("env",)
+    USAGE = "llmzoo play ENV [--seat AGENT | --policy NAME] [--others NAME] [options]"
+    EXAMPLES = (
+        "llmzoo play sudoku_v0 --seat planner_1",
+        "llmzoo play sokoban_v0 --policy oracle --env.boxes 2 --seed 3",
+    )
+
     seat: str | None = None
     others: str = "oracle"
     policy: str | None = None
     task: int | str | None = None
     split: str = "train"
     seed: int = 0
-    system: str | None = None
-    chat_template_args: Mapping[str, Any] | None = None
-    thought_end: str | None = None
-    trust_remote_code: bool = False
     record: str | None = None
 
 
 def run(argv: Sequence[str]) -> None:
-    options = Options(**read("play", argv, Options, first=FIRST, usage=USAGE, examples=EXAMPLES))
+    options = PlayOptions(**read("play", argv, PlayOptions))
     env_args = env_arguments(
         options.env, options.env_args, split="use --split", chosen=options.split
     )
@@ -92,7 +76,7 @@ def run(argv: Sequence[str]) -> None:
 
 
 def play(env: AECEnv, seats: Mapping[str, Policy], seed: int, film: Film | None = None) -> None:
-    """Play an episode from its start, and print it. A person's own prompts print themselves."""
+    """Play an episode from its start and print it. Human seats print their own prompts."""
     totals = dict.fromkeys(env.possible_agents, 0.0)
     success = False
     outcomes: Mapping[str, str] = {}
@@ -126,9 +110,9 @@ def play(env: AECEnv, seats: Mapping[str, Policy], seed: int, film: Film | None 
 
 
 def _tell(env: AECEnv, before: Mapping[str, Mapping[str, Any]]) -> None:
-    """What the last answer did: errors, rewards with their parts, the board.
+    """Print the effect of the last answer: errors, rewards with their parts, and the board.
 
-    ``before``: the infos before it, empty for the agent that answered.
+    ``before``: the infos before the answer, empty for the agent that answered.
     """
     for agent, info in env.infos.items():
         if info.get("error") and info["error"] != before[agent].get("error"):
@@ -150,22 +134,22 @@ def _tell(env: AECEnv, before: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _with_boards(env: AECEnv, text: str) -> str:
-    """An observation as a person sees it: its boards in colour where that can be shown."""
+    """An observation with its boards in colour, if the terminal shows colours."""
     game = env.unwrapped
     if not isinstance(game, TextEnv) or not terminal.takes_colour(sys.stdout):
         return text
     return terminal.in_text(text, game.boards_in(text))
 
 
-def _seats(options: Options, agents: Sequence[str]) -> dict[str, Policy]:
+def _seats(options: PlayOptions, agents: Sequence[str]) -> dict[str, Policy]:
     given: dict[str, Any] = {
         "seed": options.seed,
-        "chat": chat(options),
+        "chat": options.chat(),
         "trust_remote_code": options.trust_remote_code,
     }
     if options.policy is not None:
         if options.seat is not None:
-            raise ConfigError("give --seat or --policy, not both: a policy plays all seats")
+            raise ConfigError("--seat and --policy exclude each other: a policy plays all seats")
         return players(options.policy, agents, **given)
     seat = agents[0] if options.seat is None else options.seat
     if seat not in agents:

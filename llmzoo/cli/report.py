@@ -9,21 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from llmzoo.cli.options import read
+from llmzoo.cli.options import CommandOptions, read
 from llmzoo.cli.output import as_json
 from llmzoo.errors import ConfigError, MissingExtraError
 
-FIRST = ("runs",)
-USAGE = "llmzoo report RUN [RUN...] [options]"
-EXAMPLES = (
-    "llmzoo report runs/demo",
-    "llmzoo report runs/demo --watch --open",
-    "llmzoo report runs/first runs/second --out compared.html --plots figures --format svg",
-)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(CommandOptions):
     """Write one HTML page of training runs: learning curves, settings, and every recorded episode.
 
     The page needs neither a server nor a network. Runs with the same settings but for their seeds
@@ -42,6 +34,14 @@ class Options:
         json: print one JSON object as the last line.
     """
 
+    FIRST = ("runs",)
+    USAGE = "llmzoo report RUN [RUN...] [options]"
+    EXAMPLES = (
+        "llmzoo report runs/demo",
+        "llmzoo report runs/demo --watch --open",
+        "llmzoo report runs/first runs/second --out compared.html --plots figures --format svg",
+    )
+
     runs: list[str] = field(default_factory=list)
     out: str | None = None
     watch: bool = False
@@ -53,7 +53,7 @@ class Options:
 
 
 def run(argv: Sequence[str]) -> None:
-    options = Options(**_read(argv))
+    options = ReportOptions(**_read(argv))
     try:
         from llmzoo.report.files import save_plots
         from llmzoo.report.page import Report, write
@@ -87,9 +87,9 @@ def run(argv: Sequence[str]) -> None:
 
 def _read(argv: Sequence[str]) -> dict[str, Any]:
     """The options, checked."""
-    given = read("report", argv, Options, first=FIRST, usage=USAGE, examples=EXAMPLES)
+    given = read("report", argv, ReportOptions)
     if not given.get("runs"):
-        raise ConfigError(f"name at least one run folder: {USAGE}")
+        raise ConfigError(f"name at least one run folder: {ReportOptions.USAGE}")
     if given.get("every", 1.0) < 0.5:
         raise ConfigError(f"--every must be at least 0.5 seconds, got {given['every']}")
     return given

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from llmzoo.cli.arguments import chat
+from llmzoo.cli.arguments import PromptOptions
 from llmzoo.cli.options import names, read, typed
 from llmzoo.cli.output import apart, as_json
 from llmzoo.errors import ConfigError, MissingExtraError
@@ -24,56 +24,51 @@ if TYPE_CHECKING:
 
 END_S = 20.0  # seconds in which the process has ended, after the first signal and after the second
 AT_ONCE_S = 2.0
-EXAMPLES = (
-    "llmzoo serve --envs sudoku_v0,plan_path_v0",
-    "llmzoo serve --policy tiny --port 50052",
-)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions(PromptOptions):
     """Host environments, a policy or both for other processes and machines, over gRPC.
 
-    Environments are reached as grpc://HOST:PORT/ID wherever an id is taken: llmzoo eval --env
-    grpc://127.0.0.1:50051/sudoku_v0; the policy as grpc://HOST:PORT wherever one is named that does
-    not learn: llmzoo eval --policy grpc://127.0.0.1:50051. Ctrl-C or SIGTERM ends the server: calls under way
-    have 5 seconds, and the process has ended after 20; a second signal ends it at once.
+    Clients use grpc://HOST:PORT/ID in place of an environment's id, as in llmzoo eval --env
+    grpc://127.0.0.1:50051/sudoku_v0, and grpc://HOST:PORT in place of a policy that does not learn,
+    as in llmzoo eval --policy grpc://127.0.0.1:50051. Ctrl-C or SIGTERM stops the server: pending
+    calls have 5 seconds, and the process exits within 20. A second signal stops it at once.
 
     Args:
-        envs: ids with commas between; all: whatever is registered; none. All where nothing is said,
-            none beside a policy.
-        env_args: arguments that the server sets and no client can; --env.NAME VALUE gives one.
-        allow: names of arguments, with commas between, that clients may set to any value. Without
-            it they set truths, bounded numbers and listed choices, never names of files, tools or
-            addresses.
-        players: let the scripted experts answer clients; who asks them need not solve anything.
-        policy: the policy to host: tiny, a folder or a hub id of a model, the run folder of llmzoo
-            train with one trained policy, or openai:MODEL@URL.
-        policy_args: limits of what clients may ask of it: requests, rows, new_tokens,
-            prompt_characters, call_characters, rows_at_once, calls; --policy.NAME VALUE gives one.
-        system: system prompt of the policy, for models with a chat template.
-        chat_template_args: what its chat template is given, such as {enable_thinking: false};
-            --chat_template_args.NAME VALUE gives one.
-        thought_end: the text that ends a thought of it, before which nothing is its answer; where
-            nothing is said what its tokenizer or chat template shows, none takes all that it writes.
-        trust_remote_code: run Python code that comes with a model, of a model whose code you have
-            read; without it such a model is refused.
-        host: where to listen; other machines reach 0.0.0.0, which needs a token.
-        port: 0 takes a free one.
-        token_env: environment variable with the token that calls must bring. Where it is not set, a
-            server on this machine's loopback makes one up, which this user's clients find.
-        no_token: take calls of everybody on this machine.
-        tls_cert: file (PEM) with the server's certificate; clients then write grpcs://.
-        tls_key: file (PEM) with its key.
-        tls_client_ca: file (PEM) with the authority that has signed clients' certificates, which
-            they then need.
-        max_sessions: environments that may be open at the same time.
-        max_message_bytes: of a request or an answer.
-        idle_s: seconds after which an environment that nobody uses is closed.
-        step_s: seconds that a step may take; then its environment is closed.
-        workers: steps of a call that are made at the same time, of environments that run programs.
-        json: print one JSON object instead of a line for people.
+        envs: ids separated by commas, all for every registered environment, or none. The default
+            is all, or none if a policy is hosted.
+        env_args: environment arguments that the server sets and clients cannot change;
+            --env.NAME VALUE sets one.
+        allow: names of arguments, separated by commas, that clients may set to any value. Other
+            arguments accept booleans, bounded numbers and listed choices only, never names of
+            files, tools or addresses.
+        players: let clients ask the scripted experts, which give away solutions.
+        policy: the policy to host: tiny, a model folder, a hub id, a run folder of llmzoo train
+            with one trained policy, or openai:MODEL@URL.
+        policy_args: limits on policy calls: requests, rows, new_tokens, prompt_characters,
+            call_characters, rows_at_once, calls; --policy.NAME VALUE sets one.
+        host: address to listen on. 0.0.0.0 is reachable from other machines and needs a token.
+        port: port to listen on; 0 picks a free one.
+        token_env: environment variable with the token that calls must carry. If it is not set, a
+            server on the loopback interface creates a token that clients of the same user find.
+        no_token: accept calls from everyone on this machine.
+        tls_cert: PEM file with the server's certificate; clients then use grpcs://.
+        tls_key: PEM file with the private key of the certificate.
+        tls_client_ca: PEM file with the authority that signs client certificates; clients then
+            need one.
+        max_sessions: maximum number of open environments.
+        max_message_bytes: maximum size of a request or a reply.
+        idle_s: seconds after which an unused environment is closed.
+        step_s: maximum seconds of a step; an environment that takes longer is closed.
+        workers: threads for the steps of one call, in environments that run programs.
+        json: print one JSON object instead of text.
     """
+
+    EXAMPLES = (
+        "llmzoo serve --envs sudoku_v0,plan_path_v0",
+        "llmzoo serve --policy tiny --port 50052",
+    )
 
     envs: str | Sequence[str] | None = None
     env_args: Mapping[str, Any] = field(default_factory=dict)
@@ -81,10 +76,6 @@ class Options:
     players: bool = False
     policy: str | None = None
     policy_args: Mapping[str, Any] = field(default_factory=dict)
-    system: str | None = None
-    chat_template_args: Mapping[str, Any] | None = None
-    thought_end: str | None = None
-    trust_remote_code: bool = False
     host: str = "127.0.0.1"
     port: int = 50051
     token_env: str = "LLMZOO_TOKEN"
@@ -101,14 +92,12 @@ class Options:
 
 
 def run(argv: Sequence[str]) -> None:
-    # a port that is taken is told in our words
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    options = ServeOptions(**read("serve", argv, ServeOptions))
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # the error for a taken port is our own
     try:
         from llmzoo.serve.hosting import THREADS, ServeConfig, host, is_loopback
     except ModuleNotFoundError as error:
         raise MissingExtraError("llmzoo serve", "serve", error.name) from error
-
-    options = Options(**read("serve", argv, Options, examples=EXAMPLES))
     with apart():
         offers = offers_of(options)
     with _token(options) as (port, token):
@@ -175,7 +164,7 @@ class Offer:
     waiting: int = 0  # calls that may wait for others, each of which holds a thread
 
 
-def offers_of(options: Options) -> list[Offer]:
+def offers_of(options: ServeOptions) -> list[Offer]:
     """What is asked to be hosted."""
     from llmzoo.serve.environments import Environments, EnvironmentsConfig
 
@@ -197,28 +186,28 @@ def offers_of(options: Options) -> list[Offer]:
         offers.append(Offer("environments", list(environments.catalogue.specs), environments))
     if options.policy is not None:
         offers.append(_policy(options.policy, options))
-    elif options.policy_args or chat(options):
-        named = ["policy_args"] if options.policy_args else list(chat(options))
+    elif options.policy_args or options.chat():
+        named = ["policy_args"] if options.policy_args else list(options.chat())
         raise ConfigError(f"{', '.join(named)} mean nothing without --policy")
     if not offers:
         raise ConfigError("there is nothing to host: name --envs or --policy")
     return offers
 
 
-def _policy(name: str, options: Options) -> Offer:
+def _policy(name: str, options: ServeOptions) -> Offer:
     from llmzoo.serve.policies import PolicyLimits, PolicyService
     from llmzoo.serve.policies_hosted import load_hosted
 
     hints = {limit.name: int for limit in fields(PolicyLimits) if limit.name != "message_bytes"}
     given = typed(hints, options.policy_args, "limit of a policy")
     limits = PolicyLimits(**given, message_bytes=options.max_message_bytes)
-    policy = load_hosted(name, chat(options), trust_remote_code=options.trust_remote_code)
+    policy = load_hosted(name, options.chat(), trust_remote_code=options.trust_remote_code)
     service = PolicyService(policy, limits=limits)
     return Offer("policy", [name], service, waiting=limits.calls)
 
 
 @contextmanager
-def _token(options: Options) -> Iterator[tuple[int, str | None]]:
+def _token(options: ServeOptions) -> Iterator[tuple[int, str | None]]:
     """The port, and the token for it: the given one, or one that is left for this user's clients."""
     from llmzoo.serve import tokens
     from llmzoo.serve.hosting import is_loopback

@@ -12,25 +12,18 @@ from typing import Any, get_type_hints
 
 from llmzoo.cli.arguments import run_name, seat_arguments
 from llmzoo.cli.checks import check_run
-from llmzoo.cli.options import field_names, read
+from llmzoo.cli.options import CommandOptions, field_names, read
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, evaluation_row
 from llmzoo.cli.resuming import check_trusted, code_options, saved_settings
 from llmzoo.cli.stages import run_stages
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError
 from llmzoo.parallel import ranks
-from llmzoo.training import run_folder
+from llmzoo.training import FitConfig, run_folder
 from llmzoo.training.players import check_model
 
-EXAMPLES = (
-    "llmzoo train --env sudoku_v0 --env.max_turns 1 --learner magrpo --model tiny --steps 20",
-    "llmzoo train --env math_v0 --learner at_grpo --learner.group_size 8 --model Qwen/Qwen2.5-0.5B-Instruct",
-    "llmzoo train --config run.yaml --seed 1 --out runs/second",
-    "llmzoo train --resume runs/second --steps 200",
-)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions(CommandOptions):
     """Where the run is kept, and what is printed.
 
     Args:
@@ -46,6 +39,13 @@ class Options:
         json: print one JSON object as the last line instead of a table.
     """
 
+    EXAMPLES = (
+        "llmzoo train --env sudoku_v0 --env.max_turns 1 --learner magrpo --model tiny --steps 20",
+        "llmzoo train --env math_v0 --learner at_grpo --learner.group_size 8 --model Qwen/Qwen2.5-0.5B-Instruct",
+        "llmzoo train --config run.yaml --seed 1 --out runs/second",
+        "llmzoo train --resume runs/second --steps 200",
+    )
+
     out: str | None = None
     resume: str | None = None
     stages: list[dict[str, Any]] | None = None
@@ -54,14 +54,10 @@ class Options:
 
 
 def run(argv: Sequence[str]) -> None:
-    try:
-        from llmzoo.report.curves import plot_run
-        from llmzoo.training import FitConfig, fit
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("llmzoo train", "train", error.name) from error
-
-    given = read("train", argv, FitConfig, Options, examples=EXAMPLES)
-    options = Options(**{name: given.pop(name) for name in field_names(Options) & set(given)})
+    given = read("train", argv, TrainOptions, FitConfig)
+    options = TrainOptions(
+        **{name: given.pop(name) for name in field_names(TrainOptions) & set(given)}
+    )
     if "seat_args" in given:
         given["seat_args"] = seat_arguments(given["seat_args"])
     if options.stages is not None:
@@ -83,6 +79,11 @@ def run(argv: Sequence[str]) -> None:
         out = Path(options.out or f"runs/{run_name(config.env, config.learner, config.seed)}")
     check_run(config, saved=options.resume is not None)
     check_model(config.model, trust_remote_code=config.trust_remote_code)
+    try:
+        from llmzoo.report.curves import plot_run
+        from llmzoo.training import fit
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("llmzoo train", "train", error.name) from error
     with apart():
         settings = {name: getattr(config, name) for name in field_names(FitConfig)}
         resume = options.resume is not None
@@ -113,7 +114,9 @@ def _say_how_to_go_on(command: Sequence[str]) -> None:
         print(f"to go on: {shlex.join(command)}", file=sys.stderr)
 
 
-def resumed(options: Options, given: Mapping[str, Any], hints: Mapping[str, Any]) -> dict[str, Any]:
+def resumed(
+    options: TrainOptions, given: Mapping[str, Any], hints: Mapping[str, Any]
+) -> dict[str, Any]:
     """The settings saved in a run folder, with those that are ``FREE`` as given now.
 
     ``hints``: the types of all settings, which those that were saved must have. Raises :class:`ConfigError` for a given option that contradicts a saved one.

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from llmzoo.engine.ray.config import ray_args
-from llmzoo.engine.setup import Parallel
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies.base import TINY, answer_limit
-from llmzoo.policies.sampling import Sampling
-from llmzoo.policies.settings import Chat
+from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.policies.vllm.config import sampler_config
 from llmzoo.training import run_folder
 
@@ -22,17 +20,17 @@ class FitConfig:
 
     Args:
         env: id of the environment.
-        env_args: arguments of the environment; --env.NAME VALUE gives one.
+        env_args: arguments of the environment; --env.NAME VALUE sets one.
         learner: name of the learner.
-        learner_args: options of the learner; --learner.NAME VALUE gives one.
+        learner_args: options of the learner; --learner.NAME VALUE sets one.
         model: tiny (the embedded model), a folder with a model, or a hub id.
         seats: shared (one model in all seats), separate (one model each), lora (one model with an
             adapter each), or the one seat that learns.
         seat_args: settings of a seat of its own, by its name: policy, frozen, learning_rate,
             temperature, top_p, top_k, max_new_tokens, stop, system, chat_template_args,
-            thought_end; --seat.AGENT.NAME VALUE gives one.
+            thought_end; --seat.AGENT.NAME VALUE sets one.
         others: who plays the seats that do not learn.
-        lora_args: options of peft's LoraConfig, for seats=lora; --lora.NAME VALUE gives one.
+        lora_args: options of peft's LoraConfig, for seats=lora; --lora.NAME VALUE sets one.
         precision: float32, bf16_autocast (float32 weights, forward passes in bfloat16), or bf16
             (bfloat16 weights, trained through float32 copies).
         gradient_checkpointing: compute activations again instead of keeping them.
@@ -50,7 +48,7 @@ class FitConfig:
             ratio; values above 1 need engine=ray.
         engine: local (this process, or those of a launcher), or ray (rollouts and updates in
             processes of their own, on one machine or several).
-        engine_args: options of the engine; --engine.NAME VALUE gives one.
+        engine_args: options of the engine; --engine.NAME VALUE sets one.
         parallel: how the models that learn lie on several processes: ddp (whole on each), fsdp (a
             part of every weight on each), or auto (what accelerate launch was told, else ddp).
         cpu_offload: with fsdp, the parts wait in the CPU's memory and are stepped there.
@@ -63,7 +61,7 @@ class FitConfig:
         max_new_tokens: tokens of an answer; null is 64 for the embedded model, otherwise 256.
         system: system prompt, for models with a chat template.
         chat_template_args: what the chat template is given, such as {enable_thinking: false};
-            --chat_template_args.NAME VALUE gives one.
+            --chat_template_args.NAME VALUE sets one.
         thought_end: the text that ends a model's thought, before which nothing is its answer; null
             is what its tokenizer or chat template shows, none takes all that it writes.
         trust_remote_code: run Python code that comes with a model, of a model whose code you have
@@ -99,7 +97,7 @@ class FitConfig:
     max_off_policy_steps: int = 0
     engine: Literal["local", "ray"] = "local"
     engine_args: Mapping[str, Any] = field(default_factory=dict)
-    parallel: Parallel = "auto"
+    parallel: Literal["auto", "ddp", "fsdp"] = "auto"
     cpu_offload: bool = False
     token_budget: int | None = None
     seed: int = 0

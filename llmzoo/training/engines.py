@@ -56,7 +56,7 @@ def opened_engine(
         learner_args=config.learner_args,
         env=config.env,
         env_args={"split": "train", **env_args},
-        open_seats="llmzoo.training.seats:take_seats",
+        open_seats="llmzoo.training.seating:take_seats",
         agents=list(seats),
         seats=config.seats,
         model=config.model,

@@ -39,7 +39,7 @@ def players(
     if run_folder.is_run(name):
         _sampling(given)
         try:
-            from llmzoo.training.seats import seats_of_run
+            from llmzoo.training.seating import seats_of_run
         except ModuleNotFoundError as error:
             raise MissingExtraError(f"the run {name!r}", "train", error.name) from error
         return seats_of_run(

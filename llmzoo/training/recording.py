@@ -1,7 +1,7 @@
-"""What was played in a run, for people to read: ``played.jsonl``; docs/concepts.md explains its rows.
+"""Records episodes of a run for people to read, in ``played.jsonl``; docs/concepts.md has its rows.
 
-Recording changes nothing in what is sampled or learned: it reads the batch after the update, and
-the advantages that the update used.
+Recording does not affect sampling or learning: it reads the batch after the update, with the
+advantages that the update used.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Row = dict[str, Any]
 
 
 class Recorder:
-    """Appends to ``played.jsonl``: of the first iteration, the last, and every ``every``-th.
+    """Appends the first, the last and every ``every``-th iteration to ``played.jsonl``.
 
-    ``tasks``: lines of play of an iteration that are recorded, its first ones. ``every`` 0 records
-    nothing. ``first``: the iteration that a resumed run starts from, rows of later ones are dropped,
-    for they will be written again; and where the run had ended with it, and now goes on (``ended``
-    is false), so is its own row unless it is due anyway.
+    ``tasks``: how many rollouts of an iteration are recorded. ``every=0`` records nothing.
+    ``first``: the iteration that a resumed run starts from. Rows of later iterations are dropped:
+    the run writes them again. If the run had ended at ``first`` and now continues (``ended`` is
+    false), the row of ``first`` is dropped too, unless it is due anyway.
     """
 
     def __init__(self, run: Path, *, every: int, tasks: int, first: int = 0, ended: bool = False):
@@ -55,12 +55,12 @@ class Recorder:
             self._file.close()
 
     def iteration(
-        self, step: int, found: Iteration, seats: Mapping[str, Policy], *, last: bool
+        self, step: int, iteration: Iteration, seats: Mapping[str, Policy], *, last: bool
     ) -> None:
-        """Record iteration ``step``, counted from 1, if it is due; ``last``: none follows."""
+        """Record iteration ``step``, counted from 1, if it is due; ``last``: no iteration follows."""
         if self._file is None or not self._due(step, step, last):
             return
-        for row in played(found.batch, found.credits, seats, tasks=self._tasks):
+        for row in played(iteration.batch, iteration.credits, seats, tasks=self._tasks):
             self._file.write(json.dumps({"step": step, **row}) + "\n")
         self._file.flush()
 
@@ -75,24 +75,6 @@ class Recorder:
         return last or step == 1 or (self._every > 0 and step % self._every == 0)
 
 
-class Unrecorded:
-    """A recorder that keeps nothing, for the ranks of a run beside the first."""
-
-    def __enter__(self) -> Unrecorded:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-    def iteration(
-        self, step: int, found: Iteration, seats: Mapping[str, Policy], *, last: bool
-    ) -> None:
-        pass
-
-    def flush(self) -> None:
-        pass
-
-
 def played(
     batch: Batch,
     credits: Sequence[float | None],
@@ -100,10 +82,10 @@ def played(
     *,
     tasks: int,
 ) -> list[Row]:
-    """The rows of the first ``tasks`` lines of play of a batch.
+    """The rows of the first ``tasks`` rollouts of a batch.
 
-    ``credits``: of each of ``batch.completions``. ``seats``: who wrote the answers; their
-    tokenizers turn prompts back into text.
+    ``credits``: the advantage of each of ``batch.completions``. ``seats``: the policies that
+    answered; their tokenizers decode the prompts.
     """
     ids = map(id, batch.completions)
     advantages = dict(zip(ids, credits, strict=True))

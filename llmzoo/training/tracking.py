@@ -26,9 +26,9 @@ _RUN_NAME = {
 
 
 def check_trackers(names: Sequence[str]) -> None:
-    """Refuse trackers that are unknown, absent or named twice.
+    """Refuse trackers that are unknown, not installed or named twice.
 
-    ``names`` are those of ``accelerate.tracking``, with what was registered there. Raises
+    ``names``: trackers of ``accelerate.tracking``, including those registered there. Raises
     :class:`UnknownNameError` or :class:`ConfigError`.
     """
     if len(set(names)) < len(names):
@@ -45,14 +45,14 @@ def check_trackers(names: Sequence[str]) -> None:
 
 
 class Tracker:
-    """Appends to ``metrics.jsonl``, and tells the trackers called ``trackers``.
+    """Appends to ``metrics.jsonl``, and reports to the trackers named in ``trackers``.
 
-    ``first``: the iteration that a resumed run starts from; rows of later ones are dropped, for
-    they will be written again, and so will the evaluation after the last one, ``steps``.
-    TensorBoard's files are under ``tensorboard/`` and hide what was written again. Elsewhere a
-    resumed run is a run of its own, which begins where it was resumed. Mappings are flattened:
-    ``{"return": {"a": 1}}`` is ``train/return/a``. ``settings`` are shown with the run, but not by
-    TensorBoard.
+    ``first``: the iteration that a resumed run starts from. Rows of later iterations are dropped,
+    and so is the evaluation after the last iteration, ``steps``: the run writes them again.
+    TensorBoard's files are in ``tensorboard/`` and hide the values that were overwritten. In other
+    trackers a resumed run is a new run that begins at ``first``. Mappings are flattened:
+    ``{"return": {"a": 1}}`` becomes ``train/return/a``. ``settings`` are shown with the run, except
+    by TensorBoard.
     """
 
     def __init__(
@@ -91,8 +91,8 @@ class Tracker:
     def iteration(self, step: int, row: Mapping[str, Any]) -> None:
         self._write({"kind": "train", "step": step, **row}, "train")
 
-    def evaluation(self, step: int, found: Mapping[str, Any]) -> None:
-        self._write({"kind": "eval", "step": step, **found}, "eval")
+    def evaluation(self, step: int, evaluation: Mapping[str, Any]) -> None:
+        self._write({"kind": "eval", "step": step, **evaluation}, "eval")
 
     def flush(self) -> None:
         """Make the rows written so far safe on disk."""
@@ -109,25 +109,6 @@ class Tracker:
         }
         for tracker in self._trackers:
             tracker.log(values, step=row["step"])
-
-
-class Untold:
-    """A tracker that keeps nothing, for the ranks of a run beside the first."""
-
-    def __enter__(self) -> Untold:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-    def iteration(self, step: int, row: Mapping[str, Any]) -> None:
-        pass
-
-    def evaluation(self, step: int, found: Mapping[str, Any]) -> None:
-        pass
-
-    def flush(self) -> None:
-        pass
 
 
 def _started(name: str, run: Path, first: int, settings: Mapping[str, Any]) -> GeneralTracker:

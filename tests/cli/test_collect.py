@@ -81,8 +81,8 @@ def test_repeats_are_other_answers_to_the_same_task(llmzoo, tmp_path, model_fold
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ("--out rows.csv", "ends in .jsonl or .parquet"),
-        ("--out rows.jsonl --top 1.5", "top is a share"),
+        ("--out rows.csv", "must end in .jsonl or .parquet"),
+        ("--out rows.jsonl --top 1.5", "--top must be above 0 and at most 1"),
         ("--out rows.jsonl --repeats 0", "repeats must be at least 1"),
         ("--out rows.jsonl --policy human", "llmzoo play"),
         ("--out rows.jsonl --policy random --success", "none of 3 episodes"),

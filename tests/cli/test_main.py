@@ -79,7 +79,7 @@ def test_an_unknown_name_is_an_error_that_names_the_nearest(llmzoo, argv, near):
         ("train --out here --resume there", "different folders"),
         ("bench --seeds one", "whole numbers"),
         ("bench --learners magrpo,ippo --learner.group_size 2", "option of learner 'ippo'"),
-        ("play sudoku_v0 --policy oracle --seat planner_1", "not both"),
+        ("play sudoku_v0 --policy oracle --seat planner_1", "exclude each other"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(llmzoo, argv, reason):
@@ -100,7 +100,7 @@ def test_help_comes_from_docstrings(command, capsys):
     said = capsys.readouterr().out
     assert f"usage: llmzoo {command}" in said
     explained = {"list": "only environments of this family", "play": "the agent that you play"}
-    assert explained.get(command, "--env.NAME VALUE gives one") in " ".join(said.split())
+    assert explained.get(command, "--env.NAME VALUE sets one") in " ".join(said.split())
 
 
 def test_scripted_play_loads_no_torch():

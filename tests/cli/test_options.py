@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from llmzoo.cli.options import in_words, names, read, typed
+from llmzoo.cli.options import CommandOptions, in_words, names, read, typed
 from llmzoo.envs import hub as hub_sets
 from llmzoo.envs import sources
 from llmzoo.errors import ConfigError, UnknownNameError
@@ -28,7 +28,7 @@ class Settings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Flags:
+class Flags(CommandOptions):
     """What is switched."""
 
     json: bool = False
@@ -36,7 +36,7 @@ class Flags:
 
 
 def given(*argv: str) -> dict[str, Any]:
-    return read("test", argv, Settings, Flags)
+    return read("test", argv, Flags, Settings)
 
 
 def test_only_what_was_given():
@@ -132,7 +132,7 @@ def test_print_config_writes_a_file_that_can_be_read_again(tmp_path, capsys):
 
 def test_fields_left_out_are_unknown():
     with pytest.raises(UnknownNameError, match="--rate"):
-        read("test", ["--rate", "1"], Settings, Flags, without={"rate"})
+        read("test", ["--rate", "1"], Flags, Settings, without={"rate"})
 
 
 def test_no_abbreviations():

@@ -91,7 +91,7 @@ def test_from_a_file_with_learner_options_and_one_seat(llmzoo, model_folder, tmp
     (tmp_path / "run.yaml").write_text(
         f"env: plan_path_v0\nenv_args: {{max_turns: 1}}\nlearner: magrpo\n"
         f"learner_args: {{group_size: 2}}\nmodel: {model_folder}\nseats: planner_1\n"
-        "steps: 1\nenvs: 2\neval_tasks: 2\nmax_new_tokens: 4\n"
+        "steps: 1\nepisodes_per_step: 2\neval_tasks: 2\nmax_new_tokens: 4\n"
     )
     said = llmzoo("train", "--config", "run.yaml", "--learner.entropy", 0.01)
     assert said.code == 0, said.err

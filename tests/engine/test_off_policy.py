@@ -17,7 +17,7 @@ from llmzoo.policies import lora
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import FitConfig, fit
-from llmzoo.training.seats import take_seats
+from llmzoo.training.seating import take_seats
 
 PLAY = partial(Parities, 2)
 DRAW = partial(draws, 0, envs=3)

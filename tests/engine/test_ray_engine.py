@@ -46,7 +46,7 @@ def plan(folders):
         learner_args={**OPTIONS, "folder": str(folders / "orders")},
         env="ray_toys:Visited",
         env_args={"split": "train", "folder": str(folders / "orders")},
-        open_seats="llmzoo.training.seats:take_seats",
+        open_seats="llmzoo.training.seating:take_seats",
         agents=["writer_0", "writer_1"],
         seats="shared",
         model=str(folders / "model"),

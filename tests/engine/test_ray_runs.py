@@ -147,10 +147,10 @@ def test_either_engine_goes_on_where_the_other_stopped(train, monkeypatch):
     for first, then in (("local", "ray"), ("ray", "local")):
         iterate = loop._iterate
 
-        def stopped(engine, env_fn, config, step, iterate=iterate):
+        def stopped(session, step, iterate=iterate):
             if step == 2:
                 raise KeyboardInterrupt
-            return iterate(engine, env_fn, config, step)
+            return iterate(session, step)
 
         with monkeypatch.context() as patch:
             patch.setattr(loop, "_iterate", stopped)
@@ -194,7 +194,7 @@ def test_each_batch_is_played_by_weights_of_bounded_age(cluster, folder):
         learner_args={"learning_rate": 1e-2},
         env="toy_envs:Parities",
         env_args={"split": "train"},
-        open_seats="llmzoo.training.seats:take_seats",
+        open_seats="llmzoo.training.seating:take_seats",
         agents=["writer_0", "writer_1"],
         seats="shared",
         model=folder,
@@ -248,10 +248,10 @@ def visited(train, tmp_path):
         orders.mkdir()
         iterate = loop._iterate
 
-        def ordered(engine, env_fn, config, step):
+        def ordered(session, step):
             for stage, text in when.get(step, {}).items():
                 (orders / stage).write_text(text)
-            return iterate(engine, env_fn, config, step)
+            return iterate(session, step)
 
         with monkeypatch.context() as patch:
             patch.setattr(loop, "_iterate", ordered)

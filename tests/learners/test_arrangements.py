@@ -11,7 +11,7 @@ from llmzoo.engine.local import LocalEngine
 from llmzoo.learners import learner_class, list_learners
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.training.seats import take_seats
+from llmzoo.training.seating import take_seats
 
 ARRANGEMENTS = ("shared", "separate", "lora")
 

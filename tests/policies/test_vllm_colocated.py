@@ -14,7 +14,8 @@ from tiny_models import policy
 from llmzoo.errors import ConfigError
 from llmzoo.policies.sampler import SamplerError
 from llmzoo.policies.sampling import Sampling
-from llmzoo.policies.vllm import VllmArgs, give_samplers
+from llmzoo.policies.vllm.config import VllmArgs
+from llmzoo.policies.vllm.sampler import give_samplers
 from llmzoo.records import Completion, Group
 
 PROMPTS = ["up down", "left right up down 0123 LRUD", "9"]

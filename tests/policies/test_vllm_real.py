@@ -16,7 +16,8 @@ from tiny_models import model, tokenizer
 
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.policies.vllm import VllmArgs, give_samplers
+from llmzoo.policies.vllm.config import VllmArgs
+from llmzoo.policies.vllm.sampler import give_samplers
 
 vllm = pytest.importorskip("vllm", reason="vLLM is not installed (extra 'vllm')")
 pytestmark = pytest.mark.slow

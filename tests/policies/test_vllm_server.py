@@ -14,7 +14,8 @@ from tiny_models import model, policy, tokenizer
 from llmzoo.errors import ConfigError
 from llmzoo.policies.sampler import SamplerError
 from llmzoo.policies.tiny.tokenizer import build_tokenizer
-from llmzoo.policies.vllm import ServerArgs, give_samplers
+from llmzoo.policies.vllm.config import ServerArgs
+from llmzoo.policies.vllm.sampler import give_samplers
 
 
 @pytest.fixture(scope="module")

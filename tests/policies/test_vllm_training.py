@@ -14,7 +14,8 @@ from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class
 from llmzoo.policies.base import Request
 from llmzoo.policies.sampling import Sampling
-from llmzoo.policies.vllm import VllmArgs, VllmSampler, give_samplers
+from llmzoo.policies.vllm.config import VllmArgs
+from llmzoo.policies.vllm.sampler import VllmSampler, give_samplers
 from llmzoo.records import Batch, Completion, Group
 from llmzoo.training import FitConfig, fit
 

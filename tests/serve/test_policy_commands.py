@@ -13,7 +13,7 @@ import tiny_models
 from policy_servers import asks, served
 
 from llmzoo.cli import main
-from llmzoo.cli.serve import Options, offers_of
+from llmzoo.cli.serve import ServeOptions, offers_of
 from llmzoo.errors import ConfigError
 from llmzoo.policies import load
 from llmzoo.policies.base import ScriptedPolicy
@@ -210,7 +210,7 @@ def test_what_serve_is_asked_to_host(endpoint):
     pytest.importorskip("openai", reason="the extra 'openai' is not installed")
     name = f"openai:m@{endpoint.url}"
     options = {"policy": name, "policy_args": {"calls": 5, "rows": 9}, "max_message_bytes": 2**17}
-    (offer,) = offers_of(Options(**options))
+    (offer,) = offers_of(ServeOptions(**options))
     try:
         assert (offer.kind, offer.names, offer.waiting) == ("policy", [name], 5)
         with host(ServeConfig(port=0), [offer.service]) as running:
@@ -221,7 +221,7 @@ def test_what_serve_is_asked_to_host(endpoint):
                 found.respond(asks("x" * 2**17))
     finally:
         offer.service.close()
-    both = offers_of(Options(**options, envs="sudoku_v0"))
+    both = offers_of(ServeOptions(**options, envs="sudoku_v0"))
     for offer in both:
         offer.service.close()
     assert [(offer.kind, offer.names) for offer in both] == [

@@ -18,7 +18,7 @@ from env_servers import TOKEN
 
 import llmzoo
 from llmzoo.cli import main
-from llmzoo.cli.serve import Options, offers_of
+from llmzoo.cli.serve import ServeOptions, offers_of
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.rollout.stepping import fork
 
@@ -286,15 +286,15 @@ def test_no_token_beside_a_token(call, monkeypatch):
 
 
 def test_what_is_offered():
-    (offer,) = offers_of(Options(envs="sudoku_v0,debate_v0", players=True, step_s=5.0))
+    (offer,) = offers_of(ServeOptions(envs="sudoku_v0,debate_v0", players=True, step_s=5.0))
     assert (offer.kind, offer.names) == ("environments", ["sudoku_v0", "debate_v0"])
     assert offer.service.config.players
     assert offer.service.config.step_s == 5.0
-    (everything,) = offers_of(Options())
+    (everything,) = offers_of(ServeOptions())
     assert everything.names == list(llmzoo.list_envs())
     with pytest.raises(UnknownNameError):
-        offers_of(Options(envs=["sudoku"]))
+        offers_of(ServeOptions(envs=["sudoku"]))
     with pytest.raises(ConfigError):
-        offers_of(Options(envs="none"))
+        offers_of(ServeOptions(envs="none"))
     for service in (offer.service, everything.service):
         service.close()

@@ -121,7 +121,7 @@ def test_the_first_lets_the_iteration_end(press, folder, whole, tmp_path, capsys
     assert [row["step"] for row in rows(out)] == [0, 1, 2, 3]
     said = " ".join(capsys.readouterr().err.split())
     assert WAITING in said
-    assert "stopped after iteration 3, of which a checkpoint is kept" in said
+    assert "stopped after iteration 3; its checkpoint is saved" in said
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert not (out / "after.json").exists()
     run(folder, out, resume=True)

@@ -157,7 +157,9 @@ def test_a_state_that_no_run_has_written_is_refused(run, small_model, change):
 @pytest.mark.parametrize("text", ["{}", '{"success_ci95": 3}', '{"success_ci95": ["a", "b"]}'])
 def test_an_evaluation_of_another_form_does_not_count_as_one(run, small_model, text):
     (run / "before.json").write_text(text)
-    with pytest.raises(CheckpointError, match=r"before\.json or after\.json has another form"):
+    with pytest.raises(
+        CheckpointError, match=r"before\.json or after\.json does not hold an evaluation"
+    ):
         resume(run, small_model)
 
 

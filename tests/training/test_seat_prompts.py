@@ -16,7 +16,8 @@ from llmzoo.policies.settings import Chat
 from llmzoo.serve.policies_hosted import load_hosted
 from llmzoo.training import FitConfig
 from llmzoo.training.players import players
-from llmzoo.training.seats import plan, seats_of_run, take_seats
+from llmzoo.training.seating import seats_of_run, take_seats
+from llmzoo.training.seats import plan
 
 OFF = {"enable_thinking": False}
 RUN = Sampling(max_new_tokens=5)
@@ -106,7 +107,7 @@ def test_workers_of_ray_have_them(model):
         learner_args={},
         env="sudoku_v0",
         env_args={},
-        open_seats="llmzoo.training.seats:take_seats",
+        open_seats="llmzoo.training.seating:take_seats",
         agents=AGENTS,
         seats="shared",
         model=model,

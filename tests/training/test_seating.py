@@ -15,7 +15,8 @@ from llmzoo.policies.base import Request
 from llmzoo.policies.endpoint import EndpointPolicy
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.training.seats import SeatConfig, seats_of_run, take_seats
+from llmzoo.training.seating import seats_of_run, take_seats
+from llmzoo.training.seats import SeatConfig
 
 AGENTS = ("a", "b", "c")
 RUN = Sampling(max_new_tokens=6)

@@ -16,7 +16,7 @@ from toy_envs import Parity
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies.sampling import Sampling
 from llmzoo.training import fit
-from llmzoo.training.progress import figures
+from llmzoo.training.log import figures
 from llmzoo.training.tracking import Tracker, check_trackers
 
 
@@ -192,7 +192,7 @@ def test_a_run_tells_all_its_trackers_the_same(tmp_path, memory):
     run = run_with(tmp_path, ("tensorboard", "memory"))
     (heard,) = memory.made
     assert heard.settings["learner"] == "magrpo"
-    assert heard.settings["envs"] == 2
+    assert heard.settings["episodes_per_step"] == 2
     shown = scalars(run)
     told: dict[str, list] = {}
     for step, values in heard.logged:

@@ -126,10 +126,10 @@ def test_a_run_that_was_stopped_goes_on_exactly(
     run("whole")
     iterate = loop._iterate
 
-    def stopped(engine, env_fn, config, step):
+    def stopped(session, step):
         if step == 3:
             raise KeyboardInterrupt
-        return iterate(engine, env_fn, config, step)
+        return iterate(session, step)
 
     monkeypatch.setattr(loop, "_iterate", stopped)
     with pytest.raises(KeyboardInterrupt):
@@ -273,9 +273,9 @@ def test_what_would_be_ignored_is_refused(tmp_path):
     from llmzoo.learners.magrpo import MAGRPO
 
     player = policy()
-    with pytest.raises(ConfigError, match="learner_args means nothing beside a learner given"):
+    with pytest.raises(ConfigError, match="learner_args has no effect with a learner given"):
         fit(MAGRPO(), Parity, out=tmp_path / "a", policies={"writer_0": player}, learner_args={})
-    with pytest.raises(ConfigError, match="model means nothing beside policies"):
+    with pytest.raises(ConfigError, match="model has no effect with policies"):
         fit("magrpo", Parity, out=tmp_path / "b", policies={"writer_0": player}, model="tiny")
 
 
@@ -309,9 +309,9 @@ def test_resuming_a_finished_run_adds_no_rows(tmp_path, run_args):
 def test_settings_of_seats_beside_policies_are_refused(tmp_path):
     players = {"writer_0": policy(sampling=Sampling(max_new_tokens=1))}
     for name, value in [("temperature", 0.5), ("precision", "bf16"), ("seat_args", {})]:
-        with pytest.raises(ConfigError, match=f"{name} means nothing beside policies"):
+        with pytest.raises(ConfigError, match=f"{name} has no effect with policies"):
             fit("magrpo", Parity, out=tmp_path / "a", policies=players, **{name: value})
-    with pytest.raises(ConfigError, match="env_args means nothing beside an environment given"):
+    with pytest.raises(ConfigError, match="env_args has no effect with an environment given"):
         fit("magrpo", Parity, out=tmp_path / "a", policies=players, env_args={"max_turns": 2})
     with pytest.raises(ValueError, match="no policy for writer_0"):
         fit("magrpo", Parity, out=tmp_path / "a", policies={"somebody": players["writer_0"]})

@@ -69,7 +69,7 @@ class Plan:
     def take_seats(
         self, only: str | None = None
     ) -> tuple[dict[str, Policy], dict[str, TransformersPolicy]]:
-        """The policy of every seat, and those that learn; ``only``: see ``training.seats.take_seats``."""
+        """The policy of every seat, and those that learn; ``only``: see ``training.seating.take_seats``."""
         seats: tuple[dict[str, Policy], dict[str, TransformersPolicy]] = registry.load_object(
             self.open_seats
         )(

@@ -4,8 +4,3 @@ Either in this process, on the device that trains (``"vllm"``), or on a server o
 (``"http://HOST:PORT"``, started with ``vllm serve``). Read against the sources of vLLM 0.28.0,
 0.30.0, 0.31.0 and 0.33.0.
 """
-
-from llmzoo.policies.vllm.config import ServerArgs, VllmArgs, sampler_config
-from llmzoo.policies.vllm.sampler import VllmSampler, give_samplers
-
-__all__ = ["ServerArgs", "VllmArgs", "VllmSampler", "give_samplers", "sampler_config"]

@@ -87,7 +87,7 @@ def give_samplers(
 ) -> None:
     """Let policies sample from vLLM: one engine for those that share a model.
 
-    ``config`` is that of :func:`llmzoo.policies.vllm.sampler_config`. Raises
+    ``config`` is that of :func:`llmzoo.policies.vllm.config.sampler_config`. Raises
     :class:`ConfigError` for several models on one server, and for a policy that is the bare base of
     others' adapters.
     """

@@ -11,7 +11,7 @@ from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import FlatGroupsWarning
 from llmzoo.records import Batch, Completion, Ending, Group
 from llmzoo.rollout.clock import Clock
-from llmzoo.training.flat_seats import WINDOW, FlatSeats
+from llmzoo.training.faults import WINDOW, FlatSeats
 
 
 def group(returns, agent="a_0", texts=None, infos=()):
@@ -81,7 +81,7 @@ def test_rounding_is_no_difference_and_an_advantage_without_differences_is_one()
 @pytest.mark.parametrize(
     ("found", "reason"),
     [
-        (iteration(group([0.0, 0.0])), "Nothing was paid at all"),
+        (iteration(group([0.0, 0.0])), "No reward was paid at all"),
         (iteration(group([0.0, 0.0]), total=0.5), "an episode pays the seat 0.5"),
         (iteration(group([0.2, 0.2], texts=["x", "x"])), "the same text: raise the temperature"),
         (

@@ -10,8 +10,7 @@ from typing import Any
 from llmzoo.endpoints import PREFIX
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies import SCRIPTED
-from llmzoo.policies.sampling import Sampling
-from llmzoo.policies.settings import Chat
+from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.registry import is_remote
 
 SHARED = "policy"  # the name of the one policy in all seats
@@ -113,7 +112,7 @@ def plan(
     seat_args: Mapping[str, Mapping[str, Any]],
     chat: Chat | None = None,
 ) -> dict[str, Seat]:
-    """Every seat; see :func:`llmzoo.training.seats.take_seats` for the arguments and what they mean.
+    """Every seat; see :func:`llmzoo.training.seating.take_seats` for the arguments and what they mean.
 
     Raises :class:`UnknownNameError` for a seat or setting that does not exist, and
     :class:`ConfigError` for settings that cannot be had together.

@@ -1,23 +1,27 @@
-"""Loads the policies of all seats."""
+"""Loads the policy of every seat of a run, and the samplers of those that learn."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from llmzoo.errors import ConfigError
 from llmzoo.files import read_object
+from llmzoo.parallel import ranks
 from llmzoo.policies import check_model, load, load_model
 from llmzoo.policies.base import Policy, Request, ScriptedPolicy
 from llmzoo.policies.lora import is_adapter
 from llmzoo.policies.precision import Precision
-from llmzoo.policies.sampling import Sampling
-from llmzoo.policies.settings import Chat
+from llmzoo.policies.sampler import Sampler
+from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.policies.vllm.config import is_server, sampler_config
+from llmzoo.policies.vllm.sampler import give_samplers
 from llmzoo.training import run_folder
-from llmzoo.training.seats.plan import SHARED, Seat, kind, plan
+from llmzoo.training.seats import SHARED, Seat, kind, plan
 
 Learning = dict[str, TransformersPolicy]  # the policies that learn, by name
 # what a saved adapter's configuration says beside the options of its shape and strength
@@ -273,3 +277,47 @@ def _adapters(
     for agent, policy in policies.items():
         policy.load_weights(folders[agent])
     return policies
+
+
+def _own(sampler: str) -> str:
+    """Of the addresses of several servers the one for this rank."""
+    addresses = sampler.split(",")
+    if ranks.world() > 1 and not is_server(sampler):
+        raise ConfigError("sampler='vllm' is for one process: give each a vLLM server of its own")
+    if len(addresses) != ranks.world() and (is_server(sampler) or len(addresses) > 1):
+        raise ConfigError(
+            f"{len(addresses)} addresses of samplers for {ranks.world()} processes: give each a vLLM "
+            "server of its own, sampler=http://HOST:PORT,http://HOST:PORT"
+        )
+    return addresses[ranks.rank()]
+
+
+@contextmanager
+def sampling_from(
+    sampler: str, args: Mapping[str, Any], learning: Learning, seats: Mapping[str, Policy]
+) -> Iterator[list[Sampler]]:
+    """Within this context the policies that learn sample there, and so do those on their models.
+
+    Gives the samplers of the policies that learn, to be told when the weights change.
+
+    ``sampler``: ``"transformers"`` (the policies' own models), ``"vllm"`` (in this process) or the
+    address of a vLLM server, with several ranks one for each, between commas; ``args`` are the fields of :class:`llmzoo.policies.vllm.config.VllmArgs` or
+    :class:`llmzoo.policies.vllm.config.ServerArgs`. It starts with the weights as they are now.
+
+    Raises :class:`ConfigError` for what cannot be had together, and
+    :class:`llmzoo.policies.sampler.SamplerError` for a server that cannot be reached.
+    """
+    config = sampler_config(sampler, args)
+    if config is None:
+        yield []
+        return
+    models = {id(policy.model) for policy in learning.values()}
+    there = [p for p in learning_among(seats).values() if id(p.model) in models]
+    try:
+        give_samplers(there, _own(sampler), config)
+        yield [policy.sampler for policy in learning.values() if policy.sampler is not None]
+    finally:
+        for policy in there:
+            if policy.sampler is not None:
+                policy.sampler.close()
+                policy.sampler = None

@@ -1,0 +1,136 @@
+"""Faults that only play shows: prompts that do not fit the model, and seats that learn nothing."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from llmzoo.engine.base import Iteration
+from llmzoo.errors import FlatGroupsWarning, PromptsTooLongError
+from llmzoo.policies.base import Policy
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch, Group
+from llmzoo.rollout.trees import differs, negligible
+
+WINDOW = 10  # iterations
+_NEARLY_ALL = 0.95
+
+
+def check_answered(
+    batch: Batch,
+    policies: Mapping[str, TransformersPolicy],
+    seats: Mapping[str, Policy],
+    *,
+    step: int,
+) -> None:
+    """Raise :class:`PromptsTooLongError` for a policy that refused every prompt of a batch.
+
+    ``policies``: those that learn, by name. ``step``: the number of the iteration, from 1.
+    """
+    answers = [
+        *((group.agent, c) for group in batch.groups for c in group.completions),
+        *((d.agent, d.completion) for episode in batch.episodes for d in episode.decisions),
+    ]
+    for name, policy in policies.items():
+        own = [(agent, c) for agent, c in answers if seats[agent] is policy]
+        if not own or not all(c.refused for _, c in own):
+            continue
+        agent, longest = max(own, key=lambda answer: len(answer[1].prompt_ids))
+        answer_tokens = policy.sampling_of(agent).max_new_tokens
+        raise PromptsTooLongError(
+            f"iteration {step}: every prompt of {name!r} was too long for the model, so it cannot "
+            f"learn: the longest has {len(longest.prompt_ids)} tokens, the shortest "
+            f"{min(len(c.prompt_ids) for _, c in own)}, and the model {policy.name!r} reads at "
+            f"most {policy.context - answer_tokens}: its context of {policy.context} minus "
+            f"max_new_tokens={answer_tokens}. Either lower max_new_tokens, or take a model with a "
+            "longer context, or an environment with shorter prompts"
+        )
+
+
+@dataclass(slots=True)
+class FlatSeats:
+    """Warns about seats of ``agents`` that learn nothing.
+
+    A seat is flat in an iteration if it has groups, the returns differ in none of them, and none of
+    its answers has an advantage. A seat that is flat for ``window`` iterations in a row gives one
+    warning, and another only after its groups have differed. Plain episodes have no groups and are
+    not checked.
+    """
+
+    agents: Collection[str]
+    window: int = WINDOW
+    _flat: dict[str, list[_Seen]] = field(default_factory=dict)  # of the iterations in a row
+
+    def iteration(self, iteration: Iteration) -> None:
+        """Check an iteration; warns with :class:`FlatGroupsWarning`."""
+        for agent in self.agents:
+            seen = _seen(agent, iteration)
+            if seen is None:
+                continue
+            if not seen.flat:
+                self._flat[agent] = []
+                continue
+            row = self._flat.setdefault(agent, [])
+            row.append(seen)
+            if len(row) == self.window:
+                warnings.warn(
+                    f"{agent} has learned nothing in {self.window} iterations: the returns of its "
+                    f"answers to a prompt are all the same. {_reason(row)}",
+                    FlatGroupsWarning,
+                    stacklevel=2,
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """One iteration of a seat; ``total``: its mean return over whole episodes."""
+
+    groups: Sequence[Group]
+    flat: bool
+    total: float
+
+
+def _seen(agent: str, iteration: Iteration) -> _Seen | None:
+    groups = []
+    flat = True
+    credits = iter(iteration.credits)  # of the groups' completions, in their order
+    for group in iteration.batch.groups:
+        given = [next(credits) or 0.0 for _ in group.completions]
+        if group.agent == agent:
+            groups.append(group)
+            learned = any(not negligible(credit, group.returns) for credit in given)
+            flat = flat and not learned and not differs(group)
+    if not groups:
+        return None
+    totals = [ending.totals.get(agent, 0.0) for ending in iteration.batch.endings]
+    return _Seen(groups, flat, sum(totals) / max(1, len(totals)))
+
+
+def _reason(seen: Sequence[_Seen]) -> str:
+    """The likely reason why nothing is learned."""
+    groups = [group for one in seen for group in one.groups]
+    returns = [value for group in groups for value in group.returns]
+    infos = [info for group in groups for info in group.infos]
+    errors = [str(info["error"]) for info in infos if info.get("error")]
+    paid = sum(one.total for one in seen) / len(seen)
+    if all(len({c.text for c in group.completions}) == 1 for group in groups):
+        return "They are the same text: raise the temperature, or let it explore otherwise."
+    if infos and len(errors) >= _NEARLY_ALL * len(infos):
+        return (
+            f"Nearly all of them are refused (the last: {errors[-1][:200]!r}): show the model the "
+            "answer format by sft, or choose an easier setting."
+        )
+    if not any(returns):
+        if abs(paid) > 1e-9:
+            return (
+                f"This learner counts no reward for them, while an episode pays the seat {paid:.3g}: "
+                "a learner on joint trees, such as magrpo, counts all rewards that follow."
+            )
+        return "No reward was paid at all: the tasks are too hard for this model."
+    if infos and all(info.get("success") for info in infos):
+        return "All of them succeed: the tasks are too easy to learn from."
+    return (
+        f"They earn {sum(returns) / len(returns):.3g} on average, whatever they say: the reward "
+        "may not depend on this seat's answers, or the tasks are too easy or too hard."
+    )

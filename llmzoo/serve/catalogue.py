@@ -1,9 +1,9 @@
-"""Which environments a server hosts, and which of their arguments a client may set.
+"""Which environments a server hosts, and which arguments a client may set.
 
-A client must not make the server open a file, call an address or start a program of the client's
-choosing. So it may set what cannot name such a thing: truths, numbers, choices that the environment
-lists as a ``Literal``, and the few texts below, by their values. Nor may it make the server work or
-wait for as long as it likes, so numbers have bounds. The rest is the operator's.
+A client must not make the server open a file, call an address or start a program that the client
+chose. So it may set only values that cannot name such a thing: booleans, numbers, choices that the
+environment lists as a ``Literal``, and the few texts listed below. Numbers have bounds, so that a
+client cannot make the server work or wait endlessly. The operator sets everything else.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from llmzoo.serve.trust import fit
 
 _OPTIONS = "options."
 
-MOST = 1000  # of a number that a client sets, either side of 0
+MOST = 1000  # the largest magnitude of a number that a client sets
 MOST_AGENTS = 64
-MOST_TASK = 100_000  # the number of a task; those before it are drawn first
+MOST_TASK = 100_000  # the largest task number; all tasks before it are generated first
 _ID = re.compile(r"\w[\w./: -]{0,199}")  # of a task, such as "HumanEval/0"
 _SEATS = frozenset({"num_agents", "per_side", "reasoners", "tools"})  # arguments that count seats
 _SECONDS = frozenset({"time_limit", "timeout"})  # arguments in seconds
@@ -51,7 +51,7 @@ def _built_in_tools(value: Any) -> bool:
     return all(isinstance(t, str) and t in BUILT_IN for t in value)
 
 
-# texts by the name of their argument, whatever the environment
+# texts by the name of their argument, in any environment
 _TEXTS: Mapping[str, _Rule] = {
     "split": _one_of("train", "test", "all"),
     "source": _one_of("auto", "hub", "sample"),
@@ -68,15 +68,15 @@ _OURS: Mapping[tuple[str, str], _Rule] = {
 
 
 class Catalogue:
-    """What is hosted: ``ids``, or all that is registered.
+    """The hosted environments: ``ids``, or all registered ones.
 
-    ``fixed``: arguments that the operator sets; each goes to every environment that has it, and no
-    client may set it. ``allowed``: names of arguments that clients may set to any value, whatever
-    it makes the server do; ``options.NAME`` for an option of ``reset``. ``most_s``: of an argument
-    in seconds.
+    ``fixed``: arguments that the operator sets, for every environment that has them; clients may
+    not set them. ``allowed``: names of arguments that clients may set to any value, whatever the
+    server does with it; ``options.NAME`` for an option of ``reset``. ``most_s``: the largest
+    argument in seconds.
 
-    Raises :class:`UnknownNameError` for an id that is not known, and :class:`ConfigError` for
-    arguments that no environment has.
+    Raises :class:`UnknownNameError` for an unknown id, and :class:`ConfigError` for arguments that
+    no environment has.
     """
 
     def __init__(
@@ -100,10 +100,10 @@ class Catalogue:
             self._check_names()
 
     def make(self, id: str, arguments: Mapping[str, Any]) -> AECEnv:
-        """The environment as a client asks for it.
+        """Make the environment that a client asks for.
 
-        Raises :class:`ConfigError` for what the server does not host or let its clients set, and
-        what making it raises.
+        Raises :class:`ConfigError` for an environment or an argument that is not allowed, and what
+        making the environment raises.
         """
         if id not in self.specs:
             raise UnknownNameError("environment on this server", id, self.specs)
@@ -132,7 +132,7 @@ class Catalogue:
         return env
 
     def check_options(self, options: Any) -> None:
-        """Raise :class:`ConfigError` for options of a reset that clients may not give."""
+        """Raise :class:`ConfigError` for options of a reset that clients may not set."""
         if not isinstance(options, dict | None):
             raise ConfigError(f"options are a mapping, got {options!r:.60} from afar")
         for name, value in (options or {}).items():
@@ -178,7 +178,7 @@ class Catalogue:
 
 
 def _is_option(name: str, value: Any) -> bool:
-    if name == "task" and isinstance(value, str):  # it is looked up among those that there are
+    if name == "task" and isinstance(value, str):  # only looked up among known ids
         return _ID.fullmatch(value) is not None and ".." not in value
     return isinstance(value, bool | int | float | None) and _is_bounded(value, MOST_TASK)
 
@@ -188,7 +188,7 @@ def _is_bounded(value: float | None, most: float) -> bool:
 
 
 def _shown(value: Any) -> str:
-    """A value in a message. Of a number too long for decimal digits only that is said."""
+    """A value for a message; of a number with too many digits, only that it is one."""
     try:
         return f"{value!r:.60}"
     except ValueError:
@@ -196,7 +196,7 @@ def _shown(value: Any) -> str:
 
 
 def _is_harmless(value: Any, hint: Any, most: float) -> bool:
-    """Whether a value is of a type hint that leaves no room for a name of anything, and bounded."""
+    """Whether a value fits a type hint that cannot name anything, and is bounded."""
     kind, inner = get_origin(hint) or hint, get_args(hint)
     if kind is Literal:
         return any(type(value) is type(choice) and value == choice for choice in inner)

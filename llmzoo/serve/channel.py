@@ -1,10 +1,10 @@
-"""The way to a server: its address, one channel for each, and its complaints in plain words.
+"""The client's side of a connection: addresses, channels, and readable errors.
 
-An address is ``grpc://host:port/name``, or ``grpcs://`` for TLS; it holds no secret. The token is
-that in ``LLMZOO_TOKEN``; for a server of one's own on this machine, the one that it left in a file
-(``tokens``). With TLS, ``LLMZOO_TLS_CA`` names a file with the authority that signed the server's
-certificate (where the machine's own do not know it), ``LLMZOO_TLS_CERT`` and ``LLMZOO_TLS_KEY`` a
-certificate to show.
+An address is ``grpc://host:port/name``, or ``grpcs://`` with TLS. It contains no secret. The token
+comes from ``LLMZOO_TOKEN``, or from the file that a server of the same user on this machine wrote
+(:mod:`llmzoo.serve.tokens`). With TLS, ``LLMZOO_TLS_CA`` names a file with the authority that
+signed the server's certificate, if the system does not know it. ``LLMZOO_TLS_CERT`` and
+``LLMZOO_TLS_KEY`` name the client's own certificate.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SCHEMES = {"grpc": False, "grpcs": True}
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """``name``: what is asked for there, such as the id of an environment; may be empty."""
+    """``name``: what is requested from the server, such as an environment's id; may be empty."""
 
     host: str
     port: int
@@ -56,7 +56,7 @@ class Address:
 
     @property
     def target(self) -> str:
-        """As gRPC writes it."""
+        """The address in gRPC's form."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @property
@@ -69,14 +69,14 @@ class Address:
 
 
 def parse(address: str) -> Address:
-    """Read an address. Raises :class:`ConfigError` for what is none, or holds a secret."""
+    """Parse an address. Raises :class:`ConfigError` if it is malformed or contains a secret."""
     example = f"write grpc://host:{DEFAULT_PORT}/name, or grpcs:// for TLS"
     try:
         parts = urlsplit(address)
         port = parts.port
     except ValueError as error:
         raise ConfigError(f"{address!r} is no address ({error}): {example}") from None
-    if "@" in parts.netloc:  # not repeated in the message, which may be logged
+    if "@" in parts.netloc:  # the message may be logged, so it does not repeat the secret
         raise ConfigError(
             f"an address of {parts.hostname} holds no user and no token: put the token into "
             f"{TOKEN_ENV}"
@@ -92,14 +92,13 @@ def parse(address: str) -> Address:
 
 
 def connect(address: Address) -> grpc.Channel:
-    """The channel to the server of an address, the same one for the same secrets.
+    """The channel to the server of an address. The same secrets give the same channel.
 
-    Every call through it brings the token. Nothing is sent yet: a server that is not there is found
-    out by the first call. Raises :class:`ConfigError` for a token or a file of TLS that cannot be
-    used.
+    Every call through it carries the token. Nothing is sent yet, so only the first call shows
+    whether a server is there. Raises :class:`ConfigError` for an unusable token or TLS file.
     """
     secrets = _Secrets.of(address)
-    # a process that was forked off cannot use its parent's
+    # a forked process cannot use its parent's channel
     key = (os.getpid(), replace(address, name=""), secrets)
     with _lock:
         if key not in _channels:
@@ -143,7 +142,7 @@ def _connects(channel: grpc.Channel) -> bool:
 
 @contextmanager
 def plainly(address: Address) -> Iterator[None]:
-    """What gRPC raises inside is raised as :class:`RemoteError` or :class:`ConfigError`."""
+    """Raise gRPC's errors as :class:`RemoteError` or :class:`ConfigError`."""
     try:
         yield
     except grpc.RpcError as error:
@@ -151,9 +150,9 @@ def plainly(address: Address) -> Iterator[None]:
 
 
 def explained(error: grpc.RpcError, address: Address) -> LlmzooError:
-    """The complaint of a call in words that say what to do.
+    """The error of a call, in words that say what to do.
 
-    :class:`ConfigError` where what was asked for cannot be had (``INVALID_ARGUMENT``), otherwise
+    :class:`ConfigError` if the request itself is at fault (``INVALID_ARGUMENT``), otherwise
     :class:`RemoteError`.
     """
     code, said = error.code(), line(" ".join((error.details() or "").split()))
@@ -176,7 +175,7 @@ def explained(error: grpc.RpcError, address: Address) -> LlmzooError:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class _Secrets:
-    """What a client shows, and whom it trusts; files by their names."""
+    """What a client shows, and whom it trusts. Files are given by name."""
 
     token: str | None
     ca: str | None
@@ -206,9 +205,9 @@ def _open(address: Address, secrets: _Secrets) -> grpc.Channel:
     options = [
         ("grpc.max_send_message_length", -1),  # the server says how much it takes
         ("grpc.max_receive_message_length", GREATEST_MESSAGE_BYTES),
-        ("grpc.keepalive_time_ms", 20_000),  # a machine that is gone is noticed during a call
+        ("grpc.keepalive_time_ms", 20_000),  # a vanished machine is noticed during a call
         ("grpc.keepalive_timeout_ms", 10_000),
-        ("grpc.initial_reconnect_backoff_ms", 100),  # a server may be started again any time
+        ("grpc.initial_reconnect_backoff_ms", 100),  # a server may restart at any time
         ("grpc.max_reconnect_backoff_ms", _MOST_BACKOFF_MS),
         ("grpc.enable_http_proxy", 0 if is_loopback(address.host) else 1),
     ]

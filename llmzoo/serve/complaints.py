@@ -1,4 +1,4 @@
-"""What went wrong with an item on a server, raised on the client's side."""
+"""Errors that a server reports for an item, raised on the client's side."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from llmzoo.serve.channel import Address, RemoteError
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.trust import line
 
-# the codes of a call that the server does not begin: too large, too many at once, no token
+# codes of a call that the server did not begin: too large, too many calls, no token
 NOT_BEGUN = (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAUTHENTICATED)
 
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
-# what an environment raises there it raises here; anything else is a RemoteError
+# exceptions of environments keep their class; all others become a RemoteError
 _RAISED: dict[str, type[Exception]] = {
     "AssertionError": AssertionError,
     "AttributeError": AttributeError,
@@ -34,7 +34,7 @@ _RAISED: dict[str, type[Exception]] = {
 
 
 class SessionLostError(RemoteError):
-    """The server has no such session any more; ``reset()`` opens a new one."""
+    """The session no longer exists on the server. ``reset()`` opens a new one."""
 
 
 def of(status: pb.Status, address: Address) -> Exception:

@@ -1,4 +1,4 @@
-"""What an environment is like before its first episode: written on the server, read by its client."""
+"""What an environment is like before its first episode. The server writes it, the client reads it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ MOST_CHARACTERS = 2**31  # of an observation or an action
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """``name``: of the environment, as ``str`` gives it. ``fallback``: a sample is played, since a
-    public set could not be reached."""
+    """``name``: of the environment, as ``str`` gives it. ``fallback``: it plays a sample because
+    its public set cannot be reached."""
 
     name: str
     agents: list[str]
@@ -31,7 +31,7 @@ class Description:
 
 
 class Spaces:
-    """The spaces of one environment and its forks, made when they are first asked for."""
+    """The spaces of an environment and its forks, created on first use."""
 
     def __init__(self, description: Description):
         self._description = description
@@ -52,11 +52,11 @@ class Spaces:
 
 
 def write(env: AECEnv, render_mode: str | None) -> pb.Description:
-    """Raises ``UntypedError`` for metadata that have no typed form. The spaces must be ``Text``."""
+    """Describe an environment. Raises ``UntypedError`` for metadata that cannot be sent."""
     metadata = {
         **env.metadata,
         "render_modes": ["ansi"],
-    }  # texts travel; pictures and terminals do not
+    }  # text can be sent; pictures and terminals cannot
     message = pb.Description(
         name=str(env), agents=env.possible_agents, metadata=values.as_map(metadata)
     )
@@ -70,7 +70,7 @@ def write(env: AECEnv, render_mode: str | None) -> pb.Description:
 
 
 def read(message: pb.Description) -> Description:
-    """Raises :class:`llmzoo.serve.trust.RemoteError` for what no environment is like."""
+    """Read a description. Raises :class:`llmzoo.serve.trust.RemoteError` if it is inconsistent."""
     agents = trust.agents(message.agents)
     for spaces in (message.observation_spaces, message.action_spaces):
         if len(spaces) != len(agents):

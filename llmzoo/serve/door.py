@@ -1,8 +1,8 @@
-"""The entrance of a server: who is let in, how much is read, how many calls are answered at once.
+"""The entrance of a server: admits calls, limits what they send, and runs them in threads.
 
-The token of a call is checked before its message is read, and reading takes no thread, so a call
-that is begun and never finished keeps nobody waiting. A message is parsed and answered in a thread
-of its own. Health checks need no thread.
+The token of a call is checked before its message is read, and reading takes no thread. So a call
+that never completes its message blocks nobody. Each message is parsed and answered in its own
+thread. Health checks need no thread.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, NoReturn, TypeVar
 import grpc
 
 T = TypeVar("T")
-_LONGEST = 1500  # bytes of what a status says
+_LONGEST = 1500  # bytes of a status message
 
 
 class Aborted(Exception):
@@ -27,12 +27,12 @@ class Aborted(Exception):
     def __init__(self, code: grpc.StatusCode, message: str):
         super().__init__(message)
         self.code = code
-        # it travels in a header, of which there are 8 KiB, three bytes for each of UTF-8
+        # headers hold 8 KiB, and each byte of UTF-8 takes three there
         self.message = str(message).encode("utf-8", "replace")[:_LONGEST].decode("utf-8", "ignore")
 
 
 class ServedCall:
-    """What a service may ask of a call that it answers. Its methods are called from any thread."""
+    """The call that a service answers. Its methods may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -44,18 +44,18 @@ class ServedCall:
         return not self._over
 
     def add_callback(self, callback: Callable[[], object]) -> bool:
-        """Have ``callback`` called when the call ends, however it does; false where it has ended."""
+        """Run ``callback`` when the call ends for any reason. Returns False if it has ended."""
         with self._lock:
             if not self._over:
                 self._callbacks.append(callback)
             return not self._over
 
     def abort(self, code: grpc.StatusCode, message: str) -> NoReturn:
-        """End the call with a status, by an exception that the service lets through."""
+        """End the call with a status. Raises an exception that the service must not catch."""
         raise Aborted(code, message)
 
     def over(self) -> None:
-        """The client has its answer or is gone."""
+        """Note that the client has its answer or is gone."""
         with self._lock:
             self._over = True
         for callback in self._callbacks:
@@ -63,11 +63,11 @@ class ServedCall:
 
 
 async def in_thread(work: Callable[[], T], free: asyncio.Semaphore, ended: Callable[[], None]) -> T:
-    """What ``work`` returns in a thread once one is ``free``. Raises :class:`Aborted`, whatever it
-    raises.
+    """Run ``work`` in a thread as soon as one is ``free``, and return its result.
 
-    A coroutine that is cancelled leaves its thread to itself: the thread counts until it ends, and
-    then ``ended`` is called, in the loop. The threads are daemons, so none holds up the process's end.
+    Raises :class:`Aborted` for every exception. If the coroutine is cancelled, its thread keeps
+    running and counts as busy until it ends. ``ended`` is then called in the loop. The threads are
+    daemons, so none delays the exit of the process.
     """
     loop = asyncio.get_running_loop()
     try:
@@ -98,7 +98,7 @@ async def in_thread(work: Callable[[], T], free: asyncio.Semaphore, ended: Calla
 
     try:
         threading.Thread(target=run, name="llmzoo-serve", daemon=True).start()
-    except RuntimeError as error:  # the machine has no room for another thread
+    except RuntimeError as error:  # the machine cannot start another thread
         finish(
             done.set_exception,
             Aborted(grpc.StatusCode.RESOURCE_EXHAUSTED, f"no thread is free: {error}"),
@@ -106,21 +106,23 @@ async def in_thread(work: Callable[[], T], free: asyncio.Semaphore, ended: Calla
     return await done
 
 
-READING_S = 30.0  # seconds until the message of a call is there
-WRITING_S = 60.0  # seconds until a client has taken a message
+READING_S = 30.0  # seconds for the message of a call to arrive
+WRITING_S = 60.0  # seconds for a client to accept a message
 CHECK_BYTES = 4096  # of the message of a call that needs no token
-_CHECKS = 16  # calls without a token that are read at the same time
-_HELD = 4  # messages of the greatest size that calls may hold at the same time
+_CHECKS = 16  # health checks that are read at the same time
+_HELD = 4  # messages of the largest size that may be in memory
 
-# says that a server runs, and nothing else; what checks on servers often cannot send a token
+# reveals only that a server runs; many health checkers cannot send a token
 _FREE_OF_TOKEN = frozenset({"/grpc.health.v1.Health/Check"})
 _NO_ROOM = grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
 class Door(grpc.aio.ServerInterceptor):
-    """Refuses calls that do not bring the ``token`` (None: all may come), and those for which there
-    is no room. ``threads``: calls that are answered at the same time; ``max_calls``: with those that
-    wait for a thread. ``max_bytes``: of a message."""
+    """Refuses calls without the ``token`` (None: no token is needed) and calls beyond the limits.
+
+    ``threads``: calls that run at the same time. ``max_calls``: calls that run or wait for a
+    thread. ``max_bytes``: the largest message.
+    """
 
     def __init__(self, token: str | None, *, threads: int, max_calls: int, max_bytes: int):
         self._expected = None if token is None else f"Bearer {token}".encode()
@@ -161,7 +163,7 @@ class Door(grpc.aio.ServerInterceptor):
             except Aborted as aborted:
                 await context.abort(aborted.code, aborted.message)
 
-        # on the wire a single message is a stream of one; only so is it ours to say when it is read
+        # on the wire a single message is a stream of one; as a stream, we decide when to read it
         return grpc.stream_stream_rpc_method_handler(call)
 
     def _knows(self, metadata: Any) -> bool:
@@ -172,11 +174,11 @@ class Door(grpc.aio.ServerInterceptor):
             for key, value in metadata
             if key == "authorization"
         ]
-        # a comparison that takes the same time wherever the two differ
+        # compares in constant time
         return len(brought) == 1 and hmac.compare_digest(brought[0], self._expected)
 
     async def _answered_here(self, handler: Any, method: Any, message: bytes, context: Any) -> None:
-        """The methods of health checks, which wait for nothing but changes."""
+        """Answer a health check in the event loop."""
         said = await method(_parsed(handler, message), context)
         if said is not None:
             await _write(context, handler.response_serializer(said))
@@ -209,19 +211,19 @@ class Door(grpc.aio.ServerInterceptor):
             answer = await in_thread(work, self._free, ended)
             if answer is not None:
                 await _write(context, answer)
-        finally:  # the client has all, or is gone
+        finally:  # the client has the answer, or is gone
             call.over()
 
 
 class _Reading:
-    """Calls whose message is still to come. One more than ``most`` ends the oldest of them."""
+    """Calls whose message has not arrived. If there are more than ``most``, the oldest ends."""
 
     def __init__(self, most: int):
         self._most = most
         self._coming: dict[_Limit, None] = {}
 
     async def message(self, context: Any) -> bytes:
-        """The message of a call. Raises :class:`Aborted` where it does not come."""
+        """The message of a call. Raises :class:`Aborted` if it does not arrive."""
         if len(self._coming) >= self._most:
             oldest = next(iter(self._coming))
             del self._coming[oldest]
@@ -238,7 +240,7 @@ class _Reading:
 
 
 class _Limit:
-    """A limit of time on what the present task waits for, which others may have pass at once."""
+    """A time limit for the current task. Other tasks can make it expire early."""
 
     def __init__(self, seconds: float, message: str):
         self._task = asyncio.current_task()
@@ -253,7 +255,7 @@ class _Limit:
         self._task.cancel()
 
     async def of(self, work: Awaitable[Any]) -> Any:
-        """What the work gives. Raises :class:`Aborted` once the limit has passed."""
+        """The result of ``work``. Raises :class:`Aborted` once the limit has expired."""
         try:
             return await work
         except asyncio.CancelledError:

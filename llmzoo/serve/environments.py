@@ -1,4 +1,4 @@
-"""The service of environments: what its calls do with items, in which threads, within which limits."""
+"""The gRPC service of environments: runs the items of its calls in threads, within limits."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _TELLING = frozenset({"reset", "step", "look"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentsConfig:
-    """Which environments are hosted, and how much of them.
+    """Which environments are hosted, and within which limits.
 
-    ``envs``: ids; None: all that are registered. ``env_args``: arguments that the server sets.
+    ``envs``: ids; None hosts all registered ones. ``env_args``: arguments that the server sets.
     ``allow``: names of arguments that clients may set to any value. ``players``: whether scripted
     players answer clients. ``max_sessions``: environments open at the same time. ``idle_s``:
-    seconds until an unused one is closed. ``step_s``: seconds that a step may take, ``make_s``
-    those that making an environment may. ``workers``: slow steps of a call that are made at the
-    same time. ``batch_items``: items of a call. ``message_bytes``: of an answer, as the server that
-    hosts this allows.
+    seconds after which an unused one is closed. ``step_s`` and ``make_s``: seconds that a step and
+    the making of an environment may take. ``workers``: slow steps of one call that run at the same
+    time. ``batch_items``: items of a call. ``message_bytes``: the largest reply, as the hosting
+    server allows.
     """
 
     envs: Sequence[str] | None = None
@@ -66,7 +66,7 @@ class EnvironmentsConfig:
 
 
 class Environments(pb_grpc.EnvironmentsServicer):
-    """A :class:`llmzoo.serve.hosting.Service`."""
+    """The environments of a server; a :class:`llmzoo.serve.hosting.Service`."""
 
     name = "llmzoo.v1.Environments"
 
@@ -78,7 +78,7 @@ class Environments(pb_grpc.EnvironmentsServicer):
         self.sessions = EnvSessions(most=config.max_sessions, idle_s=config.idle_s)
         self._operations = Operations(self.catalogue, self.sessions, players=config.players)
         self._lanes = Lanes()
-        self._room = int(0.95 * config.message_bytes)  # of an answer; headers take some
+        self._room = int(0.95 * config.message_bytes)  # bytes of a reply; headers take some
 
     def register(self, server: grpc.aio.Server) -> None:
         pb_grpc.add_EnvironmentsServicer_to_server(self, server)
@@ -163,10 +163,10 @@ class Environments(pb_grpc.EnvironmentsServicer):
         return outcome
 
     def _run(self, items: list[pb.Item], context: Any) -> pb.BatchReply:
-        """Carry out all items. Quick ones go one after the other; slow steps of different sessions
-        that follow one another go side by side."""
+        """Carry out all items. Quick ones run one after another; consecutive slow steps of
+        different sessions run in parallel."""
         kinds = [(item.WhichOneof("what"), item.session) for item in items]
-        # the last item of a session that can have changed it tells what it has become
+        # the last item of a session that may have changed it carries the view
         telling = {id: number for number, (what, id) in enumerate(kinds) if what in _TELLING}
         new = {
             n for n, (what, id) in enumerate(kinds) if what == "reset" and id not in self.sessions
@@ -192,23 +192,23 @@ class Environments(pb_grpc.EnvironmentsServicer):
 
         done: list[pb.Outcome] = []
         for side_by_side, numbers in self._parts(items, kinds):
-            if not context.is_active():  # the client is gone, and nobody reads what comes of it
+            if not context.is_active():  # the client is gone
                 break
             lanes = self.config.workers if side_by_side else 1
             done += self._in_lanes(numbers, do, limit_s, gave_up, lanes)
         if all(map(operator.is_, done, outcomes)):
             return reply
-        return pb.BatchReply(outcomes=done)  # what was given up may still be written to the other
+        return pb.BatchReply(outcomes=done)  # abandoned steps may still write to the other reply
 
     def _parts(
         self, items: Sequence[pb.Item], kinds: Sequence[tuple[str | None, bytes]]
     ) -> list[tuple[bool, Sequence[int]]]:
-        """The numbers of items in their order, in parts: (whether they may go side by side, numbers)."""
+        """The numbers of items in order, in parts: (whether they may run in parallel, numbers)."""
         slow = {id for _, id in kinds if self.sessions.is_slow(id)}
         if not slow:
             return [(False, range(len(items)))]
         parts: list[tuple[bool, list[int]]] = []
-        stepped: set[bytes] = set()  # by the last part
+        stepped: set[bytes] = set()  # in the last part
         for number, (what, id) in enumerate(kinds):
             if what == "fork" and id in slow:
                 slow.add(items[number].fork.child)
@@ -221,7 +221,8 @@ class Environments(pb_grpc.EnvironmentsServicer):
         return list(parts)
 
     def _fitting(self, outcomes: Iterable[pb.Outcome]) -> list[pb.Outcome]:
-        """Outcomes that have room in one message; of the others, what cannot be asked for again."""
+        """Outcomes that fit one message. Those that do not are reduced to what cannot be asked
+        again."""
         room = self._room
         fitting = []
         for outcome in outcomes:
@@ -261,5 +262,5 @@ class Environments(pb_grpc.EnvironmentsServicer):
 
 
 def _abort(context: Any, outcome: pb.Outcome) -> None:
-    """End a call with an outcome's status."""
+    """End a call with the status of an outcome."""
     context.abort(_CODES[outcome.status.code], outcome.status.message)

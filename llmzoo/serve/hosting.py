@@ -21,28 +21,27 @@ from llmzoo.serve.door import Door
 TOKEN_ENV = "LLMZOO_TOKEN"
 DEFAULT_PORT = 50051
 MAX_MESSAGE_BYTES = 64 * 2**20
-GREATEST_MESSAGE_BYTES = 512 * 2**20  # clients take no greater ones
-LIMITS_S = (0.001, 86_400.0)  # seconds that a server may allow for anything
+GREATEST_MESSAGE_BYTES = 512 * 2**20  # clients refuse larger messages
+LIMITS_S = (0.001, 86_400.0)  # bounds of every time limit, in seconds
 THREADS = 16
 SHORTEST_TOKEN = 16  # characters; 16 random hexadecimal digits are 64 bits
 
-GRACE_S = 5.0  # seconds that calls under way have to end in
-HANDSHAKE_S = 10.0  # seconds until a connection is one
+GRACE_S = 5.0  # seconds that running calls have to end
+HANDSHAKE_S = 10.0  # seconds to open a connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeConfig:
     """Where a server listens and who may call it.
 
-    ``port``: 0 takes a free one. ``token``: what every call must bring; without one everybody on
-    this machine may call, and the server binds nowhere but to its loopback. ``tls_cert`` and
-    ``tls_key``: files (PEM) of the server's certificate, for calls that nobody can read under way;
-    with ``tls_client_ca`` a client needs a certificate too, signed by that authority.
-    ``max_message_bytes``: of a request or an answer. ``threads``: calls that are worked on at the
-    same time. ``max_calls``: calls at the same time, those that wait for a thread included; any
-    further one is refused.
+    ``port``: 0 picks a free port. ``token``: the secret that every call must carry. Without one,
+    anybody on this machine may call, and the server listens on the loopback interface only.
+    ``tls_cert`` and ``tls_key``: PEM files of the server's certificate, for encrypted calls.
+    ``tls_client_ca``: clients need a certificate signed by this authority too.
+    ``max_message_bytes``: the largest request or reply. ``threads``: calls that run at the same
+    time. ``max_calls``: calls that run or wait for a thread; further calls are refused.
 
-    Raises :class:`ConfigError` for settings that cannot be used together or would leave the server
+    Raises :class:`ConfigError` for settings that contradict each other or would leave the server
     open to others.
     """
 
@@ -83,7 +82,7 @@ class ServeConfig:
 
 
 class Service(Protocol):
-    """What a server hosts: a servicer of one generated service."""
+    """A service that a server hosts; it implements one generated servicer."""
 
     name: str  # in full, such as "llmzoo.v1.Environments"; health checks ask by it
 
@@ -92,12 +91,12 @@ class Service(Protocol):
         ...
 
     def close(self) -> None:
-        """Free what the service holds; no call follows."""
+        """Free the service's resources. No call follows."""
         ...
 
 
 class Running:
-    """A server that runs; leaving the ``with`` block stops it. ``address``: ``grpc://host:port``."""
+    """A running server. Leaving the ``with`` block stops it. ``address``: ``grpc://host:port``."""
 
     def __init__(
         self,
@@ -129,9 +128,9 @@ class Running:
         self.stop()
 
     def stop(self, grace_s: float = GRACE_S) -> None:
-        """Take no new calls, let those under way end for ``grace_s`` seconds, and close services.
+        """Refuse new calls, give running ones ``grace_s`` seconds to end, and close the services.
 
-        A call that still works then is broken off; its thread is left to itself.
+        A call that runs longer is cancelled, and its thread is abandoned.
         """
         with self._stopping:
             if self._stopped.is_set():
@@ -144,18 +143,18 @@ class Running:
             self._stopped.set()
 
     def hurry(self) -> None:
-        """Break off the calls that a :meth:`stop` under way waits for. A signal's handler may call it."""
+        """Cancel the calls that a running :meth:`stop` waits for. Safe in a signal handler."""
         self._loop.begin(self._server.stop(None))
 
     def wait(self) -> None:
-        """Until somebody stops the server."""
+        """Block until the server has stopped."""
         self._stopped.wait()
 
 
 def host(config: ServeConfig, services: Sequence[Service]) -> Running:
     """Start a server with these services and health checks (``grpc.health.v1``).
 
-    Raises :class:`ConfigError` where it cannot listen or a file of TLS cannot be used.
+    Raises :class:`ConfigError` if it cannot listen or cannot use a TLS file.
     """
     loop = Loop()
     try:
@@ -176,9 +175,9 @@ async def _started(config: ServeConfig, services: Sequence[Service], loop: Loop)
             ("grpc.max_send_message_length", most),
             ("grpc.so_reuseport", 0),  # otherwise a second server at the port would share its calls
             ("grpc.server_handshake_timeout_ms", int(1000 * HANDSHAKE_S)),
-            ("grpc.keepalive_time_ms", 60_000),  # ends the calls of clients that are gone
+            ("grpc.keepalive_time_ms", 60_000),  # ends the calls of vanished clients
             ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
-            ("grpc.http2.max_ping_strikes", 0),  # clients look after their calls too
+            ("grpc.http2.max_ping_strikes", 0),  # clients send keepalive pings too
         ],
     )
     checks = health.aio.HealthServicer()
@@ -201,7 +200,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_token(token: str) -> None:
-    """Raise :class:`ConfigError` for a token that is too short, or no header could carry."""
+    """Raise :class:`ConfigError` for a token that is too short or does not fit a header."""
     if len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable()):
         raise ConfigError(
             f"a token is at least {SHORTEST_TOKEN} printable ASCII characters, such as the output "
@@ -243,7 +242,7 @@ T = TypeVar("T")
 
 
 class Loop:
-    """Runs from its making until :meth:`close`."""
+    """An event loop in a thread of its own. It runs until :meth:`close`."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -253,18 +252,18 @@ class Loop:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """What a coroutine returns or raises."""
+        """Run a coroutine and return its result."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def begin(self, work: Coroutine[Any, Any, object]) -> None:
-        """Have a coroutine run, without waiting for it; where the loop is closed it never does."""
+        """Start a coroutine without waiting for it. A closed loop drops it."""
         try:
             asyncio.run_coroutine_threadsafe(work, self._loop)
         except RuntimeError:
             work.close()
 
     def close(self) -> None:
-        """Cancel what still runs, and end."""
+        """Cancel the remaining tasks and stop the loop."""
         self.run(_cancel_others())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

@@ -1,7 +1,7 @@
-"""Threads that run an environment's code under a limit of time.
+"""Threads that run an environment's code under a time limit.
 
-Python cannot stop a thread. A job that takes too long is given up: its thread goes on by itself
-until it ends, its result counts for nothing, and the other jobs go on in a new thread.
+Python cannot stop a thread. A job that exceeds its limit is abandoned: its thread runs on, its
+result is ignored, and a new thread takes the remaining jobs.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
 _LOST = object()
-_LOOK_S = 0.25  # how often a caller looks when its jobs ought to end
+_LOOK_S = 0.25  # how often a caller checks deadlines
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
 class TooManyLost(Exception):
-    """So many jobs hang that no more are begun."""
+    """Too many abandoned jobs are still running, so no more are started."""
 
 
 class Lanes:
-    """Runs jobs in threads of their own. ``max_lost``: jobs given up that may still be running."""
+    """Runs jobs in threads. ``max_lost``: abandoned jobs that may still be running."""
 
     def __init__(self, max_lost: int = 32):
         self._max_lost = max_lost
@@ -34,7 +34,7 @@ class Lanes:
 
     @property
     def lost(self) -> int:
-        """Jobs given up that still run."""
+        """Abandoned jobs that still run."""
         return self._lost
 
     def run(
@@ -46,11 +46,11 @@ class Lanes:
         gave_up: Callable[[Job], Result],
         lanes: int = 1,
     ) -> dict[Job, Result]:
-        """What ``work`` returns for each job; it must not raise.
+        """The result of ``work`` for each job; ``work`` must not raise.
 
-        Jobs are begun in their order, as many at a time as there are ``lanes``. For one that takes
-        more seconds than its ``limit_s`` the result is that of ``gave_up``, which is called in the
-        caller's thread. Raises :class:`TooManyLost`.
+        Starts jobs in order, up to ``lanes`` at a time. A job that exceeds its ``limit_s`` in
+        seconds gets the result of ``gave_up``, which runs in the caller's thread. Raises
+        :class:`TooManyLost`.
         """
         with self._lock:
             if self._lost >= self._max_lost:
@@ -63,18 +63,20 @@ class Lanes:
 
 
 class _Lane:
-    """``at``: until when its thread may work, and on what; one tuple, so that both are read at once."""
+    """A thread's job and deadline: ``at``, one tuple, so that both are read at once."""
 
     __slots__ = ("at",)
 
     def __init__(self) -> None:
-        self.at: tuple[float, Any] = (math.inf, None)  # it has no job yet
+        self.at: tuple[float, Any] = (math.inf, None)  # no job yet
 
 
 class _LaneRun(Generic[Job, Result]):
-    """The results are a dictionary's, of which Python sees to it that a job gets the first that
-    anybody sets: its own, or that of giving it up. A lock for every job would take longer than many
-    a job."""
+    """One call of :meth:`Lanes.run`.
+
+    ``dict.setdefault`` is atomic, so each job keeps its first result: its own, or that of
+    abandoning it. A lock per job would cost more than many jobs.
+    """
 
     def __init__(
         self,
@@ -113,7 +115,7 @@ class _LaneRun(Generic[Job, Result]):
         threading.Thread(target=self._drive, args=(lane,), name="llmzoo-lane", daemon=True).start()
 
     def _drive(self, lane: _Lane) -> None:
-        """Take job after job until none is left. One that is given up changes nothing any more."""
+        """Run jobs until none is left. An abandoned job changes nothing any more."""
         while True:
             try:
                 job = self._jobs.popleft()

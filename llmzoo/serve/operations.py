@@ -1,4 +1,4 @@
-"""What a server does with one item of a call: the only place that runs environments' code."""
+"""What a server does with one item of a call. Only this module runs environments' code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_COMPLAINT = 2000  # characters
 
 
 class Operations:
-    """``players``: whether the scripted players answer clients, who then need not solve anything."""
+    """``players``: whether clients may ask the scripted players for answers."""
 
     def __init__(self, catalogue: Catalogue, sessions: EnvSessions, *, players: bool):
         self._catalogue = catalogue
@@ -31,20 +31,20 @@ class Operations:
     def do(
         self, item: pb.Item, what: str | None, id: bytes, outcome: pb.Outcome, tell: bool
     ) -> None:
-        """Carry out an item, of a kind ``what``, for the session ``id``. Raises nothing.
+        """Carry out an item of kind ``what`` for the session ``id``. Never raises.
 
-        ``outcome``: an empty one, for what comes of it; what goes wrong stands in its status.
-        ``tell``: with a view of what the session has become.
+        ``outcome``: an empty message for the result; errors go into its status. ``tell``: add a
+        view of the session's new state.
         """
         try:
             self._do(item, what, id, outcome, tell)
         except Refused as error:
             outcome.CopyFrom(failure(error.code, error.message, lost=error.lost, error=error.error))
-        except BaseException as error:  # sys.exit() in an environment ends nothing here
+        except BaseException as error:  # sys.exit() in an environment must not end the server
             outcome.CopyFrom(raised(error))
 
     def describe(self, spec: pb.Spec) -> pb.Description:
-        """Raises what making the environment raises."""
+        """Describe an environment. Raises what making it raises."""
         arguments = values.read_entries(spec.arguments.entries)
         env = self._catalogue.make(spec.env, arguments)
         return descriptions.write(env, arguments.get("render_mode"))
@@ -83,7 +83,7 @@ class Operations:
 
     def _open(self, item: pb.Item) -> None:
         if not item.reset.HasField("spec"):
-            return  # the session is looked for, and not found
+            return  # the session is unknown, which `take` reports
         self._sessions.make_room(item.session)
         self._sessions.add(item.session, EnvSession(self._make(item.reset.spec)))
 
@@ -137,7 +137,7 @@ def failure(
 
 
 def raised(error: BaseException) -> pb.Outcome:
-    """What Python raised, for the client to raise too."""
+    """The outcome of a Python exception, which the client raises again."""
     asked_wrongly = isinstance(error, ValueError | TypeError | LookupError | OverflowError)
     ours = isinstance(error, LlmzooError | values.UntypedError)
     if asked_wrongly or ours:
@@ -186,7 +186,7 @@ def _pay(session: EnvSession, paid: dict[str, float], message: pb.Paid) -> None:
 
 
 def _tell(session: EnvSession, seen: int, outcome: pb.Outcome) -> None:
-    """A view of what has changed since the client last saw the session; none where nothing has."""
+    """Add a view of what has changed since the client's last one, if anything has."""
     known = session.seen
     if known is not None and known.number != seen:
         known = None

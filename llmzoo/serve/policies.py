@@ -1,4 +1,4 @@
-"""The service of a policy: answers to clients elsewhere, batched over all of them."""
+"""The gRPC service of a policy. It batches the requests of all clients."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _STARTED_AGAIN = (
 class PolicyLimits:
     """What clients may ask of a policy.
 
-    ``requests`` and ``rows`` (requests times answers): of one call; a client divides what is more.
-    ``new_tokens``: of an answer. ``prompt_characters``: of an observation, ``call_characters``: of
-    those of a call, and of several calls that are answered together; nothing longer is tokenised.
-    ``message_bytes``: of a message, not above the server's own limit.
-    ``rows_at_once``: of several calls that are answered together. ``calls``: those that may wait,
-    each of which holds a thread of the server.
+    ``requests`` and ``rows`` (requests times answers): per call; clients split larger calls.
+    ``new_tokens``: per answer. ``prompt_characters``: per observation. ``call_characters``: the
+    observations of a call, and of calls that are answered together; longer input is refused before
+    it is tokenised. ``message_bytes``: per message, at most the server's own limit.
+    ``rows_at_once``: of calls that are answered together. ``calls``: calls that may wait; each
+    holds a thread of the server.
     """
 
     requests: int = 4096
@@ -59,14 +59,14 @@ class PolicyLimits:
 
 
 class _Restarted(Exception):
-    """The client means another start of the server."""
+    """The request is for an earlier start of the server."""
 
 
 class PolicyService(policies_pb2_grpc.PoliciesServicer):
     """Serves one policy; a :class:`llmzoo.serve.hosting.Service`.
 
-    Any policy may be served that needs no more of a request than the agent, the observation and the
-    seed. Raises :class:`ConfigError` where its own settings are beyond the limits.
+    The policy may use only the agent, the observation and the seed of a request. Raises
+    :class:`ConfigError` if the policy's own settings exceed the limits.
     """
 
     name = "llmzoo.v1.Policies"
@@ -87,7 +87,7 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
 
     @property
     def waiting(self) -> int:
-        """Calls that the model has not begun with."""
+        """Calls that the model has not started on."""
         return self._batcher.waiting
 
     def register(self, server: grpc.aio.Server) -> None:
@@ -117,7 +117,7 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
     def Generate(self, request: pb.GenerateRequest, context: ServedCall) -> Iterator[pb.Answers]:
         with _told(context):
             call = self._call(request)
-            # runs when the call ends, however it does: a client that is gone costs nothing more
+            # runs whenever the call ends: a vanished client costs nothing more
             if not context.add_callback(partial(self._batcher.give_up, call)):
                 return
             self._batcher.take(call)
@@ -125,7 +125,7 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
                 yield from messages_of(answers, self._part_bytes)
 
     def _call(self, request: pb.GenerateRequest) -> PolicyCall:
-        """Raises :class:`ConfigError` for what may not be asked."""
+        """The call for a request. Raises :class:`ConfigError` if it is not allowed."""
         if request.instance not in ("", self.instance):
             raise _Restarted
         if request.k < 1 or (request.greedy and request.k > 1) or not request.asks:
@@ -150,7 +150,7 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
         return PolicyCall([request_of(ask) for ask in request.asks], wanted)
 
     def _check_characters(self, lengths: Sequence[int]) -> None:
-        """Raise :class:`ConfigError` before anything is tokenised that would take long."""
+        """Raise :class:`ConfigError` for long input before it is tokenised."""
         limits = self.limits
         if max(lengths) > limits.prompt_characters or sum(lengths) > limits.call_characters:
             raise ConfigError(
@@ -170,7 +170,7 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
 
 @contextmanager
 def _told(context: ServedCall) -> Iterator[None]:
-    """What is raised inside ends the call with a status that says so."""
+    """End the call with a status that explains what was raised inside."""
     try:
         yield
     except _Restarted:

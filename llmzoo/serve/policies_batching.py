@@ -1,9 +1,9 @@
-"""Many clients and one model: what arrives while it is busy is answered together.
+"""Many clients share one model: calls that arrive while it is busy are answered together.
 
-One thread asks the model. It takes the call that has waited longest, and with it those that wait
-too and want the same settings, up to a number of rows; a call is never divided, so that a client
-that is alone gets what the model would have said in its own process, to the last bit. Every request
-brings the key of its noise, so that beside others it gets the same but for rounding.
+One thread asks the model. It takes the call that has waited longest, plus waiting calls with the
+same settings, up to a number of rows. A call is never split, so a client that is alone gets exactly
+the answers that the model would give in its own process. Every request carries the key of its
+noise, so beside others it gets the same answers up to rounding.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from llmzoo.policies.settings import Sampling
 from llmzoo.records import Completion
 from llmzoo.serve.policies_hosted import Hosted
 
-_LAST_S = 10.0  # for the model to hear that the server ends
+_LAST_S = 10.0  # seconds for the model to stop
 
 
 class Busy(LlmzooError, RuntimeError):
-    """No more calls are taken, for now or because the server ends."""
+    """The server takes no more calls, for now or because it is stopping."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """How the requests of a call are to be answered. ``sampling``: None for the policy's own."""
+    """The settings of a call. ``sampling``: None for the policy's own."""
 
     group_size: int
     greedy: bool
@@ -36,7 +36,7 @@ class Wanted:
 
 
 class PolicyCall:
-    """What a client asks at once, and its answers as they come."""
+    """The requests of one call, and its answers as they arrive."""
 
     def __init__(self, requests: Sequence[Request], wanted: Wanted):
         self.wanted = wanted
@@ -50,9 +50,9 @@ class PolicyCall:
         self._said: SimpleQueue[tuple[int, list[Completion]] | _End] = SimpleQueue()
 
     def answers(self) -> Iterator[list[tuple[int, list[Completion]]]]:
-        """Numbers of requests and their completions, those that are complete by then, in order.
+        """Request numbers with their completions, in batches of what is ready.
 
-        Ends early where the call is given up. Raises what the policy raised.
+        Ends early if the call is given up. Raises what the policy raised.
         """
         while True:
             complete: list[tuple[int, list[Completion]]] = []
@@ -80,7 +80,7 @@ class PolicyCall:
             self.end()
 
     def end(self, error: Exception | None = None) -> None:
-        """Nothing more is said; ``error`` says why, where it is not that all is."""
+        """No more answers follow. ``error``: why, if the call is incomplete."""
         self._said.put(_End(error))
 
 
@@ -90,14 +90,14 @@ class _End:
 
 
 class _GivenUp(Exception):
-    """Nobody waits any more for what is being answered."""
+    """All clients of the running batch have given up."""
 
 
 class Batcher:
-    """Answers calls in a thread of its own.
+    """Answers calls in its own thread.
 
-    ``rows`` and ``characters`` (of observations): of several calls that are answered together.
-    ``calls``: those that may wait.
+    ``rows`` and ``characters`` (of observations): limits of calls that are answered together.
+    ``calls``: the number of calls that may wait.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Batcher:
         self._hosted, self._most = hosted, calls
         self._rows, self._characters = rows, characters
         self._waiting: list[PolicyCall] = []
-        self._asked: list[PolicyCall] = []  # those that the model answers now
+        self._asked: list[PolicyCall] = []  # the calls that the model is answering
         self._changed = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="llmzoo-policy", daemon=True)
@@ -118,7 +118,7 @@ class Batcher:
             return len(self._waiting)
 
     def take(self, call: PolicyCall) -> None:
-        """Let a call wait for its answers. Raises :class:`Busy`."""
+        """Queue a call. Raises :class:`Busy`."""
         with self._changed:
             if self._closed:
                 raise Busy("the server is about to end")
@@ -128,7 +128,7 @@ class Batcher:
             self._changed.notify()
 
     def give_up(self, call: PolicyCall) -> None:
-        """Nobody waits for a call any more; it may have ended already."""
+        """Drop a call whose client is gone. It may have ended already."""
         with self._changed:
             call.given_up.set()
             if call in self._waiting:
@@ -136,9 +136,9 @@ class Batcher:
         call.end()
 
     def close(self) -> None:
-        """End what is being answered and what waits, and take no more.
+        """End running and waiting calls, and take no more.
 
-        A model that does not hear of it within a moment is left to itself; nobody reads it.
+        A model that does not stop in time is abandoned; its answers are ignored.
         """
         with self._changed:
             self._closed = True
@@ -161,7 +161,7 @@ class Batcher:
             self._answer(self._asked)
 
     def _next(self) -> list[PolicyCall]:
-        """The calls to answer now, taken from those that wait."""
+        """The calls to answer now, removed from the queue."""
         first = self._waiting.pop(0)
         together, rows, characters = [first], first.rows, first.characters
         for call in [call for call in self._waiting if call.wanted == first.wanted]:
@@ -179,8 +179,8 @@ class Batcher:
                 self._ask(calls)
         except _GivenUp:
             return
-        except BaseException as error:  # whatever a model raises, the thread must go on
-            if len(calls) > 1:  # each alone: it is the fault of one, or not of their number
+        except BaseException as error:  # the thread must survive whatever a model raises
+            if len(calls) > 1:  # retry each alone: one of them may be at fault
                 for call in calls:
                     self._answer([call])
             else:

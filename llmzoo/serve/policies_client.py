@@ -1,4 +1,4 @@
-"""A policy on a server, as a policy here."""
+"""A policy on a server, used like a local policy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from llmzoo.serve.generated import policies_pb2_grpc
 from llmzoo.serve.hosting import GREATEST_MESSAGE_BYTES
 from llmzoo.serve.policies_wire import ask_of, completions_of, sampling_from, sampling_to
 
-_INFO_S = 20.0  # seconds to wait for what a server says of itself
+_INFO_S = 20.0  # seconds to wait for the server's description
 _LATER = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
 
 
@@ -44,23 +44,23 @@ class RemotePolicy(EarlyPolicy, Sampled):
 
     Parameters
     ----------
-    address: of the server, see :mod:`llmzoo.serve.channel`; the token and TLS are those of there.
-    sampling: settings for every seat, ``seats`` gives a seat its own; None leaves them to the
-        server, as does a server whose policy takes none.
+    address: of the server; :mod:`llmzoo.serve.channel` says where the token and TLS files come from.
+    sampling: settings for every seat; ``seats`` overrides them for single seats. None leaves them to
+        the server. They are ignored if the server's policy takes none.
     seed: of the sampling noise.
-    timeout_s: seconds that a call may take, its time in the server's queue included.
-    retries: further attempts of a call that was broken off, or found too many waiting; they ask
-        for what has not been answered yet.
-    backoff_s: seconds before the first of them, doubled with each.
+    timeout_s: seconds that a call may take, including its time in the server's queue.
+    retries: further attempts for a call that was interrupted or refused because too many wait; they
+        ask only for missing answers.
+    backoff_s: seconds before the first retry, doubled with each.
 
-    The noise is made here: the same seed gives the answers that the model would give in this
-    process, to the last bit where the same requests are asked together and nobody else asks at the
-    time, otherwise but for rounding. Completions carry ids and log-probabilities, but nothing here
-    can be trained.
+    The sampling noise is generated here, so the same seed gives the answers that the model would
+    give in this process: exactly if the same requests are asked together and no other client asks at
+    the time, otherwise up to rounding. Completions carry ids and log-probabilities, but the model
+    cannot be trained from here.
 
     Raises :class:`ConfigError` for settings beyond the server's limits, and
     :class:`llmzoo.serve.channel.RemoteError` for a server that cannot be reached, refuses the
-    token, or was started again: it may serve other weights then.
+    token, or was restarted, since it may serve other weights now.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class RemotePolicy(EarlyPolicy, Sampled):
         return True
 
     def _warn_of(self, refusal: str) -> None:
-        """Say, once, that a prompt was not answered."""
+        """Warn, once, that a prompt was not answered."""
         if not self._warned:
             self._warned = True
             warnings.warn(
@@ -181,7 +181,7 @@ class RemotePolicy(EarlyPolicy, Sampled):
             )
 
     def _look_at(self, completions: Sequence[Completion]) -> None:
-        """Warn, once, of a prompt that the model read no further than its length."""
+        """Warn, once, about a prompt that was too long for the model."""
         prompt = completions[0].prompt_ids
         if prompt and not completions[0].ids:
             self._warn_of(
@@ -198,7 +198,8 @@ class RemotePolicy(EarlyPolicy, Sampled):
     def _divided(
         self, asks: Mapping[int, pb.Ask], group_size: int, spoken_for: int
     ) -> Iterator[dict[int, pb.Ask]]:
-        """The asks of each call, within the server's limits; ``spoken_for``: bytes of the rest."""
+        """The asks of each call, within the server's limits. ``spoken_for``: bytes of the other
+        fields."""
         limits = self._info.limits
         most, room = (
             min(limits.requests, limits.rows // group_size),
@@ -228,7 +229,7 @@ class RemotePolicy(EarlyPolicy, Sampled):
     def _generate(
         self, call: pb.GenerateRequest, asks: Mapping[int, pb.Ask]
     ) -> Generator[tuple[int, list[Completion]], None, None]:
-        """Each ask's number with its completions; what is broken off is asked again."""
+        """Each ask's number with its completions. Interrupted asks are repeated."""
         left = dict(asks)
         attempt = 0
         while left:
@@ -246,7 +247,7 @@ class RemotePolicy(EarlyPolicy, Sampled):
     def _stream(
         self, call: pb.GenerateRequest, asks: Mapping[int, pb.Ask]
     ) -> Generator[tuple[int, list[Completion]], None, None]:
-        """One call. Leaving it before its end cancels it."""
+        """One call. Closing the generator early cancels it."""
         indices = list(asks)
         answers: list[list[Completion]] = [[] for _ in indices]
         prompts: list[tuple[int, ...]] = [() for _ in indices]
@@ -276,7 +277,7 @@ class RemotePolicy(EarlyPolicy, Sampled):
             )
 
     def _check(self, info: pb.PolicyInfo) -> None:
-        """Raise :class:`llmzoo.serve.trust.RemoteError` for limits that none can keep to."""
+        """Raise :class:`llmzoo.serve.trust.RemoteError` for limits that no client can keep."""
         for limit in ("requests", "rows", "new_tokens"):
             trust.number(getattr(info.limits, limit), 1, 2**32, limit)
         trust.number(info.limits.message_bytes, 2**16, GREATEST_MESSAGE_BYTES, "a message's bytes")

@@ -1,4 +1,4 @@
-"""What a policy server hosts, and what cannot be hosted."""
+"""Loads the policy that a server hosts, and refuses policies that cannot be hosted."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from llmzoo.policies.settings import Chat, Sampled, Sampling
 from llmzoo.registry import is_remote
 from llmzoo.training import run_folder
 
-_KEPT = 64  # settings whose policies are kept
+_KEPT = 64  # policies kept, one per settings
 
 
 def load_hosted(
     name: str, chat: Mapping[str, Any] | None = None, *, trust_remote_code: bool = False
 ) -> Policy:
-    """The policy called ``name``, as for ``llmzoo.policies.load``, to be served.
+    """Load the policy called ``name`` (as for ``llmzoo.policies.load``) for serving.
 
-    The folder of a run that trained one policy gives that of its newest checkpoint, with the
-    sampling settings of the run. ``chat``: fields of ``Chat``, which win over the run's.
-    ``trust_remote_code``: let code that comes with a model run. Raises
-    :class:`ConfigError` for what reads the environment, for a person, for a run that trained
-    several, for what cannot be found, and for settings that mean nothing.
+    The folder of a run that trained one policy stands for its newest checkpoint, with the run's
+    sampling settings. ``chat``: fields of ``Chat``, which override the run's.
+    ``trust_remote_code``: run code that comes with a model. Raises :class:`ConfigError` for a
+    policy that reads the environment, for a person, for a run that trained several policies, for a
+    name that cannot be found, and for invalid settings.
     """
     given = dict(chat or {})
     trust = {"trust_remote_code": trust_remote_code}
@@ -60,7 +60,7 @@ def _chat(given: Mapping[str, Any]) -> Chat:
 
 
 def _trained(run: str) -> str:
-    """The folder of the one policy that a run trained."""
+    """The folder of the single policy that a run trained."""
     newest = run_folder.newest_checkpoint(run)
     folders = [str(newest / policy) for policy in run_folder.policies_in(newest)]
     if len(folders) > 1:
@@ -80,7 +80,7 @@ def _settings(run: str) -> Sampling:
 
 
 class _Elsewhere:
-    """Stands in a request where the environment would be."""
+    """The environment of a request on a policy server, which has none."""
 
     def __getattr__(self, name: str) -> NoReturn:
         raise ConfigError(
@@ -93,7 +93,7 @@ ELSEWHERE = cast(AECEnv, _Elsewhere())
 
 
 class Hosted:
-    """A policy as it is served: under the settings that a call asks for."""
+    """A policy on a server, under the settings of each call."""
 
     def __init__(self, policy: Policy):
         self.policy = policy
@@ -110,7 +110,8 @@ class Hosted:
         sampling: Sampling | None,
         answered: Answered,
     ) -> None:
-        """Hand ``group_size`` answers for each request to ``answered``, as soon as they are complete.
+        """Pass ``group_size`` answers for each request to ``answered`` as soon as they are
+        complete.
 
         ``sampling``: None for the policy's own.
         """

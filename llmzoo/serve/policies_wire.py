@@ -39,7 +39,7 @@ def sampling_to(sampling: Sampling) -> pb.Sampling:
 
 
 def sampling_from(message: pb.Sampling) -> Sampling:
-    """Raises ``ValueError`` for settings that mean nothing."""
+    """The settings of a message. Raises ``ValueError`` for invalid ones."""
     return Sampling(
         temperature=message.temperature,
         top_p=message.top_p,
@@ -52,9 +52,9 @@ def sampling_from(message: pb.Sampling) -> Sampling:
 def messages_of(
     answers: Iterable[tuple[int, Sequence[Completion]]], part_bytes: int
 ) -> Iterator[pb.Answers]:
-    """Completions with the number of their ask, in messages of about ``part_bytes`` at most.
+    """Completions with the number of their ask, in messages of at most about ``part_bytes``.
 
-    Raises ``ValueError`` where those of one ask begin with different prompts.
+    Raises ``ValueError`` if the completions of one ask have different prompts.
     """
     message, room = pb.Answers(), part_bytes
     for ask, completions in answers:
@@ -92,9 +92,9 @@ def _parts(ask: int, completions: Sequence[Completion], part_bytes: int) -> Iter
 
 
 def completions_of(answer: pb.Answer, prompt_ids: tuple[int, ...]) -> list[Completion]:
-    """Those of one part; ``prompt_ids`` as the first part of the request gave them.
+    """The completions of one part. ``prompt_ids``: from the first part of the request.
 
-    Raises :class:`llmzoo.serve.trust.RemoteError` for ids and probabilities that do not go together.
+    Raises :class:`llmzoo.serve.trust.RemoteError` if ids and log-probabilities differ in number.
     """
     if any(len(message.ids) != len(message.logprobs) for message in answer.completions):
         raise trust.odd("gives ids and probabilities of different numbers")
@@ -112,5 +112,5 @@ def completions_of(answer: pb.Answer, prompt_ids: tuple[int, ...]) -> list[Compl
 
 
 def _text(text: str) -> str:
-    """A text that UTF-8 can carry: a surrogate by itself, which no tokenizer reads, is a "?"."""
+    """A text in valid UTF-8; lone surrogates, which no tokenizer reads, become \"?\"."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""Sessions: environments that clients have open on a server, each by the 16 bytes that name it."""
+"""Sessions: the environments that clients have open on a server, named by 16 bytes each."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ ID_BYTES = 16
 
 
 class Refused(Exception):
-    """What a client asked for that a server does not do.
+    """A request that the server refuses.
 
-    ``lost``: there is no such session any more. ``error``: the class of what Python raised.
+    ``lost``: the session no longer exists. ``error``: the class of the Python exception, if any.
     """
 
     def __init__(self, code: grpc.StatusCode, message: str, *, lost: bool = False, error: str = ""):
@@ -32,16 +32,16 @@ class Refused(Exception):
 
 
 class EnvSession:
-    """``seen``: what the client knows; ``stale``: the environment may have changed since.
-    ``begun``: it has been reset.
+    """An open environment.
 
-    ``numbers``: the number of each possible agent.
+    ``seen``: what the client knows of it. ``stale``: it may have changed since then. ``begun``: it
+    has been reset. ``numbers``: the index of each possible agent.
     """
 
     __slots__ = ("begun", "busy", "env", "names", "numbers", "seen", "slow", "stale", "used")
 
     def __init__(self, env: AECEnv):
-        # calls come in order here, so the wrapper that sees to it costs time for nothing
+        # the server keeps calls in order, so the wrapper that checks this is not needed
         self.env = env.unwrapped if type(env) is InOrder else env
         self.names = list(self.env.possible_agents)
         self.numbers: Mapping[str, int] = {name: at for at, name in enumerate(self.names)}
@@ -53,7 +53,7 @@ class EnvSession:
         self.used = 0.0
 
     def forked(self, env: AECEnv) -> EnvSession:
-        """The session of a fork. Its client knows the same of it as of this one."""
+        """The session of a fork. Its client knows the same about both."""
         forked = copy.copy(self)
         forked.env = env
         forked.busy = False
@@ -61,7 +61,7 @@ class EnvSession:
 
 
 class EnvSessions:
-    """All that are open. One that is unused for ``idle_s`` seconds is closed, by a thread."""
+    """All open sessions. A thread closes those that are unused for ``idle_s`` seconds."""
 
     def __init__(self, *, most: int, idle_s: float):
         self._most = most
@@ -83,7 +83,7 @@ class EnvSessions:
         return id in self._open
 
     def take(self, id: bytes) -> EnvSession:
-        """A session, for one user at a time, who sets ``busy`` to false. Raises :class:`Refused`."""
+        """Lock a session for one user, who must reset ``busy``. Raises :class:`Refused`."""
         with self._lock:
             session = self._open.get(id)
             if session is None:
@@ -100,14 +100,14 @@ class EnvSessions:
             return session
 
     def add(self, id: bytes, session: EnvSession) -> None:
-        """Open a session under a name of its client's choosing. Raises :class:`Refused`."""
+        """Open a session under a name that its client chose. Raises :class:`Refused`."""
         self.make_room(id)
         session.used = time.monotonic()
         with self._lock:
             self._open[id] = session
 
     def make_room(self, id: bytes) -> None:
-        """Raise :class:`Refused` where a session of this name cannot be opened."""
+        """Raise :class:`Refused` if a session of this name cannot be opened."""
         if len(id) != ID_BYTES:
             raise Refused(
                 grpc.StatusCode.INVALID_ARGUMENT,
@@ -124,19 +124,19 @@ class EnvSessions:
             )
 
     def drop(self, id: bytes) -> None:
-        """Close a session; none of this name is fine too."""
+        """Close a session if it exists."""
         with self._lock:
             session = self._open.pop(id, None)
         if session is not None:
             _close(session)
 
     def forget(self, id: bytes) -> None:
-        """Drop a session whose environment still runs, so that it cannot be told to close."""
+        """Drop a session whose environment still runs and so cannot be closed."""
         with self._lock:
             self._open.pop(id, None)
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all sessions."""
         self._ended.set()
         self._sweeper.join()
         for id in list(self._open):
@@ -154,10 +154,10 @@ class EnvSessions:
 
 def _close(session: EnvSession) -> None:
     if type(session.env).close is not TextEnv.close:  # which does nothing
-        # it may hang, and nobody waits for it
+        # it may hang
         threading.Thread(target=_closed, args=(session.env,), daemon=True).start()
 
 
 def _closed(env: AECEnv) -> None:
-    with contextlib.suppress(Exception):  # it is gone either way
+    with contextlib.suppress(Exception):  # the session is gone either way
         env.close()

@@ -1,7 +1,7 @@
-"""Tokens that servers on this machine leave for clients of the same user, a file for each port.
+"""Tokens that servers on this machine leave for clients of the same user, one file per port.
 
-A server without a token of its own choosing makes one up, so that other users of the machine are
-kept out; a client of the same user finds it here and needs no setting.
+A server without a configured token generates one, which keeps other users of the machine out.
+Clients of the same user find it here and need no setting.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pathlib import Path
 
 
 def leave(port: int) -> str:
-    """Make up a token for the server at a port of this machine, and leave it for its clients."""
+    """Generate a token for the server at a local port, and store it for its clients."""
     token = secrets.token_hex(16)
     file = _file(port)
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.unlink(missing_ok=True)  # of a server that was killed
-    # only this user may read it, from its first moment on
+    file.unlink(missing_ok=True)  # left by a server that was killed
+    # from the start, only this user may read it
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as written:
         written.write(token)
@@ -25,7 +25,7 @@ def leave(port: int) -> str:
 
 
 def left_by(port: int) -> str | None:
-    """The token of the server at a port of this machine, where it left one."""
+    """The token of the server at a local port, if it left one."""
     try:
         return _file(port).read_text()
     except OSError:

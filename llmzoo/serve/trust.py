@@ -1,6 +1,6 @@
-"""What a client takes from a server: names that are fit for paths and lines, and bounded numbers.
+"""Checks of what a server sends: names that are safe in paths and log lines, and bounded numbers.
 
-A server is another's program. What it names becomes folders, keys and lines of a log here.
+A server is somebody else's program, and its names become folders, keys and log lines here.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _LONGEST_LINE = 1000  # characters
 
 
 class RemoteError(LlmzooError, RuntimeError):
-    """A server that cannot be reached, did not do what it was asked, or said what none may say.
+    """A server cannot be reached, did not do what it was asked, or sent something invalid.
 
-    ``code``: the status of gRPC, such as ``grpc.StatusCode.UNAVAILABLE``.
+    ``code``: gRPC's status code, such as ``grpc.StatusCode.UNAVAILABLE``.
     """
 
     def __init__(self, message: str, code: grpc.StatusCode):
@@ -32,17 +32,18 @@ class RemoteError(LlmzooError, RuntimeError):
 
 
 def odd(what: str) -> RemoteError:
-    """The error of a server that says what none may say, such as ``"names 3 agents for 2 seats"``."""
+    """The error for a server that sends something invalid, such as ``"names 3 agents for 2
+    seats"``."""
     return RemoteError(f"the server {what}: it is not one to play with", grpc.StatusCode.DATA_LOSS)
 
 
 def fit(text: str) -> bool:
-    """Whether a text may be the name of an agent, and so of a folder."""
+    """Whether a text may name an agent, and so a folder."""
     return _NAME.fullmatch(text) is not None and text.strip(".") != ""
 
 
 def name(text: str, of: str) -> str:
-    """A name that may become a folder here. Raises :class:`RemoteError` for any other."""
+    """A name that may become a folder here. Raises :class:`RemoteError` otherwise."""
     if not fit(text):
         raise odd(
             f"names {of} {line(text, 80)!r}, and a name has 1 to 64 of the characters a-z, A-Z, 0-9, "
@@ -52,7 +53,7 @@ def name(text: str, of: str) -> str:
 
 
 def agents(names: Sequence[str]) -> list[str]:
-    """The names of agents. Raises :class:`RemoteError` for too many, and for one that comes twice."""
+    """The names of agents. Raises :class:`RemoteError` if there are too many or duplicates."""
     if len(names) > MOST_AGENTS:
         raise odd(f"names {len(names)} agents, and {MOST_AGENTS} are the most")
     checked = [name(text, "an agent") for text in names]
@@ -62,14 +63,14 @@ def agents(names: Sequence[str]) -> list[str]:
 
 
 def line(text: str, longest: int = _LONGEST_LINE) -> str:
-    """A text as it may stand in a line: nothing that moves a cursor or begins another line."""
+    """A text for one line, without characters that move a cursor or start another line."""
     cut = text if len(text) <= longest else f"{text[:longest]}..."
     return "".join(c if c.isprintable() else _shown(c) for c in cut)
 
 
 @contextmanager
 def understood(what: str) -> Iterator[None]:
-    """What cannot be read inside is raised as :class:`RemoteError`: the server said it wrongly."""
+    """Raise parsing errors as :class:`RemoteError`: the server sent something malformed."""
     try:
         yield
     except (LookupError, TypeError, ValueError, OverflowError) as error:
@@ -78,7 +79,7 @@ def understood(what: str) -> Iterator[None]:
 
 
 def number(value: float, least: float, most: float, of: str) -> float:
-    """A number in bounds. Raises :class:`RemoteError` for any other, NaN too."""
+    """A number within bounds. Raises :class:`RemoteError` otherwise, also for NaN."""
     if not (math.isfinite(value) and least <= value <= most):
         raise odd(f"says {value:g} for {of}, which is {least:g} to {most:g}")
     return value

@@ -1,8 +1,8 @@
 """Python values as typed messages, and back.
 
-bool stays bool, int stays int however big, float stays float to the last bit, text stays text with
-whatever code points. numpy's scalars become Python's, its arrays stay arrays, tuples become lists.
-Anything else is refused: nothing is pickled, and nothing passes for what it is not.
+Booleans, integers of any size, floats (to the last bit) and texts (with any code points) keep their
+types. numpy scalars become Python's, numpy arrays stay arrays, and tuples become lists. Anything
+else is refused; nothing is pickled.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import numpy as np
 
 from llmzoo.serve.generated import environments_pb2 as pb
 
-MAX_DEPTH = 24  # of lists and mappings in one another; protobuf reads 100 messages deep
+MAX_DEPTH = 24  # of nested lists and mappings; protobuf reads 100 nested messages
 _FLOATS, _TEXTS = {float}, {str}
 _ARRAYS = "biufc"  # kinds of numpy's types: bools, numbers
 _DTYPE = re.compile(rf"[<>|=]?[{_ARRAYS}]\d{{1,2}}")
 
 
 class UntypedError(TypeError):
-    """A value that has no typed form."""
+    """A value that cannot be sent."""
 
 
 def write(value: Any, into: pb.Value, depth: int = 0) -> None:
@@ -71,7 +71,7 @@ def write(value: Any, into: pb.Value, depth: int = 0) -> None:
 
 
 def write_entries(values: Mapping[Any, Any], into: Any, depth: int = 0) -> None:
-    """Put a mapping into an empty repeated field of entries, in its order."""
+    """Put a mapping into an empty repeated field of entries, in order."""
     for key, value in values.items():
         entry = into.add()
         if type(key) is str:
@@ -87,7 +87,7 @@ def write_entries(values: Mapping[Any, Any], into: Any, depth: int = 0) -> None:
 
 
 def read(message: pb.Value) -> Any:
-    """The value of a message. Raises ``ValueError`` for one that holds none."""
+    """The value of a message. Raises ``ValueError`` if it holds none."""
     kind = message.WhichOneof("kind")
     if kind == "text":
         return message.text
@@ -137,7 +137,7 @@ def write_chance(rng: random.Random, message: pb.Chance) -> None:
 
 
 def read_chance(message: pb.Chance) -> random.Random:
-    """Raises ``ValueError`` for what is the state of no generator."""
+    """The generator of a message. Raises ``ValueError`` for an invalid state."""
     rng = random.Random()
     gauss = message.gauss if message.HasField("gauss") else None
     rng.setstate((rng.VERSION, tuple(message.words), gauss))
@@ -145,7 +145,7 @@ def read_chance(message: pb.Chance) -> random.Random:
 
 
 def _write_reals(values: Mapping[Any, Any], into: pb.Value) -> bool:
-    """Put a mapping of texts to floats into a message the short way; false for any other."""
+    """Write a mapping of texts to floats in a compact form. Returns False for any other mapping."""
     if {*map(type, values.values())} != _FLOATS or {*map(type, values)} != _TEXTS:
         return False
     try:
@@ -178,7 +178,7 @@ def _write_integer(number: int, into: pb.Value) -> None:
 
 
 def _read_array(array: pb.Array) -> np.ndarray:
-    # of objects or of other arrays, say: what is read is numbers and nothing else
+    # accept arrays of numbers only, not of objects
     if _DTYPE.fullmatch(array.dtype) is None:
         raise ValueError(f"an array of {array.dtype[:60]!r} is not of numbers")
     dtype = np.dtype(array.dtype)

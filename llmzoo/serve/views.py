@@ -1,7 +1,7 @@
-"""What has changed in an environment since its client last saw it: written here, read there.
+"""What has changed in an environment since its client last saw it.
 
-The server remembers what its client has last seen of each session; a view holds what differs from
-that. The two halves, :func:`write` and :func:`read`, mirror each other.
+The server remembers the last state that its client has seen of each session. A view holds the
+difference. :func:`write` runs on the server, and :func:`read`, its mirror image, on the client.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from llmzoo.serve import values
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.spaces import Observation
 
-_numbers = itertools.count(1)  # of views; a fork knows its parent's, so they are all different
-_SCALARS = frozenset({str, int, float, bool, type(None), bytes})  # they never change
+_numbers = itertools.count(
+    1
+)  # of views; forks inherit views, so numbers are unique across sessions
+_SCALARS = frozenset({str, int, float, bool, type(None), bytes})  # immutable
 
 
-class SeenState(NamedTuple):  # a tuple is made faster than anything else
+class SeenState(NamedTuple):  # fast to create
     """What a client knows of a session, in PettingZoo's form.
 
-    On the server's side all of it are copies: what the environment changes later stays as it was.
+    On the server these are copies, so later changes of the environment do not affect them.
     """
 
     number: int
@@ -42,10 +44,10 @@ class SeenState(NamedTuple):  # a tuple is made faster than anything else
 def write(
     env: AECEnv, known: SeenState | None, numbers: Mapping[str, int], view: pb.View
 ) -> SeenState:
-    """Put into an empty view what has changed since ``known``; returns what the client knows then.
+    """Fill an empty view with what has changed since ``known``; returns what the client knows then.
 
-    ``numbers``: the number of every possible agent. Raises ``UntypedError`` for an info that has no
-    typed form, and what the environment raises.
+    ``numbers``: the index of every possible agent. Raises ``UntypedError`` for an info that cannot
+    be sent, and what the environment raises.
     """
     agents = env.agents.copy()
     view.number = number = next(_numbers) % (2**32 - 1) + 1
@@ -99,10 +101,10 @@ def write(
 
 
 def read(view: pb.View, known: SeenState | None, names: Sequence[str]) -> SeenState:
-    """What the client sees after ``view``. ``known``: the view that it follows; unchanged.
+    """What the client knows after ``view``. ``known``: its state before, which stays unchanged.
 
-    Raises ``ValueError`` or ``LookupError`` for a view that no environment has: rewards that are not
-    finite, and names in infos (of metrics, say) that would not stay in a line, are such.
+    Raises ``ValueError`` or ``LookupError`` for an invalid view, such as one with rewards that are
+    not finite, or with names in infos that would break a log line.
     """
     if view.since and (known is None or known.number != view.since):
         raise ValueError(f"a view since {view.since}, which this client has not seen")
@@ -182,7 +184,7 @@ def _of_interest(
     terminations: Mapping[str, bool],
     truncations: Mapping[str, bool],
 ) -> list[str]:
-    """The agents that choose next, and those whose play has ended."""
+    """The agents that choose next, and those that are done."""
     if not agents:
         return []
     if True not in terminations.values() and True not in truncations.values():
@@ -198,8 +200,8 @@ def _write_info(
 ) -> dict[str, Any]:
     """Add what has changed in the info of agent ``number``, if anything.
 
-    Returns what the client knows of it then: scalars as they are, other values as messages, which
-    stay as they are when the environment changes what it holds.
+    Returns what the client knows of it then. Scalars stay as they are. Other values are kept as
+    messages, so later changes of the environment do not affect them.
     """
     known = {} if before is None else before
     changed: dict[str, Any] = {}

@@ -1,6 +1,6 @@
-"""Other people's things in our trainer, and ours inside other people's tools.
+"""Environments of other projects in our trainer, and ours in other projects' tools.
 
-``discrete_to_text`` turns an environment with numbered actions into one that speaks text; ready-made
+``discrete_to_text`` turns an environment with numbered actions into a text environment. Ready-made
 ones are ``llmzoo.adapters.classic:tic_tac_toe`` and ``llmzoo.adapters.classic:connect_four``.
 """
 

@@ -1,4 +1,4 @@
-"""Two games of PettingZoo's classic family as text environments, for the command line by path.
+"""Two games of PettingZoo's classic family as text environments, with paths for the command line.
 
 ``llmzoo train --env llmzoo.adapters.classic:tic_tac_toe``
 """
@@ -31,10 +31,11 @@ _LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 
 
 
 def tic_tac_toe(**options: Any) -> AECEnv:
-    """``tictactoe_v3``: agents ``player_1`` (X, begins) and ``player_2``; a win pays 1, a defeat -1.
+    """``tictactoe_v3`` with the agents ``player_1`` (X, moves first) and ``player_2``. A win pays
+    1, a defeat -1.
 
     ``options`` are those of :class:`DiscreteText`. ``oracle`` plays perfectly, ``amateur`` any
-    legal move. Nothing is drawn by chance, so the splits are one.
+    legal move. The game has no chance, so train and test are the same.
     """
     given = {
         "observation": tic_tac_toe_board,
@@ -46,10 +47,11 @@ def tic_tac_toe(**options: Any) -> AECEnv:
 
 
 def connect_four(**options: Any) -> AECEnv:
-    """``connect_four_v3``: agents ``player_0`` (X, begins) and ``player_1``; a win pays 1, a defeat -1.
+    """``connect_four_v3`` with the agents ``player_0`` (X, moves first) and ``player_1``. A win
+    pays 1, a defeat -1.
 
     ``options`` are those of :class:`DiscreteText`. ``amateur`` plays any legal move; there is no
-    expert. Nothing is drawn by chance, so the splits are one.
+    expert. The game has no chance, so train and test are the same.
     """
     given = {"observation": connect_four_board, "rules": _CONNECT_FOUR, **options}
     return discrete_to_text(_classic("classic/connect_four-v3"), **given)
@@ -57,7 +59,7 @@ def connect_four(**options: Any) -> AECEnv:
 
 def tic_tac_toe_board(seen: Mapping[str, np.ndarray], agent: str) -> str:
     """The board of ``pettingzoo.classic.tictactoe_v3``; an empty square shows its number."""
-    # the environment draws squares 0, 1, 2 as a column; rows and columns are the same to the rules
+    # the environment numbers squares by column, but the rules treat rows and columns alike
     own, other = ("X", "O") if agent == "player_1" else ("O", "X")
     squares = _marks(seen["observation"], own, other)
     cells = [mark or str(number) for number, mark in enumerate(squares)]
@@ -74,13 +76,13 @@ def connect_four_board(seen: Mapping[str, np.ndarray], agent: str) -> str:
 
 
 def _marks(planes: np.ndarray, own: str, other: str) -> list[str]:
-    """Planes [rows, columns, 2] of one's own and the other's marks, as a mark for each square."""
+    """Planes [rows, columns, 2] of own and other marks, as one mark per square."""
     flat = planes.reshape(-1, 2).tolist()
     return [own if mine else other if theirs else "" for mine, theirs in flat]
 
 
 def perfect_tic_tac_toe(seen: Mapping[str, np.ndarray], agent: str) -> int:
-    """The first of the best squares: it never loses, and wins as soon as it can."""
+    """The first of the best squares. It never loses, and wins as early as possible."""
     planes = seen["observation"].reshape(9, 2).astype(bool)
     own, other = (sum(1 << i for i in np.flatnonzero(planes[:, p]).tolist()) for p in (0, 1))
     return max(_free(own, other), key=lambda square: _after(own, other, square))
@@ -92,9 +94,9 @@ def _after(own: int, other: int, square: int) -> float:
 
 @cache
 def _value(own: int, other: int) -> float:
-    """What the one to move gets from here with best play; boards are sets of squares, as bits.
+    """The value for the player to move under best play. Boards are sets of squares, as bits.
 
-    1 for a win, -1 for a defeat, 0 for a draw, each later move a hundredth closer to 0.
+    1 for a win, -1 for a defeat, 0 for a draw; each further move brings it a hundredth closer to 0.
     """
     if any(all(other >> i & 1 for i in line) for line in _LINES):
         return -1.0
@@ -107,8 +109,8 @@ def _free(own: int, other: int) -> list[int]:
 
 
 def _classic(id: str) -> AECEnv:
-    """An environment of PettingZoo's, which imports pygame although nothing is drawn."""
-    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # it greets on standard output
+    """An environment of PettingZoo, which imports pygame even if nothing is drawn."""
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # it prints a greeting
     try:
         importlib.import_module("pygame")
     except ModuleNotFoundError as error:

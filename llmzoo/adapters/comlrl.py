@@ -1,10 +1,11 @@
-"""Our environments in CoMLRL's trainers, as what those take: formatters, a reward function, a transition.
+"""Our environments in CoMLRL's trainers: formatters, a reward function and a transition.
 
-CoMLRL's agents answer at the same time, share one reward a turn, and know no environment: a trainer
-calls a formatter an agent for the prompts of the first turn, a reward function for the answers of
-a turn, and ``external_transition`` for the prompts of the next one. It walks its tree of answers
-depth first and judges all answers of a node before it goes on from the first of them; neither the
-reward function nor the formatters are told where in the tree they are. :class:`Bridge` follows it.
+CoMLRL's agents answer at the same time, share one reward per turn, and know no environment. A
+trainer calls one formatter per agent for the prompts of the first turn, a reward function for the
+answers of a turn, and ``external_transition`` for the prompts of the next turn. It walks its tree
+of answers depth first and scores all answers of a node before it continues from the first of them.
+It tells neither the reward function nor the formatters where in the tree they are, so
+:class:`Bridge` keeps track.
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ from llmzoo.errors import ConfigError
 from llmzoo.rollout.stepping import advance, deciders, fork, is_over
 from llmzoo.thoughts import answer_in
 
-Shared = Callable[[Mapping[str, float]], float]  # from what each agent is paid to what all share
+Shared = Callable[[Mapping[str, float]], float]  # from the rewards of all agents to the shared one
 
 
 def mean_paid(paid: Mapping[str, float]) -> float:
-    """The mean of what the agents are paid: exact where all are paid the same."""
+    """The mean of the agents' rewards; exact if all are paid the same."""
     return sum(paid.values()) / len(paid)
 
 
 def bridge(
     env: str | Callable[..., AECEnv], *, shared: Shared = mean_paid, **env_args: Any
 ) -> Bridge:
-    """An environment in the form of CoMLRL's arguments.
+    """An environment as arguments of CoMLRL's trainers.
 
-    ``env``: an id, or a function that makes an AEC text environment whose agents answer at the
-    same time; it is given ``env_args``. ``shared``: the one reward that CoMLRL's agents share,
+    ``env``: an id, or a function that makes an AEC text environment whose agents answer at the same
+    time; it receives ``env_args``. ``shared``: computes the one reward that CoMLRL's agents share
     from what each of ours is paid in a turn.
 
     Raises :class:`ConfigError` for an environment whose agents take turns.
@@ -45,8 +46,8 @@ def bridge(
 class Bridge:
     """``formatters``, ``reward_func`` and ``external_transition`` of one environment.
 
-    One trainer uses a bridge at a time. A node of its tree is a copy of the environment; joint
-    answers are played in copies, each once a tree.
+    Only one trainer at a time may use a bridge. Each node of its tree is a copy of the environment.
+    Joint answers are played in copies, once per tree.
     """
 
     def __init__(self, env: AECEnv, shared: Shared = mean_paid):
@@ -60,18 +61,18 @@ class Bridge:
         self.formatters = [self._formatter(agent) for agent in agents]
         self._env = env
         self._shared = shared
-        self._seed: int | None = None  # of the task that is being played
+        self._seed: int | None = None  # of the current task
         self._first: dict[str, str] = {}  # what each agent reads at its first turn
-        self._node = env  # where its agents answer now
-        self._turned = False  # a transition has led here and no answer has been judged yet
+        self._node = env  # where the agents answer now
+        self._turned = False  # a transition led here, and no answer has been scored yet
         self._after: dict[tuple[tuple[str, ...], ...], AECEnv] = {}  # joint answers so far -> env
         self._history: tuple[tuple[str, ...], ...] = ()  # joint answers that led to the node
-        self._lock = Lock()  # a trainer with a device an agent calls formatters in threads
+        self._lock = Lock()  # a trainer with one device per agent calls formatters in threads
 
     def dataset(self, seeds: Sequence[int]) -> list[dict[str, Any]]:
-        """A row for each seed: ``seed``, and ``prompt``, which is what the first agent reads.
+        """One row per seed: ``seed``, and ``prompt``, the first agent's observation.
 
-        ``datasets.Dataset.from_list`` makes of it what a trainer that saves checkpoints wants.
+        A trainer that saves checkpoints needs it as ``datasets.Dataset.from_list(rows)``.
         """
         rows = []
         for seed in seeds:
@@ -83,9 +84,9 @@ class Bridge:
     def reward_func(
         self, *completions: Sequence[str], batch_items: Sequence[Mapping[str, Any]]
     ) -> list[float]:
-        """What all share for each joint answer: the i-th of every agent's list.
+        """The shared reward of each joint answer: the i-th of every agent's list.
 
-        An episode that is over pays 0 for what is said after it.
+        Answers after the end of an episode are paid 0.
         """
         if len(completions) != self.num_agents or len({len(own) for own in completions}) != 1:
             raise ConfigError(
@@ -105,7 +106,7 @@ class Bridge:
         prompt_history_per_agent: Sequence[Sequence[str]],
         response_history_per_agent: Sequence[Sequence[str]],
     ) -> list[str]:
-        """Go where the answers so far lead; returns what each agent reads there."""
+        """Move to the node that the answers lead to; returns what each agent reads there."""
         if self._seed is None:
             raise ConfigError("external_transition was called before any answer was judged")
         history = tuple(zip(*response_history_per_agent, strict=True))
@@ -119,7 +120,7 @@ class Bridge:
             if external_prompts is not None:
                 return external_prompts
             with self._lock:
-                # right after a transition an evaluation asks again for the first turn's prompt
+                # after a transition, an evaluation asks for the first turn's prompt again
                 if not self._turned or int(item["seed"]) != self._seed:
                     self._begin(item)
                 return self._first[agent]
@@ -127,7 +128,7 @@ class Bridge:
         return format
 
     def _begin(self, item: Mapping[str, Any]) -> None:
-        """Go to the first turn of the task of a row."""
+        """Move to the first turn of a row's task."""
         seed = int(item["seed"])
         if seed != self._seed:
             self._env.reset(seed=seed)
@@ -158,9 +159,9 @@ class Bridge:
 
 
 def _played(env: AECEnv, joint: tuple[str, ...], agents: Sequence[str]) -> dict[str, float]:
-    """Step with the joint answer of all agents; those who are out of the game are passed over.
+    """Step with the joint answer of all agents, except those that are out of the game.
 
-    What a model wrote up to the end of its thoughts is no answer, nor is an unclosed thought.
+    Only what follows a model's thoughts is its answer. An unclosed thought is none.
     """
     texts = {agent: answer_in(text) or "" for agent, text in zip(agents, joint, strict=True)}
     return advance(env, [texts[agent] for agent in deciders(env)])

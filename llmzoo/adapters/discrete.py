@@ -1,4 +1,4 @@
-"""Environments with numbered actions as environments that speak text."""
+"""Environments with numbered actions as text environments."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from llmzoo.envs.tasks import check_split
 from llmzoo.errors import ConfigError, NoPlayerError, UnknownNameError
 from llmzoo.rollout.stepping import fork
 
-Show = Callable[[Any, str], str]  # (what the wrapped environment shows, agent) -> text
+Show = Callable[[Any, str], str]  # (observation of the wrapped environment, agent) -> text
 Expert = Callable[[Any, str], int]  # the same -> the number of a move
 
-MAX_NUMBERS = 1_000  # of an array; more say nothing to a reader
+MAX_NUMBERS = 1_000  # of an array that is shown
 
 
 def discrete_to_text(env: AECEnv, **options: Any) -> AECEnv:
-    """A PettingZoo AEC environment with ``Discrete`` action spaces, as one that speaks text.
+    """A PettingZoo AEC environment with ``Discrete`` action spaces as a text environment.
 
     ``options`` are those of :class:`DiscreteText`.
     """
@@ -33,9 +33,9 @@ def discrete_to_text(env: AECEnv, **options: Any) -> AECEnv:
 def episode_seed(seed: int, split: str) -> int:
     """The seed with which the wrapped environment plays episode ``seed`` of a split.
 
-    Such an environment has no tasks, only seeds. Those of train are even and those of test odd, so
-    that no episode is in both; ``"all"`` has every seed. Where nothing is drawn by chance, as in
-    tic-tac-toe, all episodes begin alike and the splits are one.
+    Such an environment has seeds but no tasks. Train gets even seeds and test odd ones, so no
+    episode is in both; ``"all"`` gets every seed. In a game without chance, such as tic-tac-toe,
+    all episodes begin alike, so the splits do not differ.
     """
     check_split(split)
     return seed if split == "all" else 2 * seed + (split == "test")
@@ -44,32 +44,32 @@ def episode_seed(seed: int, split: str) -> int:
 class DiscreteText(TextEnv):
     """An AEC environment (``game``) with ``Discrete`` action spaces, played in words.
 
-    Each prompt names the agent, shows what it observes, lists the legal moves and says how to
-    answer; :meth:`Moves.read <llmzoo.adapters.moves.Moves.read>` says what is read from an answer.
+    Each prompt names the agent, shows its observation, lists the legal moves and says how to answer.
+    :meth:`Moves.read <llmzoo.adapters.moves.Moves.read>` defines how an answer is parsed.
 
     observation: turns what ``game.observe(agent)`` gives into text; ``observed`` by default.
     actions: the name of each action, as a list or a function of its number; the number by default.
     rules: of the game, in the full prompt.
     prompt: ``"terse"`` shows only the observation, the legal moves and "Move:".
-    tries: answers that an agent may give at one turn; after as many wrong ones it forfeits.
+    tries: answers that an agent has for one turn; after that many wrong ones it forfeits.
     illegal_penalty: what a wrong answer costs (no move, several, an illegal one, over 20,000
         characters). The next observation says what was wrong. Nothing is played in its place.
-    forfeit_penalty: what forfeiting costs, above that. The game is over; nobody has won, and the
-        others are paid nothing, as with PettingZoo's ``TerminateIllegalWrapper``. It should cost no
-        less than the worst defeat.
-    success: what ``infos[agent]["success"]`` says at the end: that this agent has won, which is to
-        have been paid more by the game than any other (a draw is none); or a function of what each
-        agent was paid by the game. The first agent by default. It is the same for all agents;
-        ``infos[agent]["won"]`` is each agent's own.
+    forfeit_penalty: the additional cost of forfeiting. The game is then over without a winner, and
+        the others are paid nothing, as with PettingZoo's ``TerminateIllegalWrapper``. It should be
+        at least the cost of the worst defeat.
+    success: defines ``infos[agent]["success"]`` at the end, the same for all agents. An agent's name
+        (default: the first) means that this agent has won: the game paid it more than any other. A
+        function decides from what the game paid each agent. ``infos[agent]["won"]`` says whether
+        that agent itself has won.
     split: ``"train"``, ``"test"`` or ``"all"``, see :func:`episode_seed`.
     expert: plays for the policy ``oracle``: (observation, agent) to the number of an action.
 
-    Rewards are those of the game as the part ``game``, and the penalties as ``illegal`` and
-    ``forfeit``. Agents always act one at a time, in a simultaneous game too, whose observations
-    hide what the others have chosen. Moves without a mask, in the observation or the info, are all
-    legal. The infos of the game itself are left out.
+    The reward parts are ``game`` (the game's own rewards), ``illegal`` and ``forfeit``. Agents act one
+    at a time, even in a simultaneous game, where observations hide the choices of the others. Without
+    an action mask in the observation or the info, all moves are legal. The game's own infos are not
+    passed on.
 
-    Raises :class:`ConfigError` for other action spaces and for settings that mean nothing.
+    Raises :class:`ConfigError` for other action spaces and for invalid settings.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class DiscreteText(TextEnv):
                 f"{game} is no AEC environment; pettingzoo.utils.parallel_to_aec helps"
             )
         super().__init__(list(game.possible_agents), render_mode=render_mode)
-        limit = game.metadata.get("time_limit")  # none of this class's own is ever reached
+        limit = game.metadata.get("time_limit")  # this class has no limit of its own
         self.metadata = {
             **self.metadata,
             "name": f"text_{game.unwrapped}",
@@ -122,10 +122,10 @@ class DiscreteText(TextEnv):
         self._judge = success or first
         self._expert = expert
         self._moves = {a: moves_of(game.action_space(a), actions) for a in self.possible_agents}
-        self._answers = {}  # the base's; agents never act together here
+        self._answers = {}  # of the base class; agents never act together here
         self._misses = 0  # wrong answers of the agent whose turn it is, at this turn
         self._forfeited = False
-        self._paid: dict[str, float] = {}  # by the game, since its start; replaced, never changed
+        self._paid: dict[str, float] = {}  # by the game, since its start; never changed in place
 
     # the life of an episode
 
@@ -136,7 +136,7 @@ class DiscreteText(TextEnv):
         self.agents = list(self.game.agents)
         self.success = self._forfeited = False
         self._misses = 0
-        self._skip_agent_selection = None  # PettingZoo's, of an episode that was left half buried
+        self._skip_agent_selection = None  # PettingZoo's; an unfinished episode may have set it
         self._paid = dict.fromkeys(self.possible_agents, 0.0)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -204,13 +204,13 @@ class DiscreteText(TextEnv):
         self._follow()
 
     def _follow(self) -> None:
-        """Take over from the game who is out, and whose turn it is."""
+        """Copy from the game who is out, and whose turn it is."""
         self.terminations = {a: bool(self.game.terminations[a]) for a in self.agents}
         self.truncations = {a: bool(self.game.truncations[a]) for a in self.agents}
         self._select(self.game.agent_selection)
 
     def _judge_dead(self) -> None:
-        """Say to those who are out how the game has ended, as far as it has."""
+        """Tell agents that are out how the game has ended, if it has."""
         dead = [a for a in self.agents if self.terminations[a] or self.truncations[a]]
         if len(dead) == len(self.agents) and not self._forfeited:
             judge = self._judge
@@ -225,7 +225,8 @@ class DiscreteText(TextEnv):
     # what a seat reads
 
     def legal(self, agent: str) -> list[int]:
-        """The moves that ``agent`` may make now, counted from 0; raises ConfigError for none."""
+        """The legal moves of ``agent``, counted from 0. Raises :class:`ConfigError` if there are
+        none."""
         seen = self.game.observe(agent)
         mask = self.game.infos[agent].get("action_mask")
         if isinstance(seen, Mapping) and "action_mask" in seen:
@@ -271,7 +272,7 @@ class DiscreteText(TextEnv):
         return f"Move: {self._moves[agent].names[move - start]}"
 
     def amateur(self, agent: str, rng: Any) -> str:
-        """Any legal move, each as likely as another."""
+        """A legal move, drawn uniformly."""
         return f"Move: {self._moves[agent].names[rng.choice(self.legal(agent))]}"
 
     def fork(self) -> DiscreteText:
@@ -282,12 +283,12 @@ class DiscreteText(TextEnv):
 
 
 def observed(seen: Any, agent: str) -> str:
-    """:func:`plain` with a word before it."""
+    """:func:`plain` with a heading."""
     return _named("Observation", plain(seen, agent))
 
 
 def plain(seen: Any, agent: str) -> str:
-    """Any observation: arrays as rows, dictionaries item by item, the action mask left out.
+    """Any observation as text: arrays as rows, dictionaries item by item, without the action mask.
 
     Raises :class:`ConfigError` for an array of more than 1000 numbers.
     """
@@ -308,11 +309,12 @@ def _named(name: str, text: str) -> str:
 
 
 def _rows(array: np.ndarray) -> str:
-    """One line a row; of three dimensions or more, the planes of the last one after each other."""
+    """One line per row. Arrays of three or more dimensions are shown plane by plane, by the last
+    axis."""
     if array.size > MAX_NUMBERS:
         raise ConfigError(
-            f"an observation of {array.size} numbers is no text that anybody reads: give "
-            "discrete_to_text(observation=...) a function that says it in words"
+            f"an observation of {array.size} numbers is too large to show as text: give "
+            "discrete_to_text(observation=...) a function that describes it"
         )
     if array.ndim == 0:
         return _number(array[()])

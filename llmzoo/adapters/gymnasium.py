@@ -1,7 +1,7 @@
-"""Our environments by their names in Gymnasium.
+"""Our environments in Gymnasium's registry.
 
-Importing this module registers every environment as ``llmzoo/NAME-vN``; Gymnasium itself imports
-it where the name says so: ``gymnasium.make("llmzoo.adapters.gymnasium:llmzoo/sudoku-v0",
+Importing this module registers every environment as ``llmzoo/NAME-vN``. Gymnasium imports it for
+names with its path: ``gymnasium.make("llmzoo.adapters.gymnasium:llmzoo/sudoku-v0",
 seat="planner_1", others="oracle")``. (Gymnasium has had no entry point for packages since 1.0.)
 """
 
@@ -17,7 +17,7 @@ __all__ = ["SingleSeat", "VectorSeats", "register", "single_seat", "vector"]
 
 
 def register() -> None:
-    """Register with Gymnasium every environment that llmzoo knows and Gymnasium does not yet."""
+    """Register every environment of llmzoo that Gymnasium does not know yet."""
     for id in list_envs():
         name, _, version = id.rpartition("_v")
         gymnasium_id = f"llmzoo/{name}-v{version}"

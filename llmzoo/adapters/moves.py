@@ -1,4 +1,4 @@
-"""Reading one move from free text, where every move has a name."""
+"""Parsing one named move from free text."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _LABEL = re.compile(
     r"\b(?:move|action|answer|choice|play)\b[\"'`*_]{0,4}\s{0,4}(?:[:=>]|is\b)|boxed\{",
     re.IGNORECASE,
 )
-_OPENING = re.compile(r"[\s\"'`*_$(\[{<#:=]*")  # what may stand between a label and a move
+_OPENING = re.compile(r"[\s\"'`*_$(\[{<#:=]*")  # between a label and a move
 _JOINT = re.compile(r"[\s\"'`*_$)\]}>]*(?:(?:[,/;|&–-]|\b(?:or|and|then)\b)[\s\"'`*_$(\[{<]*){1,3}")
-_QUOTED = 24  # characters of an answer that an error repeats
+_QUOTED = 24  # characters of an answer in an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ class _Mention:
 
 
 class UnreadableError(ValueError):
-    """An answer that names no move, or several."""
+    """An answer that names no move, or more than one."""
 
 
 class Moves:
-    """The names of the moves; move i is called ``names[i]``.
+    """The names of the moves. Move i is called ``names[i]``.
 
-    Letter case, leading zeros of numbers and what stands between the words of a name do not
-    matter. Raises ``ConfigError`` for a name without a letter or a digit, or two that read the same.
+    Case, leading zeros and the characters between words are ignored. Raises ``ConfigError`` for a
+    name without a letter or digit, and for two names that cannot be told apart.
     """
 
     def __init__(self, names: Sequence[str]):
@@ -57,18 +57,18 @@ class Moves:
     def read(self, text: str) -> int:
         """The move that an answer names.
 
-        The first of these that occurs decides:
+        The first rule that applies decides:
 
-        1. What follows a label, such as ``Move:``, ``Answer =``, ``my move is``, ``<move>`` or
-           ``\\boxed{``, in its line; of several labels the last one with a name behind it. A name
-           right behind the label counts, whatever comes later ("Move: 4, since 2 loses"), but a
-           second one joined to it is one too many ("Move: 3 or 4").
-        2. The last line that is nothing but a name.
-        3. The one name that is mentioned, wherever and however often.
+        1. The text behind a label, such as ``Move:``, ``Answer =``, ``my move is``, ``<move>`` or
+           ``\\boxed{``, up to the end of its line. Of several labels, the last one with a name behind
+           it counts. A name directly behind the label wins over later ones ("Move: 4, since 2
+           loses"), unless a second one is joined to it ("Move: 3 or 4").
+        2. The last line that consists of a name only.
+        3. The only name in the text, which may occur several times.
 
-        Raises :class:`UnreadableError` otherwise. Where all names are numbers, any other number
-        names a move that does not exist: nothing is read from "4 or 12". The time is linear in
-        the length of the text.
+        Raises :class:`UnreadableError` otherwise. If all names are numbers, any other number counts
+        as a move that does not exist, so "4 or 12" is unreadable. The time is linear in the
+        length of the text.
         """
         mentions = self._mentions(text)
         starts = [mention.start for mention in mentions]
@@ -97,7 +97,7 @@ class Moves:
         return _one(mentions)
 
     def _mentions(self, text: str) -> list[_Mention]:
-        """Every name in a text, the longest first, and every number where names are numbers."""
+        """Every name in a text, longest first, and every number if names are numbers."""
         words = list(_WORD.finditer(text))
         plain = [_plain(word[0]) for word in words]
         mentions = []
@@ -117,7 +117,7 @@ class Moves:
 def moves_of(space: Space, names: Names) -> Moves:
     """The moves of a ``Discrete`` space, named by a list or by a function of the action's number.
 
-    Raises :class:`ConfigError` for another space, or another number of names.
+    Raises :class:`ConfigError` for another space, or for a wrong number of names.
     """
     if not isinstance(space, Discrete):
         raise ConfigError(f"the action space is {space}, not Discrete")
@@ -131,7 +131,7 @@ def moves_of(space: Space, names: Names) -> Moves:
 
 
 def _one(mentions: Sequence[_Mention]) -> int:
-    """The one move that is mentioned."""
+    """The single move that is mentioned."""
     moves = {mention.move for mention in mentions}
     if len(moves) > 1:
         raise UnreadableError("it names more than one move")
@@ -144,13 +144,13 @@ def _one(mentions: Sequence[_Mention]) -> int:
 
 
 def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
-    """Where a match of ``pattern`` at ``start`` ends; -1 without one."""
+    """Where a match of ``pattern`` at ``start`` ends; -1 if there is none."""
     match = pattern.match(text, start)
     return -1 if match is None else match.end()
 
 
 def _plain(word: str) -> str:
-    """A word as names are compared: ``07`` is ``7``, ``Fold`` is ``fold``."""
+    """A word in the form in which names are compared: ``07`` is ``7``, ``Fold`` is ``fold``."""
     if re.fullmatch("[0-9]+", word):
         return word.lstrip("0") or "0"
     return word.casefold()

@@ -1,16 +1,16 @@
 """Our environments as OpenEnv environments: a server, its types, and a client.
 
 ``create_app("sudoku_v0", seat="planner_1", others="oracle")`` is the web application that OpenEnv's
-own tools serve; :class:`TextClient` plays on it over a WebSocket. One seat is the client's, policies
-play the others on the server's side.
+own tools serve. :class:`TextClient` plays on it over a WebSocket. The client plays one seat, and
+policies on the server play the others.
 
-* A session is an environment of its own, and any number of sessions play at once. Policies are
-  shared by them, and answer one session at a time.
-* ``reset(seed=, split=, index=)``: the seed fixes all chance of the episode, ``index`` names a task
-  of the split. OpenEnv's task routes tell the splits and their tasks.
-* An observation is what the seat reads; ``reward`` is all that it was paid since its last answer,
-  ``reward_parts`` its parts, ``error`` what was wrong with the answer.
-* Any text is an answer. One that the environment cannot use costs what the environment says.
+* Each session has its own environment, and sessions run concurrently. They share the policies, which
+  answer one session at a time.
+* ``reset(seed=, split=, index=)``: the seed fixes everything random in the episode, and ``index``
+  names a task of the split. OpenEnv's task routes list the splits and their tasks.
+* An observation is the seat's text; ``reward`` is what the seat was paid since its last answer,
+  ``reward_parts`` are its parts, and ``error`` says what was wrong with the answer.
+* Any text is an answer. The environment defines the penalty for one that it cannot use.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ except ModuleNotFoundError as missing:
     raise MissingExtraError("the adapter for OpenEnv", "openenv", missing.name) from missing
 
 SPLITS = ("train", "test")
-MAX_INDEX = 100_000  # a generated task is found by making all before it; a seed draws any
+MAX_INDEX = 100_000  # task i is generated after all tasks before it; seeds have no such cost
 
 
 class TextAction(Action):
@@ -49,14 +49,14 @@ class TextAction(Action):
     @field_validator("text", mode="before")
     @classmethod
     def _unicode(cls, text: Any) -> Any:
-        """JSON may carry halves of characters, which could not be sent back."""
+        """Replace lone surrogates, which JSON may carry but which cannot be sent back."""
         return text.encode("utf-8", "replace").decode() if isinstance(text, str) else text
 
 
 class TextObservation(Observation):
-    """What the seat reads; at the end of an episode, what it would read next.
+    """What the seat reads, also at the end of an episode.
 
-    ``metadata`` says which task is played: its source, split, number and id.
+    ``metadata`` identifies the task: its source, split, number and id.
     """
 
     text: str
@@ -67,7 +67,7 @@ class TextObservation(Observation):
 
 
 class EpisodeState(State):
-    """Where an episode stands, beside what OpenEnv says of every environment."""
+    """The state of an episode, in addition to OpenEnv's own fields."""
 
     seat: str = ""
     split: str = ""
@@ -77,9 +77,9 @@ class EpisodeState(State):
 
 
 class TextEnvironment(Environment[TextAction, TextObservation, EpisodeState]):
-    """One seat of an environment of ours.
+    """One seat of our environment.
 
-    ``make(split=...)`` makes the AEC environment, ``policies`` play the other seats.
+    ``make(split=...)`` makes the AEC environment; ``policies`` play the other seats.
     """
 
     SUPPORTS_CONCURRENT_SESSIONS = True
@@ -119,7 +119,7 @@ class TextEnvironment(Environment[TextAction, TextObservation, EpisodeState]):
         return _observation(text, None, False, False, info)
 
     def step(self, action: TextAction, timeout_s: float | None = None, **_: Any) -> TextObservation:
-        """Answer, and play up to the seat's next turn, or its end."""
+        """Answer, and play until the seat's next turn or its end."""
         state = self._state
         if state.done or state.episode_id is None:
             raise ConfigError("no episode is going on: reset before the next step")
@@ -147,13 +147,13 @@ class TextEnvironment(Environment[TextAction, TextObservation, EpisodeState]):
             game.close()
         self._played.clear()
 
-    # OpenEnv's task routes; an environment that generates its tasks has no number of them
+    # OpenEnv's task routes; generated tasks have no number
 
     def list_splits(self) -> list[str]:
         return list(SPLITS)
 
     def num_tasks(self, split: str) -> int:
-        """Raises ``NotImplementedError`` where tasks are generated: every index is one."""
+        """Raises ``NotImplementedError`` if tasks are generated, since every index is then valid."""
         game = self._game(split)
         game.reset(seed=0)
         size = game.seat.env.infos[self._seat].get("tasks")
@@ -218,13 +218,13 @@ def create_app(
     max_concurrent_envs: int = 64,
     **env_args: Any,
 ) -> Any:
-    """The FastAPI application that serves ``env_id``; serve it with uvicorn, or a container.
+    """The FastAPI application that serves ``env_id``. Run it with uvicorn or in a container.
 
     ``seat``: the client's. ``others``: who plays the other seats
-    (:func:`llmzoo.adapters.others.seat_others`). ``split``: what is played where ``reset`` names
-    none. ``max_concurrent_envs``: sessions at once; more are refused.
+    (:func:`llmzoo.adapters.others.seat_others`). ``split``: the default for ``reset``.
+    ``max_concurrent_envs``: concurrent sessions; more are refused.
 
-    Raises :class:`ConfigError` or :class:`UnknownNameError` for what does not exist or cannot be.
+    Raises :class:`ConfigError` or :class:`UnknownNameError` for unknown names and invalid settings.
     """
     if split not in SPLITS:
         raise UnknownNameError("split", split, SPLITS)

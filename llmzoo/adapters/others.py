@@ -1,4 +1,4 @@
-"""Who plays the seats that nobody trains: policies by name, functions, or policies themselves."""
+"""Who plays the seats that are not trained: named policies, functions, or policy objects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from llmzoo.policies.base import Policy, Request, ScriptedPolicy
 from llmzoo.records import Completion
 from llmzoo.training.players import players
 
-Answer = Callable[[str], str]  # from what the seat reads to its answer
+Answer = Callable[[str], str]  # from an observation to an answer
 Other = str | Answer | Policy
 Others = Other | Mapping[str, Other] | None
 
@@ -24,14 +24,14 @@ class _Responds(Protocol):
 def seat_others(others: Others, agents: Sequence[str]) -> dict[str, Policy]:
     """A policy for each of ``agents``.
 
-    ``others``: one for all of them, or a mapping with one for each. A name is one of those that
-    ``llmzoo eval --policy`` takes (``oracle``, ``amateur``, ``random``, ``human``, ``tiny``, a
-    folder or hub id of a model, a run folder, ``openai:MODEL``, ``grpc://HOST:PORT``); a function
-    is given the text that the seat reads, and returns its answer; anything with ``respond`` is a
-    policy. Equal names share one policy, and so one call for all who wait for it. Where there are
-    no other seats, nobody is needed and a player for all of them is let be.
+    ``others``: one player for all of them, or a mapping with one for each. A name is one that
+    ``llmzoo eval --policy`` accepts (``oracle``, ``amateur``, ``random``, ``human``, ``tiny``, a
+    folder or hub id of a model, a run folder, ``openai:MODEL``, ``grpc://HOST:PORT``). A function
+    maps the seat's observation to its answer. An object with ``respond`` is a policy. Equal names
+    share one policy, so requests to it are batched. If there are no other seats, ``others`` may be
+    omitted, and a single player is ignored.
 
-    Raises :class:`ConfigError` for a seat without a player and for what is none of these.
+    Raises :class:`ConfigError` for a seat without a player and for any other kind of player.
     """
     if not agents:
         given = others if isinstance(others, Mapping) else {}
@@ -79,9 +79,9 @@ def _of(answer: Answer) -> ScriptedPolicy:
 
 
 class OneAtATime:
-    """A policy whose callers in several threads wait for each other.
+    """A policy that several threads share, one call at a time.
 
-    Chance is each request's own, so what it answers does not depend on who comes first.
+    Each request carries its own randomness, so answers do not depend on the order of calls.
     """
 
     def __init__(self, policy: Policy, lock: threading.Lock):
@@ -96,6 +96,6 @@ class OneAtATime:
 
 
 def one_at_a_time(policies: Mapping[str, Policy]) -> dict[str, Policy]:
-    """These policies for several threads: one call at a time, for models share weights."""
+    """These policies for several threads. They share one lock, since models may share weights."""
     lock = threading.Lock()
     return {agent: OneAtATime(policy, lock) for agent, policy in policies.items()}

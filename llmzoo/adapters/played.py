@@ -1,4 +1,4 @@
-"""An episode whose seats are played from outside, each by who can: what several seats need."""
+"""An episode whose seats are all answered from outside."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from llmzoo.rollout.stepping import succeeded
 
 
 class SeatedEpisode:
-    """Task ``task`` of ``env`` with the seed ``seed``, which goes on as its seats answer.
+    """Task ``task`` of ``env`` with the seed ``seed``. It advances as answers arrive.
 
-    ``totals`` is what each agent was paid so far. The same answers give the same episode as in
-    :func:`llmzoo.evaluate`: each request carries the chance that it has there.
+    ``totals``: what each agent was paid so far. The same answers give the same episode as in
+    :func:`llmzoo.evaluate`, since each request carries the same randomness as there.
     """
 
     def __init__(self, env: AECEnv, seed: int, task: int):
@@ -31,11 +31,11 @@ class SeatedEpisode:
 
     @property
     def asks(self) -> list[Ask]:
-        """Whose answers are awaited now; nobody's at the end."""
+        """The open requests; none at the end."""
         return self._rollout.asks
 
     def answered(self, answers: Sequence[Completion]) -> None:
-        """Play on with an answer to each of ``asks``."""
+        """Continue with one answer for each of ``asks``."""
         for ask in self.asks:
             self._told[ask.request.agent].append(self._latest(ask.request.agent))
         for slot, answer in enumerate(answers):
@@ -43,10 +43,12 @@ class SeatedEpisode:
         self._go_on()
 
     def metrics(self, agent: str) -> dict[str, float]:
-        """What is known of a seat beside its return."""
+        """The metrics of a seat, in addition to its return."""
         told = [*self._told[agent], self._latest(agent)]
         metrics = {
-            "success": float(not self.asks and succeeded(self._env, agent)),  # no end, no success
+            "success": float(
+                not self.asks and succeeded(self._env, agent)
+            ),  # an unfinished episode is no success
             "decisions": float(len(self._told[agent])),
             "errors": float(sum(info.get("error") is not None for info in told)),
         }
@@ -66,5 +68,5 @@ class SeatedEpisode:
             self._rollout.go_on()
 
     def _latest(self, agent: str) -> Mapping[str, Any]:
-        """What the environment says of an agent's latest decision, until it takes the next."""
+        """The info about an agent's latest decision."""
         return self._env.infos.get(agent, {})

@@ -1,4 +1,4 @@
-"""How functions of the user are called: reward functions, formatters and transitions between turns."""
+"""Calls of a user's functions: reward functions, formatters, and transitions between turns."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ _SHOWN = 200  # characters of an answer in an error
 
 
 class RewardFunctionError(LlmzooError, RuntimeError):
-    """A reward function, formatter or transition of the user's that raised, or returned nonsense."""
+    """A user's reward function, formatter or transition raised or returned something invalid."""
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """What an error calls a function."""
+    """The name of a function in error messages."""
     if isinstance(function, FunctionType | MethodType | type):
         return f"{function.__module__}.{function.__qualname__}"
     return repr(function)
 
 
 class RewardCall:
-    """``function`` as a function from prompts, answers and a task to one number.
+    """Calls ``function`` with prompts, answers and a task, and returns one number.
 
-    For N agents, it is called with lists of one element each, by its parameters' names where they
-    are ``prompts``, ``batch_items`` (the task) and, for one agent, ``completions`` and the task's
-    own ``columns``; the others take the answers: one list an agent, also as ``*args``; or all of
-    them in one list; or the prompts before them. That is how CoMLRL's trainers call theirs, and for
-    one agent TRL's. It returns one number, in a list, an array or alone.
+    The function gets lists of one element each. The parameters ``prompts`` and ``batch_items`` (the
+    task) are passed by name; for one agent, ``completions`` and the task's own ``columns`` are too.
+    The remaining parameters take the answers of N agents: one list per agent (also as ``*args``),
+    all lists in one, or the prompts followed by one list per agent. These are the forms of CoMLRL's
+    trainers and, for one agent, TRL's. The function returns one number, alone or in a list or
+    array.
 
-    Raises :class:`ConfigError` where the parameters fit none of these.
+    Raises :class:`ConfigError` if the parameters fit none of these forms.
     """
 
     def __init__(self, function: Callable[..., Any], agents: int, columns: Sequence[str] = ()):
@@ -57,7 +58,8 @@ class RewardCall:
     def __call__(
         self, prompts: Sequence[str], answers: Sequence[str], task: Mapping[str, Any]
     ) -> float:
-        """The reward of one joint answer; raises :class:`RewardFunctionError` for no number."""
+        """The reward of one joint answer. Raises :class:`RewardFunctionError` if it is not a
+        number."""
         args, keywords = self._arguments(prompts, answers, task)
         shown = ", ".join(repr(cut(answer, _SHOWN)) for answer in answers)
         try:
@@ -114,7 +116,7 @@ class RewardCall:
         return args, keywords
 
     def _in_slots(self, lists: list[list[str]], prompts: list[str]) -> list[Any]:
-        """What the parameters without a known name are given, in order."""
+        """The arguments for parameters without a known name, in order."""
         if self._form == "each":
             return lists
         if self._form == "prompts first":
@@ -122,7 +124,7 @@ class RewardCall:
         return [lists] if self._form == "all in one" else []
 
     def _check(self) -> None:
-        """Find out which form the parameters have."""
+        """Determine the form of the parameters."""
         kinds = [p.kind for p in self._parameters]
         slots = [
             p
@@ -158,16 +160,17 @@ class RewardCall:
 Task = Mapping[str, Any]
 Formatter = Callable[..., str]
 Transition = Callable[..., Sequence[str]]
-EXTERNAL = "external_prompts"  # the parameter by which a formatter is given a later turn's prompt
+EXTERNAL = "external_prompts"  # the formatter parameter for a later turn's prompt
 
 
 class Formatters:
-    """One formatter an agent: from a task, and at later turns a prompt from outside, to a text.
+    """One formatter per agent. It turns a task into a prompt, and at later turns an external
+    prompt.
 
-    None: the task's column ``prompt``, and at later turns the prompt from outside. At later turns
-    a formatter is given the task with that prompt in its column ``prompt`` (the first one stands
-    in ``_original_prompt``) and, where it has the parameter, as ``external_prompts``; or, with
-    ``passthrough``, agents read that prompt as it is.
+    None: the task's column ``prompt``, and at later turns the external prompt. At later turns a
+    formatter gets the task with the external prompt in its column ``prompt`` (the original one is
+    in ``_original_prompt``), and also as ``external_prompts`` if it has that parameter. With
+    ``passthrough``, agents read the external prompt unchanged.
     """
 
     def __init__(
@@ -193,7 +196,7 @@ class Formatters:
         return tuple(_text(format, agent, dict(task)) for format, agent in pairs)
 
     def later(self, task: Task, external: Sequence[str]) -> tuple[str, ...]:
-        """What each agent reads when a transition has given it ``external``."""
+        """What each agent reads after a transition returned ``external``."""
         if self._passthrough:
             return tuple(external)
         texts = []
@@ -205,7 +208,7 @@ class Formatters:
 
 
 def check_transition(transition: Transition) -> None:
-    """Raise :class:`ConfigError` where it cannot be called as :func:`external_prompts` does."""
+    """Raise :class:`ConfigError` if it cannot be called as :func:`external_prompts` does."""
     try:
         inspect.signature(transition).bind(
             prompt="",
@@ -227,7 +230,7 @@ def external_prompts(
     prompts: Sequence[Sequence[str]],
     answers: Sequence[Sequence[str]],
 ) -> tuple[str, ...]:
-    """A prompt for each agent's next turn; ``prompts`` and ``answers``: of each agent, so far."""
+    """Each agent's next prompt. ``prompts`` and ``answers``: of each agent so far."""
     what = f"external_transition {name_of(transition)}"
     try:
         given = transition(

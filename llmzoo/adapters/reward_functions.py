@@ -43,7 +43,7 @@ class TaskRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Given:
-    """Tasks as they were given; two are one where they are the same object."""
+    """Tasks as given, compared by identity."""
 
     tasks: Tasks
 
@@ -57,15 +57,15 @@ class _Given:
 def tasks_of(tasks: Tasks, split: str) -> Listed[TaskRow]:
     """The tasks of one split.
 
-    One list, or a ``.jsonl`` file of one, is divided by the content of its rows, and a row that
-    stands there twice counts once; ``{"train": rows, "test": rows}`` is taken as it is. Raises
-    :class:`ConfigError` for what holds no such rows, and where none is left.
+    A list, or a ``.jsonl`` file of one, is split by the content of its rows; duplicates count once.
+    ``{"train": rows, "test": rows}`` is taken as it is. Raises :class:`ConfigError` for anything
+    else, and if no task is left.
     """
     check_split(split)
     return _listed(_Given(tasks), split)
 
 
-# every copy of an environment is made anew; its tasks are divided once
+# each environment is made anew, but its tasks are split once
 @lru_cache(maxsize=16)
 def _listed(given: _Given, split: str) -> Listed[TaskRow]:
     tasks = given.tasks
@@ -120,19 +120,19 @@ def from_reward_function(
     split: str = "train",
     render_mode: str | None = None,
 ) -> AECEnv:
-    """An environment whose agents answer at the same time and share what a function says of it.
+    """An environment whose agents answer at the same time and share the reward of a function.
 
-    ``reward_func``: called once a turn for one joint answer, see
+    ``reward_func``: called once per turn for a joint answer, see
     :class:`llmzoo.adapters.reward_calls.RewardCall`. ``tasks``: rows with columns (a text stands
-    for ``{"prompt": text}``), or a ``.jsonl`` file of them, divided into train and test by their
+    for ``{"prompt": text}``), or a ``.jsonl`` file of them, split into train and test by their
     content; or ``{"train": rows, "test": rows}``. ``formatters``: see
-    :class:`llmzoo.adapters.reward_calls.Formatters`. ``agents``: how many, or their names.
-    ``external_transition``: gives the prompts of the next turn, where there is more than one of
-    the ``turns``. ``success``: an episode succeeds whose last turn is paid at least this.
+    :class:`llmzoo.adapters.reward_calls.Formatters`. ``agents``: their number or names.
+    ``external_transition``: returns the prompts of the next turn; needed if ``turns`` is above 1.
+    ``success``: the least reward of the last turn that counts as success.
 
-    Raises :class:`ConfigError` for settings that do not fit; the environment raises
-    :class:`llmzoo.adapters.reward_calls.RewardFunctionError` where one of the functions does, or
-    returns no finite number. An answer of over 20,000 characters counts as an empty one.
+    Raises :class:`ConfigError` for settings that contradict each other. The environment raises
+    :class:`llmzoo.adapters.reward_calls.RewardFunctionError` if a function raises or returns no
+    finite number. An answer of over 20,000 characters counts as empty.
     """
     names = [f"agent_{i}" for i in range(agents)] if isinstance(agents, int) else list(agents)
     if not names or len(set(names)) < len(names):
@@ -160,7 +160,7 @@ def from_reward_function(
 
 @dataclass(frozen=True, slots=True)
 class RewardEpisode:
-    """An episode so far; prompts and answers of each agent, those of the current turn included."""
+    """An episode so far, with each agent's prompts and answers, including the current turn's."""
 
     row: TaskRow
     prompts: tuple[tuple[str, ...], ...]
@@ -168,7 +168,7 @@ class RewardEpisode:
 
 
 class RewardedText(TextEnv):
-    """See :func:`from_reward_function`, which makes it."""
+    """The environment of :func:`from_reward_function`."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""Our environments behind the interface of rLLM's environments.
+"""Our environments behind rLLM's environment interface.
 
-:class:`RllmEnv` does what ``rllm.environments.base.base_env.BaseEnv`` asks for, and is one wherever
-rLLM is installed: give it as ``env_class``. One seat is the agent's, policies play the others.
-:func:`rows` gives the tasks of a split, each of which ``from_dict`` makes an environment of.
+:class:`RllmEnv` implements ``rllm.environments.base.base_env.BaseEnv`` and is registered as one if
+rLLM is installed; pass it as ``env_class``. The agent plays one seat, and policies play the others.
+:func:`rows` lists the tasks of a split, and ``from_dict`` makes an environment of each.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _COLUMNS = ("env_id", "seat", "others", "split", "seed", "task", "args")
 class RllmEnv:
     """One seat of an environment, in one task.
 
-    ``others``: who plays the other seats (:func:`llmzoo.adapters.others.seat_others`); policies by
-    name are loaded once, for all environments. ``task``: its number in the split (None: the seed
-    draws it). ``seed`` fixes all chance of the episode, the other seats' too, so all samples of a
-    row's group meet the same. ``args`` go to the environment.
+    ``others``: who plays the other seats (:func:`llmzoo.adapters.others.seat_others`); named
+    policies are loaded once for all environments. ``task``: its number in the split (None: the seed
+    draws it). ``seed``: fixes everything random in the episode, including the other seats, so all
+    samples of a group face the same. ``args``: arguments of the environment.
 
-    Raises :class:`ConfigError` or :class:`UnknownNameError` for what does not exist or cannot be.
+    Raises :class:`ConfigError` or :class:`UnknownNameError` for unknown names and invalid settings.
     """
 
     def __init__(
@@ -56,16 +56,16 @@ class RllmEnv:
         self._options = None if task is None else {"task": task}
 
     def reset(self) -> tuple[str, dict[str, Any]]:
-        """Start the episode, the same one each time: what the seat reads first, and its info."""
+        """Start the episode, the same one every time. Returns the first observation and its info."""
         return self._game.reset(seed=self._seed, options=self._options)
 
     def step(self, action: str) -> tuple[str, float, bool, dict[str, Any]]:
-        """Answer, and play up to the seat's next turn or its end.
+        """Answer, and play until the seat's next turn or its end.
 
-        The answer is what follows the model's thoughts; in an unclosed thought there is none.
+        Only what follows the model's thoughts is the answer; an unclosed thought is none.
 
-        Returns what it reads, what it was paid since its last answer, whether the episode is over,
-        and its info, in which ``truncated`` says whether a time limit ended it.
+        Returns the observation, the reward since the last answer, whether the episode is over, and
+        the info, whose ``truncated`` says whether a time limit ended it.
         """
         observation, reward, terminated, truncated, info = self._game.step(answer_in(action) or "")
         return observation, reward, terminated or truncated, {**info, "truncated": truncated}
@@ -75,28 +75,28 @@ class RllmEnv:
 
     @property
     def aec(self) -> AECEnv:
-        """The environment as it stands, for policies of ours."""
+        """The environment in its present state, for our policies."""
         return self._game.seat.env
 
     @property
     def supports_parallel_step(self) -> bool:
-        """Whether one answer of the model may be several steps at once: no."""
+        """False: one answer of the model is never several steps at once."""
         return False
 
     @staticmethod
     def is_multithread_safe() -> bool:
-        """Whether rLLM may step environments side by side in threads: yes, they share no state."""
+        """True: environments share no state, so rLLM may step them in parallel threads."""
         return True
 
     @staticmethod
     def from_dict(info: Mapping[str, Any]) -> RllmEnv:
-        """The environment of a row; columns that are not of :func:`rows` are passed over."""
+        """The environment of a row. Columns that :func:`rows` does not have are ignored."""
         if "env_id" not in info:
             raise ConfigError(f"a row names its environment in env_id; this has {sorted(info)}")
         return RllmEnv(**{name: info[name] for name in _COLUMNS if name in info})
 
 
-with suppress(ModuleNotFoundError):  # rLLM's engine asks whether an environment is its own kind
+with suppress(ModuleNotFoundError):  # rLLM's engine checks the type of environments
     importlib.import_module("rllm.environments.base.base_env").BaseEnv.register(RllmEnv)
 
 
@@ -110,9 +110,10 @@ def rows(
     seed: int = 0,
     args: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
-    """The first ``tasks`` tasks of a split, or all where it has fewer: task i with seed + i.
+    """The first ``tasks`` tasks of a split, or all if it has fewer. Task i gets the seed ``seed +
+    i``.
 
-    The columns are :class:`RllmEnv`'s arguments, and ``uid``, which no two rows share.
+    The columns are :class:`RllmEnv`'s arguments and a unique ``uid``.
     """
     if tasks < 1:
         raise ConfigError(f"tasks must be at least 1, got {tasks}")

@@ -1,4 +1,4 @@
-"""One agent of an AEC text environment acts, policies play the others: also as a ``gymnasium.Env``."""
+"""One agent of an AEC text environment, as a ``gymnasium.Env``; policies play the others."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from llmzoo.rollout.stepping import Act, step_each
 
 
 class Arrival(NamedTuple):
-    """What an agent meets at its turn, or at its end.
+    """What an agent receives at its turn, or at its end.
 
-    ``reward``: all that it was paid since its last answer, and before its first one.
+    ``reward``: what it was paid since its last answer, or since the start.
     """
 
     observation: str
@@ -42,8 +42,8 @@ class Arrival(NamedTuple):
 class AgentSeat:
     """The agent ``agent`` of ``env``.
 
-    :meth:`begin` and :meth:`act` are lines of play (:mod:`llmzoo.rollout.scheduler`) that ask for the
-    others' answers and return an :class:`Arrival`; any number of seats can be run at once.
+    :meth:`begin` and :meth:`act` are rollouts (:mod:`llmzoo.rollout.scheduler`) that ask for the
+    others' answers and return an :class:`Arrival`. Any number of seats can run at once.
     """
 
     def __init__(self, env: AECEnv, agent: str | None = None):
@@ -63,13 +63,13 @@ class AgentSeat:
                 )
         self._chance = 0
         self._asked: Counter[str] = Counter()
-        self._before: Arrival | None = None  # the first turn's, until it is answered
+        self._before: Arrival | None = None  # of the first turn, until it is answered
 
     def begin(self, seed: int | None, options: dict[str, Any] | None, chance: int) -> Rollout:
-        """Start an episode and play it up to the agent's first turn.
+        """Start an episode and play until the agent's first turn.
 
-        ``chance`` fixes the others' chance. What the agent is paid before its first answer comes
-        with the reward of that answer. Where others end the episode before, it is over at once.
+        ``chance`` seeds the others. What the agent is paid before its first answer is added to the
+        reward of that answer. If the others end the episode first, it is over at once.
         """
         self.env.reset(seed=seed, options=options)
         self._chance = chance
@@ -79,9 +79,9 @@ class AgentSeat:
         return self._before
 
     def act(self, text: str) -> Rollout:
-        """Answer with ``text``, and play up to the agent's next turn or its end.
+        """Answer with ``text``, and play until the agent's next turn or its end.
 
-        In an episode that was over before its first turn nothing is left to answer.
+        In an episode that ended before the agent's first turn, this only returns that end.
         """
         before, self._before = self._before, None
         if before is not None and before.over:
@@ -102,7 +102,7 @@ class AgentSeat:
             yield Act(env, tuple(completion.text for (completion,) in answers), step_each)
 
     def _waiting(self) -> list[str]:
-        """The others whose turn it is: one, or in a simultaneous task the next ones of the round."""
+        """The other agents whose turn it is: one, or several in a simultaneous task."""
         env = self.env
         first = env.agents.index(env.agent_selection)
         together = env.metadata.get("is_parallelizable", False)
@@ -139,7 +139,7 @@ class AgentSeat:
 
 
 def _joined(before: Arrival, after: Arrival) -> Arrival:
-    """``after`` with what was paid before."""
+    """``after``, plus what was paid ``before``."""
     parts = dict(after.info.get("reward_parts", {}))
     for name, value in before.info.get("reward_parts", {}).items():
         parts[name] = parts.get(name, 0.0) + value
@@ -157,19 +157,19 @@ def single_seat(
 ) -> SingleSeat:
     """The seat ``seat`` of an AEC text environment as a ``gymnasium.Env``.
 
-    ``env``: an id, an environment, or a function that makes one; an id and a function are given
+    ``env``: an id, an environment, or a function that makes one; ids and functions receive
     ``env_args``. ``others``: who plays the other seats, see
-    :func:`llmzoo.adapters.others.seat_others`. ``seed``: that of the first episode where
-    ``reset`` is given none.
+    :func:`llmzoo.adapters.others.seat_others`. ``seed``: of the first episode, if ``reset`` gets
+    none.
 
-    Raises :class:`ConfigError` where a seat has no player.
+    Raises :class:`ConfigError` for a seat without a player.
     """
     made = AgentSeat(aec_form(env, **env_args), seat)
     return SingleSeat(made, seat_others(others, made.others), seed=seed)
 
 
 def aec_form(env: str | AECEnv | Callable[..., AECEnv], **env_args: Any) -> AECEnv:
-    """The AEC environment that an id, a function or an environment stands for."""
+    """The AEC environment for an id, a function or an environment."""
     if isinstance(env, str):
         return registry.make(env, **env_args)
     if not isinstance(env, AECEnv):
@@ -180,48 +180,48 @@ def aec_form(env: str | AECEnv | Callable[..., AECEnv], **env_args: Any) -> AECE
 
 
 class SingleSeat(gymnasium.Env[str, str]):
-    """One seat of an AEC environment; ``policies`` play the others.
+    """One seat of an AEC environment. ``policies`` play the others.
 
-    ``reset`` returns what the seat reads at its first turn. ``step`` returns everything that it is
-    paid up to its next turn, or to its end; the first one also what it was paid before its first
-    answer. So the rewards of an episode sum to what the AEC environment pays the seat. ``info``
-    is the seat's own: ``reward_parts`` that sum to the reward, ``error`` for what was wrong with
-    the answer, and ``success`` at the end.
+    ``reset`` returns the seat's first observation. ``step`` returns what the seat is paid until its
+    next turn or its end; the first step also includes what it was paid before its first answer. So
+    the rewards of an episode sum to what the AEC environment pays the seat. ``info`` is the seat's
+    own, with ``reward_parts`` that sum to the reward, ``error`` if something was wrong with the
+    answer, and ``success`` at the end.
 
-    A seed fixes the episode, the other seats' chance included, and those that follow without one.
-    Where the others end an episode before the seat's first turn, ``reset`` returns its end with
-    ``info["over"]`` and the next ``step`` pays what is due, whatever it is given.
+    A seed fixes the episode, including the other seats, and the unseeded episodes that follow. If
+    the others end an episode before the seat's first turn, ``reset`` returns its end with
+    ``info["over"]``, and the next ``step`` pays what is due for any action.
     """
 
     def __init__(self, seat: AgentSeat, policies: Mapping[str, Policy], *, seed: int | None = None):
         env = seat.env
         self.seat = seat
         self.policies = policies
-        # Gymnasium asks for frames a second where anything is drawn; a board changes once a turn
+        # Gymnasium requires a frame rate; a board changes once a turn
         self.metadata = {"render_modes": [], "render_fps": 1, **env.metadata}
         try:
             self.render_mode = env.unwrapped.render_mode
-        except AttributeError:  # PettingZoo does not ask it of an environment
+        except AttributeError:  # PettingZoo does not require it
             self.render_mode = None
         self.observation_space = env.observation_space(seat.agent)
         self.action_space = env.action_space(seat.agent)
         self._first_seed = seed
         self._playing = False
 
-    # arguments may be given by position too, as GEM's wrappers do
+    # GEM's wrappers pass these arguments by position
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """Start an episode; ``options`` go to the environment (``{"task": i}`` plays task i)."""
+        """Start an episode. ``options`` go to the environment (``{\"task\": i}`` plays task i)."""
         arrival = self._run(self.beginning(seed, options))
         return arrival.observation, arrival.info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Answer; raises ``gymnasium.error.ResetNeeded`` where no episode is going on."""
+        """Answer. Raises ``gymnasium.error.ResetNeeded`` if no episode is running."""
         return tuple(self._run(self.acting(action)))  # type: ignore[return-value]
 
     def beginning(self, seed: int | None, options: dict[str, Any] | None) -> Rollout:
-        """:meth:`reset` as a line of play, which returns an :class:`Arrival`."""
+        """:meth:`reset` as a rollout that returns an :class:`Arrival`."""
         if seed is None:
             seed, self._first_seed = self._first_seed, None
         super().reset(seed=seed)
@@ -234,7 +234,7 @@ class SingleSeat(gymnasium.Env[str, str]):
         return arrival
 
     def acting(self, action: str) -> Rollout:
-        """:meth:`step` as a line of play, which returns an :class:`Arrival`."""
+        """:meth:`step` as a rollout that returns an :class:`Arrival`."""
         if not self._playing:
             raise ResetNeeded("no episode is going on: call reset() before step()")
         arrival: Arrival = yield from self.seat.act(action)
@@ -246,19 +246,19 @@ class SingleSeat(gymnasium.Env[str, str]):
         return arrival
 
     def render(self) -> Any:
-        """What the environment draws."""
+        """The environment's picture."""
         return self.seat.env.render()
 
     def close(self) -> None:
         self.seat.env.close()
 
     def sample_random_action(self) -> str:
-        """A short random text; GEM's environments have this method beside Gymnasium's."""
+        """A short random text. GEM's environments have this method too."""
         return self.action_space.sample()
 
 
 def run_lines(lines: list[Rollout], envs: list[SingleSeat]) -> list[Arrival]:
-    """Play these lines of ``envs``, whose policies are the same, in calls for all who wait."""
+    """Play these rollouts of ``envs``, which share their policies, with batched requests."""
     early = slow_steps(env.seat.env for env in envs)
     arrivals: list[Arrival] = run(lines, envs[0].policies, early=early)
     return arrivals

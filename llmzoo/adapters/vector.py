@@ -31,7 +31,7 @@ def vector(
     autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
     **env_args: Any,
 ) -> VectorSeats:
-    """``num_envs`` single seats; the arguments are those of :func:`.single_seat.single_seat`."""
+    """``num_envs`` single seats. The other arguments are those of :func:`.single_seat.single_seat`."""
     if num_envs < 1:
         raise ConfigError(f"num_envs must be at least 1, got {num_envs}")
     if isinstance(env, AECEnv):
@@ -41,18 +41,18 @@ def vector(
 
 
 class VectorSeats(VectorEnv[Texts, Sequence[str | None], NDArray[Any]]):
-    """Seats that act at once, each in an environment of its own; ``policies`` play the others.
+    """Seats that act at once, each in its own environment. ``policies`` play the others.
 
-    Each behaves as :class:`.single_seat.SingleSeat` does alone, to the letter. Observations and
-    actions are tuples of ``num_envs`` texts of any length (an array or list of actions will do);
-    rewards are float64, endings bool, each ``[num_envs]``; infos as :func:`.batched_infos.batched`
-    says. Policies are asked in one call for all environments whose turn it is.
+    Each behaves exactly as a :class:`.single_seat.SingleSeat` alone. Observations and actions are
+    tuples of ``num_envs`` texts of any length (arrays and lists of actions work too). Rewards are
+    float64 and endings bool, each ``[num_envs]``. Infos have the form of :func:`batched`. Policies
+    answer all waiting environments in one call.
 
     ``autoreset_mode``, as Gymnasium defines it: ``NextStep`` starts the next episode at the step
-    after the last one, whose action for this environment is ignored; ``SameStep`` at once, with
-    the end in ``infos["final_obs"]`` and ``infos["final_info"]``; ``Disabled`` leaves it to
-    ``reset(options={"reset_mask": mask})``. Episodes that begin by themselves follow from the
-    environment's last seed.
+    after the end and ignores that step's action; ``SameStep`` starts it at once, with the end in
+    ``infos["final_obs"]`` and ``infos["final_info"]``; ``Disabled`` leaves it to
+    ``reset(options={"reset_mask": mask})``. Automatic episodes follow from the environment's last
+    seed.
     """
 
     def __init__(
@@ -76,7 +76,9 @@ class VectorSeats(VectorEnv[Texts, Sequence[str | None], NDArray[Any]]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._observations = [""] * self.num_envs
-        self._over = np.ones(self.num_envs, dtype=np.bool_)  # those without an episode
+        self._over = np.ones(
+            self.num_envs, dtype=np.bool_
+        )  # environments without a running episode
         self._begun = False
 
     def reset(
@@ -87,9 +89,9 @@ class VectorSeats(VectorEnv[Texts, Sequence[str | None], NDArray[Any]]):
     ) -> tuple[Texts, dict[str, Any]]:
         """Start an episode in every environment, or in those of ``options["reset_mask"]``.
 
-        ``seed``: s gives environment i the seed s + i; or one for each. The other ``options`` go
-        to the environments. Raises ``ValueError`` or ``TypeError`` for a mask or seeds that do not
-        fit.
+        ``seed``: an integer s gives environment i the seed s + i; a sequence gives one for each.
+        The other ``options`` go to the environments. Raises ``ValueError`` or ``TypeError`` for a
+        mask or seeds of the wrong form.
         """
         given = dict(options or {})
         mask = self._mask(given.pop("reset_mask", None))
@@ -105,10 +107,10 @@ class VectorSeats(VectorEnv[Texts, Sequence[str | None], NDArray[Any]]):
     def step(
         self, actions: Sequence[str | None]
     ) -> tuple[Texts, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
-        """Answer in every environment; what is given to one that is being reset is ignored.
+        """Answer in every environment. Environments that are being reset ignore their action.
 
-        Raises ``ValueError`` for another number of actions, and ``gymnasium.error.ResetNeeded``
-        before the first reset, and for an environment that is over where nothing resets it.
+        Raises ``ValueError`` for a wrong number of actions. Raises ``gymnasium.error.ResetNeeded``
+        before the first reset, and for an episode that is over if no autoreset applies.
         """
         if len(actions) != self.num_envs:
             raise ValueError(f"{len(actions)} actions for {self.num_envs} environments")
@@ -148,7 +150,7 @@ class VectorSeats(VectorEnv[Texts, Sequence[str | None], NDArray[Any]]):
         )
 
     def render(self) -> tuple[Any, ...] | None:
-        """What each environment draws."""
+        """The environments' pictures."""
         return tuple(env.render() for env in self.envs)
 
     def close_extras(self, **kwargs: Any) -> None:
@@ -195,12 +197,13 @@ _INT64 = np.iinfo(np.int64)
 
 
 def batched(infos: Sequence[Mapping[str, Any] | None]) -> dict[str, Any]:
-    """One dictionary of arrays, each ``[len(infos)]``; None: the environment has nothing to say.
+    """One dictionary of arrays, each ``[len(infos)]``. None stands for an environment without an
+    info.
 
-    For every key the array ``_key`` (bool) tells which environments have it; the others show 0,
-    False or None. Dictionaries are batched key by key. Numbers become numbers of one kind: a value
-    is never cut to the kind of its neighbour's, as in Gymnasium's own form, where the first
-    environment decides. All else, text too, stands in an array of objects, at its full length.
+    For every key, the array ``_key`` (bool) marks the environments that have it; the others hold 0,
+    False or None. Nested dictionaries are batched recursively. Numbers get a common type that keeps
+    every value, whereas in Gymnasium's own form the first environment decides. Everything else,
+    text included, becomes an array of objects.
     """
     keys = dict.fromkeys(key for info in infos if info is not None for key in info)
     together: dict[str, Any] = {}
@@ -238,7 +241,7 @@ def _is_int64(value: Any) -> bool:
 
 
 def _same_arrays(values: Sequence[Any]) -> bool:
-    """Whether these are arrays of one shape and kind, and not of text, whose width would differ."""
+    """Whether these are arrays of one shape and type, other than text."""
     first = values[0]
     return all(
         isinstance(value, np.ndarray)

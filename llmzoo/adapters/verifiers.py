@@ -1,19 +1,19 @@
-"""Our environments in verifiers: its v1 interface, ``import verifiers.v1 as vf``.
+"""Our environments for verifiers' v1 interface, ``import verifiers.v1 as vf``.
 
-``load_environment("sudoku_v0", seat="planner_1")`` is a ``vf.Env`` in which a model of verifiers'
-plays one seat, or several, and policies of ours the others. In verifiers' own commands and in
-prime-rl the same is the taskset ``llmzoo-verifiers``, with the settings of :class:`LlmzooConfig`.
+``load_environment("sudoku_v0", seat="planner_1")`` is a ``vf.Env`` in which a model of verifiers
+plays one seat or several, and our policies play the others. In verifiers' own commands and in
+prime-rl, use the taskset ``llmzoo-verifiers`` with the settings of :class:`LlmzooConfig`.
 
-* A row is a task: row i is task i of the split with seed ``seed + i``, as :func:`llmzoo.evaluate`
-  plays it, chance for chance.
-* Every observation is a user message. Observations hold all that a seat may use, so the harness
-  that comes with the taskset asks with the latest one alone, in this process; any harness of
-  verifiers that can continue an exchange (``null``) asks with the whole exchange instead.
-* The reward is what the seat was paid, ``return``; metrics are ``success``, ``decisions``,
-  ``errors`` and each part of the reward, ``part_NAME``. Text that the environment cannot use is a
-  decision like any other: it costs what the environment says, and counts in ``errors``.
-* Each seat that the model plays has a trace of its own and is an agent of its own (``first``,
-  ``second``, ...), so that nobody's baseline mixes seats.
+* Row i is task i of the split with seed ``seed + i``. It plays exactly as in
+  :func:`llmzoo.evaluate`.
+* Every observation is a user message. It contains everything that a seat may use, so the taskset's
+  own harness, in this process, sends only the latest one. A harness of verifiers that can continue
+  an exchange (``null``) sends the whole exchange instead.
+* The reward is the seat's ``return``. The metrics are ``success``, ``decisions``, ``errors`` and each
+  part of the reward, ``part_NAME``. Text that the environment cannot use is still a decision: the
+  environment defines its penalty, and it counts in ``errors``.
+* Each of the model's seats is a separate agent (``first``, ``second``, ...) with its own trace, so no
+  baseline mixes seats.
 """
 
 from __future__ import annotations
@@ -47,37 +47,37 @@ AGENTS = ("first", "second", "third", "fourth")  # of verifiers, by the order of
 
 
 class LlmzooConfig(vf.TasksetConfig):
-    """Which environment, who plays what, and which rows; ``--env.taskset.*`` on the command line."""
+    """The environment, the players and the rows; ``--env.taskset.*`` on the command line."""
 
     id: str = TASKSET
     env: str = ""  # an id, "module:attribute", or "grpc://host:port/id"
     args: dict[str, Any] = {}  # of the environment
     seats: list[str] = []  # that the model plays; none: all
-    others: str | dict[str, str] = "oracle"  # who plays the rest: a policy's name, or one a seat
+    others: str | dict[str, str] = "oracle"  # who plays the rest: a policy's name, or one per seat
     split: Literal["train", "test", "all"] = "train"
-    tasks: int | None = None  # rows; None: the whole split, without end where tasks are generated
+    tasks: int | None = None  # rows; None: the whole split, infinite if tasks are generated
     seed: int = 0
 
 
 class LlmzooData(vf.TaskData):
-    """A row: the task's number in the split, and the seed that fixes all chance in it."""
+    """A row: the task's number in the split, and the seed of its randomness."""
 
     task: int
     seed: int
 
 
 class LlmzooTask(vf.Task[LlmzooData, vf.State, vf.TaskConfig]):
-    """A task; what it is worth is found by playing it, in :meth:`LlmzooEnv.run`."""
+    """A task. :meth:`LlmzooEnv.run` plays it to score it."""
 
 
 class LlmzooTaskset(vf.Taskset[LlmzooTask, LlmzooConfig]):
     """The rows of an environment's split.
 
-    Raises :class:`ConfigError` or :class:`UnknownNameError` for settings that make no sense, and
-    for a public set that cannot be reached (say ``args={"source": "sample"}`` to play the sample).
+    Raises :class:`ConfigError` or :class:`UnknownNameError` for invalid settings, and for a public
+    set that cannot be reached (``args={"source": "sample"}`` plays the sample instead).
     """
 
-    INFINITE = True  # where the environment does not say how many tasks it has
+    INFINITE = True  # if the environment does not know its number of tasks
 
     def __init__(self, config: LlmzooConfig):
         super().__init__(config)
@@ -113,7 +113,7 @@ class LlmzooTaskset(vf.Taskset[LlmzooTask, LlmzooConfig]):
 
 
 class LlmzooHarness(vf.Harness[vf.HarnessConfig]):
-    """Asks the model once a turn, with the observation alone, from this process."""
+    """Asks the model once per turn with the observation only, from this process."""
 
     APPENDS_SYSTEM_PROMPT = True
     EXECUTES_CODE = False
@@ -161,7 +161,7 @@ class LlmzooHarness(vf.Harness[vf.HarnessConfig]):
 
 
 class LlmzooEnvConfig(vf.EnvConfig):
-    """The agents: each plays the seat at its place in ``seats``; those beyond have none."""
+    """The agents. The i-th plays the i-th of ``seats``; the rest have no seat."""
 
     first: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
     second: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
@@ -170,7 +170,7 @@ class LlmzooEnvConfig(vf.EnvConfig):
 
 
 class LlmzooEnv(vf.Env[LlmzooEnvConfig]):
-    """One episode of an environment of ours is one episode of verifiers, with a trace a seat."""
+    """Plays one of our episodes as one episode of verifiers, with one trace per seat."""
 
     taskset: LlmzooTaskset
 
@@ -199,7 +199,7 @@ class LlmzooEnv(vf.Env[LlmzooEnvConfig]):
             talk.trace.info["seat"] = seat
 
     async def _play(self, played: SeatedEpisode, talks: Mapping[str, vf.Interaction]) -> None:
-        """Play to the end, or until verifiers ends an exchange (a limit, or a failed call)."""
+        """Play until the episode ends, or until verifiers ends an exchange (limit or failed call)."""
         while asks := played.asks:
             given = await asyncio.gather(*(self._answer(ask, talks) for ask in asks))
             answers = [answer for answer in given if answer is not None]
@@ -230,12 +230,12 @@ def load_environment(
 ) -> LlmzooEnv:
     """The environment ``env_id`` for verifiers.
 
-    ``seat``: whom the model plays, one seat or several (None: all). ``others``: the policy in the
-    other seats by its name, such as ``"tiny"``, or one for each of them. Train on
-    ``split="train"`` and evaluate on ``"test"``: no task is in both. ``tasks``: rows (None: the
-    whole split, which has no end where tasks are generated). ``args``: of the environment.
+    ``seat``: the seat or seats of the model (None: all). ``others``: the name of the policy in the
+    other seats, such as ``"tiny"``, or one for each. Train on ``split="train"`` and evaluate on
+    ``"test"``; they share no task. ``tasks``: number of rows (None: the whole split, which is
+    infinite if tasks are generated). ``args``: arguments of the environment.
 
-    Raises :class:`UnknownNameError` or :class:`ConfigError` for what does not exist or cannot be.
+    Raises :class:`UnknownNameError` or :class:`ConfigError` for unknown names and invalid settings.
     """
     taskset = LlmzooConfig(
         env=env_id,
@@ -265,9 +265,9 @@ def _seats(wanted: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
 
 
 def _text(segment: vf.Segment) -> str:
-    """What the model wrote after its thoughts, to the letter; empty if a thought is open.
+    """What the model wrote after its thoughts, unchanged; empty if a thought is open.
 
-    ``last_reply`` drops space that code may need.
+    ``last_reply`` drops whitespace that code may need.
     """
     if segment.root_reply is not None:
         return answer_in(str(segment.root_reply)) or ""

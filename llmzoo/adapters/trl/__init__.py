@@ -1,8 +1,8 @@
 """Our environments in TRL's ``GRPOTrainer``: one learner seat, or several seats of one model.
 
 ``environment_factory`` puts one seat into the trainer's own conversation loop, and policies into the
-others; ``rollout_func`` plays all seats with the model and makes groups of their decisions.
-``dataset`` makes the rows of both: a prompt and the seed that fixes the task of a group.
+others. ``rollout_func`` plays all seats with the model and groups their decisions. ``dataset`` makes
+the rows for both: a prompt, and the seed that fixes the task of a group.
 """
 
 from __future__ import annotations

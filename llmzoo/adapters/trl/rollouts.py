@@ -19,7 +19,7 @@ from llmzoo.rollout.stepping import Act, deciders, fork, is_over, skip_dead, ste
 
 @dataclass(frozen=True, slots=True)
 class DecisionPoint:
-    """A state of an episode, and a seat that decides there, for the ``turn``-th time, from 0."""
+    """A state of an episode and the seat that decides there, at its ``turn``-th turn (0-based)."""
 
     env: AECEnv
     agent: str
@@ -28,7 +28,7 @@ class DecisionPoint:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRow:
-    """What a row of the dataset asks for."""
+    """The task and decision that a row of the dataset names."""
 
     seed: int
     decision: int
@@ -36,14 +36,14 @@ class DecisionRow:
 
 @dataclass(frozen=True, slots=True)
 class DecisionBranch:
-    """What was played from a place on; the decision there is its agent's first in ``episode``."""
+    """An episode continued from a point. The decision there is its agent's first in ``episode``."""
 
     point: DecisionPoint
     episode: Episode
 
     @property
     def decision(self) -> tuple[int, Decision]:
-        """The decision, and its number in the episode."""
+        """The decision, with its index in the episode."""
         decisions = enumerate(self.episode.decisions)
         return next((i, d) for i, d in decisions if d.agent == self.point.agent)
 
@@ -51,10 +51,10 @@ class DecisionBranch:
 def branch(
     table: Table, policy: Policy, rows: Sequence[DecisionRow], k: int, call: tuple[int, ...] = ()
 ) -> list[DecisionBranch]:
-    """K branches for each row, group after group; ``policy`` plays the seats that learn.
+    """K branches for each row, group by group. ``policy`` plays the seats that learn.
 
-    ``call``: keys the chance of this call; the same rows and policy play alike under one name.
-    Raises :class:`ConfigError` for an episode in which no seat that learns has a decision.
+    ``call``: part of the random keys; the same rows, policy and call give the same branches. Raises
+    :class:`ConfigError` for an episode in which no learning seat decides.
     """
     seats = {**dict.fromkeys(table.seats, policy), **table.others}
     points = _points(table, seats, rows, call)
@@ -71,7 +71,7 @@ def branch(
 def _points(
     table: Table, seats: Mapping[str, Policy], rows: Sequence[DecisionRow], call: tuple[int, ...]
 ) -> list[DecisionPoint]:
-    """Where each group branches; groups of one seed branch off one line of play."""
+    """Where each group branches. Groups with the same seed branch from one rollout."""
     furthest: dict[int, int] = {}
     for row in rows:
         furthest[row.seed] = max(row.decision, furthest.get(row.seed, 0))
@@ -94,7 +94,7 @@ def _each(items: Sequence[Any], k: int) -> list[Any]:
 
 
 def trunk(env: AECEnv, seats: Sequence[str], seed: int, last: int) -> Rollout:
-    """A line of play up to decision ``last`` of ``seats``; returns the :class:`DecisionPoint` of each."""
+    """A rollout up to decision ``last`` of ``seats``; returns the :class:`DecisionPoint` of each."""
     points: list[DecisionPoint] = []
     skip_dead(env)
     while not is_over(env):
@@ -126,11 +126,11 @@ def rollout_func(
     others: Others = "oracle",
     env_args: Mapping[str, Any] | None = None,
 ) -> DecisionRollouts:
-    """A ``rollout_func`` for ``trl.GRPOTrainer``: the model that it trains plays all ``seats``.
+    """A ``rollout_func`` for ``trl.GRPOTrainer``. The trained model plays all ``seats``.
 
-    ``seats`` (all by default), ``others`` and ``env_args`` as in
-    :class:`llmzoo.adapters.trl.table.Table`. The rewards are :func:`decision_return`, the rows
-    :func:`llmzoo.adapters.trl.dataset` with ``decisions``.
+    ``seats`` (all by default), ``others`` and ``env_args`` are those of
+    :class:`llmzoo.adapters.trl.table.Table`. Use it with the reward function
+    :func:`decision_return` and the rows of :func:`llmzoo.adapters.trl.dataset` with ``decisions``.
     """
     return DecisionRollouts(Table(env, seats=seats, others=others, env_args=env_args))
 
@@ -139,29 +139,29 @@ class DecisionRollouts:
     """Makes TRL's groups of single decisions.
 
     A sample of TRL is one prompt and one completion, and the K samples of a group share the prompt.
-    The turns of an episode do not: each seat reads an observation of its own, which holds all that
-    it may know. To write them one after another into one completion would show every seat what the
-    others read and wrote, and train answers to prompts that are never given in play. So here a
-    sample is one decision of one seat, with its observation as the prompt:
+    The turns of an episode do not: each seat reads its own observation, which contains everything
+    that it may know. One completion with all turns would show every seat what the others read and
+    wrote, and would train answers to prompts that never occur in play. So a sample is one decision of
+    one seat, with its observation as the prompt:
 
-    1. The model plays the task of the row's seed up to the row's decision. Where the episode ends
-       before, the number is counted round: of 3 decisions, number 4 is number 1.
-    2. There the episode is copied K times, and the model plays each copy to its end.
-    3. The K answers to that observation are the group. Each has as its return what its seat was
-       paid from that answer on, to the end of its copy.
+    1. The model plays the task of the row's seed up to the row's decision. If the episode has fewer
+       decisions, the number wraps around: with 3 decisions, number 4 is number 1.
+    2. The episode is copied K times there, and the model plays each copy to its end.
+    3. The K answers to that observation are the group. The return of each is what its seat is paid
+       from that answer to the end of its copy.
 
     The prompts of a group are identical by construction, and the mean return of the K copies is a
-    baseline for the very state in which they branch. The answers before and after the decision are
-    sampled and not trained on in this group; other rows train those points.
+    baseline for exactly the state in which they branch. This group does not train the answers before
+    and after the decision; other rows do.
 
-    Called by TRL with the prompts of one process, each repeated K times, and the trainer. Returns
+    TRL calls it with the trainer and the prompts of one process, each repeated K times. It returns
     ``prompt_ids``, ``completion_ids``, ``logprobs`` (of the sampled tokens, under the trainer's
     temperature, top_p and top_k), ``env_mask`` (1 for the model's tokens, which are all but those
     of a sample whose prompt did not fit the context: that is one end token, and masked), and for
     reward functions ``decision_return``, ``success``, ``agent``, ``turn`` and ``observation``.
 
-    Raises :class:`ConfigError` for a dataset of another make, a batch that divides a group between
-    processes, and for settings of the trainer that this rollout does not know.
+    Raises :class:`ConfigError` for rows of another dataset, for a batch that splits a group between
+    processes, and for trainer settings that it does not support.
     """
 
     def __init__(self, table: Table):
@@ -194,8 +194,8 @@ def decision_return(
 ) -> list[float]:
     """TRL's reward function for :func:`rollout_func`: what the seat was paid from its answer on.
 
-    Logs ``success``, the share of the copies that succeeded, and ``return/AGENT`` of each seat; and
-    in the table of completions who answered what.
+    Logs ``success``, the share of successful copies, and ``return/AGENT`` for each seat. The table
+    of completions shows who answered what.
     """
     log_metric("success", sum(success) / len(success))
     for seat in dict.fromkeys(agent):
@@ -208,9 +208,9 @@ def decision_return(
 
 
 def rows_of(prompts: Sequence[Any], k: int) -> list[DecisionRow]:
-    """The row of each group, from TRL's prompts, which repeat it for all K samples.
+    """The row of each group. TRL's prompts repeat it for all K samples.
 
-    Raises :class:`ConfigError` for prompts of another make, and where a group is not whole.
+    Raises :class:`ConfigError` for prompts of another dataset, and if a group is incomplete.
     """
     try:
         rows = [DecisionRow(int(p[-1]["seed"]), int(p[-1]["decision"])) for p in prompts]
@@ -230,7 +230,7 @@ def rows_of(prompts: Sequence[Any], k: int) -> list[DecisionRow]:
 
 
 def _policy(trainer: Any) -> TransformersPolicy:
-    """The model that TRL trains, sampling under the trainer's settings."""
+    """The model that TRL trains, with the trainer's sampling settings."""
     try:
         from llmzoo.policies.settings import Chat, Sampling
         from llmzoo.policies.transformers import TransformersPolicy
@@ -283,7 +283,7 @@ def _samples(branches: Sequence[DecisionBranch], end: int) -> dict[str, list[Any
 
 def _sample(decision: Decision, end: int) -> dict[str, Any]:
     completion = decision.completion
-    if not completion.trainable:  # its prompt did not fit: TRL needs a token all the same
+    if not completion.trainable:  # its prompt did not fit, but TRL needs a token
         return {"prompt_ids": [end], "completion_ids": [end], "logprobs": [0.0], "env_mask": [0]}
     return {
         "prompt_ids": list(completion.prompt_ids),

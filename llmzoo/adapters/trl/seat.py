@@ -28,22 +28,22 @@ def environment_factory(
     others: Others = "oracle",
     env_args: Mapping[str, Any] | None = None,
 ) -> Callable[[], TrlSeat]:
-    """An ``environment_factory`` for ``trl.GRPOTrainer``: the model that it trains plays ``seat``.
+    """An ``environment_factory`` for ``trl.GRPOTrainer``. The trained model plays ``seat``.
 
-    ``others`` and ``env_args`` as in :class:`llmzoo.adapters.trl.table.Table`; the policies of the
-    other seats are loaded once, and shared by all environments that TRL makes. The reward is
-    :func:`seat_return`, the rows :func:`llmzoo.adapters.trl.dataset`.
+    ``others`` and ``env_args`` are those of :class:`llmzoo.adapters.trl.table.Table`. The policies
+    of the other seats are loaded once and shared by all environments. Use it with the reward
+    function :func:`seat_return` and the rows of :func:`llmzoo.adapters.trl.dataset`.
     """
     table = Table(env, seats=[seat], others=others, env_args=env_args)
     return lambda: TrlSeat(SeatEpisode(table.make(), seat, table.others))
 
 
 class SeatEpisode:
-    """An episode as one seat sees it; everybody else is played by policies.
+    """An episode from the view of one seat. Policies play the others.
 
-    What the others draw by chance hangs on the episode's seed and on how often they have answered
-    in it. So the same seed and the same answers of the seat give the same episode, and the seats of
-    a group read the same first observation.
+    The randomness of the others depends only on the episode's seed and on how often they have
+    answered. So the same seed and the same answers give the same episode, and all seats of a group
+    read the same first observation.
     """
 
     def __init__(self, env: AECEnv, seat: str, others: Mapping[str, Policy]):
@@ -54,7 +54,7 @@ class SeatEpisode:
         self.answers: list[str] = []  # of the seat, in this episode
         self.paid = 0.0  # to the seat, in this episode
         self.success = False
-        self.fault: Exception | None = None  # what a step raised, which TRL tells nobody
+        self.fault: Exception | None = None  # an error of a step, which TRL hides
         self._asked = 0
 
     def start(self, seed: int) -> str:
@@ -82,9 +82,9 @@ class SeatEpisode:
         return str(self.env.observe(self.seat) or "")
 
     def answer(self, text: str) -> None:
-        """The seat's answer, and what the others do until it is the seat's turn again.
+        """Answer for the seat, and let the others play until its next turn.
 
-        After the end of the episode this does nothing.
+        Does nothing after the end of the episode.
         """
         if self.over:
             return
@@ -97,10 +97,10 @@ class SeatEpisode:
             raise
 
     def finish(self) -> None:
-        """SeatEpisode to the end; the seat answers its remaining turns with the empty text.
+        """Play to the end with empty answers for the seat's remaining turns.
 
-        A seat that falls silent is thus paid what its environment pays for empty answers, rather
-        than keeping what it had. Raises :class:`ConfigError` where that never ends.
+        A seat that falls silent is thus paid for empty answers and does not just keep its reward.
+        Raises :class:`ConfigError` if the episode does not end.
         """
         for _ in range(_MOST_SILENT_TURNS):
             if self.over:
@@ -134,14 +134,14 @@ class SeatEpisode:
 
 
 class TrlSeat:
-    """What TRL talks to: ``reset`` starts a task, ``answer`` is the tool that the model calls."""
+    """The object that TRL uses: ``reset`` starts a task, and ``answer`` is the model's tool."""
 
     def __init__(self, play: SeatEpisode):
         self.play = play
 
     def reset(self, seed: int | None = None, **columns: Any) -> str:
-        """Start the task of a row's seed; returns what the seat reads, which TRL appends to the
-        row's prompt."""
+        """Start the task of a row's seed; returns the observation, which TRL appends to the row's
+        prompt."""
         if seed is None:
             raise ConfigError(
                 "this row has no seed: the rows are those of llmzoo.adapters.trl.dataset(seeds)"
@@ -157,7 +157,7 @@ class TrlSeat:
         Returns:
             What you read next, or that the episode is over.
         """
-        # what a call holds in place of a text is read as it was written
+        # a value that is not text is read as it was written
         self.play.answer(text if isinstance(text, str) else json.dumps(text, ensure_ascii=False))
         return self.play.observation
 
@@ -168,16 +168,15 @@ def seat_return(
     log_metric: Callable[[str, float], None],
     **columns: Any,
 ) -> list[float]:
-    """TRL's reward function for :func:`environment_factory`: what each seat was paid in its episode.
+    """TRL's reward function for :func:`environment_factory`: each seat's return.
 
-    TRL stops without a word to the environment: when the model writes a message without a call, and
-    at the limits of its length and number of calls. So the episodes are brought to their ends here.
-    A message without a call is the seat's answer to the turn that is open, less its thoughts, as are
-    calls that TRL did not execute any more; turns that then remain are answered with the empty text.
+    TRL stops without telling the environment, when the model writes a message without a call, and
+    at its limits of length and calls. So this function plays the episodes to their ends. A message
+    without a call, less its thoughts, is the answer to the open turn. So are calls that TRL did not
+    execute. The remaining turns get empty answers.
 
-    Logs ``success``, the share of successful episodes, and ``turns``, the mean number of answers
-    that the model gave. Raises what a step of an environment raised, which TRL shows the model as
-    the result of its call.
+    Logs ``success``, the share of successful episodes, and ``turns``, the mean number of the
+    model's answers. Raises the error of an environment's step, which TRL shows only to the model.
     """
     returns, turns, successes = [], 0, 0
     for messages, environment in zip(completions, environments, strict=True):
@@ -196,7 +195,7 @@ def seat_return(
 
 
 def _left_over(messages: Sequence[Mapping[str, Any]], answered: int) -> list[str]:
-    """What the model wrote for its seat and TRL did not hand over."""
+    """The model's answers that TRL did not pass on."""
     calls = [call for message in messages for call in message.get("tool_calls") or ()]
     texts = [text for text in map(_text_of, calls) if text is not None]
     last = messages[-1]
@@ -206,7 +205,7 @@ def _left_over(messages: Sequence[Mapping[str, Any]], answered: int) -> list[str
 
 
 def _text_of(call: Mapping[str, Any]) -> str | None:
-    """What a call of ``answer`` hands over; None for a call that cannot be carried out."""
+    """The text in a call of ``answer``; None for an invalid call."""
     function = call.get("function") or {}
     arguments = function.get("arguments")
     if function.get("name") != "answer" or not isinstance(arguments, dict):
@@ -218,11 +217,11 @@ def _text_of(call: Mapping[str, Any]) -> str | None:
 
 
 def _noise(name: str) -> int:
-    """62 bits that are the same for the same name on every machine."""
+    """62 bits that depend only on the name, on every machine."""
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big") >> 2
 
 
-# calls of ``answer`` are the text alone; TRL asks of a template that it shows any other call in full
+# calls of ``answer`` are shown as their text; TRL requires that other calls are shown in full
 _TEMPLATE = """\
 {%- for message in messages -%}
 {%- if message.role == 'assistant' -%}
@@ -246,14 +245,15 @@ _TEMPLATE = """\
 
 
 def plain_chat(tokenizer: Any) -> Any:
-    """A copy of a tokenizer with a chat template for models without one, such as ``"tiny"``.
+    """A copy of a tokenizer with a chat template, for models without one, such as ``"tiny"``.
 
-    A prompt is the observation and nothing else, which is what such a model reads in ``llmzoo
-    train`` too; each answer ends with the end-of-sequence token, and the next observation follows
-    it. TRL's loop goes on with calls of tools: so every text that the model writes is read as a
-    call of ``answer``, but for one after the end of the episode.
+    A prompt is the observation alone, as in ``llmzoo train``. Each answer ends with the
+    end-of-sequence token, and the next observation follows it. TRL's loop continues as long as the
+    model calls tools, so every text that the model writes is parsed as a call of ``answer``, except
+    after the end of the episode.
 
-    For :func:`llmzoo.adapters.trl.environment_factory`; ``rollout_func`` needs no chat template.
+    Use it with :func:`llmzoo.adapters.trl.environment_factory`; ``rollout_func`` needs no chat
+    template.
     """
     copied = copy.deepcopy(tokenizer)
     copied.chat_template = _TEMPLATE
@@ -262,7 +262,7 @@ def plain_chat(tokenizer: Any) -> Any:
     call = {"type": "function", "function": {"name": "answer", "arguments": {"text": "{content}"}}}
     copied.response_template = {
         "defaults": {"role": "assistant", "content": ""},
-        # nothing before the answer belongs to it, but for the words that the episode is over
+        # the answer starts here, except after the words that the episode is over
         "start_anchor_pattern": rf"\Z(?<!{_OVER}: (?:no )?success\.)|(?={_OVER}: (?:no )?success\.\Z)",
         "fields": {
             "content": {"open_pattern": rf"{_OVER}: (?:no )?success\.", **exact},

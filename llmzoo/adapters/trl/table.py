@@ -1,4 +1,4 @@
-"""What is played, by whom beside the model that TRL trains, and the rows that its trainer draws."""
+"""The environment and its players in a TRL run, and the rows of the trainer's dataset."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from llmzoo.training.collecting import refuse_fallback, style_args
 
 
 class Table:
-    """An environment with the seats that learn, and policies in all others.
+    """An environment, the seats that learn, and the policies in the others.
 
     env: an id, or a function without arguments that makes an AEC text environment; ``env_args`` are
-        the arguments for an id. Where another player was made for terse prompts the environment
-        gives them, unless ``env_args`` say otherwise.
+        the arguments for an id. If another player needs terse prompts, the environment uses them unless
+        ``env_args`` say otherwise.
     seats: those that learn; None is all of them.
-    others: who plays the remaining seats: a name as in ``llmzoo eval`` (scripted, a model, a run
-        folder, an endpoint, a policy server), a policy, or a mapping from seats to either. Nothing
-        is loaded for seats that learn.
+    others: the players of the remaining seats: a name as in ``llmzoo eval`` (scripted, a model, a run
+        folder, an endpoint, a policy server), a policy, or a mapping from seats to either. Entries
+        for learning seats are ignored.
 
-    Raises :class:`UnknownNameError` for a seat that does not exist, and :class:`ConfigError` for a
-    seat that nobody plays, and for a shipped sample in place of a public set.
+    Raises :class:`UnknownNameError` for an unknown seat. Raises :class:`ConfigError` for a seat without
+    a player, and if a shipped sample would replace a public set.
     """
 
     def __init__(
@@ -62,17 +62,18 @@ class Table:
 
 
 def dataset(seeds: Iterable[int], *, decisions: int | None = None, instructions: str = "") -> Any:
-    """A ``datasets.Dataset`` with the columns ``prompt`` and ``seed``, a row for each task.
+    """A ``datasets.Dataset`` with the columns ``prompt`` and ``seed``, one row per task.
 
-    The seed fixes the task, and so all K samples that TRL makes of a row share it. For
-    ``environment_factory``, leave ``decisions`` out: TRL hands the seed to the seat, and appends
-    what the seat reads to ``prompt``, which is one user message with ``instructions``.
+    The seed fixes the task, so all K samples of a row share it. For ``environment_factory``, omit
+    ``decisions``: TRL passes the seed to the seat and appends the seat's observation to ``prompt``,
+    which is one user message with ``instructions``.
 
-    For ``rollout_func``, ``decisions`` is how many places of an episode are trained, in order of
-    play and counted over the seats that learn: sudoku with two seats and up to four rounds has 8.
-    Each is a row, numbered in the column ``decision``. TRL hands a ``rollout_func`` nothing but the
-    prompts, so both numbers also stand in the prompt's message, as ``"seed"`` and ``"decision"``;
-    its text is not read by the model, which reads what its seat observes.
+    For ``rollout_func``, ``decisions`` is the number of trained decisions of an episode, in order
+    of play, over all learning seats: sudoku with two seats and up to four rounds has 8. Each
+    decision is a row, numbered in the column ``decision``. TRL passes only the prompts to a
+    ``rollout_func``, so both numbers are also in the prompt's message, as ``"seed"`` and
+    ``"decision"``. The model does not read the text of that message; it reads its seat's
+    observation.
     """
     try:
         from datasets import Dataset

@@ -212,7 +212,7 @@ class SingleSeat(gymnasium.Env[str, str]):
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """Start an episode. ``options`` go to the environment (``{\"task\": i}`` plays task i)."""
+        """Start an episode. ``options`` go to the environment (``{"task": i}`` plays task i)."""
         arrival = self._run(self.beginning(seed, options))
         return arrival.observation, arrival.info
 

@@ -118,7 +118,7 @@ class Catalogue:
         for agent in env.possible_agents:
             if not fit(agent):
                 raise ConfigError(
-                    f"{id} has an agent {agent!r:.80}, and names that travel have 1 to 64 of the "
+                    f"{id} has an agent {agent!r:.80}, and names sent to clients have 1 to 64 of the "
                     'characters a-z, A-Z, 0-9, "_", "." and "-", not dots alone'
                 )
         spaces = [env.observation_space(a) for a in env.possible_agents]
@@ -134,11 +134,11 @@ class Catalogue:
     def check_options(self, options: Any) -> None:
         """Raise :class:`ConfigError` for options of a reset that clients may not set."""
         if not isinstance(options, dict | None):
-            raise ConfigError(f"options are a mapping, got {options!r:.60} from afar")
+            raise ConfigError(f"options must be a mapping, got {options!r:.60}")
         for name, value in (options or {}).items():
             if f"{_OPTIONS}{name}" not in self._allowed and not _is_option(name, value):
                 raise ConfigError(
-                    f"option {name!r:.60} cannot be {_shown(value)} from afar: a client gives truths, "
+                    f"option {name!r:.60} cannot be {_shown(value)} for a client, who may set booleans, "
                     f"numbers of at most {MOST_TASK}, and a task's id; whoever starts the server can "
                     f"allow it (--allow {_OPTIONS}{name:.60})"
                 )
@@ -155,7 +155,7 @@ class Catalogue:
         most = self._most.get(name, MOST)
         if not (_is_harmless(value, hint, most) if rule is None else rule(value)):
             raise ConfigError(
-                f"argument {name!r} of {id} cannot be {_shown(value)} from afar: a client sets truths, "
+                f"argument {name!r} of {id} cannot be {_shown(value)} for a client, who may set booleans, "
                 f"listed choices and numbers, of which this is at most {most:g}; whoever starts the "
                 f"server can set it, or allow it (--allow {name})"
             )

@@ -75,14 +75,14 @@ def parse(address: str) -> Address:
         parts = urlsplit(address)
         port = parts.port
     except ValueError as error:
-        raise ConfigError(f"{address!r} is no address ({error}): {example}") from None
+        raise ConfigError(f"{address!r} is not an address ({error}): {example}") from None
     if "@" in parts.netloc:  # the message may be logged, so it does not repeat the secret
         raise ConfigError(
-            f"an address of {parts.hostname} holds no user and no token: put the token into "
+            f"an address must not contain a user or a token ({parts.hostname}): put the token into "
             f"{TOKEN_ENV}"
         )
     if parts.scheme not in _SCHEMES or not parts.hostname or parts.query or parts.fragment:
-        raise ConfigError(f"{address!r} is no address: {example}")
+        raise ConfigError(f"{address!r} is not an address: {example}")
     return Address(
         parts.hostname,
         DEFAULT_PORT if port is None else port,

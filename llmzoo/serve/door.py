@@ -153,7 +153,10 @@ class Door(grpc.aio.ServerInterceptor):
             reading = self._checking if free else self._reading
             try:
                 if not free and self._calls >= self._max_calls:
-                    raise Aborted(_NO_ROOM, f"{self._calls} calls are under way, all that it takes")
+                    raise Aborted(
+                        _NO_ROOM,
+                        f"{self._calls} calls are running, the most that this server allows",
+                    )
                 message = await reading.message(context)
                 if free and len(message) > CHECK_BYTES:
                     raise Aborted(
@@ -187,9 +190,11 @@ class Door(grpc.aio.ServerInterceptor):
         self, handler: Any, method: Any, message: bytes, context: Any
     ) -> None:
         if self._calls >= self._max_calls:
-            raise Aborted(_NO_ROOM, f"{self._calls} calls are under way, all that it takes")
+            raise Aborted(
+                _NO_ROOM, f"{self._calls} calls are running, the most that this server allows"
+            )
         if self._calls and self._bytes + len(message) > _HELD * self._max_bytes:
-            raise Aborted(_NO_ROOM, f"calls hold {self._bytes} bytes already: try again later")
+            raise Aborted(_NO_ROOM, f"running calls hold {self._bytes} bytes: try again later")
         loop, call, size = asyncio.get_running_loop(), ServedCall(), len(message)
 
         def work() -> bytes | None:
@@ -227,7 +232,7 @@ class _Reading:
         if len(self._coming) >= self._most:
             oldest = next(iter(self._coming))
             del self._coming[oldest]
-            oldest.pass_now(_NO_ROOM, "too many calls bring no message, and this was the oldest")
+            oldest.pass_now(_NO_ROOM, "too many calls sent no message, and this was the oldest")
         limit = _Limit(READING_S, f"no message came within {READING_S:g} s")
         self._coming[limit] = None
         try:
@@ -235,7 +240,7 @@ class _Reading:
         finally:
             self._coming.pop(limit, None)
         if message is grpc.aio.EOF:
-            raise Aborted(grpc.StatusCode.INVALID_ARGUMENT, "a call without a message")
+            raise Aborted(grpc.StatusCode.INVALID_ARGUMENT, "the call has no message")
         return bytes(message)
 
 
@@ -271,18 +276,19 @@ def _parsed(handler: Any, message: bytes) -> Any:
         return handler.request_deserializer(message)
     except Exception as error:
         raise Aborted(
-            grpc.StatusCode.INVALID_ARGUMENT, f"a message that is none: {error}"
+            grpc.StatusCode.INVALID_ARGUMENT, f"the message cannot be parsed: {error}"
         ) from None
 
 
 async def _write(context: Any, message: bytes) -> None:
-    limit = _Limit(WRITING_S, f"the client took nothing for {WRITING_S:g} s")
+    limit = _Limit(WRITING_S, f"the client accepted nothing for {WRITING_S:g} s")
     await limit.of(context.write(message))
 
 
 async def _refuse(_: Any, context: Any) -> None:
     await context.abort(
-        grpc.StatusCode.UNAUTHENTICATED, "this server asks for a token: none, or a wrong one"
+        grpc.StatusCode.UNAUTHENTICATED,
+        "this server needs a token: the call has none, or a wrong one",
     )
 
 

@@ -117,7 +117,7 @@ class Operations:
         if look.expert or look.HasField("amateur"):
             if not self._players:
                 raise NoPlayerError(
-                    "this server gives no answers away: whoever starts it can add --players"
+                    "this server gives no answers to clients: start it with --players to allow them"
                 )
             for number in look.expert:
                 values.write(_game(env).expert(_agent(session, number)), sight.experts.add())

@@ -22,8 +22,8 @@ from llmzoo.serve.policies_hosted import Hosted
 from llmzoo.serve.policies_wire import messages_of, request_of, sampling_from, sampling_to
 
 _STARTED_AGAIN = (
-    "it has been started again since this client began, maybe with another model: begin anew, or "
-    "resume the run"
+    "it has restarted since this client began, maybe with another model: start again, or resume the "
+    "run"
 )
 
 

@@ -112,5 +112,5 @@ def completions_of(answer: pb.Answer, prompt_ids: tuple[int, ...]) -> list[Compl
 
 
 def _text(text: str) -> str:
-    """A text in valid UTF-8; lone surrogates, which no tokenizer reads, become \"?\"."""
+    """A text in valid UTF-8; lone surrogates, which no tokenizer reads, become ``?``."""
     return text.encode("utf-8", "replace").decode("utf-8")

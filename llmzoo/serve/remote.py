@@ -322,7 +322,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
             self._raise()
             if not self._outcome.view_left_out:
                 return self._outcome.sight
-        raise trust.odd("finds no room for what it was asked for alone")
+        raise trust.odd("found no room for the answer to a single request")
 
     def _ask_if_left_out(self) -> None:
         """Ask for the state if the last answer had no room for it."""

@@ -89,8 +89,8 @@ class EnvSessions:
             if session is None:
                 raise Refused(
                     grpc.StatusCode.NOT_FOUND,
-                    "there is no such session: it was closed, nobody used it for "
-                    f"{self._idle_s:g} s, or the server has been started again",
+                    "there is no such session: it was closed, it was idle for "
+                    f"{self._idle_s:g} s, or the server has restarted",
                     lost=True,
                 )
             if session.busy:

@@ -13,7 +13,7 @@ import llmzoo
 from llmzoo.errors import ConfigError, FallbackWarning, UnknownNameError
 from llmzoo.serve.catalogue import Catalogue
 
-NOT_FROM_AFAR = r"cannot be .* from afar"
+NOT_FOR_CLIENTS = r"cannot be .* for a client"
 
 
 @pytest.fixture(scope="module")
@@ -82,14 +82,14 @@ def test_what_it_may_not(server, id, name, value):
         with pytest.raises(ConfigError, match="endpoint"):
             server.make(id, judge=value)
         return
-    with pytest.raises(ConfigError, match=f"argument {name!r} of {id} {NOT_FROM_AFAR}") as caught:
+    with pytest.raises(ConfigError, match=f"argument {name!r} of {id} {NOT_FOR_CLIENTS}") as caught:
         server.make(id, **{name: value})
     assert f"--allow {name}" in str(caught.value)
 
 
 def test_a_file_of_the_server_is_not_read_by_whatever_name(server, secret_file):
     for source in (secret_file, f"file://{secret_file}", f"sample/../{secret_file}"):
-        with pytest.raises(ConfigError, match=NOT_FROM_AFAR):
+        with pytest.raises(ConfigError, match=NOT_FOR_CLIENTS):
             server.make("gsm8k_v0", source=source)
 
 
@@ -192,7 +192,7 @@ def test_types_of_a_third_partys_arguments(name, value, fine):
             given = catalogue.make("moody_v0", {name: value}).given[name]
             assert (type(given), given) == (type(value), value)
         else:
-            with pytest.raises(ConfigError, match=NOT_FROM_AFAR):
+            with pytest.raises(ConfigError, match=NOT_FOR_CLIENTS):
                 catalogue.make("moody_v0", {name: value})
         allowing = Catalogue(["moody_v0"], allowed=[name])
         assert allowing.make("moody_v0", {name: value}).given[name] == value
@@ -201,7 +201,7 @@ def test_types_of_a_third_partys_arguments(name, value, fine):
 def test_arguments_without_types_are_the_operators():
     with registered(any_v0=Any):
         for value in (1, True, "x"):
-            with pytest.raises(ConfigError, match=NOT_FROM_AFAR):
+            with pytest.raises(ConfigError, match=NOT_FOR_CLIENTS):
                 Catalogue(["any_v0"]).make("any_v0", {"more": value})
         assert Catalogue(["any_v0"]).make("any_v0", {"split": "test"}).given == {"split": "test"}
         assert Catalogue(["any_v0"], fixed={"more": 1}).make("any_v0", {}).given == {"more": 1}
@@ -242,7 +242,7 @@ def test_options_of_a_reset_name_nothing_either(server):
     assert env.agents
     for options in ({"task": "../x"}, {"file": "/etc/passwd"}, {"task": [1]}, [1], "task"):
         env.reset(seed=1, options=options)
-        with pytest.raises(ConfigError, match=r"option.* from afar"):
+        with pytest.raises(ConfigError, match=r"option.* for a client"):
             env.last()
     with registered(it_v0=Optional), hosted(envs=["it_v0"], allow=["options.file"]) as allowing:
         env = allowing.make("it_v0")
@@ -250,6 +250,6 @@ def test_options_of_a_reset_name_nothing_either(server):
         assert env.last()[0] == f"a_0 0 {len(str({'file': 'x'}))}.0"
         env.reset(options={"other": "x"})
         with pytest.raises(
-            ConfigError, match=r"option 'other' .* from afar.*--allow options.other"
+            ConfigError, match=r"option 'other' .* for a client.*--allow options.other"
         ):
             env.last()

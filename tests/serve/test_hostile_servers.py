@@ -253,7 +253,7 @@ def test_a_server_that_never_has_room_for_what_it_is_asked(server):
     env.reset(seed=1)
     assert env.last()
     server.says.outcomes = [pb.Outcome(view_left_out=True)]
-    with pytest.raises(RemoteError, match="finds no room"):
+    with pytest.raises(RemoteError, match="found no room"):
         env.state()
 
 

@@ -173,7 +173,7 @@ def test_addresses(address, target, name):
     ],
 )
 def test_what_is_no_address(wrong):
-    with pytest.raises(ConfigError, match=r"is no address.*write grpc://host:50051/name"):
+    with pytest.raises(ConfigError, match=r"is not an address.*write grpc://host:50051/name"):
         parse(wrong)
 
 

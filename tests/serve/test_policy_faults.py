@@ -358,7 +358,7 @@ def test_a_server_that_is_gone_and_one_that_was_started_again():
         load(running.address)
     with served(ScriptedPolicy(echo), port=running.port) as (again, _):
         far.retries = 10  # for the channel waits a moment before it tries again
-        with pytest.raises(RemoteError, match="started again since this client began"):
+        with pytest.raises(RemoteError, match="restarted since this client began"):
             far.respond(asks("x"))
         assert texts(client(again).respond(asks("x"))) == [["x"]]
 
@@ -380,7 +380,7 @@ def test_a_server_that_ends_says_so_to_those_that_wait():
 def test_names_of_servers():
     with pytest.raises(ConfigError, match="names an environment"):
         load_remote("grpc://127.0.0.1:1/sudoku_v0")
-    with pytest.raises(ConfigError, match="is no address"):
+    with pytest.raises(ConfigError, match="is not an address"):
         load("grpc://")
     with pytest.raises(ConfigError, match="a model that learns has its weights here"):
         check_model("grpc://127.0.0.1:1")

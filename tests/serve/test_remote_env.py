@@ -230,7 +230,7 @@ def test_scripted_players_answer_where_the_server_lets_them(server):
         env = discreet.make("sokoban_v0")
         env.reset(seed=5)
         for ask in (env.unwrapped.expert, partial(env.unwrapped.amateur, rng=random.Random(1))):
-            with pytest.raises(NoPlayerError, match="gives no answers away"):
+            with pytest.raises(NoPlayerError, match="gives no answers to clients"):
                 ask(agent)
         assert env.last()[0] == here.last()[0]  # the episode goes on
 

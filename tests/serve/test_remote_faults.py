@@ -418,7 +418,7 @@ def test_sessions_of_a_server_that_was_started_again_are_lost_and_said_to_be():
         env.step("1")
         told = []
         assert until(lambda: _lost(env, told), 20)
-        assert "server has been started again" in told[-1] or "no server can be" in told[-1]
+        assert "server has restarted" in told[-1] or "no server can be" in told[-1]
         assert until(partial(begins_anew, env), 20)
 
 

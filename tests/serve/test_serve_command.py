@@ -192,7 +192,7 @@ def test_mistakes_are_said_in_a_line(server, call):
             "unknown environment at grpc://.*Did you mean 'sudoku_v0'",
         ),
         (["--env", f"{address}/sudoku_v0", "--env.sise", 9], "Did you mean 'size'"),
-        (["--env", f"{address}/sudoku_v0", "--source", "/etc/passwd"], "from afar"),
+        (["--env", f"{address}/sudoku_v0", "--source", "/etc/passwd"], "for a client"),
         (["--env", "grpc://127.0.0.1:1/sudoku_v0"], "no server can be reached"),
         (["--env", "grpc://x@127.0.0.1/sudoku_v0"], "holds no user and no token"),
     ):

@@ -30,7 +30,7 @@ MOST_AGENTS = 64
 MOST_TASK = 100_000  # the largest task number; all tasks before it are generated first
 _ID = re.compile(r"\w[\w./: -]{0,199}")  # of a task, such as "HumanEval/0"
 _SEATS = frozenset({"num_agents", "per_side", "reasoners", "tools"})  # arguments that count seats
-_SECONDS = frozenset({"time_limit", "timeout"})  # arguments in seconds
+_SECONDS = frozenset({"time_limit"})  # arguments in seconds
 
 _Rule = Callable[[Any], bool]
 

@@ -43,7 +43,7 @@ def server():
         ("sudoku_v0", {"max_turns": 10**5000}),
         ("contests_v0", {"time_limit": 1e6}),
         ("contests_v0", {"time_limit": 30.5}),  # a step has 30 s
-        ("coop_functions_v0", {"timeout": 31}),
+        ("coop_functions_v0", {"time_limit": 31}),
         ("sudoku_v0", {"team_weight": 1e300}),
     ],
 )

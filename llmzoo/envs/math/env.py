@@ -1,24 +1,24 @@
 """# Mathematics
 
-Problems with exact answers, drawn without end. A reasoner thinks and writes the answer in a box; a
-tool writes a program whose output is its answer. They answer at the same time, then read each
-other's answers, and correct themselves until they agree.
+An endless supply of problems with exact answers. A reasoner thinks and writes its answer in a box; a
+tool writes a program that prints its answer. They answer at the same time, read each other's answers
+and correct themselves until they agree.
 
 | | |
 |---|---|
 | id | `math_v0`; the same seats on public sets: `gsm8k_v0`, `math500_v0`, `aime24_v0`, `aime25_v0`, `olympiadbench_v0` |
-| agents | `reasoner_0` and `tool_1` together; with `num_agents=1`: `reasoner_0`; or as many `reasoners` and `tools` as wanted, and an `aggregator`, numbered in one row |
+| agents | `reasoner_0` and `tool_1` together; with `num_agents=1`: `reasoner_0`; or any number of `reasoners` and `tools`, and an `aggregator`, numbered consecutively |
 | observation, action | text |
-| rounds | at most `max_turns` (4); over when all answers agree, right or wrong. A reasoner alone is done when it gives the same answer twice |
-| success | the reasoner's last answer is right; of several reasoners, the answer that most of them give (of several the earliest seat's); with an aggregator its answer alone |
+| rounds | at most `max_turns` (4); the episode ends when all answers agree, right or wrong. A lone reasoner ends it by giving the same answer twice |
+| success | the reasoner's last answer is right; with several reasoners, the answer that most of them give (the earliest seat breaks ties); with an aggregator, its answer |
 
 **Actions.** The reasoner and the aggregator: any text with the answer in `\\boxed{}`; the last box
-counts. The tool: a Python program, fenced or not; it is run in the sandbox without input, and the
-last line that it prints is its answer. With an aggregator the seats act in turn and it acts last: it
-reads the answers of the same round, the others still do not.
+counts. The tool: a Python program, fenced or not. The sandbox runs it without input, and the last
+line that it prints is its answer. With an aggregator the seats act in turn. The aggregator acts last and
+reads the answers of the same round; the other seats do not.
 
-**Rewards**, each as the difference to what the same part was worth the round before, so that an
-episode's return is what the last answers are worth.
+**Rewards.** Each part is paid as the difference from its value in the round before, so an episode's
+return is the value of the last answers.
 
 | part | paid to | worth |
 |---|---|---|
@@ -27,23 +27,23 @@ episode's return is what the last answers are worth.
 | parses, runs | tools | 0.1 for a program that parses, 0.1 for one that comes to its end |
 | right | each | 0.8 for its own answer being right |
 
-Answers are equal when their values are, exactly: `0.5`, `1/2` and `50%`, `\\{1, 4\\}` and `{4, 1}`,
-`(2, \\infty)` and `x > 2`; `0.333333` is not `1/3`. What names the answer, as in `x = 5`, and a word
-after a number, such as its unit, change nothing. An answer must be worked out: an expression such
-as `37 + 48`, or a fraction such as `56/8` that is not in lowest terms, is none, and pays half of
-the format. The next observation says why a text holds no answer. An answer that holds several
-numbers where one is asked for is wrong. (The public sets read answers more freely:
+Answers are equal when their values are exactly equal: `0.5`, `1/2` and `50%`, `\\{1, 4\\}` and `{4, 1}`,
+`(2, \\infty)` and `x > 2`; `0.333333` is not `1/3`. A name, as in `x = 5`, and a word after
+a number, such as its unit, are ignored. An answer must be worked out: an expression such as `37 + 48`
+or a fraction such as `56/8`, which is not in lowest terms, is no answer and earns half of the format
+part. The next observation says why a text has no answer. Several numbers are a wrong answer to a
+question that asks for one. (The public sets read answers more freely:
 see `llmzoo.envs.math.answers`.)
 
-**Feedback.** After a round each seat reads its own last answer and the others', or why there was
-none, and never the right one. `feedback` says what it learns from the answer key, the same for one
-agent and for several:
+**Feedback.** After a round each seat reads its own last answer and those of the others, or why there
+was none, and never the right answer. `feedback` sets what a seat learns from the answer key, for one
+agent and for several alike:
 
-- `"none"` (default): nothing. The episode is over when all answers agree, as above.
-- `"verdict"`: each seat reads whether its own last answer is right, and the episode is over with a
+- `"none"` (default): nothing. The episode ends when all answers agree, as above.
+- `"verdict"`: each seat reads whether its own last answer is right, and the episode ends with a
   success. Seats may guess until they are right, so the success rate is a pass@`max_turns`, not a pass@1.
 
-`infos` and evaluations name it.
+`infos` and evaluations report the setting.
 
 **Arguments.** `family`, `level`, `num_agents` (1 or 2) or `reasoners`, `tools` and `aggregator`,
 `max_turns`, `feedback` ("none" or "verdict"), `prompt` ("full" or "terse"), `time_limit` (seconds for a
@@ -58,14 +58,15 @@ program), `team_weight`, `split` ("train", "test", "all"), `source` ("generator"
 | word_problems | stories of two events | discounts, work done together, mixtures |
 
 Answers are integers, fractions in lowest terms, exact decimals, pairs, sets or intervals; the
-question says which form is wanted. Each task has a program that computes it. The split is by content,
-whatever the names and things of a story and the wording of a question. Questions that differ only by a
-symmetry stay together: `37 + 48` and `48 + 37`, equations in another order or times a number.
+question says which form is wanted. Each task has a program that computes its answer. The split is by
+content and ignores the names and things in a story and the wording of a question. Questions that differ
+only by a symmetry are in the same split: `37 + 48` and `48 + 37`, or equations in another order or
+multiplied by a number.
 
 **The scripted expert** writes the answer in a box, and the task's program.
 
 **Version history.** v0: first version; a reasoner alone is no longer told that its answer is not
-right (`feedback="verdict"` tells it); what comes near to an answer earns a little; the families
+right (`feedback="verdict"` tells it); an attempt at an answer earns a little; the families
 number_theory, counting and multi_step are gone.
 """
 
@@ -82,7 +83,7 @@ from llmzoo.envs.tasks import Tasks, generated
 
 
 class Math(Reasoning):
-    """Problems drawn without end."""
+    """Generated problems."""
 
     metadata: dict[str, Any] = {**Reasoning.metadata, "name": "math_v0"}
 

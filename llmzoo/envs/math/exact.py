@@ -1,9 +1,9 @@
 r"""Answers of generated tasks: numbers, and tuples, sets and intervals of numbers, read exactly.
 
-:mod:`llmzoo.envs.math.answers` reads whatever people write; this reads less, and what it reads it
-reads in one way only. A percent is a hundredth, a rounded number is not the fraction it is near to,
-and what has something left to do is no answer: no operation, every fraction in lowest terms. A word
-after a number is taken for its unit.
+:mod:`llmzoo.envs.math.answers` reads most notations that people use. This module reads fewer and gives
+each text exactly one meaning. A percent is a hundredth, and a rounded number differs from the fraction
+that it approximates. An answer must be worked out: it holds no operation, and its fractions are in
+lowest terms. A word after a number is its unit.
 """
 
 from __future__ import annotations
@@ -58,15 +58,16 @@ _FORMS = ("()", "[]", "(]", "[)", "{}")
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """``form``: "" for a number, ``()`` for a tuple or an open interval, ``[]``, ``(]`` and ``[)`` for
-    intervals, ``{}`` for a set, whose ``parts`` are in order, "," for a list without brackets."""
+    """An answer. ``form`` is "" for a number, ``()`` for a tuple or an open interval, ``[]``, ``(]`` and
+    ``[)`` for other intervals, ``{}`` for a set with ascending ``parts``, and "," for a list without
+    brackets."""
 
     form: str
     parts: tuple[Number, ...]
 
 
 def read(text: str) -> Exact | None:
-    """What a text says, if that is worked out."""
+    """The answer that a text gives; None if it gives none or leaves work to do."""
     if _INTEGER.fullmatch(text):  # most answers
         return Exact("", (Fraction(int(text)),))
     if (among := _AMONG.search(text)) and text[among.end() : among.end() + 1] not in tuple("([{\\"):
@@ -85,8 +86,8 @@ def read(text: str) -> Exact | None:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether both texts are answers, and equal. A list without brackets is a tuple or a set,
-    whichever the other is."""
+    """Whether both texts are answers and equal. A list without brackets equals the tuple and the set
+    of its numbers."""
     a, b = read(one), read(other)
     if a is None or b is None:
         return False
@@ -100,31 +101,31 @@ def same(one: str, other: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Without LaTeX, each sign in one spelling, and single spaces."""
+    """The text without LaTeX, with one spelling of each sign and single spaces."""
     text = _TEXT.sub(r" \1 ", text)
-    text = _SAME.sub(lambda found: _SAME_AS[found[0]], text)
+    text = _SAME.sub(lambda match: _SAME_AS[match[0]], text)
     text = _FRACTION.sub(lambda f: f" {f[1] or f[2]}/{f[3] or f[4]}", _SPACES.sub(" ", text))
     return " ".join(text.split())
 
 
 def _number(text: str) -> Number | None:
     """A number, with or without a unit."""
-    found = _NUMBER.fullmatch(text.strip())
-    if found is None or (found["unit"] and not _is_unit(found["unit"])):
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None or (match["unit"] and not _is_unit(match["unit"])):
         return None
     size: Number
-    if found["inf"]:
+    if match["inf"]:
         size = math.inf
-    elif found["decimal"]:
-        size = Fraction(re.sub("[ ,]", "", found["decimal"]))
+    elif match["decimal"]:
+        size = Fraction(re.sub("[ ,]", "", match["decimal"]))
     else:
-        top, bottom = int(found["top"]), int(found["bottom"])
-        if bottom < 2 or math.gcd(top, bottom) > 1 or (found["whole"] and top > bottom):
+        top, bottom = int(match["top"]), int(match["bottom"])
+        if bottom < 2 or math.gcd(top, bottom) > 1 or (match["whole"] and top > bottom):
             return None
-        size = int(found["whole"] or 0) + Fraction(top, bottom)
-    if found["percent"]:
+        size = int(match["whole"] or 0) + Fraction(top, bottom)
+    if match["percent"]:
         size /= 100
-    return -size if found[1] == "-" else size
+    return -size if match[1] == "-" else size
 
 
 def _is_unit(text: str) -> bool:
@@ -134,7 +135,7 @@ def _is_unit(text: str) -> bool:
 
 def _bracketed(form: str, inside: str) -> Exact | None:
     parts = [_number(part) for part in inside.split(",")]
-    if len(parts) == 1:  # brackets around a number are no more than that
+    if len(parts) == 1:  # brackets around a number mean nothing
         return _made("", parts)
     if form not in ("()", "{}") and len(parts) != 2:
         return None
@@ -142,9 +143,9 @@ def _bracketed(form: str, inside: str) -> Exact | None:
 
 
 def _listed(pieces: list[str]) -> Exact | None:
-    """A number, or several without brackets: the values of one name are a set, those of several
-    names a tuple in the order of the names."""
-    names = [found[1] if (found := _NAMED.match(piece)) else "" for piece in pieces]
+    """A number, or several without brackets. Values of one name are a set; values of different names
+    are a tuple, sorted by name."""
+    names = [match[1] if (match := _NAMED.match(piece)) else "" for piece in pieces]
     parts = [_number(_NAMED.sub("", piece, count=1)) for piece in pieces]
     if len(pieces) == 1:
         return _made("", parts)
@@ -180,11 +181,11 @@ def _between(text: str) -> Exact | None:
 
 
 def _made(form: str, parts: list[Number | None]) -> Exact | None:
-    found = tuple(part for part in parts if part is not None)
-    endless = any(isinstance(part, float) for part in found)
-    if len(found) < len(parts) or (endless and form in ("", "{}", ",")):
+    numbers = tuple(part for part in parts if part is not None)
+    endless = any(isinstance(number, float) for number in numbers)
+    if len(numbers) < len(parts) or (endless and form in ("", "{}", ",")):
         return None
-    return Exact(form, _ascending(found) if form == "{}" else found)
+    return Exact(form, _ascending(numbers) if form == "{}" else numbers)
 
 
 def _ascending(parts: tuple[Number, ...]) -> tuple[Number, ...]:

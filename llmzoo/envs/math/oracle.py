@@ -1,4 +1,4 @@
-r"""Scripted reasoners and tools: experts, and amateurs who err as people do."""
+"""Scripted reasoners and tools: experts, and amateurs who make mistakes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def program(task: MathTask) -> str:
 
 
 def sloppy_reason(task: MathTask, rng: random.Random) -> str:
-    """Right now and then; otherwise a number slips, or the answer is not finished or in no box."""
+    """Right in four of ten answers; else a number is wrong, the box is missing or it is cut off."""
     kind = rng.randrange(10)
     if kind < 4:
         return _box(task.answer)
@@ -33,8 +33,8 @@ def sloppy_reason(task: MathTask, rng: random.Random) -> str:
 
 
 def sloppy_program(task: MathTask, rng: random.Random) -> str:
-    """Right now and then; otherwise a number or an operation slips, or the program does not parse or
-    prints nothing."""
+    """Right in four of ten programs; else a number or an operation is wrong, or the program does not
+    parse or prints nothing."""
     written = program(task)
     kind = rng.randrange(10)
     if kind < 4:
@@ -55,14 +55,14 @@ def _box(answer: str) -> str:
 
 
 def _slip(text: str, rng: random.Random) -> str:
-    """One of the numbers in a text changed: off by one or ten, or two digits exchanged."""
+    """A text with one of its numbers changed: off by one or ten, or with its digits reversed."""
     numbers = [*_NUMBER.finditer(text)]
     if not numbers:
         return text
-    found = rng.choice(numbers)
-    value = int(found[0][-15:])
-    changed = [value + 1, abs(value - 1), value + 10, int(found[0][-15:][::-1])]
-    return f"{text[: found.start()]}{rng.choice(changed)}{text[found.end() :]}"
+    number = rng.choice(numbers)
+    value = int(number[0][-15:])
+    changed = [value + 1, abs(value - 1), value + 10, int(number[0][-15:][::-1])]
+    return f"{text[: number.start()]}{rng.choice(changed)}{text[number.end() :]}"
 
 
 def _other_sign(text: str, rng: random.Random) -> str:

@@ -1,5 +1,5 @@
-r"""What the seats read. A seat reads whether its own last answer is right where ``feedback="verdict"``
-says so, and never what the right one is; what others wrote is shown up to a bound."""
+r"""The prompts. With ``feedback="verdict"`` a seat reads whether its own last answer is right. No prompt
+contains the right answer, and answers of other seats are cut to a maximum length."""
 
 from __future__ import annotations
 
@@ -35,8 +35,11 @@ def full(
     heading: str,
     verdict: bool | None,
 ) -> str:
-    """The prompt in sentences. ``heard``: the answers that the agent may read, its own included;
-    ``verdict``: whether its own is right, None where that is not told."""
+    """The prompt in sentences.
+
+    heard: the answers that the agent may read, its own included.
+    verdict: whether the agent's last answer is right; None if the agent is not told.
+    """
     others = [seat for seat in seats if seat != agent]
     opening = _opening(agent, tuple(others), _AFTER if verdict is None else _AFTER_JUDGED)
     lines = [opening, "", "The problem:", task.question, "", heading]
@@ -54,7 +57,7 @@ def terse(
     heading: str,
     verdict: bool | None,
 ) -> str:
-    """The prompt in few words; "none" stands before what was wrong with an answer."""
+    """The prompt in few words. A missing answer reads "none", followed by the error."""
     several = len({role_of(seat) for seat in seats}) < len(seats)
     lines = [f"math {role_of(agent)} {heading}", task.terse or task.question]
     for seat in [agent, *(seat for seat in seats if seat != agent)]:
@@ -71,14 +74,14 @@ def role_of(agent: str) -> str:
 
 @cache
 def _opening(agent: str, others: tuple[str, ...], after: str) -> str:
-    """The role of a seat and who else answers: the same in every round of every problem."""
+    """The role of a seat and the other seats; it depends on neither the round nor the problem."""
     role = role_of(agent)
     opening = f"You are {agent}. {_TASKS[role]}"
     return f"{opening}\n{_company(role, others)}{after}" if others else opening
 
 
 def _company(role: str, others: Sequence[str]) -> str:
-    """Who answers when, in the eyes of one seat."""
+    """Which seats answer before, with and after this one."""
     if role == "aggregator":
         return _BEFORE.format(_listed(others))
     last = [seat for seat in others if role_of(seat) == "aggregator"]

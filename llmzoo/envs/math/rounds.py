@@ -1,11 +1,9 @@
-"""Rounds of reasoners and tools on one problem: the environment of every id of this package,
-whatever its tasks.
+"""Reasoners and tools answer one problem in rounds: the environment behind every id of this package.
 
-In a round every reasoner answers in a box and every tool writes a program, which is run; nobody sees
-an answer of the same round. With an aggregator, who answers last and reads the others' answers of
-the round, the seats act in turn. Rewards are differences of potentials with gamma 1, so an
-episode's return is what the last answers are worth. The page in :mod:`llmzoo.envs.math.env` has the
-rules.
+In a round every reasoner answers in a box and every tool writes a program, which is run. No seat sees
+an answer of the same round, except an aggregator: it answers last and reads the others' answers of
+the round, and the seats act in turn. Rewards are differences of potentials with gamma 1, so an
+episode's return depends on the last answers alone. :mod:`llmzoo.envs.math.env` states the rules.
 """
 
 from __future__ import annotations
@@ -33,9 +31,11 @@ MAX_SEATS = 8
 class Solving:
     """The state of an episode.
 
-    ``now``: each seat's last answer. ``heard``: the answers of the last whole round, which all may
-    read. ``right``: the seats whose answers among these are right. ``paid``: each seat's local parts
-    as they stand. ``team``: 1 where the answer that counts is right.
+    now: each seat's last answer.
+    heard: the answers of the last complete round, which every seat may read.
+    right: the seats with a right answer in that round.
+    paid: the local reward parts that each seat has been paid so far.
+    team: 1 if the answer that counts is right, else 0.
     """
 
     task: MathTask
@@ -54,7 +54,7 @@ class Reasoning(TextEnv):
     Parameters
     ----------
     num_agents: 2 (``reasoner_0``, ``tool_1``; the default) or 1 (``reasoner_0``).
-    reasoners, tools, aggregator: how many of each instead.
+    reasoners, tools, aggregator: the number of each, instead of ``num_agents``.
     max_turns: rounds; every seat answers once a round.
     feedback: "none", or "verdict": each seat reads whether its last answer is right.
     time_limit: seconds that a program may run.
@@ -146,7 +146,7 @@ class Reasoning(TextEnv):
     # A round
 
     def _answered(self, texts: Mapping[str, str]) -> Outcome:
-        """Answers of some seats take effect; with the last seat's a round is complete."""
+        """Score new answers. The last seat's answer completes the round."""
         before = self.episode
         new = {agent: self._read(agent, text) for agent, text in texts.items()}
         now = {**before.now, **new}
@@ -182,19 +182,20 @@ class Reasoning(TextEnv):
         return scoring.read_reasoner(text, computed=computed)
 
     def _solved(self, solving: Solving) -> bool:
-        """Whether the answer that counts is right: the aggregator's, or that of most reasoners."""
+        """Whether the answer that counts is right: the aggregator's, or the reasoners' majority."""
         deciding = self.possible_agents[-1:]
         if role_of(deciding[0]) != "aggregator":
             deciding = [seat for seat in self.possible_agents if role_of(seat) == "reasoner"]
         if not any(solving.paid[seat]["right"] > 0 for seat in deciding):
-            return False  # whatever most of them say
+            return False  # no majority can be right
         chosen = scoring.majority(
             [solving.now[seat].value for seat in deciding], computed=solving.task.computed
         )
         return scoring.right(solving.task, chosen)
 
     def _settled(self, before: Solving, after: Solving) -> bool:
-        """All agree, right or wrong; one alone with its own last answer. With verdicts: success."""
+        """Whether the episode is over: all seats agree, or a lone seat repeats its answer; with verdicts, on
+        success only."""
         if self.feedback == "verdict":
             return after.team == 1.0
         answers = [after.now[seat] for seat in self.possible_agents]
@@ -206,11 +207,11 @@ class Reasoning(TextEnv):
 def _seats(
     num_agents: int | None, reasoners: int | None, tools: int | None, *, aggregator: bool
 ) -> list[str]:
-    """The seats' names, in the order in which they act."""
+    """The names of the seats, in the order of their turns."""
     if num_agents is not None:
         if reasoners is not None or tools is not None or aggregator:
             raise ConfigError(
-                "num_agents is short for one reasoner and num_agents - 1 tools; give either it or "
+                "num_agents stands for one reasoner and num_agents - 1 tools; give either num_agents or "
                 "reasoners, tools and aggregator"
             )
         if num_agents not in (1, 2):
@@ -223,7 +224,7 @@ def _seats(
     tools = 1 if tools is None else tools
     if reasoners < 1 or tools < 0 or reasoners + tools + aggregator > MAX_SEATS:
         raise ConfigError(
-            f"there must be at least one reasoner, no fewer than 0 tools and at most {MAX_SEATS} "
+            f"there must be at least one reasoner, a non-negative number of tools and at most {MAX_SEATS} "
             f"seats in all; got reasoners={reasoners}, tools={tools}"
         )
     roles = ["reasoner"] * reasoners + ["tool"] * tools + ["aggregator"] * aggregator

@@ -1,4 +1,4 @@
-r"""What stands in an answer, and what it is worth: pure functions, but for running a program.
+r"""Reads and scores answers. Only reading a tool's answer runs anything: its program.
 
 A reasoner's answer is what its last ``\boxed{}`` holds; a tool's is the last line that its program
 prints.
@@ -17,15 +17,15 @@ from llmzoo.envs.math.tasks import MathTask
 from llmzoo.envs.text import cut, encodable
 from llmzoo.sandbox.results import Limits, Run
 
-MAX_VALUE_CHARS = 500  # of an answer that is looked at
+MAX_VALUE_CHARS = 500  # of an answer
 _MAX_ERROR_CHARS = 160
 
 REASONER_WEIGHTS = {"format": 0.2, "right": 0.8}
 TOOL_WEIGHTS = {"parses": 0.1, "runs": 0.1, "right": 0.8}
-# what comes near to an answer in a box, so that the texts of a weak model differ
+# attempts at an answer in a box earn a little, so that a weak model's completions differ in reward
 BOX_BEGUN, NUMBER_TOLD = 0.1, 0.05
 
-_BOX = re.compile(r"\\boxed *\{\s*[^\s{}\\]")  # not that of a prompt, which is empty
+_BOX = re.compile(r"\\boxed *\{\s*[^\s{}\\]")  # the box in the prompt is empty
 _DIGIT = re.compile("[0-9]")
 _ENDED = {
     "timeout": "the program ran out of time",
@@ -37,9 +37,11 @@ _ENDED = {
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """An answer as it was read. ``value`` is empty where there is none; then ``error`` says why.
+    """An answer as it was read.
 
-    ``parts``: what the form of the answer is worth.
+    value: the answer; empty if there is none.
+    error: why there is no answer.
+    parts: the reward parts for the form of the answer.
     """
 
     value: str
@@ -48,20 +50,20 @@ class Read:
 
 
 def read_reasoner(text: str, *, computed: bool) -> Read:
-    """The last box of a text; with ``computed`` an expression is none."""
+    """The answer in the last box of a text; with ``computed`` an expression is no answer."""
     error = ""
     value = ""
     if len(text) > MAX_ANSWER_CHARS:
         error = f"malformed: longer than {MAX_ANSWER_CHARS} characters"
-    elif (found := answers.boxed(text)) is None or not found.strip():
+    elif not (content := (answers.boxed(text) or "").strip()):
         error = "malformed: no answer in \\boxed{}"
     else:
-        value, error = _checked(found, computed=computed)
+        value, error = _checked(content, computed=computed)
     return Read(value, error, {"format": _begun(text) if error else REASONER_WEIGHTS["format"]})
 
 
 def read_tool(text: str, limits: Limits, *, computed: bool) -> Read:
-    """What the program in a text prints last; with ``computed`` an expression is no answer."""
+    """The last line that the program in a text prints; with ``computed`` an expression is no answer."""
     try:
         program = programs.extract(text)
     except programs.NoProgram as reason:
@@ -77,22 +79,22 @@ def read_tool(text: str, limits: Limits, *, computed: bool) -> Read:
 
 
 def equal(one: str, other: str, *, computed: bool) -> bool:
-    """Whether two answers say the same; where one is the task's, it comes first."""
+    """Whether two answers are the same. The task's own answer must be the first argument."""
     return one == other or (exact.same if computed else answers.same)(one, other)
 
 
 def right(task: MathTask, value: str) -> bool:
-    """Whether an answer is the task's; none is not."""
+    """Whether an answer is right; an empty one is not."""
     return bool(value) and equal(task.answer, value, computed=task.computed)
 
 
 def parts(read: Read, *, correct: bool) -> dict[str, float]:
-    """The local parts of a seat: the form of its answer, and whether it is right."""
+    """The local reward parts of a seat: for the form of its answer and for being right."""
     return {**read.parts, "right": REASONER_WEIGHTS["right"] if correct else 0.0}
 
 
 def agree(values: Sequence[str], *, computed: bool) -> bool:
-    """Whether there are at least two answers and all say the same."""
+    """Whether there are at least two answers and all are the same."""
     return (
         len(values) > 1
         and all(values)
@@ -101,7 +103,7 @@ def agree(values: Sequence[str], *, computed: bool) -> bool:
 
 
 def majority(values: Sequence[str], *, computed: bool) -> str:
-    """The answer that most seats give; of several the one of the earliest seat; "" without any."""
+    """The answer that most seats give; the earliest seat breaks ties. "" if no seat gives one."""
     votes: dict[str, int] = {}  # of the first seat that gave each answer
     for value in filter(None, values):
         first = next((a for a in votes if equal(a, value, computed=computed)), value)
@@ -110,7 +112,7 @@ def majority(values: Sequence[str], *, computed: bool) -> str:
 
 
 def _checked(value: str, *, computed: bool) -> tuple[str, str]:
-    """An answer that may be compared, or "" and what is wrong with it."""
+    """An answer and "", or "" and what is wrong with the answer."""
     # on one line, and fit to be encoded: other seats read it
     value = " ".join(encodable(value).split())
     if len(value) > MAX_VALUE_CHARS:
@@ -121,7 +123,7 @@ def _checked(value: str, *, computed: bool) -> tuple[str, str]:
 
 
 def _begun(text: str) -> float:
-    """The worth of a reasoner's text that holds no answer: it has something in a box, or a number."""
+    """The format reward of a text without an answer, for something in a box or for a number."""
     if len(text) > MAX_ANSWER_CHARS:
         return 0.0
     if _BOX.search(text):
@@ -130,7 +132,7 @@ def _begun(text: str) -> float:
 
 
 def _tool_parts(steps: int) -> dict[str, float]:
-    """0: nothing can be read; 1: the program parses; 2: it runs to its end too."""
+    """0 steps: nothing can be read; 1: the program parses; 2: it also runs to its end."""
     return {
         name: TOOL_WEIGHTS[name] if steps > number else 0.0
         for number, name in enumerate(("parses", "runs"))

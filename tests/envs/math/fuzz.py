@@ -74,9 +74,9 @@ def empties(rng: random.Random) -> Case:
 
 
 def decimals(rng: random.Random) -> Case:
-    n, places = rng.randrange(1, 10_000), rng.randrange(1, 5)
-    value = Fraction(2 * n + 1, 10**places)
-    gold = _decimal(value, places)
+    n, after_point = rng.randrange(1, 10_000), rng.randrange(1, 5)
+    value = Fraction(2 * n + 1, 10**after_point)
+    gold = _decimal(value, after_point)
     whole, _, rest = gold.partition(".")
     return gold, [
         *(
@@ -95,8 +95,8 @@ def decimals(rng: random.Random) -> Case:
             f"1{gold}",
             f"({whole}, {rest})",
         ),
-        _decimal(value + Fraction(1, 10 ** (places + 6)), places + 6),
-        _decimal(value - Fraction(1, 10**places), places),
+        _decimal(value + Fraction(1, 10 ** (after_point + 6)), after_point + 6),
+        _decimal(value - Fraction(1, 10**after_point), after_point),
         *(f"{gold}%x", f"{gold}e1", f"{gold}^2", rf"\frac{{{whole}}}{{{rest}9}}"),
     ]
 
@@ -372,10 +372,10 @@ def accepted(count: int, seed: int) -> list[tuple[str, str, str]]:
     return [case for case in cases(count, seed) if answers.same(case[1], case[2])]
 
 
-def _decimal(value: Fraction, places: int) -> str:
-    """``value`` cut after so many places."""
-    digits = str(abs(int(value * 10**places))).zfill(places + 1)
-    return f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}"
+def _decimal(value: Fraction, after_point: int) -> str:
+    """``value`` cut to so many digits after the point."""
+    digits = str(abs(int(value * 10**after_point))).zfill(after_point + 1)
+    return f"{'-' if value < 0 else ''}{digits[:-after_point]}.{digits[-after_point:]}"
 
 
 def main() -> int:

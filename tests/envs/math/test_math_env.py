@@ -137,16 +137,16 @@ DIGITS = MathTask("Which digit?", "7", computed=True)
 def test_several_rounds_are_no_better_than_one_at_guessing(alone):
     """Guesses at one of ten digits, another one each round: with verdicts four rounds find it in
     4 of 10 tasks, without them the last guess counts, in 1 of 10."""
-    found = {"none": 0, "verdict": 0}
-    for feedback in found:
+    successes = {"none": 0, "verdict": 0}
+    for feedback in successes:
         for first in range(10):
             env = make(DIGITS, feedback=feedback, num_agents=1 if alone else 2)
             for turn in range(4):
                 if not over(env):
                     guess = (first + turn) % 10
                     play(env, *[f"\\boxed{{{guess}}}", f"print({guess} + 10)"][: 2 - alone])
-            found[feedback] += env.infos["reasoner_0"]["success"]
-    assert found == {"none": 1, "verdict": 4}
+            successes[feedback] += env.infos["reasoner_0"]["success"]
+    assert successes == {"none": 1, "verdict": 4}
 
 
 def test_infos_and_evaluations_name_the_feedback():
@@ -154,9 +154,9 @@ def test_infos_and_evaluations_name_the_feedback():
     assert env.infos["reasoner_0"]["feedback"] == "verdict"
     for feedback, notes in (("none", 0), ("verdict", 1)):
         arguments = {"feedback": feedback, "num_agents": 1}
-        found = llmzoo.evaluate("math_v0", "amateur", tasks=2, env_args=arguments)
-        assert found.to_dict()["feedback"] == feedback
-        assert sum("pass@rounds" in note for note in found.notes) == notes
+        result = llmzoo.evaluate("math_v0", "amateur", tasks=2, env_args=arguments)
+        assert result.to_dict()["feedback"] == feedback
+        assert sum("pass@rounds" in note for note in result.notes) == notes
 
 
 def test_team_weight():
@@ -417,7 +417,7 @@ def test_an_aggregator_acts_last_and_decides():
     ("settings", "message"),
     [
         ({"num_agents": 3}, "for more seats give reasoners"),
-        ({"num_agents": 2, "tools": 1}, "give either it or"),
+        ({"num_agents": 2, "tools": 1}, "give either num_agents or"),
         ({"reasoners": 0}, "at least one reasoner"),
         ({"reasoners": 8, "tools": 1}, "at most 8"),
         ({"family": "geometry"}, "arithmetic"),
@@ -489,8 +489,8 @@ def test_a_thousand_checks_a_second():
 def test_a_fork_in_mid_round_of_an_aggregator_env():
     env = make(reasoners=1, aggregator=True)
     env.step(BOX)
-    twin = stepping.fork(env)
-    twin.step(PROGRAM)
+    copy = stepping.fork(env)
+    copy.step(PROGRAM)
     assert "tool_1" not in env.unwrapped.episode.now
     assert env.agent_selection == "tool_1"
 

@@ -70,9 +70,9 @@ def solves(equation, answer):
 
 
 def all_solutions(equation, answer):
-    found = numbers(answer)
+    roots = numbers(answer)
     return (
-        found == sorted({*found}) and len(found) == 2 and all(holds(equation, x=x) for x in found)
+        roots == sorted({*roots}) and len(roots) == 2 and all(holds(equation, x=x) for x in roots)
     )
 
 
@@ -92,8 +92,8 @@ def of_roots(equation, formula, answer):
 
 
 def system(names, equations, answer):
-    found = dict(zip(names.split(" "), numbers(answer), strict=True))
-    return all(holds(equation, **found) for equation in equations.split(" and "))
+    values = dict(zip(names.split(" "), numbers(answer), strict=True))
+    return all(holds(equation, **values) for equation in equations.split(" and "))
 
 
 def interval(comparison, answer):
@@ -202,9 +202,9 @@ def right(task):
     if task.family == "arithmetic":
         assert value(task.terse) == Fraction(task.answer)
         return True
-    found = [(check, m) for pattern, check in RULES if (m := pattern.fullmatch(task.terse))]
-    assert len(found) == 1, task.terse
-    check, match = found[0]
+    matching = [(check, m) for pattern, check in RULES if (m := pattern.fullmatch(task.terse))]
+    assert len(matching) == 1, task.terse
+    check, match = matching[0]
     given = [int(g) if g.isdigit() else g for g in match.groups()]
     return check(*given, task.answer)
 

@@ -40,9 +40,9 @@ def test_enough_shipped_problems_and_all_different(name):
 def test_every_shipped_answer_is_what_its_programs_compute(name):
     for record, task in shipped(name):
         for program in (task.program, record.get("check", task.program)):
-            found = printed(program)
-            assert answers.same(task.answer, found), (task.question, found)
-            assert not answers.same("12345", found)
+            output = printed(program)
+            assert answers.same(task.answer, output), (task.question, output)
+            assert not answers.same("12345", output)
 
 
 def test_examinations_share_no_problem():
@@ -182,7 +182,7 @@ def test_a_file_of_the_hubs_schema_is_played(name, ending, tmp_path):
     assert not env.fallback
 
 
-def test_a_malformed_record_is_named_by_its_place(tmp_path):
+def test_a_malformed_record_is_named_by_its_line(tmp_path):
     path = tmp_path / "bad.jsonl"
     path.write_text('{"question": "q", "answer": "#### 1"}\n{"question": "q", "answer": "one"}\n')
     with pytest.raises(ConfigError, match=r"bad\.jsonl:2: field 'answer'"):

@@ -2,7 +2,7 @@ r"""Whether two answers of mathematics are the same.
 
 A check finds the answer in a text, spells it in one way, reads what kind of answer it is (numbers,
 units, tuples, sets, intervals, inequalities, equations, matrices, lists) and compares. Expressions
-are compared by their values at several points, in 350 digits. No text is evaluated as Python, no
+are compared by their values at several points, in 130 digits. No text is evaluated as Python, no
 equation is solved, and what cannot be read is different.
 
 What counts as the same, beyond equality:
@@ -36,7 +36,7 @@ that say nothing, such as ``\{\}`` and ``,``, are no answer.
 Different: ``\log 2`` and ``\ln 2``, ``8 \pmod{10}`` and ``8``, "no solution" and ``\emptyset``,
 ``\sqrt{x^2}`` and ``x``, ``[0, 1] \cup [1, 2]`` and ``[0, 2]``.
 
-Answers of more than 1,000 characters are never right. Numbers of more than 300 digits and towers of
+Answers of more than 1,000 characters are never right. Numbers of more than 120 digits and towers of
 powers are equal only where they are spelled alike.
 
 Arithmetic may be left to do: ``37 + 48`` and ``170/2`` are ``85``, and ``2^{10}`` is ``1024``. Work
@@ -95,7 +95,7 @@ def same(gold: str, given: str) -> bool:
 def _same_text(gold: str, given: str) -> bool:
     ours, theirs = clean(gold), clean(given)
     if not all(any(sign.isalnum() or sign == "∞" for sign in text) for text in (ours, theirs)):
-        return False  # says nothing
+        return False  # no letters or digits
     choice = _CHOICE.fullmatch(ours)
     if choice:
         return ours == theirs or choice[1] in (_letter_in(given), _letter_in(theirs))

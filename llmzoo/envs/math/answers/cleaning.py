@@ -1,4 +1,4 @@
-r"""One spelling for what LaTeX, Unicode and keyboards spell in many ways.
+r"""Normalises LaTeX, Unicode and keyboard notation to one spelling.
 
 In a clean text relations and operators are single characters (``≤ ∈ ∪ ± ∞ π``), fractions are
 ``\frac``, spacing commands are gone, and ``\text{...}`` has become ``«...»``.
@@ -92,7 +92,7 @@ _KEYBOARD: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         ),
     )
 )
-# one number in groups of three digits, where brackets do not make a list of them
+# one number in groups of three digits; in brackets the groups are a list
 _GROUPS = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:(?:,\d{3})+(?!\d|,\d)|(?: \d{3})+(?! ?\d))")
 _LIST_OPENS = re.compile(r"[(\[]|\\\{|(?<![A-Za-z}^_\]])\{")
 _LIST_CLOSES = re.compile(r"[)\]]|\\?\}")
@@ -154,7 +154,7 @@ def _small(match: re.Match[str]) -> str:
 
 
 def _word(match: re.Match[str]) -> str:
-    """Letters that are a word, and not a product of variables, as a text."""
+    """Letters as a text if they are a word, and unchanged if they are a product of variables."""
     letters = match[0]
     if letters[0] in "«\\_":
         return letters
@@ -171,7 +171,7 @@ def _word(match: re.Match[str]) -> str:
 
 
 def _words(match: re.Match[str]) -> str:
-    """A sign in upright letters is a sign, and/or joins, everything else stays a text."""
+    """``\\text{...}``: a sign stays a sign, and/or become a separator, everything else a text."""
     inner = match[1].strip()
     if inner.isdigit():
         return inner

@@ -25,7 +25,7 @@ _UNCOMPUTED = re.compile(r"\\(?:sum|prod|int|iint|lim|max|min|gcd|lcm|det|lfloor
 _FUNCTION_NAMES = ({"y", "f(x)"}, {"y", "g(x)"})  # two ways to name one function
 _NUMERAL = re.compile(r"-?[\d.,]+")
 _WORDED = re.compile(r"[A-Za-z]{2,}|(?=.*«)[\w\s«»:.,'-]+")
-# what is asked for by its letters, such as m + n
+# sums of letters, which problems ask for: m + n
 _OF_LETTERS = re.compile(r"[A-Za-z](?:\s*[-+*]?\s*[A-Za-z](?:_\w)?)*")
 _DECIMAL = re.compile(r"-?\d*\.(\d{6,50})")
 _MOST_PLACES = 50  # of a number that counts as a decimal
@@ -74,7 +74,7 @@ def _words(answer: Answer) -> str:
 
 
 def _quotient(answer: Answer) -> Answer:
-    """A ratio of two as a quotient; other answers as they are."""
+    """A ratio of two numbers as a quotient; other answers unchanged."""
     if isinstance(answer, Many) and answer.kind == "ratio" and len(answer.items) == 2:
         return Value("/".join(f"({_text(item)})" for item in answer.items))
     return answer
@@ -86,7 +86,7 @@ def _text(item: Answer) -> str:
 
 
 def _same_time(gold: Time, given: Time) -> bool:
-    """Whether times of day are one; as they are written where the half of the day is left out."""
+    """Whether two times of day are the same. If one has no half of the day, they are compared as written."""
     ours, theirs = _minutes(gold), _minutes(given)
     if ours is None or theirs is None:
         return (gold.hour, gold.minute) == (given.hour, given.minute)
@@ -94,7 +94,7 @@ def _same_time(gold: Time, given: Time) -> bool:
 
 
 def _minutes(time: Time) -> int | None:
-    """Since midnight; None where the half of the day is not said."""
+    """Minutes since midnight; None if the half of the day is unknown."""
     if time.half and 0 < time.hour < 13:
         return (time.hour % 12 + 12 * (time.half == "p")) * 60 + time.minute
     return time.hour * 60 + time.minute if time.hour > 12 else None
@@ -104,7 +104,7 @@ def _minutes(time: Time) -> int | None:
 
 
 def is_number(answer: Answer) -> bool:
-    """Whether this is a number, with or without a unit."""
+    """Whether an answer is a number, with or without a unit."""
     return isinstance(answer, Value) and expressions.value(_with_unit(answer).text) is not None
 
 
@@ -141,13 +141,13 @@ def _same_value(gold: Value, given: Value) -> bool:
 
 
 def _conflict(gold: Value, given: Value) -> bool:
-    """Whether both have units, and not the same. A word that is no unit says what is counted."""
+    """Whether both have units that differ. Other words after a number name what is counted."""
     ours = units.known(gold.unit)
     return ours is not None and bool(given.unit) and ours != units.known(given.unit)
 
 
 def _with_unit(value: Value) -> Value:
-    """``5 m`` as five metres, where the other side is a number or has a unit."""
+    """``5 m`` as five metres, not as a product."""
     match = _SINGLE.fullmatch(value.text)
     if match is None or value.unit or match[2][0] not in units.SINGLE_LETTERS:
         return value
@@ -155,7 +155,7 @@ def _with_unit(value: Value) -> Value:
 
 
 def _same_digits(gold: re.Match[str], given: str) -> bool:
-    """Digits of another base than ten, such as ``531_8``; the base may be left out."""
+    """Whether digits in another base than ten, such as ``531_8``, are the same; ``given`` may omit the base."""
     based = _BASED.fullmatch(given)
     if based is None:
         return given.casefold() == gold[1].casefold()
@@ -164,7 +164,8 @@ def _same_digits(gold: re.Match[str], given: str) -> bool:
 
 
 def _approximates(decimal: str, exact: str) -> bool:
-    """Whether a decimal of six places or more is a number, rounded or cut, that is no decimal."""
+    """Whether ``decimal`` rounds or truncates ``exact`` to six digits or more after the point. An exact
+    number that is a decimal itself has no approximations."""
     match = _DECIMAL.fullmatch(decimal)
     number = expressions.value(exact) if match else None
     if match is None or number is None or not expressions.is_real(number):
@@ -179,9 +180,10 @@ def _approximates(decimal: str, exact: str) -> bool:
 
 
 def _gives(relation: Relation) -> bool:
-    """Whether an equation says what its last side is: of a name, or by steps that are all right.
+    """Whether an equation gives its last side as an answer: it starts with a name, or all of its sides
+    are equal.
 
-    A step that is not computed here, such as a sum or an amount of men, counts as right.
+    Steps that cannot be computed, such as sums, count as equal.
     """
     if set(relation.operators) != {"="}:
         return False

@@ -1,6 +1,6 @@
 r"""Reads a clean text as an expression and computes it. No text is evaluated as Python.
 
-Numbers have 350 digits and at most 300 before the point; numbers that agree in 310 digits are equal.
+Numbers have 150 digits, at most 120 of them before the point, and those that agree in 130 are equal.
 Variables have values at a few points, and expressions that agree at all of them are equal. At some
 points all variables are positive. At the others one of them is negative, and only real values count:
 ``\sqrt{x^2}`` is not ``x``, but ``\sqrt{x}\sqrt{y}`` is ``\sqrt{xy}``. The base of a ``\log`` without
@@ -32,8 +32,10 @@ GREEK = frozenset(
     Omega ell hbar""".split()  # noqa: SIM905
 )
 _CALLED = frozenset("fgh")  # functions before a bracket, not factors
-_DIGITS, _NEAR, _MOST_BITS = 350, 310, 1_000
-_LARGEST_FACTORIAL, _LARGEST_BINOMIAL, _LARGEST_ARGUMENT = 170, 1_000, 10**6
+_DIGITS, _NEAR = 150, 130
+_BITS = 400  # of a value and of the terms of a sum, which the digits hold exactly
+_MOST_BITS = 4_000  # of the factors of a product
+_LARGEST_FACTORIAL, _LARGEST_BINOMIAL, _LARGEST_ARGUMENT = 200, 1_000, 10**6
 _DEEPEST = 25
 _TOKEN = re.compile(
     r"(?P<mixed>(?<!\^)\d{1,9} ?(?:\\frac ?(?:\{ ?\d{1,9} ?\}|\d) ?(?:\{ ?\d{1,9} ?\}|\d)|"
@@ -92,9 +94,9 @@ def close(one: Number, other: Number) -> bool:
     return bool(abs(one - other) <= scale * _mp().mpf(10) ** -_NEAR)
 
 
-def is_decimal(number: Number, places: int) -> bool:
+def is_decimal(number: Number, decimals: int) -> bool:
     """Whether a number has at most so many digits after the point."""
-    shifted = number * 10**places
+    shifted = number * 10**decimals
     return close(shifted, _mp().nint(shifted))
 
 
@@ -194,7 +196,7 @@ class _Parser:
         result = self.sum()
         if self.peek():
             raise Unreadable
-        return result
+        return _checked(result, _BITS)
 
     def token(self) -> re.Match[str] | None:
         while self.text.startswith(" ", self.at):
@@ -219,7 +221,7 @@ class _Parser:
     def sum(self) -> Number:
         total = self.signed(self.product)
         while sign := self.take("+", "-"):
-            term = self.product()
+            total, term = _checked(total, _BITS), _checked(self.product(), _BITS)
             total = _flushed(total + term if sign == "+" else total - term)
         return total
 
@@ -410,18 +412,18 @@ class _Parser:
         return inner
 
 
-def _checked(number: Number) -> Number:
+def _checked(number: Number, bits: int = _MOST_BITS) -> Number:
     """``number``, if it is finite and neither too large nor too small."""
     if number == 0:
         return number
-    if not _mp().isfinite(number) or abs(int(_mp().mag(number))) > _MOST_BITS:
+    if not _mp().isfinite(number) or abs(int(_mp().mag(number))) > bits:
         raise Unreadable
     return number
 
 
 def _flushed(number: Number) -> Number:
-    """``number`` as checked, or 0 where nothing but the rounding of a sum is left."""
-    return _mp().zero if number != 0 and _mp().mag(number) < -_MOST_BITS else _checked(number)
+    """``number`` as checked, or 0 if it is only a rounding error."""
+    return _mp().zero if number != 0 and _mp().mag(number) < -_BITS else _checked(number)
 
 
 def _divided(one: Number, other: Number) -> Number:
@@ -443,7 +445,7 @@ def _power(base: Number, exponent: Number) -> Number:
         return _mp().mpf(base) ** (int(exponent.real) % 2)
     if abs(exponent) * (abs(int(_mp().mag(base))) + 1) > 2 * _MOST_BITS:
         raise Unreadable
-    return _flushed(_mp().power(base, exponent))
+    return _checked(_mp().power(base, exponent))
 
 
 def _factorial(number: Number) -> Number:
@@ -473,6 +475,6 @@ def _applied(function: str, inner: Number) -> Number:
 
 
 def _literal(digits: str) -> Number:
-    if len(digits) > _NEAR:
+    if len(digits) > _DIGITS:
         raise Unreadable
     return _checked(_mp().mpf("0" + digits.rstrip(".")))

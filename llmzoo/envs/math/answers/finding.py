@@ -1,4 +1,4 @@
-r"""Which part of a text is its answer.
+r"""Finds the answer in a text.
 
 In this order: what the last boxes hold, the last formula between dollars or ``\( \)``, and, in
 prose, what follows the last "answer is" or "is", or else the last number.
@@ -40,7 +40,7 @@ _NUMBER = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.;!?](?=\s|$)")
 _JOINS = r"or|and|to|plus|minus|times|over"
-# what makes of a number after or before it another one, one of several, or none
+# context that changes a number, makes it one of several, or rejects it
 _BEFORE = re.compile(
     rf"(?:\d[^\W\d]{{0,9}}\s{{0,9}}(?:,|\b(?:{_JOINS})\b)\s{{0,9}}(?:or|and)?"
     r"|[\w)}]\s{0,9}[-+*/^_×÷·(]|[<>≤≥≠^_]|\w[({]|\\(?!text|math|mbox|quad|approx)[A-Za-z]{1,20}\s{0,9}\{?"
@@ -55,7 +55,7 @@ _AFTER = re.compile(
     r"|\W*(?:text\w*\W*)?(?:squared|cubed|and\sa\shalf|too|"
     rf"{'|'.join(sorted({*MULTIPLES, *NO_UNITS} - {'and', 'or'}))})\b"
 )
-# words of its sentence that say that a number may not be the answer
+# words in its sentence that put a number in doubt
 _DOUBT = r"\b(?:between|maybe|perhaps|could|might|any|such|either|or|unless|if|instead|than)\b"
 _DOUBT_BEFORE = re.compile(_DOUBT)
 DOUBT_AFTER = re.compile(
@@ -106,7 +106,7 @@ def last_boxes(text: str) -> str | None:
 
 
 def _content_of_box(text: str, start: int, end: int | None = None) -> tuple[str, int] | None:
-    """What a box holds whose command ends at ``start``, and where it is closed."""
+    """The content of the box whose command ends at ``start``, and the index after its closing brace."""
     if text[start : start + 1] != "{":
         word = _BOXED_WORD.match(text, start)
         return None if word is None else (word[0], word.end())
@@ -147,7 +147,7 @@ def is_prose(text: str) -> bool:
 
 
 def stated_in(text: str) -> str | None:
-    """What a text in prose says that its answer is: all that follows "answer is", or the last "is"."""
+    """The answer that a text in prose states: all that follows "answer is", or else the last "is"."""
     anchors = list(_ANCHOR.finditer(text)) or list(_IS.finditer(text))
     return text[anchors[-1].end() :].strip(" .*") if anchors else None
 
@@ -155,7 +155,7 @@ def stated_in(text: str) -> str | None:
 def number_in(text: str) -> str | None:
     """The number that a text in prose gives as its answer: the first after "answer is", or the last.
 
-    None where that is one of several, part of an expression, or what the answer is not.
+    None if the number is one of several, part of an expression, negated or in doubt.
     """
     anchors = list(_ANCHOR.finditer(text))
     if anchors:
@@ -177,7 +177,7 @@ def number_in(text: str) -> str | None:
 
 
 def _last_formulas(text: str, formulas: list[re.Match[str]]) -> str:
-    """The last formula, with those before it that an "and" or a comma joins to it."""
+    """The last formula and those that an "and" or a comma joins to it."""
     first = len(formulas) - 1
     while first > 0:
         between = text[formulas[first - 1].end() : formulas[first].start()]

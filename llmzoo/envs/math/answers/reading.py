@@ -1,4 +1,4 @@
-"""What kind of answer a clean text is: a value, several, a time, a relation, words."""
+"""Reads a clean text as a value, several answers, a time, a relation or words."""
 
 from __future__ import annotations
 
@@ -47,9 +47,12 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """Several answers. ``kind``: "list" (as enumerated in a text), "set", "union", "ratio", "matrix"
-    (of rows) or, for a pair of brackets, those brackets such as "()" or "[)". ``name``: the variable
-    that is said to be an element."""
+    """Several answers.
+
+    kind: "list" (without brackets), "set", "union", "ratio", "matrix" (of rows), or a pair of brackets
+        such as "()" or "[)".
+    name: the variable in ``x ∈ ...``.
+    """
 
     kind: str
     items: tuple[Answer, ...]
@@ -66,7 +69,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """A time of day as it is written; ``half`` is "a", "p" or ""."""
+    """A time of day as written; ``half`` is "a", "p" or ""."""
 
     hour: int
     minute: int
@@ -81,7 +84,7 @@ class NoAnswer(ValueError):
 
 
 def read(text: str, depth: int = 0) -> Answer:
-    """What a clean text says. Raises :class:`NoAnswer`."""
+    """The answer in a clean text. Raises :class:`NoAnswer`."""
     text = text.strip().strip(",;").strip()
     if depth > _DEEPEST or not text:
         raise NoAnswer
@@ -147,29 +150,29 @@ def _outside(text: str) -> Iterator[tuple[int, str]]:
 
 
 def is_name(text: str) -> bool:
-    """Whether what is left of ``=`` only says what is given: ``x``, ``f(x)``, ``|AB|``, ``a_n``."""
+    """Whether the left side of an equation only names a quantity: ``x``, ``f(x)``, ``|AB|``, ``a_n``."""
     if any(word[:1].lower() + word[1:] in CHANGING for word in re.findall(r"\w+", text)):
         return False
     return any(c.isalpha() for c in text) and _NAME.fullmatch(_CALL.sub("x", text)) is not None
 
 
 def name_of(answer: Answer) -> str:
-    """The name that an assignment such as ``x = 5`` gives a value to; "" for other answers."""
+    """The left side of an assignment such as ``x = 5``; "" for other answers."""
     if isinstance(answer, Relation) and set(answer.operators) == {"="} and is_name(answer.sides[0]):
         return re.sub(r"[\s{}]", "", answer.sides[0])
     return ""
 
 
 def bare(answer: Answer) -> Answer:
-    """An assignment such as ``x = 5`` as what it gives, ``5``; other answers as they are."""
+    """The value of an assignment such as ``x = 5``; other answers unchanged."""
     if isinstance(answer, Relation) and name_of(answer):
         return read(answer.sides[-1], _DEEPEST - 2)
     return answer
 
 
 def interval(answer: Answer) -> Answer:
-    """Inequalities with a variable alone on one side, or between the others, as an interval in
-    brackets; other answers as they are."""
+    """An inequality with a lone variable on one side or in the middle as an interval; other answers
+    unchanged."""
     if not isinstance(answer, Relation):
         return answer
     sides, operators = answer.sides, answer.operators
@@ -200,7 +203,7 @@ def _flat(items: tuple[Answer, ...]) -> tuple[Answer, ...]:
 
 
 def _unnamed(items: tuple[Answer, ...]) -> tuple[Answer, ...]:
-    """``n = 1, 2, 3`` without the name, which is that of all."""
+    """``n = 1, 2, 3`` without the name, which all values share."""
     if name_of(items[0]) and not any(isinstance(item, Relation) for item in items[1:]):
         return (bare(items[0]), *items[1:])
     return items
@@ -252,7 +255,7 @@ def _relation(text: str, depth: int) -> Answer | None:
 
 
 def _bracketed(text: str, depth: int) -> Answer | None:
-    """A text that one pair of brackets holds."""
+    """A text in one pair of brackets."""
     is_set = text.startswith(r"\{") and text.endswith(r"\}")
     inner = text[2:-2] if is_set else text[1:-1]
     if not is_set and not (text[:1] in tuple(_OPENING) and text[-1:] in tuple(_CLOSING)):

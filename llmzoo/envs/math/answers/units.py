@@ -15,10 +15,10 @@ kmh kmph kph km/h km/hr kilometers_per_hour kilometres_per_hour"""
 _UNITS = {name: unit.split()[0] for unit in re.split(r"[|\n]", _SPELLINGS) for name in unit.split()}
 ABBREVIATIONS = frozenset(name for name in _UNITS if name.isalpha() and len(name) > 1)
 SINGLE_LETTERS = frozenset(name for name in _UNITS if name.isalpha() and len(name) == 1)
-# words after a number that make another number of it
+# words after a number that multiply it
 MULTIPLES = {"dozen": 12, "hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9}
 MULTIPLES |= {"trillion": 10**12, "lakh": 10**5, "crore": 10**7}
-# words that say that a number is not what it seems
+# words after a number that change or reject it
 NO_UNITS = frozenset(
     """not never no none nor neither without except excluding wrong incorrect false least most more
     less fewer greater than between below above under over plus minus times divided multiplied

@@ -1,4 +1,4 @@
-"""Tasks without end: a family is a module with small functions, each of which draws one problem."""
+"""Generated tasks. A family is a module of small functions that each draw one problem."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEVELS = ("easy", "medium", "hard")
 
 
 def draw(rng: random.Random, *, family: str | None = None, level: str | None = None) -> MathTask:
-    """A task of a family and a level; without one, of any."""
+    """A task of a family and a level; ``None`` stands for any."""
     family = family or rng.choice([*FAMILIES])
     level = level or rng.choice(LEVELS)
     kinds = FAMILIES[family][level]

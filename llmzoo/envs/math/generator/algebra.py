@@ -1,7 +1,7 @@
 """Algebra: linear and quadratic equations, systems, inequalities.
 
-Problems are made backwards from their solutions. The form of an answer stands in the question: a
-number, a set ``{1, 4}``, a pair ``(2, -3)``, an interval ``(2, \\infty)``.
+Problems are built from their solutions. The question names the form of the answer: a number, a set
+``{1, 4}``, a pair ``(2, -3)``, an interval ``(2, \\infty)``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def linear(rng: random.Random) -> Problem:
 
 
 def _linear(a: int, b: int, c: int) -> tuple[int, ...]:
-    """``a x + b = c``, whichever side ``b`` and ``c`` stand on, and the same of ``-x``."""
+    """The key of ``a x + b = c``: equal for ``b`` and ``c`` on either side, and for ``-x``."""
     return min(map(multiple, ([a, b, c], [a, -c, -b], [a, -b, -c], [a, c, b])))
 
 
@@ -65,7 +65,7 @@ def linear_with_brackets(rng: random.Random) -> Problem:
 
 
 def quadratic(rng: random.Random) -> Problem:
-    """``k x^2 + b x + c = 0`` with two integer solutions; all of them, or the larger or smaller."""
+    """``k x^2 + b x + c = 0`` with two integer solutions; asks for both, the larger or the smaller."""
     low, high = sorted(rng.sample(range(-15, 16), 2))
     k = rng.choice((1, 1, 1, 2, 3))
     b, c = -k * (low + high), k * low * high
@@ -83,7 +83,7 @@ def quadratic(rng: random.Random) -> Problem:
             f"{{{low}, {high}}}",
             f'{roots}print("{{" + f"{{low}}, {{high}}" + "}}")',
             f"all x with {equation}",
-            f"roots of {multiple([k, abs(b), c])}",  # x and -x, whichever root is asked for
+            f"roots of {multiple([k, abs(b), c])}",  # the same for x and -x, and for either root
         )
     return Problem(
         f"What is the {which} of the two solutions of {tight(equation)}?",
@@ -95,7 +95,7 @@ def quadratic(rng: random.Random) -> Problem:
 
 
 def rational_quadratic(rng: random.Random) -> Problem:
-    """``(p x - q)(r x - s) = 0`` multiplied out: solutions that may be fractions."""
+    """``(p x - q)(r x - s) = 0``, expanded; its solutions may be fractions."""
     while True:
         p, r = rng.randint(1, 5), rng.randint(2, 6)
         q, s = nonzero(rng, 12), nonzero(rng, 12)

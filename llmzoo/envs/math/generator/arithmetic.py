@@ -1,7 +1,7 @@
 """Arithmetic: integers, fractions, decimals and brackets, worked out exactly.
 
-A problem is an expression; its terse form is the expression alone. What is easy has one operation
-on integers of at most two digits. 37 + 48 and 48 + 37 are two tasks that stand in one split.
+A problem is an expression, and its terse form is the expression alone. An easy problem has one operation
+on integers of at most two digits. 37 + 48 and 48 + 37 are two tasks in the same split.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _OPERATIONS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "*": lambda a, b: a * b,
     "/": lambda a, b: a / b,
 }
-_SIGNS = {"+": "+", "-": "-", "*": "×", "/": "÷"}  # as a question in words writes them
+_SIGNS = {"+": "+", "-": "-", "*": "×", "/": "÷"}  # in a question in words
 
 
 # Integers
@@ -82,7 +82,7 @@ def _brackets(rng: random.Random) -> Problem:
 
 
 def _nested(rng: random.Random) -> Problem:
-    """Brackets in both factors, or a quotient of brackets that comes out even, and a term more."""
+    """A product or an integer quotient of brackets, and one more term."""
     a, b, c, d = (rng.randint(2, 30) for _ in range(4))
     e = rng.randint(2, 99)
     form = rng.randrange(4)
@@ -117,7 +117,7 @@ def _fractions(operations: str, most: int, *, terms: int = 2) -> Callable[[rando
         signs = [rng.choice(operations) for _ in range(terms - 1)]
         terse, program, value = f"{parts[0]}", _fraction_call(parts[0]), parts[0]
         for number, (sign, part) in enumerate(zip(signs, parts[1:], strict=True)):
-            if sign == "*" and number > 0:  # what stands on the left comes first
+            if sign == "*" and number > 0:  # the left side is computed first
                 terse, program = f"({terse})", f"({program})"
             written = f"({part})" if sign == "/" else f"{part}"
             terse, program = f"{terse} {sign} {written}", f"{program} {sign} {_fraction_call(part)}"
@@ -145,13 +145,13 @@ def _fraction_call(value: Fraction) -> str:
 # Decimals
 
 
-def _decimals(operations: str, most: int, places: int) -> Callable[[random.Random], Problem]:
-    """Two decimals below ``most`` with up to ``places`` digits after the point."""
+def _decimals(operations: str, most: int, decimals: int) -> Callable[[random.Random], Problem]:
+    """Two decimals below ``most`` with up to ``decimals`` digits after the point."""
 
     def draw(rng: random.Random) -> Problem:
-        a, b = (_decimal(rng, most, places) for _ in range(2))
+        a, b = (_decimal(rng, most, decimals) for _ in range(2))
         sign = rng.choice(operations)
-        if sign == "/":  # comes out as the second factor of the product
+        if sign == "/":  # the quotient is a factor of the product
             a = a * b
             value = a / b
         else:
@@ -169,9 +169,9 @@ def _decimals(operations: str, most: int, places: int) -> Callable[[random.Rando
     return draw
 
 
-def _decimal(rng: random.Random, most: int, places: int) -> Fraction:
+def _decimal(rng: random.Random, most: int, decimals: int) -> Fraction:
     """A number with at least one digit other than 0 after the point."""
-    scale = 10 ** rng.randint(1, places)
+    scale = 10 ** rng.randint(1, decimals)
     while True:
         value = Fraction(rng.randint(1, most * scale - 1), scale)
         if value.denominator > 1:

@@ -1,4 +1,4 @@
-"""How formulas are written: in few words, in a question, in a program."""
+"""The notation of formulas in terse forms, questions and programs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def equate(left: list[tuple[int, str]], right: int | list[tuple[int, str]]) -> s
 
 
 def tight(formula: str) -> str:
-    """As a textbook writes it, no space between a number and what it multiplies: ``3x + 5``."""
+    """The notation of textbooks, without a space after a coefficient: ``3x + 5``."""
     for letter in "xyz(":
         formula = _join(formula, letter)
     return formula
@@ -39,5 +39,5 @@ def _join(formula: str, letter: str) -> str:
 
 
 def subtracted(number: int) -> str:
-    """A number that is subtracted in a program."""
+    """A subtrahend in a program."""
     return str(number) if number >= 0 else f"({number})"

@@ -42,7 +42,7 @@ def inequality(rng: random.Random) -> Problem:
 
 
 def quadratic_inequality(rng: random.Random) -> Problem:
-    """A parabola below zero, or one upside down above it: the solutions lie between its roots."""
+    """A quadratic inequality whose solutions lie between the roots."""
     low, high = sorted(rng.sample(range(-20, 21), 2))
     k = rng.choice((-3, -2, -1, 1, 2, 3))
     closed = rng.random() < 0.5

@@ -1,4 +1,4 @@
-"""What the functions of a family draw, and how numbers are written in questions and programs."""
+"""A drawn problem, and the notation of numbers in questions and programs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from fractions import Fraction
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A question, its answer, a program that prints it, and the question in few words.
+    """A question, its answer, a program that prints the answer, and the question in few words.
 
-    ``key`` is equal for problems that differ only by a symmetry (see ``keys``); empty where the
-    question in few words has none.
+    Problems that differ only by a symmetry have the same ``key`` (see ``keys``). An empty key stands for
+    the question in few words.
     """
 
     question: str
@@ -24,7 +24,7 @@ class Problem:
 
 
 Draw = Callable[[random.Random], Problem]
-# the kinds of problem of each level, with how often each is drawn
+# the kinds of problem of each level, with their weights
 Kinds = Mapping[str, Sequence[tuple[Draw, int]]]
 
 
@@ -35,18 +35,18 @@ def ratio(value: Fraction) -> str:
 
 def decimal(value: Fraction) -> str:
     """The exact decimal of a fraction whose denominator divides a power of ten: ``2.5``."""
-    places = 0
-    while (value * 10**places).denominator != 1:
-        places += 1
-        if places > 20:
+    decimals = 0
+    while (value * 10**decimals).denominator != 1:
+        decimals += 1
+        if decimals > 20:
             raise ValueError(f"{value} has no finite decimal")
-    digits = str(abs(int(value * 10**places))).rjust(places + 1, "0")
+    digits = str(abs(int(value * 10**decimals))).rjust(decimals + 1, "0")
     sign = "-" if value < 0 else ""
-    return f"{sign}{digits[:-places]}.{digits[-places:]}" if places else f"{sign}{digits}"
+    return f"{sign}{digits[:-decimals]}.{digits[-decimals:]}" if decimals else f"{sign}{digits}"
 
 
 def nonzero(rng: random.Random, most: int, *, least: int = 1) -> int:
-    """A number whose size is from ``least`` to ``most``, with either sign."""
+    """A number of either sign with an absolute value from ``least`` to ``most``."""
     return rng.choice((-1, 1)) * rng.randint(least, most)
 
 

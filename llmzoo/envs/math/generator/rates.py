@@ -48,7 +48,7 @@ def two_legs(rng: random.Random) -> Problem:
 
 
 def together(rng: random.Random) -> Problem:
-    """Two who work at once, of whom one may start earlier."""
+    """The time that two need together, with a head start for one or none."""
     machine, job = rng.choice(names.MACHINES)
     a, b = rng.sample(range(3, 30), 2)
     head = rng.randint(0, a - 2)
@@ -71,7 +71,7 @@ def together(rng: random.Random) -> Problem:
 
 
 def mixture(rng: random.Random) -> Problem:
-    """Two solutions mixed; how much of the stronger for a wanted strength."""
+    """The amount of a stronger solution that gives a mixture of a given strength."""
     substance = rng.choice(("salt", "sugar", "acid", "alcohol", "syrup"))
     weak, wanted, strong = sorted(rng.sample(range(5, 96, 5), 3))
     litres = rng.randint(2, 40)
@@ -88,7 +88,7 @@ def mixture(rng: random.Random) -> Problem:
 
 
 def pursuit(rng: random.Random) -> Problem:
-    """One starts later and is faster: how long until it catches up."""
+    """The time until a faster rider catches up with one who started earlier."""
     one, other = rng.sample(names.NAMES, 2)
     slow = rng.randint(3, 20)
     fast = slow + rng.randint(1, 12)

@@ -1,7 +1,7 @@
-"""Stories: somebody's things become more and fewer, event by event.
+"""Stories: event by event, somebody gains and loses things.
 
-No way of telling an event comes twice in a story, and no two events of one kind follow each other.
-At least two things are left at any time, so that plurals are right.
+A story uses each sentence at most once and never tells two events of one kind in a row. At least two
+things are left at any time, so plurals are right.
 """
 
 from __future__ import annotations
@@ -21,8 +21,13 @@ _PARTS = {2: "half", 3: "a third"}
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """``gaps``: what is filled into a sentence. ``terse``: the event in few words. ``step``: the event
-    in a program."""
+    """An event of a story.
+
+    count: the number of things after it.
+    gaps: the values for the gaps of a sentence.
+    terse: the event in few words.
+    step: the event in a program.
+    """
 
     count: int
     gaps: dict[str, object]
@@ -31,7 +36,7 @@ class Event:
 
 
 def story(events: int, most: int) -> Draw:
-    """``events`` of them, from up to ``most`` things on; how many are there at the end."""
+    """A story of so many events that starts with up to ``most`` things and asks for the final number."""
 
     def draw(rng: random.Random) -> Problem:
         name, thing = rng.choice(names.NAMES), rng.choice(names.THINGS)
@@ -65,8 +70,8 @@ def story(events: int, most: int) -> Draw:
 
 
 def _key(events: Sequence[str]) -> str:
-    """The events, sorted where their order does not matter: what is added and taken away in a row, and
-    what multiplies in a row. What somebody has at the start is the first thing added."""
+    """The events, with consecutive additions and subtractions sorted, and consecutive multiplications
+    too. The initial number counts as an addition."""
     runs = groupby(
         [events[0].replace("has", "plus"), *events[1:]],
         key=lambda event: event.startswith(("times", "minus 1/")),
@@ -75,7 +80,7 @@ def _key(events: Sequence[str]) -> str:
 
 
 def _product_sorted(event: str) -> str:
-    """``plus 6 of 11`` and ``plus 11 of 6`` are one."""
+    """``plus 6 of 11`` and ``plus 11 of 6`` in one form."""
     start, of, each = event.partition(" of ")
     kind, count = start.split()
     return f"{kind} {unordered(count, each)}" if of else event
@@ -134,7 +139,7 @@ _KINDS: dict[_Kind, tuple[str, ...]] = {
 
 
 def _fits(kind: _Kind, count: int) -> bool:
-    """Whether an event can happen to so many things."""
+    """Whether an event is possible with so many things."""
     if kind is _fewer:
         return count >= 4
     if kind is _part:

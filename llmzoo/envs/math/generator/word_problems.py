@@ -1,7 +1,7 @@
 """Word problems: stories composed of events, and settings of trade, travel, work and shares.
 
-The terse form keeps the numbers and what happens to them, not whose things they are: two stories
-that differ only in names and things are one task to the split.
+The terse form keeps the numbers and the events, without names and things, so two stories that differ
+only in these are in the same split.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from llmzoo.envs.math.generator.stories import story
 
 
 def purchase(rng: random.Random) -> Problem:
-    """Some of one thing and of another, paid with a note: the change."""
+    """The change after buying two kinds of things."""
     name, coins = rng.choice(names.NAMES), rng.choice(names.COINS)
     one, other = rng.sample(names.THINGS, 2)
     a, b = rng.randint(2, 12), rng.randint(2, 12)
@@ -38,7 +38,7 @@ def purchase(rng: random.Random) -> Problem:
 
 
 def packing(rng: random.Random) -> Problem:
-    """Things in full boxes: how many boxes, or how many are left over."""
+    """The number of full boxes, or of things left over."""
     name, thing, box = (rng.choice(words) for words in (names.NAMES, names.THINGS, names.BOXES))
     each = rng.randint(3, 24)
     n = rng.randint(each * 3, each * 20)
@@ -54,7 +54,7 @@ def packing(rng: random.Random) -> Problem:
 
 
 def saving(rng: random.Random) -> Problem:
-    """How long until enough is saved."""
+    """The number of weeks to save a sum."""
     name, coins = rng.choice(names.NAMES), rng.choice(names.COINS)
     has, weekly, spends = rng.randint(5, 90), rng.randint(8, 30), rng.randint(1, 7)
     weeks = rng.randint(3, 30)
@@ -75,7 +75,10 @@ def rectangle(rng: random.Random) -> Problem:
     """From the perimeter and one side to the area, or from the area to the perimeter."""
     thing, units = rng.choice(
         (
-            *((place, ("metres", "feet", "yards")) for place in ("garden", "meadow", "courtyard")),
+            *(
+                (ground, ("metres", "feet", "yards"))
+                for ground in ("garden", "meadow", "courtyard")
+            ),
             *(
                 (thing, ("centimetres", "inches"))
                 for thing in ("picture", "tray", "sheet of paper")
@@ -104,7 +107,7 @@ def rectangle(rng: random.Random) -> Problem:
 
 
 def ages(rng: random.Random) -> Problem:
-    """One is so many times as old as the other; so many years later the sum of the ages."""
+    """An age from the ratio of two ages and their sum some years later."""
     one, other = rng.sample(names.NAMES, 2)
     k, years, young = rng.randint(2, 6), rng.randint(2, 20), rng.randint(3, 16)
     total = young + k * young + 2 * years

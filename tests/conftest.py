@@ -17,7 +17,7 @@ _REPOSITORY = Path(__file__).resolve().parents[1]
 # tests of things that have a time limit, or processes of their own, want the machine to themselves
 ALONE = (
     *("attacks", "sandbox", "serve", "envs/coding", "engine/test_ray"),
-    *("envs/math/test_answers", "rollout/test_overlap", "policies/test_endpoint"),
+    *("rollout/test_overlap", "policies/test_endpoint"),
     *("policies/test_vllm_server", "test_registry"),
 )
 

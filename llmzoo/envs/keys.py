@@ -1,9 +1,8 @@
 """Keys that are equal for tasks that differ only by a symmetry.
 
-A key holds what a task is about, so that twins such as ``37 + 48`` and ``48 + 37`` land in one split.
-The symmetries are: the order of operands that commute, the sign of a whole difference, the order of
-equations and of their sides, the names of unknowns, an unknown against its negative, and a factor common
-to a whole equation.
+Tasks with the same key are in the same split, such as ``37 + 48`` and ``48 + 37``. The symmetries are: the
+order of operands that commute, the sign of a whole difference, the order of equations and of their sides,
+the names of unknowns, the sign of an unknown, and a common factor of a whole equation.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from math import gcd
 
 
 def unordered(*items: object) -> str:
-    """The items in an order that does not depend on how they were given."""
+    """The items as a text that does not depend on their order."""
     return " ".join(sorted(map(str, items)))
 
 
 def commuted(expression: str) -> str:
-    """An expression of numbers, its terms and factors sorted; ``a - b`` and ``b - a`` are one."""
+    """An expression of numbers with sorted terms and factors; ``a - b`` and ``b - a`` are equal."""
     return _normal(ast.parse(expression.replace("^", "**"), mode="eval").body)
 
 
@@ -38,8 +37,8 @@ def _normal(node: ast.expr) -> str:
 
 
 def _operands(node: ast.expr, chain: tuple[type, type]) -> tuple[list[str], list[str]]:
-    """The sorted operands of a chain of sums or of products: the plain ones, and those taken away or
-    divided by."""
+    """The sorted operands of a chain of sums or products: those added or multiplied, and those
+    subtracted or divided by."""
     if not (isinstance(node, ast.BinOp) and isinstance(node.op, chain)):
         return [_normal(node)], []
     plain, inverse = _operands(node.left, chain)
@@ -50,7 +49,7 @@ def _operands(node: ast.expr, chain: tuple[type, type]) -> tuple[list[str], list
 
 
 def multiple(numbers: Sequence[int]) -> tuple[int, ...]:
-    """The numbers without their common factor and with a positive first one (that is not 0)."""
+    """The numbers without their common factor; the first that is not 0 is positive."""
     factor = gcd(*numbers) or 1
     if next((n for n in numbers if n), 1) < 0:
         factor = -factor
@@ -58,7 +57,7 @@ def multiple(numbers: Sequence[int]) -> tuple[int, ...]:
 
 
 def system(rows: Sequence[Sequence[int]], sums: Sequence[int]) -> str:
-    """A system of linear equations, one row of factors and one sum each."""
+    """A key of a system of linear equations, given as rows of factors and their sums."""
     unknowns = range(len(rows[0]))
     return str(
         min(

@@ -1,4 +1,4 @@
-"""What several environments check of their arguments."""
+"""Checks of arguments that several environments share."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from llmzoo.errors import ConfigError
 
 
 def one_of(name: str, value: object, known: Sequence[object]) -> None:
-    """Raise ``ConfigError`` where the argument ``name`` is none of the values that it may have."""
+    """Raise ``ConfigError`` if ``value`` is not one of the ``known`` values of the argument ``name``."""
     if value not in known:
         raise ConfigError(f"{name} must be one of {', '.join(map(str, known))}; got {value!r}")

@@ -1,13 +1,13 @@
-"""What several families do to text before they show it."""
+"""Changes to text before it is shown, shared by several families."""
 
 from __future__ import annotations
 
 
 def cut(text: str, most: int) -> str:
-    """``text``, or its first ``most`` characters and how many there were."""
+    """``text``, or its first ``most`` characters and its length."""
     return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
 
 
 def encodable(text: str) -> str:
-    """``text`` that can be encoded: half of a surrogate pair becomes a question mark."""
+    """``text`` in a form that can be encoded: half of a surrogate pair becomes a question mark."""
     return text.encode("utf-8", "replace").decode()

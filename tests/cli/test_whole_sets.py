@@ -86,13 +86,13 @@ def test_every_task_of_a_file_is_played_once_in_its_order(env, llmzoo, tmp_path)
     random.Random(1).shuffle(records)
     again = {k: v for k, v in records[0].items() if k not in (*ID_FIELDS, "name")}
     total = len(records) + 1  # a record that stands in the file twice is played twice
-    found = measured(llmzoo, env, write(tmp_path / "set.jsonl", [*records, again]))
-    assert (found["tasks"], found["split_tasks"]) == (total, total)
-    assert (found["success"], found["no_solution"], found["skipped"]) == (1.0, [], 0)
-    assert len(set(found["ids"])) == len(found["ids"]) == total
+    result = measured(llmzoo, env, write(tmp_path / "set.jsonl", [*records, again]))
+    assert (result["tasks"], result["split_tasks"]) == (total, total)
+    assert (result["success"], result["no_solution"], result["skipped"]) == (1.0, [], 0)
+    assert len(set(result["ids"])) == len(result["ids"]) == total
     own = [identifier(record, (*ID_FIELDS, "name")) for record in records]
-    assert found["ids"][: len(own)] == own or not all(own)
-    assert found["distinct_tasks"] == len(records)
+    assert result["ids"][: len(own)] == own or not all(own)
+    assert result["distinct_tasks"] == len(records)
 
 
 def test_a_file_is_cut_into_splits_without_a_task_in_both(llmzoo, tmp_path):
@@ -102,9 +102,9 @@ def test_a_file_is_cut_into_splits_without_a_task_in_both(llmzoo, tmp_path):
     ids = {}
     for split in ("train", "test", "all"):
         argv = ["eval", "--env", "gsm8k_v0", "--source", source, "--policy", "oracle", "--json"]
-        found = json.loads(llmzoo(*argv, "--split", split, "--tasks", "all", "--seed", 5).out)
-        assert found["tasks"] == found["split_tasks"] == len(found["ids"])
-        ids[split] = found["ids"]
+        result = json.loads(llmzoo(*argv, "--split", split, "--tasks", "all", "--seed", 5).out)
+        assert result["tasks"] == result["split_tasks"] == len(result["ids"])
+        ids[split] = result["ids"]
     assert ids["all"] == [str(n) for n in range(40)]
     assert sorted([*ids["train"], *ids["test"]], key=int) == ids["all"]
     assert ids["train"] == sorted(ids["train"], key=int)
@@ -113,8 +113,8 @@ def test_a_file_is_cut_into_splits_without_a_task_in_both(llmzoo, tmp_path):
 def test_a_part_says_of_how_many_it_is(llmzoo, tmp_path):
     source = write(tmp_path / "set.jsonl", sample(gsm8k)[:40])
     argv = ["eval", "--env", "gsm8k_v0", "--source", source, "--policy", "oracle", "--split", "all"]
-    found = json.loads(llmzoo(*argv, "--tasks", 3, "--json").out)
-    assert (found["tasks"], found["split_tasks"]) == (3, 40)
+    result = json.loads(llmzoo(*argv, "--tasks", 3, "--json").out)
+    assert (result["tasks"], result["split_tasks"]) == (3, 40)
     assert "3 of 40 (all)" in llmzoo(*argv, "--tasks", 3).out
 
 
@@ -127,10 +127,10 @@ def test_one_task_that_is_in_another_split(llmzoo, tmp_path):
 
 
 def llmzoo_evaluates_one(source):
-    found = llmzoo_package.evaluate(
+    result = llmzoo_package.evaluate(
         "gsm8k_v0", "oracle", tasks="all", split="all", env_args={"source": source}
     )
-    return found.tasks == found.split_tasks == 1
+    return result.tasks == result.split_tasks == 1
 
 
 def test_a_generator_has_no_whole_set(llmzoo):
@@ -142,17 +142,17 @@ def test_a_generator_has_no_whole_set(llmzoo):
 
 def test_shipped_sets_have_no_file(llmzoo):
     argv = ["eval", "--env", "debate_v0", "--split", "all", "--tasks", "all", "--policy", "random"]
-    found = json.loads(llmzoo(*argv, "--json").out)
-    assert found["ids"] == [topic.id for topic in topics.shipped()]
-    assert found["tasks"] == found["split_tasks"] == len(topics.shipped())
+    result = json.loads(llmzoo(*argv, "--json").out)
+    assert result["ids"] == [topic.id for topic in topics.shipped()]
+    assert result["tasks"] == result["split_tasks"] == len(topics.shipped())
 
 
 def test_own_tasks_of_tool_use(llmzoo, tmp_path):
     asked = [{"id": n, "question": f"What is {n}?", "answer": n} for n in (3, 1, 2)]
     source = write(tmp_path / "tasks.jsonl", asked)
     argv = ["eval", "--env", "tool_use_v0", "--env.tasks", source, "--policy", "oracle", "--json"]
-    found = json.loads(llmzoo(*argv, "--split", "all", "--tasks", "all").out)
-    assert (found["ids"], found["split_tasks"]) == (["3", "1", "2"], 3)
+    result = json.loads(llmzoo(*argv, "--split", "all", "--tasks", "all").out)
+    assert (result["ids"], result["split_tasks"]) == (["3", "1", "2"], 3)
 
 
 def test_bad_records_are_named_and_can_be_skipped(llmzoo, tmp_path):
@@ -173,9 +173,9 @@ def test_bad_records_are_named_and_can_be_skipped(llmzoo, tmp_path):
     with pytest.warns(
         SkippedWarning, match=r"2 of 5 records were skipped: .*:2: .*; .*:4: not JSON"
     ):
-        found = measured(llmzoo, "gsm8k_v0", path, "--env.on_bad_record", "skip")
-    assert (found["tasks"], found["split_tasks"], found["skipped"]) == (3, 3, 2)
-    assert "bad records of the source that were skipped: 2" in found["notes"]
+        result = measured(llmzoo, "gsm8k_v0", path, "--env.on_bad_record", "skip")
+    assert (result["tasks"], result["split_tasks"], result["skipped"]) == (3, 3, 2)
+    assert "bad records of the source that were skipped: 2" in result["notes"]
 
 
 @pytest.mark.parametrize("env", ["coop_humaneval_v0", "livecodebench_v0", "tldr_v0"])
@@ -183,10 +183,10 @@ def test_tasks_without_a_known_solution_are_counted_and_named(env, llmzoo, tmp_p
     records = [{**record, "task_id": n} for n, record in enumerate(SETS[env]()[:4])]
     lost = {"coop_humaneval_v0": "canonical_solution", "livecodebench_v0": "solutions"}
     del records[1][lost.get(env, "detailed")]
-    found = measured(llmzoo, env, write(tmp_path / "set.jsonl", records))
-    assert (found["tasks"], found["success"], found["solved"]) == (4, 0.75, "1011")
-    assert (found["no_solution"], found["refused"]) == (["1"], 0)
-    assert any(note.endswith("count as not solved: 1 of 4 (1)") for note in found["notes"])
+    result = measured(llmzoo, env, write(tmp_path / "set.jsonl", records))
+    assert (result["tasks"], result["success"], result["solved"]) == (4, 0.75, "1011")
+    assert (result["no_solution"], result["refused"]) == (["1"], 0)
+    assert any(note.endswith("count as not solved: 1 of 4 (1)") for note in result["notes"])
 
 
 def test_collect_leaves_tasks_without_a_known_solution_out(llmzoo, tmp_path):
@@ -196,8 +196,8 @@ def test_collect_leaves_tasks_without_a_known_solution_out(llmzoo, tmp_path):
     argv = ["collect", "--env", "coop_humaneval_v0", "--source", source, "--policy", "oracle"]
     out = tmp_path / "rows.jsonl"
     said = llmzoo(*argv, "--split", "all", "--tasks", "all", "--out", out, "--json")
-    found = json.loads(said.out)
-    assert (found["tasks"], found["split_tasks"], found["no_solution"]) == (6, 6, ["2"])
+    result = json.loads(said.out)
+    assert (result["tasks"], result["split_tasks"], result["no_solution"]) == (6, 6, ["2"])
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert len(rows) == 5 * 2
     assert all(row["completion"] for row in rows)
@@ -218,8 +218,8 @@ def live_simple(accepted):
 @pytest.mark.parametrize("accepted", [[], [{"tag": []}]])
 def test_calls_for_which_no_value_is_accepted(llmzoo, tmp_path, accepted):
     records = [live_simple(accepted), *bfcl.PUBLIC_SET.sample_records()[:2]]
-    found = measured(llmzoo, "bfcl_v0", write(tmp_path / "set.json", records))
-    assert (found["solved"], found["no_solution"]) == ("011", ["live_simple_1-1-0"])
+    result = measured(llmzoo, "bfcl_v0", write(tmp_path / "set.json", records))
+    assert (result["solved"], result["no_solution"]) == ("011", ["live_simple_1-1-0"])
     argv = ["eval", "--env", "bfcl_v0", "--source", tmp_path / "set.json", "--policy", "amateur"]
     assert llmzoo(*argv, "--split", "all", "--tasks", "all", "--json").code == 0
 
@@ -255,10 +255,10 @@ def test_a_task_is_asked_for_by_its_id_or_its_place(tmp_path):
         record["task_id"] = f"HumanEval/{5 - number}"
     source = write(tmp_path / "set.jsonl", records)
     env = llmzoo_package.make("humaneval_v0", source=source, split="all")
-    for asked, place in (("HumanEval/0", 5), (0, 0), ("HumanEval/5", 0)):
+    for asked, index in (("HumanEval/0", 5), (0, 0), ("HumanEval/5", 0)):
         env.reset(options={"task": asked})
-        assert env.infos["main_1"]["task_name"] == f"HumanEval/{5 - place}"
-        assert env.unwrapped.episode.task.entry_point == records[place]["entry_point"]
+        assert env.infos["main_1"]["task_name"] == f"HumanEval/{5 - index}"
+        assert env.unwrapped.episode.task.entry_point == records[index]["entry_point"]
     with pytest.raises(ConfigError, match="no task with the id 'HumanEval/9'"):
         env.reset(options={"task": "HumanEval/9"})
     with pytest.raises(IndexError, match="task 6 does not exist"):
@@ -292,9 +292,9 @@ def test_records_of_a_kind_that_is_not_played_are_counted(llmzoo, tmp_path):
     records = sample(olympiadbench)[:3]
     about = {**records[0], "id": 99, "question": "About how much?", "error": "1e-2"}
     source = write(tmp_path / "set.jsonl", [about, *records])
-    found = measured(llmzoo, "olympiadbench_v0", source)
-    assert (found["tasks"], found["split_tasks"], found["left_out"]) == (3, 3, 1)
-    assert any(note.endswith("leaves out, as its page says: 1") for note in found["notes"])
+    result = measured(llmzoo, "olympiadbench_v0", source)
+    assert (result["tasks"], result["split_tasks"], result["left_out"]) == (3, 3, 1)
+    assert any(note.endswith("leaves out, as its page says: 1") for note in result["notes"])
     source = write(tmp_path / "other.jsonl", [about])
     with pytest.raises(ConfigError, match="all of its 1 records are of a kind that is not played"):
         llmzoo_package.make("olympiadbench_v0", source=source)

@@ -129,11 +129,11 @@ def test_parallel_form_of_a_simultaneous_task_takes_all_answers():
 def test_episodes_without_a_seed_follow_from_the_last_seed():
     def secrets(env):
         env.reset(seed=3)
-        found = [env.episode[0]]
+        result = [env.episode[0]]
         for _ in range(3):
             env.reset()
-            found.append(env.episode[0])
-        return found
+            result.append(env.episode[0])
+        return result
 
     env = Match()
     assert secrets(env) == secrets(env) == secrets(Match())
@@ -150,10 +150,10 @@ def test_options_that_mean_nothing_here_are_ignored():
 def test_a_fork_in_the_middle_of_a_round_keeps_the_answers_given():
     env = started()
     env.step("5")
-    twin = env.fork()
+    copied = env.fork()
     for text in ("5", "5"):
-        twin.step(text)
-    assert twin.infos["seat_0"]["success"] is True
+        copied.step(text)
+    assert copied.infos["seat_0"]["success"] is True
     assert env.agent_selection == "seat_1"
     env.step("6")
     env.step("5")
@@ -163,9 +163,9 @@ def test_a_fork_in_the_middle_of_a_round_keeps_the_answers_given():
 
 def test_forks_draw_the_same_next_episodes_without_disturbing_the_original():
     env = started()
-    twin = env.fork()
-    twin.reset()
-    drawn = twin.episode[0]
+    copied = env.fork()
+    copied.reset()
+    drawn = copied.episode[0]
     env.reset()
     assert env.episode[0] == drawn
     late = env.fork()  # of an episode that was drawn without a seed
@@ -193,8 +193,8 @@ def test_our_wrapper_says_what_pettingzoos_says():
         env.reset(seed=0)
         said.append([str(env)])
         for agent in env.agent_iter():
-            _, _, terminated, truncated, _ = found = env.last()
-            said[-1].append(found)
+            _, _, terminated, truncated, _ = result = env.last()
+            said[-1].append(result)
             # apart in the first round, and together in the second
             env.step(None if terminated or truncated else "5" if env.turn else agent)
         env.step("nobody is left")  # a warning, no error

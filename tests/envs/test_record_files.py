@@ -51,9 +51,9 @@ def test_parquet(tmp_path):
     path = tmp_path / "a.parquet"
     rows = [{"id": n, "tests": {"input": ["1", "2"], "output": [str(n)]}} for n in range(600)]
     parquet.write_table(pyarrow.Table.from_pylist(rows), path)
-    found = list(read(str(path)))
-    assert [record for _, record in found] == rows
-    assert found[599][0] == f"{path}:600"
+    result = list(read(str(path)))
+    assert [record for _, record in result] == rows
+    assert result[599][0] == f"{path}:600"
     with pytest.raises(ConfigError, match=r"b\.parquet is not a Parquet file"):
         of(tmp_path / "b.parquet", LINES)
 

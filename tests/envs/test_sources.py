@@ -39,14 +39,14 @@ def hub(monkeypatch):
     """A stand-in for ``datasets``; ``hub.calls`` are the arguments of ``load_dataset``."""
     fake = types.ModuleType("datasets")
     fake.calls = []
-    fake.found = {"train": RECORDS[:1], "test": RECORDS[1:]}
+    fake.result = {"train": RECORDS[:1], "test": RECORDS[1:]}
     fake.config = types.SimpleNamespace(HF_HUB_OFFLINE=True)
 
     def load_dataset(*args):
         fake.calls.append(args)
-        if isinstance(fake.found, Exception):
-            raise fake.found
-        return fake.found
+        if isinstance(fake.result, Exception):
+            raise fake.result
+        return fake.result
 
     fake.load_dataset = load_dataset
     monkeypatch.setitem(sys.modules, "datasets", fake)
@@ -54,8 +54,8 @@ def hub(monkeypatch):
 
 
 def test_the_hub_gives_all_its_splits(hub):
-    found = get("hub", hub_args=("small",))
-    assert (found.tasks, found.source, found.fallback) == ((20, 10), "hub", False)
+    result = get("hub", hub_args=("small",))
+    assert (result.tasks, result.source, result.fallback) == ((20, 10), "hub", False)
     assert hub.calls == [("someone/numbers", "small")]
     assert get("hub", hub_splits=("train",)).tasks == (10,)
 
@@ -63,29 +63,29 @@ def test_the_hub_gives_all_its_splits(hub):
 def test_auto_takes_the_hub_where_it_answers(hub):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = get("auto")
-    assert (found.source, found.fallback) == ("hub", False)
+        result = get("auto")
+    assert (result.source, result.fallback) == ("hub", False)
 
 
 def test_auto_falls_back_with_one_warning_for_a_set(hub):
-    hub.found = ConnectionError("no network")
+    hub.result = ConnectionError("no network")
     with pytest.warns(UserWarning, match=r"someone/numbers is out of reach.*no network"):
-        found = get("auto")
+        result = get("auto")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         get("auto")
         get("auto", hub_args=("other",))
-    assert (found.tasks, found.source, found.fallback) == ((70,), "sample", True)
+    assert (result.tasks, result.source, result.fallback) == ((70,), "sample", True)
 
 
 def test_the_hub_asked_for_by_name_raises(hub):
-    hub.found = ConnectionError("no network")
+    hub.result = ConnectionError("no network")
     with pytest.raises(ConfigError, match=r"cannot be loaded from the hub.*no network"):
         get("hub")
 
 
 def test_a_malformed_record_of_the_hub_is_no_reason_to_fall_back(hub):
-    hub.found = {"train": [{"n": 1}, {"n": "two"}]}
+    hub.result = {"train": [{"n": 1}, {"n": "two"}]}
     with pytest.raises(ConfigError, match=r"someone/numbers\[train\]:2: field 'n' must be int"):
         get("auto")
 
@@ -101,8 +101,8 @@ def test_without_datasets(monkeypatch):
 def test_the_sample_asked_for_is_no_fallback():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = get("sample")
-    assert (found.tasks, found.source, found.fallback) == ((70,), "sample", False)
+        result = get("sample")
+    assert (result.tasks, result.source, result.fallback) == ((70,), "sample", False)
 
 
 def test_files(tmp_path):
@@ -110,8 +110,8 @@ def test_files(tmp_path):
     lines.write_text("\n".join(map(json.dumps, RECORDS)) + "\n\n")
     whole.write_text(json.dumps(RECORDS))
     for path in (str(lines), str(whole)):
-        found = get(path)
-        assert (found.tasks, found.source, found.fallback) == ((10, 20), path, False)
+        result = get(path)
+        assert (result.tasks, result.source, result.fallback) == ((10, 20), path, False)
     lines.write_text('{"n": 3}\n')
     assert get(str(lines)).tasks == (30,)
 
@@ -213,12 +213,12 @@ def test_two_records_with_one_id_are_both_named(tmp_path):
     with pytest.raises(ConfigError, match=message):
         get(str(path))
     with pytest.warns(SkippedWarning, match=f"1 of 3 records were skipped: .*{message}"):
-        found = get(str(path), on_bad_record="skip")
-    assert (found.tasks, found.names, found.skipped) == ((10, 30), ("7", "8"), 1)
+        result = get(str(path), on_bad_record="skip")
+    assert (result.tasks, result.names, result.skipped) == ((10, 30), ("7", "8"), 1)
 
 
 def test_the_hubs_splits_may_count_anew(hub):
-    hub.found = {"train": [{"n": 1, "id": 0}], "test": [{"n": 2, "id": 0}]}
+    hub.result = {"train": [{"n": 1, "id": 0}], "test": [{"n": 2, "id": 0}]}
     assert get("hub").names == ("0", "0")
 
 
@@ -226,8 +226,8 @@ def test_bad_records_are_skipped_where_that_is_asked_for(tmp_path):
     path = tmp_path / "numbers.jsonl"
     path.write_text('{"n": 1}\n{"n"\n[3]\n{"n": "four"}\n{"n": 5}\n')
     with pytest.warns(SkippedWarning) as told:
-        found = get(str(path), on_bad_record="skip")
-    assert (found.tasks, found.skipped) == ((10, 50), 3)
+        result = get(str(path), on_bad_record="skip")
+    assert (result.tasks, result.skipped) == ((10, 50), 3)
     (warning,) = told
     assert str(warning.message).startswith(
         f"{path}: 3 of 5 records were skipped: {path}:2: not JSON"
@@ -251,10 +251,10 @@ def test_a_file_of_bad_records_only_is_no_source(tmp_path):
 def test_records_that_are_not_played_are_counted(tmp_path):
     path = tmp_path / "numbers.jsonl"
     path.write_text('{"n": 1}\n{"n": 2}\n{"n": 3}\n')
-    found = load_file(str(path), lambda r: r["n"] if r["n"] != 2 else None)
-    assert (found.tasks, found.left_out) == ((1, 3), 1)
-    assert (found.those(lambda n: n > 1, asked=True).left_out) == 1
-    assert (found.those(lambda n: n > 1, asked=False).left_out) == 2
+    result = load_file(str(path), lambda r: r["n"] if r["n"] != 2 else None)
+    assert (result.tasks, result.left_out) == ((1, 3), 1)
+    assert (result.those(lambda n: n > 1, asked=True).left_out) == 1
+    assert (result.those(lambda n: n > 1, asked=False).left_out) == 2
 
 
 def test_the_tasks_of_a_split_are_made_once():
@@ -265,6 +265,6 @@ def test_the_tasks_of_a_split_are_made_once():
         asked.append(task)
         return str(task)
 
-    found = parse_records([("a", {"n": 1}), ("b", {"n": 2})], parse, "mine")
-    assert found.listed(canonical, "all") is found.listed(canonical, "all")
+    result = parse_records([("a", {"n": 1}), ("b", {"n": 2})], parse, "mine")
+    assert result.listed(canonical, "all") is result.listed(canonical, "all")
     assert asked == [10, 20]

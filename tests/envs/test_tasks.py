@@ -43,17 +43,17 @@ def test_the_split_of_a_text_never_changes():
 
 
 def test_splits_cover_everything_once():
-    found = {}
+    result = {}
     for split in ("train", "test", "all"):
         source = letters(split)
         count = {"train": 0, "test": 0, "all": 26}[split] or sum(
             split_of(letter) == split for letter in "abcdefghijklmnopqrstuvwxyz"
         )
-        found[split] = {source[index] for index in range(count)}
+        result[split] = {source[index] for index in range(count)}
         with pytest.raises(IndexError, match=f"letters has about {count} distinct {split} tasks"):
             source[count]
-    assert found["train"] | found["test"] == found["all"] == set("abcdefghijklmnopqrstuvwxyz")
-    assert not found["train"] & found["test"]
+    assert result["train"] | result["test"] == result["all"] == set("abcdefghijklmnopqrstuvwxyz")
+    assert not result["train"] & result["test"]
 
 
 def test_numbered_tasks_do_not_depend_on_the_order_of_asking_or_on_sampling():
@@ -92,10 +92,10 @@ def test_threads_that_share_tasks_get_the_same_numbers():
         shared = Generated(draw, str, split="all", name="numbers")
         seen = [None] * 8
 
-        def read(place, shared=shared, seen=seen):
-            seen[place] = [shared[index] for index in range(100)]
+        def read(position, shared=shared, seen=seen):
+            seen[position] = [shared[index] for index in range(100)]
 
-        threads = [threading.Thread(target=read, args=(place,)) for place in range(8)]
+        threads = [threading.Thread(target=read, args=(position,)) for position in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -127,14 +127,14 @@ def test_listed_tasks():
 
 def test_listed_tasks_that_are_alike_are_kept_in_order_and_on_one_side():
     words = [word for n in range(50) for word in (f"word{n}", f"WORD{n}")]
-    found = {}
+    result = {}
     for split in ("train", "test", "all"):
         tasks = Listed(words, str.lower, split=split, source="words.txt")
-        found[split] = [tasks[index] for index in range(tasks.count)]
-    assert found["all"] == words
-    assert found["train"] == [word for word in words if split_of(word.lower()) == "train"]
-    assert len(found["train"]) + len(found["test"]) == 100
-    assert not {*map(str.lower, found["train"])} & {*map(str.lower, found["test"])}
+        result[split] = [tasks[index] for index in range(tasks.count)]
+    assert result["all"] == words
+    assert result["train"] == [word for word in words if split_of(word.lower()) == "train"]
+    assert len(result["train"]) + len(result["test"]) == 100
+    assert not {*map(str.lower, result["train"])} & {*map(str.lower, result["test"])}
 
 
 def test_a_text_is_an_id_and_a_number_a_place():

@@ -1,6 +1,6 @@
 """Boards of games, and ways to draw them: in a terminal, as pixels.
 
-``terminal`` and ``pixels`` are imported where something is drawn; the second needs Pillow.
+Import ``terminal`` and ``pixels`` only to draw something; ``pixels`` needs Pillow.
 """
 
 from llmzoo.envs.drawing.board import Board, Cell, Kind, Sighting

@@ -1,4 +1,4 @@
-"""What there is to draw: a board of cells, and where a text shows one."""
+"""Boards of cells, and the boards that a text shows."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ Kind = Literal[
     "box_on_goal",
     "player",
     "player_on_goal",
-    "start",  # where a simulated walk began
-    "path",  # where it led over; the symbol is ^, v, < or >, the way in which it went on
+    "start",  # of a simulated walk
+    "path",  # a cell of the walk; the symbol ^, v, < or > is the direction in which it went on
     "given",  # a digit of the puzzle
     "filled",  # a digit that was filled in
     "empty",
-    "wrong",  # a digit that stands twice in a row, column or box, or in the place of another given
+    "wrong",  # a digit that is twice in a row, column or box, or that replaces a given
 ]
 
 
 class Cell(NamedTuple):
-    """One cell: the character that the environment's own text has for it, and what it is."""
+    """One cell: its character in the environment's own text, and its kind."""
 
     symbol: str
     kind: Kind
@@ -31,7 +31,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Rows of cells, all of one length. ``block``: thick lines stand after as many cells (sudoku)."""
+    """Rows of cells, all of one length. ``block``: a thick line follows this many cells (sudoku)."""
 
     rows: tuple[tuple[Cell, ...], ...]
     block: int | None = None
@@ -48,13 +48,12 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A board that a text shows: it may stand in the place of ``text[start:end]``.
+    """A board that a text shows. It can be drawn instead of ``text[start:end]``.
 
-    That part is empty where the text says in another way what the board shows, as the moves of a
-    plan do: what they led to then stands after them.
+    This part is empty if the text has no board, such as the moves of a plan: then the board of their
+    result is drawn after them.
 
-    ``shows``: ``"state"`` for the board as it is, ``"simulation"`` for what a candidate plan leads
-    to.
+    ``shows``: ``"state"`` for the board as it is, ``"simulation"`` for the result of a candidate plan.
     """
 
     start: int

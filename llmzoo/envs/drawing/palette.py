@@ -1,4 +1,4 @@
-"""The colours of boards, the same in pictures, in the terminal and on the page of a report."""
+"""The colours of boards in pictures, in the terminal and in reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LINE, FRAME = "#cfc8ba", "#4a5568"  # between cells; around a board and between 
 
 
 class Look(NamedTuple):
-    """A cell's colours, as ``#rrggbb``: its ground, and what stands on it."""
+    """A cell's colours, as ``#rrggbb``: the background, and what is drawn on it."""
 
     fill: str
     ink: str

@@ -1,4 +1,4 @@
-"""Boards as pictures. Pillow draws them, at three times their size, which are then reduced."""
+"""Boards as pictures. Pillow draws them at three times their size and reduces them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from llmzoo.errors import MissingExtraError
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-CELL = 56  # pixels of a cell's side, where the board is not too large for it
-LARGEST = 960  # pixels that the longer side of a board's cells may take together
+CELL = 56  # pixels of a cell's side, unless the board is too large
+LARGEST = 960  # most pixels of the longer side of a board, without its margin
 SMALLEST = 8  # pixels of a cell's side
-FILM = 0.5  # the size of animated pictures, beside that of others
+FILM = 0.5  # size of animated pictures relative to others
 _FINE = 3  # drawn so many times as large
 
 
 def rgb(board: Board) -> np.ndarray:
     """The picture of a board, [height, width, 3] uint8.
 
-    Cells are 56 pixels wide, or less where the longer side of the board has more than 17. Raises
-    :class:`MissingExtraError` where Pillow is missing.
+    Cells are 56 pixels wide, or less if a side of the board has more than 17. Raises
+    :class:`MissingExtraError` if Pillow is not installed.
     """
     return np.asarray(image(board))
 
@@ -65,8 +65,8 @@ def side_by_side(named: Sequence[tuple[str, Board]], height: int = 340) -> Image
 
 
 def animate(boards: Sequence[Board], path: Path, seconds: float = 0.3) -> None:
-    """Write boards of one size as an animated GIF, ``seconds`` each; the first one stands for three
-    times as long, the last one for six. Half the size of :func:`rgb`."""
+    """Write boards of one size as an animated GIF, ``seconds`` each; the first is shown three times as
+    long, the last six times. Half the size of :func:`rgb`."""
     side = max(SMALLEST, round(FILM * _side(boards[0])))
     each = round(1000 * seconds)
     waits = [3 * each, *[each] * (len(boards) - 1)]
@@ -78,7 +78,7 @@ def animate(boards: Sequence[Board], path: Path, seconds: float = 0.3) -> None:
 
 
 def check() -> None:
-    """Raises :class:`MissingExtraError` where Pillow is missing."""
+    """Raise :class:`MissingExtraError` if Pillow is not installed."""
     _pillow("a picture of a board")
 
 

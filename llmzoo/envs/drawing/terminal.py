@@ -33,10 +33,10 @@ _CROSSINGS = {
 
 
 def takes_colour(stream: TextIO) -> bool:
-    """Whether boards may be drawn there: a terminal that shows colours and UTF-8, and no ``NO_COLOR``.
+    """Whether boards may be drawn in colour there: on a terminal with UTF-8.
 
-    As is the custom, ``NO_COLOR`` set to anything but nothing means no, ``FORCE_COLOR`` then means
-    yes, and ``TERM=dumb`` no.
+    A ``NO_COLOR`` that is not empty means no. Otherwise ``FORCE_COLOR`` means yes, and ``TERM=dumb``
+    no.
     """
     encoding = (stream.encoding or "").lower().replace("-", "")
     if os.environ.get("NO_COLOR") or encoding != "utf8":
@@ -52,7 +52,7 @@ def coloured(board: Board) -> str:
 
 
 def in_text(text: str, sightings: Sequence[Sighting]) -> str:
-    """``text`` with each of its boards drawn in its place, or below what leads to it."""
+    """``text`` with each of its boards drawn instead of its symbols, or after the plan that leads to it."""
     parts, done = [], 0
     for seen in sightings:
         before = "\n" if seen.start == seen.end else ""

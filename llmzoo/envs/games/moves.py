@@ -11,7 +11,9 @@ DELTAS = {"U": (-1, 0), "D": (1, 0), "L": (0, -1), "R": (0, 1)}
 
 _WORDS = {"up": "U", "down": "D", "left": "L", "right": "R"}
 _LETTERS = frozenset("udlrUDLR")
-_ENGLISH = frozenset({"dud", "dull", "lull", "lulu", "url"})  # of these letters, but no moves
+_ENGLISH = frozenset(
+    {"dud", "dull", "lull", "lulu", "url"}
+)  # words of these letters that are no moves
 _LABEL = re.compile(
     r"\b(?:answer|plan|moves?|path|solution|actions?)\b[\"'`*_]*[ \t]{0,9}(?:[:=>]|is\b|are\b)"
     r"|boxed\{",
@@ -28,22 +30,21 @@ _RUN = re.compile(rf"{_MOVE}(?:(?:[\s,;>→-]|\band\b|\bthen\b)+{_MOVE})*")
 def parse_moves(text: str, limit: int = 1000) -> str:
     """The moves of an answer as a string of ``U``, ``D``, ``L`` and ``R``.
 
-    Read as moves: letters in either case, run together or apart (``RRDLU``, ``rrDLu``, ``R, D``),
-    the words up, down, left and right, and lists of either. Where an answer holds several
-    candidates, the first of these kinds that occurs decides, and of that kind the last one:
+    Moves are letters in either case, together or apart (``RRDLU``, ``rrDLu``, ``R, D``), the words up,
+    down, left and right, and lists of either. Of several candidates in an answer, the last one of the
+    first of these kinds counts:
 
-    1. a code fence that holds nothing but moves (after an ``Answer:`` or the like, if it has one),
-       or moves after a label such as ``Answer:``, ``Plan:``, ``the moves are`` or ``<answer>``; they
-       may begin on the next line, and one move followed by more words is none;
-    2. whole lines of moves (lines that follow each other are one plan, a blank line ends it), or a
-       list or code span of at least two moves within a line;
-    3. at least three moves in a row in a sentence: words, capitals, or runs of three or more
-       letters that are no English word. A bare "up, down, left, right" names the directions and
-       is no plan.
+    1. a code fence that holds only moves (after its label, if it has one), or moves after a label such
+       as ``Answer:``, ``Plan:``, ``the moves are`` or ``<answer>``. They may begin on the next line. A
+       single move followed by other words does not count;
+    2. whole lines of moves (consecutive lines are one plan, a blank line ends it), or a list or code
+       span of at least two moves within a line;
+    3. at least three moves in a row in a sentence: words, capitals, or runs of three or more letters
+       that are no English word. "up, down, left, right" alone names the directions and is no plan.
 
-    So "I would go left" is no plan, and a word such as "DULL" never outweighs an ``Answer:`` line.
-    Raises :class:`Malformed` when there are no moves, or more than ``limit``. The time is linear in
-    the length of the text.
+    So "I would go left" is no plan, and "DULL" never outweighs an ``Answer:`` line. Raises
+    :class:`Malformed` if there are no moves, or more than ``limit``. The time is linear in the length
+    of the text.
     """
     # most answers are nothing but moves, and need no search
     moves = text.upper() if _LETTERS.issuperset(text) else ""
@@ -83,7 +84,7 @@ def _labelled(lines: list[str]) -> str:
 
 
 def _leading(line: str, start: int) -> str:
-    """The moves with which a sentence begins: two or more, or one before a punctuation mark."""
+    """The moves at the beginning of a sentence: at least two, or one before a punctuation mark."""
     moves, end = "", start
     for token in _TOKEN.finditer(line, start):
         word = token[0]
@@ -141,7 +142,7 @@ def _line(line: str) -> str | None:
 
 
 def _word(word: str) -> str:
-    """The moves that a word stands for, or ``""``."""
+    """The moves that a word means, or ``""``."""
     if _LETTERS.issuperset(word):
         return word.upper()
     return _WORDS.get(word.lower(), "")

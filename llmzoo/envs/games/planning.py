@@ -22,7 +22,7 @@ A game is a subclass of :class:`PlanningGame` with six methods (`parse`, `carry_
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 
@@ -34,7 +34,7 @@ from llmzoo.errors import ConfigError
 
 Task = TypeVar("Task")
 World = TypeVar("World")
-Plan = TypeVar("Plan")
+Plan = TypeVar("Plan", bound=Sequence[Any])  # of moves or fills
 
 FORMAT, LEGAL, QUALITY = 0.1, 0.1, 0.8  # weights of the local parts
 _NOTHING = 0.0, 0.0, 0.0
@@ -241,8 +241,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         return self.seen(self.episode.world)
 
     def on_the_way(self, text: str) -> list[Board]:
-        """The boards that carrying out an answer now would lead through: one for each move or fill,
-        up to the first that cannot be made."""
+        """The boards after each move or fill of an answer, up to the first impossible one."""
         try:
             plan: Any = self.parse(text[: MAX_ANSWER_CHARS + 1])
         except Malformed:

@@ -1,4 +1,4 @@
-"""A GET whose whole answer, from the first byte of its status on, has a limit of time and of size."""
+"""An HTTP GET with a limit on the time and the size of the whole answer."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import Any
 
 
 class TooLong(Exception):
-    """An answer of more bytes than are read."""
+    """The answer has more bytes than are read."""
 
 
 def get(url: str, *, seconds: float, most_bytes: int) -> bytes:
-    """The body of what ``url`` answers.
+    """The body of the answer of ``url``.
 
-    A redirect is not followed: it is an ``HTTPError``, as is any other status that is no success.
+    Redirects are not followed: they raise ``HTTPError``, as does any status but success.
     Raises :class:`TooLong`, ``TimeoutError`` and other ``OSError``.
     """
     until = time.monotonic() + seconds
     sockets: list[socket.socket] = []
-    # what is under way is cut off: a limit of the socket's begins anew with every byte
+    # the timer closes the sockets: a socket's own timeout restarts with every byte
     timer = threading.Timer(seconds, _shut, [sockets])
     timer.daemon = True
     timer.start()
@@ -42,7 +42,7 @@ def get(url: str, *, seconds: float, most_bytes: int) -> bytes:
         timer.cancel()
     if len(body) > most_bytes:
         raise TooLong
-    if time.monotonic() >= until:  # it was cut off, which looks like an end
+    if time.monotonic() >= until:  # the timer closed it, which looks like a normal end
         raise TimeoutError
     return body
 

@@ -1,9 +1,9 @@
 """Tool calls and answers, read from what a model wrote.
 
-The form that we ask for is ``<tool_call>{"name": ..., "arguments": {...}}</tool_call>``. What chat
-templates teach models instead is read as well: ``<function=name>{...}</function>``, Mistral's
-``[TOOL_CALLS]``, and, where an answer holds none of these, JSON alone or in a fence: one call or
-several, with "arguments" or "parameters", or OpenAI's ``{"tool_calls": [...]}``.
+Prompts ask for ``<tool_call>{"name": ..., "arguments": {...}}</tool_call>``. The forms that chat
+templates teach models are read too: ``<function=name>{...}</function>``, Mistral's ``[TOOL_CALLS]``,
+and, in an answer with none of these, JSON alone or in a fence: one call or several, with "arguments" or
+"parameters", or OpenAI's ``{"tool_calls": [...]}``.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class BadCall:
-    """Text that was meant as a call and is none, and ``reason``, one short sentence."""
+    """Text that was meant as a call but is none. ``reason``: one short sentence."""
 
     reason: str
 
 
 class _NoCall(ValueError):
-    """Why something is not a call."""
+    """The text is not a call; the message says why."""
 
 
 def read_calls(text: str) -> list[ToolCall | BadCall]:
-    """The calls in ``text``, in their order; empty where none was tried.
+    """The calls in ``text``, in their order; empty if there is no attempt at a call.
 
-    A call whose closing tag is missing is read if its JSON is whole. Takes linear time.
+    A call without its closing tag is read if its JSON is complete. Takes linear time.
     """
     if len(text) > MAX_CHARS:
         return [BadCall(f"the answer is longer than {MAX_CHARS} characters")]
@@ -71,7 +71,7 @@ def read_calls(text: str) -> list[ToolCall | BadCall]:
 
 
 def read_answer(text: str) -> str | None:
-    """What stands in the last ``<answer>...</answer>``, stripped; None where there is none."""
+    """The text in the last ``<answer>...</answer>``, stripped; None if there is none."""
     start = text.rfind("<answer>", 0, max(text.rfind("</answer>"), 0))
     if start < 0:
         return None
@@ -80,8 +80,8 @@ def read_answer(text: str) -> str | None:
 
 
 def _tagged(text: str) -> Iterator[ToolCall | BadCall]:
-    """The calls between tags. JSON is read from its first brace to its last, so that a closing tag
-    in a string ends nothing."""
+    """The calls between tags. JSON is read from its first to its last brace, so a closing tag within a
+    string does not end it."""
     tag = _TAG.search(text)
     while tag is not None:
         close = "</tool_call>" if tag[1] else "</function>"
@@ -102,7 +102,7 @@ def _tagged(text: str) -> Iterator[ToolCall | BadCall]:
 
 
 def _function(name: str, text: str, start: int) -> tuple[ToolCall, int]:
-    """The call of a ``<function=name>`` tag, and where its JSON ends."""
+    """The call of a ``<function=name>`` tag, and the end of its JSON."""
     if _CLOSE.match(text, start):
         return ToolCall(name), start
     value, end = _json(text, start, "</function>")
@@ -110,7 +110,7 @@ def _function(name: str, text: str, start: int) -> tuple[ToolCall, int]:
 
 
 def _marked(text: str) -> Iterator[ToolCall | BadCall]:
-    """The calls behind Mistral's mark."""
+    """The calls after Mistral's mark."""
     mark = _MISTRAL.search(text)
     while mark is not None:
         end = mark.end()
@@ -126,7 +126,7 @@ def _marked(text: str) -> Iterator[ToolCall | BadCall]:
 
 
 def _bare(text: str) -> Iterator[ToolCall | BadCall]:
-    """The calls of an answer that is JSON, or that holds JSON in fences."""
+    """The calls of an answer that is JSON or has JSON in fences."""
     starts = [fence.end() for fence in _FENCE.finditer(text)]
     if not starts:
         head = text.lstrip().removeprefix("<|python_tag|>").lstrip()  # Llama's mark of a call
@@ -146,11 +146,11 @@ def _bare(text: str) -> Iterator[ToolCall | BadCall]:
 
 
 def _calls(value: Any) -> Iterator[ToolCall | BadCall]:
-    """The calls of a JSON value; none where it is JSON of another kind."""
+    """The calls of a JSON value; none if the value is not about calls."""
     if isinstance(value, Mapping) and isinstance(value.get("tool_calls"), list):
         value = value["tool_calls"]
     for each in value if isinstance(value, list) else [value]:
-        # a name alone may be anybody's: without tags, arguments are what makes a call
+        # a name alone may mean anything: without tags, only arguments make a call
         if isinstance(each, Mapping) and _MARKS.intersection(each):
             try:
                 yield _call(each)
@@ -187,7 +187,7 @@ def _arguments(value: Any) -> Mapping[str, Any]:
 
 
 def _json(text: str, start: int, close: str) -> tuple[Any, int]:
-    """The JSON value at ``start`` and where it ends; ``close``: what a model should write then."""
+    """The JSON value at ``start`` and its end. ``close``: what a model should write after it."""
     try:
         value, end = _DECODER.raw_decode(text, _SPACE.match(text, start).end())  # type: ignore[union-attr]
     except json.JSONDecodeError as error:
@@ -204,7 +204,7 @@ def _json(text: str, start: int, close: str) -> tuple[Any, int]:
 
 
 def _check(value: Any) -> None:
-    """Refuse JSON that is nested too deeply or that holds half of a surrogate pair."""
+    """Raise ``_NoCall`` for JSON that is nested too deeply or contains half of a surrogate pair."""
     level = [value]
     for _ in range(MAX_DEPTH):
         inner: list[Any] = []
@@ -247,7 +247,7 @@ def _finite(digits: str) -> float:
     return value
 
 
-# a line break within a string is let through: models write programs so
+# line breaks within strings are accepted: models write programs this way
 _DECODER = json.JSONDecoder(
     parse_constant=_no_constant, parse_int=_integer, parse_float=_finite, strict=False
 )

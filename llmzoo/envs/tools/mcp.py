@@ -1,7 +1,7 @@
 """Tools of MCP servers (Model Context Protocol), through the official package ``mcp``.
 
-A server's tools keep no state that we could copy: an episode that is forked in mid-play shares the
-server with its twin, so tools that change something on the server do not suit trees of rollouts.
+The state of a server's tools cannot be copied: both copies of a forked episode use the same server. So
+tools that change something on the server do not suit trees of rollouts.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from llmzoo.envs.tools.schemas import BadArguments, Check, untitled
 from llmzoo.envs.tools.toolbox import STATELESS, Reply, Tool, ToolError
 from llmzoo.errors import ConfigError
 
-START_S = 30.0  # until a server must have listed its tools
-CLOSE_S = 10.0  # until it is closed; the package gives its process 7 of them
+START_S = 30.0  # within which a server must list its tools
+CLOSE_S = 10.0  # within which it is closed; the package gives its process 7 of them
 MOST_TOOLS = 200
 MOST_SCHEMA_CHARS = 20_000
 MOST_DESCRIPTION_CHARS = 2000
@@ -40,7 +40,7 @@ def mcp_tools(
     env: Mapping[str, str] | None = None,
     timeout_s: float = 10.0,
 ) -> list[Tool]:
-    """The tools of a server that is kept until this process ends; :class:`McpServer` says more."""
+    """The tools of a server that runs until this process ends; see :class:`McpServer`."""
     server = McpServer(command=command, url=url, env=env, timeout_s=timeout_s)
     atexit.register(server.close)
     return server.tools
@@ -49,15 +49,15 @@ def mcp_tools(
 class McpServer:
     """A connection to an MCP server, and its ``tools``. Close it, or use it in a ``with`` block.
 
-    ``command`` starts a server that speaks over standard input and output, with the variables of
-    ``env`` beside a few common ones; ``url`` reaches one over HTTP. A call that takes longer than
-    ``timeout_s`` is an error that the model reads, as is whatever else goes wrong with a call.
+    ``command`` starts a server that communicates over standard input and output, with the variables of
+    ``env`` and a few common ones; ``url`` connects to one over HTTP. If a call fails or takes longer
+    than ``timeout_s``, the model reads an error.
 
-    A server is another's program, and may be hostile: it has 30 seconds to list its tools, at most
-    200, by names of 1 to 64 letters, digits, "_", "." and "-"; a message of more than 4 MiB is
-    not read, and nothing after it. Of a schema only the names, types and choices of arguments are checked here.
+    A server is untrusted. It has 30 seconds to list its tools: at most 200, with names of 1 to 64
+    letters, digits, "_", "." and "-". A message of more than 4 MiB, and anything after it, is not read.
+    Of a schema, only the names, types and choices of arguments are checked here.
 
-    Raises ``ConfigError`` where the server cannot be reached, ``MissingExtraError`` without ``mcp``.
+    Raises ``ConfigError`` if the server cannot be reached, ``MissingExtraError`` without ``mcp``.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class McpServer:
         self.close()
 
     def close(self) -> None:
-        """End the connection, and the server where we started it; calls say so from then on."""
+        """End the connection, and the server if it was started here. Later calls are errors."""
         if self._thread.is_alive() and self._task is not None:
             with suppress(RuntimeError):  # the thread has just ended by itself and closed its loop
                 self._loop.call_soon_threadsafe(self._task.cancel)
@@ -113,7 +113,7 @@ class McpServer:
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_until_complete(self._session(server, listed))
-        except BaseException as error:  # told to the thread that waits; later ones find it closed
+        except BaseException as error:  # passed to the waiting thread; later calls are errors
             if not listed.done():
                 listed.set_exception(error)
         finally:
@@ -173,7 +173,7 @@ class McpServer:
 
 
 async def _end_tasks() -> None:
-    """End what the package has left running."""
+    """Cancel the tasks that the package left running."""
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()
@@ -182,7 +182,7 @@ async def _end_tasks() -> None:
 
 
 def _fit(name: str) -> str:
-    """The name of a tool. Raises ``ConfigError`` for one that no model could call."""
+    """The name of a tool. Raises ``ConfigError`` for a name that no model can call."""
     if _NAME.fullmatch(name) is None or not name.strip("."):
         raise ConfigError(
             f"it has a tool {name!r:.80}, and a name has 1 to 64 of the characters a-z, A-Z, 0-9, "
@@ -192,7 +192,7 @@ def _fit(name: str) -> str:
 
 
 def _schema(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of a tool's arguments. Raises ``ConfigError`` for one that cannot be used."""
+    """The schema of a tool's arguments. Raises ``ConfigError`` for an unusable schema."""
     from jsonschema import SchemaError
     from jsonschema.validators import validator_for
 
@@ -211,10 +211,10 @@ def _schema(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check(schema: Mapping[str, Any]) -> Check:
-    """Checks which arguments there are, and of which type; the server checks the rest.
+    """A check of the names and types of arguments; the server checks the rest.
 
-    A schema is the server's, and a whole one is a program: its patterns can take for ever, and its
-    references can read files.
+    The server's whole schema is not evaluated: its patterns can take forever, and its references can
+    read files.
     """
     from jsonschema import Draft202012Validator
 

@@ -1,8 +1,7 @@
-"""The ways to an MCP server, each of which reads no more than it should.
+"""Connections to an MCP server with a limit on what is read.
 
-The package ``mcp`` reads lines and answers of any length. What arrives here is cut off where a line
-of a process, or an answer over HTTP, is longer than ``MOST_BYTES``. What a process writes after such
-a line is thrown away.
+The package ``mcp`` reads lines and answers of any length. Here a line of a process or an answer over
+HTTP may have ``MOST_BYTES``; a longer one ends the connection's input.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _CODEC = "llmzoo_lines"
 
 
 def to_process(command: Sequence[str], env: Mapping[str, str] | None) -> Any:
-    """What the package's client connects to: a server that it starts, and ends."""
+    """The transport of a server that the package's client starts and ends."""
     mcp = _package()
     parameters = mcp.StdioServerParameters(
         command=command[0],
@@ -32,12 +31,12 @@ def to_process(command: Sequence[str], env: Mapping[str, str] | None) -> Any:
         env=None if env is None else dict(env),
         encoding=_CODEC,
     )
-    # what a server writes to standard error goes where ours goes, whoever has replaced sys.stderr
+    # a server's standard error goes to this process's, even if sys.stderr was replaced
     return mcp.stdio_client(parameters, errlog=sys.__stderr__ or sys.stderr)
 
 
 def to_url(url: str, timeout_s: float) -> Any:
-    """The same over HTTP. A redirect is followed only to the same host.
+    """The transport of a server over HTTP. Redirects are followed to the same host only.
 
     Raises ``ConfigError`` for an address that is not HTTP.
     """
@@ -47,7 +46,7 @@ def to_url(url: str, timeout_s: float) -> Any:
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
-    # compressed answers are not asked for, and not taken: a few bytes of them hold gigabytes
+    # compressed answers are refused: a few bytes can expand to gigabytes
     client = httpx2.AsyncClient(
         transport=_bounded(httpx2.AsyncHTTPTransport()),
         timeout=httpx2.Timeout(timeout_s, read=300.0),
@@ -61,7 +60,7 @@ def _package() -> Any:
         import mcp
     except ModuleNotFoundError as error:
         raise MissingExtraError("tools of MCP servers", "mcp", error.name) from error
-    # it logs whatever a server says wrongly; without a handler of the user's nothing is printed
+    # the package logs every mistake of a server; it prints nothing unless the user adds a handler
     logging.getLogger("mcp").addHandler(logging.NullHandler())
     logging.getLogger("client").addHandler(logging.NullHandler())
     return mcp
@@ -101,7 +100,7 @@ def _bounded(transport: httpx2.AsyncHTTPTransport) -> httpx2.AsyncBaseTransport:
 
 
 class _Lines(codecs.IncrementalDecoder):
-    """UTF-8 in which a line has an end: the package decodes what a process writes with it."""
+    """UTF-8 with a limit on lines; the package decodes a process's output with it."""
 
     def __init__(self, errors: str = "strict"):
         super().__init__(errors)

@@ -1,8 +1,8 @@
 """The Python tool: an interpreter in the sandbox that keeps its names through an episode.
 
-The state is the tuple of the cells that ran so far. A live interpreter is kept for the latest
-states, a few at a time; where an episode was forked, or its interpreter had to make room, a new one
-runs the earlier cells again. ``random`` and ``numpy.random`` are seeded, so that they say the same.
+The state is the tuple of the cells that ran so far. Live interpreters are kept for a few of the latest
+states. After a fork, or if an interpreter was closed to make room, a new one runs the earlier cells
+again; ``random`` and ``numpy.random`` are seeded, so that it gets the same results.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def python_tools() -> tuple[Tool, ...]:
 
 
 def close_sessions() -> None:
-    """End the interpreters that are kept; episodes that go on start new ones."""
+    """End the live interpreters. Episodes that continue start new ones."""
     _sessions.close()
 
 
@@ -87,7 +87,7 @@ def _traceback(run: Run) -> str:
 
 
 class _Interpreters:
-    """Interpreters by the cells that they have run. Each is continued once, and only once."""
+    """Live interpreters by the cells that they have run. Each is continued only once."""
 
     _live: OrderedDict[Cells, Session]
 
@@ -95,7 +95,7 @@ class _Interpreters:
         self._begin()
 
     def take(self, cells: Cells) -> Session:
-        """The interpreter that has run ``cells``, which is the caller's from now on."""
+        """The interpreter that has run ``cells``. The caller owns it from now on."""
         if self._pid != os.getpid():  # the parent's interpreters are not this process's
             self._begin()
         with self._lock:
@@ -127,8 +127,8 @@ class _Interpreters:
 def _replayed(cells: Cells) -> Session:
     """A new interpreter that has run ``cells``.
 
-    Each of them ran to its end before, so only a machine that is much slower now stops one; the
-    names that it made are missing then, and the code that follows says so.
+    Each cell ran to its end before, so one is stopped only if the machine is much slower now. Then its
+    names are missing, and later code fails.
     """
     session = shared().session(LIMITS)
     for cell in (_SEEDS, *cells):

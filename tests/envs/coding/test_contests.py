@@ -151,8 +151,8 @@ def test_tests_that_do_not_count(text, problem, reason):
 
 def test_only_the_first_count_and_each_once():
     text = answer(("3", "6"), ("4", "8"), (" 4", "9"), ("5", "1"), ("6", "2"), ("7", "3"))
-    found = scoring.parse_tests(text, PROGRAM, 3)
-    assert [test.input for test in found] == ["4\n", "5\n", "6\n"]
+    result = scoring.parse_tests(text, PROGRAM, 3)
+    assert [test.input for test in result] == ["4\n", "5\n", "6\n"]
 
 
 def test_hostile_text_is_quick_to_refuse():
@@ -305,9 +305,9 @@ def test_wrong_programs_of_a_record_are_to_be_caught():
     wrong = ["print(2 * int(input()))", "print(6)", "def f("]
     problem = tasks.read({**LIMITED, "wrong": wrong})
     known = trying.reference(problem, Limits())
-    found = targets.targets(problem, known, Limits(), 5)
-    assert set(found.wrong) == {"print(2 * int(input()))", "print(6)"}
-    assert [test.input for test in found.tests] == ["100\n"]
+    result = targets.targets(problem, known, Limits(), 5)
+    assert set(result.wrong) == {"print(2 * int(input()))", "print(6)"}
+    assert [test.input for test in result.tests] == ["100\n"]
 
 
 def test_success_asks_for_the_examples_too(tmp_path):
@@ -473,10 +473,10 @@ def test_a_tester_without_free_tests_varies_the_examples(tmp_path):
 @pytest.mark.parametrize("module", [apps, code_contests, livecodebench])
 def test_samples_are_shipped_problems_in_the_form_of_the_set(module):
     written = {problem.statement: problem for problem in tasks.shipped()}
-    found = [module.read(record) for record in module.raw_env.public_set.sample_records()]
-    assert len(found) >= 20
-    assert any(problem.function for problem in found) == (module is not code_contests)
-    for problem in found:
+    result = [module.read(record) for record in module.raw_env.public_set.sample_records()]
+    assert len(result) >= 20
+    assert any(problem.function for problem in result) == (module is not code_contests)
+    for problem in result:
         original = next(p for p in written.values() if problem.statement.startswith(p.statement))
         assert problem.solutions == original.solutions
         assert problem.function == original.function
@@ -619,8 +619,8 @@ def test_apps_records_are_judged_right(shared_data):
         listed = tuple(dict.fromkeys(problem.public + problem.hidden))
         for number, solution in enumerate(record["solutions"]):
             code = trying.program(solution, problem)
-            found = trying.try_out(code, problem, listed, Limits())
-            if found.passed < len(listed):
+            result = trying.try_out(code, problem, listed, Limits())
+            if result.passed < len(listed):
                 wrong.setdefault(record["problem_id"], []).append(number)
     # a tree may be labelled in several ways, of which the tests know one
     assert set(wrong) == {"2287"}

@@ -31,10 +31,10 @@ def run(source, tests=""):
 
 
 def full_marks(helper, main, entry_point):
-    found = scoring.facts(
+    result = scoring.facts(
         programs.functions(programs.merge(helper, main)), ["aux"], entry_point, parses=True
     )
-    return sum(scoring.parts(found, 1.0).values()) == pytest.approx(1.0)
+    return sum(scoring.parts(result, 1.0).values()) == pytest.approx(1.0)
 
 
 def test_there_are_enough_problems_and_none_twice():

@@ -215,8 +215,8 @@ def test_density(density):
 @pytest.mark.parametrize("distance", [1, 2, 9, 14])
 def test_min_distance(distance):
     rng = random.Random(0)
-    found = [tasks.draw(rng, 8, 8, 0.22, distance) for _ in range(100)]
-    distances = [task.distance(task.start) for task in found]
+    result = [tasks.draw(rng, 8, 8, 0.22, distance) for _ in range(100)]
+    distances = [task.distance(task.start) for task in result]
     assert min(distances) == distance
     assert max(distances) > distance
 

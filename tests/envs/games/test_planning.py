@@ -9,6 +9,8 @@ import pytest
 
 import llmzoo
 from llmzoo import testing
+from llmzoo.envs.games.planning import Malformed, PlanningGame, PlanResult
+from llmzoo.envs.tasks import Listed
 from llmzoo.errors import ConfigError, UnknownNameError
 
 PUZZLE = "123434122143...."  # one solution: the last row is 4321
@@ -218,12 +220,15 @@ def test_stepping_a_fork_leaves_the_original_as_it_was(id, prompt, num_agents):
     env.reset(seed=0)
     env.step("no plan")  # so that there is feedback, an error and a score to share
     before, held = seen(env), env.infos
-    twin = env.fork()
-    assert seen(twin) == before
-    while twin.agents:
-        over = twin.terminations[twin.agent_selection] or twin.truncations[twin.agent_selection]
-        twin.step(None if over else twin.expert(twin.agent_selection))
-    assert twin.success
+    copied = env.fork()
+    assert seen(copied) == before
+    while copied.agents:
+        over = (
+            copied.terminations[copied.agent_selection]
+            or copied.truncations[copied.agent_selection]
+        )
+        copied.step(None if over else copied.expert(copied.agent_selection))
+    assert copied.success
     assert seen(env) == before
     assert env.infos is held
     other = env.fork()
@@ -297,3 +302,48 @@ def test_what_an_illegal_answer_leads_through():
     env.step(answer)
     assert env.infos["planner_0"]["error"].startswith("illegal")
     assert way[-1] == env.picture()
+
+
+class Countdown(PlanningGame[int, int, tuple[int, ...]]):
+    """Six methods make a game: subtract numbers to get from a start to 0."""
+
+    metadata = {**PlanningGame.metadata, "name": "countdown_v0"}
+    terse_name = "countdown"
+
+    def parse(self, text):
+        words = text.split()
+        if not words or not all(word.isdecimal() and word.isascii() for word in words):
+            raise Malformed("write numbers")
+        return tuple(int(word[:9]) for word in words)
+
+    def carry_out(self, world, plan):
+        legal = sum(plan) <= world
+        return PlanResult(world - sum(plan) if legal else world, legal)
+
+    def report(self, result):
+        return f"{result.world} left"
+
+    def progress(self, world):
+        return 1 - world / self.episode.task
+
+    def draw(self, world):
+        return str(world)
+
+    def rules(self):
+        return "Subtract numbers, and end at 0."
+
+
+def test_a_new_game_needs_six_methods():
+    tasks = Listed([10], str, split="all", source="ten")
+    for prompt in ("full", "terse"):
+        env = Countdown(tasks, prompt=prompt, max_turns=2)
+        env.reset(seed=0)
+        for answer in ("4", "12", "x", "7 3"):
+            assert "10" in env.observe(env.agent_selection)
+            env.step(answer)
+        assert env.success
+        assert env.picture().text() == "0"
+        env.reset(seed=0)
+        assert [board.text() for board in env.on_the_way("7 3 1")] == ["3", "0"]
+        assert env.boards_in("countdown planner 1/2\n10\nanswer\n") == ()
+    testing.check_env(lambda: Countdown(tasks))

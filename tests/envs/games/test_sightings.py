@@ -88,13 +88,13 @@ def sokoban_cells(env, world):
     board = tables_of(world.level)
     walls = [symbol == "#" for symbol in world.level.replace("\n", "")]
 
-    def cell(place):
-        goal, box = (bool(mask >> place & 1) for mask in (board.goals, world.boxes))
-        if place == world.player:
+    def cell(index):
+        goal, box = (bool(mask >> index & 1) for mask in (board.goals, world.boxes))
+        if index == world.player:
             return ("+", "player_on_goal") if goal else ("@", "player")
         if box:
             return ("*", "box_on_goal") if goal else ("$", "box")
-        if walls[place]:
+        if walls[index]:
             return "#", "wall"
         return (".", "goal") if goal else (" ", "floor")
 
@@ -105,12 +105,12 @@ def sokoban_cells(env, world):
 def path_cells(env, world):
     task = env.episode.task
 
-    def cell(place):
-        if place == world:
-            return ("@", "player_on_goal") if place == task.goal else ("@", "player")
-        if place == task.goal:
+    def cell(index):
+        if index == world:
+            return ("@", "player_on_goal") if index == task.goal else ("@", "player")
+        if index == task.goal:
             return "G", "goal"
-        return (".", "floor") if task.is_open(place) else ("#", "wall")
+        return (".", "floor") if task.is_open(index) else ("#", "wall")
 
     height, width = len(task.rows), len(task.rows[0])
     return [[cell((r, c)) for c in range(width)] for r in range(height)]
@@ -255,9 +255,9 @@ def test_a_conversation_shows_all_its_boards_and_answers_none(id, prompt):
         agent = env.agent_selection
         said += [f"<|user|>{env.observe(agent)}<|assistant|>", f"```\n{env.board()}\n```\n"]
         env.step("no plan")
-    found = env.boards_in("".join(said))
-    assert len(found) == 4
-    assert {seen.board for seen in found} == {env.picture()}
+    values = env.boards_in("".join(said))
+    assert len(values) == 4
+    assert {seen.board for seen in values} == {env.picture()}
     assert env.boards_in("".join(said[1::2])) == ()
     assert env.boards_in(f"The current state:\n\n{env.board()}\n\nYour answer:") == ()
 
@@ -321,10 +321,10 @@ def test_text_without_boards():
             assert env.boards_in(text) == ()
         text = env.observe("proposer_0")
         for _ in range(500):  # a prompt with characters changed: it may be a board or none
-            places = [rng.randrange(len(text)) for _ in range(3)]
+            positions = [rng.randrange(len(text)) for _ in range(3)]
             changed = list(text)
-            for place in places:
-                changed[place] = rng.choice("#. @$*+SG1290\n\x00\ud800é²٣")
+            for index in positions:
+                changed[index] = rng.choice("#. @$*+SG1290\n\x00\ud800é²٣")
             for seen in env.boards_in("".join(changed)):
                 assert seen.board.text().split("\n")
     for id in ("math_v0", "debate_v0", "coop_functions_v0"):

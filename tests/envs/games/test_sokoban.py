@@ -48,13 +48,13 @@ def world_of(level, boxes=None, player=None):
     start = scoring.start(level)
     width = tables_of(level).width
 
-    def cell(place):
-        return (place[0] - 1) * width + place[1] - 1
+    def cell(index):
+        return (index[0] - 1) * width + index[1] - 1
 
     return Position(
         level,
         start.player if player is None else cell(player),
-        start.boxes if boxes is None else sum(1 << cell(place) for place in boxes),
+        start.boxes if boxes is None else sum(1 << cell(index) for index in boxes),
     )
 
 

@@ -192,9 +192,9 @@ def test_solver_lists_every_solution_once():
     assert tasks.solve(GRID, limit=5) == [GRID]
     assert tasks.solve("11" + "." * 14, limit=5) == []
     # rows 1 and 2 stand; row 3 is 2 or 4, then 1 or 3, then 4 or 2, then 3 or 1: two free choices
-    found = tasks.solve("12343412" + "." * 8, limit=99)
-    assert len(found) == len(set(found)) == 4
-    assert all(scoring.is_solved("12343412" + "." * 8, grid) for grid in found)
+    result = tasks.solve("12343412" + "." * 8, limit=99)
+    assert len(result) == len(set(result)) == 4
+    assert all(scoring.is_solved("12343412" + "." * 8, grid) for grid in result)
 
 
 @pytest.mark.parametrize(
@@ -213,9 +213,9 @@ def test_solver_lists_every_solution_once():
 def test_number_of_clues(kwargs, low, high):
     drawn = llmzoo.make("sudoku_v0", split="all", **kwargs).unwrapped.tasks
     rng = random.Random(0)
-    found = [len(task.puzzle.replace(".", "")) for task in (drawn.sample(rng) for _ in range(12))]
-    assert low <= min(found) <= max(found) <= high
-    assert low == high or len(set(found)) > 1
+    result = [len(task.puzzle.replace(".", "")) for task in (drawn.sample(rng) for _ in range(12))]
+    assert low <= min(result) <= max(result) <= high
+    assert low == high or len(set(result)) > 1
 
 
 @pytest.mark.parametrize(

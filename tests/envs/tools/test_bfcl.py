@@ -270,10 +270,10 @@ def test_every_record_of_the_sample_is_right_for_its_own_truth():
 
 @pytest.mark.parametrize("name", ["simple_python", "multiple"])
 def test_every_real_record_is_right_for_its_own_truth(shared_data, name):
-    found = tasks.PUBLIC_SET.load(str(shared_data / f"bfcl_{name}_dev.jsonl"))
-    assert len(found.tasks) == 80
-    assert {request.category for request in found.tasks} == {name.removesuffix("_python")}
-    assert_judged(found.tasks)
+    result = tasks.PUBLIC_SET.load(str(shared_data / f"bfcl_{name}_dev.jsonl"))
+    assert len(result.tasks) == 80
+    assert {request.category for request in result.tasks} == {name.removesuffix("_python")}
+    assert_judged(result.tasks)
 
 
 @pytest.mark.parametrize("name", ["simple_python", "multiple"])
@@ -286,8 +286,8 @@ def test_the_oracle_solves_every_real_record(shared_data, name):
 
 
 def test_the_sample_has_as_many_of_each_category_and_up_to_four_calls():
-    found = [request.category for request in SAMPLE]
-    assert {name: found.count(name) for name in tasks.CATEGORIES} == dict.fromkeys(
+    result = [request.category for request in SAMPLE]
+    assert {name: result.count(name) for name in tasks.CATEGORIES} == dict.fromkeys(
         tasks.CATEGORIES, 28
     )
     numbers = {len(request.truths) for request in SAMPLE if request.category == "parallel"}
@@ -296,10 +296,10 @@ def test_the_sample_has_as_many_of_each_category_and_up_to_four_calls():
 
 
 def test_the_sample_has_thirty_test_tasks():
-    found = llmzoo.evaluate("bfcl_v0", "oracle", env_args={"source": "sample"})
-    assert found.tasks >= 30
-    assert found.success == 1.0
-    assert found.notes == ()
+    result = llmzoo.evaluate("bfcl_v0", "oracle", env_args={"source": "sample"})
+    assert result.tasks >= 30
+    assert result.success == 1.0
+    assert result.notes == ()
 
 
 @pytest.mark.parametrize(
@@ -343,9 +343,9 @@ def test_the_hubs_two_files_are_joined_by_id(monkeypatch):
         ],
     }
     monkeypatch.setattr(tasks, "_hub_file", lambda name, cached: files.get(name, []))
-    found = tasks.PUBLIC_SET.load("hub")
-    assert found.source == "hub"
-    assert [request.truths[0].accepted for request in found.tasks] == [{"a": [1]}, {"a": [2]}]
+    result = tasks.PUBLIC_SET.load("hub")
+    assert result.source == "hub"
+    assert [request.truths[0].accepted for request in result.tasks] == [{"a": [1]}, {"a": [2]}]
 
 
 @pytest.mark.usefixtures("no_tasks_yet")

@@ -199,8 +199,8 @@ def test_control_tokens_in_a_result_are_text(pids):
     policy = tiny_models.policy()
     special = set(policy.tokenizer.all_special_ids)
     clean = policy.encode("yes")
-    found = policy.encode(reply.text)
-    assert special & set(found) <= special & set(clean)
+    result = policy.encode(reply.text)
+    assert special & set(result) <= special & set(clean)
 
 
 def test_a_server_that_does_not_want_to_end(pids):

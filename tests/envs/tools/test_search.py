@@ -35,12 +35,12 @@ def titles(text: str) -> list[str]:
 
 
 def test_the_corpus_is_large_and_its_titles_are_unique():
-    found = articles()
-    assert len(found) >= 150
-    assert len({article.title for article in found}) == len(found)
-    assert [article.title for article in found] == sorted(article.title for article in found)
-    assert min(Counter(article.kind for article in found).values()) >= 8
-    assert len({article.text for article in found}) == len(found)
+    result = articles()
+    assert len(result) >= 150
+    assert len({article.title for article in result}) == len(result)
+    assert [article.title for article in result] == sorted(article.title for article in result)
+    assert min(Counter(article.kind for article in result).values()) >= 8
+    assert len({article.text for article in result}) == len(result)
 
 
 @pytest.mark.parametrize("article", articles(), ids=lambda article: article.title)
@@ -389,8 +389,8 @@ def test_an_engine_that_drips_is_given_up_in_time(monkeypatch, serve):
 def test_an_engine_that_sends_elsewhere_is_not_followed(where):
     asked = []
     with raw(asked.append) as other:
-        place = other if where == "OTHER" else where
-        reply = f"HTTP/1.1 302 Found\r\nlocation: {place}\r\ncontent-length: 0\r\n\r\n".encode()
+        position = other if where == "OTHER" else where
+        reply = f"HTTP/1.1 302 Found\r\nlocation: {position}\r\ncontent-length: 0\r\n\r\n".encode()
         with raw(lambda taken: taken.sendall(reply)) as url:
             (tool,) = http_search_tools(url)
             assert (

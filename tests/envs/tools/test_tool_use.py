@@ -95,8 +95,8 @@ def played(env, *answers, task=0):
     ],
 )
 def test_what_an_episode_is_worth(answers, parts):
-    total, found, _ = played(made(), *answers)
-    assert list(found.values()) == pytest.approx(list(parts))
+    total, outcome, _ = played(made(), *answers)
+    assert list(outcome.values()) == pytest.approx(list(parts))
     assert total["agent_0"] == pytest.approx(sum(parts))
 
 
@@ -302,10 +302,10 @@ def test_a_fork_goes_on_from_the_same_files():
     target = env.unwrapped.episode.question.target
     env.step(env.unwrapped.expert("agent_0"))
     env.step(env.unwrapped.expert("agent_0"))
-    twin = env.unwrapped.fork()
-    twin.step(call("write_file", path=target.path, content="nonsense"))
-    twin.step("<answer>done</answer>")
-    assert not twin.success
+    copied = env.unwrapped.fork()
+    copied.step(call("write_file", path=target.path, content="nonsense"))
+    copied.step("<answer>done</answer>")
+    assert not copied.success
     env.step(env.unwrapped.expert("agent_0"))
     env.step("<answer>done</answer>")
     assert env.unwrapped.success

@@ -81,7 +81,7 @@ def read(record: Record) -> Problem | None:
 
 
 def _text(value: Any) -> str:
-    """Input or output of a program; some records hold lists of lines."""
+    """The input or output of a program; in some records it is a list of lines."""
     return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

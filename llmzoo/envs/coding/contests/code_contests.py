@@ -61,8 +61,8 @@ def read(record: Record) -> Problem | None:
 
 
 def _read_page(record: Record) -> Problem:
-    """A record whose problem is a page in Markdown. What follows the description (categories,
-    tests shown as further examples, how to run a solution) is no part of the problem."""
+    """The problem of a record with a Markdown page. Only the description is read, not the sections after
+    it (categories, further examples, how to run a solution)."""
     page = sources.field(record, "problem_md", str)
     _, heading, rest = page.partition("## Description\n")
     statement = (rest if heading else page).partition("\n## ")[0]

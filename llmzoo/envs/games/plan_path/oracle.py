@@ -11,7 +11,7 @@ _ORDER = "UDLR"
 
 
 def expert(task: PathTask, position: Position) -> str:
-    """A shortest path: at each cell the first of U, D, L, R that brings the goal one move nearer."""
+    """A shortest path: at each cell the first of U, D, L, R that shortens the distance to the goal."""
     moves = []
     row, column = position
     while (row, column) != task.goal:
@@ -26,8 +26,8 @@ def expert(task: PathTask, position: Position) -> str:
 
 
 def amateur(task: PathTask, position: Position, rng: random.Random) -> str:
-    """A sloppy plan, never empty: a right beginning, and then straight for the goal as if there
-    were no walls, or no more; or a right plan with one move mistaken or forgotten."""
+    """A sloppy plan, never empty: a right beginning and then straight to the goal through walls, only a
+    right beginning, or a right plan with one move wrong or left out."""
     path = expert(task, position)
     slip = rng.choice(("straight", "short", "mistaken", "forgotten"))
     index = rng.randrange(len(path))

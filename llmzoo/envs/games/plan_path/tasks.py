@@ -28,7 +28,7 @@ Position = tuple[int, int]
 
 @dataclass(frozen=True)
 class PathTask:
-    """One grid. What follows from it is worked out when first asked for, and kept."""
+    """One grid. Derived values are computed on first use and kept."""
 
     grid: str
 
@@ -46,11 +46,11 @@ class PathTask:
 
     @cached_property
     def distances(self) -> tuple[tuple[int, ...], ...]:
-        """Moves from each cell to the goal; -1 for walls and what is cut off from it."""
+        """Moves from each cell to the goal; -1 for walls and cells without a way to it."""
         table = [[UNREACHABLE] * len(row) for row in self.rows]
         table[self.goal[0]][self.goal[1]] = 0
         frontier = [self.goal]
-        for row, column in frontier:  # grows while it is read: breadth first
+        for row, column in frontier:  # grows during the loop: breadth first
             for down, right in DELTAS.values():
                 cell = row + down, column + right
                 if self.is_open(cell) and table[cell[0]][cell[1]] == UNREACHABLE:
@@ -89,8 +89,8 @@ def check_arguments(height: int, width: int, density: float, min_distance: int) 
 def draw(
     rng: random.Random, height: int, width: int, density: float, min_distance: int
 ) -> PathTask:
-    """A random grid: each cell a wall with probability ``density``, a floor cell as the start, and
-    a goal drawn among the cells that are at least ``min_distance`` moves away from it.
+    """A random grid: each cell is a wall with probability ``density``, the start is a floor cell, and the
+    goal is at least ``min_distance`` moves away.
 
     The floor is one integer, a bit a cell, in the order of the text: the bit of a line's end is
     never set, so shifting by 1 and by ``width + 1`` moves a whole front of cells without wrapping.
@@ -146,8 +146,8 @@ def read(record: Record) -> PathTask:
 
 
 def canonical(task: PathTask) -> str:
-    """The least of the grid's eight mirror images and turns, with start and goal as they are and
-    exchanged: a path walked backwards leads from the goal to the start."""
+    """The smallest text of the grid's eight mirror images and turns, with start and goal as they are and
+    exchanged: a path in reverse leads from the goal to the start."""
     height, width = len(task.rows), len(task.rows[0])
     backwards = task.grid.translate(_EXCHANGED)
     return min(
@@ -159,7 +159,7 @@ def canonical(task: PathTask) -> str:
 
 @cache
 def _symmetries(height: int, width: int) -> tuple[Callable[[str], tuple[str, ...]], ...]:
-    """For each image what picks its symbols, line ends included, from a grid's text."""
+    """For each image, a function that picks its symbols, line ends included, from a grid's text."""
     rows = [[row * (width + 1) + column for column in range(width)] for row in range(height)]
     pickers: list[Callable[[str], tuple[str, ...]]] = []
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""A level as bit masks, and the tables that depend on nothing but its walls and goals.
+"""A level as bit masks, and tables that depend only on its walls and goals.
 
 Cell ``row * width + column`` is bit ``1 << cell`` of a mask. Every cell that the player can reach
 lies inside the outer wall, so a shift by 1 or by ``width`` never leaves the board.
@@ -12,17 +12,17 @@ from functools import lru_cache
 
 SYMBOLS = "# .$*@+"  # wall, floor, goal, box, box on goal, player, player on goal
 _EMPTIED = str.maketrans("$*@+", " . .")
-NEVER = 1 << 30  # the push distance of a cell from which a box cannot reach the goal
+NEVER = 1 << 30  # push distance of a cell from which a box cannot reach the goal
 
 
 @dataclass(frozen=True, slots=True)
 class LevelTables:
     """The fixed parts of a level and its start.
 
-    ``floor``: cells that the player can reach once boxes are out of the way. ``dead``: the floor
-    cells from which a single box on the empty board cannot be pushed to any goal. ``distances[g]``
-    has, for every cell, the pushes from there to the g-th goal on the empty board (``NEVER`` where
-    there is no way), whichever side of the box the player stands on.
+    floor: cells that the player can reach on the level without boxes.
+    dead: floor cells from which a single box cannot be pushed to any goal.
+    distances: ``distances[g][cell]`` is the number of pushes of a single box from the cell to the g-th
+        goal, ``NEVER`` if it is impossible, from the best side of the box.
     """
 
     height: int
@@ -32,11 +32,11 @@ class LevelTables:
     player: int  # a cell
     boxes: int
     distances: tuple[tuple[int, ...], ...]
-    to_goals: tuple[tuple[int, ...], ...]  # the same, for each cell the pushes to every goal
+    to_goals: tuple[tuple[int, ...], ...]  # the same numbers, by cell and then by goal
     dead: int
-    dead_across: int  # cells with dead ones to both sides
-    dead_along: int  # and above and below
-    steps: dict[str, int]  # a move's change of the cell
+    dead_across: int  # cells with dead cells to the left and right
+    dead_along: int  # cells with dead cells above and below
+    steps: dict[str, int]  # what a move adds to a cell's number
     text: str  # the level without boxes and player
 
 
@@ -73,7 +73,7 @@ def tables_of(level: str) -> LevelTables:
 
 
 def mask(cells: str, symbols: str) -> int:
-    """The cells that hold one of ``symbols``."""
+    """The mask of the cells with one of ``symbols``."""
     return sum(1 << cell for cell, symbol in enumerate(cells) if symbol in symbols)
 
 
@@ -86,7 +86,7 @@ def bits(mask: int) -> Iterator[int]:
 
 
 def flood(start: int, free: int, width: int) -> int:
-    """The part of ``free`` that is connected to ``start`` (which belongs to it)."""
+    """The part of ``free`` that is connected to ``start``, itself a part of ``free``."""
     while True:
         row = (start | start << 1 | start >> 1) & free
         grown = (row | row << width | row >> width) & free

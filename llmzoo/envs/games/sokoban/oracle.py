@@ -11,7 +11,7 @@ from llmzoo.envs.games.sokoban.levels import NEVER, LevelTables, bits, flood, ta
 from llmzoo.envs.games.sokoban.scoring import Position
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
 
-NODE_LIMIT = 50_000  # positions expanded; a few seconds on 10x10 boards with 4 boxes
+NODE_LIMIT = 50_000  # positions expanded: a few seconds on 10x10 levels with 4 boxes
 
 _OPPOSITE = {"U": "D", "D": "U", "L": "R", "R": "L"}
 
@@ -19,12 +19,12 @@ Push = tuple[int, int]  # the box's cell and the step it makes
 
 
 def solve(task: SokobanTask | Position, limit: int = NODE_LIMIT) -> str | None:
-    """Moves that solve the level with the fewest pushes, or None: unsolvable, or over the limit."""
+    """Moves that solve the level with the fewest pushes; None if it is unsolvable or over the limit."""
     return _solve(scoring.start(task.level) if isinstance(task, SokobanTask) else task, limit)
 
 
 def expert(world: Position) -> str:
-    """Moves that solve the position; where none are found, one step that does no harm."""
+    """Moves that solve the position, or one harmless step if none are known."""
     solution = solve(world)
     if solution is None:
         return min("UDLR", key=lambda move: _cost_of(world, move))
@@ -34,8 +34,8 @@ def expert(world: Position) -> str:
 def amateur(world: Position, rng: random.Random, slips: tuple[int, int] = (1, 3)) -> str:
     """The expert's moves with one to three slips.
 
-    A slip is a detour (a free step and back), a move mistaken for another, a step left out (so that a box
-    is pushed from the wrong side, or not at all), or stopping too early.
+    A slip is a detour (a free step and back), a wrong move, a step left out (so that a box is pushed from
+    the wrong side, or not at all), or stopping too early.
     """
     moves = list(expert(world))
     for _ in range(rng.randint(*slips)):
@@ -54,7 +54,7 @@ def amateur(world: Position, rng: random.Random, slips: tuple[int, int] = (1, 3)
 
 
 def _cost_of(world: Position, move: str) -> int:
-    """0 for a step of the player alone, 1 for a push, 2 for what is impossible."""
+    """0 for a step without a push, 1 for a push, 2 for an impossible move."""
     done = scoring.run(world, move)
     return 2 if done.blocked else int(done.world.boxes != world.boxes)
 
@@ -126,7 +126,7 @@ def _fewest_pushes(world: Position, limit: int) -> list[Push] | None:
 
 
 def _least(level: str, boxes: int) -> int:
-    """A lower bound of the pushes to a solution, which no single push lowers by more than one."""
+    """A lower bound of the pushes to a solution; a push lowers it by at most one."""
     if boxes.bit_count() <= scoring.EXACT:
         return scoring.pushes_left(level, boxes)
     distances = tables_of(level).distances

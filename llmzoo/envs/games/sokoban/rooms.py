@@ -16,18 +16,18 @@ Sides = tuple[int, int, int, int]
 
 
 def sides(free: int, box: int, width: int) -> Sides:
-    """The positions with the box on a cell of ``box`` and the player on a cell of ``free``."""
+    """The positions of boxes on ``box`` with the player on ``free``."""
     return box & free << width, box & free >> width, box & free << 1, box & free >> 1
 
 
 def pullable(free: int, width: int) -> int:
-    """The cells from which a box could be pulled one cell, by a player on the right side of it."""
+    """The cells from which a box can be pulled one cell, if the player is on the right side."""
     up, down, left, right = _pullable(free, width)
     return up | down | left | right
 
 
 def pullable_twice(free: int, width: int) -> int:
-    """The cells from which a box could be pulled two cells away, by a player who gets anywhere."""
+    """The cells from which a box can be pulled two cells away, if the player can go anywhere."""
     up, down, left, right = _pullable(free, width)
     upright, level = up | down, left | right
     return (
@@ -44,19 +44,20 @@ def _pullable(free: int, width: int) -> Sides:
 
 
 def pulls(free: int, width: int, start: Sides) -> list[Sides]:
-    """Layer n holds the positions that n pulls reach from ``start``, and no fewer.
+    """Layer n has the positions that take exactly n pulls from ``start``.
 
-    ``free``: mask of the cells that are neither walls nor other boxes. ``start``: positions with
-    every side to which the player walks from one of them. Between pulls the player walks to any
-    side that it reaches. Read backwards, n is the exact number of pushes from a position of layer n
-    to the nearest of ``start``.
+    free: mask of the cells that are neither walls nor other boxes.
+    start: positions, with every side that the player reaches from one of them.
+
+    Between pulls the player walks to any side that it reaches. In reverse, n is the exact number of
+    pushes from a position of layer n to the nearest position of ``start``.
     """
     open_up, open_down, open_left, open_right = sides(free, free, width)
     joined = _joined(free, width)
     layers = [start]
     seen_up, seen_down, seen_left, seen_right = up, down, left, right = start
     while True:
-        # the box comes to where the player was, the player one cell further
+        # the box moves to the player's cell, the player one cell further
         up = up >> width & open_up & ~seen_up
         down = down << width & open_down & ~seen_down
         left = left >> 1 & open_left & ~seen_left
@@ -86,7 +87,7 @@ def pulls(free: int, width: int, start: Sides) -> list[Sides]:
 
 
 def _joined(free: int, width: int) -> int:
-    """The cells whose free sides are all joined through the ring of eight cells around them."""
+    """The cells whose free sides are all connected through the ring of eight cells around them."""
     up, down, left, right = sides(free, free, width)
     # joined through the corner between them
     up_left, up_right = up & left & free << width + 1, up & right & free << width - 1
@@ -101,9 +102,9 @@ def _joined(free: int, width: int) -> int:
 
 
 def room(rng: random.Random, height: int, width: int, walls: float) -> int:
-    """A random connected floor: the part with most cells, of a room with random inner walls.
+    """A random connected floor: the largest part of a room with random inner walls.
 
-    0 when no part has more than half of the cells.
+    0 if no part has more than half of the cells.
     """
     inner, digits = _plan(height, width, walls)
     solid, size = 0, height * width
@@ -126,7 +127,7 @@ def room(rng: random.Random, height: int, width: int, walls: float) -> int:
 def _plan(height: int, width: int, walls: float) -> tuple[int, tuple[int, ...]]:
     """The inner cells, and ``walls`` in binary (sixteenths), last digit first.
 
-    Random bits joined by "or" for a 1 and by "and" for a 0 come out as 1 with that probability.
+    Combine random bits with "or" for a 1 and with "and" for a 0: the result is 1 with that probability.
     """
     row = (1 << width - 1) - 2
     inner = sum(row << number * width for number in range(1, height - 1))
@@ -164,7 +165,7 @@ def pull_all(rng: random.Random, floor: int, goals: int, width: int) -> tuple[in
             cell = moved.pop(int(rng.random() * len(moved)))
             again -= 1
         box = 1 << cell
-        free = floor & ~boxes | box  # this box moves; the others stand like walls
+        free = floor & ~boxes | box  # this box moves; the others are like walls
         reach = flood(player, floor & ~boxes, width)
         layers = pulls(free, width, sides(reach, box, width))[1:]
         pulled = None
@@ -180,7 +181,7 @@ def pull_all(rng: random.Random, floor: int, goals: int, width: int) -> tuple[in
             moved.append(cell)
         elif failed or not waiting:
             return None
-        else:  # once more, when another has moved
+        else:  # again, after another box has moved
             failed = True
             waiting.insert(1, cell)
     return boxes, player
@@ -194,7 +195,7 @@ def any_of(rng: random.Random, cells: int) -> int:
 
 
 def _stand(rng: random.Random, layer: Sides, cells: int, free: int, width: int) -> tuple[int, int]:
-    """One of ``cells`` for the box; for the player, a cell in reach of a side that ``layer`` has."""
+    """One of ``cells`` for the box, and a cell for the player, connected to a side in ``layer``."""
     box = any_of(rng, cells)
     beside = (box & layer[0]) >> width | (box & layer[1]) << width
     beside |= (box & layer[2]) >> 1 | (box & layer[3]) << 1

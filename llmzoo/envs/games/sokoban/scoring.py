@@ -22,10 +22,11 @@ class Position(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """What boxes in a level are worth and look like, wherever the player stands.
+    """The value and the text of the boxes in a level, wherever the player is.
 
-    ``lost``: the mask of the boxes that can never reach a goal. ``hopeless``: there are such, or
-    not each box can have a goal of its own. ``drawn``: the level as text, without the player.
+    lost: the mask of the boxes that can never reach a goal.
+    hopeless: some box is lost, or the boxes cannot all have a goal of their own.
+    drawn: the level as text, without the player.
     """
 
     boxes: tuple[int, ...]
@@ -37,7 +38,7 @@ class Standing(NamedTuple):
 
 
 class MovesResult(NamedTuple):
-    """``made`` moves were carried out; the next one was ``blocked``, or none was (None)."""
+    """``made`` moves were carried out. ``blocked``: the next move, which was impossible, or None."""
 
     world: Position
     made: int
@@ -47,8 +48,8 @@ class MovesResult(NamedTuple):
 def parse(text: str) -> str:
     """The moves of an answer as ``U``, ``D``, ``L``, ``R``; see :func:`parse_moves` for the forms.
 
-    LURD notation (capitals for pushes) is read too. Raises :class:`Malformed` if there are no moves
-    in it, or more than 1,000.
+    LURD notation (capitals for pushes) is read too. Raises :class:`Malformed` if there are no moves, or
+    more than 1,000.
     """
     return parse_moves(text, MAX_MOVES)
 
@@ -82,7 +83,9 @@ def is_solved(world: Position) -> bool:
     return world.boxes == tables_of(world.level).goals
 
 
-@lru_cache(maxsize=16384)  # most moves push nothing, and the planner plays what was simulated
+@lru_cache(
+    maxsize=16384
+)  # most moves push nothing, and the planner often repeats the simulated plan
 def standing(level: str, boxes: int) -> Standing:
     tables = tables_of(level)
     cells = tuple(bits(boxes))
@@ -100,9 +103,9 @@ def standing(level: str, boxes: int) -> Standing:
 def lost_boxes(level: str, boxes: int) -> int:
     """The mask of boxes off goal that can never reach one.
 
-    They stand on a cell from which no goal can be reached, or are frozen: along both axes a wall,
-    another frozen box, or dead cells on both sides keep them where they are, in whatever order the
-    boxes are moved. A solvable position has none; an unsolvable one may have none either.
+    They are on a dead cell, or frozen: along both axes a wall, another frozen box, or dead cells on
+    both sides stop them, in whatever order the boxes are moved. A solvable position has no lost box; an
+    unsolvable one may have none either.
     """
     tables = tables_of(level)
     width, walls = tables.width, ~tables.floor
@@ -116,16 +119,16 @@ def lost_boxes(level: str, boxes: int) -> int:
 
 
 def is_dead(world: Position) -> bool:
-    """Whether the position is seen to be unsolvable: a lost box, or too few goals within reach."""
+    """Whether the position is known to be unsolvable: a lost box, or too few reachable goals."""
     return standing(world.level, world.boxes).hopeless
 
 
 @lru_cache(maxsize=16384)
 def pushes_left(level: str, boxes: int) -> int:
-    """The cheapest assignment of boxes to as many goals, in pushes of single boxes on the empty board.
+    """The cost of the cheapest assignment of boxes to goals, in pushes of single boxes on the empty board.
 
-    A lower bound of the pushes to a solution for up to 8 boxes, ``NEVER`` or more where no
-    assignment exists; for more boxes the nearest pairs are taken first, which is neither.
+    For up to 8 boxes this is a lower bound of the pushes to a solution, and ``NEVER`` or more if there
+    is no assignment. For more boxes the nearest pairs are assigned first, which is no bound.
     """
     tables = tables_of(level)
     costs = [tables.to_goals[cell] for cell in bits(boxes)]
@@ -140,7 +143,7 @@ def pushes_left(level: str, boxes: int) -> int:
 
 @cache
 def _takings(goals: int) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
-    """For each mask of goals from 1: the last box that takes one, which, and the mask of the others."""
+    """For each mask of goals from 1: the last box to take one, and the goals it may take, each with the mask of the others."""
     return tuple(
         (taken.bit_count() - 1, tuple((goal, taken ^ 1 << goal) for goal in bits(taken)))
         for taken in range(1, 1 << goals)
@@ -148,7 +151,7 @@ def _takings(goals: int) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
 
 
 def _greedy(costs: Sequence[Sequence[int]], tables: LevelTables) -> int:
-    far = tables.height * tables.width  # what a box costs that is left without a goal
+    far = tables.height * tables.width  # the cost of a box without a goal
     pairs = sorted((cost, b, g) for b, row in enumerate(costs) for g, cost in enumerate(row))
     total = 0
     matched: set[int] = set()
@@ -162,10 +165,10 @@ def _greedy(costs: Sequence[Sequence[int]], tables: LevelTables) -> int:
 
 
 def progress(world: Position) -> float:
-    """How far the level is solved; 0 at the start and in a dead position, 1 only when solved.
+    """The share of the level that is solved: 0 at the start and in a dead position, 1 only when solved.
 
-    Otherwise the mean of two shares, each at least 0: of the boxes to be placed, those that are
-    now on goals; and of the pushes that the start needs (see :func:`pushes_left`), those saved.
+    Otherwise the mean of two shares, each at least 0: the boxes brought onto goals, of those to bring;
+    and the pushes saved, of those needed at the start (see :func:`pushes_left`).
     """
     return standing(world.level, world.boxes).progress
 
@@ -182,7 +185,7 @@ def _progress(tables: LevelTables, level: str, boxes: int, placed: int, left: in
 
 
 def report(done: MovesResult) -> str:
-    """What a run did, in words: the blocked move, where everything is, what is lost or solved."""
+    """What the moves did, in words: the blocked move, all positions, what is lost or solved."""
     world, made, blocked = done
     tables = tables_of(world.level)
     if world.boxes == tables.goals:

@@ -26,9 +26,9 @@ from llmzoo.envs.sources import BadField, Loaded, Record, load_file, texts
 from llmzoo.errors import ConfigError
 
 MAX_SIDE = 40
-MIN_PUSHES = 2  # what a generated level needs at least, where the room is large enough for it
+MIN_PUSHES = 2  # of a generated level at least, if the room is large enough
 WALLS = 0.25  # share of the inner cells
-_TRIES = 3_000  # before a level with fewer pushes is taken
+_TRIES = 3_000  # before a level with fewer pushes is accepted
 _MOST_TRIES = 20_000
 
 
@@ -40,7 +40,7 @@ class SokobanTask:
 
 
 def check(height: int, width: int, boxes: int, walls: float, min_pushes: int | None) -> None:
-    """Raises :class:`ConfigError` on arguments of :func:`draw` that cannot be met."""
+    """Raise :class:`ConfigError` for impossible arguments of :func:`draw`."""
     if not (3 <= height <= MAX_SIDE and 3 <= width <= MAX_SIDE):
         raise ConfigError(
             f"height and width must be from 3 to {MAX_SIDE}, got {height} and {width}"
@@ -66,12 +66,11 @@ def draw(
 ) -> SokobanTask:
     """A solvable level in which no box stands on a goal.
 
-    ``height`` and ``width`` count the outer wall. Each inner cell is a wall with probability
-    ``walls`` (in steps of 1/16); those that the player cannot reach become walls too. Boxes are put
-    on goals and pulled off by a player, so the way back solves the level. With one box the pushes
-    needed are known exactly and drawn evenly from ``min_pushes`` up. ``min_pushes`` defaults to 2,
-    or 1 in a room so small that no level with 2 is found. Raises :class:`ConfigError` when no level
-    is found.
+    ``height`` and ``width`` include the outer wall. Each inner cell is a wall with probability
+    ``walls`` (in steps of 1/16); cells that the player cannot reach become walls too. A player pulls
+    the boxes off the goals, so the way back solves the level. With one box the number of pushes is
+    known exactly, and drawn evenly from ``min_pushes`` up. ``min_pushes`` defaults to 2, or to 1 in a
+    room that is too small for 2. Raises :class:`ConfigError` if there is no such level.
     """
     least = MIN_PUSHES if min_pushes is None else min_pushes
     for attempt in range(_MOST_TRIES):
@@ -106,8 +105,8 @@ def load(path: str, on_bad_record: str = "error") -> Loaded[SokobanTask]:
     """Levels in XSB text, separated by blank lines or by lines that begin with ``;``, or records
     with the field ``level``, a text or a list of lines.
 
-    Levels may have any size and number of boxes; ``-`` and ``_`` are read as floor. A bad level is
-    named by the line on which it begins. Whether a level can be solved is not checked.
+    Levels may have any size and number of boxes; ``-`` and ``_`` are read as floor. An error names the
+    first line of a bad level. Solvability is not checked.
     """
     return load_file(path, read, on_bad_record, records_of=_records)
 
@@ -194,10 +193,10 @@ def _text(height: int, width: int, floor: int, goals: int, boxes: int, player: i
 
 
 def canonical(task: SokobanTask) -> str:
-    """The least of the eight mirror images and turns.
+    """The smallest text of the level's eight mirror images and turns.
 
-    Every cell that the player reaches without a push counts as the player's, and walls around the
-    room beyond the first layer are left out.
+    All cells that the player reaches without a push are marked as the player's, and only the first
+    layer of walls around the room is kept.
     """
     level = task.level
     tables = tables_of(level)

@@ -29,9 +29,9 @@ _LINES = {
 def parse(text: str, size: int) -> tuple[Fill, ...]:
     """The fills of an answer: of its last full grid, or of its ``[row, column, value]`` lists.
 
-    A grid is ``size`` lines of ``size`` digits (spaces, bars, commas and brackets between them are
-    passed over; ``.``, ``0`` and ``_`` leave a cell as it is), lists of lists, or one run of
-    size*size symbols. Raises :class:`Malformed`.
+    A grid is ``size`` lines of ``size`` digits, lists of lists, or one run of size*size symbols. Spaces,
+    bars, commas and brackets between digits are skipped; ``.``, ``0`` and ``_`` leave a cell as it is.
+    Raises :class:`Malformed`.
     """
     if "```" in text:
         text = _FENCE.sub("\n", text)
@@ -53,7 +53,7 @@ def parse(text: str, size: int) -> tuple[Fill, ...]:
 
 
 def _listed(text: str, size: int) -> tuple[Fill, ...]:
-    """The fills of ``[row, column, value]`` lists; others are passed over."""
+    """The fills of ``[row, column, value]`` lists; other lists are skipped."""
     fills = []
     seen: dict[tuple[int, int], int] = {}
     for numbers in _FILL.findall(text):
@@ -68,7 +68,7 @@ def _listed(text: str, size: int) -> tuple[Fill, ...]:
 
 @cache
 def _symbols(size: int) -> tuple[frozenset[str], re.Pattern[str]]:
-    """What a grid is written with, and a whole grid in one run of them."""
+    """The symbols of a grid, and a pattern of a whole grid in one run."""
     symbols = frozenset("123456789"[:size] + BLANK + "0_")
     return symbols, re.compile(rf"(?<!\S)[0-9._]{{{size * size}}}(?!\S)")
 
@@ -132,7 +132,7 @@ def broken_given(puzzle: str, fills: Sequence[Fill]) -> Fill | None:
 
 
 def clashes(grid: str) -> list[tuple[str, int]]:
-    """The units that hold a digit twice: ``("row", 1)``, ``("column", 3)``, ``("box", 2)``."""
+    """The units with a digit twice: ``("row", 1)``, ``("column", 3)``, ``("box", 2)``."""
     units = []
     for unit, cells_of in _named_units(side_of(grid)):
         cells = cells_of(grid)
@@ -167,14 +167,14 @@ def _named_units(size: int) -> tuple[tuple[tuple[str, int], Callable[[str], tupl
 
 
 def is_solved(puzzle: str, grid: str) -> bool:
-    """Whether ``grid`` is complete, breaks no rule and keeps every given. Any valid one counts."""
+    """Whether ``grid`` is complete, breaks no rule and keeps every given. Any valid grid counts."""
     if BLANK in grid or clashes(grid):
         return False
     return all(given in (BLANK, digit) for given, digit in zip(puzzle, grid, strict=True))
 
 
 def right_cells(solutions: Sequence[str], grid: str) -> int:
-    """The cells, givens among them, in which ``grid`` agrees with the nearest solution."""
+    """The number of cells, givens included, in which ``grid`` agrees with the nearest solution."""
     filled = _number(grid)
     return len(grid) - min([_unequal(filled ^ solution) for solution in _numbers(tuple(solutions))])
 
@@ -185,20 +185,20 @@ def _numbers(grids: tuple[str, ...]) -> list[int]:
 
 
 def _number(grid: str) -> int:
-    """A grid as a number with four bits a cell, 0 for a blank: all cells are compared at once."""
+    """A grid as a number with four bits a cell, 0 for a blank, to compare all cells at once."""
     return int(grid.replace(BLANK, "0"), 16)
 
 
 def _unequal(difference: int) -> int:
-    """The cells of which some bit is set."""
+    """The number of cells with some bit set."""
     difference |= difference >> 2
     return ((difference | difference >> 1) & _ONES).bit_count()
 
 
 def progress(puzzle: str, grid: str, right: int) -> float:
-    """Right cells among those to be filled; 1 when solved, and only then.
+    """The share of the open cells that are right; 1 only when solved.
 
-    ``right``: the :func:`right_cells` of ``grid``. A changed given takes a cell off.
+    ``right``: the :func:`right_cells` of ``grid``. A changed given counts as one right cell less.
     """
     if right == len(grid) or is_solved(puzzle, grid):
         return 1.0

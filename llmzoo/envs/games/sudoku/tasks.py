@@ -18,7 +18,7 @@ from llmzoo.envs.record_files import BadRecord, NamedRecord
 from llmzoo.envs.sources import Loaded, Record, load_file
 from llmzoo.errors import ConfigError
 
-MAX_SOLUTIONS = 288  # all completed 4x4 grids; of a 9x9 puzzle no more than these are listed
+MAX_SOLUTIONS = 288  # the number of completed 4x4 grids, and the most solutions that are listed
 
 # (fewest, most) clues by size and difficulty; None is the default mix
 CLUES = {
@@ -29,7 +29,7 @@ CLUES = {
 
 @dataclass(frozen=True, slots=True)
 class SudokuTask:
-    """A puzzle and its solutions (one where generated; up to 288 where read from a file)."""
+    """A puzzle and its solutions: one if generated, up to 288 if read from a file."""
 
     puzzle: str
     solutions: tuple[str, ...] = field(compare=False)
@@ -40,7 +40,7 @@ class SudokuTask:
 
 
 def clue_range(size: int, clues: int | None, difficulty: str | None) -> tuple[int, int]:
-    """The least and largest number of givens; checks the arguments."""
+    """The smallest and largest number of givens; checks the arguments."""
     if size not in SIZES:
         raise ConfigError(f"size must be 4 or 9, got {size!r}")
     if clues is not None and difficulty is not None:
@@ -105,7 +105,7 @@ def _records(path: str) -> Iterator[NamedRecord]:
 
 
 def canonical(task: SudokuTask) -> str:
-    """What all puzzles share that a symmetry of sudoku maps onto one another."""
+    """A text that all puzzles share which a symmetry of sudoku maps onto one another."""
     return key(task.puzzle)
 
 

@@ -1,4 +1,4 @@
-"""Calls in what a model wrote: Python's, read from the syntax tree and never run, or JSON's."""
+"""The calls in an answer: Python, read from its syntax tree and never run, or JSON."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _WORDS = {"true": True, "false": False, "null": None}  # of JSON, which models m
 
 
 class NoCalls(ValueError):
-    """Text in which no calls can be read; its message tells the agent why."""
+    """A text has no readable calls; the message tells the agent why."""
 
 
 def read(text: str) -> tuple[ToolCall, ...]:
-    """The calls in an answer, prose and code fences around them aside; the last list counts.
+    """The calls in an answer: its last list, without prose and code fences around it.
 
-    ``[f(a=1), g(b="x")]`` and ``[]``, calls without the brackets, or tool calls in JSON. One call
-    that cannot be read spoils the answer. Raises :class:`NoCalls`.
+    Forms: ``[f(a=1), g(b="x")]`` and ``[]``, calls without the brackets, or tool calls in JSON. Raises
+    :class:`NoCalls` if any call cannot be read.
     """
     if len(text) > MAX_ANSWER_CHARS:
         raise NoCalls(f"an answer longer than {MAX_ANSWER_CHARS} characters")
@@ -40,7 +40,7 @@ def read(text: str) -> tuple[ToolCall, ...]:
 
 
 def write(calls: tuple[ToolCall, ...]) -> str:
-    """Calls as Python writes them: ``read`` gives them back."""
+    """Calls as Python; the inverse of ``read``."""
     return f"[{', '.join(map(_written, calls))}]"
 
 
@@ -51,7 +51,7 @@ def _written(call: ToolCall) -> str:
 
 
 def _python_calls(text: str) -> tuple[ToolCall, ...] | None:
-    """The calls of the last place that holds some in Python; None where there is no such place."""
+    """The calls of the first candidate that is Python calls; None if there is none."""
     for source in _candidates(text):
         try:
             body = programs.parse(source).body
@@ -64,11 +64,11 @@ def _python_calls(text: str) -> tuple[ToolCall, ...] | None:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """Where an answer may hold its calls: all of it, its last fenced block, its last list, unless
-    that is a part of a call in JSON."""
+    """The parts of an answer that may be its calls: all of it, its last fenced block, and its last list
+    unless that belongs to a call in JSON."""
     yield text.strip()
     blocks = _FENCE.split(text)
-    if len(blocks) > 1:  # where the last fence is open, what follows it
+    if len(blocks) > 1:  # if the last fence is open, the text after it
         yield blocks[-2 if len(blocks) % 2 else -1].strip()
     if any(isinstance(each, ToolCall) for each in read_calls(text)):
         return
@@ -113,8 +113,8 @@ def _name(node: ast.expr) -> str:
 
 
 def _value(node: ast.expr) -> Any:
-    """The value of a literal, lists and dicts included. Brackets nest only so deep in what
-    :func:`programs.parse` lets pass."""
+    """The value of a literal, lists and dicts included. :func:`programs.parse` has limited how deeply
+    brackets nest."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str | int | float | None):
         return node.value
     if isinstance(node, ast.Name) and node.id in _WORDS:

@@ -1,10 +1,10 @@
-"""Calls held against the accepted ones, by the rules of BFCL's AST evaluation, written anew.
+"""Calls compared with the accepted ones, by the rules of BFCL's AST evaluation, reimplemented.
 
 Berkeley Function Calling Leaderboard (Patil et al., ICML 2025): a call is right if it names the
 function, gives every required parameter and none that is not accepted, and each value has the
-declared type and is one of the accepted ones. Text is compared in lower case without spaces and
-``,./-_*^``, and a quote is a quote; a whole number will do where a float is declared, a truth value
-is no number, a tuple is a list. Order among parallel calls does not matter.
+declared type and is one of the accepted ones. Text is compared in lower case, without spaces and
+``,./-_*^``, and with both kinds of quotes alike. A whole number is accepted for a float, a truth value
+is no number, and a tuple is a list. The order of parallel calls does not matter.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def matches(calls: Sequence[ToolCall], truths: Sequence[Truth], request: CallRequest) -> int:
-    """How many calls are right when each right call counts once: a largest matching."""
+    """The number of right calls, each truth counted once: a maximum matching."""
     fits = [
         [number for number, truth in enumerate(truths) if right(call, truth, request)]
         for call in calls
@@ -55,22 +55,22 @@ def matches(calls: Sequence[ToolCall], truths: Sequence[Truth], request: CallReq
 
 
 def all_right(calls: Sequence[ToolCall], request: CallRequest) -> bool:
-    """Whether the calls are the right ones, no fewer and no more."""
+    """Whether the calls are exactly the right ones."""
     return len(calls) == len(request.truths) == matches(calls, request.truths, request)
 
 
 def own_parts(
     calls: Sequence[ToolCall], truths: Sequence[Truth], request: CallRequest
 ) -> dict[str, float]:
-    """A seat's own reward parts for calls that could be read: 0.2, and 0.8 x F1 over its share of
-    the right calls, so that a call too many costs as one too few does."""
+    """A seat's own reward parts for readable calls: 0.2, and 0.8 x F1 over its share of the right
+    calls, so a call too many costs as much as a call too few."""
     number = len(calls) + len(truths)
     f1 = 2 * matches(calls, truths, request) / number if number else 1.0
     return {FORM: WORTH[FORM], CALLS: WORTH[CALLS] * f1}
 
 
 def right(call: ToolCall, truth: Truth, request: CallRequest) -> bool:
-    """Whether a call is the one that ``truth`` describes."""
+    """Whether a call matches ``truth``."""
     if call.name != truth.name:
         return False
     function = request.functions[truth.name]
@@ -86,7 +86,7 @@ def right(call: ToolCall, truth: Truth, request: CallRequest) -> bool:
 
 
 def complaint(call: ToolCall, request: CallRequest) -> str | None:
-    """What is wrong with a call by the descriptions alone; says nothing of the accepted values."""
+    """What is wrong with a call by the descriptions alone, without the accepted values; None if nothing."""
     function = request.functions.get(call.name)
     if function is None:
         return f"there is no function {cut(call.name, 60)!r}"
@@ -105,7 +105,7 @@ def complaint(call: ToolCall, request: CallRequest) -> str | None:
 def _accepted(
     value: Any, accepted: Sequence[Any], function: FunctionDescription, name: str
 ) -> bool:
-    # the set holds values of other types than it declares; such a value is right as it stands
+    # the set has accepted values of undeclared types; their types are accepted too
     kinds = {type(each) for each in accepted if each != MAY_BE_LEFT_OUT}
     if not _declared(value, function, name) and type(value) not in kinds:
         return False
@@ -113,7 +113,7 @@ def _accepted(
 
 
 def _declared(value: Any, function: FunctionDescription, name: str) -> bool:
-    """Whether a value has the type that a parameter declares; a type we do not know is any."""
+    """Whether a value has the declared type of a parameter. An unknown type accepts any value."""
     kind = function.properties.get(name, {}).get("type")
     kinds = _KINDS.get(kind) if isinstance(kind, str) else None
     return kinds is None or _is(value, kinds)
@@ -136,7 +136,7 @@ def _same(value: Any, accepted: Any) -> bool:
 
 
 def _same_dict(value: Mapping[str, Any], accepted: Mapping[str, Any]) -> bool:
-    """Each key of an accepted dict has a list of accepted values, as a parameter has."""
+    """Compare dicts: each key of an accepted dict has a list of accepted values."""
     alternatives = {
         key: each if isinstance(each, list) else [each] for key, each in accepted.items()
     }
@@ -147,5 +147,5 @@ def _same_dict(value: Mapping[str, Any], accepted: Mapping[str, Any]) -> bool:
 
 
 def standard(text: str) -> str:
-    """Text as it is compared."""
+    """Text in the form in which it is compared."""
     return _IGNORED.sub("", text).lower().replace("'", '"')

@@ -30,7 +30,7 @@ MAY_BE_LEFT_OUT = ""  # among the accepted values of a parameter
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FunctionDescription:
-    """A function as the model reads it: ``text``, its description as JSON."""
+    """A function as the model reads it. ``text``: its description as JSON."""
 
     name: str
     text: str
@@ -40,7 +40,7 @@ class FunctionDescription:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Truth:
-    """A call that is right: of each parameter the accepted values."""
+    """A right call: the accepted values of each parameter."""
 
     name: str
     accepted: Mapping[str, Sequence[Any]]
@@ -48,8 +48,8 @@ class Truth:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CallRequest:
-    """A task: what is asked (``messages``, each with who says it), with what, and the right calls in
-    the order of the request."""
+    """A task: the messages, each with its role, the functions, and the right calls in the request's
+    order."""
 
     messages: tuple[tuple[str, str], ...]
     functions: Mapping[str, FunctionDescription]
@@ -64,20 +64,20 @@ class CallRequest:
 
 
 def canonical(request: CallRequest) -> str:
-    """The words of a request: those alike in these are in one split, whatever the functions."""
+    """The words of a request. Requests with the same words are in one split, whatever the functions."""
     said = " ".join(text for _, text in request.messages)
     return " ".join(re.findall(r"\w+", said.lower()))
 
 
 def content(request: CallRequest) -> str:
-    """Request, functions and right calls: tasks alike in these are one."""
+    """Request, functions and right calls. Tasks with the same content are one task."""
     truths = [[truth.name, truth.accepted] for truth in request.truths]
     functions = [function.text for function in request.functions.values()]
     return json.dumps([canonical(request), functions, truths], sort_keys=True)
 
 
 def read(record: Mapping[str, Any]) -> CallRequest:
-    """The task of a record; raises ``BadField``, also for the kinds that are not played."""
+    """The task of a record; raises ``BadField``, also for BFCL's kinds that are not supported."""
     _refuse_other_kinds(record)
     functions = {}
     for description in sources.field(record, "function", list):
@@ -96,7 +96,7 @@ def read(record: Mapping[str, Any]) -> CallRequest:
 
 
 def _refuse_other_kinds(record: Mapping[str, Any]) -> None:
-    """Raise ``BadField`` for a record of a kind of BFCL's that the environment does not play."""
+    """Raise ``BadField`` for a record of a kind that the environment does not support."""
     turns, truths = record.get("question"), record.get("ground_truth")
     if (isinstance(turns, list) and len(turns) > 1) or "involved_classes" in record:
         raise BadField("question", "is of BFCL's multi_turn kind, which is not supported")

@@ -16,7 +16,7 @@ class Closed(Exception):
 
 
 def frame(value: Any, extend: Extend | None = None) -> bytes:
-    """The bytes of one frame; raises :class:`NotData`."""
+    """The bytes of one frame. Raises :class:`NotData`."""
     # surrogates cannot occur: JSON is written in ASCII
     body = dumps(value, extend).encode("ascii")
     return len(body).to_bytes(4, "big") + body

@@ -107,8 +107,8 @@ def _finish(module: ModuleType) -> None:
     module's names, and flush all that is open.
 
     The child leaves by ``os._exit``, because an ordinary exit would write to every page that it shares
-    with the zygote. Raises what flushing the standard streams raises, since Python's exit status is
-    then not 0.
+    with the zygote. Errors of flushing the standard streams are raised, since Python then exits with
+    another status than 0.
     """
     if "threading" in sys.modules:
         sys.modules["threading"]._shutdown()

@@ -13,12 +13,11 @@ from llmzoo.sandbox.confine.channel import Channel, Closed
 from llmzoo.sandbox.confine.job import Job, ending
 from llmzoo.sandbox.confine.values import NotData
 from llmzoo.sandbox.confine.worker import Broken, Worker
-from llmzoo.sandbox.judge import literal_asserts
+from llmzoo.sandbox.judge.literal_asserts import as_calls
 from llmzoo.sandbox.judge.needs import why_tests_share
 from llmzoo.sandbox.judge.verdicts import (
     SHOWN,
     UNSENDABLE,
-    AskedCall,
     legible,
     make_calls,
     make_verdict,
@@ -29,7 +28,7 @@ from llmzoo.sandbox.results import CaseResult, Isolation, Limits, Verdict
 
 def no_verdict_apart(tests: str, entry_point: str | None = None) -> str:
     """Why ``tests`` cannot be judged in an interpreter of their own, or "". Runs none of them."""
-    if literal_asserts.as_calls(tests, entry_point) is not None:
+    if as_calls(tests, entry_point) is not None:
         return ""
     return why_tests_share(tests) or ""
 
@@ -47,12 +46,8 @@ class Asserts:
     allow_shared: bool
 
     def judge(self, worker: Worker) -> Verdict:
-        cases = literal_asserts.as_calls(self.tests, self.entry_point)
-        if cases is not None:
-            calls = [
-                AskedCall(c.name, c.function, c.args, partial(literal_asserts.matches, c), c.kwargs)
-                for c in cases
-            ]
+        calls = as_calls(self.tests, self.entry_point)
+        if calls is not None:
             verdict = make_calls(worker, self.code, calls, self.limits, self.prelude)
             if not any(case.error.startswith(UNSENDABLE) for case in verdict.cases):
                 return verdict

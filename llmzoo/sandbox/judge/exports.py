@@ -1,4 +1,4 @@
-"""The program's side of separate judging: its objects cross as handles, and questions come back.
+"""The program's side of separate judging: sends its objects as handles and answers questions.
 
 Nothing here protects the judgement, since the program can change this module. The tester's side
 decides what the program may do, see :mod:`proxies` and :mod:`lending`.

@@ -11,14 +11,14 @@ import ast
 import math
 import operator
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 from llmzoo.sandbox.confine.values import check_keys
 from llmzoo.sandbox.judge.literals import OPERATORS, Unreadable, literal
 from llmzoo.sandbox.judge.needs import is_builtin
+from llmzoo.sandbox.judge.verdicts import AskedCall
 
 _NAME_CHARS = 400
 
@@ -46,20 +46,8 @@ _WRAPPERS: dict[str, Callable[..., Any]] = {
 _ALONE = ("sum", "max", "min")  # of one argument only, since adding up lists is quadratic
 
 
-@dataclass(frozen=True, slots=True)
-class CallCase:
-    """One assert. ``steps`` are applied to the value of the call in order, and the result must be
-    true. ``name``: the source of the assert."""
-
-    name: str
-    function: str
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any] = field(default_factory=dict)
-    steps: tuple[Callable[[Any], Any], ...] = ()
-
-
 @lru_cache(maxsize=1024)  # the K programs of a group share their tests
-def as_calls(tests: str, entry_point: str | None) -> tuple[CallCase, ...] | None:
+def as_calls(tests: str, entry_point: str | None) -> tuple[AskedCall, ...] | None:
     """The calls of a text whose tests are all asserts about one call with literals, else None.
 
     The asserts are at the top level or in ``check(candidate)``, where ``candidate`` is
@@ -73,10 +61,10 @@ def as_calls(tests: str, entry_point: str | None) -> tuple[CallCase, ...] | None
         return None
 
 
-def matches(case: CallCase, got: Any) -> bool:
-    """Whether the assert passes for this value, which must be plain data."""
+def _holds(steps: Sequence[Callable[[Any], Any]], got: Any) -> bool:
+    """Whether a value, which is plain data, is true after these steps."""
     try:
-        for step in case.steps:
+        for step in steps:
             got = step(got)
         return bool(got)
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, MemoryError):
@@ -95,7 +83,7 @@ class _Reader:
         self._imported: dict[str, str] = {"math": "math"}
         self._programs_builtins: set[str] = {entry_point} if entry_point else set()
 
-    def cases(self) -> list[CallCase]:
+    def cases(self) -> list[AskedCall]:
         check: ast.FunctionDef | None = None
         asserts: list[ast.Assert] = []
         for statement in self._tree.body:
@@ -143,19 +131,19 @@ class _Reader:
             raise Unreadable  # it may be the program
         self._imported[name] = full_name
 
-    def _case(self, statement: ast.Assert) -> CallCase:
+    def _case(self, statement: ast.Assert) -> AskedCall:
         steps: list[Callable[[Any], Any]] = []
         call = self._condition(statement.test, steps)
         function = self._function(call)
         if any(keyword.arg is None for keyword in call.keywords):
             raise Unreadable
         lines = self._lines[statement.lineno - 1 : statement.end_lineno]
-        return CallCase(
+        return AskedCall(
             name=" ".join(line.strip() for line in lines)[:_NAME_CHARS],
             function=function,
             args=tuple(literal(arg) for arg in call.args),
             kwargs={str(keyword.arg): literal(keyword.value) for keyword in call.keywords},
-            steps=tuple(steps),
+            right=partial(_holds, steps),
         )
 
     def _condition(self, test: ast.expr, steps: list[Callable[[Any], Any]]) -> ast.Call:

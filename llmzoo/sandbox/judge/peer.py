@@ -138,7 +138,7 @@ class Peer:
         raise self._end("an answer without a question" if waiting else "it has ended")
 
     def next_question(self) -> tuple[int, Reply]:
-        """The number and content of a question, where nothing but a question may come."""
+        """The number and content of the next frame, which must be a question."""
         kind, number, question = self._receive()
         if kind != "?":
             raise self._end("an answer without a question")

@@ -1,5 +1,5 @@
-"""The tester's side of separate judging: makes proxies of what the program sends, and raises in the
-tests what the program has raised."""
+"""The tester's side of separate judging: makes proxies for the program's objects, and raises the
+program's exceptions in the tests."""
 
 from __future__ import annotations
 
@@ -35,27 +35,30 @@ class _Handle:
         self.handle = handle
 
 
-_LOOKING = ("len", "iter", "next")  # what asks without changing anything
+_LOOKING = ("len", "iter", "next")  # operations that change nothing
 
 
 class TesterPeer(Peer):
-    """``tests``: name of the module in which the tests run. ``expects_exit``: they name SystemExit,
-    and so may see one. ``calls``: calls made to the program."""
+    """Asks the program for the tests and answers its questions.
+
+    ``tests``: the name of the module in which the tests run. ``expects_exit``: the tests name
+    SystemExit, so the program may raise it. ``calls``: the number of calls made to the program.
+    """
 
     def __init__(self, channel: Channel, tests: str, *, expects_exit: bool = False):
         super().__init__(channel, 0)
         self.expects_exit = expects_exit
         self.calls = 0
-        self.changes = 0  # questions asked that may have changed an object of the program
+        self.changes = 0  # number of questions that may have changed an object of the program
         self.dropped: list[int] = []
         self._proxies: weakref.WeakValueDictionary[int, Proxy] = weakref.WeakValueDictionary()
-        self._lasting: dict[int, Any] = {}  # classes, and holders, which take no weak reference
+        self._lasting: dict[int, Any] = {}  # classes and holders; holders allow no weak reference
         self._lending = Lending(tests)
         self._raised: deque[BaseException] = deque(maxlen=16)
         self._failed_inside: AssertionError | None = None
 
     def result(self, word: str, *operands: Any, text: str = "", names: Any = ()) -> Any:
-        """Ask for one value; raise what the program raised."""
+        """Ask for one value, and raise what the program raised."""
         outermost = self._depth == 0
         if word != "get" and text not in _LOOKING:
             self.changes += 1
@@ -66,13 +69,13 @@ class TesterPeer(Peer):
         if reply.word != "unsendable":
             self._lending.printed(reply.text)
         if outermost and self._failed_inside is not None:
-            # a failed assertion of a callback, which the program may have silenced
+            # an assertion that failed in a callback, which the program may have caught
             failed, self._failed_inside = self._failed_inside, None
             raise failed
         if reply.word == "value" and len(reply.operands) == 1:
             value = reply.operands[0]
             if isinstance(value, Proxy):
-                value._remote.made = False  # whoever asked may know better
+                value._remote.made = False  # the caller may set it
             return value
         if reply.word == "stop":
             if (word, text) == ("do", "next"):
@@ -89,13 +92,13 @@ class TesterPeer(Peer):
         return self.result("call", function, *args, *kwargs.values(), names=list(kwargs))
 
     def get(self, owner: Any, name: str) -> Any:
-        """An attribute, where the program may be asked for it."""
+        """An attribute of an object of the program, if the program may be asked for it."""
         if not may_ask(owner, name):
             raise AttributeError(name)
         return self.result("get", owner, text=name)
 
     def names(self, wanted: list[str]) -> dict[str, Any]:
-        """What the program's module has under these names; from a library, this side's own."""
+        """The values of names of the program's module. Objects of a library are this process's own."""
         reply = self.ask("names", names=wanted)
         values: dict[str, Any] = {}
         for marked, value in zip(reply.names, reply.operands, strict=False):
@@ -153,7 +156,7 @@ class TesterPeer(Peer):
         if proxy is None:
             kind = Function if class_handle == CALLABLE else self._class(class_handle)
             if not isinstance(kind, RemoteClass) and issubclass(kind, Exception):
-                return kind.__new__(kind)  # of a library, and known here
+                return kind.__new__(kind)  # a library class that is known here
             if not issubclass(kind, (Proxy, RemoteError)):
                 raise NotData("an object of a class that has none")
             proxy = kind.__new__(kind)
@@ -182,7 +185,7 @@ class TesterPeer(Peer):
         return self._lasting[handle]
 
     def _state(self, handle: int) -> State:
-        if handle in self.dropped:  # its last proxy went, and it came again
+        if handle in self.dropped:  # its last proxy was deleted, and now it is sent again
             self.dropped.remove(handle)
         return State(self, handle)
 
@@ -208,7 +211,7 @@ def _exception(kind: type[Exception], args: tuple[Any, ...]) -> Exception:
     try:
         if kind.__module__ == "builtins":
             return kind(*args)
-    except TypeError:  # not the arguments that this class takes
+    except TypeError:  # the class does not accept these arguments
         pass
     error = kind.__new__(kind)
     error.args = args
@@ -216,7 +219,7 @@ def _exception(kind: type[Exception], args: tuple[Any, ...]) -> Exception:
 
 
 def _told(error: BaseException) -> Reply:
-    """An exception of a callback, as the nearest builtin one, for the program to raise."""
+    """The reply that makes the program raise the nearest builtin exception."""
     kind = next(base for base in type(error).__mro__ if base.__module__ == "builtins")
     try:
         dumps(error.args)

@@ -124,7 +124,7 @@ def make_calls(
 
 
 def _exchange(job: Job, calls: Sequence[AskedCall], results: list[CaseResult]) -> str:
-    """Send the calls and append a result for each answer; returns why the program did not load."""
+    """Send the calls and append a result for each answer. Returns why the program did not load."""
     questions = [frame(["call", call.function, call.args, dict(call.kwargs)]) for call in calls]
     # calls that fit into the pipe are sent at once, since sending them cannot block
     at_once = sum(map(len, questions)) <= _FITS_A_PIPE
@@ -195,7 +195,7 @@ def make_verdict(
     isolation: Isolation,
     error: str = "",
 ) -> Verdict:
-    """A verdict. It is a pass only where there are results and all of them passed."""
+    """A verdict. It is a pass only if there are results and all of them passed."""
     passed = sum(result.passed for result in results)
     if status == "passed" and (not results or passed < len(results)):
         status = "failed" if results else "error"

@@ -97,10 +97,7 @@ PAGES: dict[str, tuple[str, str, list[str]]] = {
     "sandbox": (
         "Sandbox",
         "running programs that a model wrote",
-        [
-            *("llmzoo.sandbox.box", "llmzoo.sandbox.results", "llmzoo.sandbox.judge.verdicts"),
-            "llmzoo.sandbox.session",
-        ],
+        ["llmzoo.sandbox.box", "llmzoo.sandbox.results", "llmzoo.sandbox.session"],
     ),
     "report": (
         "Reports",

@@ -16,8 +16,8 @@ from llmzoo.sandbox.confine.job import run
 from llmzoo.sandbox.confine.preload import COMMON, LIGHT, suffices
 from llmzoo.sandbox.confine.worker import Broken, CannotConfine, Worker
 from llmzoo.sandbox.judge.asserts import Asserts, no_verdict_apart
-from llmzoo.sandbox.judge.verdicts import Checker, judge_calls, judge_stdio
-from llmzoo.sandbox.results import DEFAULT_LIMITS, Limits, Report, Run, Verdict
+from llmzoo.sandbox.judge.verdicts import judge_calls, judge_stdio
+from llmzoo.sandbox.results import DEFAULT_LIMITS, Checker, Limits, Report, Run, Verdict
 from llmzoo.sandbox.session import Session
 
 T = TypeVar("T")
@@ -158,7 +158,7 @@ class Sandbox:
         """Judge a program by what it prints: (standard input, expected output), one run for each.
 
         ``compare``: "tokens" (numbers with a point within 1e-6), "lines", "exact", or a
-        :class:`~llmzoo.sandbox.judge.verdicts.Checker`, a trusted program that decides.
+        :class:`~llmzoo.sandbox.results.Checker`, a trusted program that decides.
         """
         pairs = tuple(cases)
         return self._judge(lambda worker: judge_stdio(worker, code, pairs, compare, limits), code)
@@ -244,7 +244,7 @@ class Sandbox:
                     continue
                 self._levels = (level,)
                 if self._report is None:
-                    self._report = _report(level, worker.notes, missing)
+                    self._report = _make_report(level, worker.notes, missing)
                 return worker
         reasons = "; ".join(f"{level}: {why}" for level, why in missing.items())
         raise SandboxError(
@@ -267,8 +267,7 @@ class Sandbox:
         self._slots = threading.BoundedSemaphore(self.workers)
         self._idle = _no_workers()
         self._levels = tuple(n for n in self._wanted if n >= self.min_level)
-        if self._allow_unconfined:
-            self._levels = (*self._levels, 0)
+        self._levels += (0,) * self._allow_unconfined
         self._report = None
 
 
@@ -277,7 +276,7 @@ def _no_workers() -> dict[tuple[str, ...], list[Worker]]:
     return defaultdict(list)
 
 
-def _report(level: int, notes: Mapping[str, Any], missing: dict[str, str]) -> Report:
+def _make_report(level: int, notes: Mapping[str, Any], missing: dict[str, str]) -> Report:
     layers = list(LAYERS[level])
     if "landlock_missing" in notes:
         layers.remove("landlock")

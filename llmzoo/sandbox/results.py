@@ -1,4 +1,4 @@
-"""The limits of a run and the records of its result."""
+"""What a sandbox is given beside a program, and the records of its results."""
 
 from __future__ import annotations
 
@@ -26,6 +26,14 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Checker:
+    """A trusted program that judges outputs. It defines ``check(input, expected, output)``, which
+    returns whether the output is right. It runs confined too."""
+
+    code: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

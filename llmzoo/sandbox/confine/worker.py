@@ -147,17 +147,8 @@ class Worker:
         wall_s = cpu_s = limits.time_limit
         if kind == "session":  # the session itself limits the time of each piece of code
             wall_s, cpu_s = _SESSION_S, max(60.0, limits.time_limit * 20)
-        job = {
-            "kind": kind,
-            "wall_s": wall_s,
-            "cpu_s": cpu_s,
-            "memory_mb": limits.memory_mb,
-            "file_kb": limits.file_kb,
-        }
-        try:
-            socket.send_fds(self._control, [json.dumps(job).encode()], list(fds))
-        except OSError as error:
-            raise Broken(f"the zygote is gone: {error}") from error
+        job = {"kind": kind, "wall_s": wall_s, "cpu_s": cpu_s}
+        self._send(job | {"memory_mb": limits.memory_mb, "file_kb": limits.file_kb}, fds)
         self._deadline = time.monotonic() + wall_s + GRACE_S
 
     def stop(self) -> None:
@@ -210,9 +201,9 @@ class Worker:
             raise CannotConfine(message["failed"])
         return message["ready"]
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def _send(self, message: dict[str, Any], fds: Sequence[int] = ()) -> None:
         try:
-            self._control.send(json.dumps(message).encode())
+            socket.send_fds(self._control, [json.dumps(message).encode()], list(fds))
         except OSError as error:
             raise Broken(f"the zygote is gone: {error}") from error
 

@@ -16,7 +16,7 @@ from llmzoo.sandbox.confine.job import Job, ending, run
 from llmzoo.sandbox.confine.values import NotData
 from llmzoo.sandbox.confine.worker import Broken, Worker
 from llmzoo.sandbox.judge.compare import same, same_output
-from llmzoo.sandbox.results import CaseResult, Isolation, Limits, Verdict
+from llmzoo.sandbox.results import CaseResult, Checker, Isolation, Limits, Verdict
 
 SHOWN = 400  # characters of a value or a message in a verdict
 UNSENDABLE = "not plain data"
@@ -24,14 +24,6 @@ _MAX_TIMEOUTS = 2  # timeouts of one program after which the remaining cases are
 _NOT_REACHED = "not reached"
 _FITS_A_PIPE = 1 << 15  # bytes
 _ERROR_STATUSES = {"MemoryError": "memory", "PermissionError": "blocked"}
-
-
-@dataclass(frozen=True, slots=True)
-class Checker:
-    """A trusted program that judges outputs. It defines ``check(input, expected, output)``, which
-    returns whether the output is right. It runs confined too."""
-
-    code: str
 
 
 @dataclass(frozen=True, slots=True)

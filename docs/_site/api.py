@@ -56,18 +56,10 @@ PAGES: dict[str, tuple[str, str, list[str]]] = {
         "Learners",
         "base classes, losses, advantages, what holds state between batches",
         [
-            *("llmzoo.learners.base", "llmzoo.learners.joint", "llmzoo.learners.actor_critic"),
-            *(
-                "llmzoo.learners.updates.base",
-                "llmzoo.learners.updates.policy_gradient",
-                "llmzoo.learners.updates.groups",
-            ),
-            *(
-                "llmzoo.learners.updates.surrogate",
-                "llmzoo.learners.advantages",
-                "llmzoo.learners.losses",
-                "llmzoo.learners.returns",
-            ),
+            *("llmzoo.learners.base", "llmzoo.learners.actor_critic"),
+            "llmzoo.learners.updates.policy_gradient",
+            *("llmzoo.learners.advantages", "llmzoo.learners.rae", "llmzoo.learners.returns"),
+            *("llmzoo.learners.losses", "llmzoo.learners.preference_losses"),
         ],
     ),
     "training": (

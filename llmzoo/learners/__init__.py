@@ -57,13 +57,13 @@ def learner_class(name: str) -> Any:
         raise MissingExtraError(f"learner {name!r}", "train", error.name) from error
 
 
-def _checked(found: Any, path: str) -> Any:
-    """``found``; raises :class:`ConfigError` unless it is a class that the loop can drive."""
-    missing = [name for name in ("Config", "rollout") if not hasattr(found, name)]
-    if missing or not isinstance(found, type):
+def _checked(loaded: Any, path: str) -> Any:
+    """``loaded``; raises :class:`ConfigError` unless it is a class that the loop can drive."""
+    missing = [name for name in ("Config", "rollout") if not hasattr(loaded, name)]
+    if missing or not isinstance(loaded, type):
         lack = f"it has no {' and no '.join(missing)}" if missing else "it is no class"
         raise ConfigError(
             f"{path} is no learner: {lack}. Extend llmzoo.learners.base.GroupLearner, or one of "
             "the learners"
         )
-    return found
+    return loaded

@@ -1,8 +1,8 @@
 """Advantages: what each completion of a group was worth beyond a baseline.
 
 Pure functions. Those on the returns of one group take float tensors [K], and their baseline never
-looks beyond the group. Those on one agent's turns in time take float tensors [T] (:func:`gae`);
-a running mean looks back over earlier batches, and :func:`whitened` over a whole batch.
+looks beyond the group. :func:`gae` takes one agent's turns in time, float tensors [T], and
+:func:`whitened` a whole batch. The baseline that outlives a batch is in :mod:`llmzoo.learners.rae`.
 """
 
 from __future__ import annotations
@@ -96,26 +96,6 @@ def explained_variance(outcomes: Tensor, values: Tensor) -> float:
     """
     spread = float(outcomes.var(correction=0))
     return 1 - float((outcomes - values).var(correction=0)) / spread if spread > 0 else 0.0
-
-
-def running_mean(mean: float, value: float, decay: float) -> float:
-    """decay * mean + (1 - decay) * value: an exponential moving average after one more value."""
-    return decay * mean + (1 - decay) * value
-
-
-def role_baseline(returns: Tensor, mean: float, decay: float) -> tuple[Tensor, float]:
-    """A_m = R_m - the role's mean so far, and its mean after them: RAE. [M] -> [M] and a number.
-
-    SPIRAL's role-conditioned advantages (arXiv 2506.24119): each role of a game has a
-    :func:`running_mean` of its own, from 0, since the first player may well earn more than the
-    second. ``returns`` are one role's of a batch, at least one. Their baseline is the mean from
-    before them, as in the authors' code, so that none depends on the answer that it judges. (The
-    paper updates first; for one return that is the same times the decay:
-    R - (decay b + (1 - decay) R) = decay (R - b).) The batch's mean then counts as M values, so
-    the old one keeps decay^M, as it would one by one, but in no order.
-    """
-    assert len(returns) > 0
-    return returns - mean, running_mean(mean, returns.mean().item(), decay ** len(returns))
 
 
 def whitened(advantages: Tensor, weights: Tensor | None = None, eps: float = 1e-6) -> Tensor:

@@ -11,7 +11,7 @@ from pettingzoo import AECEnv
 from torch import Tensor
 
 from llmzoo.errors import ConfigError
-from llmzoo.learners.advantages import mean_baseline
+from llmzoo.learners.advantages import mean_baseline, normalized
 from llmzoo.learners.base import GroupConfig, GroupLearner
 from llmzoo.records import Group
 from llmzoo.rollout.scheduler import Rollout
@@ -66,6 +66,7 @@ class ATGRPO(GroupLearner):
 
     Config: ClassVar[type[GroupConfig]] = ATGRPOConfig
     compares = True
+    normalizes = True
     config: ATGRPOConfig
 
     def check(self, env: AECEnv, trained: Collection[str]) -> None:
@@ -90,4 +91,6 @@ class ATGRPO(GroupLearner):
         )
 
     def credit(self, group: Group) -> Tensor:
-        return mean_baseline(torch.tensor(group.returns))
+        returns = torch.tensor(group.returns)
+        advantages = mean_baseline(returns)
+        return normalized(advantages, returns) if self.config.normalize else advantages

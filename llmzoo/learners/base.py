@@ -1,28 +1,80 @@
 """What every learner is, and what the critic-free ones share.
 
-A learner says how it plays (:meth:`Learner.rollout`) and what changes weights
-(:meth:`Learner.updater`). A critic-free one says what credit each completion of a group gets
-(:meth:`GroupLearner.credit`). The loop, checkpoints and logging are not its business.
+A learner defines its rollout (:meth:`Learner.rollout`) and its update (:meth:`Learner.updater`). A
+critic-free learner defines the advantage of each completion of a group
+(:meth:`GroupLearner.credit`). The loop, checkpoints and logging are elsewhere.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Protocol
 
 import torch
 from pettingzoo import AECEnv
 from torch import Tensor
 
 from llmzoo.errors import ConfigError
-from llmzoo.learners.advantages import normalized
-from llmzoo.learners.updates.base import Updater
-from llmzoo.learners.updates.groups import GroupConfig, GroupUpdater, differs, sampled_only
-from llmzoo.learners.updates.surrogate import Credited, surrogate_loss
+from llmzoo.learners import returns
+from llmzoo.learners.advantages import informative, normalized
+from llmzoo.learners.rae import RoleMeans
+from llmzoo.learners.updates.passes import passes
+from llmzoo.learners.updates.policy_gradient import (
+    Credited,
+    PolicyGradientUpdater,
+    SurrogateConfig,
+    named,
+    sampled_only,
+    surrogate_loss,
+)
+from llmzoo.learners.updates.replay import Replay
+from llmzoo.parallel import ranks
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Group
 from llmzoo.rollout.scheduler import Rollout
+from llmzoo.rollout.trees import joint_tree
+
+
+class Updater(Protocol):
+    """Changes the weights of the policies that learn; holds all the state that outlives a batch.
+
+    The checkpoint itself stores the policies' weights. The updater saves and loads everything else
+    (optimisers, critics, references, running means) as safetensors and JSON.
+    """
+
+    def players(self) -> Mapping[str, Policy]:
+        """Who sits in each seat while the next batch is played."""
+        ...
+
+    def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
+        """Learn from a batch and return metrics. ``seed`` fixes all randomness.
+
+        Raises :class:`llmzoo.errors.DivergedError` if a loss or a gradient is not finite. The
+        weights are then those from before that step.
+        """
+        ...
+
+    def credits(self, batch: Batch) -> list[float | None]:
+        """The advantages of ``batch.completions`` in the last update, which learned from this batch.
+
+        They are the values that the loss received, after all normalisation and filters. Per-token
+        advantages are averaged over the answer. None means that the answer was not trained on, or
+        that the learner has no advantages.
+        """
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write the state into an existing folder."""
+        ...
+
+    def load(self, folder: Path) -> None:
+        """Restore the state that :meth:`save` wrote."""
+        ...
 
 
 class Learner:
@@ -36,14 +88,14 @@ class Learner:
 
     @property
     def separable(self) -> bool:
-        """Whether an updater for each policy alone does what one for all of them does.
+        """Whether each policy can have an updater of its own, with the same result.
 
-        It is then given the groups of its policy's own seats, and all episodes.
+        Such an updater receives the groups of its policy's seats, and all episodes.
         """
         return False
 
     def check(self, env: AECEnv, trained: Collection[str]) -> None:
-        """Raise :class:`ConfigError` for settings that mean nothing on ``env``, before a run starts."""
+        """Raise :class:`ConfigError`, before a run starts, for settings without effect on ``env``."""
 
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
         """A rollout on a freshly reset environment; the generator returns a ``Batch``."""
@@ -63,11 +115,11 @@ class Learner:
         """Restore what :meth:`state_dict` returned."""
 
     def players(self, seats: Mapping[str, Policy]) -> Mapping[str, Policy]:
-        """Who plays for these seats, of players that never learn: demonstrators, for example."""
+        """The policies that play these seats. A learner may put demonstrators there, for example."""
         return seats
 
     def wants_more(self, batch: Batch, rounds: int) -> bool:
-        """Whether a batch, played on ``rounds`` times already, is to be played on once more."""
+        """Whether to play more episodes for a batch that was extended ``rounds`` times already."""
         return False
 
     def updater(
@@ -77,11 +129,47 @@ class Learner:
         *,
         total_steps: int,
     ) -> Updater:
-        """What learns from the batches of a run of ``total_steps`` iterations.
+        """The updater for a run of ``total_steps`` iterations.
 
-        ``policies``: those that learn, by name. ``seats``: who plays each seat.
+        ``policies``: those that learn, by name. ``seats``: the policy that plays each seat.
         """
         raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupConfig(SurrogateConfig):
+    """Options of every critic-free learner."""
+
+    group_size: int = 4  # K: completions of each prompt
+    gamma: float = 1.0  # discount per turn of the agent's own
+    normalize: bool = False  # divide advantages by the group's standard deviation of returns
+    rewards: tuple[str, ...] = ()  # functions of the returns before credit, such as "scale 2"
+    role_baseline: float | None = None  # RAE in place of the learner's credit: a mean's decay
+    uninformative: Literal["keep", "drop", "resample"] = "keep"  # groups without differences
+    resamples: int = 2  # most times that a batch is extended to get groups with differences
+    mask_truncated: bool = False  # answers cut off by the token limit are judged, not trained
+    replay: int = 0  # earlier batches to learn from again; needs clip
+
+    def __post_init__(self) -> None:
+        SurrogateConfig.__post_init__(self)
+        if self.group_size < 1:
+            raise ConfigError(f"group_size must be at least 1, got {self.group_size}")
+        if self.group_size == 1 and (self.normalize or self.uninformative != "keep"):
+            raise ConfigError(
+                "one answer alone never differs: normalize=False, uninformative='keep'"
+            )
+        if not 0.0 <= self.gamma <= 1.0:
+            raise ConfigError(f"gamma must be in [0, 1], got {self.gamma}")
+        returns.parse(self.rewards)
+        if self.role_baseline is not None:
+            if not 0.0 <= self.role_baseline < 1.0:
+                raise ConfigError(f"role_baseline must be in [0, 1), got {self.role_baseline}")
+            if self.normalize:
+                raise ConfigError("role_baseline replaces the group's baseline: normalize is False")
+        if self.resamples < 1 or self.replay < 0:
+            raise ConfigError("resamples is at least 1, replay at least 0")
+        if self.replay and self.clip is None:
+            raise ConfigError("answers learned from again need the clipped ratio: set clip")
 
 
 class GroupLearner(Learner):
@@ -89,12 +177,13 @@ class GroupLearner(Learner):
 
     Config: ClassVar[type[GroupConfig]] = GroupConfig
     compares: ClassVar[bool] = False  # credit is 0 unless a group's answers differ
+    normalizes: ClassVar[bool] = False  # credit itself divides where ``normalize`` is set
 
     def __init__(self, config: Any = None):
         super().__init__(config)
         if self.compares and self.config.group_size == 1 and self.config.role_baseline is None:
             raise ConfigError(
-                "this learner compares the answers of a group, and one alone teaches it nothing: "
+                "this learner compares the answers of a group and learns nothing from a single one: "
                 "set group_size to at least 2"
             )
 
@@ -103,24 +192,28 @@ class GroupLearner(Learner):
         return True
 
     def credit(self, group: Group) -> Tensor:
-        """The advantage [K] of each completion."""
+        """The advantage [K] of each completion.
+
+        With ``normalize`` it is divided by the standard deviation of the group's returns afterwards,
+        unless the class ``normalizes`` itself.
+        """
         raise NotImplementedError
 
     def wants_more(self, batch: Batch, rounds: int) -> bool:
-        """Whether further episodes are to be played in place of groups that teach nothing."""
+        """Whether to play more episodes because too few groups have different returns."""
         if self.config.uninformative != "resample" or rounds >= self.config.resamples:
             return False
         return 2 * sum(map(differs, batch.groups)) < len(batch.groups)
 
     def credited(self, groups: Sequence[Group]) -> list[Credited]:
-        """Groups with their advantages; what no model sampled is left out before any baseline."""
-        kept = []
+        """Groups with their advantages. Completions that no model sampled enter no baseline."""
+        judged = []
         for group in sampled_only(groups):
             advantages = self.credit(group)
-            if self.config.normalize:
+            if self.config.normalize and not self.normalizes:
                 advantages = normalized(advantages, torch.tensor(group.returns))
-            kept.append(Credited(group, advantages))
-        return kept
+            judged.append(Credited(group, advantages))
+        return judged
 
     def loss(
         self,
@@ -131,9 +224,9 @@ class GroupLearner(Learner):
         tokens: int,
         reference: TransformersPolicy | None,
     ) -> tuple[Tensor, dict[str, float]]:
-        """The loss of a part of a batch of ``rows`` completions with ``tokens`` tokens in all.
+        """The part's share of the loss of a batch with ``rows`` completions and ``tokens`` tokens.
 
-        Returns the part's share of the loss, and metrics as sums over the part's tokens.
+        Also returns metrics, as sums over the part's tokens.
         """
         return surrogate_loss(
             policy, part, self.config, rows=rows, tokens=tokens, reference=reference
@@ -147,3 +240,151 @@ class GroupLearner(Learner):
         total_steps: int,
     ) -> GroupUpdater:
         return GroupUpdater(self, policies, seats, total_steps=total_steps)
+
+
+class GroupUpdater(PolicyGradientUpdater):
+    """Also holds what outlives a batch: the means of ``role_baseline``, and replayed groups."""
+
+    def __init__(
+        self,
+        learner: GroupLearner,
+        policies: Mapping[str, TransformersPolicy],
+        seats: Mapping[str, Policy],
+        *,
+        total_steps: int,
+    ):
+        super().__init__(learner.config, policies, seats, total_steps=total_steps)
+        self.learner = learner
+        decay = learner.config.role_baseline
+        self.roles = None if decay is None else RoleMeans(decay)
+        self.replays = {name: Replay(learner.config.replay) for name in self.policies}
+
+    def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
+        metrics: dict[str, Any] = {}
+        self.used = []
+        for name, policy in self.policies.items():
+            mine = [g for g in batch.groups if self.seats[g.agent] is policy]
+            learned = self._update(name, policy, mine, random.Random(f"{seed}/{name}"))
+            metrics |= named(name, learned, self.policies)
+        return metrics
+
+    def _update(
+        self, name: str, policy: TransformersPolicy, groups: Sequence[Group], rng: random.Random
+    ) -> dict[str, float]:
+        config = self.learner.config
+        credited = self._credited(sampled_only(groups))
+        informed = sum(bool(c.advantages.any()) for c in credited)
+        metrics = {"informative": informed / max(1, len(credited))}
+        if config.uninformative != "keep":
+            kept = [c for c in credited if differs(c.group)]
+            metrics["dropped_groups"] = len(credited) - len(kept)
+            credited = kept
+        if config.mask_truncated:
+            credited = [c for c in map(_without_truncated, credited) if c.group.completions]
+        self.used += credited
+        if config.replay:
+            credited = self.replays[name].mixed(credited)
+        loss = partial(self.learner.loss, policy, reference=self.references.get(name))
+        return metrics | passes(
+            policy,
+            [self.optimizers[name]],
+            credited,
+            loss,
+            config,
+            rng,
+            all_matter=config.learns_from_all,
+        )
+
+    def _credited(self, groups: Sequence[Group]) -> list[Credited]:
+        groups = _reshaped(groups, self.learner.config.rewards)
+        return self.learner.credited(groups) if self.roles is None else self.roles.credited(groups)
+
+    def save(self, folder: Path) -> None:
+        super().save(folder)
+        if self.learner.config.replay and ranks.rank() == 0:
+            for name, replay in self.replays.items():
+                replay.save(folder / f"{name}.replay.json")
+        if self.roles is not None and ranks.rank() == 0:
+            self.roles.save(folder / "roles.json")
+
+    def load(self, folder: Path) -> None:
+        super().load(folder)
+        if self.learner.config.replay:
+            for name, replay in self.replays.items():
+                replay.load(folder / f"{name}.replay.json")
+        if self.roles is not None:
+            mine = [agent for agent, p in self.seats.items() if p in self.policies.values()]
+            self.roles.load(folder / "roles.json", mine)
+
+
+def _reshaped(groups: Sequence[Group], spec: Sequence[str]) -> Sequence[Group]:
+    """The groups after functions of their returns, those of greedy answers included."""
+    if not spec:
+        return groups
+    greedy = [torch.tensor([g.greedy]) for g in groups if g.greedy is not None]
+    change = returns.parse(spec)
+    shaped = iter(change([*(torch.tensor(g.returns) for g in groups), *greedy]))
+    changed = [replace(g, returns=tuple(next(shaped).tolist())) for g in groups]
+    return [g if g.greedy is None else replace(g, greedy=next(shaped).item()) for g in changed]
+
+
+def _without_truncated(credited: Credited) -> Credited:
+    """DAPO's overlong filtering (arXiv 2503.14476): truncated answers count in the baseline only."""
+    whole = [i for i, c in enumerate(credited.group.completions) if not c.truncated]
+    return Credited(credited.group.only(whole), credited.advantages[whole])
+
+
+def differs(group: Group) -> bool:
+    """Whether the returns of a group differ. Otherwise comparing them teaches nothing."""
+    return informative(torch.tensor(group.returns))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointConfig(GroupConfig):
+    """Options of learners that pair the answers of all seats."""
+
+    mode: Literal["align", "cross"] = "align"  # pair the g-th answers, or try all combinations
+    expand: int | None = 1  # children of a node that become nodes; None: all (the full tree)
+    reduction: Literal["token_mean", "sequence_sum", "sequence_mean"] = "sequence_sum"
+    weigh_by_reach: bool = False  # multiply credit by the probability of reaching the node
+
+    def __post_init__(self) -> None:
+        GroupConfig.__post_init__(self)
+        if self.weigh_by_reach and self.role_baseline is not None:
+            raise ConfigError("weigh_by_reach weighs advantages in groups: role_baseline is None")
+
+
+class JointLearner(GroupLearner):
+    """Plays joint trees; a subclass gives the credit rule.
+
+    With ``weigh_by_reach`` each advantage is multiplied by its group's ``reach``.
+    """
+
+    Config: ClassVar[type[GroupConfig]] = JointConfig
+    config: JointConfig
+    needs_greedy: bool = False
+
+    def credited(self, groups: Sequence[Group]) -> list[Credited]:
+        judged = super().credited(groups)
+        if not self.config.weigh_by_reach:
+            return judged
+        return [Credited(c.group, c.advantages * c.group.reach) for c in judged]
+
+    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
+        return joint_rollout(self.config, env, seed, trained, with_greedy=self.needs_greedy)
+
+
+def joint_rollout(
+    config: Any, env: AECEnv, seed: int, trained: Collection[str], *, with_greedy: bool = False
+) -> Rollout:
+    """A joint tree under the options of a learner: group_size, mode, gamma and expand."""
+    return joint_tree(
+        env,
+        seed,
+        group_size=config.group_size,
+        trained=trained,
+        mode=config.mode,
+        gamma=config.gamma,
+        expand=config.expand,
+        with_greedy=with_greedy,
+    )

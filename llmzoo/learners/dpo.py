@@ -7,14 +7,13 @@ from typing import ClassVar
 
 from pettingzoo import AECEnv
 
-from llmzoo.learners.base import Learner
+from llmzoo.learners.base import Learner, joint_rollout
 from llmzoo.learners.updates.dpo import DPOUpdater, MADPOUpdater
 from llmzoo.learners.updates.dpo_config import DPOConfig, MADPOConfig
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.rollout.scheduler import Rollout
-from llmzoo.rollout.trees import joint_tree
 
 
 class DPO(Learner):
@@ -50,15 +49,7 @@ class DPO(Learner):
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
         if self.config.preferences is not None:
             return _nothing()
-        return joint_tree(
-            env,
-            seed,
-            group_size=self.config.group_size,
-            trained=trained,
-            mode=self.config.mode,
-            gamma=self.config.gamma,
-            expand=self.config.expand,
-        )
+        return joint_rollout(self.config, env, seed, trained)
 
     def updater(
         self,
@@ -91,14 +82,7 @@ class MADPO(Learner):
     config: MADPOConfig
 
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
-        return joint_tree(
-            env,
-            seed,
-            group_size=self.config.group_size,
-            trained=trained,
-            gamma=self.config.gamma,
-            expand=self.config.expand,
-        )
+        return joint_rollout(self.config, env, seed, trained)
 
     def updater(
         self,
@@ -111,6 +95,6 @@ class MADPO(Learner):
 
 
 def _nothing() -> Rollout:
-    """A line that does not play."""
+    """A rollout that plays nothing."""
     yield from ()
     return Batch()

@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from llmzoo.learners.advantages import mean_baseline
-from llmzoo.learners.base import GroupConfig
-from llmzoo.learners.joint import JointConfig, JointLearner
+from llmzoo.learners.advantages import mean_baseline, normalized
+from llmzoo.learners.base import GroupConfig, JointConfig, JointLearner
 from llmzoo.learners.losses import Reduction
 from llmzoo.records import Group
 
@@ -38,7 +37,10 @@ class GRPO(JointLearner):
 
     Config: ClassVar[type[GroupConfig]] = GRPOConfig
     compares = True
+    normalizes = True
     env_defaults: ClassVar[Mapping[str, Any]] = {"num_agents": 1}
 
     def credit(self, group: Group) -> Tensor:
-        return mean_baseline(torch.tensor(group.returns))
+        returns = torch.tensor(group.returns)
+        advantages = mean_baseline(returns)
+        return normalized(advantages, returns) if self.config.normalize else advantages

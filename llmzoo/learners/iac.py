@@ -8,7 +8,7 @@ from typing import ClassVar
 from llmzoo.errors import ConfigError
 from llmzoo.learners.actor_critic import ActorCritic
 from llmzoo.learners.mappo import check_central
-from llmzoo.learners.updates.critic_config import ActorCriticConfig
+from llmzoo.learners.updates.critics import ActorCriticConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from llmzoo.learners.actor_critic import ActorCritic
-from llmzoo.learners.updates.critic_config import ActorCriticConfig
+from llmzoo.learners.updates.critics import ActorCriticConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from llmzoo.errors import ConfigError
 from llmzoo.learners.actor_critic import ActorCritic
 from llmzoo.learners.ippo import IPPOConfig
-from llmzoo.learners.updates.critic_config import ActorCriticConfig
+from llmzoo.learners.updates.critics import ActorCriticConfig
 
 
 def check_central(config: ActorCriticConfig) -> None:

@@ -63,14 +63,14 @@ def load_preferences(source: str) -> list[dict[str, Any]]:
 
     Raises :class:`ConfigError`, which names the row and the column, for anything else.
     """
-    found = _load(source)
-    missing = [name for name in COLUMNS if name not in found.column_names]
+    loaded = _load(source)
+    missing = [name for name in COLUMNS if name not in loaded.column_names]
     if missing:
         raise ConfigError(
             f"{source}: no column {' and no '.join(missing)} (it has "
-            f"{', '.join(found.column_names)}); preferences have the columns {', '.join(COLUMNS)}"
+            f"{', '.join(loaded.column_names)}); preferences have the columns {', '.join(COLUMNS)}"
         )
-    rows = [{name: row[name] for name in COLUMNS} for row in found]
+    rows = [{name: row[name] for name in COLUMNS} for row in loaded]
     if not rows:
         raise ConfigError(f"{source} has no rows")
     for number, row in enumerate(rows, start=1):

@@ -39,14 +39,14 @@ _LOADERS = {".jsonl": "json", ".json": "json", ".parquet": "parquet"}
 
 def rows(episodes: Sequence[Episode], *, policy: str = "") -> list[Row]:
     """A row for each decision, episode after episode."""
-    found: list[Row] = []
+    table: list[Row] = []
     for episode in episodes:
         returns = episode.returns()
         following = _next_observations(episode)
         for decision, following_text, returned in zip(
             episode.decisions, following, returns, strict=True
         ):
-            found.append(
+            table.append(
                 {
                     "env": episode.env_id,
                     "seed": episode.seed,
@@ -62,16 +62,16 @@ def rows(episodes: Sequence[Episode], *, policy: str = "") -> list[Row]:
                     "policy": policy,
                 }
             )
-    return found
+    return table
 
 
 def _next_observations(episode: Episode) -> list[str]:
     following = dict(episode.final)
-    found = []
+    texts = []
     for decision in reversed(episode.decisions):
-        found.append(following.get(decision.agent, ""))
+        texts.append(following.get(decision.agent, ""))
         following[decision.agent] = decision.observation
-    return found[::-1]
+    return texts[::-1]
 
 
 def by_episode(rows: Sequence[Row]) -> list[list[Row]]:
@@ -80,19 +80,19 @@ def by_episode(rows: Sequence[Row]) -> list[list[Row]]:
     An episode ends where the environment, the seed or the writer changes, or where a turn of an
     agent that has been comes again.
     """
-    found: list[list[Row]] = []
+    parts: list[list[Row]] = []
     before: tuple[Any, ...] = ()
     turns: set[tuple[str, int]] = set()
     for row in rows:
         of_episode = (row["env"], row["seed"], row["policy"])
         turn = (row["agent"], row["turn"])
-        if not found or of_episode != before or turn in turns:
-            found.append([])
+        if not parts or of_episode != before or turn in turns:
+            parts.append([])
             turns = set()
         before = of_episode
         turns.add(turn)
-        found[-1].append(row)
-    return found
+        parts[-1].append(row)
+    return parts
 
 
 def episodes(rows: Sequence[Row]) -> list[Episode]:
@@ -149,10 +149,10 @@ def kept(
         if passes and (number, returned) not in candidates.setdefault(agent, [])[-1:]:
             candidates[agent].append((number, returned))
     chosen = set()
-    for agent, found in candidates.items():
+    for agent, entries in candidates.items():
         # in decimal: 0.07 * 100 is a little more than 7 in binary
-        count = len(found) if top is None else math.ceil(round(top * len(found), 9))
-        best = sorted(found, key=lambda entry: -entry[1])[:count]  # stable: the earlier first
+        count = len(entries) if top is None else math.ceil(round(top * len(entries), 9))
+        best = sorted(entries, key=lambda entry: -entry[1])[:count]  # stable: the earlier first
         chosen |= {(agent, number) for number, _ in best}
     return [(row["agent"], number) in chosen for number, row in numbered]
 
@@ -205,17 +205,17 @@ def load(source: str | Path) -> list[Row]:
     try:
         if path.suffix in _LOADERS:
             with _no_bars(datasets):
-                found = datasets.load_dataset(
+                loaded = datasets.load_dataset(
                     _LOADERS[path.suffix], data_files=str(path), split="train"
                 )
         else:
-            found = datasets.load_dataset(str(source), split="train")
+            loaded = datasets.load_dataset(str(source), split="train")
     except Exception as error:  # network, cache, schema: the library raises of every kind
         raise ConfigError(
             f"the trajectories {source} cannot be loaded ({type(error).__name__}: {error}); give a "
             ".jsonl, .json or .parquet file, or a hub id"
         ) from error
-    read = list(_checked(found, str(source)))
+    read = list(_checked(loaded, str(source)))
     if not read:
         raise ConfigError(f"{source} has no rows")
     return read
@@ -241,9 +241,9 @@ def _no_bars(datasets: Any) -> Iterator[None]:
             datasets.enable_progress_bars()
 
 
-def _checked(found: Any, source: str) -> Iterator[Row]:
+def _checked(given: Any, source: str) -> Iterator[Row]:
     """Each row with exactly the known fields; whole numbers are taken for ``float`` fields."""
-    for number, row in enumerate(found, start=1):
+    for number, row in enumerate(given, start=1):
         checked: Row = {}
         for name, kind in FIELDS.items():
             if name not in row:

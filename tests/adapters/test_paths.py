@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import torch
 
-from llmzoo.learners.joint import JointConfig, JointLearner
+from llmzoo.learners.base import JointConfig, JointLearner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,6 @@ from llmzoo.learners.advantages import (
     mean_baseline,
     normalized,
     raw_return,
-    role_baseline,
-    running_mean,
     td_errors,
     whitened,
 )
@@ -34,9 +32,8 @@ RETURNS = torch.tensor([1.0, 0.0, 0.5, 0.5])  # mean 0.5
         (max_baseline(RETURNS), [0.0, -1.0, -0.5, -0.5]),
         # variance (0.25 + 0.25) / 4 = 0.125
         (normalized(mean_baseline(RETURNS), RETURNS), [0.5 / 0.125**0.5, -0.5 / 0.125**0.5, 0, 0]),
-        (role_baseline(RETURNS, 0.2, 0.9)[0], [0.8, -0.2, 0.3, 0.3]),
     ],
-    ids=["raw", "mean", "leave_one_out", "greedy", "max", "normalized", "role"],
+    ids=["raw", "mean", "leave_one_out", "greedy", "max", "normalized"],
 )
 def test_worked_numbers(found, expected):
     assert found.tolist() == pytest.approx(expected, abs=1e-4)
@@ -173,47 +170,6 @@ def test_the_ends_of_lambda(seed):
     ]
     found = gae(rewards, values, discounts, 1.0).tolist()
     assert found == pytest.approx(returns_minus_values, abs=1e-12)
-
-
-def test_running_mean_of_a_role():
-    # 0.9 * 0 + 0.1 * 1 = 0.1; 0.9 * 0.1 - 0.1 = -0.01
-    assert running_mean(0.0, 1.0, 0.9) == pytest.approx(0.1)
-    assert running_mean(0.1, -1.0, 0.9) == pytest.approx(-0.01)
-    mean = 0.0
-    for _ in range(400):
-        mean = running_mean(mean, 0.25, 0.95)
-    assert mean == pytest.approx(0.25)
-
-
-def test_roles_are_judged_by_their_own_mean():
-    # the first player wins 3 of 4: a win is worth little to it, and much to the second
-    first, second = torch.tensor([1.0, 1.0, 1.0, -1.0]), torch.tensor([-1.0, -1.0, -1.0, 1.0])
-    assert role_baseline(first, 0.5, 0.9)[0].tolist() == [0.5, 0.5, 0.5, -1.5]
-    assert role_baseline(second, -0.5, 0.9)[0].tolist() == [-0.5, -0.5, -0.5, 1.5]
-
-
-def test_a_role_takes_in_a_batch_after_it_was_judged():
-    # 0.9^2 = 0.81 of the old 0.5 stays, 0.19 of the batch's mean 0 comes in
-    advantages, mean = role_baseline(torch.tensor([1.0, -1.0]), 0.5, 0.9)
-    assert advantages.tolist() == [0.5, -1.5]
-    assert mean == pytest.approx(0.405)
-    _, other_order = role_baseline(torch.tensor([-1.0, 1.0]), 0.5, 0.9)
-    assert other_order == pytest.approx(mean)
-    with pytest.raises(AssertionError):
-        role_baseline(torch.zeros(0), 0.5, 0.9)
-
-
-def test_equal_returns_count_in_a_role_as_if_they_came_one_by_one():
-    one_by_one = 0.2
-    for _ in range(5):
-        one_by_one = running_mean(one_by_one, 0.7, 0.95)
-    assert role_baseline(torch.full((5,), 0.7), 0.2, 0.95)[1] == pytest.approx(one_by_one)
-
-
-def test_updating_a_role_first_only_shrinks_a_single_advantage():
-    advantages, mean = role_baseline(torch.tensor([1.0]), 0.2, 0.95)
-    assert advantages.item() == pytest.approx(0.8)
-    assert 1.0 - mean == pytest.approx(0.95 * 0.8)  # mean 0.95 * 0.2 + 0.05 = 0.24
 
 
 def test_whitened_worked():

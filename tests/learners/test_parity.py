@@ -8,7 +8,7 @@ from tiny_models import model, tokenizer
 from trl import GRPOConfig, GRPOTrainer
 
 from llmzoo.learners.grpo import GRPO
-from llmzoo.learners.updates.groups import sampled_only
+from llmzoo.learners.updates.policy_gradient import sampled_only
 from llmzoo.policies.padded import left_pad
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy

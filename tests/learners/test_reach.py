@@ -20,7 +20,7 @@ from toy_envs import Adder
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
-from llmzoo.learners.joint import JointConfig
+from llmzoo.learners.base import JointConfig
 from llmzoo.learners.mareinforce import MAREINFORCE
 from llmzoo.rollout.scheduler import run
 from llmzoo.rollout.trees import joint_tree

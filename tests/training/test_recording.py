@@ -17,8 +17,7 @@ from llmzoo.envs.base import Outcome
 from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class, list_learners
 from llmzoo.learners.advantages import mean_baseline, normalized
-from llmzoo.learners.updates.credits import credits_of, merged_credits
-from llmzoo.learners.updates.surrogate import Credited
+from llmzoo.learners.updates.policy_gradient import Credited, credits_of, merged_credits
 from llmzoo.learners.updates.turns import chains
 from llmzoo.policies import amateur
 from llmzoo.policies.sampling import Sampling

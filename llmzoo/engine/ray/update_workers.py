@@ -34,8 +34,7 @@ from llmzoo.engine.ray.weights import Bytes, nothing, packed, read_folder, unpac
 from llmzoo.engine.setup import distribute
 from llmzoo.engine.snapshot import changing, put
 from llmzoo.errors import ConfigError, WorkerError
-from llmzoo.learners.base import Learner
-from llmzoo.learners.updates.base import Updater
+from llmzoo.learners.base import Learner, Updater
 from llmzoo.parallel import ranks
 from llmzoo.policies import stored
 from llmzoo.policies.base import Policy

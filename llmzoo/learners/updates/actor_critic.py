@@ -13,11 +13,9 @@ import torch
 from torch import Tensor
 
 from llmzoo.learners.advantages import whitened
-from llmzoo.learners.updates.critic_config import ActorCriticConfig
-from llmzoo.learners.updates.critics import HeadCritic, ModelCritic
+from llmzoo.learners.updates.critics import ActorCriticConfig, HeadCritic, ModelCritic
 from llmzoo.learners.updates.passes import passes
-from llmzoo.learners.updates.policy_gradient import PolicyGradientUpdater, named
-from llmzoo.learners.updates.surrogate import surrogate_loss
+from llmzoo.learners.updates.policy_gradient import PolicyGradientUpdater, named, surrogate_loss
 from llmzoo.learners.updates.turns import Chain, Turn, Valued, chains, explained, valued
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
@@ -62,16 +60,16 @@ class ActorCriticUpdater(PolicyGradientUpdater):
             judge = name if name in self.critics else "central"
             items = self.judged(self.critics[judge], lived)
             judged[judge] += items
-            found = {} if not items else self._act(name, policy, items, seed)
-            metrics |= named(name, found, self.policies)
+            learned = {} if not items else self._act(name, policy, items, seed)
+            metrics |= named(name, learned, self.policies)
         for name, critic in self.critics.items():
             if isinstance(critic, ModelCritic) and judged[name]:
-                found = critic.learn(judged[name], random.Random(f"{seed}/{name}/critic"))
-                metrics |= named(name, found, self.critics)
+                learned = critic.learn(judged[name], random.Random(f"{seed}/{name}/critic"))
+                metrics |= named(name, learned, self.critics)
         return metrics
 
     def judged(self, critic: ModelCritic | HeadCritic, lived: Sequence[Chain]) -> list[Valued]:
-        """Every turn of the chains with its advantage, not yet whitened, and its value's target."""
+        """Every turn with its advantage, before whitening, and the target of its value."""
         config = self.config
         turns: list[Turn] = [turn for chain in lived for turn in chain.turns]
         values = iter(critic.values(turns) if turns else [])
@@ -113,7 +111,7 @@ class ActorCriticUpdater(PolicyGradientUpdater):
             loss,
             config,
             random.Random(f"{seed}/{name}"),
-            enough=lambda found: target is not None and found.get("update_kl", 0.0) > target,
+            enough=lambda means: target is not None and means.get("update_kl", 0.0) > target,
             all_matter=config.learns_from_all or head is not None,
         )
 
@@ -150,11 +148,11 @@ class ActorCriticUpdater(PolicyGradientUpdater):
 
 
 def _goes_on(chain: Chain, config: ActorCriticConfig) -> bool:
-    """Whether the critic's value stands for what would have followed a chain's last turn.
+    """Whether to bootstrap from the critic's value after a chain's last turn.
 
-    It does where a time limit from outside cut the task off (arXiv 1712.00378). A limit that is a
-    rule of the task ends it: were the value of going on paid there, to fail would be worth as much
-    as to succeed a little later.
+    Bootstrapping is right if a time limit outside the task cut the episode off (arXiv 1712.00378).
+    A limit that is a rule of the task ends the episode: with bootstrapping, failing would be worth
+    as much as succeeding a little later.
     """
     if config.time_limit == "auto":
         return chain.cut_off and not chain.timed_task
@@ -162,7 +160,7 @@ def _goes_on(chain: Chain, config: ActorCriticConfig) -> bool:
 
 
 def _with(items: Sequence[Valued], flat: Tensor) -> list[Valued]:
-    """The items with other advantages, all in one row."""
+    """The items with new advantages, which ``flat`` holds in one row."""
     sizes = [item.advantages.numel() for item in items]
     return [
         replace(item, advantages=a.view_as(item.advantages))

@@ -1,20 +1,22 @@
-"""Critics: what turns are worth, and how that is learned."""
+"""Critics: options, what turns are worth, and how that is learned."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from llmzoo.errors import ConfigError
 from llmzoo.learners.losses import value_loss
-from llmzoo.learners.updates.critic_config import ActorCriticConfig
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.passes import dealt, minibatches, optimizer_step
+from llmzoo.learners.updates.policy_gradient import SurrogateConfig
 from llmzoo.learners.updates.turns import Chain, Turn, Valued
 from llmzoo.parallel import ranks
 from llmzoo.parallel.sharding import device_of, gathered, named_weights, put_into, shard_like
@@ -26,13 +28,49 @@ from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.values import CriticModel, ValueHead
 from llmzoo.records import Group
 
-HEAD_RATE = 1e-3  # learning rate of a head alone: it starts at zero, and has nothing to unlearn
+TimeLimit = Literal["auto", "bootstrap", "end"]
+CriticForm = Literal["separate", "value_head"]
+HEAD_RATE = 1e-3  # learning rate of a head; it starts at zero, so a high rate is safe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActorCriticConfig(SurrogateConfig):
+    """Options of every learner with a critic."""
+
+    gamma: float = 1.0  # discount per turn of the agent's own
+    lam: float = 0.95  # lambda of GAE: 0 one step ahead, 1 the return itself
+    time_limit: TimeLimit = "auto"  # what an episode that was cut off is worth then
+    values: Literal["turn", "token"] = "turn"  # a value of each prompt, or before each token
+    critic: CriticForm = "separate"  # a model of its own, or a head on the actor
+    critic_model: str | None = None  # folder or hub id of a separate critic; None: as the actor
+    critic_learning_rate: float | None = None  # None: the actor's, and 1e-3 for a head
+    value_weight: float = 0.5  # of a head's loss beside the actor's
+    value_clip: float | None = 0.2  # farthest that a value moves from the one that played
+    whiten: bool = True  # advantages of mean 0 and deviation 1 over a batch's turns, or its tokens
+    target_kl: float | None = None  # no further optimiser steps in a batch beyond this KL per token
+
+    def __post_init__(self) -> None:
+        SurrogateConfig.__post_init__(self)
+        for name in ("gamma", "lam"):
+            value = getattr(self, name)
+            if not 0.0 <= value <= 1.0:
+                raise ConfigError(f"{name} must be in [0, 1], got {value}")
+        for name in ("value_clip", "target_kl", "critic_learning_rate"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise ConfigError(f"{name} must be above 0 or None, got {value}")
+        if self.critic == "value_head" and self.critic_model is not None:
+            raise ConfigError("critic_model means nothing beside critic='value_head'")
+        if self.target_kl is not None and self.clip is None:
+            raise ConfigError("target_kl means nothing without clip")
+        if self.value_weight < 0:
+            raise ConfigError(f"value_weight must be at least 0, got {self.value_weight}")
 
 
 class ModelCritic:
-    """A model of its own that reads what an agent reads or, ``central``, the global state.
+    """A separate model that reads the agent's observation or, if ``central``, the global state.
 
-    A central one has an output for each of ``agents``, any other has one.
+    A central critic has one output for each of ``agents``; any other has a single output.
     """
 
     def __init__(
@@ -60,8 +98,8 @@ class ModelCritic:
             known = policy.tokenizer.get_vocab()
             if config.values == "token" and start.tokenizer.get_vocab() != known:
                 raise ConfigError(
-                    f"critic_model {config.critic_model!r} has another vocabulary than the actor, "
-                    "so it cannot judge tokens: values='turn'"
+                    f"critic_model {config.critic_model!r} has a different vocabulary than the "
+                    "actor, so it cannot judge tokens: set values='turn'"
                 )
         self.model = CriticModel.of(
             start,
@@ -108,7 +146,7 @@ class ModelCritic:
         return [values[row, [self._output[c.agent]]] for row, c in enumerate(chains)]
 
     def learn(self, items: Sequence[Valued], rng: random.Random) -> dict[str, float]:
-        """Passes over judged turns, an optimiser step for each minibatch of them."""
+        """Train on turns with targets, with one optimiser step for each minibatch."""
         losses, norms = [], []
         for minibatch in minibatches(items, self._config, rng):
             norm, metrics = optimizer_step(
@@ -157,7 +195,7 @@ class ModelCritic:
 
 
 class HeadCritic:
-    """A linear head on the actor's last hidden states; learns with the actor, from one loss."""
+    """A linear head on the actor's last hidden states, trained with the actor in one loss."""
 
     def __init__(
         self, policy: TransformersPolicy, config: ActorCriticConfig, *, total_steps: int, name: str
@@ -194,7 +232,7 @@ class HeadCritic:
 
     def _judged(self, rows: Sequence[Group], sizes: Sequence[int]) -> list[Tensor]:
         """The values of groups of one, in their order."""
-        found: dict[int, Tensor] = {}
+        values_of: dict[int, Tensor] = {}
         for agent in dict.fromkeys(group.agent for group in rows):
             mine = [i for i, group in enumerate(rows) if group.agent == agent]
             lengths = [len(rows[i].prompt_ids) + len(rows[i].completions[0].ids) for i in mine]
@@ -202,8 +240,8 @@ class HeadCritic:
                 part = [mine[i] for i in pack]
                 now = self.policy.likelihood([rows[i] for i in part], hidden=True)
                 values = self._values(now).cpu().split([sizes[i] for i in part])
-                found |= dict(zip(part, values, strict=True))
-        return [found[i] for i in range(len(rows))]
+                values_of |= dict(zip(part, values, strict=True))
+        return [values_of[i] for i in range(len(rows))]
 
     def summed_loss(self, part: Sequence[Valued], now: Likelihood) -> Tensor:
         """The value loss summed over the values of a part of a minibatch."""
@@ -232,7 +270,7 @@ def summed_value_loss(values: Tensor, items: Sequence[Valued], clip: float | Non
 
 
 def _read(reader: TransformersPolicy, text: str, agent: str | None = None) -> tuple[int, ...]:
-    """The tokens of a text; where it has none, such as an empty last observation, one of padding."""
+    """The tokens of a text; one padding token for an empty text."""
     return reader.encode(text, agent) or (reader.pad_id,)
 
 

@@ -218,8 +218,8 @@ class DPOUpdater(PreferenceUpdater):
             todo = batches(compared, self.config, order)
             self.expect(name, len(todo))
             steps = [self.preference_step(name, part, len(part)) for part in todo]
-            found = {"pairs": len(pairs), **counts, **self.averaged(name, steps)}
-            metrics |= named(name, found, self.policies)
+            learned = {"pairs": len(pairs), **counts, **self.averaged(name, steps)}
+            metrics |= named(name, learned, self.policies)
         return metrics
 
     def _pairs(
@@ -270,8 +270,8 @@ class MADPOUpdater(PreferenceUpdater):
         for name in self.policies:
             self.expect(name, len(todo))
         for joint in todo:
-            for name, found in self._joint_step(joint).items():
-                steps[name].append(found)
+            for name, learned in self._joint_step(joint).items():
+                steps[name].append(learned)
         metrics: dict[str, Any] = {"pairs": len(chosen.pairs), "ties": chosen.ties}
         for name in self.policies:
             metrics |= named(name, self.averaged(name, steps[name]), self.policies)

@@ -99,6 +99,7 @@ class MADPOConfig(PreferenceConfig):
     """Options of multi-agent DPO. Answers are paired in mode align; a batch is of joint pairs."""
 
     allowed_losses: ClassVar[Iterable[str]] = JOINT_LOSSES
+    mode: ClassVar[str] = "align"  # a joint answer is the g-th of every seat
 
     def __post_init__(self) -> None:
         PreferenceConfig.__post_init__(self)

@@ -24,13 +24,13 @@ SMALL = 10_000_000  # parameters; smaller models learn at a far higher rate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizerConfig:
-    """Options of everything that is trained by gradients."""
+    """Options of every learner's optimiser."""
 
     learning_rate: float | None = None  # None: 1e-6 (2e-4 below 10M parameters), LoRA 10 x that
     schedule: Literal["constant", "linear", "cosine"] = "constant"  # after the warm-up
     warmup: int = 0  # optimiser steps of linear warm-up
     weight_decay: float = 0.0  # of AdamW
-    max_grad_norm: float = 1.0  # a longer gradient is scaled down to it
+    max_grad_norm: float = 1.0  # gradient-norm clipping threshold
 
     # defaults for the full weights of a model, and for an adapter of it
     rates: ClassVar[tuple[float, float]] = (1e-6, 1e-5)
@@ -43,9 +43,9 @@ class OptimizerConfig:
             raise ConfigError("warmup and weight_decay are at least 0, max_grad_norm is above 0")
 
     def rate_for(self, model: torch.nn.Module, *, adapter: bool = False) -> float:
-        """The learning rate that was set, or the default for full weights or for an adapter.
+        """The configured learning rate, or the default for full weights or for an adapter.
 
-        ``adapter``: what is trained is an adapter of ``model``, rather than the model's weights.
+        ``adapter``: an adapter of ``model`` is trained, not the model's own weights.
         An adapter starts at zero and changes each weight less, so it needs a higher rate: about
         ten times that of full weights (Schulman and Thinking Machines Lab, "LoRA Without Regret",
         2025). A model below 10 million parameters, adapters not counted, is small.
@@ -57,7 +57,7 @@ class OptimizerConfig:
         return of_adapter if adapter else full
 
     def factor(self, step: int, total: int) -> float:
-        """What the learning rate is multiplied with at optimiser step ``step`` of ``total``."""
+        """The schedule's factor on the learning rate at optimiser step ``step`` of ``total``."""
         if step < self.warmup:
             return (step + 1) / (self.warmup + 1)
         if self.schedule == "constant":
@@ -67,30 +67,30 @@ class OptimizerConfig:
 
 
 def bounded(weights: Sequence[Parameter], most: float) -> float:
-    """Scale gradients down to a norm of at most ``most``, in place; returns the norm before.
+    """Clip the gradients in place to a norm of at most ``most``. Returns the norm before.
 
-    Of weights that are divided over the ranks it is the norm of the whole gradient.
+    For weights that are sharded over ranks this is the norm of the whole gradient.
     """
-    found = [weight for weight in weights if weight.grad is not None]
-    if not any(map(is_divided, found)):
-        return float(torch.nn.utils.clip_grad_norm_(found, most))
+    trained = [weight for weight in weights if weight.grad is not None]
+    if not any(map(is_divided, trained)):
+        return float(torch.nn.utils.clip_grad_norm_(trained, most))
     squares = {"divided": 0.0, "whole": 0.0}
-    for weight in found:
+    for weight in trained:
         assert weight.grad is not None
         part = own_part(weight.grad).double().square().sum().item()
         squares["divided" if is_divided(weight) else "whole"] += part
     norm = math.sqrt(ranks.summed({"squares": squares["divided"]})["squares"] + squares["whole"])
     scale = min(1.0, most / (norm + 1e-6))  # as clip_grad_norm_
-    for weight in found:
+    for weight in trained:
         assert weight.grad is not None
         own_part(weight.grad).mul_(scale)
     return norm
 
 
 class Optimizer:
-    """Trains ``parameters``; ``name`` is for error texts, ``total`` the steps of the whole run.
+    """Trains ``parameters``. ``name`` appears in errors; ``total`` is the run's number of steps.
 
-    Parameters in bfloat16 are trained through float32 copies, which are part of the state.
+    bfloat16 parameters are trained through float32 copies, which are part of the state.
     """
 
     def __init__(
@@ -139,15 +139,15 @@ class Optimizer:
             parameter.grad = None
 
     def accumulate(self) -> None:
-        """Call after each backward pass: the gradients of bfloat16 weights add up in float32."""
+        """Call this after each backward pass. It sums gradients of bfloat16 weights in float32."""
         self._masters.gradients()
 
     def step(self) -> float:
-        """Take a step with the gradients that have come together; returns their norm.
+        """Take a step with the accumulated gradients. Returns their norm.
 
-        With several ranks each brings its share of the gradient, and all of them step alike.
-        Raises :class:`DivergedError`, before anything is changed, where it is not finite. Without
-        gradients nothing is changed.
+        The shares of all ranks are summed, and all ranks take the same step. Raises
+        :class:`DivergedError`, before anything changes, if the norm is not finite. Without
+        gradients nothing changes.
         """
         norm = 0.0
         self.accumulate()
@@ -167,17 +167,17 @@ class Optimizer:
         return norm
 
     def state(self) -> dict[str, Tensor]:
-        """Everything but the weights themselves: ``"number.name"``, ``"master.number"``, ``"steps"``."""
-        found = {
+        """All state but the weights: ``"number.name"``, ``"master.number"`` and ``"steps"``."""
+        moments = {
             f"{self._order[number]}.{name}": torch.as_tensor(value).detach().clone().contiguous()
             for number, entry in self._adamw.state_dict()["state"].items()
             for name, value in entry.items()
         }
         masters = {f"master.{n}": t for n, t in self._masters.state_dict().items()}
-        return {**found, **masters, "steps": torch.tensor(self.steps)}
+        return {**moments, **masters, "steps": torch.tensor(self.steps)}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take up what :meth:`state` gave; the weights have been put in place before."""
+        """Restore what :meth:`state` returned. The weights must be restored first."""
         entries: dict[int, dict[str, Tensor]] = {}
         masters: dict[str, Tensor] = {}
         for (

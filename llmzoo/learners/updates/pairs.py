@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from llmzoo.learners.preferences import Choice, candidates, choose_pairs, conversational
-from llmzoo.learners.updates.groups import sampled_only
+from llmzoo.learners.updates.policy_gradient import sampled_only
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Group
 
@@ -48,14 +48,14 @@ def own_pairs(
     groups: Sequence[Group], choice: Choice, *, min_gap: float, rng: random.Random
 ) -> Chosen:
     """Pairs of each group by itself, compared by the group's returns."""
-    found: list[JointPair] = []
+    picked_pairs: list[JointPair] = []
     possible = 0
     for group in sampled_only(groups):
         same = [completion.ids for completion in group.completions]
         picked = choose_pairs(group.returns, choice, rng=rng, min_gap=min_gap, same=same)
-        found += [(_pair(group, *indices),) for indices in picked]
+        picked_pairs += [(_pair(group, *indices),) for indices in picked]
         possible += candidates(len(group.returns), choice)
-    return Chosen(found, possible)
+    return Chosen(picked_pairs, possible)
 
 
 def joint_pairs(
@@ -69,7 +69,7 @@ def joint_pairs(
     nodes: dict[tuple[Any, ...], list[Group]] = {}
     for group in groups:
         nodes.setdefault(group.key[:-1], []).append(group)  # the key ends with the agent
-    found: list[JointPair] = []
+    picked_pairs: list[JointPair] = []
     possible = 0
     for seats in nodes.values():
         sampled = [g for g in seats if all(c.trainable for c in g.completions)]
@@ -78,9 +78,9 @@ def joint_pairs(
         returns = [sum(r) / len(seats) for r in zip(*(g.returns for g in seats), strict=True)]
         same = list(zip(*([c.ids for c in g.completions] for g in sampled), strict=True))
         picked = choose_pairs(returns, choice, rng=rng, min_gap=min_gap, same=same)
-        found += [tuple(_pair(g, *indices) for g in sampled) for indices in picked]
+        picked_pairs += [tuple(_pair(g, *indices) for g in sampled) for indices in picked]
         possible += candidates(len(returns), choice)
-    return Chosen(found, possible)
+    return Chosen(picked_pairs, possible)
 
 
 def _pair(group: Group, chosen: int, rejected: int) -> Pair:

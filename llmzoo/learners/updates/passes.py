@@ -13,7 +13,7 @@ from torch import Tensor
 
 from llmzoo.errors import DivergedError
 from llmzoo.learners.updates.optimizer import Optimizer
-from llmzoo.learners.updates.surrogate import Credited, SurrogateConfig
+from llmzoo.learners.updates.policy_gradient import Credited, SurrogateConfig
 from llmzoo.parallel import ranks
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.segments import packs
@@ -25,7 +25,7 @@ Part = TypeVar("Part")
 
 
 class PartLoss(Protocol):
-    """The loss of a part of a minibatch of ``rows`` completions with ``tokens`` tokens in all."""
+    """A part's share of the loss of a minibatch with ``rows`` completions and ``tokens`` tokens."""
 
     def __call__(
         self, part: Sequence[Credited], *, rows: int, tokens: int
@@ -43,12 +43,11 @@ def passes(
     enough: Callable[[dict[str, float]], bool] = lambda metrics: False,
     all_matter: bool = False,
 ) -> dict[str, float]:
-    """Train one policy on a batch; ``rng`` orders it. Returns metrics.
+    """Train one policy on a batch, in an order drawn from ``rng``. Returns metrics.
 
-    ``optimizers``: the policy's own first, then those of whatever else the loss trains.
-    ``enough``: asked after each optimiser step, with that step's metrics as means over tokens,
-    whether to leave the rest of the passes out. ``all_matter``: answers without an advantage have
-    a gradient too.
+    ``optimizers``: the policy's own first, then those of other parameters that the loss trains.
+    ``enough``: called after each optimiser step with its metrics, as means over tokens; True skips
+    the remaining passes. ``all_matter``: answers without an advantage have a gradient too.
     """
     totals: dict[str, float] = {}
     norms: list[float] = []
@@ -56,7 +55,7 @@ def passes(
     for minibatch in minibatches(credited, config, rng):
         rows = sum(len(c.group.completions) for c in minibatch)
         tokens = sum(len(x.ids) for c in minibatch for x in c.group.completions)
-        # a group without differences adds nothing to the gradient, but counts in the mean
+        # a group with equal returns adds nothing to the gradient, but counts in the mean
         needed = [c for c in minibatch if all_matter or bool(c.advantages.any())]
         norm, metrics = optimizer_step(
             optimizers,
@@ -115,17 +114,17 @@ def optimizer_step(
 def minibatches(
     items: Sequence[Item], config: SurrogateConfig, rng: random.Random
 ) -> list[list[Item]]:
-    """All items in each epoch, in an order of its own, as ``config.minibatches`` of like size.
+    """Every epoch's items, reshuffled, in ``config.minibatches`` minibatches of nearly equal size.
 
-    Fewer items than that make a minibatch each.
+    If there are fewer items than minibatches, each item is a minibatch.
     """
-    found = []
+    cut_up = []
     for _ in range(config.epochs):
         order = rng.sample(items, len(items))
         count = min(config.minibatches, len(order))
         cuts = [len(order) * i // count for i in range(count + 1)] if count else []
-        found += [order[start:end] for start, end in pairwise(cuts)]
-    return found
+        cut_up += [order[start:end] for start, end in pairwise(cuts)]
+    return cut_up
 
 
 def _per_token(totals: dict[str, float]) -> dict[str, float]:
@@ -136,29 +135,30 @@ def _per_token(totals: dict[str, float]) -> dict[str, float]:
 def dealt(
     items: Sequence[Item], tokens_at_once: int, cut: Callable[[Sequence[Item], int], list[Part]]
 ) -> list[tuple[Part, bool]]:
-    """This rank's parts of a minibatch, which ``cut`` divides, and whether each counts.
+    """This rank's parts of a minibatch, which ``cut`` divides, and whether each part counts.
 
-    All ranks get the same number of parts, since those of a sharded model run it together: where
-    there are not enough, one that is another's is run for the sake of it, and does not count.
+    All ranks get the same number of parts, because the ranks of a sharded model run it together. A
+    rank with too few parts also runs a part of another rank, which does not count.
     """
     world = ranks.world()
     if world == 1:
         return [(part, True) for part in cut(items, tokens_at_once)]
-    found = cut(items, tokens_at_once)
-    while len(found) < min(world, len(items)) and tokens_at_once > 1:
+    pieces = cut(items, tokens_at_once)
+    while len(pieces) < min(world, len(items)) and tokens_at_once > 1:
         tokens_at_once = -(-tokens_at_once // 2)
-        found = cut(items, tokens_at_once)
-    mine = [(part, True) for part in found[ranks.rank() :: world]]
-    lacking = len(mine) < math.ceil(len(found) / world)
-    return [*mine, (found[0], False)] if lacking else mine
+        pieces = cut(items, tokens_at_once)
+    mine = [(part, True) for part in pieces[ranks.rank() :: world]]
+    lacking = len(mine) < math.ceil(len(pieces) / world)
+    return [*mine, (pieces[0], False)] if lacking else mine
 
 
 def parts(
     policy: TransformersPolicy, credited: Sequence[Credited], tokens_at_once: int
 ) -> list[list[Credited]]:
-    """Groups of alike sampling settings and lengths, at most ``tokens_at_once`` tokens together.
+    """Parts of at most ``tokens_at_once`` tokens, with groups of equal sampling settings.
 
-    A prompt counts once for all its completions; a group with more tokens is divided.
+    Groups are sorted by prompt length. A prompt counts once for all its completions. A group with
+    too many tokens is split.
     """
     alike: dict[Sampling, list[Credited]] = {}
     for c in sorted(credited, key=lambda c: len(c.group.prompt_ids)):

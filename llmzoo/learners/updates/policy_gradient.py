@@ -1,37 +1,170 @@
-"""What updaters by policy gradient share: an optimiser for each policy, and where each started."""
+"""The policy gradient: options, surrogate loss, and what an updater by policy gradient holds."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from llmzoo.errors import CheckpointError
-from llmzoo.learners.updates.credits import credits_of
-from llmzoo.learners.updates.optimizer import Optimizer
-from llmzoo.learners.updates.surrogate import Credited, SurrogateConfig
+from llmzoo.errors import CheckpointError, ConfigError
+from llmzoo.learners.losses import (
+    Reduction,
+    approximate_kl,
+    clip_fraction,
+    clipped_ratio,
+    dual_clip,
+    kl_k3,
+    policy_gradient,
+    sequence_log_ratio,
+    token_log_ratio,
+    token_weights,
+)
+from llmzoo.learners.updates.optimizer import Optimizer, OptimizerConfig
 from llmzoo.parallel import ranks
 from llmzoo.parallel.sharding import whole
 from llmzoo.policies import stored
 from llmzoo.policies.base import Policy
+from llmzoo.policies.likelihood import Likelihood
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Batch
+from llmzoo.records import Batch, Group
 
 _STARTS = "starts.json"
 
 
+@dataclass(frozen=True, slots=True)
+class Credited:
+    """A group with the advantage of each completion, [K] or one a token, [K, C]."""
+
+    group: Group
+    advantages: Tensor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurrogateConfig(OptimizerConfig):
+    """Options of every policy gradient."""
+
+    clip: float | None = None  # clips the ratio to [1 - clip, 1 + clip]; None: no ratio
+    clip_high: float | None = None  # upper clip where it differs from ``clip`` (clip-higher, DAPO)
+    dual_clip: float | None = None  # most that a bad answer's ratio counts for, above 1
+    ratio: Literal["token", "sequence"] = "token"  # of each token, or of the whole answer (GSPO)
+    kl: float = 0.0  # weight of the KL to the frozen starting policy (k3 estimate)
+    entropy: float = 0.0  # weight of the entropy bonus
+    reduction: Reduction = "token_mean"  # how tokens are weighed (losses.token_weights)
+    epochs: int = 1  # passes over each batch
+    minibatches: int = 1  # optimiser steps in a pass
+    tokens_at_once: int = 32_768  # tokens in one forward pass; the rest is accumulated
+
+    def __post_init__(self) -> None:
+        OptimizerConfig.__post_init__(self)
+        if self.epochs < 1 or self.minibatches < 1 or self.tokens_at_once < 1:
+            raise ConfigError("epochs, minibatches and tokens_at_once are at least 1")
+        if self.clip is None:
+            if self.epochs > 1 or self.minibatches > 1:
+                raise ConfigError(
+                    "several updates from one batch need the clipped ratio: set clip, such as 0.2"
+                )
+            for name in ("clip_high", "dual_clip"):
+                if getattr(self, name) is not None:
+                    raise ConfigError(f"{name} means nothing without clip")
+            if self.ratio != "token":
+                raise ConfigError("ratio means nothing without clip")
+        for name in ("clip", "clip_high"):
+            bound = getattr(self, name)
+            if bound is not None and bound <= 0:
+                raise ConfigError(f"{name} must be above 0 or None, got {bound}")
+        if self.kl < 0:
+            raise ConfigError(f"kl must be at least 0, got {self.kl}")
+        if self.dual_clip is not None and self.dual_clip <= 1:
+            raise ConfigError(f"dual_clip must be above 1, got {self.dual_clip}")
+
+    @property
+    def learns_from_all(self) -> bool:
+        """Whether answers without an advantage have a gradient too."""
+        return bool(self.kl or self.entropy)
+
+
+def surrogate_loss(
+    policy: TransformersPolicy,
+    part: Sequence[Credited],
+    config: SurrogateConfig,
+    *,
+    rows: int,
+    tokens: int,
+    reference: TransformersPolicy | None = None,
+    now: Likelihood | None = None,
+) -> tuple[Tensor, dict[str, float]]:
+    """The part's share of the loss of a minibatch with ``rows`` completions and ``tokens`` tokens.
+
+    ``now``: the part's likelihood, if it was computed already. Also returns metrics, as sums over
+    the part's tokens.
+    """
+    groups = [credited.group for credited in part]
+    now = policy.likelihood(groups) if now is None else now
+    old, advantages = rows_of(part, now)
+    if config.ratio == "token":
+        log_ratio = token_log_ratio(now.logprobs, old)
+    else:
+        log_ratio = sequence_log_ratio(now.logprobs, old, now.mask)
+    metrics: dict[str, float] = {}
+    if config.clip is None:
+        per_token = policy_gradient(now.logprobs, advantages)
+    else:
+        high = config.clip if config.clip_high is None else config.clip_high
+        per_token = clipped_ratio(log_ratio, advantages, config.clip, high)
+        if config.dual_clip is not None:
+            per_token = dual_clip(per_token, advantages, config.dual_clip)
+        share = clip_fraction(log_ratio, now.mask, config.clip, high)
+        metrics["clip_fraction"] = float(share * now.mask.sum())
+        metrics["ratio"] = float((log_ratio.detach().exp() * now.mask).sum())
+        metrics["update_kl"] = float(approximate_kl(log_ratio.detach(), now.mask) * now.mask.sum())
+    if config.kl:
+        assert reference is not None
+        with torch.no_grad():
+            fixed = reference.likelihood(groups)
+        # Weighted by the ratio. Its gradient is the part of the KL's gradient that comes from
+        # sampling; without it the penalty is biased (DeepSeek-V3.2, arXiv 2512.02556).
+        kl = kl_k3(now.logprobs, fixed.logprobs)
+        per_token = per_token + config.kl * kl * token_log_ratio(now.logprobs, old).exp()
+        metrics["kl"] = float((kl.detach() * now.mask).sum())
+    if config.entropy:
+        per_token = per_token - config.entropy * now.entropy
+    weights = token_weights(now.mask, config.reduction, rows=rows, tokens=tokens)
+    metrics["entropy"] = float(now.entropy.detach().sum())
+    metrics["drift"] = float(((old - now.logprobs.detach()) * now.mask).sum())
+    metrics["tokens"] = float(now.mask.sum())
+    return (per_token * weights).sum(), metrics
+
+
+def rows_of(part: Sequence[Credited], now: Likelihood) -> tuple[Tensor, Tensor]:
+    """A part's log-probabilities as sampled [N, C], and its advantages [N] or [N, C]."""
+    old = torch.zeros_like(now.logprobs)
+    completions = [completion for c in part for completion in c.group.completions]
+    for row, completion in enumerate(completions):
+        old[row, : len(completion.ids)] = torch.tensor(completion.logprobs)
+    if part[0].advantages.dim() == 1:
+        return old, torch.cat([c.advantages for c in part]).to(old)
+    advantages = torch.zeros_like(old)
+    row = 0
+    for c in part:
+        for per_token in c.advantages:
+            advantages[row, : len(per_token)] = per_token[: old.shape[1]]
+            row += 1
+    return old, advantages
+
+
 class PolicyGradientUpdater:
-    """Holds an optimiser a policy and, under a KL penalty, the policy as it was at the start.
+    """Holds an optimiser for each policy and, under a KL penalty, a copy of the starting policy.
 
-    The starting policy is not saved: a resumed run is built from the same model, and refused where
-    its weights are others.
+    The starting policy is not saved. A resumed run starts from the same model, and is refused if
+    the weights differ.
 
-    ``used``: what the last update was given to learn from, for :meth:`credits`. A subclass sets it.
+    ``used``: what the last update learned from, for :meth:`credits`. A subclass sets it.
     """
 
     def __init__(
@@ -68,29 +201,71 @@ class PolicyGradientUpdater:
             (folder / _STARTS).write_text(json.dumps(self.starts))
 
     def load(self, folder: Path) -> None:
-        """Raises :class:`CheckpointError` where the run started from other weights than this one."""
+        """Raises :class:`CheckpointError` if the run started from other weights."""
         if self.starts:
             saved = json.loads((folder / _STARTS).read_text())
             for name, start in self.starts.items():
                 if saved[name] != start:
                     raise CheckpointError(
-                        f"kl compares {name!r} with the weights that the run started from, and "
-                        "these are others: resume with the same model, not yet trained"
+                        f"kl compares {name!r} with the weights that the run started from, but "
+                        "these differ: resume with the same model, before training"
                     )
         for name, optimizer in self.optimizers.items():
             optimizer.restore(stored.load(folder, f"{name}.optimizer"))
 
 
-def named(name: str, found: Mapping[str, Any], among: Sized) -> dict[str, Any]:
-    """One's metrics, with its name before each where it is one of several."""
-    return {key if len(among) == 1 else f"{name}/{key}": value for key, value in found.items()}
+def named(name: str, metrics: Mapping[str, Any], among: Sized) -> dict[str, Any]:
+    """The metrics of one policy, with its name before each unless the policy is the only one."""
+    return {key if len(among) == 1 else f"{name}/{key}": value for key, value in metrics.items()}
 
 
 def digest(weights: Iterable[Tensor]) -> str:
-    """A hash of weights, in their order: any other bit gives another."""
-    found = hashlib.blake2b(digest_size=16)
+    """A hash of all bits of the weights, in their order."""
+    hasher = hashlib.blake2b(digest_size=16)
     for tensor in weights:
-        found.update(
+        hasher.update(
             whole(tensor.detach()).cpu().contiguous().flatten().view(torch.uint8).numpy().data
         )
-    return found.hexdigest()
+    return hasher.hexdigest()
+
+
+def sampled_only(groups: Sequence[Group]) -> list[Group]:
+    """The groups with only the completions that a model sampled; others enter no baseline."""
+    kept = []
+    for group in groups:
+        sampled = [i for i, c in enumerate(group.completions) if c.trainable]
+        if sampled:
+            kept.append(group if len(sampled) == len(group.completions) else group.only(sampled))
+    return kept
+
+
+def credits_of(batch: Batch, used: Iterable[Credited]) -> list[float | None]:
+    """The advantage of each of ``batch.completions`` in ``used``, as the loss received it.
+
+    Completions are matched by identity, because groups may have been filtered or rebuilt. Per-token
+    advantages are averaged over the answer.
+    """
+    advantage_of: dict[int, float] = {}
+    for credited in used:
+        completions, given = credited.group.completions, credited.advantages
+        if given.dim() == 2:  # one a token, and nothing after an answer's last
+            rows = zip(given, completions, strict=True)
+            given = torch.stack([row[: len(c.ids)].mean() for row, c in rows])
+        advantage_of |= zip(map(id, completions), given.tolist(), strict=True)
+    return [advantage_of.get(id(completion)) for completion in batch.completions]
+
+
+def merged_credits(
+    batch: Batch, parts: Sequence[tuple[Batch, Sequence[float | None]]]
+) -> list[float | None]:
+    """The credits of a batch that several updaters learned from, each from a part of it.
+
+    ``parts``: each part, which shares the batch's completions, with its credits.
+    """
+    given = {
+        id(completion): advantage
+        for part, credits in parts
+        for completion, advantage in zip(part.completions, credits, strict=True)
+        if advantage is not None
+    }
+    return [given.get(id(completion)) for completion in batch.completions]

@@ -1,4 +1,4 @@
-"""Groups of earlier batches, learned from again."""
+"""A replay buffer: groups of earlier batches to learn from again."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any
 
 import torch
 
-from llmzoo.learners.updates.surrogate import Credited
+from llmzoo.learners.updates.policy_gradient import Credited
 from llmzoo.records import Completion, Group
 
 
 class Replay:
-    """The credited groups of the last ``batches`` batches.
+    """The groups and advantages of the last ``batches`` batches.
 
-    Their ratio is to the policy that sampled them, whose log-probabilities the completions hold,
-    so the clipped surrogate bounds what old answers can do.
+    The completions hold the log-probabilities of the policy that sampled them. The ratio is taken
+    to that policy, so the clipped surrogate limits the effect of old answers.
     """
 
     def __init__(self, batches: int):
         self._kept: deque[list[Credited]] = deque(maxlen=batches)
 
     def mixed(self, fresh: Sequence[Credited]) -> list[Credited]:
-        """The fresh groups and all kept ones; the fresh are then kept too."""
+        """The new groups and all stored ones. The new ones are then stored too."""
         mixed = [*fresh, *(credited for batch in self._kept for credited in batch)]
         self._kept.append(list(fresh))
         return mixed

@@ -130,11 +130,11 @@ class Demonstrations:
 
     def check(self, agents: Sequence[str]) -> None:
         """Raise :class:`ConfigError` where an agent of the file has no seat."""
-        found = {agent for episode in self.episodes for agent in episode.agents}
-        unknown = sorted(found - set(agents))
+        named = {agent for episode in self.episodes for agent in episode.agents}
+        unknown = sorted(named - set(agents))
         if unknown:
             raise ConfigError(
-                f"the trajectories are of the agents {', '.join(sorted(found))}; "
+                f"the trajectories are of the agents {', '.join(sorted(named))}; "
                 f"there is no seat {unknown[0]!r} among {', '.join(agents)}"
             )
 
@@ -162,7 +162,8 @@ def has_dropout(policy: TransformersPolicy) -> bool:
     """Whether the policy's adapter asks for dropout."""
     if policy.adapter is None:
         return False
-    return bool(policy.model.peft_config[policy.adapter].lora_dropout > 0)
+    config: Any = policy.model.peft_config[policy.adapter]
+    return bool(config.lora_dropout > 0)
 
 
 class SFTUpdater(RowsUpdater):

@@ -1,4 +1,4 @@
-"""Episodes as each agent lived them: its turns, what they were paid, and how it ended."""
+"""Trajectories: each agent's turns in an episode, their rewards, and how the episode ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from llmzoo.learners.advantages import explained_variance, gae
-from llmzoo.learners.updates.surrogate import Credited
+from llmzoo.learners.updates.policy_gradient import Credited
 from llmzoo.records import Decision, Episode, Group
 
 
@@ -25,8 +25,11 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """An agent's turns in an episode. ``final`` is what it reads after the last one, ``cut_off``
-    whether a time limit ended it there, ``timed_task`` whether that limit is a rule of the task."""
+    """An agent's trajectory: its turns in one episode.
+
+    ``final`` is the observation after the last turn. ``cut_off`` says whether a time limit ended
+    the episode there, and ``timed_task`` whether that limit is a rule of the task.
+    """
 
     agent: str
     turns: tuple[Turn, ...]
@@ -38,9 +41,11 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Valued(Credited):
-    """A turn with its advantage, [1] or [1, C], and, of the same length (1 or C), the ``targets``
-    of its values, the values ``old`` of the critic that judged it, and the discounted returns that
-    were ``returned`` from there on. ``turn``: as played."""
+    """A turn with its advantage, [1] or [1, C], and tensors of the same length (1 or C).
+
+    ``targets``: what its values are trained towards. ``old``: the critic's values before the
+    update. ``returned``: the discounted returns from there on. ``turn``: the turn as played.
+    """
 
     targets: Tensor
     old: Tensor
@@ -49,12 +54,12 @@ class Valued(Credited):
 
 
 def chains(episodes: Sequence[Episode], agents: Collection[str]) -> list[Chain]:
-    """One chain for each of ``agents`` in each episode in which a model answered for it.
+    """One chain for each of ``agents`` and each episode in which a model answered for the agent.
 
-    What is paid after an answer that no model sampled (a failed call, a prompt too long) counts
-    for the sampled one before it.
+    A reward after an answer that no model sampled (a failed call, a prompt that is too long) counts
+    for the sampled answer before it.
     """
-    found = []
+    chained = []
     for episode in episodes:
         for agent in agents:
             turns: list[Turn] = []
@@ -64,7 +69,7 @@ def chains(episodes: Sequence[Episode], agents: Collection[str]) -> list[Chain]:
                 elif turns:
                     turns[-1] = replace(turns[-1], reward=turns[-1].reward + decision.reward)
             if turns:
-                found.append(
+                chained.append(
                     Chain(
                         agent,
                         tuple(turns),
@@ -74,7 +79,7 @@ def chains(episodes: Sequence[Episode], agents: Collection[str]) -> list[Chain]:
                         episode.timed_task,
                     )
                 )
-    return found
+    return chained
 
 
 def valued(
@@ -118,10 +123,10 @@ def valued(
 
 
 def explained(items: Sequence[Valued]) -> dict[str, float]:
-    """How well the critic's values fit the returns, and how well they fit its own targets.
+    """How well the critic's values fit the returns, and how well they fit the critic's targets.
 
-    With lambda below 1 the targets contain the critic's values of later turns, so that a critic
-    which agrees with itself fits them and may still know nothing of the returns.
+    With lambda below 1 the targets contain the critic's own later values. A critic that is merely
+    consistent with itself fits them without predicting the returns.
     """
     old = torch.cat([item.old for item in items])
     return {

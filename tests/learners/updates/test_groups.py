@@ -10,8 +10,8 @@ from toy_envs import Parity
 from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class
-from llmzoo.learners.updates.groups import GroupConfig
-from llmzoo.learners.updates.surrogate import surrogate_loss
+from llmzoo.learners.base import GroupConfig
+from llmzoo.learners.updates.policy_gradient import surrogate_loss
 from llmzoo.policies.sampling import Sampling
 from llmzoo.records import Batch, Completion, Group
 
@@ -82,10 +82,10 @@ def test_a_running_mean_of_each_role_is_the_baseline():
     first = [a_group([(20, 0)], [1.0]), a_group([(21, 0)], [-1.0], agent="b_1")]
     found = credited(engine, *first)
     assert [c.advantages.tolist() for c in found] == [[1.0], [-1.0]]  # means start at 0
-    assert engine.updater.role_means == {"a_0": 0.5, "b_1": -0.5}
+    assert engine.updater.roles.means == {"a_0": 0.5, "b_1": -0.5}
     found = credited(engine, *first)
     assert [c.advantages.tolist() for c in found] == [[0.5], [-0.5]]
-    assert engine.updater.role_means == {"a_0": 0.75, "b_1": -0.75}
+    assert engine.updater.roles.means == {"a_0": 0.75, "b_1": -0.75}
 
 
 def test_role_means_are_part_of_a_checkpoint(tmp_path):
@@ -94,7 +94,7 @@ def test_role_means_are_part_of_a_checkpoint(tmp_path):
     engine.save(tmp_path)
     resumed = an_engine("magrpo", role_baseline=0.5)
     resumed.load(tmp_path)
-    assert resumed.updater.role_means == engine.updater.role_means != {}
+    assert resumed.updater.roles.means == engine.updater.roles.means != {}
 
 
 def test_groups_without_differences_are_dropped_and_counted():
@@ -226,7 +226,7 @@ def test_clip_higher_lets_good_answers_grow_further(options, ratios, clipped):
             }
         )
         player.model.zero_grad()
-        from llmzoo.learners.updates.surrogate import Credited
+        from llmzoo.learners.updates.policy_gradient import Credited
 
         loss, _ = surrogate_loss(
             player, [Credited(group, torch.tensor([1.0]))], engine.learner.config, rows=1, tokens=1
@@ -237,7 +237,7 @@ def test_clip_higher_lets_good_answers_grow_further(options, ratios, clipped):
 
 
 def test_dual_clip_bounds_what_a_bad_answer_costs():
-    from llmzoo.learners.updates.surrogate import Credited
+    from llmzoo.learners.updates.policy_gradient import Credited
 
     player = policy()
     group = a_group([(20,)], [-1.0])

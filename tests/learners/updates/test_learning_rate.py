@@ -6,9 +6,8 @@ import pytest
 import tiny_models
 from toy_envs import Parities
 
-from llmzoo.learners.updates.critic_config import ActorCriticConfig
-from llmzoo.learners.updates.critics import ModelCritic
-from llmzoo.learners.updates.groups import GroupConfig
+from llmzoo.learners.base import GroupConfig
+from llmzoo.learners.updates.critics import ActorCriticConfig, ModelCritic
 from llmzoo.learners.updates.policy_gradient import PolicyGradientUpdater
 from llmzoo.learners.updates.sft import SFTConfig
 from llmzoo.policies.sampling import Sampling

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from llmzoo.learners.updates.passes import minibatches
-from llmzoo.learners.updates.surrogate import SurrogateConfig
+from llmzoo.learners.updates.policy_gradient import SurrogateConfig
 
 
 @pytest.mark.parametrize(

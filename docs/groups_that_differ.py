@@ -17,7 +17,7 @@ from functools import partial
 import llmzoo
 from llmzoo.policies import scripted
 from llmzoo.rollout import agent_turn_tree, joint_tree
-from llmzoo.rollout.trees import group_counts
+from llmzoo.testing import group_counts
 
 TREES = {"at_grpo": agent_turn_tree, "joint tree": joint_tree}
 

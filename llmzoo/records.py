@@ -95,6 +95,11 @@ class Episode:
         return tuple(returns)
 
 
+def negligible(value: float, returns: Sequence[float]) -> bool:
+    """Whether ``value`` is no more than rounding beside returns of this size."""
+    return abs(value) <= 1e-6 * max(1.0, *map(abs, returns))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """K completions of one prompt by one agent, with a return each.
@@ -121,6 +126,11 @@ class Group:
     def __post_init__(self) -> None:
         if len(self.completions) != len(self.returns):
             raise ValueError(f"{len(self.completions)} completions, {len(self.returns)} returns")
+
+    @property
+    def differs(self) -> bool:
+        """Whether the returns differ by more than rounding."""
+        return not negligible(max(self.returns) - min(self.returns), self.returns)
 
     def only(self, indices: Sequence[int]) -> Group:
         """The group with these of its completions."""

@@ -187,7 +187,6 @@ def check_groups(
     """
     from llmzoo.policies import scripted
     from llmzoo.rollout import agent_turn_tree, joint_tree
-    from llmzoo.rollout.trees import group_counts
 
     player = policy or scripted.amateur()
     for tree in (agent_turn_tree, joint_tree):
@@ -198,6 +197,31 @@ def check_groups(
             if not flat:
                 break
         _require(not flat, f"{tree.__name__}: the answers of {sorted(flat)} all earn the same")
+
+
+def group_counts(
+    env_fn: Callable[[], AECEnv],
+    policy: Policy,
+    tree: Callable[..., Any],
+    seed: int,
+    *,
+    group_size: int = 4,
+    **options: Any,
+) -> dict[str, tuple[int, int]]:
+    """For each agent, the number of groups whose returns differ in one episode's tree, and of all.
+
+    ``policy`` plays all seats, each as if it were trained. ``tree`` is :func:`agent_turn_tree` or
+    :func:`joint_tree`; ``options`` are passed to it.
+    """
+    from llmzoo.rollout import run
+
+    env = env_fn()
+    env.reset(seed=seed)
+    agents = env.possible_agents
+    rollout = tree(env, seed, group_size=group_size, trained=agents, **options)
+    (batch,) = run([rollout], dict.fromkeys(agents, policy))
+    groups = {agent: [g for g in batch.groups if g.agent == agent] for agent in agents}
+    return {agent: (sum(g.differs for g in mine), len(mine)) for agent, mine in groups.items()}
 
 
 def check_hostile_text(env_fn: EnvFn, texts: Iterable[str], *, max_step_s: float = 0.2) -> None:

@@ -39,7 +39,8 @@ PAGES: dict[str, tuple[str, str, list[str]]] = {
         "Rollouts",
         "episodes, trees, copies in mid-play",
         [
-            *("llmzoo.rollout.episodes", "llmzoo.rollout.trees", "llmzoo.rollout.stepping"),
+            *("llmzoo.rollout.episodes", "llmzoo.rollout.trees", "llmzoo.rollout.turn_trees"),
+            "llmzoo.rollout.stepping",
             "llmzoo.rollout.scheduler",
         ],
     ),

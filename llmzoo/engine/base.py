@@ -14,7 +14,7 @@ from llmzoo.policies.base import Policy
 from llmzoo.policies.sampler import Sampler
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
-from llmzoo.rollout.clock import Clock
+from llmzoo.rollout.stepping import Clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,8 +22,8 @@ from llmzoo.policies.base import Policy
 from llmzoo.policies.sampler import Sampler
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
-from llmzoo.rollout.clock import Clock
 from llmzoo.rollout.scheduler import RolloutKey, rollout_keys, run, slow_steps
+from llmzoo.rollout.stepping import Clock
 
 
 class LocalEngine:

@@ -23,7 +23,7 @@ from llmzoo.parallel import ranks
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
-from llmzoo.rollout.clock import Clock
+from llmzoo.rollout.stepping import Clock
 
 
 @dataclass(frozen=True, slots=True)

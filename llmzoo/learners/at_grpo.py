@@ -15,7 +15,7 @@ from llmzoo.learners.advantages import mean_baseline, normalized
 from llmzoo.learners.base import GroupConfig, GroupLearner
 from llmzoo.records import Group
 from llmzoo.rollout.scheduler import Rollout
-from llmzoo.rollout.trees import agent_turn_tree
+from llmzoo.rollout.turn_trees import agent_turn_tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from llmzoo.rollout.episodes import episodes
 from llmzoo.rollout.scheduler import run
 from llmzoo.rollout.stepping import fork
-from llmzoo.rollout.trees import agent_turn_tree, joint_tree
+from llmzoo.rollout.trees import joint_tree
+from llmzoo.rollout.turn_trees import agent_turn_tree
 
 __all__ = ["agent_turn_tree", "episodes", "fork", "joint_tree", "run"]

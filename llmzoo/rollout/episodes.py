@@ -9,9 +9,8 @@ from pettingzoo import AECEnv
 
 from llmzoo.policies.base import Policy, seat_policies
 from llmzoo.records import Completion, Decision, Episode
-from llmzoo.rollout.scheduler import Ask, Rollout, rollout_keys, run, slow_steps
+from llmzoo.rollout.scheduler import Ask, Rollout, request, rollout_keys, run, slow_steps
 from llmzoo.rollout.stepping import Act, deciders, is_over, skip_dead, step_each, succeeded
-from llmzoo.rollout.trees import request
 
 
 def episodes(

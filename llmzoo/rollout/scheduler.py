@@ -9,26 +9,20 @@ A rollout is a generator. It yields what it needs and is sent the result:
 * a list of generators -> a list of their return values (branches of a tree).
 
 All rollouts advance until each waits for a policy. Then every policy answers its whole batch in one
-call. Environments with ``metadata["slow_step"]`` are stepped in threads, side by side. Their steps
-overlap with sampling in two ways:
+call. Environments with ``metadata["slow_step"]`` are stepped in threads, and those of a
+:class:`RemoteHost` in one call for a whole cohort. These steps overlap with sampling in two ways:
 
 * ``early``: a rollout goes on as soon as its own answers are complete, while the same call still
   samples longer ones (an :class:`llmzoo.policies.base.EarlyPolicy`) or another policy samples. This
   costs nothing. It hides the steps of every rollout except those whose answers come last.
-* ``cohorts``: the rollouts are divided into cohorts that take turns at the policies. One cohort
-  steps while another is sampled. This hides all steps that are shorter than a call. Calls become
-  more numerous and smaller, so it pays only where steps take longer than the fixed cost of a call.
+* ``cohorts``: parts of the rollouts take turns at the policies. One cohort steps while another is
+  sampled. This hides all steps that are shorter than a call, but calls become more numerous and
+  smaller. It pays only where steps take longer than the fixed cost of a call.
 
-Environments of a :class:`RemoteHost` are stepped in few calls: one call makes all steps of a cohort
-on one host.
-
-The order in which steps end changes nothing. Cohorts are fixed and take turns in a fixed order, and
-the operations of a rollout have a fixed order. So a policy gets the same requests in each call for
-any number of threads, and the same seeds give the same rollouts to the last bit.
-
-The ``noise`` of a request is a hash of the rollout's key, the branch that asks, and how many
-operations the branch has yielded before. So the randomness of a rollout does not depend on other
-rollouts, and the number of cohorts changes its answers by rounding at most.
+The order in which steps end changes nothing: cohorts are fixed and take turns in a fixed order. A
+policy gets the same requests in each call for any number of threads, and the same seeds give the
+same rollouts to the last bit. The ``noise`` of a request is a hash of its rollout's key and its
+place in that rollout. So other rollouts and cohorts change answers by rounding at most.
 """
 
 from __future__ import annotations
@@ -46,8 +40,7 @@ from pettingzoo import AECEnv
 
 from llmzoo.policies.base import EarlyPolicy, Policy, Request
 from llmzoo.records import Completion
-from llmzoo.rollout.clock import Clock
-from llmzoo.rollout.stepping import Act, RemoteHost, host_of
+from llmzoo.rollout.stepping import Act, Clock, RemoteHost, host_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +50,11 @@ class Ask:
     request: Request
     group_size: int = 1
     greedy: bool = False
+
+
+def request(env: AECEnv, agent: str, seed: int) -> Request:
+    """What a policy is asked for ``agent`` in the present state of the episode."""
+    return Request(agent=agent, observation=env.observe(agent) or "", env=env, seed=seed)
 
 
 Rollout = Generator[Any, Any, Any]
@@ -313,12 +311,6 @@ class _Branch:
     single: bool = False  # it yielded one operation, not a list
     yielded: int = 0
 
-    def take(self, slot: int, result: Any) -> bool:
-        """Note a result; true when it was the last one awaited."""
-        self.results[slot] = result
-        self.missing -= 1
-        return self.missing == 0
-
 
 @dataclass(slots=True)
 class _Pending:
@@ -370,8 +362,8 @@ class RunningRollout:
             for slot, operation in enumerate(operations):
                 path = (*branch.path, (branch.yielded, slot))
                 if isinstance(operation, Ask):
-                    request = replace(operation.request, noise=_noise(path))
-                    self._asking.operations.append(replace(operation, request=request))
+                    noisy = replace(operation.request, noise=_noise(path))
+                    self._asking.operations.append(replace(operation, request=noisy))
                     self._asking.takers.append((branch, slot))
                 elif isinstance(operation, Act):
                     self._acting.operations.append(operation)
@@ -382,33 +374,35 @@ class RunningRollout:
 
     def acted(self, number: int, result: Any) -> bool:
         """Note what act ``number`` gave; returns whether it was the last of ``acts``."""
-        done = self._complete(self._acting, number, result)
-        if done:
-            self._acting = _Pending()
-        return done
+        return self._complete(self._acting, number, result)
 
     def answered(self, number: int, answers: list[Completion]) -> bool:
         """Note the answers to ask ``number``; returns whether they were the last of ``asks``."""
-        done = self._complete(self._asking, number, answers)
-        if done:
-            self._asking = _Pending()
-        return done
+        return self._complete(self._asking, number, answers)
 
     def _complete(self, pending: _Pending, number: int, result: Any) -> bool:
-        """Note a result; after the last one, all of them go to their branches."""
+        """Note a result; after the last one, all of them go to their branches in order."""
         pending.results[number] = result
         if len(pending.results) < len(pending.operations):
             return False
-        for at, (branch, slot) in enumerate(pending.takers):
-            if branch.take(slot, pending.results[at]):
-                self._ready.append((branch, branch.results[0] if branch.single else branch.results))
+        takers, results = pending.takers, pending.results
+        pending.operations, pending.takers, pending.results = [], [], {}
+        for at, (branch, slot) in enumerate(takers):
+            self._give(branch, slot, results[at])
         return True
+
+    def _give(self, branch: _Branch, slot: int, result: Any) -> None:
+        """Give a branch one of the results that it waits for."""
+        branch.results[slot] = result
+        branch.missing -= 1
+        if not branch.missing:
+            self._ready.append((branch, branch.results[0] if branch.single else branch.results))
 
     def _end(self, branch: _Branch, value: Any) -> None:
         if branch.parent is None:
             self.result = value
-        elif branch.parent.take(branch.slot, value):
-            self._ready.append((branch.parent, branch.parent.results))
+        else:
+            self._give(branch.parent, branch.slot, value)
 
 
 def _noise(path: tuple[Any, ...]) -> int:

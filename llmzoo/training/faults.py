@@ -10,8 +10,7 @@ from llmzoo.engine.base import Iteration
 from llmzoo.errors import FlatGroupsWarning, PromptsTooLongError
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Batch, Group
-from llmzoo.rollout.trees import differs, negligible
+from llmzoo.records import Batch, Group, negligible
 
 WINDOW = 10  # iterations
 _NEARLY_ALL = 0.95
@@ -100,7 +99,7 @@ def _seen(agent: str, iteration: Iteration) -> _Seen | None:
         if group.agent == agent:
             groups.append(group)
             learned = any(not negligible(credit, group.returns) for credit in given)
-            flat = flat and not learned and not differs(group)
+            flat = flat and not learned and not group.differs
     if not groups:
         return None
     totals = [ending.totals.get(agent, 0.0) for ending in iteration.batch.endings]

@@ -11,7 +11,7 @@ import torch
 
 from llmzoo.learners.advantages import informative
 from llmzoo.records import Batch, Completion, Episode, Group
-from llmzoo.rollout.clock import Clock
+from llmzoo.rollout.stepping import Clock
 
 TURNS = 8  # turns with numbers of their own; all later ones share theirs
 LATER = "later"

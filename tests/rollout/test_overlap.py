@@ -14,10 +14,9 @@ from toy_envs import Adder, Matcher
 
 from llmzoo.policies.base import EarlyPolicy, Request
 from llmzoo.rollout import agent_turn_tree, episodes, joint_tree
-from llmzoo.rollout.clock import Clock
 from llmzoo.rollout.episodes import play_episode
 from llmzoo.rollout.scheduler import Ask, Stopped, rollout_keys, run, slow_steps
-from llmzoo.rollout.stepping import Act
+from llmzoo.rollout.stepping import Act, Clock
 
 SEEDS = [7, 3, 7, 11, 5]
 

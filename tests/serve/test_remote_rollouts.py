@@ -18,10 +18,9 @@ from llmzoo.envs.base import InOrder
 from llmzoo.policies.base import EarlyPolicy, ScriptedPolicy
 from llmzoo.records import Completion
 from llmzoo.rollout import agent_turn_tree, episodes, joint_tree
-from llmzoo.rollout.clock import Clock
 from llmzoo.rollout.episodes import play_episode
 from llmzoo.rollout.scheduler import rollout_keys, run
-from llmzoo.rollout.stepping import Act, advance, fork, host_of, step_each
+from llmzoo.rollout.stepping import Act, Clock, advance, fork, host_of, step_each
 from llmzoo.training import fit
 
 SEEDS = [7, 3, 7, 11, 5]

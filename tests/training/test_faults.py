@@ -10,7 +10,7 @@ from llmzoo.engine.base import Iteration
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import FlatGroupsWarning
 from llmzoo.records import Batch, Completion, Ending, Group
-from llmzoo.rollout.clock import Clock
+from llmzoo.rollout.stepping import Clock
 from llmzoo.training.faults import WINDOW, FlatSeats
 
 

@@ -11,9 +11,9 @@ from llmzoo.learners.ippo import IPPO
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.policies.sampling import Sampling
 from llmzoo.records import Batch, Completion, Decision, Ending, Episode, Group
-from llmzoo.rollout.clock import Clock
 from llmzoo.rollout.scheduler import run
-from llmzoo.rollout.trees import agent_turn_tree
+from llmzoo.rollout.stepping import Clock
+from llmzoo.rollout.turn_trees import agent_turn_tree
 from llmzoo.training import metrics
 
 
@@ -267,7 +267,7 @@ def test_environment_steps_are_counted_in_trees_and_in_episodes():
 
 def test_the_clock_tells_policies_from_environments(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("llmzoo.rollout.clock.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("llmzoo.rollout.stepping.time.monotonic", lambda: now[0])
 
     class Slow(Adder):
         def play(self, agent, text):

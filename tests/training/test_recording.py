@@ -23,7 +23,7 @@ from llmzoo.policies import amateur
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Completion, Decision, Ending, Episode, Group
-from llmzoo.rollout.clock import Clock
+from llmzoo.rollout.stepping import Clock
 from llmzoo.training import FitConfig, checkpoints, fit, fit_stages
 from llmzoo.training.recording import LONGEST, Recorder, cut, played
 

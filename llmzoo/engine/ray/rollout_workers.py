@@ -26,8 +26,8 @@ from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
-from llmzoo.rollout.clock import Clock
 from llmzoo.rollout.scheduler import rollout_keys
+from llmzoo.rollout.stepping import Clock
 
 _CLOCK_FIELDS = [field.name for field in fields(Clock) if field.compare]
 

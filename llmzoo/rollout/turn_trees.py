@@ -1,0 +1,177 @@
+"""The agent-turn tree: at every turn a group of answers, each rewarded in a copy of the episode.
+
+It is a rollout (see :mod:`llmzoo.rollout.scheduler`) that returns a :class:`Batch`. Seats that are
+not trained (scripted, frozen) answer once and form no group.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Collection, Sequence
+from statistics import fmean
+from typing import Literal
+
+from pettingzoo import AECEnv
+
+from llmzoo.envs.base import TEAM_PART
+from llmzoo.records import Batch, Ending, Group
+from llmzoo.rollout.scheduler import Ask, Rollout, request
+from llmzoo.rollout.stepping import Act, deciders, fork, is_over, skip_dead, succeeded
+
+
+def agent_turn_tree(
+    env: AECEnv,
+    seed: int,
+    *,
+    group_size: int,
+    trained: Collection[str],
+    select: Literal["greedy", "sample", "random"] = "greedy",
+    team_weight: float = 1.0,
+    continuations: int | None = None,
+) -> Rollout:
+    """At every agent's turn, ``group_size`` answers to the same observation; one of them goes on.
+
+    Each answer is stepped in a fork and rewarded: ``team_weight`` x its team parts + its local
+    parts (the plain reward of an environment without named parts), summed over everything that its
+    agent is paid until that agent decides again. Where others decide before that, they play on in a
+    copy of the fork ``continuations`` times, with one answer a turn, and the reward is the mean over
+    these copies. None plays on once, and not at all for agents that the environment declares
+    ``judged_at_once``. Answers of continuations form no group and are not carried out.
+
+    Then one answer is carried out before the next agent acts: the best one (``greedy``), one drawn
+    with probability proportional to exp(reward) (``sample``), or any (``random``). In a
+    simultaneous task each seat's answers are tried beside the others' first answers.
+
+    An environment's ``metadata`` may say where continuations can be left out:
+
+    * ``paid_by_others``: the agents that are ever paid at another agent's step; None if unknown.
+    * ``judged_at_once``: the agents whose own step already pays what their answer is worth, by a
+      measure of its own, although they are paid at other agents' steps too.
+
+    The tree of AT-GRPO (PettingLLMs, arXiv 2510.11062).
+    """
+    groups: list[Group] = []
+    rng = random.Random(f"{seed}/select")
+    totals, turns = dict.fromkeys(env.possible_agents, 0.0), dict.fromkeys(env.possible_agents, 0)
+    success = False
+    skip_dead(env)
+    for step in itertools.count():
+        if is_over(env):
+            break
+        agents = deciders(env)
+        answers = yield [
+            Ask(request(env, a, seed), group_size if a in trained else 1) for a in agents
+        ]
+        first = tuple(completions[0].text for completions in answers)
+        chosen = list(first)
+        following = None
+        for seat, (agent, completions) in enumerate(zip(agents, answers, strict=True)):
+            joint = [(*first[:seat], c.text, *first[seat + 1 :]) for c in completions]
+            forks = [fork(env) for _ in joint]
+            paid = yield [Act(f, texts) for f, texts in zip(forks, joint, strict=True)]
+            times = _continuations(env, agent, continuations) if agent in trained else 0
+            rewards = [p.get(agent, 0.0) for p in paid]
+            rewards = yield from _judged(forks, agent, rewards, seed, times, team_weight)
+            best = _select(rewards, select, rng)
+            chosen[seat] = completions[best].text
+            if agent in trained:
+                groups.append(
+                    Group(
+                        agent=agent,
+                        turn=turns[agent],
+                        key=(seed, step, agent),
+                        prompt_ids=completions[0].prompt_ids,
+                        completions=tuple(completions),
+                        returns=tuple(rewards),
+                        infos=tuple(f.infos.get(agent, {}) for f in forks),
+                    )
+                )
+            if len(agents) == 1:
+                following, paid_then = forks[best], paid[best]
+        if following is None:
+            following = fork(env)
+            paid_then = yield Act(following, tuple(chosen))
+        env = following
+        for agent, reward in paid_then.items():
+            totals[agent] += reward
+        success = succeeded(env)
+        for agent in agents:
+            turns[agent] += 1
+    ending = Ending(seed=seed, success=success, totals=totals, decisions=sum(turns.values()))
+    return Batch(groups=tuple(groups), endings=(ending,))
+
+
+def _select(rewards: Sequence[float], select: str, rng: random.Random) -> int:
+    if select == "greedy":
+        return max(range(len(rewards)), key=lambda i: rewards[i])
+    if select == "random":
+        return rng.randrange(len(rewards))
+    if select == "sample":
+        top = max(rewards)
+        return rng.choices(range(len(rewards)), [math.exp(r - top) for r in rewards])[0]
+    raise ValueError(f"select must be 'greedy', 'sample' or 'random', got {select!r}")
+
+
+def _continuations(env: AECEnv, agent: str, continuations: int | None) -> int:
+    """How often others play on after each answer of ``agent``; None: see :func:`agent_turn_tree`."""
+    paid_by_others = env.metadata.get("paid_by_others")
+    if paid_by_others is not None and agent not in paid_by_others:
+        return 0
+    if continuations is None:
+        return 0 if agent in (env.metadata.get("judged_at_once") or ()) else 1
+    return continuations
+
+
+def _judged(
+    forks: Sequence[AECEnv],
+    agent: str,
+    rewards: Sequence[float],
+    seed: int,
+    continuations: int,
+    team_weight: float,
+) -> Rollout:
+    """A part of a rollout that returns what each of several answers of ``agent`` is worth, [K].
+
+    ``forks`` [K]: the episode after each answer; they are left as they are. ``rewards`` [K]: what
+    the step of each answer paid.
+    """
+    worth = [_weighted(f, agent, r, team_weight) for f, r in zip(forks, rewards, strict=True)]
+    waiting = [i for i, f in enumerate(forks) if continuations and _waits(f, agent)]
+    if waiting:
+        copies = [(i, fork(forks[i])) for i in waiting for _ in range(continuations)]
+        later = yield [_play_until_turn(copy, agent, seed) for _, copy in copies]
+        for i in waiting:
+            worth[i] = fmean(
+                _weighted(copy, agent, rewards[i] + paid, team_weight)
+                for (of, copy), paid in zip(copies, later, strict=True)
+                if of == i
+            )
+    return worth
+
+
+def _weighted(env: AECEnv, agent: str, reward: float, team_weight: float) -> float:
+    """``reward``, all that ``agent`` was paid since its last answer, with its team parts weighted."""
+    parts = env.infos.get(agent, {}).get("reward_parts", {})
+    names = env.metadata.get("team_parts", (TEAM_PART,))
+    return reward + (team_weight - 1.0) * sum(parts.get(name, 0.0) for name in names)
+
+
+def _waits(env: AECEnv, agent: str) -> bool:
+    """Whether other agents decide before ``agent`` does, while it is still in the episode."""
+    if is_over(env) or agent not in env.agents:
+        return False
+    if env.terminations[agent] or env.truncations[agent]:
+        return False
+    return agent not in deciders(env)
+
+
+def _play_until_turn(env: AECEnv, agent: str, seed: int) -> Rollout:
+    """Others answer once each time, until ``agent`` decides again; returns what it was paid."""
+    paid = 0.0
+    while _waits(env, agent):
+        answers = yield [Ask(request(env, other, seed)) for other in deciders(env)]
+        step = yield Act(env, tuple(completion.text for (completion,) in answers))
+        paid += step.get(agent, 0.0)
+    return paid

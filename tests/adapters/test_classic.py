@@ -142,12 +142,12 @@ def test_a_fork_leaves_the_original_at_every_move(make):
     rng = random.Random(5)
     while not any(env.terminations.values()):
         answers = [env.unwrapped.amateur(env.agent_selection, rng) for _ in range(3)]
-        twins = [fork(env) for _ in answers]
-        for twin, answer in zip(twins, answers, strict=True):
-            assert squares(twin) == squares(env)
-            twin.step(answer)
-            while not any(twin.terminations.values()):
-                twin.step(twin.unwrapped.amateur(twin.agent_selection, rng))
+        forks = [fork(env) for _ in answers]
+        for forked, answer in zip(forks, answers, strict=True):
+            assert squares(forked) == squares(env)
+            forked.step(answer)
+            while not any(forked.terminations.values()):
+                forked.step(forked.unwrapped.amateur(forked.agent_selection, rng))
         assert squares(env) == squares(untouched)
         env.step(answers[0])
         untouched.step(answers[0])
@@ -166,9 +166,9 @@ def test_perfect_play_never_loses():
         moves = env.unwrapped.legal(agent)
         answers = [env.unwrapped.expert(agent)] if agent == mine else [f"Move: {m}" for m in moves]
         for answer in answers:
-            twin = fork(env)
-            twin.step(answer)
-            yield from opponents(twin, mine)
+            forked = fork(env)
+            forked.step(answer)
+            yield from opponents(forked, mine)
 
     centre_and_edge = play(tic_tac_toe(prompt="terse"), 4, 1)
     assert set(opponents(centre_and_edge, "player_1")) == {1}  # the edge loses
@@ -187,9 +187,9 @@ def test_the_expert_wins_where_it_can_and_blocks_where_it_must():
 
 def test_evaluation_by_path_is_meaningful_beside_a_fixed_opponent():
     seats = {"player_1": load("oracle"), "player_2": load("amateur")}
-    found = evaluation.evaluate(PATH, seats, tasks=40)
-    assert (found.env, found.source, found.split) == (PATH, "tictactoe_v3", "test")
-    assert found.success > 0.9
+    result = evaluation.evaluate(PATH, seats, tasks=40)
+    assert (result.env, result.source, result.split) == (PATH, "tictactoe_v3", "test")
+    assert result.success > 0.9
     # whose win is a success is an option
     other = evaluation.evaluate(PATH, seats, tasks=40, env_args={"success": "player_2"})
     assert other.success == 0

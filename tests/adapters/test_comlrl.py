@@ -166,8 +166,8 @@ def test_thoughts_are_no_part_of_an_answer():
     assert bridged.reward_func(["<think>9</think>\n2"], ["8</think>3"], batch_items=[row]) == [8.5]
     bridged = bridge(Diary)
     (row,) = bridged.dataset([1])
-    found = bridged.reward_func(["<think>x"], ["z"], batch_items=[row])
-    assert found == pytest.approx([replayed(1, [("", "z")])[0]])
+    rewards = bridged.reward_func(["<think>x"], ["z"], batch_items=[row])
+    assert rewards == pytest.approx([replayed(1, [("", "z")])[0]])
 
 
 def test_nothing_is_paid_after_the_end():
@@ -244,9 +244,9 @@ def trained(trainer_class, config_class, *, given=None, **settings):
     rewards = []
 
     def reward_func(*completions, batch_items):
-        found = bridged.reward_func(*completions, batch_items=batch_items)
-        rewards.extend(found)
-        return found
+        judged = bridged.reward_func(*completions, batch_items=batch_items)
+        rewards.extend(judged)
+        return judged
 
     models = [model(initializer_range=0.1) for _ in bridged.agents]
     before = [[p.detach().clone() for p in m.parameters()] for m in models]

@@ -74,7 +74,7 @@ def test_rewards_are_the_games_and_parts_name_them():
 
 
 @pytest.mark.parametrize(
-    ("success", "found"),
+    ("success", "expected"),
     [
         (None, False),
         ("a_0", False),
@@ -82,9 +82,9 @@ def test_rewards_are_the_games_and_parts_name_them():
         (lambda paid: paid == {"a_0": -1, "b_1": -1, "c_2": 2}, True),
     ],
 )
-def test_success_is_whose_win_one_asks_for(success, found):
+def test_success_is_whose_win_one_asks_for(success, expected):
     env = play(pile(4, success=success), "1", "1", "2")
-    assert {info["success"] for info in env.infos.values()} == {found}
+    assert {info["success"] for info in env.infos.values()} == {expected}
 
 
 def test_a_wrong_answer_costs_and_may_be_mended():
@@ -195,12 +195,12 @@ def test_splits_share_no_seed():
 
 def test_a_fork_leaves_a_half_refused_turn_as_it_was():
     env = play(pile(7), "x")
-    twin = fork(env)
-    play(twin, "x")
-    assert all(twin.terminations.values())
+    forked = fork(env)
+    play(forked, "x")
+    assert all(forked.terminations.values())
     assert "Tries left: 1" in env.observe("a_0")
     play(env, "2")
-    assert (env.unwrapped.game.pile, twin.unwrapped.game.pile) == (5, 7)
+    assert (env.unwrapped.game.pile, forked.unwrapped.game.pile) == (5, 7)
 
 
 def test_an_episode_records_each_try():
@@ -221,8 +221,8 @@ def test_an_episode_records_each_try():
 def test_scripted_players():
     env = pile(7, expert=lambda seen, agent: 1 + int(seen[0, 0]) % 3)
     assert env.unwrapped.expert("a_0") == "Move: 2"
-    found = {env.unwrapped.amateur("a_0", random.Random(i)) for i in range(30)}
-    assert found == {"Move: 1", "Move: 2", "Move: 3"}
+    moves = {env.unwrapped.amateur("a_0", random.Random(i)) for i in range(30)}
+    assert moves == {"Move: 1", "Move: 2", "Move: 3"}
     with pytest.raises(NoPlayerError, match="amateur"):
         pile(7).unwrapped.expert("a_0")
 

@@ -82,8 +82,8 @@ async def episode(url, answers, **reset):
             if result.done:
                 break
             result = await client.step(TextAction(text=answer))
-            found = result.observation
-            seen.append((found.text, result.reward, result.done, found.error))
+            seen_now = result.observation
+            seen.append((seen_now.text, result.reward, result.done, seen_now.error))
         return seen, result.observation, await client.state()
 
 
@@ -202,8 +202,8 @@ def test_the_task_routes_tell_the_splits(sudoku):
     with served("debate_v0", seat="pro_0", others="amateur") as url:
         assert ask(url, "debate_v0", "num_tasks", split="train") == (200, {"num_tasks": 61})
         assert ask(url, "debate_v0", "task", split="train", index=61)[0] == 400
-        code, found = ask(url, "debate_v0", "task_range", split="train", start=59)
-        assert (code, [task["index"] for task in found["tasks"]]) == (200, [59, 60])
+        code, listed = ask(url, "debate_v0", "task_range", split="train", start=59)
+        assert (code, [task["index"] for task in listed["tasks"]]) == (200, [59, 60])
 
 
 @with_openenv

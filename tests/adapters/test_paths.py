@@ -129,14 +129,14 @@ def test_train_eval_and_resume_with_both(folder, small_model):
     options = ["--env.letters", "abc", "--learner.share", 0.5, "--steps", 1, "--json", "--quiet"]
     said = llmzoo(folder, "train", *both, *small, *options)
     assert said.returncode == 0, said.stderr
-    found = json.loads(said.stdout.splitlines()[-1])
-    assert (found["run"], found["steps"]) == ("runs/paths_env.Echo-paths_learner.BestOnly-0", 1)
-    run = folder / found["run"]
+    report = json.loads(said.stdout.splitlines()[-1])
+    assert (report["run"], report["steps"]) == ("runs/paths_env.Echo-paths_learner.BestOnly-0", 1)
+    run = folder / report["run"]
     config = json.loads((run / "config.json").read_text())
     assert (config["env"], config["learner"]) == ("paths_env:Echo", "paths_learner:BestOnly")
     assert config["env_args"] == {"letters": "abc"}
     assert config["learner_args"] == {"share": 0.5}
-    assert found["after"]["env"] == "paths_env:Echo"
+    assert report["after"]["env"] == "paths_env:Echo"
 
     said = llmzoo(folder, "train", "--resume", run, *both, "--steps", 2, "--json", "--quiet")
     assert said.returncode == 0, said.stderr

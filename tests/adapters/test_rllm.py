@@ -148,10 +148,10 @@ def test_oracle_answers_solve_the_rows_and_nonsense_does_not():
 def test_a_group_of_a_row_meets_the_same_chance_in_threads_side_by_side():
     (row,) = rows("sudoku_v0", 1, seat="planner_1", others="amateur", seed=5)
     with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda _: played(row, ["nonsense"] * 20), range(16)))
-    assert all(one == found[0] for one in found)
+        episodes = list(threads.map(lambda _: played(row, ["nonsense"] * 20), range(16)))
+    assert all(one == episodes[0] for one in episodes)
     other = played({**row, "seed": 6}, ["nonsense"] * 20)
-    assert other[1] != found[0][1]
+    assert other[1] != episodes[0][1]
 
 
 def test_policies_by_name_are_loaded_once_for_all_environments(monkeypatch):

@@ -34,8 +34,8 @@ def test_calls_of_several_threads_do_not_overlap():
     for policies, at_once in ((free, 8), (one_at_a_time(free), 1)):
         inside = most = 0
         with ThreadPoolExecutor(8) as threads:
-            found = list(threads.map(lambda n, p=policies: ask(p, n), range(24)))
-        assert found == [f"N{n}" for n in range(24)]
+            answers = list(threads.map(lambda n, p=policies: ask(p, n), range(24)))
+        assert answers == [f"N{n}" for n in range(24)]
         assert (most > 1) == (at_once > 1)
 
 

@@ -16,7 +16,7 @@ from toy_envs import Adder, Matcher
 
 from llmzoo.adapters import trl as adapter
 from llmzoo.adapters.trl.rollouts import DecisionRow, branch, rows_of
-from llmzoo.adapters.trl.table import Table
+from llmzoo.adapters.trl.table import TrlSetup
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.policies import load_model
 from llmzoo.policies.base import ScriptedPolicy
@@ -29,11 +29,11 @@ def by_chance(request, _):
 
 
 def table(env, seats=None, others="oracle"):
-    return Table(env, seats=seats, others=others, env_args=None)
+    return TrlSetup(env, seats=seats, others=others, env_args=None)
 
 
-def texts(found):
-    return [d.completion.text for d in found.episode.decisions]
+def texts(branched):
+    return [d.completion.text for d in branched.episode.decisions]
 
 
 # what is played
@@ -41,8 +41,8 @@ def texts(found):
 
 def test_a_group_is_k_answers_to_one_observation_of_one_seat():
     rows = [DecisionRow(seed=5, decision=d) for d in range(4)]
-    found = branch(table(lambda: Adder(max_turns=2)), FakePolicy(by_chance), rows, 4)
-    groups = [found[i : i + 4] for i in range(0, 16, 4)]
+    branches = branch(table(lambda: Adder(max_turns=2)), FakePolicy(by_chance), rows, 4)
+    groups = [branches[i : i + 4] for i in range(0, 16, 4)]
     assert [(g[0].point.agent, g[0].point.turn) for g in groups] == [
         ("a_0", 0),
         ("b_1", 0),
@@ -61,50 +61,50 @@ def test_a_group_is_k_answers_to_one_observation_of_one_seat():
 
 def test_the_return_is_what_the_seat_is_paid_from_its_answer_on():
     rows = [DecisionRow(seed=1, decision=0), DecisionRow(seed=1, decision=1)]
-    for found in branch(table(Adder), FakePolicy(by_chance), rows, 3):
-        index, decision = found.decision
+    for branched in branch(table(Adder), FakePolicy(by_chance), rows, 3):
+        index, decision = branched.decision
         numbers = [float(n) for n in decision.observation.split()[2:]] + list(
-            map(float, texts(found))
+            map(float, texts(branched))
         )
-        own = numbers[0] if found.point.agent == "a_0" else numbers[1]
+        own = numbers[0] if branched.point.agent == "a_0" else numbers[1]
         # its own number, and a tenth of the sum of both
-        assert found.episode.returns()[index] == pytest.approx(own + sum(numbers) / 10)
+        assert branched.episode.returns()[index] == pytest.approx(own + sum(numbers) / 10)
 
 
 def test_what_was_paid_before_the_answer_is_no_part_of_its_return():
-    found = branch(
+    branches = branch(
         table(lambda: Adder(max_turns=2)), FakePolicy(lambda r, i: "2"), [DecisionRow(0, 2)], 1
     )
-    index, _ = found[0].decision
-    assert found[0].point.turn == 1
+    index, _ = branches[0].decision
+    assert branches[0].point.turn == 1
     # the second answer's 2 and a tenth of 8; the first answer's 2 came before
-    assert found[0].episode.returns()[index] == pytest.approx(2.8)
+    assert branches[0].episode.returns()[index] == pytest.approx(2.8)
 
 
 def test_simultaneous_seats_branch_before_either_has_answered():
     rows = [DecisionRow(seed=0, decision=0), DecisionRow(seed=0, decision=1)]
-    found = branch(table(lambda: Matcher(max_turns=2)), FakePolicy(by_chance), rows, 5)
-    assert [b.point.agent for b in found] == ["a_0"] * 5 + ["b_1"] * 5
-    for b in found:
+    branches = branch(table(lambda: Matcher(max_turns=2)), FakePolicy(by_chance), rows, 5)
+    assert [b.point.agent for b in branches] == ["a_0"] * 5 + ["b_1"] * 5
+    for b in branches:
         index, decision = b.decision
         first, second, third, fourth = map(float, texts(b))  # a, b, a, b
         own = first + third if decision.agent == "a_0" else second + fourth
         assert b.episode.returns()[index] == pytest.approx(first * second + third * fourth + own)
-    assert len({texts(b)[0] for b in found[5:]}) > 1  # the other seat answers anew in each copy
+    assert len({texts(b)[0] for b in branches[5:]}) > 1  # the other seat answers anew in each copy
 
 
 def test_a_number_beyond_the_end_is_counted_round():
     rows = [DecisionRow(seed=0, decision=d) for d in (0, 1, 2, 5)]
-    found = branch(table(Adder), FakePolicy(by_chance), rows, 1)
-    assert [b.point.agent for b in found] == ["a_0", "b_1", "a_0", "b_1"]
+    branches = branch(table(Adder), FakePolicy(by_chance), rows, 1)
+    assert [b.point.agent for b in branches] == ["a_0", "b_1", "a_0", "b_1"]
 
 
 def test_other_seats_are_played_by_the_others_and_make_no_groups():
     fixed = ScriptedPolicy(lambda request: "7")
     rows = [DecisionRow(seed=0, decision=0), DecisionRow(seed=0, decision=1)]
-    found = branch(table(Adder, ["b_1"], fixed), FakePolicy(by_chance), rows, 2)
-    assert [b.point.agent for b in found] == ["b_1"] * 4
-    assert all(b.decision[1].observation == "b_1 0 7.0" for b in found)
+    branches = branch(table(Adder, ["b_1"], fixed), FakePolicy(by_chance), rows, 2)
+    assert [b.point.agent for b in branches] == ["b_1"] * 4
+    assert all(b.decision[1].observation == "b_1 0 7.0" for b in branches)
 
 
 def test_a_seat_without_a_decision_is_named():
@@ -245,9 +245,9 @@ def after_the_expert(env, seed):
 
 def test_wrong_texts_get_the_documented_penalty():
     game = "llmzoo.adapters.classic:tic_tac_toe"
-    (found,) = branch(table(game), FakePolicy(lambda r, i: "no move"), [DecisionRow(0, 0)], 1)
+    (branched,) = branch(table(game), FakePolicy(lambda r, i: "no move"), [DecisionRow(0, 0)], 1)
     # twice 0.1 for a wrong answer, and 1 for forfeiting
-    assert found.episode.returns()[found.decision[0]] == pytest.approx(-1.2)
+    assert branched.episode.returns()[branched.decision[0]] == pytest.approx(-1.2)
 
 
 def test_a_prompt_that_does_not_fit_is_masked(tmp_path):

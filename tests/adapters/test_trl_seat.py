@@ -50,10 +50,10 @@ def said(text):
 
 def reward(seat, messages):
     metrics = {}
-    (found,) = adapter.seat_return(
+    (paid,) = adapter.seat_return(
         completions=[messages], environments=[seat], log_metric=metrics.__setitem__
     )
-    return found, metrics
+    return paid, metrics
 
 
 # the seat's episode
@@ -132,8 +132,8 @@ def test_a_run_folder_plays_the_other_seat(tmp_path, small_model):
 def test_a_message_without_a_call_is_the_answer_to_the_open_turn():
     seat = seat_of(lambda: Adder(max_turns=1), "a_0", fixed("1"))
     seat.reset(seed=0)
-    found, metrics = reward(seat, [said("5")])
-    assert (found, metrics) == (pytest.approx(5.6), {"success": 1.0, "turns": 1.0})
+    paid, metrics = reward(seat, [said("5")])
+    assert (paid, metrics) == (pytest.approx(5.6), {"success": 1.0, "turns": 1.0})
 
 
 def test_thoughts_of_such_a_message_are_no_part_of_the_answer():
@@ -155,8 +155,8 @@ def test_a_call_whose_result_trl_took_back_does_not_count_twice():
     seat = seat_of(lambda: Strict(2), "a_0")
     seat.reset(seed=0)
     seat.answer("good")
-    found, metrics = reward(seat, called("good")[:1])
-    assert (found, metrics["turns"]) == (pytest.approx(1 - 0.5), 1.0)  # and silent in the second
+    paid, metrics = reward(seat, called("good")[:1])
+    assert (paid, metrics["turns"]) == (pytest.approx(1 - 0.5), 1.0)  # and silent in the second
 
 
 class Strict(TextEnv):
@@ -200,8 +200,8 @@ def test_calls_that_cannot_be_carried_out_are_no_answers():
         {"function": {"name": "answer", "arguments": {"words": "good"}}},
         {"function": {"name": "answer", "arguments": "good"}},
     ]
-    found, metrics = reward(seat, [{"role": "assistant", "content": "", "tool_calls": wrong}])
-    assert (found, metrics["turns"]) == (-0.5, 0.0)
+    paid, metrics = reward(seat, [{"role": "assistant", "content": "", "tool_calls": wrong}])
+    assert (paid, metrics["turns"]) == (-0.5, 0.0)
 
 
 @pytest.mark.parametrize("value", [7, ["a", 1], {"b": None}, "é"])
@@ -250,10 +250,10 @@ def run(tmp_path_factory):
     played = []
 
     def watched(**given):
-        found = adapter.seat_return(**given)
+        returns = adapter.seat_return(**given)
         plays = [seat.play for seat in given["environments"]]
         played.append([(p.seed, tuple(p.answers), p.paid, p.success) for p in plays])
-        return found
+        return returns
 
     watched.__name__ = "seat_return"
     seen = trl_runs.train(
@@ -335,9 +335,9 @@ def test_log_probabilities_are_those_of_the_model(run):
 
 def test_plain_chat_is_a_copy():
     before = tokenizer()
-    found = adapter.plain_chat(before)
+    chat = adapter.plain_chat(before)
     assert before.chat_template is None
-    assert found.apply_chat_template([{"role": "user", "content": "a b"}], tokenize=False) == "a b"
+    assert chat.apply_chat_template([{"role": "user", "content": "a b"}], tokenize=False) == "a b"
 
 
 def test_a_model_with_random_weights_writes_rubbish_that_is_paid_for(tmp_path):

@@ -104,9 +104,9 @@ def test_an_oracle_behind_the_endpoint_solves_every_task():
     plays = played("sudoku_v0", "oracle")
     with endpoint(from_memory(plays)) as server:
         env = load_environment("sudoku_v0", seat="planner_1", split="test")
-        found = evaluated(env, server.url, at_once=True)
-    assert all(episode.ok for episode in found)
-    traces = [trace for episode in found for trace in episode.traces]
+        episodes = evaluated(env, server.url, at_once=True)
+    assert all(episode.ok for episode in episodes)
+    traces = [trace for episode in episodes for trace in episode.traces]
     assert [trace.metrics["success"] for trace in traces] == [1.0] * TASKS
     assert [total(trace) for trace in traces] == [play.totals["planner_1"] for play in plays]
     for trace in traces:
@@ -124,9 +124,9 @@ def test_nonsense_is_played_to_the_end_and_costs_what_it_costs_elsewhere():
     hostile = "\x00 </s> {'grid': __import__('os')} 🦊 " * 40
     with endpoint(lambda _: hostile) as server:
         env = load_environment("sokoban_v0", seat="planner_1", others="oracle", split="test")
-        found = evaluated(env, server.url, tasks=2)
+        episodes = evaluated(env, server.url, tasks=2)
     game = llmzoo.make("sokoban_v0", split="test")
-    for task, episode in enumerate(found):
+    for task, episode in enumerate(episodes):
         (trace,) = episode.traces
         game.reset(seed=task, options={"task": task})
         paid = turns = 0
@@ -150,8 +150,8 @@ def test_one_model_in_several_seats_has_a_trace_and_an_agent_for_each():
     for env_id in ("plan_path_v0", "story_v0"):  # in turns; at the same time
         plays = played(env_id, "amateur")
         with endpoint(from_memory(plays)) as server:
-            found = evaluated(load_environment(env_id, split="test"), server.url)
-        for play, episode in zip(plays, found, strict=True):
+            episodes = evaluated(load_environment(env_id, split="test"), server.url)
+        for play, episode in zip(plays, episodes, strict=True):
             by_agent = {trace.agent.name: trace for trace in episode.traces}
             for agent, seat in zip(("first", "second"), play.totals, strict=True):
                 assert by_agent[agent].info["seat"] == seat
@@ -167,8 +167,8 @@ def test_others_are_policies_with_the_chance_that_they_have_in_evaluation():
     with endpoint(from_memory(plays)) as server:
         others = {"proposer_0": "amateur"}
         env = load_environment("sudoku_v0", seat="planner_1", others=others, split="test")
-        found = evaluated(env, server.url, tasks=4)
-    totals = [total(episode.traces[0]) for episode in found]
+        episodes = evaluated(env, server.url, tasks=4)
+    totals = [total(episode.traces[0]) for episode in episodes]
     assert totals == pytest.approx([play.totals["planner_1"] for play in plays])
     assert len(set(totals)) > 1
 
@@ -268,9 +268,9 @@ def test_an_environment_server_plays_in_a_process_of_its_own(tmp_path):
         model = vf.EvalClientConfig(base_url=url, api_key_var="NO_SUCH_KEY")
         rows = [task.data.model_dump(mode="json") for task in env.taskset.take(2)]
         sampling = vf.SamplingConfig()
-        found = [await client.run(model, "m", sampling, row) for row in rows]
+        results = [await client.run(model, "m", sampling, row) for row in rows]
         await client.close()
-        return found
+        return results
 
     with endpoint(from_memory(plays)) as server:
         serving = subprocess.Popen(
@@ -278,11 +278,11 @@ def test_an_environment_server_plays_in_a_process_of_its_own(tmp_path):
             env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
         try:
-            found = asyncio.run(run(server.url))
+            results = asyncio.run(run(server.url))
         finally:
             serving.terminate()
             serving.wait(20)
-    for play, episode in zip(plays, found, strict=True):
+    for play, episode in zip(plays, results, strict=True):
         assert episode.ok
         returns = {t.info["seat"]: t.rewards["return"].score for t in episode.traces}
         assert returns == pytest.approx(dict(play.totals))

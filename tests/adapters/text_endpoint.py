@@ -21,13 +21,13 @@ class Endpoint:
 
 @contextmanager
 def endpoint(answer: Callable[[list[dict[str, Any]]], str | int]) -> Iterator[Endpoint]:
-    found = Endpoint(answer)
+    endpoint = Endpoint(answer)
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            found.asked.append(body)
-            said = found.answer(body["messages"])
+            endpoint.asked.append(body)
+            said = endpoint.answer(body["messages"])
             message = {"role": "assistant", "content": said}
             choice = {"index": 0, "message": message, "finish_reason": "stop"}
             sent = {"id": "1", "object": "chat.completion", "created": 0, "model": body["model"]}
@@ -43,11 +43,11 @@ def endpoint(answer: Callable[[list[dict[str, Any]]], str | int]) -> Iterator[En
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    found.url = f"http://127.0.0.1:{server.server_port}/v1"
+    endpoint.url = f"http://127.0.0.1:{server.server_port}/v1"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
-        yield found
+        yield endpoint
     finally:
         server.shutdown()
         server.server_close()

@@ -86,7 +86,7 @@ def train(
 
 def _likelihoods(trainer: Any, batch: dict[str, Any], shape: Any) -> torch.Tensor:
     """Log-probabilities of all completion tokens [samples, tokens] by llmzoo, row by row."""
-    found = torch.zeros(shape)
+    padded = torch.zeros(shape)
     was_training = trainer.model.training
     trainer.model.eval()
     for row in range(shape[0]):
@@ -94,6 +94,6 @@ def _likelihoods(trainer: Any, batch: dict[str, Any], shape: Any) -> torch.Tenso
         answer = batch["completion_ids"][row][batch["completion_mask"][row].bool()].tolist()
         pad = trainer.processing_class.pad_token_id
         got = likelihood(trainer.model, [prompt], [[answer]], Sampling(), pad_id=pad)
-        found[row, : len(answer)] = got.logprobs.reshape(-1)[: len(answer)]
+        padded[row, : len(answer)] = got.logprobs.reshape(-1)[: len(answer)]
     trainer.model.train(was_training)
-    return found
+    return padded

@@ -26,8 +26,8 @@ from llmzoo.serve.policies import PolicyLimits
 @pytest.fixture(scope="module")
 def server():
     envs = ["sudoku_v0", "sokoban_v0", "contests_v0", "math_v0", "tool_use_v0", "coop_functions_v0"]
-    with hosted(envs=envs, step_s=30.0) as found:
-        yield found
+    with hosted(envs=envs, step_s=30.0) as running:
+        yield running
 
 
 @pytest.mark.parametrize(
@@ -210,9 +210,9 @@ def test_a_client_divides_by_characters_and_answers_what_is_too_long_with_nothin
         far = client(running)
         observations = ["a" * 900, "b" * 1001, "c" * 1000, "d" * 900, "e"]
         with pytest.warns(UserWarning, match="a prompt of 1001 characters was refused"):
-            found = far.respond(asks(*observations), 2)
-        assert texts(found) == [["a", "a"], ["", ""], ["c", "c"], ["d", "d"], ["e", "e"]]
-        assert [answer.refused for row in found for answer in row] == [
+            answers = far.respond(asks(*observations), 2)
+        assert texts(answers) == [["a", "a"], ["", ""], ["c", "c"], ["d", "d"], ["e", "e"]]
+        assert [answer.refused for row in answers for answer in row] == [
             *(False, False, True, True),
             *(False,) * 6,
         ]

@@ -18,8 +18,8 @@ NOT_FOR_CLIENTS = r"cannot be .* for a client"
 
 @pytest.fixture(scope="module")
 def server():
-    with hosted() as found:
-        yield found
+    with hosted() as running:
+        yield running
 
 
 @pytest.fixture

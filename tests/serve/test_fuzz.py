@@ -99,7 +99,7 @@ class Fuzz:
 @pytest.fixture
 def slowest():
     """Health checks that go on all the time; a list with how long the slowest took."""
-    over, found, address = threading.Event(), [0.0], []
+    over, longest, address = threading.Event(), [0.0], []
 
     def check():
         while not over.wait(0.05):
@@ -107,11 +107,11 @@ def slowest():
                 stub = health_pb2_grpc.HealthStub(connect(parse(address[0])))
                 began = time.monotonic()
                 stub.Check(health_pb2.HealthCheckRequest(), timeout=20)
-                found[0] = max(found[0], time.monotonic() - began)
+                longest[0] = max(longest[0], time.monotonic() - began)
 
     thread = threading.Thread(target=check)
     thread.start()
-    yield address, found
+    yield address, longest
     over.set()
     thread.join()
 

@@ -34,7 +34,7 @@ def listed(address):
     where = parse(address)
     with plainly(where):
         reply = EnvironmentsStub(connect(where)).ListEnvironments(pb.ListRequest(), timeout=10)
-    return [found.id for found in reply.environments]
+    return [hosted_env.id for hosted_env in reply.environments]
 
 
 def health(address, service="", metadata=()):
@@ -193,7 +193,7 @@ def test_nobody_answers(monkeypatch):
     assert caught.value.code is grpc.StatusCode.UNAVAILABLE
 
 
-def test_a_server_that_has_just_started_is_found_though_its_port_was_dead_before():
+def test_a_server_that_has_just_started_is_reached_though_its_port_was_dead_before():
     """A channel that was refused fails calls for a while without trying; that must not be told."""
     with host(ServeConfig(port=0), []) as gone:
         port, address = gone.port, gone.address

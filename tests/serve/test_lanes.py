@@ -11,15 +11,15 @@ from env_servers import until
 from llmzoo.serve.lanes import Lanes, TooManyLost
 
 
-def run(crew, jobs, work, limit_s=5.0, gave_up=lambda job: f"gave up {job}", **how):
-    return crew.run(jobs, work, limit_s=lambda job: limit_s, gave_up=gave_up, **how)
+def run(workers, jobs, work, limit_s=5.0, gave_up=lambda job: f"gave up {job}", **how):
+    return workers.run(jobs, work, limit_s=lambda job: limit_s, gave_up=gave_up, **how)
 
 
 def test_jobs_go_in_their_order():
     order = []
-    found = run(Lanes(), range(100), lambda job: order.append(job) or job * job)
+    results = run(Lanes(), range(100), lambda job: order.append(job) or job * job)
     assert order == list(range(100))
-    assert found == {job: job * job for job in range(100)}
+    assert results == {job: job * job for job in range(100)}
     assert run(Lanes(), [], lambda job: job) == {}
 
 
@@ -43,7 +43,7 @@ def test_as_many_at_once_as_there_are_lanes():
 @pytest.mark.parametrize("lanes", [1, 3])
 def test_a_job_that_hangs_is_given_up_and_the_others_go_on(lanes):
     ended = threading.Event()
-    crew = Lanes()
+    workers = Lanes()
 
     def work(job):
         if job in (2, 5):
@@ -51,52 +51,52 @@ def test_a_job_that_hangs_is_given_up_and_the_others_go_on(lanes):
         return job
 
     began = time.monotonic()
-    found = run(crew, range(8), work, limit_s=0.1, lanes=lanes)
+    results = run(workers, range(8), work, limit_s=0.1, lanes=lanes)
     assert time.monotonic() - began < 2
-    assert found == {**{n: n for n in range(8)}, 2: "gave up 2", 5: "gave up 5"}
-    assert crew.lost == 2
+    assert results == {**{n: n for n in range(8)}, 2: "gave up 2", 5: "gave up 5"}
+    assert workers.lost == 2
     ended.set()
-    assert until(lambda: crew.lost == 0)
-    assert found[2] == "gave up 2"  # what comes of it later counts for nothing
+    assert until(lambda: workers.lost == 0)
+    assert results[2] == "gave up 2"  # what comes of it later counts for nothing
 
 
 def test_each_job_has_its_own_limit():
-    crew = Lanes()
+    workers = Lanes()
     limits = {"quick": 0.05, "slow": 5.0}
-    found = crew.run(
+    results = workers.run(
         ["slow", "quick"],
         lambda job: time.sleep(0.2) or job,
         limit_s=limits.__getitem__,
         gave_up=lambda job: None,
     )
-    assert found == {"slow": "slow", "quick": None}
+    assert results == {"slow": "slow", "quick": None}
 
 
 def test_so_many_that_hang_are_enough():
     ended = threading.Event()
-    crew = Lanes(max_lost=2)
-    run(crew, range(2), lambda job: ended.wait(10), limit_s=0.02, lanes=2)
+    workers = Lanes(max_lost=2)
+    run(workers, range(2), lambda job: ended.wait(10), limit_s=0.02, lanes=2)
     with pytest.raises(TooManyLost, match="2 earlier steps"):
-        run(crew, [1], lambda job: job)
+        run(workers, [1], lambda job: job)
     ended.set()
-    assert until(lambda: crew.lost == 0)
-    assert run(crew, [1], lambda job: job) == {1: 1}
+    assert until(lambda: workers.lost == 0)
+    assert run(workers, [1], lambda job: job) == {1: 1}
 
 
 def test_jobs_that_end_just_in_time_or_just_too_late_have_one_result():
-    crew = Lanes(max_lost=10_000)
+    workers = Lanes(max_lost=10_000)
     given_up = []
     for _ in range(20):
-        found = run(
-            crew,
+        results = run(
+            workers,
             range(20),
             lambda job: time.sleep(0.002) or "done",
             limit_s=0.002,
             gave_up=lambda job: given_up.append(job) or "late",
             lanes=4,
         )
-        assert len(found) == 20
-        assert set(found.values()) <= {"done", "late"}
-        assert sum(result == "late" for result in found.values()) == len(given_up)
+        assert len(results) == 20
+        assert set(results.values()) <= {"done", "late"}
+        assert sum(result == "late" for result in results.values()) == len(given_up)
         given_up.clear()
-    assert until(lambda: crew.lost == 0)
+    assert until(lambda: workers.lost == 0)

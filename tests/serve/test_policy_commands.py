@@ -176,16 +176,16 @@ def endpoint():
 def test_eval_with_an_endpoint(endpoint, call):
     pytest.importorskip("openai", reason="the extra 'openai' is not installed")
     name = f"openai:m@{endpoint.url}"
-    found = evaluated(call, name, "--max-new-tokens", 9)
-    assert (found["policy"], found["tasks"], found["tokens"]) == (name, 4, 0)
+    report = evaluated(call, name, "--max-new-tokens", 9)
+    assert (report["policy"], report["tasks"], report["tokens"]) == (name, 4, 0)
     assert len(endpoint.asked) == 4 * 2  # an answer of each seat
     assert {(body["model"], body["max_tokens"]) for body in endpoint.asked} == {("m", 9)}
     # a policy server may stand before it
     endpoint.asked.clear()
     with served(load_hosted(name)) as (running, _):
-        found = evaluated(call, running.address, "--max-new-tokens", 8)
+        report = evaluated(call, running.address, "--max-new-tokens", 8)
         assert load(running.address).with_sampling(top_k=3).name == f"{name}@{running.address}"
-    assert (found["policy"], found["tasks"]) == (f"{name}@{running.address}", 4)
+    assert (report["policy"], report["tasks"]) == (f"{name}@{running.address}", 4)
     assert {body["max_tokens"] for body in endpoint.asked} == {8}
 
 
@@ -214,11 +214,11 @@ def test_what_serve_is_asked_to_host(endpoint):
     try:
         assert (offer.kind, offer.names, offer.waiting) == ("policy", [name], 5)
         with host(ServeConfig(port=0), [offer.service]) as running:
-            found = load(running.address)
+            policy = load(running.address)
             with pytest.raises(ConfigError, match="at most 9 answers to a prompt"):
-                found.respond(asks("x"), 10)
+                policy.respond(asks("x"), 10)
             with pytest.raises(ConfigError, match="beyond the 131072 bytes"):
-                found.respond(asks("x" * 2**17))
+                policy.respond(asks("x" * 2**17))
     finally:
         offer.service.close()
     both = offers_of(ServeOptions(**options, envs="sudoku_v0"))

@@ -20,8 +20,8 @@ ADDRESS = "grpc://127.0.0.1:50051"  # on the page
 
 
 def commands():
-    found = re.findall(r"^```bash\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    lines = "".join(found).replace("\\\n", " ").splitlines()
+    blocks = re.findall(r"^```bash\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
     return [shlex.split(line)[1:] for line in lines]
 
 

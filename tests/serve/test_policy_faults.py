@@ -55,15 +55,15 @@ def test_a_client_divides_what_is_too_much_for_one_call(monkeypatch):
     model = tiny_models.FakePolicy(lambda request, i: f"{request.observation[:4]}{i}")
     with served(model, requests=3, rows=4, message_bytes=2**16) as (running, _):
         far = client(running)
-        found = far.respond(asks(*"abcdefgh"))
-        assert texts(found) == [[f"{letter}0"] for letter in "abcdefgh"]
+        answers = far.respond(asks(*"abcdefgh"))
+        assert texts(answers) == [[f"{letter}0"] for letter in "abcdefgh"]
         assert [requests for requests, *_ in model.calls] == [3, 3, 2]  # the requests of a call
         model.calls.clear()
         far.respond(asks(*"abcdef"), 2)
         assert model.calls == [(2, 2, False)] * 3  # its rows
         model.calls.clear()
-        found = far.respond(asks(*(letter * 30_000 for letter in "abcde")))
-        assert texts(found) == [[f"{letter * 4}0"] for letter in "abcde"]
+        answers = far.respond(asks(*(letter * 30_000 for letter in "abcde")))
+        assert texts(answers) == [[f"{letter * 4}0"] for letter in "abcde"]
         assert [requests for requests, *_ in model.calls] == [2, 2, 1]  # the bytes of its message
         with pytest.raises(ConfigError, match="gives at most 4 answers to a prompt"):
             far.respond(asks("x"), 5)

@@ -73,11 +73,11 @@ def test_a_server_may_stand_before_a_server(server):
 
 
 def test_what_a_completion_carries(server):
-    ((found,),) = client(server).respond(asks("up"))
-    assert len(found.ids) == len(found.logprobs) > 0
-    assert all(type(value) is float and value <= 0 for value in found.logprobs)
-    assert any(value != float(f"{value:.6g}") for value in found.logprobs)  # nothing was rounded
-    assert found.prompt_ids == local().encode("up")
+    ((answer,),) = client(server).respond(asks("up"))
+    assert len(answer.ids) == len(answer.logprobs) > 0
+    assert all(type(value) is float and value <= 0 for value in answer.logprobs)
+    assert any(value != float(f"{value:.6g}") for value in answer.logprobs)  # nothing was rounded
+    assert answer.prompt_ids == local().encode("up")
 
 
 def test_seats_and_settings(server):
@@ -100,10 +100,10 @@ def test_stop_strings(server):
     stop = whole.text[3:5]
     near, far = local(), client(server)
     cut = replace(free, stop=(stop,))
-    ((found,),) = far.under(cut).respond(asks("the answer"))
-    assert [[found]] == near.under(cut).respond(asks("the answer"))
-    assert stop not in found.text
-    assert len(found.ids) < len(whole.ids)
+    ((answer,),) = far.under(cut).respond(asks("the answer"))
+    assert [[answer]] == near.under(cut).respond(asks("the answer"))
+    assert stop not in answer.text
+    assert len(answer.ids) < len(whole.ids)
 
 
 def test_a_prompt_beyond_the_context_gets_an_empty_answer(server):
@@ -131,15 +131,15 @@ def test_an_evaluation_gives_the_same_as_in_this_process():
         far = load(running.address, seed=1)
         assert far.prompt_style == "terse"
         for greedy in (False, True):
-            found, expected = (
+            report, expected = (
                 evaluate("sudoku_v0", player, tasks=8, greedy=greedy).to_dict()
                 for player in (far, tiny)
             )
-            assert found.pop("policy").startswith("tiny@grpc://127.0.0.1:")
+            assert report.pop("policy").startswith("tiny@grpc://127.0.0.1:")
             assert expected.pop("policy") == "tiny"
-            del found["seconds"], expected["seconds"]
-            assert found == expected
-            assert found["tokens"] > 0
+            del report["seconds"], expected["seconds"]
+            assert report == expected
+            assert report["tokens"] > 0
 
 
 # As soon as they are complete
@@ -154,9 +154,9 @@ def test_answers_arrive_before_the_others_are_complete():
             heard.append((index, completions[0].text))
             model.open()  # the next answer is written once this one has arrived
 
-        found = client(running).respond_early(asks("x", "y", "z"), answered=answered)
+        answers = client(running).respond_early(asks("x", "y", "z"), answered=answered)
     assert heard == [(0, "x 0"), (1, "y 0"), (2, "z 0")]
-    assert texts(found) == [["x 0"], ["y 0"], ["z 0"]]
+    assert texts(answers) == [["x 0"], ["y 0"], ["z 0"]]
 
 
 def test_an_error_of_who_listens_ends_the_call():
@@ -237,16 +237,16 @@ def test_what_arrives_while_the_model_is_busy_is_answered_together():
             has_waiting(service, number + 1)
         model.open(20)
         assert texts(first.result()) == [["first 0"]]
-        found = [texts(asking.result()) for asking in rest]
+        answered = [texts(asking.result()) for asking in rest]
     assert model.calls == [
         (["first"], 1, False),
         (["a", "b", "c", "d"], 1, False),  # as many rows as may be answered at once
         (["other k"], 2, False),
         (["too", "many"], 1, False),
     ]
-    assert found[0] == [["a 0"], ["b 0"]]
-    assert found[1] == [["other k 0", "other k 1"]]
-    assert found[4] == [["d 0"]]
+    assert answered[0] == [["a 0"], ["b 0"]]
+    assert answered[1] == [["other k 0", "other k 1"]]
+    assert answered[4] == [["d 0"]]
 
 
 def test_a_call_is_never_divided():
@@ -295,12 +295,12 @@ def test_clients_do_not_share_their_chance():
         together = [Asking(client(running, seed=s), asks(*PROMPTS), 2) for s in seeds]
         has_waiting(service, len(seeds))
         model.gate.set()
-        found = [asking.result() for asking in together]
+        responses = [asking.result() for asking in together]
         busy.result()
     assert model.sizes == [1, len(seeds) * len(PROMPTS)]
-    assert found[0] == found[1]
-    assert texts(found[0]) != texts(found[2]) != texts(found[3])
-    for answers, seed in zip(found, seeds, strict=True):
+    assert responses[0] == responses[1]
+    assert texts(responses[0]) != texts(responses[2]) != texts(responses[3])
+    for answers, seed in zip(responses, seeds, strict=True):
         alone = local(seed=seed).respond(asks(*PROMPTS), 2)
         for row, expected in zip(answers, alone, strict=True):
             for one, other in zip(row, expected, strict=True):

@@ -30,8 +30,8 @@ CODE = set(llmzoo.list_envs("coding")) | {"gsm8k_v0", "math_v0", "tool_use_v0"}
 
 @pytest.fixture(scope="module")
 def server():
-    with hosted(players=True) as found:
-        yield found
+    with hosted(players=True) as running:
+        yield running
 
 
 def offline(id):
@@ -83,11 +83,11 @@ def seen(env):
 
 def played(env, texts, seed, with_state):
     env.reset(seed=seed)
-    found = [seen(env)]
+    record = [seen(env)]
     for text in texts:
         agent = env.agent_selection
         observation, reward, terminated, truncated, info = env.last()
-        found.append(repr([observation, float(reward), bool(terminated), bool(truncated), info]))
+        record.append(repr([observation, float(reward), bool(terminated), bool(truncated), info]))
         over = env.terminations[agent] or env.truncations[agent]
         if text in ("expert", "amateur") and not over:
             game = env.unwrapped
@@ -95,10 +95,10 @@ def played(env, texts, seed, with_state):
         env.step(None if over else text)
         if not env.agents:
             break
-        found.append(seen(env))
+        record.append(seen(env))
         if with_state:
-            found.append(env.state())
-    return found
+            record.append(env.state())
+    return record
 
 
 @pytest.mark.parametrize("id", llmzoo.list_envs())
@@ -250,15 +250,15 @@ def test_a_fork_goes_its_own_way(server):
     env = server.make("sokoban_v0")
     env.reset(seed=1)
     before = seen(env)
-    twin = stepping.fork(env)
-    assert isinstance(twin, InOrder)
-    assert seen(twin) == before
-    twin.step("U")
-    grandchild = stepping.fork(twin)  # of one whose step is only noted
-    assert seen(twin) != before
-    assert seen(grandchild) == seen(twin)
+    forked = stepping.fork(env)
+    assert isinstance(forked, InOrder)
+    assert seen(forked) == before
+    forked.step("U")
+    grandchild = stepping.fork(forked)  # of one whose step is only noted
+    assert seen(forked) != before
+    assert seen(grandchild) == seen(forked)
     grandchild.step("D")
-    assert seen(twin) != seen(grandchild)
+    assert seen(forked) != seen(grandchild)
     assert seen(env) == before
     env.reset(seed=2)
     assert seen(env) != before
@@ -349,12 +349,12 @@ def drop(server):
     assert env.agents
     gc.collect()
     before = len(server.service.sessions)
-    twins = [stepping.fork(env) for _ in range(5)]
-    for twin in twins:
-        twin.step("x")
-    assert [twin.agent_selection for twin in twins] == ["planner_1"] * 5
+    forks = [stepping.fork(env) for _ in range(5)]
+    for forked in forks:
+        forked.step("x")
+    assert [forked.agent_selection for forked in forks] == ["planner_1"] * 5
     assert len(server.service.sessions) == before + 5
-    del twin, twins
+    del forked, forks
     env.step("x")
     assert env.agents  # the next call closes them
     assert len(server.service.sessions) == before

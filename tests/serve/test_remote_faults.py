@@ -162,15 +162,15 @@ def test_names_of_sessions():
 def test_more_sessions_than_there_is_room_for():
     with hosted(envs=["doing_v0"], max_sessions=3) as server:
         envs = started(server, 2)
-        twins = [fork(envs[0]) for _ in range(2)]
-        for twin in twins:
-            twin.step("1")
-        assert twins[0].agent_selection == "b_1"
+        forks = [fork(envs[0]) for _ in range(2)]
+        for forked in forks:
+            forked.step("1")
+        assert forks[0].agent_selection == "b_1"
         with pytest.raises(RemoteError, match="3 sessions are open: close some, or") as caught:
-            twins[1].last()
+            forks[1].last()
         assert caught.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
-        assert all(map(plays_on, [*envs, twins[0]]))
-        del twins
+        assert all(map(plays_on, [*envs, forks[0]]))
+        del forks
         extra = fork(envs[1])  # there is room again
         assert plays_on(extra)
 
@@ -438,16 +438,16 @@ def test_sessions_that_are_dropped_leave_nothing():
 
         def alive():
             gc.collect()
-            found = gc.get_objects()
+            objects = gc.get_objects()
             kinds = (EnvSession, TextEnv, pb.Item, pb.Outcome)
-            return sum(issubclass(type(o), kinds) for o in found)
+            return sum(issubclass(type(o), kinds) for o in objects)
 
         def open_and_drop():
             envs = started(server, 100)
-            twins = [fork(env) for env in envs]
-            for twin in twins:
-                twin.step("1")
-            assert len({twin.agent_selection for twin in twins}) == 1
+            forks = [fork(env) for env in envs]
+            for forked in forks:
+                forked.step("1")
+            assert len({forked.agent_selection for forked in forks}) == 1
             return len(server.service.sessions)
 
         most = [open_and_drop() for _ in range(5)]

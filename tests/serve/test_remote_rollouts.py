@@ -29,8 +29,8 @@ SEEDS = [7, 3, 7, 11, 5]
 @pytest.fixture(scope="module")
 def server():
     toys = {"adder_v0": InTurns, "matcher_v0": Together, "slow_v0": Slow}
-    with registered(**toys), hosted(players=True, workers=4) as found:
-        yield found
+    with registered(**toys), hosted(players=True, workers=4) as running:
+        yield running
 
 
 class InTurns(Adder):
@@ -85,10 +85,10 @@ class Keyed:
 
 class EarlyKeyed(Keyed, EarlyPolicy):
     def respond_early(self, requests, group_size=1, *, greedy=False, answered):
-        found = self.respond(requests, group_size, greedy=greedy)
-        for index in reversed(range(len(found))):
-            answered(index, found[index])
-        return found
+        answers = self.respond(requests, group_size, greedy=greedy)
+        for index in reversed(range(len(answers))):
+            answered(index, answers[index])
+        return answers
 
 
 BOTH = ["a_0", "b_1"]
@@ -124,8 +124,8 @@ def test_the_same_decisions_as_here_however_it_is_played(server, rollout, id):
         {"cohorts": 2},
         {"cohorts": 3, "early": True, "workers": 1},
     ):
-        found, _ = play(partial(server.make, id), line, **how)
-        assert found == here, how
+        there, _ = play(partial(server.make, id), line, **how)
+        assert there == here, how
 
 
 # Calls
@@ -200,10 +200,10 @@ def test_the_clock_counts_steps_that_were_made_elsewhere(server):
 
 def test_experts_of_all_environments_are_asked_in_one_call(server):
     with server.calls() as calls:
-        found = llmzoo.evaluate(server.at("sokoban_v0"), "oracle", tasks=64)
+        there = llmzoo.evaluate(server.at("sokoban_v0"), "oracle", tasks=64)
     here = llmzoo.evaluate("sokoban_v0", "oracle", tasks=64)
-    assert replace(found, env="", seconds=0) == replace(here, env="", seconds=0)
-    assert found.success == 1.0
+    assert replace(there, env="", seconds=0) == replace(here, env="", seconds=0)
+    assert there.success == 1.0
     # a reset to count tasks, all resets; then for each of two turns the experts and the steps
     assert calls == [1, 64, 64, 64, 64, 64]
 
@@ -312,9 +312,9 @@ def test_demonstrations_of_the_scripted_expert_come_from_afar(server, tmp_path):
 @pytest.mark.parametrize("policy", ["random", "amateur", "tiny"])
 @pytest.mark.parametrize("id", ["plan_path_v0", "coop_functions_v0"])
 def test_evaluations_are_the_same(server, id, policy):
-    found = [
+    results = [
         llmzoo.evaluate(env, policy, tasks=4, seed=2, env_args={"max_turns": 2})
         for env in (id, server.at(id))
     ]
-    here, there = (replace(one, env="", seconds=0.0) for one in found)
+    here, there = (replace(one, env="", seconds=0.0) for one in results)
     assert there == here

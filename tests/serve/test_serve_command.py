@@ -78,8 +78,8 @@ def call(capsys):
 
 
 def commands(language="bash"):
-    found = re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    lines = "".join(found).replace("\\\n", " ").splitlines()
+    blocks = re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
     return [shlex.split(line, comments=True) for line in lines if line.strip()]
 
 
@@ -219,10 +219,10 @@ def test_a_thousand_sessions_opened_and_dropped_leave_memory_where_it_was(server
         envs = [llmzoo.make(f"{address}/plan_path_v0") for _ in range(500)]
         for number, env in enumerate(envs):
             env.reset(seed=number)
-        twins = [fork(env) for env in envs]
-        for twin in twins:
-            twin.step("U")
-        assert len({twin.agent_selection for twin in twins}) == 1
+        forks = [fork(env) for env in envs]
+        for forked in forks:
+            forked.step("U")
+        assert len({forked.agent_selection for forked in forks}) == 1
         return resident(process)
 
     thousand()

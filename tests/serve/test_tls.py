@@ -38,7 +38,7 @@ def listed(address):
     where = parse(address)
     with plainly(where):
         reply = EnvironmentsStub(connect(where)).ListEnvironments(pb.ListRequest(), timeout=10)
-    return [found.id for found in reply.environments]
+    return [hosted_env.id for hosted_env in reply.environments]
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from llmzoo.serve import values, views
 from llmzoo.serve.generated import environments_pb2 as pb
 
 NAMES = ["a", "b", "c"]
-PLACES = {name: place for place, name in enumerate(NAMES)}
+NUMBERS = {name: number for number, name in enumerate(NAMES)}
 
 
 class Board(AECEnv):
@@ -47,7 +47,7 @@ class Link:
 
     def tell(self):
         view = pb.View()
-        self.told = views.write(self.env, self.told, PLACES, view)
+        self.told = views.write(self.env, self.told, NUMBERS, view)
         view = pb.View.FromString(view.SerializeToString())
         self.seen = views.read(view, self.seen, NAMES)
         self.check()
@@ -226,13 +226,13 @@ def test_random_changes():
 
 def test_a_game_to_its_end():
     env = llmzoo.make("sokoban_v0").unwrapped
-    places = {name: place for place, name in enumerate(env.possible_agents)}
+    numbers = {name: number for number, name in enumerate(env.possible_agents)}
     env.reset(seed=2)
     told = seen = None
     sizes = []
     for agent in env.agent_iter():
         view = pb.View()
-        told = views.write(env, told, places, view)
+        told = views.write(env, told, numbers, view)
         sizes.append(view.ByteSize())
         seen = views.read(view, seen, env.possible_agents)
         assert seen.infos == env.infos

@@ -85,8 +85,8 @@ def test_tuples_become_lists_and_subclasses_what_they_are_made_of():
 
 
 def test_scalars_of_numpy_become_pythons():
-    found = there_and_back([np.bool_(True), np.int8(-3), np.uint64(2**64 - 1), np.float32(0.5)])
-    assert typed(found) == typed([True, -3, 2**64 - 1, 0.5])
+    received = there_and_back([np.bool_(True), np.int8(-3), np.uint64(2**64 - 1), np.float32(0.5)])
+    assert typed(received) == typed([True, -3, 2**64 - 1, 0.5])
 
 
 @pytest.mark.parametrize(
@@ -104,10 +104,10 @@ def test_scalars_of_numpy_become_pythons():
     ids=lambda a: f"{a.dtype}{a.shape}",
 )
 def test_arrays_of_numbers_stay_arrays(array):
-    found = there_and_back(array)
-    assert (found.dtype, found.shape) == (array.dtype, array.shape)
-    assert np.array_equal(found, array)
-    assert found.flags.writeable  # a copy of one's own
+    received = there_and_back(array)
+    assert (received.dtype, received.shape) == (array.dtype, array.shape)
+    assert np.array_equal(received, array)
+    assert received.flags.writeable  # a copy of one's own
 
 
 @pytest.mark.parametrize(
@@ -180,8 +180,8 @@ def test_chance_goes_on_where_it_was():
     rng.gauss(0, 1)  # leaves a second one for later
     message = pb.Chance()
     values.write_chance(rng, message)
-    twin = values.read_chance(pb.Chance.FromString(message.SerializeToString()))
-    assert [twin.gauss(0, 1), twin.random(), twin.getrandbits(100)] == [
+    received = values.read_chance(pb.Chance.FromString(message.SerializeToString()))
+    assert [received.gauss(0, 1), received.random(), received.getrandbits(100)] == [
         *(rng.gauss(0, 1), rng.random(), rng.getrandbits(100))
     ]
     with pytest.raises(ValueError, match="vector"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pettingzoo import AECEnv
 
-from llmzoo.adapters.trl.table import Others, Table
+from llmzoo.adapters.trl.table import Others, TrlSetup
 from llmzoo.errors import ConfigError, MissingExtraError
 from llmzoo.policies.base import Policy, Request
 from llmzoo.records import Decision, Episode
@@ -49,7 +49,7 @@ class DecisionBranch:
 
 
 def branch(
-    table: Table, policy: Policy, rows: Sequence[DecisionRow], k: int, call: tuple[int, ...] = ()
+    table: TrlSetup, policy: Policy, rows: Sequence[DecisionRow], k: int, call: tuple[int, ...] = ()
 ) -> list[DecisionBranch]:
     """K branches for each row, group by group. ``policy`` plays the seats that learn.
 
@@ -69,7 +69,7 @@ def branch(
 
 
 def _points(
-    table: Table, seats: Mapping[str, Policy], rows: Sequence[DecisionRow], call: tuple[int, ...]
+    table: TrlSetup, seats: Mapping[str, Policy], rows: Sequence[DecisionRow], call: tuple[int, ...]
 ) -> list[DecisionPoint]:
     """Where each group branches. Groups with the same seed branch from one rollout."""
     furthest: dict[int, int] = {}
@@ -129,10 +129,10 @@ def rollout_func(
     """A ``rollout_func`` for ``trl.GRPOTrainer``. The trained model plays all ``seats``.
 
     ``seats`` (all by default), ``others`` and ``env_args`` are those of
-    :class:`llmzoo.adapters.trl.table.Table`. Use it with the reward function
+    :class:`llmzoo.adapters.trl.table.TrlSetup`. Use it with the reward function
     :func:`decision_return` and the rows of :func:`llmzoo.adapters.trl.dataset` with ``decisions``.
     """
-    return DecisionRollouts(Table(env, seats=seats, others=others, env_args=env_args))
+    return DecisionRollouts(TrlSetup(env, seats=seats, others=others, env_args=env_args))
 
 
 class DecisionRollouts:
@@ -164,7 +164,7 @@ class DecisionRollouts:
     processes, and for trainer settings that it does not support.
     """
 
-    def __init__(self, table: Table):
+    def __init__(self, table: TrlSetup):
         self.table = table
         self._calls = 0
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pettingzoo import AECEnv
 
-from llmzoo.adapters.trl.table import Others, Table
+from llmzoo.adapters.trl.table import Others, TrlSetup
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy, Request
 from llmzoo.rollout.stepping import is_over, paid_now, skip_dead, succeeded
@@ -30,11 +30,11 @@ def environment_factory(
 ) -> Callable[[], TrlSeat]:
     """An ``environment_factory`` for ``trl.GRPOTrainer``. The trained model plays ``seat``.
 
-    ``others`` and ``env_args`` are those of :class:`llmzoo.adapters.trl.table.Table`. The policies
+    ``others`` and ``env_args`` are those of :class:`llmzoo.adapters.trl.table.TrlSetup`. The policies
     of the other seats are loaded once and shared by all environments. Use it with the reward
     function :func:`seat_return` and the rows of :func:`llmzoo.adapters.trl.dataset`.
     """
-    table = Table(env, seats=[seat], others=others, env_args=env_args)
+    table = TrlSetup(env, seats=[seat], others=others, env_args=env_args)
     return lambda: TrlSeat(SeatEpisode(table.make(), seat, table.others))
 
 

@@ -14,7 +14,7 @@ from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.training.collecting import refuse_fallback, style_args
 
 
-class Table:
+class TrlSetup:
     """An environment, the seats that learn, and the policies in the others.
 
     env: an id, or a function without arguments that makes an AEC text environment; ``env_args`` are

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from PIL import Image, ImageDraw, ImageFont
+
 import llmzoo
-from llmzoo.envs.drawing import Board
-from llmzoo.envs.drawing.pixels import side_by_side
+from llmzoo.envs.drawing import Board, palette
+from llmzoo.envs.drawing.pixels import image
 
 PICTURE = Path(__file__).parent / "images" / "boards.png"
 
@@ -38,6 +41,22 @@ def boards() -> list[tuple[str, Board]]:
         ("sokoban", sokoban.picture()),
         ("plan_path", walk.board),
     ]
+
+
+def side_by_side(named: Sequence[tuple[str, Board]], height: int = 340) -> Image.Image:
+    """Boards in a row, about ``height`` pixels high each, with their names below."""
+    pictures = [image(board, cell=height * 5 // (5 * len(board.rows) + 3)) for _, board in named]
+    gap, below = 28, 44
+    width = sum(picture.width for picture in pictures) + gap * (len(pictures) + 1)
+    tallest = max(picture.height for picture in pictures)
+    sheet = Image.new("RGB", (width, tallest + gap + below), palette.PAPER)
+    pen, font, left = ImageDraw.Draw(sheet), ImageFont.load_default(20), gap
+    for (name, _), picture in zip(named, pictures, strict=True):
+        sheet.paste(picture, (left, gap // 2 + (tallest - picture.height) // 2))
+        middle = left + picture.width / 2, tallest + gap
+        pen.text(middle, name, fill=palette.INK, font=font, anchor="mm")
+        left += picture.width + gap
+    return sheet
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import math
 import pytest
 from made_runs import answer, episode
 
-from llmzoo.envs.drawing import Board, Cell, Sighting
+from llmzoo.envs.drawing import Board, BoardCell, Sighting
 from llmzoo.report import episodes
 from llmzoo.report.boards import cut, drawer
 from llmzoo.report.episodes import Played, body_of, index_row, number, pack, packed_index, place
@@ -147,7 +147,7 @@ def test_places_in_a_tree():
     ]
 
 
-BOARD = Board(rows=((Cell("3", "given"), Cell(".", "empty")),), block=2)
+BOARD = Board(rows=((BoardCell("3", "given"), BoardCell(".", "empty")),), block=2)
 DRAWN = {"rows": [[["3", "given"], [".", "empty"]]], "block": 2, "shows": "state"}
 
 

@@ -22,7 +22,7 @@ Kind = Literal[
 ]
 
 
-class Cell(NamedTuple):
+class BoardCell(NamedTuple):
     """One cell: its character in the environment's own text, and its kind."""
 
     symbol: str
@@ -33,7 +33,7 @@ class Cell(NamedTuple):
 class Board:
     """Rows of cells, all of one length. ``block``: a thick line follows this many cells (sudoku)."""
 
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[BoardCell, ...], ...]
     block: int | None = None
 
     def text(self) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from llmzoo.envs.drawing.board import Board
-from llmzoo.envs.drawing.palette import INK, PAPER
+from llmzoo.envs.drawing.palette import PAPER
 from llmzoo.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -43,25 +43,6 @@ def image(board: Board, cell: int | None = None) -> Image:
     picture = pillow.new("RGB", (size[0] * _FINE, size[1] * _FINE), PAPER)
     draw_board(picture, board, side * _FINE, margin * _FINE)
     return picture.reduce(_FINE)
-
-
-def side_by_side(named: Sequence[tuple[str, Board]], height: int = 340) -> Image:
-    """Boards in a row, about ``height`` pixels high each, with their names below."""
-    pillow = _pillow("a picture of boards")
-    from PIL import ImageDraw, ImageFont
-
-    pictures = [image(board, cell=height * 5 // (5 * len(board.rows) + 3)) for _, board in named]
-    gap, below = 28, 44
-    width = sum(picture.width for picture in pictures) + gap * (len(pictures) + 1)
-    tallest = max(picture.height for picture in pictures)
-    sheet = pillow.new("RGB", (width, tallest + gap + below), PAPER)
-    pen, font, left = ImageDraw.Draw(sheet), ImageFont.load_default(20), gap
-    for (name, _), picture in zip(named, pictures, strict=True):
-        sheet.paste(picture, (left, gap // 2 + (tallest - picture.height) // 2))
-        middle = left + picture.width / 2, tallest + gap
-        pen.text(middle, name, fill=INK, font=font, anchor="mm")
-        left += picture.width + gap
-    return sheet
 
 
 def animate(boards: Sequence[Board], path: Path, seconds: float = 0.3) -> None:

@@ -9,7 +9,7 @@ from PIL import ImageDraw, ImageFont
 from PIL.Image import Image
 from PIL.Image import new as new_image
 
-from llmzoo.envs.drawing.board import Board, Cell, Kind
+from llmzoo.envs.drawing.board import Board, BoardCell, Kind
 from llmzoo.envs.drawing.palette import CELLS, FRAME, LINE, rgb
 
 _DIGITS = frozenset({"given", "filled", "wrong"})
@@ -79,7 +79,7 @@ def draw_board(picture: Image, board: Board, side: int, margin: int) -> None:
 
 
 @lru_cache(maxsize=128)  # a board has many cells of few kinds
-def _tile(cell: Cell, side: int) -> Image:
+def _tile(cell: BoardCell, side: int) -> Image:
     tile = new_image("RGB", (side, side), CELLS[cell.kind].fill)
     _DRAWN[cell.kind](Pen(ImageDraw.Draw(tile), side), cell)
     return tile
@@ -96,30 +96,30 @@ def _rule(
             canvas.line([(margin, at), (right, at)], fill=colour, width=max(1, width))
 
 
-def _nothing(pen: Pen, cell: Cell) -> None:
+def _nothing(pen: Pen, cell: BoardCell) -> None:
     """An empty cell of a sudoku."""
 
 
-def _wall(pen: Pen, cell: Cell) -> None:
+def _wall(pen: Pen, cell: BoardCell) -> None:
     look = CELLS[cell.kind]
     pen.block(0.06, 0.12, _mixed(look.fill, "#ffffff", 0.09), look.fill, 0.02)
     pen.line((0.16, 0.12), (0.84, 0.12), _mixed(look.fill, "#ffffff", 0.25))
     pen.line((0.16, 0.9), (0.84, 0.9), _mixed(look.fill, "#000000", 0.14))
 
 
-def _floor(pen: Pen, cell: Cell) -> None:
+def _floor(pen: Pen, cell: BoardCell) -> None:
     edge = _mixed(CELLS["floor"].fill, LINE, 0.45)
     pen.canvas.rectangle(pen.span((0, 0, 1, 1)), outline=edge, width=pen.thickness(0.02))
 
 
-def _goal(pen: Pen, cell: Cell) -> None:
+def _goal(pen: Pen, cell: BoardCell) -> None:
     _floor(pen, cell)
     ink = CELLS["goal"].ink
     pen.ring(0.26, 0.07, ink)
     pen.disc(0.5, 0.5, 0.09, ink)
 
 
-def _box(pen: Pen, cell: Cell) -> None:
+def _box(pen: Pen, cell: BoardCell) -> None:
     look = CELLS[cell.kind]
     ground = CELLS["floor"].fill
     pen.canvas.rectangle(pen.span((0, 0, 1, 1)), fill=ground)
@@ -133,7 +133,7 @@ def _box(pen: Pen, cell: Cell) -> None:
     )
 
 
-def _box_on_goal(pen: Pen, cell: Cell) -> None:
+def _box_on_goal(pen: Pen, cell: BoardCell) -> None:
     _box(pen, cell)
     pen.disc(0.5, 0.5, 0.17, CELLS[cell.kind].ink)
     white = "#ffffff"
@@ -141,12 +141,12 @@ def _box_on_goal(pen: Pen, cell: Cell) -> None:
     pen.line((0.48, 0.57), (0.6, 0.44), white)
 
 
-def _player(pen: Pen, cell: Cell) -> None:
+def _player(pen: Pen, cell: BoardCell) -> None:
     _floor(pen, cell)
     _pawn(pen, CELLS[cell.kind].ink)
 
 
-def _player_on_goal(pen: Pen, cell: Cell) -> None:
+def _player_on_goal(pen: Pen, cell: BoardCell) -> None:
     _floor(pen, cell)
     pen.ring(0.4, 0.06, CELLS["goal"].ink)
     _pawn(pen, CELLS[cell.kind].ink)
@@ -162,12 +162,12 @@ def _pawn(pen: Pen, colour: str) -> None:
     pen.disc(0.45, 0.22, 0.045, _mixed(colour, "#ffffff", 0.45))
 
 
-def _start(pen: Pen, cell: Cell) -> None:
+def _start(pen: Pen, cell: BoardCell) -> None:
     _floor(pen, cell)
     pen.ring(0.2, 0.06, CELLS["start"].ink)
 
 
-def _path(pen: Pen, cell: Cell) -> None:
+def _path(pen: Pen, cell: BoardCell) -> None:
     _floor(pen, cell)
     (ahead_x, ahead_y), (across_x, across_y) = _ARROWS[cell.symbol]
     tip = 0.5 + 0.2 * ahead_x, 0.5 + 0.2 * ahead_y
@@ -178,7 +178,7 @@ def _path(pen: Pen, cell: Cell) -> None:
     pen.polygon([tip, *base], CELLS["path"].ink)
 
 
-def _digit(pen: Pen, cell: Cell) -> None:
+def _digit(pen: Pen, cell: BoardCell) -> None:
     font = ImageFont.load_default(0.58 * pen.side)
     bold = pen.thickness(0.014) if cell.kind == "given" else 0
     pen.canvas.text(
@@ -197,7 +197,7 @@ def _mixed(one: str, other: str, share: float) -> str:
     return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in parts)
 
 
-_DRAWN: dict[Kind, Callable[[Pen, Cell], None]] = {
+_DRAWN: dict[Kind, Callable[[Pen, BoardCell], None]] = {
     "wall": _wall,
     "floor": _floor,
     "empty": _nothing,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TextIO
 
-from llmzoo.envs.drawing.board import Board, Cell, Kind, Sighting
+from llmzoo.envs.drawing.board import Board, BoardCell, Kind, Sighting
 from llmzoo.envs.drawing.palette import CELLS, FRAME, LINE, Look, rgb
 
 _RESET = "\x1b[0m"
@@ -93,7 +93,7 @@ def _ruled(board: Board, block: int) -> str:
     return "\n".join(lines)
 
 
-def _run(cells: Sequence[Cell]) -> str:
+def _run(cells: Sequence[BoardCell]) -> str:
     """Cells side by side; a colour is named where it begins."""
     parts, before = [], ""
     for cell in cells:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar
 
-from llmzoo.envs.drawing import Board, Cell, Sighting
+from llmzoo.envs.drawing import Board, BoardCell, Sighting
 
 State = TypeVar("State")
 Rows = Sequence[str]
@@ -33,11 +33,11 @@ class BoardView(Generic[State]):
     This class draws any text, and finds no boards in prompts. ``cells``: the cell of each symbol.
     """
 
-    cells: ClassVar[Mapping[str, Cell]] = {}
+    cells: ClassVar[Mapping[str, BoardCell]] = {}
 
     def board(self, state: Any) -> Board:
         """A state as a board; here, lines of symbols."""
-        empty = Cell(" ", "empty")
+        empty = BoardCell(" ", "empty")
         return Board(
             tuple(
                 tuple(self.cells.get(symbol, empty._replace(symbol=symbol)) for symbol in row)

@@ -21,7 +21,7 @@ from typing import Any
 from llmzoo.envs.text import cut
 from llmzoo.envs.tools import mcp_wire
 from llmzoo.envs.tools.schemas import BadArguments, Check, untitled
-from llmzoo.envs.tools.toolbox import STATELESS, Reply, Tool, ToolError
+from llmzoo.envs.tools.toolbox import STATELESS, Tool, ToolError, ToolReply
 from llmzoo.errors import ConfigError
 
 START_S = 30.0  # within which a server must list its tools
@@ -142,7 +142,7 @@ class McpServer:
             await asyncio.Event().wait()  # until close() cancels this task
 
     def _tool(self, client: Any, told: Any) -> Tool:
-        def run(state: Any, values: Mapping[str, Any]) -> Reply:
+        def run(state: Any, values: Mapping[str, Any]) -> ToolReply:
             return self._call(client, told.name, values)
 
         name = _fit(told.name)
@@ -156,7 +156,7 @@ class McpServer:
             group=STATELESS,
         )
 
-    def _call(self, client: Any, name: str, values: Mapping[str, Any]) -> Reply:
+    def _call(self, client: Any, name: str, values: Mapping[str, Any]) -> ToolReply:
         if not self._thread.is_alive():
             raise ToolError("the server is closed")
         calling = client.call_tool(name, dict(values))
@@ -169,7 +169,7 @@ class McpServer:
         except Exception as error:  # the protocol's errors, a broken pipe, an answer of bad form
             raise ToolError(f"the server failed: {_reason(error)}") from error
         text = _text(result)
-        return Reply(text, error=text if result.is_error else None)
+        return ToolReply(text, error=text if result.is_error else None)
 
 
 async def _end_tasks() -> None:

@@ -13,7 +13,7 @@ import threading
 from collections import OrderedDict
 
 from llmzoo.envs.text import cut
-from llmzoo.envs.tools.toolbox import Reply, Tool, ToolError, stateful
+from llmzoo.envs.tools.toolbox import Tool, ToolError, ToolReply, stateful
 from llmzoo.sandbox import Limits, Run, Session, shared
 
 Cells = tuple[str, ...]
@@ -39,7 +39,7 @@ del random
 
 
 @stateful(group="python", initial=())
-def python(state: Cells, code: str) -> Reply:
+def python(state: Cells, code: str) -> ToolReply:
     """Run Python code and read what it prints, and the value of its last line. Names are kept from
     one call to the next; there is no network and no input.
 
@@ -59,7 +59,7 @@ def python(state: Cells, code: str) -> Reply:
     _sessions.keep(cells, session)
     output = cut(run.stdout, MAX_OUTPUT_CHARS)
     if run.status in ("passed", "output"):
-        return Reply(output.rstrip() or "(no output)", state=cells)
+        return ToolReply(output.rstrip() or "(no output)", state=cells)
     return _failed(_reason(run), output + _traceback(run), cells)
 
 
@@ -72,8 +72,8 @@ def close_sessions() -> None:
     _sessions.close()
 
 
-def _failed(reason: str, shown: str, cells: Cells) -> Reply:
-    return Reply(shown.rstrip() or f"Error: {reason}", reason, cells)
+def _failed(reason: str, shown: str, cells: Cells) -> ToolReply:
+    return ToolReply(shown.rstrip() or f"Error: {reason}", reason, cells)
 
 
 def _reason(run: Run) -> str:

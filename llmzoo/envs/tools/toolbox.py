@@ -26,7 +26,7 @@ Given = Any  # a tool's name, "module:attribute", a Tool, or several tools in a 
 BUILT_IN = {  # name -> function that returns the tools
     "calculator": "llmzoo.envs.tools.calculator:calculator_tools",
     "python": "llmzoo.envs.tools.python_repl:python_tools",
-    "files": "llmzoo.envs.tools.files:files_tools",
+    "files": "llmzoo.envs.tools.file_tools:files_tools",
     "search": "llmzoo.envs.tools.search:search_tools",
 }
 
@@ -36,7 +36,7 @@ class ToolError(Exception):
 
 
 @dataclass(frozen=True)
-class Reply:
+class ToolReply:
     """The result of a call. ``text``: what the model reads, after an error too. ``error``: why the call
     failed, in short. ``state``: the tool's next state."""
 
@@ -45,10 +45,10 @@ class Reply:
     state: Any = None
 
 
-def failed(error: str, state: Any = None) -> Reply:
+def failed(error: str, state: Any = None) -> ToolReply:
     """The reply of a call that only gave an error. The state stays as it was."""
     error = encodable(cut(error, MAX_ERROR_CHARS))
-    return Reply(f"Error: {error}", error, state)
+    return ToolReply(f"Error: {error}", error, state)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,7 +69,7 @@ class Tool:
     description: str
     parameters: Mapping[str, Any]
     check: Check
-    run: Callable[[Any, Mapping[str, Any]], Reply]
+    run: Callable[[Any, Mapping[str, Any]], ToolReply]
     group: str
     initial: Any = None
     function: Callable[..., Any] | None = None
@@ -85,7 +85,7 @@ class Tool:
             },
         }
 
-    def call(self, arguments: Mapping[str, Any], state: Any = None) -> Reply:
+    def call(self, arguments: Mapping[str, Any], state: Any = None) -> ToolReply:
         """The reply to a call, with ``error`` if it failed.
 
         Raises only ``SandboxError``, which is the machine's fault and not the model's.
@@ -125,15 +125,15 @@ def tool(
 
 def stateful(
     *, group: str, initial: Any, name: str | None = None
-) -> Callable[[Callable[..., Reply]], Tool]:
-    """A tool of a function ``(state, ...) -> Reply`` whose reply holds the next state.
+) -> Callable[[Callable[..., ToolReply]], Tool]:
+    """A tool of a function ``(state, ...) -> ToolReply`` whose reply holds the next state.
 
     ``state`` is the state after the last call of a tool of the ``group``. The function must not change
     it.
     """
 
-    def decorate(function: Callable[..., Reply]) -> Tool:
-        def run(state: Any, values: Mapping[str, Any]) -> Reply:
+    def decorate(function: Callable[..., ToolReply]) -> Tool:
+        def run(state: Any, values: Mapping[str, Any]) -> ToolReply:
             return function(state, **values)
 
         return _tool_of(function, name, run, leave_out=1, group=group, initial=initial)
@@ -142,8 +142,8 @@ def stateful(
 
 
 def _plain(function: Callable[..., Any], name: str) -> Tool:
-    def run(state: Any, values: Mapping[str, Any]) -> Reply:
-        return Reply(_as_text(function(**values)), state=state)
+    def run(state: Any, values: Mapping[str, Any]) -> ToolReply:
+        return ToolReply(_as_text(function(**values)), state=state)
 
     return _tool_of(function, name, run, leave_out=0, group=STATELESS)
 
@@ -151,7 +151,7 @@ def _plain(function: Callable[..., Any], name: str) -> Tool:
 def _tool_of(
     function: Callable[..., Any],
     name: str | None,
-    run: Callable[[Any, Mapping[str, Any]], Reply],
+    run: Callable[[Any, Mapping[str, Any]], ToolReply],
     *,
     leave_out: int,
     group: str,
@@ -192,7 +192,9 @@ class Toolbox:
         ``{**toolbox.start(), "files": folder({"a.txt": "..."})}``."""
         return {each.group: each.initial for each in self.tools.values()}
 
-    def call(self, call: ToolCall, states: Mapping[str, Any]) -> tuple[Reply, Mapping[str, Any]]:
+    def call(
+        self, call: ToolCall, states: Mapping[str, Any]
+    ) -> tuple[ToolReply, Mapping[str, Any]]:
         """The reply to a call, and the next states. Raises as :meth:`Tool.call` does."""
         if call.name not in self.tools:
             unknown = UnknownNameError("tool", cut(call.name, 60), self.tools)

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 import llmzoo
-from llmzoo.envs.drawing import Board, Cell, palette, pixels
+from llmzoo.envs.drawing import Board, BoardCell, palette, pixels
 from llmzoo.envs.drawing.palette import CELLS, rgb
 from llmzoo.envs.games.sokoban.view import LevelView
 from llmzoo.errors import MissingExtraError
@@ -42,8 +42,8 @@ def test_the_size_follows_from_the_board():
 @pytest.mark.parametrize("kind", CELLS)
 def test_each_kind_shows_its_own_colours_in_its_own_cell(kind):
     symbol = {"path": ">", "given": "3", "filled": "3", "wrong": "3"}.get(kind, "#")
-    floor = Cell(" ", "floor")
-    picture = pixels.rgb(Board(((floor, floor), (floor, Cell(symbol, kind)))))
+    floor = BoardCell(" ", "floor")
+    picture = pixels.rgb(Board(((floor, floor), (floor, BoardCell(symbol, kind)))))
     inside = cell_of(picture, 1, 1, 56)[4:-4, 4:-4]
     assert has(inside, CELLS[kind].fill) > 100 or kind == "wall"
     if kind not in ("wall", "floor", "empty"):
@@ -54,7 +54,9 @@ def test_each_kind_shows_its_own_colours_in_its_own_cell(kind):
 
 def test_pictures_of_different_cells_differ():
     symbols = {"path": ">", "given": "3", "filled": "3", "wrong": "3"}
-    seen = {pixels.rgb(Board(((Cell(symbols.get(kind, "#"), kind),),))).tobytes() for kind in CELLS}
+    seen = {
+        pixels.rgb(Board(((BoardCell(symbols.get(kind, "#"), kind),),))).tobytes() for kind in CELLS
+    }
     assert len(seen) == len(CELLS)
 
 
@@ -89,13 +91,6 @@ def test_an_animation_of_one_board(tmp_path):
     pixels.animate([LevelView().board(["@ $."])], tmp_path / "play.gif")
     with Image.open(tmp_path / "play.gif") as film:
         assert film.n_frames == 1
-
-
-def test_boards_side_by_side():
-    boards = [("one", LevelView().board(["@$."])), ("two", LevelView().board(["#"] * 9))]
-    sheet = pixels.side_by_side(boards, height=200)
-    assert sheet.width > 300
-    assert has(np.asarray(sheet), CELLS["player"].ink) > 100
 
 
 def test_without_pillow(monkeypatch):
@@ -134,7 +129,8 @@ def test_the_picture_of_the_documentation_is_what_its_script_draws():
     docs = Path(llmzoo.__file__).parent.parent / "docs"
     path = docs / "images" / "boards.png"
     assert path.stat().st_size < 150_000
-    drawn = pixels.side_by_side(runpy.run_path(str(docs / "boards.py"))["boards"]())
+    script = runpy.run_path(str(docs / "boards.py"))
+    drawn = script["side_by_side"](script["boards"]())
     with Image.open(path) as picture:
         stored = np.asarray(picture.convert("RGB")).astype(int)
     assert np.abs(stored - np.asarray(drawn)).mean() < 2  # it has fewer colours

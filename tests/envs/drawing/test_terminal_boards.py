@@ -8,7 +8,7 @@ import re
 import pytest
 
 import llmzoo
-from llmzoo.envs.drawing import Board, Cell, Sighting, terminal
+from llmzoo.envs.drawing import Board, BoardCell, Sighting, terminal
 from llmzoo.envs.games.plan_path.scoring import PathView
 from llmzoo.envs.games.sokoban.view import LevelView
 from llmzoo.envs.games.sudoku.view import Grids, GridView
@@ -58,11 +58,18 @@ def test_colours_tell_cells_apart_and_end_with_their_line():
         return CODES.findall(line)
 
     # the frame, the cells where the colour changes, the frame again, each ended
-    one = codes(Cell("#", "wall"), Cell("#", "wall"), Cell(" ", "floor"), Cell("#", "wall"))
+    one = codes(
+        BoardCell("#", "wall"),
+        BoardCell("#", "wall"),
+        BoardCell(" ", "floor"),
+        BoardCell("#", "wall"),
+    )
     frame, end, wall, floor, again, *rest = one
     assert wall == again != floor
     assert (end, rest) == ("\x1b[0m", ["\x1b[0m", frame, "\x1b[0m"])
-    grounds = {codes(Cell("x", kind))[2] for kind in ("given", "filled", "wrong", "box", "start")}
+    grounds = {
+        codes(BoardCell("x", kind))[2] for kind in ("given", "filled", "wrong", "box", "start")
+    }
     assert len(grounds) == 5
     assert all(line.endswith("\x1b[0m") for line in terminal.coloured(Board(())).split("\n"))
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from llmzoo.envs.tools.call_syntax import ToolCall
-from llmzoo.envs.tools.files import (
+from llmzoo.envs.tools.file_tools import (
     MAX_BYTES,
     MAX_FILES,
     files_tools,

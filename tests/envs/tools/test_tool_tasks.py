@@ -13,7 +13,7 @@ from llmzoo import testing
 from llmzoo.envs.tasks import split_of
 from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.corpus import articles
-from llmzoo.envs.tools.files import GROUP, folder
+from llmzoo.envs.tools.file_tools import GROUP, folder
 from llmzoo.envs.tools.tool_use import scoring
 from llmzoo.envs.tools.tool_use.families import FAMILIES, file_questions, numbers, world
 from llmzoo.envs.tools.tool_use.questions import look_up

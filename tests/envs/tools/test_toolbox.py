@@ -13,10 +13,10 @@ from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.toolbox import (
     MAX_REPLY_CHARS,
     STATELESS,
-    Reply,
     Tool,
     Toolbox,
     ToolError,
+    ToolReply,
     resolve,
     stateful,
     tool,
@@ -43,17 +43,17 @@ def convert(
 
 
 @stateful(group="counter", initial=0)
-def add(state: int, n: int) -> Reply:
+def add(state: int, n: int) -> ToolReply:
     """Add to the counter."""
     if n < 0:
         raise ToolError("n must not be negative")
-    return Reply(str(state + n), state=state + n)
+    return ToolReply(str(state + n), state=state + n)
 
 
 @stateful(group="counter", initial=0, name="show")
-def shown_count(state: int) -> Reply:
+def shown_count(state: int) -> ToolReply:
     """Show the counter."""
-    return Reply(str(state), state=state)
+    return ToolReply(str(state), state=state)
 
 
 def test_schema_is_what_chat_templates_take():
@@ -86,8 +86,8 @@ def test_schema_is_what_chat_templates_take():
 
 def test_a_call_gets_values_and_defaults():
     # 10 km * 0.621371 = 6.21371
-    assert convert.call({"amount": 10, "unit": "km"}) == Reply("6.21")
-    assert convert.call({"amount": 10.0, "unit": "km", "digits": 0}) == Reply("6")
+    assert convert.call({"amount": 10, "unit": "km"}) == ToolReply("6.21")
+    assert convert.call({"amount": 10.0, "unit": "km", "digits": 0}) == ToolReply("6")
     assert convert.function(10, "mile") == "16.09"
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from llmzoo.envs.drawing import Board, Cell
+from llmzoo.envs.drawing import Board, BoardCell
 from llmzoo.envs.games.moves import DELTAS
 from llmzoo.envs.games.plan_path.tasks import PathTask, Position
 from llmzoo.envs.games.sightings import MovesView
 
-_ARRIVED, _START = Cell("@", "player_on_goal"), Cell("S", "start")
-_STEPS = {move: Cell(sign, "path") for move, sign in zip("UDLR", "^v<>", strict=True)}
+_ARRIVED, _START = BoardCell("@", "player_on_goal"), BoardCell("S", "start")
+_STEPS = {move: BoardCell(sign, "path") for move, sign in zip("UDLR", "^v<>", strict=True)}
 
 
 class Walk(NamedTuple):
@@ -50,10 +50,10 @@ class PathView(MovesView):
     """A grid as the game draws it. If it shows no goal, the walker is on it."""
 
     cells = {
-        "#": Cell("#", "wall"),
-        ".": Cell(".", "floor"),
-        "G": Cell("G", "goal"),
-        "@": Cell("@", "player"),
+        "#": BoardCell("#", "wall"),
+        ".": BoardCell(".", "floor"),
+        "G": BoardCell("G", "goal"),
+        "@": BoardCell("@", "player"),
     }
     players = "@"
 

@@ -6,7 +6,7 @@ tables of :mod:`.levels` are not computed for it.
 
 from __future__ import annotations
 
-from llmzoo.envs.drawing import Board, Cell
+from llmzoo.envs.drawing import Board, BoardCell
 from llmzoo.envs.games.moves import DELTAS
 from llmzoo.envs.games.sightings import MovesView, Rows
 
@@ -18,13 +18,13 @@ class LevelView(MovesView):
     """A position of XSB symbols."""
 
     cells = {
-        "#": Cell("#", "wall"),
-        " ": Cell(" ", "floor"),
-        ".": Cell(".", "goal"),
-        "$": Cell("$", "box"),
-        "*": Cell("*", "box_on_goal"),
-        "@": Cell("@", "player"),
-        "+": Cell("+", "player_on_goal"),
+        "#": BoardCell("#", "wall"),
+        " ": BoardCell(" ", "floor"),
+        ".": BoardCell(".", "goal"),
+        "$": BoardCell("$", "box"),
+        "*": BoardCell("*", "box_on_goal"),
+        "@": BoardCell("@", "player"),
+        "+": BoardCell("+", "player_on_goal"),
     }
     players = "@+"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from llmzoo.envs.drawing import Board, Cell, Sighting
+from llmzoo.envs.drawing import Board, BoardCell, Sighting
 from llmzoo.envs.games.sightings import BoardView, lines_of
 from llmzoo.envs.games.sudoku.scoring import BLANK, SIZES, side_of, units_of
 
 _LEGENDS = ("\nThe givens among these are:\n", "\ngivens\n")
-_EMPTY = Cell(BLANK, "empty")
+_EMPTY = BoardCell(BLANK, "empty")
 _SYMBOLS = {size: frozenset("123456789"[:size] + BLANK) for size in SIZES}
 
 
@@ -36,14 +36,14 @@ class GridView(BoardView[Grids]):
             for unit in units[cell]
         )
 
-        def seen(cell: int) -> Cell:
+        def seen(cell: int) -> BoardCell:
             given, digit = puzzle[cell], grid[cell]
             if digit == BLANK:
                 return _EMPTY
             if given != BLANK:
-                return Cell(digit, "given" if given == digit else "wrong")
+                return BoardCell(digit, "given" if given == digit else "wrong")
             twice = any(counts[unit, digit] > 1 for unit in units[cell])
-            return Cell(digit, "wrong" if twice else "filled")
+            return BoardCell(digit, "wrong" if twice else "filled")
 
         cells = [seen(cell) for cell in range(size * size)]
         rows = tuple(tuple(cells[i : i + size]) for i in range(0, size * size, size))

@@ -114,8 +114,8 @@ from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv, public_forms
 from llmzoo.envs.tasks import described
 from llmzoo.envs.text import cut, encodable
 from llmzoo.envs.tools.call_syntax import BadCall, ToolCall, read_answer, read_calls
-from llmzoo.envs.tools.files import GROUP as FILES
-from llmzoo.envs.tools.files import folder
+from llmzoo.envs.tools.file_tools import GROUP as FILES
+from llmzoo.envs.tools.file_tools import folder
 from llmzoo.envs.tools.tool_use import observations, oracle, scoring
 from llmzoo.envs.tools.tool_use.observations import ALONE, EXECUTOR, PLANNER, Entry, entry
 from llmzoo.envs.tools.tool_use.questions import NeededCall, Question

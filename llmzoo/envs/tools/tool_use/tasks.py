@@ -16,7 +16,7 @@ from llmzoo.envs.record_files import ENDINGS, is_record_file
 from llmzoo.envs.sources import BadField, Loaded
 from llmzoo.envs.tasks import Generated, Tasks, generated
 from llmzoo.envs.text import encodable
-from llmzoo.envs.tools.files import folder
+from llmzoo.envs.tools.file_tools import folder
 from llmzoo.envs.tools.tool_use.families import FAMILIES, Family
 from llmzoo.envs.tools.tool_use.questions import NeededCall, Question, Target, plain
 from llmzoo.errors import ConfigError, UnknownNameError

@@ -87,17 +87,17 @@ def bills(rng: random.Random) -> Question:
 def table(rng: random.Random) -> Question:
     """A sum, a mean or a difference over the rows of a station: ``read_file``, ``python``."""
     name, column = rng.choice([*_TABLES.items()])
-    places = rng.sample(_STATIONS, 3)
+    stations = rng.sample(_STATIONS, 3)
     rows = [
-        (place, month, rng.randrange(20, 3_000))
+        (station, month, rng.randrange(20, 3_000))
         for month in _MONTHS[: rng.randrange(7, 13)]
-        for place in places
+        for station in stations
     ]
     rng.shuffle(rows)
     text = f"place,month,{column}\n" + "".join(f"{p},{m},{v}\n" for p, m, v in rows)
     path = f"tables/{rng.randrange(1850, 1930)}_{name}"
-    first, second, _ = places
-    values = {place: [v for p, _, v in rows if p == place] for place in places}
+    first, second, _ = stations
+    values = {station: [v for p, _, v in rows if p == station] for station in stations}
     kind = rng.choice(("sum", "mean", "difference"))
     if kind == "sum":
         asked = f"What do the values of {column} for {first} come to over all months?"

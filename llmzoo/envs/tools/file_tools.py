@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from llmzoo.envs.text import cut, encodable
-from llmzoo.envs.tools.toolbox import MAX_REPLY_CHARS, Reply, Tool, ToolError, stateful
+from llmzoo.envs.tools.toolbox import MAX_REPLY_CHARS, Tool, ToolError, ToolReply, stateful
 from llmzoo.errors import ConfigError
 
 Folder = Mapping[str, str]  # path -> text
@@ -27,7 +27,7 @@ _ROOM = MAX_REPLY_CHARS - 100  # of a file, beside the line that says how to rea
 
 
 @stateful(group=GROUP, initial={})
-def list_files(state: Folder, folder: str = ".") -> Reply:
+def list_files(state: Folder, folder: str = ".") -> ToolReply:
     """List the files of a folder and of the folders in it, with their sizes.
 
     Args:
@@ -40,11 +40,11 @@ def list_files(state: Folder, folder: str = ".") -> Reply:
     if not paths and inside:
         raise ToolError(f"there is no folder {inside!r}")
     lines = [f"{path} ({len(state[path])} characters)" for path in paths]
-    return Reply("\n".join(lines) or "The folder is empty.", state=state)
+    return ToolReply("\n".join(lines) or "The folder is empty.", state=state)
 
 
 @stateful(group=GROUP, initial={})
-def read_file(state: Folder, path: str, first_line: int = 1) -> Reply:
+def read_file(state: Folder, path: str, first_line: int = 1) -> ToolReply:
     """Read a text file. Of a long file a part is shown, and from which line to read on.
 
     Args:
@@ -57,18 +57,18 @@ def read_file(state: Folder, path: str, first_line: int = 1) -> Reply:
         raise ToolError(f"first_line must be from 1 to {max(len(lines), 1)}, got {first_line}")
     shown = "".join(lines[first_line - 1 :])
     if len(shown) <= _ROOM:
-        return Reply(shown, state=state)
+        return ToolReply(shown, state=state)
     shown = shown[:_ROOM]
     whole = shown.count("\n")  # lines that are shown to their end
     if whole:
         shown = shown[: shown.rindex("\n") + 1]
     following = first_line + max(whole, 1)
     more = f"[line {following} follows]" if following <= len(lines) else "[the line is cut]"
-    return Reply(f"{shown}\n{more}" if not whole else shown + more, state=state)
+    return ToolReply(f"{shown}\n{more}" if not whole else shown + more, state=state)
 
 
 @stateful(group=GROUP, initial={})
-def write_file(state: Folder, path: str, content: str) -> Reply:
+def write_file(state: Folder, path: str, content: str) -> ToolReply:
     """Write a text file. A file that is there already is replaced; folders need not exist.
 
     Args:
@@ -86,11 +86,11 @@ def write_file(state: Folder, path: str, content: str) -> Reply:
         raise ToolError(f"there is room for {MAX_FILES} files; delete one first")
     if _size(new) > MAX_BYTES:
         raise ToolError(f"there is room for {MAX_BYTES} bytes, and the files would take more")
-    return Reply(f"Wrote {len(content)} characters to {target}.", state=new)
+    return ToolReply(f"Wrote {len(content)} characters to {target}.", state=new)
 
 
 @stateful(group=GROUP, initial={})
-def delete_file(state: Folder, path: str) -> Reply:
+def delete_file(state: Folder, path: str) -> ToolReply:
     """Delete a file.
 
     Args:
@@ -98,7 +98,7 @@ def delete_file(state: Folder, path: str) -> Reply:
     """
     target = _existing(state, path)
     left = {name: text for name, text in state.items() if name != target}
-    return Reply(f"Deleted {target}.", state=left)
+    return ToolReply(f"Deleted {target}.", state=left)
 
 
 def files_tools(start: Folder | str | Path | None = None) -> tuple[Tool, ...]:

@@ -107,13 +107,13 @@ def _typed(env: AECEnv) -> str:
 def _examples(env: AECEnv) -> list[tuple[str, str]]:
     """The arguments, as a tuple, and the value of each public test."""
     task: FunctionTask = env.unwrapped.episode.task
-    found = []
+    pairs = []
     for text in task.public:
         (statement,) = ast.parse(text).body
         call, value = statement.test.left, statement.test.comparators[0]
         args = "".join(f"{ast.unparse(arg)}, " for arg in call.args)
-        found.append((f"({args})", ast.unparse(value)))
-    return found
+        pairs.append((f"({args})", ast.unparse(value)))
+    return pairs
 
 
 # Contests

@@ -115,9 +115,9 @@ def hidden_passed(monkeypatch):
         passed = next((n for piece, n in said.items() if piece in code), 2)
         shown = len(public) * (passed == len(hidden))
         right = [i < (shown if cases == public else passed) for i in range(len(cases))]
-        found = tuple(CaseResult(passed=r, got="" if r else "'odd'", error="") for r in right)
+        results = tuple(CaseResult(passed=r, got="" if r else "'odd'", error="") for r in right)
         status = "passed" if all(right) else "failed"
-        return Verdict(status=status, passed=sum(right), total=len(right), cases=found)
+        return Verdict(status=status, passed=sum(right), total=len(right), cases=results)
 
     monkeypatch.setattr(judging, "check_calls", check_calls)
     return said
@@ -271,7 +271,7 @@ def test_mutants_of_one_program_stand_on_one_side(hidden_passed):
         for i in range(listed.count):
             sides.setdefault(listed[i].program.name, set()).add(split)
     assert len(sides) == 54
-    assert all(len(found) == 1 for found in sides.values())
+    assert all(len(results) == 1 for results in sides.values())
 
 
 # Episodes in the sandbox

@@ -199,14 +199,14 @@ def test_both_splits_have_programs():
 
 
 def test_shipped_mutants_are_different_programs_that_compile():
-    found = tasks.shipped(None)
-    assert len(found) > 1_600
-    texts = {task.program.source for task in found}
-    for task in found:
+    shipped = tasks.shipped(None)
+    assert len(shipped) > 1_600
+    texts = {task.program.source for task in shipped}
+    for task in shipped:
         compile(task.broken, "<broken>", "exec")
         assert task.locations, task.mutants
         texts.add(task.broken)
-    assert len(texts) == len(found) + 54
+    assert len(texts) == len(shipped) + 54
 
 
 def test_every_operator_is_in_use():

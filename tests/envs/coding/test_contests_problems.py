@@ -185,8 +185,8 @@ def secret_shift(text):
 @second
 def few_letters(text):
     k, word = int(text.split()[0]), text.split()[1]
-    places = range(len(word) + 1)
-    return str(max(j - i for i in places for j in places if i <= j and len(set(word[i:j])) <= k))
+    positions = range(len(word) + 1)
+    return str(max(j - i for i in positions for j in positions if i <= j and len(set(word[i:j])) <= k))
 
 
 @second
@@ -388,7 +388,7 @@ def lake_survey(text):
 @second
 def ways_home(text):
     (n, _), *roads = numbers(text)
-    ways = [int(place == 1) for place in range(n + 1)]
+    ways = [int(position == 1) for position in range(n + 1)]
     for length in range(n):
         if ways[n]:
             return f"{length} {ways[n] % 1000000007}"
@@ -487,10 +487,10 @@ def floor_robot(text):
 @second
 def counting_out(text):
     (n, k), counts = numbers(text)
-    place = 0  # of the last child, from the end of the game backwards
+    position = 0  # of the last child, from the end of the game backwards
     for size in range(2, n + 1):
-        place = (place + counts[(n - size) % k]) % size
-    return str(place + 1)
+        position = (position + counts[(n - size) % k]) % size
+    return str(position + 1)
 
 
 @second
@@ -801,14 +801,14 @@ def test_second_solution_agrees(name):
     problem = PROBLEMS[name]
     for test in problem.public + problem.hidden:
         if problem.function is None:
-            found = SECOND[name](test.input).split()
+            result = SECOND[name](test.input).split()
             if name == "clock_hands":
-                assert float(found[0]) == pytest.approx(float(test.output))
+                assert float(result[0]) == pytest.approx(float(test.output))
             else:
-                assert found == test.output.split(), test.input
+                assert result == test.output.split(), test.input
         else:
-            found, expected = SECOND[name](*json.loads(test.input)), json.loads(test.output)
-            assert found == (pytest.approx(expected) if name == "smooth" else expected), test.input
+            result, expected = SECOND[name](*json.loads(test.input)), json.loads(test.output)
+            assert result == (pytest.approx(expected) if name == "smooth" else expected), test.input
 
 
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)

@@ -372,7 +372,7 @@ def test_infos_and_splits(id, trusting):
     assert env.metadata["is_parallelizable"]
 
 
-def test_the_sample_in_the_place_of_the_hub_says_so(monkeypatch):
+def test_the_sample_instead_of_the_hub_warns(monkeypatch):
     monkeypatch.setattr("llmzoo.envs.sources._loaded", {})
     monkeypatch.setattr("llmzoo.envs.sources._warned", set())
 

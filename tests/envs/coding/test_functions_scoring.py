@@ -113,8 +113,8 @@ def test_does_work(body, expected):
 
 
 def read(*sources, helpers=("aux",)):
-    found = {name: node for source in sources for name, node in functions(source).items()}
-    return facts(found, helpers, "f", parses=True)
+    result = {name: node for source in sources for name, node in functions(source).items()}
+    return facts(result, helpers, "f", parses=True)
 
 
 def test_facts_of_good_and_bad_programs():
@@ -129,12 +129,12 @@ def test_facts_of_good_and_bad_programs():
 
 def test_several_helpers_count_by_their_share():
     source = "def f(a):\n    aux_1(a)\n    return aux(a) + 1"
-    found = read(AUX, "def aux_1(x):\n    x", source, helpers=("aux", "aux_1"))
-    assert found == Facts(0.5, True, True, 1.0, True, 0.5)
+    result = read(AUX, "def aux_1(x):\n    x", source, helpers=("aux", "aux_1"))
+    assert result == Facts(0.5, True, True, 1.0, True, 0.5)
 
 
 @pytest.mark.parametrize(
-    ("found", "passed", "paper", "unit"),
+    ("result", "passed", "paper", "unit"),
     [
         (Facts(1, True, 1, 1, True, 0), 1.0, 0.4 + 0.6 + 0.5 + 1.0 + 0.5 + 1.0, 1.0),
         (Facts(1, True, 1, 1, True, 0), 0.25, 1.5 + 2.5 / 4, 0.04 + 0.96 / 4),
@@ -149,10 +149,10 @@ def test_several_helpers_count_by_their_share():
         (Facts(0.5, True, 1, 1.0, True, 0.5), 1.0, 0.2 + 0.6 + 0.5 + 2.5 - 0.25, 0.995 - 0.096),
     ],
 )
-def test_parts(found, passed, paper, unit):
+def test_parts(result, passed, paper, unit):
     for scale, worth in (("paper", paper), ("unit", unit)):
-        assert sum(parts(found, passed, scale).values()) == pytest.approx(worth)
-        assert list(parts(found, passed, scale)) == list(scoring.WEIGHTS[scale])
+        assert sum(parts(result, passed, scale).values()) == pytest.approx(worth)
+        assert list(parts(result, passed, scale)) == list(scoring.WEIGHTS[scale])
 
 
 @pytest.mark.parametrize(

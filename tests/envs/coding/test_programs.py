@@ -32,7 +32,7 @@ MAIN = "def main(a):\n    return [aux(x) for x in a]"
         f"def broken(:\n    pass\n\n{AUX}",
     ],
 )
-def test_found_in_prose_and_fences(text):
+def test_extracted_from_prose_and_fences(text):
     assert "aux" in functions(extract(text, ["aux"]))
     namespace = ast.unparse(functions(extract(text, ["aux"]))["aux"])
     assert namespace == AUX

@@ -20,7 +20,7 @@ LIMITS = Limits(time_limit=3)
 def fails_plainly(source: str) -> bool:
     """In a process of its own, told by its exit status. The mutants are ours, not a model's."""
     try:
-        found = subprocess.run(
+        done = subprocess.run(
             [sys.executable, "-I", "-c", source],
             check=False,
             timeout=3,
@@ -29,7 +29,7 @@ def fails_plainly(source: str) -> bool:
         )
     except subprocess.TimeoutExpired:
         return True
-    return found.returncode != 0
+    return done.returncode != 0
 
 
 @pytest.mark.slow

@@ -22,7 +22,6 @@ from llmzoo.envs.coding import judging, mutations
 from llmzoo.envs.coding.bug_fix.tasks import Program, programs
 from llmzoo.envs.coding.contests import targets, trials
 from llmzoo.envs.coding.contests.tasks import Problem
-from llmzoo.envs.coding.operators import OPERATORS
 from llmzoo.sandbox.results import DEFAULT_LIMITS, Limits, Verdict
 
 SINGLES = 3
@@ -60,7 +59,7 @@ def mutants(program: Program) -> list[list[str]]:
 
     names = list(mutations.changes(program.source))
     singles: list[list[str]] = []
-    for operator in OPERATORS:
+    for operator in mutations.OPERATORS:
         own = [name for name in names if name.startswith(f"{operator}:")]
         rng.shuffle(own)
         singles += kept(([name] for name in own), SINGLES)

@@ -1,56 +1,37 @@
-"""Tasks whose answers are programs: they are read as text, run in the sandbox, and judged by tests."""
+"""Tasks whose answers are programs, which run in the sandbox and are judged by tests."""
 
 from __future__ import annotations
 
 from llmzoo.registry import register
 
-_PUBLIC_SETS = (
-    *("humaneval_v0", "coop_humaneval_v0", "mbpp_v0"),
-    *("apps_v0", "code_contests_v0", "livecodebench_v0"),
-)
+_FUNCTIONS = {
+    "coop_functions_v0": "One function in two parts at once: a helper's aux, and main that calls it.",
+    "humaneval_v0": "HumanEval: a helper writes aux, main the function that calls it.",
+    "coop_humaneval_v0": "CoopHumanEval: a helper writes aux, main what calls it.",
+    "mbpp_v0": "MBPP: a helper writes aux, main writes the function that calls it.",
+}
+_CONTESTS = {
+    "contests_v0": "Contest problems: a coder writes a program, a tester writes tests.",
+    "apps_v0": "APPS: a coder writes a program, a tester writes tests.",
+    "code_contests_v0": "CodeContests: a coder's program, a tester's tests.",
+    "livecodebench_v0": "LiveCodeBench: a coder's program, a tester's tests.",
+}
+_OWN_TASKS = {"coop_functions_v0": "env", "contests_v0": "env"}  # the others are public sets
 
-for _id, _module, _summary in (
-    (
-        "coop_functions_v0",
-        "env",
-        "One function in two parts at once: a helper's aux, and main that calls it.",
-    ),
-    (
-        "humaneval_v0",
-        "humaneval",
-        "HumanEval: a helper writes aux, main the function that calls it.",
-    ),
-    (
-        "coop_humaneval_v0",
-        "coop_humaneval",
-        "CoopHumanEval: a helper writes aux, main what calls it.",
-    ),
-    ("mbpp_v0", "mbpp", "MBPP: a helper writes aux, main writes the function that calls it."),
+for _package, _agents, _summaries in (
+    ("functions", ("helper_0", "main_1"), _FUNCTIONS),
+    ("contests", ("coder_0", "tester_1"), _CONTESTS),
 ):
-    register(
-        _id,
-        f"llmzoo.envs.coding.functions.{_module}:env",
-        family="coding",
-        agents=("helper_0", "main_1"),
-        summary=_summary,
-        terse={"prompt": "terse"},
-        offline={"source": "sample"} if _id in _PUBLIC_SETS else {},
-    )
-
-for _id, _module, _summary in (
-    ("contests_v0", "env", "Contest problems: a coder writes a program, a tester writes tests."),
-    ("apps_v0", "apps", "APPS: a coder writes a program, a tester writes tests."),
-    ("code_contests_v0", "code_contests", "CodeContests: a coder's program, a tester's tests."),
-    ("livecodebench_v0", "livecodebench", "LiveCodeBench: a coder's program, a tester's tests."),
-):
-    register(
-        _id,
-        f"llmzoo.envs.coding.contests.{_module}:env",
-        family="coding",
-        agents=("coder_0", "tester_1"),
-        summary=_summary,
-        offline={"source": "sample"} if _id in _PUBLIC_SETS else {},
-    )
+    for _id, _summary in _summaries.items():
+        register(
+            _id,
+            f"llmzoo.envs.coding.{_package}.{_OWN_TASKS.get(_id, _id.removesuffix('_v0'))}:env",
+            family="coding",
+            agents=_agents,
+            summary=_summary,
+            terse={"prompt": "terse"} if _package == "functions" else {},
+            offline={} if _id in _OWN_TASKS else {"source": "sample"},
+        )
 
 register(
     "classeval_v0",

@@ -10,7 +10,7 @@ import pytest
 
 from llmzoo.envs.coding import judging, mutations
 from llmzoo.envs.coding.bug_fix import tasks
-from llmzoo.envs.coding.operators import OPERATORS
+from llmzoo.envs.coding.mutations import OPERATORS
 from llmzoo.envs.tasks import split_of
 from scripts.samples import survey
 

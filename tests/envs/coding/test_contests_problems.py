@@ -186,7 +186,9 @@ def secret_shift(text):
 def few_letters(text):
     k, word = int(text.split()[0]), text.split()[1]
     positions = range(len(word) + 1)
-    return str(max(j - i for i in positions for j in positions if i <= j and len(set(word[i:j])) <= k))
+    return str(
+        max(j - i for i in positions for j in positions if i <= j and len(set(word[i:j])) <= k)
+    )
 
 
 @second

@@ -113,10 +113,10 @@ def test_drawing_is_quick():
 
 
 def test_a_composition_by_hand():
-    helper = generator.Step(generator.NUMBER_HELPERS[6], 3, 1)
-    fold = generator.Step(generator.NUMBER_FOLDS[0], 2, 1)
-    odd = generator.Step(generator.NUMBER_FILTERS[0], 2, 1)
-    minus = generator.Step(generator.ENDINGS[1], 2, 2)
+    helper = generator.NUMBER_HELPERS[6].step(3, 1)
+    fold = generator.NUMBER_FOLDS[0].step(2, 1)
+    odd = generator.NUMBER_FILTERS[0].step(2, 1)
+    minus = generator.ENDINGS[1].step(2, 2)
     made = generator.Composition("numbers", helper, fold, before=odd, ending=minus)
     assert made.words() == "aux x times 3 plus 1\nf a odd aux total minus 2"
     assert made.solution() == (

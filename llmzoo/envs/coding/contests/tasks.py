@@ -1,7 +1,7 @@
-"""Contest problems: a statement, public and hidden tests, and where known solutions.
+"""Contest problems: a statement, public and hidden tests, and solutions if known.
 
-A test is a pair of texts. Of a program they are its standard input and output; of a function the
-arguments as a JSON list and the value as JSON.
+A test is a pair of texts: standard input and output of a program, or the arguments of a function as a
+JSON list and its value as JSON.
 """
 
 from __future__ import annotations
@@ -37,10 +37,9 @@ class Test:
 class Problem:
     """A task of the coder and the tester.
 
-    ``public`` tests may be shown, ``hidden`` ones pay. ``function``: its name, where the answer is
-    one; otherwise it is a program. ``starter``: code to start from. ``solutions``: programs that
-    are said to be right, ``wrong``: programs that are said to be wrong. ``released``: the day of
-    publication, ``YYYY-MM-DD``.
+    ``public`` tests may be shown, ``hidden`` ones pay. ``function``: the name of the function asked
+    for; None if a program is. ``starter``: code to start from. ``solutions`` and ``wrong``: programs
+    that the source calls right and wrong. ``released``: the day of publication, ``YYYY-MM-DD``.
     """
 
     statement: str
@@ -55,8 +54,8 @@ class Problem:
 
 
 def unpacked(record: Record, name: str, default: Any, *, otherwise: str = "is not JSON") -> Any:
-    """A field that is data, or data written as JSON; an empty text is ``default``, and nothing else is
-    unpacked. ``otherwise``: what the ``BadField`` says of a text that is not JSON."""
+    """A field that holds data or its JSON text; ``default`` if it is empty. ``otherwise``: what the
+    ``BadField`` says about a text that is not JSON."""
     value = record.get(name) or default
     if not isinstance(value, str):
         return value
@@ -67,7 +66,7 @@ def unpacked(record: Record, name: str, default: Any, *, otherwise: str = "is no
 
 
 def canonical(problem: Problem) -> str:
-    """The words of the statement: problems alike in these are one, whatever their tests."""
+    """The words of the statement: problems with the same words are the same, whatever their tests."""
     return " ".join(re.findall(r"\w+", problem.statement.lower()))
 
 
@@ -77,16 +76,14 @@ def problem(
     hidden: Iterable[Test],
     *,
     function: str | None = None,
-    starter: str = "",
     solutions: Iterable[str] = (),
     wrong: Iterable[str] = (),
-    name: str = "",
-    released: str = "",
+    **others: str,
 ) -> Problem:
-    """A problem put in order: its public tests are shown in the statement, no hidden one is public.
+    """A problem whose statement shows its public tests, and whose hidden tests are not public.
 
-    Where no other test is left, the public ones pay. Raises
-    :class:`~llmzoo.envs.sources.BadField` where there is no test at all.
+    If no other test is left, the public ones pay. ``others``: further fields of :class:`Problem`.
+    Raises :class:`~llmzoo.envs.sources.BadField` if there is no test at all.
     """
     shown = tuple(dict.fromkeys(public))
     secret = tuple(test for test in dict.fromkeys(hidden) if test not in shown) or shown
@@ -102,17 +99,15 @@ def problem(
         shown,
         secret,
         function,
-        starter,
-        tuple(solution for solution in solutions if solution.strip())[:MAX_SOLUTIONS],
-        tuple(program for program in wrong if program.strip())[:MAX_WRONG],
-        name,
-        released,
+        solutions=tuple(solution for solution in solutions if solution.strip())[:MAX_SOLUTIONS],
+        wrong=tuple(program for program in wrong if program.strip())[:MAX_WRONG],
+        **others,
     )
 
 
 def stands_in(test: Test, statement: str, function: str | None = None) -> bool:
-    """Whether a test's input can be read in the statement: a program's as lines one after another,
-    a function's as its arguments, spaces aside."""
+    """Whether the statement shows a test's input: consecutive lines for a program, all arguments for a
+    function, whatever the spaces."""
     if function is None:
         return f"\n{_lines(test.input)}\n" in f"\n{_lines(statement)}\n"
     squeezed = "".join(statement.split())

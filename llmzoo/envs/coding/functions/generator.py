@@ -1,14 +1,14 @@
 """Endless small problems for two: ``aux`` does one thing to one item, ``f`` composes.
 
-A problem is drawn from tables of operations. Each operation has its words (the terse
-specification), its English, its code (the reference solution) and its meaning as a Python function
-of ours, from which the tests are made: nothing that is drawn is ever executed as text.
+A problem is drawn from tables of operations. Each operation has words (the terse specification),
+English, code (the reference solution), and a Python function that computes the expected values of
+the tests. Drawn code is never executed.
 
     aux x times 3 plus 1
     f a odd aux total minus 2
 
-means ``aux(x) = x*3+1`` and ``f(a) = sum(aux(x) for x in a if x%2)-2``. What stands before ``aux``
-in the second line is asked of an item, what stands after it of aux's value.
+means ``aux(x) = x*3+1`` and ``f(a) = sum(aux(x) for x in a if x%2)-2``. In the second line a condition
+before ``aux`` filters the items, one after it the values of ``aux``.
 """
 
 from __future__ import annotations
@@ -21,43 +21,36 @@ from typing import Any
 from llmzoo.envs.coding.functions.tasks import HELPER, FunctionTask, stub
 
 PUBLIC_TESTS, HIDDEN_TESTS = 2, 6
-MIN_RESULTS = 4  # different values among the tests, lest a constant passes
+MIN_RESULTS = 4  # different values among the tests, so that no constant passes
 _NUMBERS = range(-6, 16)
 _WORDS = ("a", "be", "cat", "lime", "kayak", "plum", "ox", "stone", "tea", "level", "garden", "ivy")
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """``words``, ``english`` and ``code`` are templates with ``{k}`` and ``{c}``."""
+    """``words``, ``english`` and ``code`` are templates with the numbers ``{k}`` and ``{c}``, and
+    ``value`` takes a value and the two numbers."""
 
     words: str
     english: str
     code: str
     value: Callable[[Any, int, int], Any]
 
+    def step(self, k: int, c: int) -> Step:
+        """The operation with its numbers filled in."""
+        templates = (self.words, self.english, self.code)
+        words, english, code = (text.format(k=k, c=c, g="{g}") for text in templates)
+        return Step(words, english, code, lambda x: self.value(x, k, c))
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An operation with its numbers filled in."""
+    """An operation on one value."""
 
-    operation: Operation
-    k: int
-    c: int
-
-    @property
-    def words(self) -> str:
-        return self.operation.words.format(k=self.k, c=self.c)
-
-    @property
-    def english(self) -> str:
-        return self.operation.english.format(k=self.k, c=self.c)
-
-    @property
-    def code(self) -> str:
-        return self.operation.code.format(k=self.k, c=self.c)
-
-    def __call__(self, x: Any) -> Any:
-        return self.operation.value(x, self.k, self.c)
+    words: str
+    english: str
+    code: str
+    value: Callable[[Any], Any]
 
 
 NUMBER_HELPERS = (
@@ -128,8 +121,7 @@ ENDINGS = (
 class Composition:
     """``f``: an argument, an optional filter before or after ``aux``, a fold, an optional ending.
 
-    ``items``: "numbers" (a list ``a`` of them), "words" (a list ``w``), or "range" (the numbers below
-    ``n``); ``argument`` is that letter.
+    ``items``: "numbers" (a list ``a``), "words" (a list ``w``), or "range" (the numbers below ``n``).
     """
 
     items: str
@@ -172,7 +164,7 @@ class Composition:
             group = f"x for x in map(aux,{items}) if {self.after.code}"
         else:
             group = f"aux(x) for x in {items}" + (f" if {self.before.code}" if self.before else "")
-        code = self.fold.operation.code.format(g=group) + (self.ending.code if self.ending else "")
+        code = self.fold.code.format(g=group) + (self.ending.code if self.ending else "")
         return (
             f"def aux(x):\n return {self.helper.code}",
             f"def f({self.argument}):\n return {code}",
@@ -181,12 +173,13 @@ class Composition:
     def values(self, argument: Any) -> list[Any]:
         """What is folded for an argument of ``f``."""
         items = range(argument) if self.items == "range" else argument
-        kept = [self.helper(x) for x in items if self.before is None or self.before(x)]
-        return [x for x in kept if self.after is None or self.after(x)]
+        kept = [x for x in items if self.before is None or self.before.value(x)]
+        values = [self.helper.value(x) for x in kept]
+        return [x for x in values if self.after is None or self.after.value(x)]
 
     def __call__(self, argument: Any) -> Any:
-        result = self.fold(self.values(argument))
-        return self.ending(result) if self.ending else result
+        result = self.fold.value(self.values(argument))
+        return self.ending.value(result) if self.ending else result
 
 
 def draw(rng: random.Random) -> FunctionTask:
@@ -202,7 +195,7 @@ def draw(rng: random.Random) -> FunctionTask:
 def compose(rng: random.Random) -> Composition:
     items = rng.choice(("numbers", "numbers", "numbers", "range", "words"))
     words = items == "words"
-    number = not words and rng.random() < 0.7  # whether f returns one
+    number = not words and rng.random() < 0.7  # whether f returns a number
     folds = WORD_FOLDS if words else NUMBER_FOLDS if number else LIST_FOLDS
     filter = _step(rng, WORD_FILTERS if words else NUMBER_FILTERS)
     position = rng.random()
@@ -217,14 +210,13 @@ def compose(rng: random.Random) -> Composition:
 
 
 def _step(rng: random.Random, operations: Sequence[Operation]) -> Step:
-    return Step(rng.choice(operations), rng.randint(2, 9), rng.randint(1, 9))
+    return rng.choice(operations).step(rng.randint(2, 9), rng.randint(1, 9))
 
 
 def _arguments(composition: Composition) -> list[Any]:
-    """Different arguments of ``f``, none of which leaves nothing to fold; none at all where such
-    are rare.
+    """Different arguments of ``f``, each of which leaves something to fold; empty if these are rare.
 
-    The last holds every item that there is, so that hardly a slip goes unseen.
+    The last argument holds every item there is, so that few slips go unseen.
     """
     rng = random.Random(composition.words())
     arguments: list[Any] = []

@@ -1,7 +1,7 @@
-"""Programs in what a model writes: found, cut down to definitions, and put together.
+"""Extracts programs from what a model writes, cuts them down to definitions, and merges them.
 
-Pure functions on source text, by the syntax tree alone; nothing is run here. Whatever the text,
-they are quick and raise nothing but :class:`NoProgram`.
+Pure functions on source text and its syntax tree; nothing is run here. They are quick on any text and
+raise only :class:`NoProgram`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class NoProgram(ValueError):
-    """Text in which no program can be read; its message tells the agent why."""
+    """Text that holds no readable program; the message tells the agent why."""
 
 
 def parse(source: str) -> ast.Module:
-    """The syntax tree of ``source``, to be read only; raises :class:`NoProgram` with line and reason."""
+    """The syntax tree of ``source``, shared and not to be changed. Raises :class:`NoProgram` with line
+    and reason."""
     result = _parse(source)
     if isinstance(result, str):
         raise NoProgram(result)
@@ -61,9 +62,9 @@ def _parse(source: str) -> ast.Module | str:
 def extract(text: str, wanted: Collection[str] = ()) -> str:
     """The program in a model's answer, with or without prose and code fences around it.
 
-    Of several fenced blocks those that define a wanted name are taken together; without such, all
-    of them if they parse as one, else the last that parses. Without fences the answer is a program
-    itself, or its top-level pieces that look like code and parse are.
+    Of several fenced blocks, those that define a wanted name are joined. If none does, all blocks are
+    joined if they parse as one program, else the last that parses is taken. Without fences the answer
+    is the program, or else its top-level pieces that look like code and parse.
 
     With ``wanted`` (the names that the answer should define) only definitions are kept: imports,
     functions, classes and simple assignments. Raises :class:`NoProgram`.
@@ -88,7 +89,7 @@ def _extract(text: str, wanted: frozenset[str]) -> str:
 
 
 def left_out(text: str) -> str:
-    """Why a piece of an answer that defines something is no part of its program; "" where all is."""
+    """Why a piece of an answer that defines something was left out of its program; "" if none was."""
     blocks = _fenced(text)[-_MAX_BLOCKS:]
     if blocks:
         pieces = [block for block in blocks if any(map(_HEADER.match, block.splitlines()))]
@@ -100,8 +101,8 @@ def left_out(text: str) -> str:
 
 
 def begins(text: str, names: Collection[str] = ()) -> bool:
-    """Whether a line begins a definition of one of ``names``, whether or not it parses; without
-    ``names``, whether a line looks like code or a code fence holds something."""
+    """Whether a line begins a definition of one of ``names``, parsable or not. Without ``names``:
+    whether a line looks like code, or a code fence holds something."""
     text = text[:MAX_ANSWER_CHARS]
     lines = text.splitlines()
     if not names:
@@ -112,7 +113,7 @@ def begins(text: str, names: Collection[str] = ()) -> bool:
 
 
 def functions(source: str) -> dict[str, ast.FunctionDef]:
-    """The functions at the top level of a program, by name; of two alike the later."""
+    """The functions at the top level of a program, by name; the last one of each name."""
     return {node.name: node for node in parse(source).body if isinstance(node, ast.FunctionDef)}
 
 
@@ -165,7 +166,7 @@ def _find(text: str, wanted: frozenset[str]) -> str:
 
 
 def _fenced(text: str) -> list[str]:
-    """What stands between code fences, dedented; the last fence may be missing."""
+    """The contents of code fences, dedented; the last fence may be missing."""
     blocks: list[str] = []
     open_block: list[str] | None = None
     for line in text.splitlines():
@@ -204,7 +205,7 @@ def _names(source: str) -> frozenset[str] | None:
 
 
 def _looks_like_code(text: str) -> bool:
-    """Whether a text that parses was meant as a program; single words parse too."""
+    """Whether a text that parses is meant as a program: single words parse too."""
     return any(
         not isinstance(node, ast.Expr) or isinstance(node.value, ast.Call)
         for node in parse(text).body
@@ -238,7 +239,7 @@ def _is_future(node: ast.stmt) -> bool:
 
 
 def _nesting(source: str) -> int:
-    """How deep brackets nest, those in strings and comments included."""
+    """How deep brackets nest, including those in strings and comments."""
     deepest = depth = 0
     for bracket in re.findall(r"[(\[{)\]}]", source):
         depth += 1 if bracket in "([{" else -1

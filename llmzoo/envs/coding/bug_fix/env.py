@@ -1,7 +1,7 @@
 """# Bug fixing
 
-A program has a mistake, or two, and fails some of its tests. The locator says in which function and
-line it is wrong, and why; the fixer reads that and writes the function anew.
+A program has one or two mistakes and fails some of its tests. The locator says which function and
+line is wrong, and why. The fixer reads this and rewrites the function.
 
 | | |
 |---|---|
@@ -17,8 +17,8 @@ program's functions that it changes, fenced or not; helpers and imports beside t
 the rest of the program stays as it was. `fixer_0` writes both into one answer; without a location
 it has nothing in that part. In a second round the fixer starts from the broken program again.
 
-**Rewards**: one for both seats. An episode's return is what its last round is worth: a seat's turn
-pays the difference to what the same part was worth before.
+**Rewards** are the same for both seats. An episode's return is the worth of its last round: a turn pays
+the change in worth of its part.
 
 | part | worth |
 |---|---|
@@ -26,12 +26,13 @@ pays the difference to what the same part was worth before.
 | location | 0.2 for a right function and line, 0.1 for the line before or after, 0.02 for the right function; of two mistakes either counts |
 | parses | 0.05 for a fix that can be read, 0.0125 for one whose function is begun |
 
-Any other answer that cannot be read is worth 0 in its part. A fix that knows the public tests by heart
-earns what the hidden ones give it: often nothing.
+Any other answer that cannot be read is worth 0 in its part. A fix that has memorised the public tests
+earns only what the hidden tests give it: often nothing.
 
-**Tests.** Calls and what they return; every third is public, the others are hidden. The public
-tests that fail are shown with what came back, in the first round for the broken program, then for
-the last fix too. Public and hidden tests run in two processes, so no feedback can show a hidden one.
+**Tests.** Calls and what they return; every third is public, the others are hidden. Failed
+public tests are shown with the value that came back: those of the broken program in the first round,
+later those of the last fix too. Public and hidden tests run in separate processes, so feedback cannot
+show a hidden test.
 
 **Arguments.** `mutations` (1 or 2 mistakes; None for both kinds), `num_agents`, `max_turns`,
 `prompt` ("full"), `team_weight`, `time_limit` (seconds for the public tests of a program, and for the
@@ -72,7 +73,7 @@ _MAX_FIX_CHARS = 6_000
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """The state of an episode. ``after``: what the public tests say of the last fix. ``said``: each
+    """The state of an episode. ``after``: the report of the public tests on the last fix. ``said``: each
     seat's last answer in normal form."""
 
     task: BugTask
@@ -184,7 +185,7 @@ class BugFix(TextEnv):
         return "\n\n".join(said[part](task, rng) for part in _parts(agent))
 
     def _try(self, program: str) -> tuple[float, str]:
-        """Test a fixed program: what share of the missing it mends, and what kept it from running."""
+        """Test a fixed program: the share of failed tests that it gains, and what kept it from running."""
         public, hidden = self.episode.task.program.calls()
         shown = self._check(program, public)
         before = _share(self._check(self.episode.task.broken, hidden))
@@ -194,8 +195,8 @@ class BugFix(TextEnv):
         return scoring.tests_share(before, after), judging.trouble(shown)
 
     def _check(self, program: str, calls: Sequence[Call]) -> Verdict:
-        """The verdict of public or of hidden calls, never of both at once: a program can read every
-        call of its job, and what public calls return is shown. Verdicts are remembered."""
+        """The verdict of public or of hidden calls. They are never judged together: a program can read
+        every call of its job, and the results of public calls are shown."""
         return judging.check_calls(program, calls, self._limits)
 
     def _say(self, part: str, text: str) -> None:
@@ -243,7 +244,7 @@ _FORMATS = {
 
 
 def _parts(agent: str) -> tuple[str, ...]:
-    """What a seat has to write: the locator's part, the fixer's, or both."""
+    """The parts that a seat writes: the locator's, the fixer's, or both."""
     return (LOCATOR, FIXER) if agent == ALONE else (agent,)
 
 
@@ -258,7 +259,7 @@ def _report(calls: Sequence[Call], cases: Sequence[CaseResult]) -> str:
     lines = [f"{len(failed)} of {len(calls)} public tests fail:"]
     for (name, args, expected), case in failed[:_MAX_SHOWN]:
         given = cut(", ".join(repr(arg) for arg in args), _MAX_VALUE_CHARS)
-        # a value that came back says more than "wrong value"
+        # a returned value says more than "wrong value"
         got = case.got or case.error
         wanted, got = cut(repr(expected), _MAX_VALUE_CHARS), cut(got, _MAX_VALUE_CHARS)
         lines.append(f"  {name}({given})\n    expected {wanted}\n    got {got}")

@@ -1,4 +1,4 @@
-"""Scripted players: an expert who knows the correct program, and an amateur who errs as people do."""
+"""Scripted players: an expert who knows the correct program, and an amateur who makes mistakes."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def amateur_locate(task: BugTask, rng: random.Random) -> str:
 
 
 def amateur_fix(task: BugTask, rng: random.Random) -> str:
-    """The correct program, the broken one, one with another mistake, one that knows the answers of
-    the public tests by heart, or one that does not parse."""
+    """The correct program, the broken one, one with another mistake, one that has memorised the public
+    tests, or one that does not parse."""
     kind = rng.choice(("right", "broken", "mistake", "by heart", "colon"))
     if kind == "broken":
         return _fenced(task.broken)
@@ -56,7 +56,7 @@ def amateur_fix(task: BugTask, rng: random.Random) -> str:
 
 
 def by_heart(task: BugTask) -> str:
-    """The broken program with a look-up of the public tests before it."""
+    """The broken program, preceded by a look-up of the public tests."""
     public, _ = task.program.calls()
     tree = ast.parse(task.broken)
     function = next(

@@ -1,4 +1,4 @@
-"""Broken programs: shipped correct ones with mutations that are known to fail their tests.
+"""Broken programs: correct ones with mutations that are known to fail their tests.
 
 ``programs.jsonl`` holds the correct programs. ``mutants.json`` lists the mutations, single and double,
 with which a program ends on all its tests and fails at least one public and one hidden one.
@@ -24,15 +24,15 @@ Call = tuple[str, tuple[Any, ...], Any]  # function, arguments, what it returns
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A correct program, as ``ast.unparse`` writes it. ``cases`` is JSON: arguments and results."""
+    """A correct program, as ``ast.unparse`` writes it. ``cases``: arguments and results as JSON."""
 
     name: str
     source: str
     cases: str
 
     def calls(self) -> tuple[list[Call], list[Call]]:
-        """The public calls (every third) and the hidden ones (the others); made anew each time,
-        since arguments can be changed."""
+        """The public calls (every third) and the hidden ones (the others). They are fresh objects each
+        time, since arguments can be changed."""
         made: list[Call] = [
             (self.name, tuple(args), result) for args, result in json.loads(self.cases)
         ]
@@ -52,12 +52,12 @@ class BugTask:
 
     @property
     def locations(self) -> frozenset[tuple[str, int]]:
-        """Where it is broken: function and line."""
+        """The functions and lines where it is broken."""
         return _locations(self.program.source, self.broken)
 
 
 def canonical(task: BugTask) -> str:
-    """The correct program: its mutants stand on one side of the split."""
+    """The correct program: all its mutants are in one split."""
     return " ".join(task.program.source.split())
 
 

@@ -1,7 +1,7 @@
 """# Class-level code (ClassEval)
 
-Several agents write one class. Its methods are divided among them; all write at the same time, and
-nobody sees what the others write. Their answers are merged on the syntax tree.
+Several agents write one class. Its methods are divided among them. All write at the same time without
+seeing each other's code, and their answers are merged on the syntax tree.
 
 | | |
 |---|---|
@@ -13,13 +13,12 @@ nobody sees what the others write. Their answers are merged on the syntax tree.
 
 **Actions.** Python: the class with the seat's own methods, or the methods alone, fenced or not.
 Imports, helper functions, constants and helper methods beside them are kept; the skeleton's own
-part of the class (bases, constants, `__init__`) stands as it is. Of a method that several write the
-owner's version counts, of a helper the earlier seat's. A method whose body is empty counts as not
-written.
+part of the class (bases, constants, `__init__`) cannot be changed. If several seats write a method, its
+owner's version counts; if several write a helper, the earlier seat's. A method with an empty body
+counts as not written.
 
-**Rewards**: one for all seats, with `reward="paper"` on the published scale of 6. An episode's return
-is what its last round is worth: a round pays the difference to the round before. Every seat is paid
-the same parts:
+**Rewards** are the same for all seats; `reward="paper"` uses the published scale of 6. A round pays the
+change since the previous round, so an episode's return is the worth of its last round. The parts:
 
 | part | unit | paper | times |
 |---|---|---|---|
@@ -27,8 +26,8 @@ the same parts:
 | tests | 0.9 | 4 | hidden tests passed / hidden tests |
 | overlap | -0.05 | -1 | methods that more than one seat wrote / methods |
 
-An answer in which no Python can be read, or a whole that does not compile, makes tests and overlap 0.
-The paper's scale then pays nothing. The unit scale pays the methods of the other answers, and a
+If an answer holds no readable Python, or the merged class does not compile, tests and overlap are 0.
+The paper's scale then pays nothing. The unit scale pays for the methods of the other answers, and a
 quarter for each of a seat's own methods whose definition is begun.
 
 With `max_turns=1` nothing is ever shown, and every test is hidden. **Feedback** in later rounds
@@ -79,7 +78,7 @@ _MAX_ANSWER_SHOWN = 8_000
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """The state of an episode. ``public``: the verdict of the public tests on the last whole."""
+    """The state of an episode. ``public``: the verdict of the public tests on the last merged class."""
 
     task: ClassTask
     own: Mapping[str, tuple[str, ...]]
@@ -190,7 +189,7 @@ class ClassEval(TextEnv):
     def _put_together(
         self, texts: Mapping[str, str]
     ) -> tuple[dict[str, merging.Part], str | None, dict[str, str]]:
-        """The answers taken apart, the whole (None where it is no program), and what was wrong."""
+        """The parts of the answers, the merged class (None if there is none), and what was wrong."""
         task = self.episode.task
         parts: dict[str, merging.Part] = {}
         errors: dict[str, str] = {}
@@ -245,7 +244,7 @@ class ClassEval(TextEnv):
         return "\n".join([*lines, "", "Your answer:"])
 
     def _feedback(self, agent: str) -> list[str]:
-        """What became of the last round: what was wrong with the answers, or the public tests."""
+        """The result of the last round: what was wrong with the answers, or the public tests."""
         writing = self.episode
         if agent in writing.errors:
             return [f"It could not be used: {writing.errors[agent]}."]
@@ -286,7 +285,7 @@ def _is_playable(task: ClassTask, num_agents: int) -> bool:
 
 
 def _trouble(texts: Mapping[str, str], verdict: Verdict) -> dict[str, str]:
-    """What kept a class from being tested, or was left out of an answer."""
+    """What kept the class from being tested, or what was left out of an answer."""
     ended = judging.trouble(verdict)
     if ended:
         return dict.fromkeys(texts, ended)
@@ -295,7 +294,7 @@ def _trouble(texts: Mapping[str, str], verdict: Verdict) -> dict[str, str]:
 
 
 def _by_name(verdict: Verdict) -> dict[str, str]:
-    """What was wrong with each test, by ``Class.method``; "" where it passed."""
+    """The error of each test, by ``Class.method``; "" if it passed."""
     return {
         ".".join(case.name.split(".")[-2:]): "" if case.passed else case.error or "failed"
         for case in verdict.cases

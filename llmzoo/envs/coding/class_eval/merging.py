@@ -1,9 +1,8 @@
-"""Several writers' answers as one class, by the syntax tree alone.
+"""Merges several writers' answers into one class, on the syntax tree.
 
-What is kept of an answer: module and class-level imports, helper functions and constants, helper
-methods, and the methods of the task. The skeleton's own part of the class (bases, constants,
-``__init__``) stands whatever the answers say. Of two versions of a method the owner's counts; of
-two helpers of one name the earlier seat's.
+An answer contributes its imports, helper functions, constants, helper methods, and methods of the
+task. The skeleton's own part of the class (bases, constants, ``__init__``) cannot be changed. If two
+seats write a method, its owner's version counts; if they write a helper, the earlier seat's.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Methods = Mapping[str, list[programs.Function]]  # several: a property and its s
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """An answer taken apart: statements of the module, statements of the class, and methods."""
+    """The parts of an answer: statements of the module, statements of the class, and methods."""
 
     module: tuple[ast.stmt, ...]
     inside: tuple[ast.stmt, ...]
@@ -57,7 +56,7 @@ def read(task: ClassTask, text: str) -> Part:
 
 
 def merge(task: ClassTask, parts: Mapping[str, Part], own: Mapping[str, tuple[str, ...]]) -> str:
-    """The whole program; raises :class:`NoProgram` where it does not compile."""
+    """The merged program; raises :class:`NoProgram` if it does not compile."""
     try:
         source = ast.unparse(ast.fix_missing_locations(_whole(task, parts, own)))
         with warnings.catch_warnings():
@@ -101,7 +100,7 @@ def _whole(
 
 
 def _once(nodes: Iterable[ast.stmt]) -> list[ast.stmt]:
-    """The nodes without those that define or import again what an earlier one does."""
+    """The nodes, without those that repeat a definition or import of an earlier one."""
     seen: set[str] = set()
     kept = []
     for node in nodes:

@@ -1,4 +1,4 @@
-"""Scripted writers: an expert who knows the reference, and an amateur who errs as people do."""
+"""Scripted writers: an expert who knows the reference, and an amateur who makes mistakes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def expert(task: ClassTask, methods: Iterable[str]) -> str:
 
 
 def amateur(task: ClassTask, methods: Iterable[str], rng: random.Random) -> str:
-    """The expert's answer with one slip: a method left out, left empty or under a wrong name, a
-    number off by one, somebody else's method written too, a colon forgotten; now and then none."""
+    """The expert's answer with one slip or none: a method left out, left empty or misnamed, a number off
+    by one, another seat's method written too, or a missing colon."""
     nodes = _nodes(task, methods)
     slip = rng.choice(("none", "missing", "empty", "name", "number", "overlap", "colon"))
     chosen = rng.choice(nodes)

@@ -1,5 +1,5 @@
-"""What a written class is worth: methods, tests and overlap, on the published scale of 6 or on one of
-1, in which methods that do nothing earn little beside tests that pass."""
+"""Scores of a written class: methods, tests and overlap, on the published scale of 6 or on a scale of 1
+in which methods without passing tests earn little."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ WEIGHTS: Mapping[Scale, Mapping[str, float]] = {
     "unit": {"methods": 0.1, "tests": 0.9, "overlap": -0.05},
 }
 NOTHING = {"methods": 0.0, "tests": 0.0, "overlap": 0.0}
-BEGUN = 0.25  # of a method that is begun in an answer that cannot be read
+BEGUN = 0.25  # of a method for a definition that is begun in an unreadable answer
 
 
 def judge(task: ClassTask, program: str, half: Half, limits: Limits = DEFAULT_LIMITS) -> Verdict:
-    """The verdict of some of the tests. They import what the task imports themselves: where they
-    took it from the program, the program could put something else in its place."""
+    """The verdict of some of the tests. The tests repeat the task's imports: a program could replace
+    what it imports itself."""
     return judging.check(program, f"{task.imports}\n{half.source}", limits=limits)
 
 
@@ -43,8 +43,8 @@ def score(writers: Mapping[str, int], passed: float, scale: Scale = "unit") -> d
 def unfinished(
     writers: Mapping[str, int], begun: Collection[str], scale: Scale = "unit"
 ) -> dict[str, float]:
-    """The same for answers that make no program: nothing in the paper's scale, in the other one what
-    methods are worth that are written, and a quarter of it for those that are only ``begun``."""
+    """The parts for answers that make no program: nothing in the paper's scale. The unit scale pays for
+    written methods, and a quarter for those that are only ``begun``."""
     if scale == "paper":
         return NOTHING
     shares = [1.0 if count else BEGUN * (name in begun) for name, count in writers.items()]

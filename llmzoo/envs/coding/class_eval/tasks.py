@@ -1,4 +1,4 @@
-"""Classes to be written, from records of ClassEval's form; their tests, and who writes what.
+"""Classes to write, from records of ClassEval's form: their tests, and who writes which methods.
 
 A record's fields that are read: ``task_id``, ``class_name``, ``skeleton``, ``import_statement``,
 ``solution_code``, ``test``, and of each of ``methods_info`` ``method_name`` and ``test_class``.
@@ -21,8 +21,8 @@ DIVISIONS = ("dependency", "arity")
 
 @dataclass(frozen=True, slots=True)
 class ClassTask:
-    """A class to be written. ``suites``: the test class of each method that has one; ``reference``
-    and ``tests`` are whole programs but for ``imports``, which both may use."""
+    """A class to write. ``suites``: the test class of each method that has one. ``reference`` and
+    ``tests``: programs that may use ``imports``."""
 
     task_id: str
     class_name: str
@@ -36,7 +36,7 @@ class ClassTask:
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """A half of the tests, or all of them: a program, and its tests as ``Class.method``."""
+    """Half of the tests, or all: a program, and the names of its tests as ``Class.method``."""
 
     source: str
     names: tuple[str, ...]
@@ -76,7 +76,7 @@ PUBLIC_SET = PublicSet(
 
 
 def canonical(task: ClassTask) -> str:
-    """The reference whatever its layout: tasks with the same one are the same."""
+    """The reference, whatever its layout: tasks with the same one are the same."""
     return " ".join(task.reference.split())
 
 
@@ -84,8 +84,8 @@ def canonical(task: ClassTask) -> str:
 def halves(tests: str) -> tuple[Half, Half]:
     """The public and the hidden half of a program of unittest classes.
 
-    Of every class the first, third, ... test is hidden and the second, fourth, ... public; what
-    is no test stands in both.
+    In every class the first, third, ... test is hidden and the second, fourth, ... public. Other code
+    stands in both halves.
     """
     public: list[str] = []
     hidden: list[str] = []
@@ -115,10 +115,10 @@ def sources_of(tests: str) -> Mapping[str, str]:
 def assign(
     task: ClassTask, seats: list[str], divide: Literal["dependency", "arity"]
 ) -> dict[str, tuple[str, ...]]:
-    """Each seat's methods: neighbours in one order, numbers as even as can be.
+    """Each seat's methods: consecutive ones in an order, split as evenly as possible.
 
-    ``dependency``: methods after those that they call, so that earlier seats write what later ones
-    build on. ``arity``: by the number of parameters, fewest first.
+    ``dependency``: a method comes after those that it calls, so earlier seats write what later ones
+    build on. ``arity``: fewest parameters first.
     """
     ordered = _by_dependency(task) if divide == "dependency" else _by_arity(task)
     each, more = divmod(len(ordered), len(seats))
@@ -147,7 +147,7 @@ def class_of(source: str, name: str) -> ast.ClassDef:
 
 
 def methods_of(node: ast.ClassDef) -> dict[str, programs.Function]:
-    """The methods of a class by name; of two alike the later."""
+    """The methods of a class by name; the last one of each name."""
     return {inner.name: inner for inner in node.body if isinstance(inner, programs.Function)}
 
 

@@ -1,15 +1,15 @@
 """A coder and a tester on one contest problem: each answers without seeing the other's answer.
 
 After a round the coder's program is run on the tester's inputs, and both are told where its output
-is not the one that the tester expects. Either may be wrong. Rewards are differences of potentials
-with gamma 1, so an episode's return is what a seat's last answer is worth:
+differs from what the tester expects. Either may be wrong. Rewards are differences of potentials with
+gamma 1, so an episode's return is the worth of a seat's last answer:
 
 * team: the share of the hidden tests that the coder's last program passes.
 * coder: 0.1 parses + 0.1 runs on the public tests + 0.8 x the same share.
 * tester: 0.05 one test counts + 0.05 x the share of its tests that a known solution passes + 0.9 x
-  the same share x what those tests catch of the wrong programs, beyond a usual test. Where no
-  solution is known, the programs of this episode that passed all hidden tests stand in for it, and the share is
-  of the tests that all of them pass; while there is none either, both are 0.
+  the same share x what those tests catch of the wrong programs, beyond a usual test. Without a known
+  solution, the programs of this episode that passed all hidden tests replace it, and a test must pass
+  with all of them. While there are none, both parts are 0.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class CoderTester(TextEnv):
         for seat, score in after.scores.items():
             paid = before.scores.get(seat, dict.fromkeys(score, 0.0))
             local[seat] = {name: score[name] - paid[name] for name in score}
-        # a coder alone is to agree with the public tests
+        # a coder alone must agree with the public tests
         met = after.agreed if len(self.possible_agents) == 2 else after.public
         return Outcome(
             team=after.share - before.share,
@@ -120,8 +120,8 @@ class CoderTester(TextEnv):
         )
 
     def _errors(self, text: str) -> dict[str, str]:
-        """What was wrong with the answers; of a program that can be read, what kept it from running,
-        or what was left out of it."""
+        """What was wrong with the answers. For a readable program: what kept it from running, or what
+        was left out of it."""
         contest = self.episode
         errors = {seat: f"malformed: {error}" for seat, error in contest.errors.items()}
         left_out = programs.left_out(text)
@@ -186,7 +186,7 @@ class CoderTester(TextEnv):
         )
 
     def _test(self, contest: Contest, text: str | None) -> Contest:
-        """The tester's answer, judged by what is known to be right, and held against the program."""
+        """The tester's answer, judged by known solutions and compared with the program."""
         if text is None:
             return contest
         problem = contest.problem

@@ -15,17 +15,17 @@ told where they differ.
 **Actions.** The coder's: a Python program, fenced or not, that reads standard input and writes to
 standard output; or a function, where the problem asks for one (a method of a class `Solution` will
 do). The tester's: a JSON list of `{"input": ..., "output": ...}`, or `Input:` and `Output:` blocks.
-The first `max_tests` tests count that have the right form, hold at most 2,000 characters on each
-side and an output, and repeat neither one another nor an example of the problem. Inputs are compared
-as they are parsed (`03`, `+3` and full-width digits are 3). An input that begins as an example does
-and goes on, or that can be read in the statement and has more than one word, repeats one: such a
-test earns nothing and settles nothing.
+A test counts if it has the right form, an output, at most 2,000 characters on each side, and an input
+that repeats neither another test nor an example of the problem; the first `max_tests` such tests are
+used. Inputs are compared as they are parsed (`03`, `+3` and full-width digits are 3). An input that
+starts with an example, or has more than one word and stands in the statement, repeats an example: such
+a test is ignored.
 
-**The end.** The two agree when the program passes all of the tester's tests that count, at least
-one. They may agree on what is wrong: that ends the episode too, without success. A coder alone is
-told of the examples, and ends the episode by passing them.
+**The end.** The two agree when at least one test counts and the program passes all that do. Agreement
+on something wrong ends the episode too, without success. A coder alone is told about the examples, and
+ends the episode by passing them.
 
-**Rewards** (potential-based, gamma 1: an episode's return is what a seat's last answer is worth).
+**Rewards** (potential-based, gamma 1: an episode's return is the worth of a seat's last answer).
 
 | part | who | worth over an episode |
 |---|---|---|
@@ -38,16 +38,16 @@ told of the examples, and ends the episode by passing them.
 | caught | tester | 0.9 x the same share x what these tests catch of the wrong programs |
 
 **Wrong programs** come with a record, or are small changes of a known solution, made on its syntax
-tree: up to six of them that pass every example of the problem, so that no example catches one. Where
-no such change is found, those count that the fewest tests catch; where there is none at all, every
+tree. Up to six of them count, all of which pass every example of the problem, so no example catches
+one. If no such change exists, those count that the fewest tests catch; if there is none at all, every
 right test counts as if it caught all. A test catches a program that ends with another output or an
-exception, not one that runs too long. Paid is what the tests catch beyond what one hidden test
-catches on average, as a share of what `max_tests` hidden tests can catch beyond it.
+exception, not one that runs too long. The reward is what the tests catch beyond the average of one
+hidden test, as a share of what `max_tests` hidden tests can catch beyond it.
 
-A problem without a known solution is judged by the programs of this episode that passed every
-hidden test: a test is right that all of them pass, and wrong programs are changes of the first. While
-there are none, sound and caught are 0. Where several outputs are right, a test counts as sound only if it expects the one
-that the known solution gives.
+Without a known solution, the programs of this episode that passed every hidden test replace it: a test
+is right if all of them pass it, and wrong programs are changes of the first. While there are none,
+sound and caught are 0. If several outputs are right, a test is sound only if it expects the output of
+the known solution.
 
 **Judging.** Outputs are compared word by word, numbers with a point within 1e-6; values of
 functions likewise. Everything runs in the sandbox with `time_limit` seconds a run; when a program

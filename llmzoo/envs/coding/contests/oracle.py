@@ -1,4 +1,4 @@
-"""Scripted coders and testers: experts, and amateurs who err as people do."""
+"""Scripted coders and testers: experts, and amateurs who make mistakes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from llmzoo.envs.coding.contests.tasks import Problem, Test
 from llmzoo.errors import NoSolutionError
 from llmzoo.sandbox.results import Limits
 
-# a slip that does not hold in the program leaves it as it is
+# a slip whose text is not in the program changes nothing
 _SLIPS = (
     ("+ 1", "+ 2"),
     ("- 1", ""),
@@ -31,7 +31,7 @@ def coder(problem: Problem, limits: Limits) -> str:
 
 
 def tester(problem: Problem, limits: Limits, most: int) -> str:
-    """Tests that catch as many wrong programs as ``most`` tests can."""
+    """At most ``most`` tests that catch as many wrong programs as possible."""
     goal = targets.targets(problem, _known(problem, limits), limits, most)
     return write_tests(goal.tests, problem)
 

@@ -36,7 +36,7 @@ class Contest:
 
     ``code``: the coder's program, ready to be judged. ``public`` and ``agreed``: the program on the
     public tests and on the tester's. ``right``: the programs so far that passed every hidden test.
-    ``broke``: how the program ended on every public test, where it came to no end of its own.
+    ``broke``: how the program was stopped, if it did not run to its end on any public test.
     """
 
     problem: Problem
@@ -98,7 +98,7 @@ def tester(contest: Contest, heading: str, most: int) -> str:
 
 
 def _meeting(contest: Contest, title: str) -> list[str]:
-    """Where program and tests differ, as both seats are told."""
+    """What both seats are told about where program and tests differ."""
     if contest.agreed is not None:
         return _report(title, contest.problem, contest.tests, contest.agreed)
     missing = []

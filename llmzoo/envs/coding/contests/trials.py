@@ -1,4 +1,4 @@
-"""Programs tried on tests, in the sandbox: what the coder wrote, and solutions said to be right."""
+"""Runs programs on tests in the sandbox: the coder's, and solutions that are said to be right."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from llmzoo.envs.coding.contests.tasks import Problem, Test
 from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.sandbox.results import CaseResult, Limits
 
-# what solutions to function problems are used to find imported
+# imports that solutions to function problems expect
 _PRELUDE = """
 from bisect import *
 from collections import *
@@ -33,8 +33,8 @@ WRONG = ("wrong output", "wrong value")  # errors of a program that ran to its e
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A program on some tests, a result each. ``ran``: no test made it crash or hit a limit.
-    ``timed_out``: one made it use up its time."""
+    """The results of a program on some tests. ``ran``: it neither crashed nor reached a limit on any.
+    ``timed_out``: it ran out of time on one."""
 
     results: tuple[CaseResult, ...]
     ran: bool
@@ -50,7 +50,7 @@ class Trial:
 
 
 def source_of(text: str, problem: Problem) -> str:
-    """The program in an answer, as its author is shown it; raises :class:`NoProgram`."""
+    """The program in an answer, as it is shown to its author; raises :class:`NoProgram`."""
     if problem.function is None:
         return programs.extract(text)
     return programs.extract(text, (problem.function, "Solution"))
@@ -85,14 +85,14 @@ def try_out(code: str, problem: Problem, tests: tuple[Test, ...], limits: Limits
 
 
 def broke(trial: Trial) -> str:
-    """How a program ended that came to no end of its own on any test; else ""."""
+    """How a program was stopped that ran to its end on no test; else ""."""
     errors = [result.error for result in trial.results]
     all_broke = errors and not any(error in ("", *WRONG) for error in errors)
     return errors[0] if all_broke else ""
 
 
 def given_up(tests: tuple[Test, ...]) -> Trial:
-    """What a program that used up its time on an example gets for other tests, without a run."""
+    """The results of a program that ran out of time on an example: failed on all tests, without a run."""
     reason = "not tried, since it used up its time on an example of the problem"
     return Trial(tuple(CaseResult(passed=False, error=reason) for _ in tests), False, True)
 

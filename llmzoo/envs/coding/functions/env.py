@@ -11,14 +11,14 @@ that was asked for and calls it. They write at the same time and do not see each
 | rounds | at most `max_turns` (1) |
 | success | the last round's program passes every test, public and hidden |
 
-**Actions.** Python code; prose and code fences around it do not matter. Imports, top-level
-functions, classes and constants are kept, all else (prints, example calls, a `__main__` block) is
-dropped, and so is a definition of a function that is another seat's to write. The programs of all
-seats are merged into one and run in the sandbox.
+**Actions.** Python code; prose and code fences around it are ignored. Imports, top-level functions,
+classes and constants are kept. Everything else (prints, example calls, a `__main__` block) is dropped,
+and so are definitions of functions that another seat writes. The programs of all seats are merged
+into one and run in the sandbox.
 
 **Rewards.** One team reward, paid to every seat alike. The parts and the weights of
-`reward="paper"`, of 4.0 in all, are those of MAGRPO (arXiv 2508.04652). What is asked of the code
-is decided on its syntax tree.
+`reward="paper"`, of 4.0 in all, are those of MAGRPO (arXiv 2508.04652). The syntax tree
+decides what the code contains.
 
 | part | unit | paper | paid for |
 |---|---|---|---|
@@ -30,27 +30,27 @@ is decided on its syntax tree.
 | beyond | 0.384 | 1.0 | main uses `aux` and does work of its own (an operation, a branch, a loop, a call of something else; conversions such as `list(x)` are none), times passed tests |
 | ignored | -0.192 | -0.5 | main calls `aux` but never uses what it returns, times passed tests |
 
-The tests that pay are those that no seat is shown. In the paper's scale "passed tests" is the share
-of them that pass. There a program that returns a constant earns 1.5 of 4 for its form alone, more
-than people earn who err. So in the unit scale form counts little, and "passed tests" is the square
-of what the share adds to that of a constant: `((share - constant) / (1 - constant)) ** 2`, where
+Only tests that no seat is shown pay. In the paper's scale "passed tests" is the share of them that
+pass. In that scale a program that returns a constant earns 1.5 of 4 for its form alone, more than an
+honest attempt with a mistake. The unit scale therefore pays little for form, and its "passed tests" is
+the square of the share beyond what a constant passes: `((share - constant) / (1 - constant)) ** 2`, where
 `constant` is the largest share of tests that ask for one and the same value.
 
-In the unit scale `aux` is used only if fewer tests pass with a function in its place that returns
-None: a mention such as `0 if aux else 1` is none. With several helpers helper, calls and ignored count each one's share. A round pays the difference
-to the round before (potential-based, gamma 1), so the return of an episode is the value of its last
-program, however many rounds there were. `team_weight` multiplies all of it. The episode ends early
+In the unit scale `aux` counts as used only if fewer tests pass when it returns None: a mention such as
+`0 if aux else 1` does not count. With several helpers, helper, calls and ignored count each helper's
+share. A round pays the change since the previous round (potential-based, gamma 1), so the return of
+an episode is the value of its last program, whatever the number of rounds. `team_weight` multiplies all of it. The episode ends early
 at the full reward.
 
-**Feedback** between rounds, with the seat's own last program (both cut to a fixed length), never
-from hidden tests:
+**Feedback** between rounds comes with the seat's own last program, both cut to a fixed length. It never
+comes from hidden tests:
 
 | `feedback` | a seat reads |
 |---|---|
 | `"diagnostics"` | what is wrong with its program, how many public tests pass, and two that fail with what came back |
 | `"passed"` | how many public tests pass |
 | `"plain"` | that it should improve its program |
-| `"expert"` | the edits that another policy suggests: `reviewer(observation, agent) -> str`, for example an `llmzoo.policies.base.Player`; by default a scripted one, who names the call that the helper should answer and what main leaves undone |
+| `"expert"` | the edits that another policy suggests: `reviewer(observation, agent) -> str`, for example an `llmzoo.policies.base.Player`; by default a scripted one, which names the call that the helper should answer and what main leaves undone |
 
 **Arguments.** `source`, `on_bad_record` ("error" or "skip": of a
 [file](../data.md#files-of-records) of a public set), `split` ("train", "test", "all"), `num_agents`, `max_turns`, `feedback`,
@@ -60,12 +60,11 @@ from hidden tests:
 **Tasks.** The split is by content: a hash of entry point and statement.
 
 * `source="sample"`: 64 problems written for this project. Each has two public tests, at least six
-  hidden ones, and an agreed contract of `aux`, which both seats read: they cannot talk.
-* `source="generator"`: small functions composed without end from tables of operations on numbers,
-  ranges and words; in the terse form two lines such as `aux x times 3 plus 1` and
-  `f a odd aux total minus 2`, where what stands before `aux` is asked of an item and what stands
-  after it of aux's value.
-* `"auto"`, the default, is the first with full prompts and the second with terse ones.
+  hidden ones, and an agreed contract of `aux`, which both seats read because they cannot talk.
+* `source="generator"`: an endless supply of small functions composed from tables of operations on
+  numbers, ranges and words. The terse form is two lines such as `aux x times 3 plus 1` and
+  `f a odd aux total minus 2`: a condition before `aux` filters items, one after it filters aux's values.
+* `"auto"`, the default, is `"sample"` with full prompts and `"generator"` with terse ones.
 
 **The scripted expert** plays the reference solution.
 
@@ -91,7 +90,7 @@ SOURCES = ("auto", "sample", "generator")
 
 
 class CoopFunctions(TwoWriters):
-    """Two writers of the problems that we wrote, and of those that we compose."""
+    """Two writers on the shipped problems or on generated ones."""
 
     metadata: dict[str, Any] = {**TwoWriters.metadata, "name": "coop_functions_v0"}
 

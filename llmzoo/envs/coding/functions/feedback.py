@@ -1,5 +1,5 @@
-"""What a seat is told between rounds. It comes from public tests and from the program's own text;
-no hidden test and no line of a solution stands in it."""
+"""Feedback between rounds. It comes from public tests and the seat's own program, never from hidden
+tests or a solution."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _MAX_FAILURES = 2  # failed public tests that are shown
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A round that was played: the seats' programs ("" where none could be read), what was wrong
-    with them, and what the public tests gave (None where there was nothing to run)."""
+    """A finished round: the seats' programs ("" if none could be read), what was wrong with them, and
+    the verdict of the public tests (None if there was nothing to run)."""
 
     task: FunctionTask
     programs: Mapping[str, str]
@@ -47,7 +47,7 @@ def diagnostics(played: Round, agent: str) -> str:
 
 
 def hints(played: Round, agent: str) -> str:
-    """The edits that a scripted reviewer, who knows a good division of the work, would ask for."""
+    """The edits that a scripted reviewer with a good division of the work asks for."""
     facts, entry_point = played.facts, played.task.entry_point
     writes_main = agent.startswith("main")
     lines = [played.errors[agent]] if agent in played.errors else []
@@ -68,7 +68,7 @@ def hints(played: Round, agent: str) -> str:
 
 
 def review(played: Round, agent: str) -> str:
-    """What another policy reads who is to suggest edits to ``agent``'s program."""
+    """The prompt of a policy that suggests edits to ``agent``'s program."""
     shown = [
         f"Program of {seat}:\n```python\n{cut(program, MAX_PROGRAM_CHARS)}\n```"
         for seat, program in played.programs.items()
@@ -86,7 +86,7 @@ def review(played: Round, agent: str) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """``text``, its end replaced by three dots where it is longer than ``limit`` characters."""
+    """``text``, cut to ``limit`` characters with three dots at the end if it is longer."""
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
@@ -105,7 +105,7 @@ def _failures(played: Round) -> Sequence[str]:
 
 
 def _helper_signature(task: FunctionTask) -> str:
-    """The call of the reference's helper, where the reference comes in two parts."""
+    """The call of the reference's helper, if the reference has two parts."""
     if len(task.solution) != 2:
         return ""
     function = programs.functions(task.solution[0])[HELPER]

@@ -1,4 +1,4 @@
-"""What two writers' programs are worth: facts read off the syntax tree, and weighted parts.
+"""Scores of two writers' programs: facts from the syntax tree, and weighted parts.
 
 The parts and their weights in the ``"paper"`` scale, of 4.0 in all, are those of the
 collaborative-coding reward of MAGRPO (arXiv 2508.04652):
@@ -14,8 +14,8 @@ collaborative-coding reward of MAGRPO (arXiv 2508.04652):
 | ignored | -0.5 | -0.192 | what ``aux`` returns is never used; times passed tests |
 
 With several helpers, helper, calls and ignored count each helper's share. Form alone is worth 1.5
-of 4 in the paper's scale, more than what people earn who err; so it counts little in the other one,
-where "passed tests" is :func:`earned` instead of a share.
+of 4 in the paper's scale, more than an honest attempt with a mistake earns. The unit scale pays little
+for form, and its "passed tests" is :func:`earned` instead of a share.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ WEIGHTS: Mapping[Scale, Mapping[str, float]] = {
     },
 }
 FULL: Mapping[Scale, float] = {"paper": 4.0, "unit": 1.0}
-ATTEMPT = 0.25  # of a seat's share of "parses": its function is begun, and does not parse
+ATTEMPT = 0.25  # of a seat's share of "parses" for a function that is begun and does not parse
 
 _CONVERSIONS = frozenset(
     {"bool", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple"}
@@ -65,8 +65,8 @@ _WORK = (
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the syntax tree of a combined program says; shares from 0 to 1 of the helpers, of
-    ``parses`` of the seats."""
+    """What the syntax tree of a merged program says. ``helper``, ``calls`` and ``ignored`` are shares of
+    the helpers, ``parses`` is a share of the seats."""
 
     helper: float = 0.0
     main: bool = False
@@ -108,7 +108,7 @@ def without_idle(facts: Facts, needed: Sequence[str], helpers: Sequence[str]) ->
 
 
 def parts(facts: Facts, passed: float, scale: Scale = "unit") -> dict[str, float]:
-    """The named parts; ``passed``: what the passed tests count, from 0 to 1."""
+    """The named parts. ``passed``: the worth of the passed tests, from 0 to 1."""
     worth = {
         "helper": facts.helper,
         "main": float(facts.main),
@@ -122,8 +122,8 @@ def parts(facts: Facts, passed: float, scale: Scale = "unit") -> dict[str, float
 
 
 def earned(share: float, floor: float) -> float:
-    """What a share of passed tests counts where a constant passes ``floor``: the square of what it
-    adds, so that guesses which pass a few tests earn little beside a program that passes most.
+    """The worth of a share of passed tests when a constant passes ``floor``: the square of the share
+    beyond it. Guesses that pass a few tests earn little beside a program that passes most.
 
     >>> earned(0.75, 0.5)
     0.25
@@ -132,7 +132,7 @@ def earned(share: float, floor: float) -> float:
 
 
 def returns_value(function: Function) -> bool:
-    """Whether the function's own body, not one nested in it, returns or yields something."""
+    """Whether the function itself, not a function nested in it, returns or yields something."""
     for node in _alive(function.body, enter=False):
         if isinstance(node, ast.Return) and node.value is not None:
             if not (isinstance(node.value, ast.Constant) and node.value.value is None):
@@ -143,11 +143,11 @@ def returns_value(function: Function) -> bool:
 
 
 def uses(function: Function, name: str) -> list[str]:
-    """How the function uses ``name``, once for each place: "used" or "ignored".
+    """How the function uses ``name``: "used" or "ignored" for each occurrence.
 
-    A use is a call or a mention (``map(aux, items)``). It is ignored where a call stands as a
-    statement, or its value goes into a variable that nothing reads. A function that binds the name
-    itself (argument, assignment, nested definition) does not use the other's.
+    A use is a call or a mention (``map(aux, items)``). It is ignored if the call is a statement, or
+    if its value goes into a variable that nothing reads. A function that binds the name itself
+    (argument, assignment, nested definition) does not use the helper.
     """
     nodes = list(_alive(function.body))
     if name in _bound(function, nodes):
@@ -189,8 +189,8 @@ def does_work(function: Function, helpers: Sequence[str]) -> bool:
 
 
 def _alive(body: Sequence[ast.AST], *, enter: bool = True) -> Iterator[ast.AST]:
-    """The nodes that can be reached, without assertions and annotations; ``enter``: those of nested
-    functions too. What follows a return, and a branch on a constant, cannot."""
+    """The nodes that can run, without assertions and annotations; with ``enter`` those of nested
+    functions too. Code behind a return or in a dead branch on a constant cannot run."""
     waiting: list[ast.AST] = list(reversed(_until_exit(body)))
     while waiting:
         node = waiting.pop()
@@ -210,7 +210,7 @@ def _alive(body: Sequence[ast.AST], *, enter: bool = True) -> Iterator[ast.AST]:
 
 
 def _until_exit(body: Sequence[ast.AST]) -> list[ast.AST]:
-    """A block up to the statement that leaves it; of a branch on a constant the part that runs."""
+    """A block up to the statement that leaves it, with only the live part of a branch on a constant."""
     kept: list[ast.AST] = []
     for node in body:
         if isinstance(node, ast.If) and isinstance(node.test, ast.Constant):
@@ -239,8 +239,8 @@ def _bound(function: Function, nodes: Sequence[ast.AST]) -> set[str]:
 
 
 def _idle_calls(value: ast.AST, name: str) -> set[ast.AST]:
-    """The calls of ``name`` in an expression whose value is dropped, but for those whose own value
-    goes into another call, a caller or a variable."""
+    """The calls of ``name`` in an expression whose value is dropped, except calls whose value goes into
+    another call, a caller or a variable."""
     calls: set[ast.AST] = set()
     waiting = [value]
     while waiting:

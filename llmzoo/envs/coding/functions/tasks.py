@@ -1,4 +1,4 @@
-"""Problems for two writers: what both read, the tests, and where known a solution."""
+"""Problems for two writers: what both read, the tests, and a solution if known."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _EXAMPLE = re.compile(r">>> (.+)\n[ \t]*(\S.*)")
 
 @dataclass(frozen=True, slots=True)
 class FunctionTask:
-    """A function to be written by two.
+    """A function for two writers.
 
-    ``statement``: what both seats read. ``helper``: the agreed contract of ``aux``, where there is
-    one. ``terse``: both in few tokens. ``public``: assert statements that feedback may show.
-    ``tests``: all that decide about success, as the set publishes them. ``prelude``: code that
-    program and tests may rely on. ``setup``: code that the tests rely on, and the program does not.
-    ``solution``: the sources of helper and main, or of the whole program, or nothing.
+    ``statement``: what both seats read. ``helper``: the agreed contract of ``aux``, if there is one.
+    ``terse``: both in few tokens. ``public``: assert statements that feedback may show. ``tests``: all
+    tests that decide success, as the set publishes them. ``prelude``: code that program and tests may
+    use. ``setup``: code that only the tests use. ``solution``: the sources of helper and main, or of
+    the whole program, or nothing.
     """
 
     name: str
@@ -43,20 +43,19 @@ class FunctionTask:
 
     @property
     def hidden(self) -> str:
-        """The tests that pay: those that nobody is shown.
-
-        All of them where nothing else is left, or nothing but tests that one constant passes.
+        """The tests that pay: those that nobody is shown, or all tests if none are left, or if one
+        constant passes those that are left.
         """
         return _hidden(self.tests, self.public, self.entry_point)
 
     @property
     def floor(self) -> float:
-        """The share of the hidden tests that a program passes which always returns the same value."""
+        """The largest share of the hidden tests that a program passes by always returning one value."""
         return _floor(self.hidden, self.entry_point)
 
 
 def canonical(task: FunctionTask) -> str:
-    """The entry point and the statement, whatever the spaces: tasks alike in these are one."""
+    """The entry point and the statement, whatever the spaces: tasks with equal ones are the same."""
     return " ".join(f"{task.entry_point} {task.terse or task.statement}".split())
 
 
@@ -137,5 +136,5 @@ def _statements(tree: ast.Module) -> list[ast.stmt]:
 
 
 def _canonical(node: ast.stmt, entry_point: str) -> str:
-    """A statement however it is laid out, and by whichever of its two names the function is called."""
+    """A statement in one layout, with one of the function's two names."""
     return re.sub(rf"\b{re.escape(entry_point)}\(", "candidate(", ast.unparse(node))

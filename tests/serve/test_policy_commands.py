@@ -80,7 +80,7 @@ def test_eval(server, call, tmp_path):
         (["--max-new-tokens", "21"], "max_new_tokens=21 is above the limit of grpc://127.0.0.1:"),
         (["--temperature", "-1"], "temperature is 0.0001 to 100, got -1"),
         (["--policy", "grpc://127.0.0.1:1"], "no server can be reached at grpc://127.0.0.1:1"),
-        (["--policy", "grpc://me@127.0.0.1"], "holds no user and no token"),
+        (["--policy", "grpc://me@127.0.0.1"], "must not contain a user or a token"),
     ],
 )
 def test_what_eval_refuses(server, call, options, said):

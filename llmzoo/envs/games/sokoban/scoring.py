@@ -118,11 +118,6 @@ def lost_boxes(level: str, boxes: int) -> int:
     return (boxes & tables.dead) | (frozen & ~tables.goals)
 
 
-def is_dead(world: Position) -> bool:
-    """Whether the position is known to be unsolvable: a lost box, or too few reachable goals."""
-    return standing(world.level, world.boxes).hopeless
-
-
 @lru_cache(maxsize=16384)
 def pushes_left(level: str, boxes: int) -> int:
     """The cost of the cheapest assignment of boxes to goals, in pushes of single boxes on the empty board.

@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 
 import llmzoo
-from llmzoo.parallel import ranks
+from llmzoo.distributed import ranks
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pkgutil
 import statistics
 import subprocess
 import sys
@@ -220,3 +221,11 @@ def test_import_is_fast():
     """CPU seconds of the whole process, the interpreter's start included; median of five."""
     seconds = [float(_python("import llmzoo, time; print(time.process_time())")) for _ in range(5)]
     assert statistics.median(seconds) < 0.5
+
+
+def test_functions_of_the_package_are_not_hidden_by_modules_of_the_same_name():
+    """Python makes an imported submodule an attribute of its package."""
+    functions = [name for name in llmzoo.__all__ if callable(getattr(llmzoo, name))]
+    modules = {module.name for module in pkgutil.iter_modules(llmzoo.__path__)}
+    assert "make" in functions
+    assert modules.isdisjoint(functions)

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 
+from llmzoo.distributed import ranks
 from llmzoo.errors import FirstRankError, LlmzooError, UnknownNameError
 from llmzoo.files import REFUSED
-from llmzoo.parallel import ranks
 from llmzoo.registry import load_object
 from llmzoo.version import __version__
 

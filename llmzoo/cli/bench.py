@@ -15,6 +15,7 @@ from llmzoo.cli.arguments import run_name
 from llmzoo.cli.checks import check_run
 from llmzoo.cli.options import CommandOptions, field_names, names, read
 from llmzoo.cli.output import apart, as_json
+from llmzoo.distributed import ranks
 from llmzoo.errors import (
     ConfigError,
     DivergedError,
@@ -22,7 +23,6 @@ from llmzoo.errors import (
     PromptsTooLongError,
 )
 from llmzoo.learners import LEARNERS
-from llmzoo.parallel import ranks
 from llmzoo.training import FitConfig, run_folder
 from llmzoo.training.players import check_model
 

@@ -14,9 +14,9 @@ from typing import Any
 from llmzoo.cli.arguments import PolicyOptions
 from llmzoo.cli.options import read
 from llmzoo.cli.output import apart, as_json, counting
+from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
 from llmzoo.learners import trajectories
-from llmzoo.parallel import ranks
 from llmzoo.policies.base import Policy
 from llmzoo.records import Episode
 from llmzoo.training import run_folder

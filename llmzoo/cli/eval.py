@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from llmzoo.cli.arguments import PolicyOptions
 from llmzoo.cli.options import read
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, counting, evaluation_row
-from llmzoo.parallel import ranks
+from llmzoo.distributed import ranks
 from llmzoo.training.evaluation import evaluate
 from llmzoo.training.players import known_as
 

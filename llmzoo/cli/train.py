@@ -16,8 +16,8 @@ from llmzoo.cli.options import CommandOptions, field_names, read
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, evaluation_row
 from llmzoo.cli.resuming import check_trusted, code_options, saved_settings
 from llmzoo.cli.stages import run_stages
+from llmzoo.distributed import ranks
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError
-from llmzoo.parallel import ranks
 from llmzoo.training import FitConfig, run_folder
 from llmzoo.training.players import check_model
 

@@ -11,13 +11,13 @@ from typing import Any
 import torch
 from pettingzoo import AECEnv
 
+from llmzoo.distributed import ranks
+from llmzoo.distributed.sharding import gathered
 from llmzoo.engine import wire
 from llmzoo.engine.base import Draws, Iteration, models_among, seeds_of_round
 from llmzoo.engine.setup import keep_freed_memory
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
-from llmzoo.parallel import ranks
-from llmzoo.parallel.sharding import gathered
 from llmzoo.policies.base import Policy
 from llmzoo.policies.sampler import Sampler
 from llmzoo.policies.transformers import TransformersPolicy

@@ -13,13 +13,13 @@ from typing import Any
 import torch
 from pettingzoo import AECEnv
 
+from llmzoo.distributed import ranks
 from llmzoo.engine.base import Draws, Iteration
 from llmzoo.engine.local import LocalEngine
 from llmzoo.engine.snapshot import Snapshot, copies
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
 from llmzoo.learners.updates.policy_gradient import SurrogateConfig
-from llmzoo.parallel import ranks
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch

@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from transformers.conversion_mapping import get_checkpoint_conversion_mapping
 
+from llmzoo.distributed import ranks
+from llmzoo.distributed.sharding import shard
 from llmzoo.errors import ConfigError
-from llmzoo.parallel import ranks
-from llmzoo.parallel.sharding import shard
 from llmzoo.policies.lora import is_peft
 from llmzoo.policies.transformers import TransformersPolicy
 

@@ -13,8 +13,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.nn import Parameter
 
+from llmzoo.distributed.sharding import divided_like, own_part
 from llmzoo.errors import CheckpointError
-from llmzoo.parallel.sharding import divided_like, own_part
 from llmzoo.policies import lora
 from llmzoo.policies.base import Policy
 from llmzoo.policies.chance import Chance

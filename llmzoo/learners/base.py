@@ -18,6 +18,7 @@ import torch
 from pettingzoo import AECEnv
 from torch import Tensor
 
+from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
 from llmzoo.learners import returns
 from llmzoo.learners.advantages import informative, normalized
@@ -32,7 +33,6 @@ from llmzoo.learners.updates.policy_gradient import (
     surrogate_loss,
 )
 from llmzoo.learners.updates.replay import Replay
-from llmzoo.parallel import ranks
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Group

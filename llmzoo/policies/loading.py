@@ -22,10 +22,10 @@ from transformers import (
 from transformers.models.auto.tokenization_auto import get_tokenizer_config
 from transformers.utils import logging
 
+from llmzoo.distributed import ranks
+from llmzoo.distributed.sharding import is_sharded, named_weights, put_into
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
 from llmzoo.files import LARGEST, check_indexes
-from llmzoo.parallel import ranks
-from llmzoo.parallel.sharding import is_sharded, named_weights, put_into
 from llmzoo.policies import stored
 
 TINY_FOLDER = Path(__file__).parent / "tiny" / "weights"

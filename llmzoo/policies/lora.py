@@ -23,8 +23,8 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.utils.peft_utils import find_adapter_config_file
 
+from llmzoo.distributed.sharding import made_anew, whole
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError, UnknownNameError
-from llmzoo.parallel.sharding import made_anew, whole
 from llmzoo.policies.loading import TINY_FOLDER, check_files, load_causal_model
 
 DEFAULTS = {"r": 16, "lora_alpha": 32, "lora_dropout": 0.0, "target_modules": "all-linear"}

@@ -17,8 +17,8 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from llmzoo import files as plain_files
-from llmzoo.parallel import ranks
-from llmzoo.parallel.sharding import is_divided, whole
+from llmzoo.distributed import ranks
+from llmzoo.distributed.sharding import is_divided, whole
 
 
 def save(

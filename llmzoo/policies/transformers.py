@@ -17,8 +17,8 @@ from torch import Tensor
 from torch.nn import Parameter
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from llmzoo.distributed import ranks, sharding
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
-from llmzoo.parallel import ranks, sharding
 from llmzoo.policies import lora
 from llmzoo.policies.base import TINY, Answered, EarlyPolicy, Request, answer_limit
 from llmzoo.policies.chance import Chance

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from llmzoo.distributed import sharding
 from llmzoo.errors import ConfigError
-from llmzoo.parallel import sharding
 from llmzoo.policies.likelihood import last_states
 from llmzoo.policies.lora import is_peft, whole_copy
 from llmzoo.policies.precision import Precision, autocast, cast_weights

@@ -16,9 +16,9 @@ import torch
 from safetensors import SafetensorError
 
 from llmzoo import files
+from llmzoo.distributed import ranks
 from llmzoo.engine.base import Engine
 from llmzoo.errors import CheckpointError
-from llmzoo.parallel import ranks
 from llmzoo.training.run_folder import checkpoints_in
 
 _FORMAT = 2

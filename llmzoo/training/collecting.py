@@ -10,10 +10,10 @@ from typing import Any, Literal
 from pettingzoo import AECEnv
 
 from llmzoo import registry
+from llmzoo.distributed import ranks
 from llmzoo.engine import wire
 from llmzoo.envs.base import TextEnv
 from llmzoo.errors import ConfigError
-from llmzoo.parallel import ranks
 from llmzoo.policies import ScriptedPolicy
 from llmzoo.policies.base import Policy, Request
 from llmzoo.records import Batch, Episode
@@ -202,7 +202,7 @@ def _whole(player: Policy | Mapping[str, Policy]) -> AbstractContextManager[None
     """Within this context every rank can run the models by itself."""
     if ranks.world() == 1:
         return nullcontext()
-    from llmzoo.parallel.sharding import gathered
+    from llmzoo.distributed.sharding import gathered
     from llmzoo.policies.transformers import TransformersPolicy
 
     players = player.values() if isinstance(player, Mapping) else [player]

@@ -10,13 +10,13 @@ from typing import Any
 
 from pettingzoo import AECEnv
 
+from llmzoo.distributed import ranks
 from llmzoo.engine.base import Engine
 from llmzoo.engine.local import LocalEngine
 from llmzoo.engine.off_policy import OffPolicyEngine
 from llmzoo.engine.ray import ray_args
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
-from llmzoo.parallel import ranks
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training.config import FitConfig

@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
 
+from llmzoo.distributed import ranks
 from llmzoo.engine.base import Iteration
-from llmzoo.parallel import ranks
 from llmzoo.policies.base import Policy
 from llmzoo.training.config import FitConfig
 from llmzoo.training.recording import Recorder

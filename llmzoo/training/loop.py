@@ -19,12 +19,12 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo import registry
+from llmzoo.distributed import ranks
 from llmzoo.engine.base import Engine, Iteration, draws
 from llmzoo.engine.setup import distribute
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.learners import learner_class
 from llmzoo.learners.base import Learner
-from llmzoo.parallel import ranks
 from llmzoo.policies.base import Policy, seat_policies
 from llmzoo.training import checkpoints, metrics
 from llmzoo.training.collecting import refuse_fallback, style_args

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo import files
+from llmzoo.distributed import ranks
 from llmzoo.errors import RENAMED, CheckpointError, ConfigError
-from llmzoo.parallel import ranks
 from llmzoo.policies.base import answer_limit
 
 # settings that say where the work is done, and change nothing in what a run gives

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
 from llmzoo.files import read_object
-from llmzoo.parallel import ranks
 from llmzoo.policies import check_model, load, load_model
 from llmzoo.policies.base import Policy, Request, ScriptedPolicy
 from llmzoo.policies.lora import is_adapter

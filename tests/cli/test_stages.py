@@ -109,7 +109,11 @@ FROZEN = {"seats": "separate", "seat_args": {"planner_1": {"frozen": True}}}
         ({"learnr": "grpo"}, {}, "unknown setting of stage 2 'learnr'. Did you mean 'learner'?"),
         ({"learner": "magrop"}, {}, "unknown learner 'magrop'"),
         ({"steps": "many"}, {}, "setting of stage 2 'steps' must be a whole number, got 'many'"),
-        ({"steps": 0}, {}, "stage 2: steps, episodes_per_step and checkpoint_every must be at least 1"),
+        (
+            {"steps": 0},
+            {},
+            "stage 2: steps, episodes_per_step and checkpoint_every must be at least 1",
+        ),
         ({"learner_args": {"group_siz": 2}}, {}, "Did you mean 'group_size'?"),
         ({"learner_args": {"group_size": "big"}}, {}, "'group_size' must be a whole number"),
         ({"seat_args": {"planer_1": {"frozen": True}}}, {}, "unknown seat 'planer_1'"),

@@ -72,7 +72,7 @@ NOT_RUN = {
             "--gradient_checkpointing true --out runs/sharded",
             "llmzoo train --resume runs/sharded --steps 3",
         ),
-        "tests/parallel runs it",
+        "tests/distributed runs it",
     ),
     **dict.fromkeys(
         (

@@ -17,6 +17,7 @@ from typing import Any
 import ray
 import torch
 
+from llmzoo.distributed import ranks
 from llmzoo.engine import wire
 from llmzoo.engine.ray import weights
 from llmzoo.engine.ray.calls import (
@@ -35,7 +36,6 @@ from llmzoo.engine.setup import distribute
 from llmzoo.engine.snapshot import changing, put
 from llmzoo.errors import ConfigError, WorkerError
 from llmzoo.learners.base import Learner, Updater
-from llmzoo.parallel import ranks
 from llmzoo.policies import stored
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from safetensors.torch import save
 from torch import Tensor
 
+from llmzoo.distributed.sharding import whole
 from llmzoo.engine.snapshot import Learning, Snapshot, changing, put
-from llmzoo.parallel.sharding import whole
 from llmzoo.policies import stored
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy

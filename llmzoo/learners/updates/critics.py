@@ -12,14 +12,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from llmzoo.distributed import ranks
+from llmzoo.distributed.sharding import device_of, gathered, named_weights, put_into, shard_like
 from llmzoo.errors import ConfigError
 from llmzoo.learners.losses import value_loss
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.passes import dealt, minibatches, optimizer_step
 from llmzoo.learners.updates.policy_gradient import SurrogateConfig
 from llmzoo.learners.updates.turns import Chain, Turn, Valued
-from llmzoo.parallel import ranks
-from llmzoo.parallel.sharding import device_of, gathered, named_weights, put_into, shard_like
 from llmzoo.policies import check_model, stored
 from llmzoo.policies.likelihood import Likelihood
 from llmzoo.policies.segments import packs

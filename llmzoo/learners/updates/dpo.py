@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from llmzoo.distributed import ranks
+from llmzoo.distributed.sharding import gathered
 from llmzoo.errors import ConfigError
 from llmzoo.learners.preference_losses import LossOptions, Pairs, pair_losses
 from llmzoo.learners.preferences import conversational, load_preferences
@@ -20,8 +22,6 @@ from llmzoo.learners.updates.dpo_reference import RoundReference
 from llmzoo.learners.updates.pairs import JointPair, Pair, cut_off, encoded, joint_pairs, own_pairs
 from llmzoo.learners.updates.policy_gradient import named
 from llmzoo.learners.updates.rows import RowsUpdater, answers_likelihood, batches, chunks
-from llmzoo.parallel import ranks
-from llmzoo.parallel.sharding import gathered
 from llmzoo.policies.base import Policy
 from llmzoo.policies.likelihood import Likelihood
 from llmzoo.policies.transformers import TransformersPolicy

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
+from llmzoo.distributed import ranks
+from llmzoo.distributed.sharding import divided_like, is_divided, own_part
 from llmzoo.errors import ConfigError, DivergedError
-from llmzoo.parallel import ranks
-from llmzoo.parallel.sharding import divided_like, is_divided, own_part
 from llmzoo.policies.lora import base_parameters
 from llmzoo.policies.precision import MasterWeights
 from llmzoo.policies.transformers import TransformersPolicy

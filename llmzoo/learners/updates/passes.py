@@ -11,10 +11,10 @@ from typing import Protocol, TypeVar
 
 from torch import Tensor
 
+from llmzoo.distributed import ranks
 from llmzoo.errors import DivergedError
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.policy_gradient import Credited, SurrogateConfig
-from llmzoo.parallel import ranks
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.segments import packs
 from llmzoo.policies.transformers import TransformersPolicy

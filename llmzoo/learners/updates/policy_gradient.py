@@ -12,6 +12,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from llmzoo.distributed import ranks
+from llmzoo.distributed.sharding import whole
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.learners.losses import (
     Reduction,
@@ -26,8 +28,6 @@ from llmzoo.learners.losses import (
     token_weights,
 )
 from llmzoo.learners.updates.optimizer import Optimizer, OptimizerConfig
-from llmzoo.parallel import ranks
-from llmzoo.parallel.sharding import whole
 from llmzoo.policies import stored
 from llmzoo.policies.base import Policy
 from llmzoo.policies.likelihood import Likelihood

@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 
 from torch import Tensor
 
+from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
 from llmzoo.learners.updates.optimizer import Optimizer, OptimizerConfig
 from llmzoo.learners.updates.passes import dealt, optimizer_step
-from llmzoo.parallel import ranks
 from llmzoo.policies import stored
 from llmzoo.policies.base import Policy
 from llmzoo.policies.likelihood import Likelihood

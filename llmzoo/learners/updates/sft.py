@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from torch import Tensor
 
+from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import trajectories
 from llmzoo.learners.updates.examples import (
@@ -26,7 +27,6 @@ from llmzoo.learners.updates.examples import (
 )
 from llmzoo.learners.updates.rows import RowsConfig, RowsUpdater, answers_likelihood, batches
 from llmzoo.learners.updates.trl_args import check_trl_args
-from llmzoo.parallel import ranks
 from llmzoo.policies import amateur, expert, mixed
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy

@@ -33,7 +33,7 @@ from torch.distributed.fsdp import (
 from torch.distributed.tensor import DTensor
 from transformers.modeling_layers import GradientCheckpointingLayer
 
-from llmzoo.parallel import ranks
+from llmzoo.distributed import ranks
 
 Result = TypeVar("Result")
 

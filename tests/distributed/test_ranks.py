@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from llmzoo.cli import main
+from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
 from llmzoo.learners.updates.passes import dealt
-from llmzoo.parallel import ranks
 
 
 def as_rank(monkeypatch, rank, world):

@@ -1,0 +1,1 @@
+"""The processes of a run: which rank this is, and how a model is divided among ranks."""

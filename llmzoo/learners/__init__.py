@@ -1,8 +1,8 @@
-"""Learners: one file per algorithm, found by name.
+"""Learners: one file per algorithm, looked up by name.
 
-A third party's learner is named in the entry-point group ``llmzoo.learners``
-(``my_learner = my_package.my_learner:MyLearner``), given by its path (``my_module:MyLearner``) in
-place of a name, or handed to ``fit`` as an object.
+A learner of another package is registered in the entry-point group ``llmzoo.learners``
+(``my_learner = my_package.my_learner:MyLearner``), given by its path (``my_module:MyLearner``)
+instead of a name, or passed to ``fit`` as an object.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def learner_class(name: str) -> Any:
     """The learner called ``name``, or at the path ``"module:Class"``.
 
     Its attribute ``Config`` is its configuration dataclass. Raises :class:`UnknownNameError`, or
-    :class:`ConfigError` for a path that leads to no learner.
+    :class:`ConfigError` for a path without a learner.
     """
     if is_path(name):
         return _checked(load_path(name, "learner"), name)

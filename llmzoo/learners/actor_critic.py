@@ -19,7 +19,7 @@ from llmzoo.rollout.scheduler import Rollout
 
 
 class ActorCritic(Learner):
-    """Plays plain episodes; each answer is judged by values of a critic."""
+    """Plays plain episodes. A critic's values judge each answer."""
 
     Config: ClassVar[type[ActorCriticConfig]] = ActorCriticConfig
     config: ActorCriticConfig
@@ -60,6 +60,6 @@ def _check_state(env: AECEnv) -> None:
         state = None
     if not isinstance(state, str):
         raise ConfigError(
-            f"a central critic reads env.state() as text, which {env} does not have: "
-            "ippo and iac do without"
+            f"a central critic reads env.state() as text, which {env} does not have: use ippo or "
+            "iac, whose critics read observations"
         )

@@ -58,8 +58,8 @@ def normalized(advantages: Tensor, returns: Tensor, eps: float = 1e-6) -> Tensor
 def informative(returns: Tensor, eps: float = 1e-6) -> bool:
     """Whether a group's returns [K] differ: otherwise no answer is better than another.
 
-    A group baseline makes all advantages of the other groups zero; dynamic sampling leaves those
-    out and samples anew (DAPO, arXiv 2503.14476).
+    In other groups a group baseline makes all advantages zero. Dynamic sampling drops such groups
+    and samples new ones (DAPO, arXiv 2503.14476).
     """
     return not _negligible(returns.max() - returns.min(), returns, eps)
 
@@ -73,11 +73,11 @@ def td_errors(rewards: Tensor, values: Tensor, discounts: Tensor) -> Tensor:
 def gae(rewards: Tensor, values: Tensor, discounts: Tensor, lam: float | Tensor) -> Tensor:
     """A_t = delta_t + discount_t lam_t A_{t+1}: generalised advantages (arXiv 1506.02438).
 
-    ``rewards`` [T]: paid between turn t and the agent's next; ``discounts`` [T]: what turn t+1 and
-    all after it count at turn t, 0 where an episode ends in between; ``values`` [T+1]: the
-    critic's, detached, the last one the bootstrap: 0 where the episode terminated, V of the last
-    observation where it was truncated. ``lam`` is a number or [T]: 0 gives :func:`td_errors`, 1
-    the discounted return minus V. Returns [T]; plus ``values[:-1]`` they are the critic's targets.
+    ``rewards`` [T]: paid between turn t and the agent's next turn. ``discounts`` [T]: the discount
+    from turn t+1 to turn t, 0 if an episode ends in between. ``values`` [T+1]: the critic's, detached.
+    The last one is the bootstrap: 0 if the episode terminated, V of the last observation if it was
+    truncated. ``lam`` is a number or [T]: 0 gives :func:`td_errors`, 1 the discounted return minus
+    V. The result [T] plus ``values[:-1]`` gives the critic's targets.
     """
     errors = td_errors(rewards, values, discounts)
     decay = discounts * lam
@@ -90,9 +90,9 @@ def gae(rewards: Tensor, values: Tensor, discounts: Tensor, lam: float | Tensor)
 
 
 def explained_variance(outcomes: Tensor, values: Tensor) -> float:
-    """1 - Var(outcomes - values) / Var(outcomes), both [M]: 1 where all was foreseen, 0 for a constant.
+    """1 - Var(outcomes - values) / Var(outcomes), both [M]: 1 for a perfect fit, 0 for a constant.
 
-    Below 0 a constant would have done better. 0 where the outcomes do not differ.
+    It is below 0 if a constant fits better, and 0 if all outcomes are equal.
     """
     spread = float(outcomes.var(correction=0))
     return 1 - float((outcomes - values).var(correction=0)) / spread if spread > 0 else 0.0

@@ -20,17 +20,17 @@ from llmzoo.rollout.turn_trees import agent_turn_tree
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ATGRPOConfig(GroupConfig):
-    """The published settings: normalised advantages, clip 0.2, alpha 1, the best answer goes on.
+    """The published settings: normalised advantages, clip 0.2, alpha 1, greedy selection.
 
-    ``continuations``: None plays on once where the agent may be paid at another's step, but with
-    alpha 1 not where the environment declares that the answer's own step judges it.
+    ``continuations=None`` plays one continuation if the agent may be paid at another agent's step,
+    except with alpha 1 if the environment declares that the answer's own step judges it.
     """
 
     normalize: bool = True
     clip: float | None = 0.2
     alpha: float = 1.0  # weight of the team reward beside the local one
     select: Literal["greedy", "sample", "random"] = "greedy"  # which answer is carried out
-    continuations: int | None = None  # times others play on after an answer; None: see above
+    continuations: int | None = None  # continuations played after an answer; None: see above
 
     def __post_init__(self) -> None:
         GroupConfig.__post_init__(self)
@@ -43,24 +43,24 @@ class ATGRPOConfig(GroupConfig):
 class ATGRPO(GroupLearner):
     """Credit: (reward - group mean) / group standard deviation, per agent and turn.
 
-    In a task of several agents and turns the prompts of parallel episodes differ from the second
-    action on, so a baseline over episodes compares what cannot be compared. Here the K answers are
-    given to one and the same observation, so they are.
+    In a task with several agents and turns, the prompts of parallel episodes differ from the second
+    action on. A baseline over episodes would then compare answers to different prompts. Here all K
+    answers are given to the same observation.
 
-    The reward is the paper's turn-wise one, alpha x team + local: all that is paid to the agent
-    because of the answer until the same agent decides again. Where other seats must answer before
-    that payment falls (an executor after a planner, a judge after a speaker), they answer once in a
-    copy of the episode, with the policies as they are, and the reward is the mean over these
-    continuations. The return of a joint tree goes on to the end of the episode; this reward stops
-    at the agent's next turn. With potential-based shaping it is how far the turn has moved the
-    task, and no later luck is mixed in; what an answer prepares for later turns is credited only as
-    far as the potential sees it.
+    The reward is the paper's turn-wise reward, alpha x team + local: everything the agent is paid
+    because of the answer before the same agent decides again. If other seats must answer before
+    that payment (an executor after a planner, a judge after a speaker), they answer once in a copy
+    of the episode, with the current policies, and the reward is the mean over these continuations.
+    The return of a joint tree runs to the end of the episode; this reward stops at the agent's next
+    turn. With potential-based shaping it measures how far the turn moved the task, without the luck
+    of later turns. What an answer prepares for later turns is credited only as far as the potential
+    sees it.
 
     In sudoku, sokoban and plan_path the proposer's answer is simulated and paid for at its own
-    step, and the environments declare that this judges it. With alpha 1 nothing is continued
-    there, and the team reward that falls at the planner's step does not count for the proposer.
-    With any other alpha, or with ``continuations`` set, it does: to compare values of alpha, set
-    ``continuations`` for all of them. An alpha other than 1 is refused where no agent is paid both
+    step, and the environments declare that this judges the answer. With alpha 1 there are no
+    continuations there, and the team reward at the planner's step does not count for the proposer.
+    With any other alpha, or with ``continuations`` set, it does. To compare values of alpha, set
+    ``continuations`` for all of them. An alpha other than 1 is refused if no agent is paid both
     kinds of reward.
     """
 

@@ -19,21 +19,22 @@ from llmzoo.rollout.scheduler import Rollout
 class DPO(Learner):
     """Credit: each seat's better answers against its worse ones, relative to a reference.
 
-    Of a policy that maximises reward - beta KL(policy || reference), the reward of an answer is
-    beta log(policy/reference) but for a term of the prompt alone, which is the same for two answers
-    to it. So -log sigmoid(beta (log-ratio of the chosen - log-ratio of the rejected)) is the
-    Bradley-Terry likelihood of the preference, and needs neither a reward model nor samples of the
-    policy that is trained. Here pairs come from groups, by return: a group's answers are given to
-    one and the same prompt, as that needs. Each policy trains on the pairs of its own seats.
+    If a policy maximises reward - beta KL(policy || reference), then the reward of an answer is
+    beta log(policy/reference) plus a term of the prompt, which two answers to one prompt share. So
+    -log sigmoid(beta (log-ratio of the chosen - log-ratio of the rejected)) is the negative
+    log-likelihood of the preference under the Bradley-Terry model. It needs neither a reward model
+    nor samples of the trained policy. Here pairs come from groups, ranked by return; the answers of
+    a group share their prompt, as the argument requires. Each policy trains on the pairs of its own
+    seats.
 
-    The run's iterations are divided into ``rounds`` of as equal a length as can be. At the start of
-    a round the reference becomes the policy as it then is, and until its end it both is compared
-    with and plays, so that a round's answers come from one policy, as if they had been collected
-    first. ``rounds=1`` is DPO from the starting policy; more rounds are iterative DPO; ``rounds=0``
-    starts one at each iteration: fully on-policy.
+    The run's iterations are divided into ``rounds`` of nearly equal length. At the start of a round
+    the reference becomes a snapshot of the policy. During the round it is the reference of the loss
+    and also plays, so all answers of a round come from one policy, as if they had been collected
+    first. ``rounds=1`` is DPO from the starting policy, more rounds are iterative DPO, and
+    ``rounds=0`` starts a round at each iteration, which is fully on-policy.
 
-    With ``preferences`` nothing is played: each iteration takes the next ``rows`` of that set, and
-    every policy that learns trains on all of them.
+    With ``preferences`` nothing is played. Each iteration takes the next ``rows`` rows of that set,
+    and every learning policy trains on all of them.
 
     The loss equals that of TRL's DPOTrainer, on the tokens as they were sampled. As in TRL, the
     log-probabilities are those of temperature 1, whatever the sampling settings were.
@@ -66,16 +67,16 @@ class MADPO(Learner):
 
     Seats that answer at the same time answer independently, so the probability of a joint answer is
     the product over them, in the policies and in the references alike, and its log-ratio the sum.
-    DPO's own derivation, of the joint policy, then gives
-    -log sigmoid(beta sum over seats (log-ratio of the chosen - log-ratio of the rejected)). What
-    differs from DPO for each seat by itself is the weight of a pair, sigmoid(-beta margin): it
-    is one for all seats, of how well they tell the joint answers apart together.
+    Applied to the joint policy, DPO's derivation gives
+    -log sigmoid(beta sum over seats (log-ratio of the chosen - log-ratio of the rejected)). The
+    difference from separate DPO is the weight of a pair, sigmoid(-beta margin): all seats share one
+    weight, which depends on their joint margin.
 
-    A pair is the g-th answers of all seats at a node against the h-th; the return of a joint answer
-    is the mean of the returns of the seats that choose there (learning ones, each its own return).
-    Where one seat chooses alone this is DPO. Rounds are as in :class:`DPO`.
+    A pair compares the g-th answers of all seats at a node with the h-th. The return of a joint
+    answer is the mean of the returns of the learning seats that answer there. If only one seat
+    answers, this is DPO. Rounds are as in :class:`DPO`.
 
-    The extension follows from the DPO paper by this argument; no publication is claimed for it.
+    The extension follows from the DPO paper by this argument. No publication is claimed for it.
     """
 
     Config: ClassVar[type[MADPOConfig]] = MADPOConfig

@@ -31,8 +31,8 @@ class GRPOConfig(JointConfig):
 class GRPO(JointLearner):
     """Credit: (return - group mean) / group standard deviation, of one agent playing alone.
 
-    Environments with a choice of seats are made with ``num_agents=1``. With several turns the
-    group at each turn shares one prompt, and an answer's return is all that follows it.
+    Environments that offer a choice of seats are made with ``num_agents=1``. With several turns,
+    the group at each turn shares one prompt, and an answer's return is everything paid after it.
     """
 
     Config: ClassVar[type[GroupConfig]] = GRPOConfig

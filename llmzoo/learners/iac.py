@@ -37,9 +37,8 @@ class MAACConfig(IACConfig):
 class IAC(ActorCritic):
     """Credit: the temporal difference r + gamma V(next) - V(now), each agent with its own critic.
 
-    What an answer brought is what was paid until the agent's next turn and how much better its
-    prospects are there, as its critic sees them. Little noise, and wrong for as long as the
-    critic is.
+    The advantage is what was paid until the agent's next turn, plus the change in the critic's
+    value. It has little variance, and is biased for as long as the critic is wrong.
     """
 
     Config: ClassVar[type[ActorCriticConfig]] = IACConfig

@@ -21,15 +21,16 @@ class IPPOConfig(ActorCriticConfig):
 class IPPO(ActorCritic):
     """Credit: GAE over the agent's own turns, its critic reading what the agent reads.
 
-    An answer's advantage is how much better than expected things went from there: rewards count
-    when they are paid, and beyond ``lam`` turns the critic's expectation stands for them. To each
-    agent the others are part of the world, so its critic needs nothing that the agent does not
-    see; what the others change meanwhile makes that world drift, which the clipped ratio bounds.
-    An episode that is over ends with 0, one that a time limit cut off with the critic's value of
-    what the agent reads then, unless the environment says in ``metadata["time_limit"] = "task"``
-    that the limit is a rule of the task, as those of this suite do; ``time_limit`` decides
-    otherwise. Policies in several seats have one critic for all of them,
-    which reads the role in the prompt; policies of their own have critics of their own.
+    An answer's advantage says how much better than expected the episode went afterwards. Rewards
+    count when they are paid; ``lam`` sets how soon the critic's expectation replaces them. For each
+    agent the others are part of the environment, so its critic reads only what the agent reads. As
+    the others learn, that environment drifts; the clipped ratio limits the effect.
+
+    A finished episode ends with value 0. An episode that a time limit cut off ends with the
+    critic's value of the last observation, unless the environment declares with
+    ``metadata["time_limit"] = "task"`` that the limit is a rule of the task, as this suite's
+    environments do. The option ``time_limit`` overrides this. A policy in several seats has one
+    critic, which reads the role in the prompt; separate policies have separate critics.
     """
 
     Config: ClassVar[type[ActorCriticConfig]] = IPPOConfig

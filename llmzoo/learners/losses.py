@@ -1,8 +1,8 @@
-"""Losses on token log-probabilities; one concept each.
+"""Losses on token log-probabilities, one concept each.
 
-Shapes: N completions, C tokens (padded). ``mask`` [N, C] is 1 on sampled tokens, the
-end-of-sequence token included, and 0 on padding. A loss is per token; :func:`token_weights`
-makes one number of it.
+Shapes: N completions, C tokens (padded). ``mask`` [N, C] is 1 on sampled tokens, including the
+end-of-sequence token, and 0 on padding. Losses are per token; :func:`token_weights` reduces them to
+a scalar.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def clipped_ratio(log_ratio: Tensor, advantages: Tensor, low: float, high: float
 def dual_clip(loss: Tensor, advantages: Tensor, bound: float) -> Tensor:
     """The loss of :func:`clipped_ratio` [N, C], where A < 0 at most ``-bound * A``.
 
-    PPO's minimum bounds r from above for good tokens only: a bad one that has become far likelier
-    than when it was sampled would weigh without limit. Where r exceeds ``bound`` (above 1) its
-    gradient is zero. ``advantages`` is [N] or [N, C]. Ye et al. (arXiv 1912.09729), who use 3.
+    PPO's minimum bounds r from above only for tokens with A > 0. A token with A < 0 that has become
+    far likelier since it was sampled would weigh without limit. If r exceeds ``bound`` (above 1),
+    its gradient is zero. ``advantages`` is [N] or [N, C]. Ye et al. (arXiv 1912.09729), who use 3.
     """
     assert bound > 1, bound
     weights = per_token(advantages)
@@ -127,8 +127,8 @@ def token_weights(
     ``sequence_mean``: the mean over an answer's tokens, averaged over answers, as GRPO was
     published; it favours short right answers and long wrong ones (arXiv 2503.20783).
 
-    ``rows`` and ``tokens`` are those of the whole batch where ``mask`` is only a part of it, so
-    that gradients accumulated over parts equal those of the whole.
+    If ``mask`` is only a part of a batch, pass the ``rows`` and ``tokens`` of the whole batch.
+    Gradients accumulated over parts then equal the gradient of the whole.
     """
     rows = len(mask) if rows is None else rows
     if reduction == "token_mean":

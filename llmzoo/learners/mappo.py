@@ -12,7 +12,7 @@ from llmzoo.learners.updates.critics import ActorCriticConfig
 
 
 def check_central(config: ActorCriticConfig) -> None:
-    """Refuse the options that a critic of the global state has no use for."""
+    """Refuse options that a critic of the global state cannot use."""
     if config.critic != "separate":
         raise ConfigError("a central critic is a model of its own: critic is 'separate'")
     if config.values != "turn":
@@ -31,9 +31,9 @@ class MAPPOConfig(IPPOConfig):
 class MAPPO(ActorCritic):
     """Credit: GAE over the agent's own turns, from one critic that reads the global state.
 
-    The critic is used in training only, so it may see what no seat sees: ``env.state()``. It has
-    one output for each seat, for seats are paid differently, and is trained once a batch on the
-    turns of all of them. Knowing what the others have before them, it leaves less to chance.
+    The critic is used only in training, so it may read what no seat sees: ``env.state()``. It has
+    one output for each seat, because seats are paid differently, and is trained once per batch on
+    the turns of all seats. It knows what the other seats see, so its values have less variance.
     """
 
     Config: ClassVar[type[ActorCriticConfig]] = MAPPOConfig

@@ -29,10 +29,10 @@ class MAREMAXConfig(JointConfig):
 class MAREMAX(JointLearner):
     """Credit: the return minus the return of the joint greedy answer to the same prompt.
 
-    The greedy answer is the policy's best guess: an answer is made likelier only where it beat
-    that. It does not depend on the sampled answers, so the gradient at each node stays unbiased. It
-    costs one more answer a prompt. ``group_max`` is biased: nothing is ever made likelier by itself,
-    only everything but the best made less likely.
+    The greedy answer is the policy's best guess, and only answers that beat it become likelier. The
+    baseline does not depend on the sampled answers, so the gradient at each node stays unbiased. It
+    costs one more answer per prompt. ``group_max`` is biased: no advantage is positive, so answers
+    below the best become less likely and the best gains only by that.
     """
 
     Config: ClassVar[type[GroupConfig]] = MAREMAXConfig

@@ -13,9 +13,9 @@ from llmzoo.records import Group
 class MARLOO(JointLearner):
     """Credit: the return minus the mean return of the group's other answers.
 
-    The baseline does not contain the answer that it judges, so at each node the gradient is unbiased
-    in size as well as in direction: K/(K-1) times MAGRPO's. Over several turns ``weigh_by_reach``
-    decides what each node counts for, see ``mareinforce``.
+    The baseline does not contain the answer's own return, so the gradient at each node is unbiased
+    in size and in direction: K/(K-1) times MAGRPO's. Over several turns ``weigh_by_reach`` decides
+    how much each node counts; see ``mareinforce``.
     """
 
     compares = True

@@ -29,9 +29,9 @@ def choose_pairs(
 ) -> list[tuple[int, int]]:
     """Pairs (chosen, rejected) of the K answers whose returns are given.
 
-    ``"all"``: every pair whose returns differ, by ``min_gap`` at least; ``"gap"``: of these the one
-    with the largest difference, the first of several; ``"random"``: one of these. ``same``: what
-    the answers are, where two that are equal are no pair whatever they were paid.
+    ``"all"``: every pair whose returns differ, by at least ``min_gap``. ``"gap"``: the pair with the
+    largest difference, or the first such pair. ``"random"``: one of all these pairs. ``same``: the
+    answers; two equal answers are no pair, whatever their returns.
     """
     usable = []
     for i in range(len(returns)):
@@ -49,7 +49,7 @@ def choose_pairs(
 
 
 def candidates(count: int, choice: Choice) -> int:
-    """How many pairs of ``count`` answers there could have been: what ties are a share of."""
+    """The largest possible number of pairs of ``count`` answers, without ties."""
     every = count * (count - 1) // 2
     return every if choice == "all" else min(1, every)
 
@@ -57,9 +57,9 @@ def candidates(count: int, choice: Choice) -> int:
 def load_preferences(source: str) -> list[dict[str, Any]]:
     """The rows of a preference set: of a .jsonl, .json, .csv or .parquet file, or a hub id.
 
-    A hub id is its split ``train``, or ``"id:split"``. ``prompt``, ``chosen`` and ``rejected`` are
-    all texts, or all conversations: lists of messages with ``role`` and ``content``, where
-    ``chosen`` and ``rejected`` are the assistant's turns after ``prompt``.
+    A hub id means its split ``train``; write ``"id:split"`` for another split. ``prompt``,
+    ``chosen`` and ``rejected`` are all texts, or all conversations: lists of messages with ``role``
+    and ``content``. ``chosen`` and ``rejected`` are then the assistant's turns after ``prompt``.
 
     Raises :class:`ConfigError`, which names the row and the column, for anything else.
     """

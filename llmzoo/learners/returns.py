@@ -1,8 +1,8 @@
 """Functions on the returns of a batch, applied before any advantage is taken.
 
-``returns`` is a list of float tensors, one a group ([K]; K may differ), and so is what comes back.
-What is compared with them, such as the return of ReMax's greedy completion, goes through in the
-same call as a group of its own, or the comparison is off.
+Each function takes and returns a list of float tensors, one for each group ([K]; K may differ).
+Values that are compared with the returns, such as the return of ReMax's greedy completion, must
+pass through the same call, as a group of their own.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from torch import Tensor
 
 from llmzoo.errors import ConfigError, UnknownNameError
 
-RewardFunction = Callable[[Sequence[Tensor]], list[Tensor]]
+ReturnFunction = Callable[[Sequence[Tensor]], list[Tensor]]
 
 
-def scale(factor: float) -> RewardFunction:
+def scale(factor: float) -> ReturnFunction:
     """R' = factor R. Multiplies the gradient too; no effect where advantages are normalised.
 
     A negative factor turns a cost into a reward.
@@ -29,7 +29,7 @@ def scale(factor: float) -> RewardFunction:
     return lambda returns: [group * factor for group in returns]
 
 
-def shift(offset: float) -> RewardFunction:
+def shift(offset: float) -> ReturnFunction:
     """R' = R + offset. No change to the gradient under a group baseline, much under mareinforce.
 
     Without a baseline the gradient gains ``offset`` times the mean of grad log pi: 0 in
@@ -40,18 +40,18 @@ def shift(offset: float) -> RewardFunction:
     return lambda returns: [group + offset for group in returns]
 
 
-def clamp(low: float, high: float) -> RewardFunction:
-    """R' = min(max(R, low), high). Answers beyond a bound are no longer told apart.
+def clamp(low: float, high: float) -> ReturnFunction:
+    """R' = min(max(R, low), high). Returns beyond a bound become equal.
 
-    Outliers no longer rule the gradient, which is then that of the clamped reward. A bound may be
-    infinite: ``clamp -inf 1`` bounds from above only.
+    Outliers no longer dominate the gradient, which is that of the clamped return. A bound may be
+    infinite: ``clamp -inf 1`` only bounds from above.
     """
     if not low < high:
         raise ConfigError(f"clamp needs low below high, got {low} and {high}")
     return lambda returns: [group.clamp(low, high) for group in returns]
 
 
-def unit_variance() -> RewardFunction:
+def unit_variance() -> ReturnFunction:
     """R' = R / std of all returns in the batch. One factor on the whole gradient.
 
     The step no longer depends on the reward's scale, while groups keep their weights among each
@@ -66,7 +66,7 @@ def unit_variance() -> RewardFunction:
     return apply
 
 
-def standardised() -> RewardFunction:
+def standardised() -> ReturnFunction:
     """R' = (R - mean) / std of all returns in the batch. Under mareinforce: a baseline.
 
     Under a group baseline it does what :func:`unit_variance` does. Without one, the batch's mean
@@ -84,8 +84,8 @@ def standardised() -> RewardFunction:
     return apply
 
 
-def compose(*functions: RewardFunction) -> RewardFunction:
-    """R' = f_n(... f_1(R)): from the first to the last; of none, the returns as they are."""
+def compose(*functions: ReturnFunction) -> ReturnFunction:
+    """R' = f_n(... f_1(R)), from the first function to the last; without functions R' = R."""
 
     def apply(returns: Sequence[Tensor]) -> list[Tensor]:
         changed = list(returns)
@@ -96,7 +96,7 @@ def compose(*functions: RewardFunction) -> RewardFunction:
     return apply
 
 
-FUNCTIONS: dict[str, Callable[..., RewardFunction]] = {
+FUNCTIONS: dict[str, Callable[..., ReturnFunction]] = {
     "clamp": clamp,
     "scale": scale,
     "shift": shift,
@@ -105,19 +105,18 @@ FUNCTIONS: dict[str, Callable[..., RewardFunction]] = {
 }
 
 
-def parse(spec: Sequence[str]) -> RewardFunction:
-    """The function that a configuration spells, such as ``["shift -0.5", "clamp -1 1"]``.
+def parse(spec: Sequence[str]) -> ReturnFunction:
+    """The function that a configuration describes, such as ``["shift -0.5", "clamp -1 1"]``.
 
-    Each entry is a name of ``FUNCTIONS`` and its numbers, separated by spaces; they are applied in
-    this order. Raises ``UnknownNameError`` for another name and ``ConfigError`` for numbers that
-    do not fit.
+    Each entry is a name of ``FUNCTIONS`` and its numbers, separated by spaces. Entries are applied
+    in order. Raises ``UnknownNameError`` for an unknown name and ``ConfigError`` for wrong numbers.
     """
     if isinstance(spec, str):
         raise ConfigError(f"reward functions are a list, write [{spec!r}] rather than {spec!r}")
     return compose(*map(_parse_one, spec))
 
 
-def _parse_one(entry: str) -> RewardFunction:
+def _parse_one(entry: str) -> ReturnFunction:
     words = entry.split() if isinstance(entry, str) else []
     if not words:
         raise ConfigError(f"a reward function is a text such as 'scale 2', got {entry!r}")

@@ -21,27 +21,27 @@ from llmzoo.rollout.scheduler import Rollout
 
 
 class SFT(Learner):
-    """Credit: none; what passes the filters is imitated, each token alike.
+    """Credit: none; every token of the episodes that pass the filters is imitated alike.
 
-    ``source`` says whose episodes these are. With ``oracle``, ``amateur`` and ``mixed`` the
-    environment's scripted players take all seats while demonstrations are collected; they may look
-    behind the prompt. With ``self`` the models play as they are, and imitate the best of it:
-    reward-ranked fine-tuning (RAFT, arXiv 2304.06767), which needs ``top``, ``min_return`` or
+    ``source`` says who plays these episodes. With ``oracle``, ``amateur`` and ``mixed`` the
+    environment's scripted players take all seats; they may use more than the prompt. With ``self``
+    the models play, and imitate their own best episodes: reward-ranked fine-tuning (RAFT, arXiv
+    2304.06767), which needs ``top``, ``min_return`` or
     ``success_only``. Any other name is a file or a hub id of trajectories
     (``llmzoo.learners.trajectories``): then nothing is played, and an iteration takes the next ``envs``
     episodes in an order that the run's seed fixes, anew each time through.
 
-    Answers that others wrote are cut into the tokens of the policy and end with its
-    end-of-sequence token; its own are taken as sampled, those cut off without an end. Each policy
-    learns the decisions of its own seats.
+    Answers by others are tokenised by the policy's tokenizer and end with its end-of-sequence
+    token. The policy's own answers are trained on as sampled; truncated ones have no end. Each
+    policy learns the decisions of its own seats.
 
-    ``mode="world_model"`` predicts, from what an agent read and did, what it read next
-    (the implicit world model of arXiv 2510.08558); failures teach that as well, so the filters
-    choose answers only. ``mode="mix"`` trains on ``world_model_weight`` such rows for each row of
+    ``mode="world_model"`` predicts an agent's next observation from its observation and action (the
+    implicit world model of arXiv 2510.08558). Failures teach that as well, so the filters apply to
+    answers only. ``mode="mix"`` trains on ``world_model_weight`` such rows for each row of
     behaviour, drawn at random. That is a weight by the number of rows: the loss is the mean over all
     tokens of a batch, in which a long observation counts for more than a short answer.
 
-    A token budget counts what was demonstrated and trained on, once an iteration.
+    A token budget counts each demonstrated token that is trained on once per iteration.
     """
 
     Config: ClassVar[type[SFTConfig]] = SFTConfig

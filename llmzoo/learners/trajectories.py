@@ -1,9 +1,9 @@
 """Trajectories: episodes as rows, one a decision, and files of them through ``datasets``.
 
-The rows of an episode stand together, in the order in which its decisions were taken. Each has the
-fields of :data:`FIELDS`; ``next_observation`` is what the agent itself read after its action,
-``return`` the undiscounted sum of what it was paid from then on, ``episode_return`` of all that it
-was paid, and ``policy`` says who wrote the completion.
+The rows of an episode are consecutive, in the order of its decisions. Each has the fields of
+:data:`FIELDS`. ``next_observation`` is the agent's own next observation, ``return`` its undiscounted
+return from this decision on, ``episode_return`` its return of the whole episode, and ``policy`` the
+name of the player that wrote the completion.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def _next_observations(episode: Episode) -> list[str]:
 def by_episode(rows: Sequence[Row]) -> list[list[Row]]:
     """The rows of each episode.
 
-    An episode ends where the environment, the seed or the writer changes, or where a turn of an
-    agent that has been comes again.
+    A new episode begins when the environment, the seed or the player changes, or when a turn of an
+    agent repeats.
     """
     parts: list[list[Row]] = []
     before: tuple[Any, ...] = ()
@@ -96,9 +96,9 @@ def by_episode(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def episodes(rows: Sequence[Row]) -> list[Episode]:
-    """The episodes that rows tell of, as if just played; ``rows`` gives the same rows again.
+    """The episodes of the rows, as if just played; :func:`rows` gives the same rows again.
 
-    What a row does not hold is empty: infos, states, and the tokens of completions.
+    Whatever a row does not contain is empty: infos, states, and the tokens of completions.
     """
     return [_episode(part) for part in by_episode(rows)]
 
@@ -134,12 +134,13 @@ def kept(
     top: float | None = None,
     success: bool = False,
 ) -> list[bool]:
-    """Which rows pass, all or none of what an agent did in an episode.
+    """Which rows pass the filters. Of an agent's rows of one episode, all pass or none.
 
-    ``success``: the episode succeeded. ``min_return``: the agent was paid at least this in it.
-    ``top``: it is among this share of the agent's episodes, by what it was paid in them, out of
-    those that pass the other two; rounded up, and of equal ones the earlier. Agents are ranked
-    apart, since their rewards may differ in scale.
+    ``success``: only successful episodes. ``min_return``: only episodes in which the agent's return
+    is at least this. ``top``: only this share of the agent's episodes, those with the highest
+    returns among the episodes that pass the other filters. The number is rounded up, and of equal
+    episodes the earlier ones are taken. Agents are ranked separately, because their rewards may
+    differ in scale.
     """
     candidates: dict[str, list[tuple[int, float]]] = {}  # of each agent: number and return
     numbered = [(number, row) for number, part in enumerate(by_episode(rows)) for row in part]
@@ -195,8 +196,8 @@ def save(path: str | Path, rows: Sequence[Row]) -> None:
 def load(source: str | Path) -> list[Row]:
     """The rows of a ``.jsonl``, ``.json`` or ``.parquet`` file, or of a hub id's split ``train``.
 
-    Columns beside :data:`FIELDS` are left out. Raises :class:`ConfigError`, which names the row and
-    the field, for rows of another form, and for a source that cannot be read.
+    Columns other than :data:`FIELDS` are dropped. Raises :class:`ConfigError`, with the row and the
+    field, for malformed rows, and for a source that cannot be read.
     """
     path = Path(source)
     datasets = _datasets(source)
@@ -231,7 +232,7 @@ def _datasets(source: str | Path) -> Any:
 
 @contextmanager
 def _no_bars(datasets: Any) -> Iterator[None]:
-    """Files of ours are small: no progress bars of the library's."""
+    """Hide the progress bars of ``datasets``; the files are small."""
     shown = not datasets.are_progress_bars_disabled()
     datasets.disable_progress_bars()
     try:

@@ -22,7 +22,7 @@ RETURNS = torch.tensor([1.0, 0.0, 0.5, 0.5])  # mean 0.5
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("result", "expected"),
     [
         (raw_return(RETURNS), [1.0, 0.0, 0.5, 0.5]),
         (mean_baseline(RETURNS), [0.5, -0.5, 0.0, 0.0]),
@@ -35,8 +35,8 @@ RETURNS = torch.tensor([1.0, 0.0, 0.5, 0.5])  # mean 0.5
     ],
     ids=["raw", "mean", "leave_one_out", "greedy", "max", "normalized"],
 )
-def test_worked_numbers(found, expected):
-    assert found.tolist() == pytest.approx(expected, abs=1e-4)
+def test_worked_numbers(result, expected):
+    assert result.tolist() == pytest.approx(expected, abs=1e-4)
 
 
 def test_equal_returns_are_no_information():
@@ -78,27 +78,27 @@ def test_gae_of_an_episode_that_terminated():
     # delta: 1 + 0.9 - 0.5 = 1.4; 0 - 0.9 - 1 = -1.9; 2 + 0 + 1 = 3
     assert td_errors(REWARDS, TERMINATED, DISCOUNTS).tolist() == pytest.approx([1.4, -1.9, 3.0])
     # A_2 = 3; A_1 = -1.9 + 0.45 * 3 = -0.55; A_0 = 1.4 - 0.45 * 0.55 = 1.1525
-    found = gae(REWARDS, TERMINATED, DISCOUNTS, 0.5)
-    assert found.tolist() == pytest.approx([1.1525, -0.55, 3.0])
+    result = gae(REWARDS, TERMINATED, DISCOUNTS, 0.5)
+    assert result.tolist() == pytest.approx([1.1525, -0.55, 3.0])
 
 
 def test_gae_of_an_episode_that_was_truncated_counts_what_the_critic_expects_after_it():
     # delta_2 = 2 + 0.9 * 4 + 1 = 6.6; A_1 = -1.9 + 0.45 * 6.6 = 1.07; A_0 = 1.4 + 0.45 * 1.07
-    found = gae(REWARDS, CUT_OFF, DISCOUNTS, 0.5)
-    assert found.tolist() == pytest.approx([1.8815, 1.07, 6.6])
+    result = gae(REWARDS, CUT_OFF, DISCOUNTS, 0.5)
+    assert result.tolist() == pytest.approx([1.8815, 1.07, 6.6])
 
 
 def test_a_discount_of_zero_ends_an_episode_within_a_row():
     discounts = torch.tensor([0.9, 0.0, 0.9])
-    found = gae(REWARDS, CUT_OFF, discounts, 0.5)
+    result = gae(REWARDS, CUT_OFF, discounts, 0.5)
     # delta_1 = 0 + 0 - 1; A_0 = 1.4 + 0.45 * -1: what follows turn 1 is another episode's
-    assert found.tolist() == pytest.approx([0.95, -1.0, 6.6])
+    assert result.tolist() == pytest.approx([0.95, -1.0, 6.6])
 
 
 def test_lambda_may_differ_from_turn_to_turn():
-    found = gae(REWARDS, TERMINATED, DISCOUNTS, torch.tensor([0.0, 1.0, 0.3]))
+    result = gae(REWARDS, TERMINATED, DISCOUNTS, torch.tensor([0.0, 1.0, 0.3]))
     # A_1 = -1.9 + 0.9 * 3 = 0.8; A_0 = delta_0
-    assert found.tolist() == pytest.approx([1.4, 0.8, 3.0])
+    assert result.tolist() == pytest.approx([1.4, 0.8, 3.0])
     even = gae(REWARDS, TERMINATED, DISCOUNTS, torch.full((3,), 0.7))
     assert torch.equal(even, gae(REWARDS, TERMINATED, DISCOUNTS, 0.7))
 
@@ -168,34 +168,36 @@ def test_the_ends_of_lambda(seed):
     returns_minus_values = [
         n_step_advantage(rewards, values, discounts, t, turns - t) for t in range(turns)
     ]
-    found = gae(rewards, values, discounts, 1.0).tolist()
-    assert found == pytest.approx(returns_minus_values, abs=1e-12)
+    result = gae(rewards, values, discounts, 1.0).tolist()
+    assert result == pytest.approx(returns_minus_values, abs=1e-12)
 
 
 def test_whitened_worked():
     # mean 3, squared distances 4, 0, 4 -> variance 8/3
-    found = whitened(torch.tensor([1.0, 3.0, 5.0]))
-    assert found.tolist() == pytest.approx([-2 / (8 / 3) ** 0.5, 0.0, 2 / (8 / 3) ** 0.5], abs=1e-5)
+    result = whitened(torch.tensor([1.0, 3.0, 5.0]))
+    assert result.tolist() == pytest.approx(
+        [-2 / (8 / 3) ** 0.5, 0.0, 2 / (8 / 3) ** 0.5], abs=1e-5
+    )
 
 
 def test_whitened_by_weights_is_whitened_with_repetitions():
     advantages, weights = torch.tensor([1.0, 4.0, 99.0]), torch.tensor([3, 1, 0])
     # 1, 1, 1, 4: mean 1.75, variance (3 * 0.5625 + 5.0625) / 4 = 1.6875
-    found = whitened(advantages, weights)
+    result = whitened(advantages, weights)
     expected = [-0.75 / 1.6875**0.5, 2.25 / 1.6875**0.5, 0.0]
-    assert found.tolist() == pytest.approx(expected, abs=1e-5)
+    assert result.tolist() == pytest.approx(expected, abs=1e-5)
     repeated = whitened(torch.tensor([1.0, 1.0, 1.0, 4.0]))
-    assert found[:2].tolist() == pytest.approx([repeated[0].item(), repeated[3].item()])
+    assert result[:2].tolist() == pytest.approx([repeated[0].item(), repeated[3].item()])
 
 
 def test_whitened_has_mean_zero_and_deviation_one():
     noise = torch.Generator().manual_seed(0)
     advantages = torch.randn(500, generator=noise, dtype=torch.float64) * 7 + 30
-    found = whitened(advantages)
-    assert found.mean().item() == pytest.approx(0, abs=1e-9)
+    result = whitened(advantages)
+    assert result.mean().item() == pytest.approx(0, abs=1e-9)
     # a deviation of about 7 is divided by itself plus 1e-6
-    assert found.std(correction=0).item() == pytest.approx(1, abs=1e-6)
-    assert torch.equal(found.argsort(), advantages.argsort())
+    assert result.std(correction=0).item() == pytest.approx(1, abs=1e-6)
+    assert torch.equal(result.argsort(), advantages.argsort())
 
 
 def test_whitened_of_nothing():

@@ -64,8 +64,8 @@ def test_worked_numbers(name, options, expected):
 
 def test_the_four_variants_differ_under_their_defaults():
     four = ["mareinforce", "magrpo", "marloo", "maremax"]
-    found = [tuple(round(a, 3) for a in advantages(name, GROUP)) for name in four]
-    assert len(set(found)) == 4
+    result = [tuple(round(a, 3) for a in advantages(name, GROUP)) for name in four]
+    assert len(set(result)) == 4
 
 
 def test_failed_generations_are_left_out_before_the_baseline():

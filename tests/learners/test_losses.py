@@ -23,8 +23,8 @@ LN = math.log
 
 
 def test_policy_gradient_is_minus_advantage_times_logprob():
-    found = policy_gradient(torch.tensor([[-1.0, -2.0]]), torch.tensor([3.0]))
-    assert found.tolist() == [[3.0, 6.0]]
+    result = policy_gradient(torch.tensor([[-1.0, -2.0]]), torch.tensor([3.0]))
+    assert result.tolist() == [[3.0, 6.0]]
     tokenwise = policy_gradient(torch.tensor([[-1.0, -2.0]]), torch.tensor([[3.0, -1.0]]))
     assert tokenwise.tolist() == [[3.0, -2.0]]
 
@@ -74,10 +74,10 @@ def test_clip_fraction_counts_sampled_tokens_only():
 def test_a_sequence_ratio_is_the_mean_over_its_own_tokens():
     new = torch.tensor([[-1.0, -2.0, -3.0], [-1.0, -9.0, -9.0]])
     old = torch.tensor([[-1.3, -2.0, -2.4], [-1.5, 0.0, 0.0]])
-    found = sequence_log_ratio(new, old, MASK)
+    result = sequence_log_ratio(new, old, MASK)
     # (0.3 + 0 - 0.6) / 3 = -0.1; the second has one token: 0.5
-    assert found[0].tolist() == pytest.approx([-0.1] * 3)
-    assert found[1, 0].item() == pytest.approx(0.5)
+    assert result[0].tolist() == pytest.approx([-0.1] * 3)
+    assert result[1, 0].item() == pytest.approx(0.5)
     nothing = sequence_log_ratio(new, old, torch.zeros(2, 3))
     assert nothing.tolist() == [[0.0] * 3] * 2
 
@@ -119,12 +119,12 @@ def test_gradient_of_the_sequence_ratio_is_gspos_times_what_the_reduction_says(r
     ratio = sequence_log_ratio(logprobs, OLD, ROWS_MASK)
     losses = clipped_ratio(ratio, ADVANTAGES, 0.15, 0.15)
     loss = (losses * token_weights(ROWS_MASK, reduction)).sum()
-    (found,) = torch.autograd.grad(loss, logprobs)
-    assert torch.allclose(found, expected * times.unsqueeze(-1), rtol=1e-12, atol=0)
+    (result,) = torch.autograd.grad(loss, logprobs)
+    assert torch.allclose(result, expected * times.unsqueeze(-1), rtol=1e-12, atol=0)
     # worked: -A s / length / N for each token of the first; the clipped one has none
     assert expected[0].tolist() == pytest.approx([-1.0 * math.exp(0.0025) / 4 / 4] * 4)
     assert expected[3].tolist() == [0.0] * 4
-    assert found[ROWS_MASK == 0].abs().max() == 0
+    assert result[ROWS_MASK == 0].abs().max() == 0
     if reduction == "sequence_mean":
         assert loss.item() == pytest.approx(gspo(logprobs).item(), rel=1e-12)
 
@@ -143,8 +143,8 @@ def test_token_ratios_give_another_gradient_than_gspo():
     (expected,) = torch.autograd.grad(gspo(logprobs), logprobs)
     losses = clipped_ratio(token_log_ratio(logprobs, OLD), ADVANTAGES, 0.15, 0.15)
     loss = (losses * token_weights(ROWS_MASK, "sequence_mean")).sum()
-    (found,) = torch.autograd.grad(loss, logprobs)
-    assert (found - expected).abs().max() > 0.05
+    (result,) = torch.autograd.grad(loss, logprobs)
+    assert (result - expected).abs().max() > 0.05
 
 
 def test_dual_clip_bounds_what_a_bad_token_costs():
@@ -180,9 +180,9 @@ def test_dual_clip_wants_a_bound_above_one():
 )
 def test_clipped_value_loss(value, loss, slope):
     values = torch.tensor([value], requires_grad=True)
-    found = value_loss(values, torch.tensor([2.0]), torch.tensor([1.0]), 0.2)
-    assert found.item() == pytest.approx(loss)
-    found.sum().backward()
+    result = value_loss(values, torch.tensor([2.0]), torch.tensor([1.0]), 0.2)
+    assert result.item() == pytest.approx(loss)
+    result.sum().backward()
     assert values.grad.item() == pytest.approx(slope)
 
 
@@ -192,9 +192,9 @@ def test_value_loss_without_a_clip_is_half_the_squared_error():
         torch.tensor([[2.0, 1.0]], requires_grad=True),
         torch.tensor([[1.0, 0.0]], requires_grad=True),
     )
-    found = value_loss(values, targets, old, None)
-    assert found.tolist() == [[0.125, 2.0]]
-    found.sum().backward()
+    result = value_loss(values, targets, old, None)
+    assert result.tolist() == [[0.125, 2.0]]
+    result.sum().backward()
     assert values.grad.tolist() == [[-0.5, -2.0]]
     assert targets.grad is None
     assert old.grad is None
@@ -229,8 +229,8 @@ def test_k3_is_zero_at_equality_and_positive_elsewhere():
     same = torch.tensor([[-1.0]])
     assert kl_k3(same, same).item() == 0.0
     # d = ln 2: 2 - ln 2 - 1
-    found = kl_k3(torch.tensor([[LN(0.25)]]), torch.tensor([[LN(0.5)]]))
-    assert found.item() == pytest.approx(1 - LN(2))
+    result = kl_k3(torch.tensor([[LN(0.25)]]), torch.tensor([[LN(0.5)]]))
+    assert result.item() == pytest.approx(1 - LN(2))
 
 
 def test_k3_estimates_the_kl_without_bias():

@@ -31,8 +31,8 @@ def test_all_are_those_that_differ_better_first():
 
 
 def test_random_is_one_that_differs_and_any_of_them_comes():
-    found = {tuple(choose_pairs([1, 1, 0], "random", rng=random.Random(s))) for s in range(20)}
-    assert found == {((0, 2),), ((1, 2),)}
+    result = {tuple(choose_pairs([1, 1, 0], "random", rng=random.Random(s))) for s in range(20)}
+    assert result == {((0, 2),), ((1, 2),)}
 
 
 @pytest.mark.parametrize("choice", ["gap", "random", "all"])

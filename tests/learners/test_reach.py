@@ -85,8 +85,8 @@ def expected_gradient(expand, **options):
 
 @pytest.mark.parametrize("expand", [1, None])
 def test_weighed_by_reach_the_gradient_is_that_of_the_expected_return(expand):
-    found = expected_gradient(expand, weigh_by_reach=True)
-    assert found == pytest.approx([DX, DY], rel=1e-6)
+    result = expected_gradient(expand, weigh_by_reach=True)
+    assert result == pytest.approx([DX, DY], rel=1e-6)
 
 
 def test_without_weights_later_turns_count_for_more():

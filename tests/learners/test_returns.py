@@ -34,9 +34,9 @@ def lists(returns):
 )
 def test_worked_numbers(function, expected):
     before = lists(BATCH)
-    found = function(BATCH)
-    assert isinstance(found, list)
-    for group, numbers in zip(found, expected, strict=True):
+    result = function(BATCH)
+    assert isinstance(result, list)
+    for group, numbers in zip(result, expected, strict=True):
         assert group.dtype == torch.float32
         assert group.tolist() == pytest.approx(numbers)
     assert lists(BATCH) == before  # what was given stays
@@ -79,13 +79,13 @@ def gradients(returns, credit):
 
 @pytest.mark.parametrize("credit", [mean_baseline, leave_one_out])
 def test_a_shift_changes_nothing_under_a_group_baseline(credit):
-    found = gradients(shift(-3.0)(BATCH), credit)
-    assert torch.allclose(found, gradients(BATCH, credit), atol=1e-6)
+    result = gradients(shift(-3.0)(BATCH), credit)
+    assert torch.allclose(result, gradients(BATCH, credit), atol=1e-6)
 
 
 def test_a_shift_changes_every_gradient_without_a_baseline():
-    found = gradients(shift(-3.0)(BATCH), raw_return) - gradients(BATCH, raw_return)
-    assert found.tolist() == [3.0] * 5
+    result = gradients(shift(-3.0)(BATCH), raw_return) - gradients(BATCH, raw_return)
+    assert result.tolist() == [3.0] * 5
 
 
 def test_a_scale_is_undone_by_normalisation():
@@ -94,24 +94,27 @@ def test_a_scale_is_undone_by_normalisation():
 
     plain, scaled = gradients(BATCH, mean_baseline), gradients(scale(4)(BATCH), mean_baseline)
     assert torch.allclose(scaled, 4 * plain)
-    found = gradients(scale(4)(BATCH), normalised)
-    assert torch.allclose(found, gradients(BATCH, normalised), atol=1e-4)
+    result = gradients(scale(4)(BATCH), normalised)
+    assert torch.allclose(result, gradients(BATCH, normalised), atol=1e-4)
 
 
 def test_unit_variance_keeps_the_weights_of_groups_among_each_other():
-    plain, found = gradients(BATCH, mean_baseline), gradients(unit_variance()(BATCH), mean_baseline)
-    assert torch.allclose(found * SPREAD, plain)
+    plain, result = (
+        gradients(BATCH, mean_baseline),
+        gradients(unit_variance()(BATCH), mean_baseline),
+    )
+    assert torch.allclose(result * SPREAD, plain)
     thousandfold = unit_variance()(scale(1000)(BATCH))
-    assert torch.allclose(gradients(thousandfold, mean_baseline), found)
+    assert torch.allclose(gradients(thousandfold, mean_baseline), result)
     # under a group baseline, the batch's mean cancels
-    assert torch.allclose(gradients(standardised()(BATCH), mean_baseline), found, atol=1e-6)
+    assert torch.allclose(gradients(standardised()(BATCH), mean_baseline), result, atol=1e-6)
 
 
 def test_standardised_is_a_baseline_for_raw_returns():
-    found = gradients(standardised()(BATCH), raw_return)
-    assert found.sum().item() == pytest.approx(0, abs=1e-5)
-    assert (found > 0).any()
-    assert (found < 0).any()
+    result = gradients(standardised()(BATCH), raw_return)
+    assert result.sum().item() == pytest.approx(0, abs=1e-5)
+    assert (result > 0).any()
+    assert (result < 0).any()
     assert (gradients(BATCH, raw_return) <= 0).all()  # each answer would be made likelier
 
 

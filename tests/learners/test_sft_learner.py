@@ -221,10 +221,10 @@ def test_the_world_model_learns_what_came_of_everything(monkeypatch):
     engine = an_engine(source="amateur", mode="world_model")
     seen = texts_trained(engine, monkeypatch)
     batch, metrics = iterate(engine, 0, envs=2)
-    ((_, found),) = seen
+    ((_, actual),) = seen
     first = batch.episodes[0]
     one, two = first.of("a_0")
-    assert found[0] == (
+    assert actual[0] == (
         f"{one.observation}\n\n[action]\n{one.completion.text}\n\n[next observation]\n",
         two.observation,
     )
@@ -238,9 +238,9 @@ def test_a_mix_has_exactly_that_many_world_model_rows(weight, count, monkeypatch
     engine = an_engine(mode="mix", world_model_weight=weight)
     seen = texts_trained(engine, monkeypatch)
     _, metrics = iterate(engine, 0)
-    ((_, found),) = seen
-    world = [prompt for prompt, _ in found if "[next observation]" in prompt]
-    assert (len(found) - len(world), len(world)) == (16, count)
+    ((_, actual),) = seen
+    world = [prompt for prompt, _ in actual if "[next observation]" in prompt]
+    assert (len(actual) - len(world), len(world)) == (16, count)
     assert (metrics["examples"], metrics["world_examples"]) == (16 + count, count)
 
 
@@ -248,12 +248,12 @@ def test_filters_of_a_mix_choose_answers_and_not_outcomes(monkeypatch):
     engine = an_engine(source="mixed", mode="mix", min_return=2.0)
     seen = texts_trained(engine, monkeypatch)
     batch, _ = iterate(engine, 0, envs=16)
-    ((_, found),) = seen
-    answers = [pair for pair in found if "[next observation]" not in pair[0]]
+    ((_, actual),) = seen
+    answers = [pair for pair in actual if "[next observation]" not in pair[0]]
     paid = sum(2 for e in batch.episodes for total in e.totals.values() if total == 2.0)
     assert 0 < len(answers) == paid < 64  # both turns of a seat that was right twice
     assert all(OPPOSITES[prompt.split()[1]] == answer for prompt, answer in answers)
-    asked = [p.split("\n\n[action]\n") for p, _ in found if "[next observation]" in p]
+    asked = [p.split("\n\n[action]\n") for p, _ in actual if "[next observation]" in p]
     wrong = [a for prompt, a in asked if not a.startswith(OPPOSITES[prompt.split()[1]])]
     assert wrong  # outcomes of mistakes are there
 
@@ -268,7 +268,7 @@ def test_each_policy_learns_its_own_seats_and_the_other_is_bit_identical(monkeyp
     both = an_engine(players, players)
     seen = texts_trained(both, monkeypatch)
     _, metrics = iterate(both, 1)
-    assert [(name, {p[0] for p, _ in found}) for name, found in seen] == [
+    assert [(name, {p[0] for p, _ in actual}) for name, actual in seen] == [
         ("a_0", {"a"}),
         ("b_1", {"b"}),
     ]

@@ -180,8 +180,8 @@ def test_agents_are_ranked_apart_and_all_their_turns_pass():
         for turn in range(2)
         for agent, paid in (("a_0", float(e)), ("b_1", 200.0 - 100 * e))
     ]
-    found = trajectories.filtered(rows, top=1 / 3)
-    assert [(r["seed"], r["agent"], r["turn"]) for r in found] == [
+    result = trajectories.filtered(rows, top=1 / 3)
+    assert [(r["seed"], r["agent"], r["turn"]) for r in result] == [
         *((0, "b_1", 0), (0, "b_1", 1), (2, "a_0", 0), (2, "a_0", 1))
     ]
     assert [(r["seed"], r["agent"]) for r in trajectories.filtered(rows, min_return=100.0)] == [

@@ -1,4 +1,4 @@
-"""Examples for supervised learning: prompts, and the tokens that are to follow them."""
+"""Examples for supervised learning: prompts and completions as tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORLD_MODEL_FORM = "{prompt}\n\n[action]\n{completion}\n\n[next observation]\n"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A prompt and the tokens that are to follow it; ``given``: the model did not write them."""
+    """A prompt and the completion to imitate. ``given``: the model did not write the completion."""
 
     prompt: tuple[int, ...]
     completion: tuple[int, ...]
@@ -23,10 +23,10 @@ class Example:
 
 
 def answer_ids(policy: TransformersPolicy, text: str, agent: str | None = None) -> tuple[int, ...]:
-    """A text's tokens as the policy would have sampled them, the end of the sequence included.
+    """A text's tokens as the policy would sample them, with the end-of-sequence token.
 
     See :meth:`llmzoo.policies.prompts.Prompts.written`. Raises :class:`ConfigError` for a model
-    that knows no end.
+    without such a token.
     """
     tokenizer = policy.tokenizer
     if not policy.eos_ids:
@@ -37,7 +37,7 @@ def answer_ids(policy: TransformersPolicy, text: str, agent: str | None = None) 
 
 
 def world_model_example(policy: TransformersPolicy, row: Mapping[str, Any]) -> Example:
-    """What the agent read and did, and as the completion what it read next."""
+    """A prompt of the agent's observation and action, with its next observation to predict."""
     asked = WORLD_MODEL_FORM.format(prompt=row["prompt"], completion=row["completion"])
     agent = row["agent"]
     completion = answer_ids(policy, row["next_observation"], agent)
@@ -45,7 +45,7 @@ def world_model_example(policy: TransformersPolicy, row: Mapping[str, Any]) -> E
 
 
 def drawn(examples: Sequence[Example], count: int, rng: random.Random) -> list[Example]:
-    """``count`` of the examples at random: each as often as the others, or once more."""
+    """``count`` random examples. Counts of how often each one is drawn differ by at most 1."""
     if not examples:
         return []
     times, rest = divmod(count, len(examples))
@@ -53,7 +53,7 @@ def drawn(examples: Sequence[Example], count: int, rng: random.Random) -> list[E
 
 
 def cut_off(examples: Sequence[Example], max_length: int | None) -> list[Example]:
-    """The first ``max_length`` tokens of each example; those without a completion then go."""
+    """Each example's first ``max_length`` tokens. Examples that lose the completion are dropped."""
     if max_length is None:
         return list(examples)
     return [
@@ -64,19 +64,19 @@ def cut_off(examples: Sequence[Example], max_length: int | None) -> list[Example
 
 
 def fits(policy: TransformersPolicy, example: Example) -> bool:
-    """Whether there is a prompt, and the model's context holds it with the completion."""
+    """Whether the prompt is not empty and fits the model's context with its completion."""
     limit = _limit(policy)
     return bool(example.prompt) and (limit is None or _length(example) <= limit)
 
 
 def refuse_too_long(name: str, policy: TransformersPolicy, examples: Sequence[Example]) -> None:
-    """Raise :class:`PromptsTooLongError` for examples of an iteration of which none fits."""
+    """Raise :class:`PromptsTooLongError` because no example of an iteration fits."""
     lengths = [_length(example) for example in examples if example.prompt]
     if lengths:
         raise PromptsTooLongError(
             f"every example of {name!r} is too long for the model: the shortest has "
             f"{min(lengths)} tokens, prompt and completion together, the longest {max(lengths)}, "
-            f"and {policy.name!r} reads at most {_limit(policy)}. Take a model with a longer "
+            f"and {policy.name!r} reads at most {_limit(policy)}. Use a model with a longer "
             "context, or shorter examples"
         )
 
@@ -86,7 +86,7 @@ def _length(example: Example) -> int:
 
 
 def _limit(policy: TransformersPolicy) -> int | None:
-    """The longest text that the model reads, in tokens; None where it knows no limit."""
+    """The model's context length in tokens; None if its configuration has none."""
     limit: int | None = (
         policy.model.config.get_text_config().to_dict().get("max_position_embeddings")
     )

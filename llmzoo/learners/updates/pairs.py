@@ -33,21 +33,21 @@ JointPair = tuple[Pair, ...]  # the seats' parts of two joint answers
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Joint pairs, and how many there could have been had no two answers been alike."""
+    """Joint pairs, and how many there would be if no two answers were equal or tied."""
 
     pairs: list[JointPair]
     candidates: int
 
     @property
     def ties(self) -> float:
-        """The share that was dropped."""
+        """The share of candidates that were dropped."""
         return 1 - len(self.pairs) / max(1, self.candidates)
 
 
 def own_pairs(
     groups: Sequence[Group], choice: Choice, *, min_gap: float, rng: random.Random
 ) -> Chosen:
-    """Pairs of each group by itself, compared by the group's returns."""
+    """Pairs within each group, ranked by the group's returns."""
     picked_pairs: list[JointPair] = []
     possible = 0
     for group in sampled_only(groups):
@@ -61,10 +61,10 @@ def own_pairs(
 def joint_pairs(
     groups: Sequence[Group], choice: Choice, *, min_gap: float, rng: random.Random
 ) -> Chosen:
-    """Pairs of the joint answers at each node, compared by the mean of the seats' returns.
+    """Pairs of joint answers at each node, ranked by the mean of the seats' returns.
 
-    The g-th joint answer is the g-th of every group at the node. A seat whose prompt no model could
-    read takes no part in the pairs.
+    The g-th joint answer is the g-th answer of every group at the node. A seat whose prompt was too
+    long for its model is left out of the pairs.
     """
     nodes: dict[tuple[Any, ...], list[Group]] = {}
     for group in groups:
@@ -95,11 +95,11 @@ def _pair(group: Group, chosen: int, rejected: int) -> Pair:
 def encoded(policy: TransformersPolicy, row: Mapping[str, Any]) -> Pair:
     """A row of a preference set as the policy reads it.
 
-    A text prompt is encoded as an observation is, and its answers end with the tokenizer's
-    end-of-sequence token. Messages go through the tokenizer's chat template; where the prompt alone
-    and the prompt with an answer are cut into tokens differently, the answer begins where they part.
-    It ends with the token that ends its turn: what the template writes after that (ChatML's line
-    break) is never sampled, and so it is not learned.
+    A text prompt is encoded like an observation, and its answers end with the tokenizer's
+    end-of-sequence token. Messages go through the tokenizer's chat template. If the prompt alone and
+    the prompt with an answer are tokenised differently, the answer begins where they first differ.
+    It ends with the token that ends its turn. The template's text after that (ChatML's line break)
+    is never sampled, so it is not learned.
     """
     prompts = policy.prompts_of()
     if conversational(row):
@@ -124,7 +124,7 @@ def encoded(policy: TransformersPolicy, row: Mapping[str, Any]) -> Pair:
 
 
 def _ended(policy: TransformersPolicy, answer: Ids) -> Ids:
-    """An answer up to the token that ends its turn; all of it where the template writes none."""
+    """An answer up to the token that ends its turn; the whole answer if there is no such token."""
     ends = [at for at, token in enumerate(answer) if token in policy.eos_ids]
     if not ends:
         # the model's settings may not name the token; blanks after a control token are no answer
@@ -136,7 +136,7 @@ def _ended(policy: TransformersPolicy, answer: Ids) -> Ids:
 
 
 def _common(one: Ids, other: Ids) -> int:
-    """How many first tokens are the same."""
+    """The length of the common prefix."""
     alike = 0
     for a, b in zip(one, other, strict=False):
         if a != b:
@@ -146,7 +146,7 @@ def _common(one: Ids, other: Ids) -> int:
 
 
 def cut_off(pairs: Sequence[Pair], max_length: int | None) -> list[Pair]:
-    """The first ``max_length`` tokens of prompt and answer; pairs that lose an answer go."""
+    """Pairs cut to ``max_length`` tokens of prompt and answer; pairs without answers are dropped."""
     if max_length is None:
         return list(pairs)
     return [

@@ -58,9 +58,9 @@ class SFTConfig(RowsConfig):
         if meant and self.source not in known and not Path(self.source).exists():
             raise UnknownNameError("source of demonstrations", self.source, known)
         if self.expert_share != 0.5 and self.source != "mixed":
-            raise ConfigError("expert_share means nothing unless source is 'mixed'")
+            raise ConfigError("expert_share has no effect unless source is 'mixed'")
         if self.world_model_weight != 1.0 and self.mode != "mix":
-            raise ConfigError("world_model_weight means nothing unless mode is 'mix'")
+            raise ConfigError("world_model_weight has no effect unless mode is 'mix'")
         if not 0.0 <= self.expert_share <= 1.0:
             raise ConfigError(f"expert_share must be in [0, 1], got {self.expert_share}")
         if self.top is not None and not 0.0 < self.top <= 1.0:
@@ -97,13 +97,13 @@ _PLAYERS = {
 
 
 def demonstrators(config: SFTConfig, seats: Mapping[str, Policy]) -> Mapping[str, Policy]:
-    """Who plays what is learned from: scripted players in all seats, or who sits there."""
+    """The policies that play: scripted players in all seats, or the seats' own policies."""
     player = _PLAYERS.get(config.source)
     return dict.fromkeys(seats, player(config)) if player else seats
 
 
 class Demonstrations:
-    """The episodes of a file, again and again, in an order that ``seed`` fixes for each time."""
+    """The episodes of a file, repeated, in an order that ``seed`` fixes for each repetition."""
 
     def __init__(self, source: str):
         self.episodes = trajectories.episodes(trajectories.load(source))
@@ -111,7 +111,7 @@ class Demonstrations:
         self.seed: int | None = None
 
     def next(self, seed: int) -> Episode:
-        """The next episode; the first ``seed`` ever given is the order's."""
+        """The next episode. The ``seed`` of the first call fixes the order."""
         if self.seed is None:
             self.seed = seed
         epoch, position = divmod(self.taken, len(self.episodes))
@@ -121,7 +121,7 @@ class Demonstrations:
         return self.episodes[order[position]]
 
     def state_dict(self) -> dict[str, Any]:
-        """How many have been taken, and the order's seed."""
+        """The number of episodes taken, and the seed of the order."""
         return {"taken": self.taken, "seed": self.seed}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -129,7 +129,7 @@ class Demonstrations:
         self.taken, self.seed = state["taken"], state["seed"]
 
     def check(self, agents: Sequence[str]) -> None:
-        """Raise :class:`ConfigError` where an agent of the file has no seat."""
+        """Raise :class:`ConfigError` if an agent of the file has no seat."""
         named = {agent for episode in self.episodes for agent in episode.agents}
         unknown = sorted(named - set(agents))
         if unknown:
@@ -251,7 +251,7 @@ class SFTUpdater(RowsUpdater):
         return self.averaged(name, steps)
 
     def _behaviour(self, policy: TransformersPolicy, decision: Decision) -> list[Example]:
-        """The decision's row, if there is one: what the model sampled, or what another wrote."""
+        """The decision's example: sampled by the model or written by another; or no example."""
         completion = decision.completion
         if self.config.source != "self":
             prompt = policy.encode(decision.observation, decision.agent)

@@ -295,17 +295,17 @@ def test_a_bfloat16_critic_adds_up_its_parts_in_float32(monkeypatch):
         for total, size, part in zip(expected, sizes, parts, strict=True):
             total += part.float()
             size += part.float().abs()
-    found = []
+    result = []
 
     def step():
         critic.optimizer.accumulate()
-        found.extend(master.grad for master in critic.optimizer._masters.masters)
+        result.extend(master.grad for master in critic.optimizer._masters.masters)
         return 0.0
 
     monkeypatch.setattr(critic.optimizer, "step", step)
     critic.learn(items, random.Random(0))
     assert max(total.abs().max().item() for total in expected) > 1e-3
-    for ours, total, size in zip(found, expected, sizes, strict=True):
+    for ours, total, size in zip(result, expected, sizes, strict=True):
         # each of the two sums rounds 11 times, by 2^-24 of what it has added up at most
         assert bool(((ours - total).abs() <= 2 * 11 * 2**-24 * size).all())
 

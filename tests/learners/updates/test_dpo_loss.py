@@ -24,11 +24,11 @@ from llmzoo.records import Batch, Completion, Group
 END = 0
 
 
-def group(agent, answers, returns, prompt=(5, 6), place=0):
+def group(agent, answers, returns, prompt=(5, 6), node=0):
     return Group(
         agent=agent,
         turn=0,
-        key=(place, agent),
+        key=(node, agent),
         prompt_ids=prompt,
         completions=tuple(
             Completion(text="", prompt_ids=prompt, ids=ids, logprobs=(-1.0,) * len(ids))
@@ -40,8 +40,8 @@ def group(agent, answers, returns, prompt=(5, 6), place=0):
 
 A = group("a_0", [(20, 21, END), (22, END), (23, 24, 25, 26)], (1.0, 0.0, 0.5))
 B = group("b_1", [(30, END), (31, 32, 33, END), (34, 35)], (1.0, 0.0, 0.5), prompt=(7, 8, 9))
-A2 = group("a_0", [(40, END), (41, 42), (43, 44, END)], (0.0, 2.0, 0.5), (10,), place=1)
-B2 = group("b_1", [(21, 22), (45, END), (46, END)], (0.0, 2.0, 0.25), (11, 12), place=1)
+A2 = group("a_0", [(40, END), (41, 42), (43, 44, END)], (0.0, 2.0, 0.5), (10,), node=1)
+B2 = group("b_1", [(21, 22), (45, END), (46, END)], (0.0, 2.0, 0.25), (11, 12), node=1)
 
 
 def an_engine(learner, policies, seats=None, **options):
@@ -63,25 +63,25 @@ def an_engine(learner, policies, seats=None, **options):
 
 def gradients(engine, *groups):
     """The metrics of an update, and the gradients that each optimiser was given; nothing moves."""
-    found = {}
+    result = {}
     for name, optimizer in engine.updater.optimizers.items():
 
         def step(name=name, optimizer=optimizer):
             grads = [p.grad for p in optimizer.parameters]
-            found[name] = [grad.clone() for grad in grads if grad is not None]
+            result[name] = [grad.clone() for grad in grads if grad is not None]
             return 0.0
 
         optimizer.step = step
     metrics = engine.update(Batch(groups=groups), seed=0)
     for optimizer in engine.updater.optimizers.values():
         optimizer.zero_grad()
-    return metrics, found
+    return metrics, result
 
 
-def close(found, wanted):
-    assert len(found) == len(wanted) > 0
+def close(result, wanted):
+    assert len(result) == len(wanted) > 0
     assert max(float(w.abs().max()) for w in wanted) > 1e-4  # there is something to compare
-    for a, b in zip(found, wanted, strict=True):
+    for a, b in zip(result, wanted, strict=True):
         assert_equal(a, b)
 
 
@@ -144,14 +144,14 @@ BEST = [pair_of(A, 0, 1), pair_of(B, 0, 1), pair_of(A2, 1, 0), pair_of(B2, 1, 0)
 def test_dpo_is_what_trl_computes_for_the_same_pairs(loss_type, tmp_path):
     engine = an_engine(DPO, {"policy": policy()}, beta=0.3, **one_loss(loss_type))
     reference = engine.updater.references["policy"].player
-    metrics, found = gradients(engine, A, B, A2, B2)
+    metrics, result = gradients(engine, A, B, A2, B2)
     options = one_loss(loss_type)
     loss, wanted = trl_itself(
         engine.policies["policy"], reference, BEST, tmp_path,
         beta=0.3, loss_type=[loss_type], **options["trl_args"],
     )  # fmt: skip
     assert metrics["loss"] == pytest.approx(loss, rel=LIMIT)
-    close(found["policy"], wanted)
+    close(result["policy"], wanted)
 
 
 @pytest.mark.usefixtures("float64")
@@ -174,12 +174,12 @@ def test_options_do_what_they_do_in_trl(trl_args, tmp_path):
     loss_type = trl_args.pop("loss_type", default)
     engine = an_engine(DPO, {"policy": policy()}, trl_args=trl_args, loss_type=loss_type)
     reference = engine.updater.references["policy"].player
-    metrics, found = gradients(engine, A, B, A2, B2)
+    metrics, result = gradients(engine, A, B, A2, B2)
     player = engine.policies["policy"]
     options = {"beta": 0.1, "loss_type": [loss_type]}
     loss, wanted = trl_itself(player, reference, BEST, tmp_path, **options, **trl_args)
     assert metrics["loss"] == pytest.approx(loss, rel=LIMIT)
-    close(found["policy"], wanted)
+    close(result["policy"], wanted)
     plain, _ = trl_itself(player, reference, BEST, tmp_path, beta=0.1)
     assert abs(plain - loss) > 1e-4  # the option does something here
 
@@ -189,13 +189,13 @@ def test_several_losses_are_weighed(tmp_path):
     both = {"loss_type": ("sigmoid", "sft"), "trl_args": {"loss_weights": [1.0, 0.5]}}
     engine = an_engine(DPO, {"policy": policy()}, **both)
     reference = engine.updater.references["policy"].player
-    metrics, found = gradients(engine, A, B, A2, B2)
+    metrics, result = gradients(engine, A, B, A2, B2)
     loss, wanted = trl_itself(
         engine.policies["policy"], reference, BEST, tmp_path,
         beta=0.1, loss_type=["sigmoid", "sft"], loss_weights=[1.0, 0.5],
     )  # fmt: skip
     assert metrics["loss"] == pytest.approx(loss, rel=LIMIT)
-    close(found["policy"], wanted)
+    close(result["policy"], wanted)
 
 
 def answer_logp(player, prompt, ids):
@@ -225,7 +225,7 @@ def ratios(player, reference, pair):
 def test_dpo_is_the_sigmoid_loss_written_by_hand():
     engine = an_engine(DPO, {"policy": policy()}, beta=0.5)
     player, reference = engine.policies["policy"], engine.updater.references["policy"].player
-    metrics, found = gradients(engine, A, B, A2, B2)
+    metrics, result = gradients(engine, A, B, A2, B2)
     chosen, rejected = torch.stack([ratios(player, reference, pair) for pair in BEST]).T
     margins = chosen - rejected
     loss = -F.logsigmoid(0.5 * margins).mean()
@@ -233,7 +233,7 @@ def test_dpo_is_the_sigmoid_loss_written_by_hand():
     assert metrics["loss"] == pytest.approx(loss.item(), rel=LIMIT)
     assert metrics["rewards/margins"] == pytest.approx(0.5 * margins.mean().item(), rel=LIMIT)
     assert metrics["rewards/accuracies"] == (margins > 0).float().mean().item()
-    close(found["policy"], [p.grad for p in player.model.parameters()])
+    close(result["policy"], [p.grad for p in player.model.parameters()])
 
 
 @pytest.mark.usefixtures("float64")
@@ -296,23 +296,23 @@ def check_joint(policies, seats, formula=FORMULAS["sigmoid"], **options):
     """The gradients that the policies are given, and those of brute force."""
     engine = an_engine(MADPO, policies, seats, beta=BETA, **options)
     references = dict(engine.updater.players())
-    metrics, found = gradients(engine, A, B, A2, B2)
+    metrics, result = gradients(engine, A, B, A2, B2)
     loss = brute_force(seats, references, JOINT, formula)
     loss.backward()
     for name, player in policies.items():
-        close(found[name], [p.grad for p in player.parameters()])
+        close(result[name], [p.grad for p in player.parameters()])
         key = "loss" if len(policies) == 1 else f"{name}/loss"
         assert metrics[key] == pytest.approx(loss.item(), rel=LIMIT)
-    return found
+    return result
 
 
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("how", ["shared", "separate"])
 def test_joint_gradients_are_those_of_brute_force(how):
-    found = check_joint(*seated(how))
+    result = check_joint(*seated(how))
     # not the same as each seat by itself
     _, apart = gradients(an_engine(DPO, *seated(how), beta=BETA), A, B, A2, B2)
-    for name, joint in found.items():
+    for name, joint in result.items():
         far = max(float((a - b).abs().max()) for a, b in zip(joint, apart[name], strict=True))
         assert far > 1e-2 * max(float(a.abs().max()) for a in joint)
 
@@ -342,11 +342,11 @@ def test_three_seats_of_which_two_share_weights():
     third = group("c_2", [(50, END), (51, END), (52, 53)], (1.0, 0.0, 0.5), prompt=(3, 4))
     engine = an_engine(MADPO, policies, seats, beta=BETA)
     references = dict(engine.updater.players())
-    _, found = gradients(engine, A, B, third)
+    _, result = gradients(engine, A, B, third)
     joint = [(pair_of(A, 0, 1), pair_of(B, 0, 1), pair_of(third, 0, 1))]
     brute_force(seats, references, joint).backward()
-    close(found["shared"], [p.grad for p in shared.model.parameters()])
-    close(found["own"], [p.grad for p in own.model.parameters()])
+    close(result["shared"], [p.grad for p in shared.model.parameters()])
+    close(result["own"], [p.grad for p in own.model.parameters()])
 
 
 @pytest.mark.usefixtures("float64")
@@ -368,8 +368,8 @@ def test_with_one_seat_the_joint_form_is_dpo():
 @pytest.mark.usefixtures("float64")
 def test_log_probabilities_are_those_of_plain_rows():
     player = policy()
-    found, _ = pair_logps(player, BEST)
-    for pair, row in zip(BEST, found, strict=True):
+    result, _ = pair_logps(player, BEST)
+    for pair, row in zip(BEST, result, strict=True):
         for ids, value in zip((pair.chosen_ids, pair.rejected_ids), row, strict=True):
             wanted = answer_logp(player, pair.prompt_ids, ids)
             assert value.item() == pytest.approx(wanted.item(), rel=LIMIT)

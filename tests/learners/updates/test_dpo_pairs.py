@@ -30,11 +30,11 @@ def own_cache(tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
 
 
-def a_group(agent, ids, returns, place=(0,), prompt=(5,)):
+def a_group(agent, ids, returns, node=(0,), prompt=(5,)):
     return Group(
         agent=agent,
-        turn=len(place) - 1,
-        key=(*place, agent),
+        turn=len(node) - 1,
+        key=(*node, agent),
         prompt_ids=prompt,
         completions=tuple(Completion(text="", prompt_ids=prompt, ids=i) for i in ids),
         returns=returns,
@@ -44,11 +44,11 @@ def a_group(agent, ids, returns, place=(0,), prompt=(5,)):
 def test_own_pairs_are_inside_each_group():
     one = a_group("a", [(1,), (2,), (3,)], (0.0, 1.0, 0.5))
     other = a_group("b", [(4,), (5,), (6,)], (2.0, 2.0, 2.0), prompt=(6,))
-    found = own_pairs([one, other], "gap", min_gap=0.0, rng=RNG)
-    assert found.pairs == [
+    result = own_pairs([one, other], "gap", min_gap=0.0, rng=RNG)
+    assert result.pairs == [
         (Pair(agent="a", prompt_ids=(5,), chosen_ids=(2,), rejected_ids=(1,)),),
     ]
-    assert found.ties == 0.5  # one of two
+    assert result.ties == 0.5  # one of two
     every = own_pairs([one, other], "all", min_gap=0.0, rng=RNG)
     assert [(p.chosen_ids, p.rejected_ids) for (p,) in every.pairs] == [
         ((2,), (1,)),
@@ -60,8 +60,8 @@ def test_own_pairs_are_inside_each_group():
 
 def test_an_answer_that_no_model_wrote_is_in_no_pair():
     group = a_group("a", [(1,), (), (3,)], (0.0, 9.0, 0.5))
-    found = own_pairs([group], "gap", min_gap=0.0, rng=RNG)
-    assert [(p.chosen_ids, p.rejected_ids) for (p,) in found.pairs] == [((3,), (1,))]
+    result = own_pairs([group], "gap", min_gap=0.0, rng=RNG)
+    assert [(p.chosen_ids, p.rejected_ids) for (p,) in result.pairs] == [((3,), (1,))]
 
 
 def test_joint_pairs_are_of_the_same_two_joint_answers_at_a_node():
@@ -81,12 +81,12 @@ def test_joint_pairs_are_of_the_same_two_joint_answers_at_a_node():
 def test_nodes_are_apart_and_a_seat_may_choose_alone():
     groups = [
         a_group("a", [(1,), (2,)], (0.0, 1.0)),
-        a_group("a", [(3,), (4,)], (1.0, 0.0), place=(0, 1)),
-        a_group("b", [(5,), (6,)], (1.0, 0.0), place=(0, 1)),
-        a_group("b", [(7,), (8,)], (0.0, 1.0), place=(1,)),
+        a_group("a", [(3,), (4,)], (1.0, 0.0), node=(0, 1)),
+        a_group("b", [(5,), (6,)], (1.0, 0.0), node=(0, 1)),
+        a_group("b", [(7,), (8,)], (0.0, 1.0), node=(1,)),
     ]
-    found = joint_pairs(groups, "gap", min_gap=0.0, rng=RNG).pairs
-    assert [[(p.agent, p.chosen_ids) for p in pair] for pair in found] == [
+    result = joint_pairs(groups, "gap", min_gap=0.0, rng=RNG).pairs
+    assert [[(p.agent, p.chosen_ids) for p in pair] for pair in result] == [
         [("a", (2,))],
         [("a", (3,)), ("b", (5,))],
         [("b", (8,))],

@@ -61,17 +61,17 @@ def trained(engine):
 
 def compared_with(engine):
     """The weights of each reference: of its adapter, or the model; none for the bare base."""
-    found = {}
+    result = {}
     for name, reference in engine.updater.references.items():
         player = reference.player
         if engine.policies[name].adapter is None:
-            found[name] = [p.detach().clone() for p in player.model.parameters()]
+            result[name] = [p.detach().clone() for p in player.model.parameters()]
         elif player.adapter is None:
-            found[name] = []
+            result[name] = []
         else:
             own = own_parameters(player.model, player.adapter)
-            found[name] = [p.detach().clone() for p in own.values()]
-    return found
+            result[name] = [p.detach().clone() for p in own.values()]
+    return result
 
 
 def same(one, other):

@@ -59,9 +59,9 @@ SAME = a_group([(20, 0), (22, 0)], [0.5, 0.5], prompt=(7,))
 
 def test_rewards_are_changed_before_credit():
     engine = an_engine("mareinforce", rewards=("shift -0.5", "scale 4"))
-    (found,) = credited(engine, GOOD)
-    assert found.advantages.tolist() == [2.0, -2.0]
-    assert found.group.returns == (2.0, -2.0)
+    (result,) = credited(engine, GOOD)
+    assert result.advantages.tolist() == [2.0, -2.0]
+    assert result.group.returns == (2.0, -2.0)
 
 
 def test_the_greedy_answers_return_is_changed_with_them():
@@ -73,18 +73,18 @@ def test_the_greedy_answers_return_is_changed_with_them():
             "greedy": 0.25,
         }
     )
-    (found,) = credited(an_engine("maremax", rewards=("scale 4",)), with_greedy)
-    assert found.advantages.tolist() == [4 * 0.75, 4 * -0.25]
+    (result,) = credited(an_engine("maremax", rewards=("scale 4",)), with_greedy)
+    assert result.advantages.tolist() == [4 * 0.75, 4 * -0.25]
 
 
 def test_a_running_mean_of_each_role_is_the_baseline():
     engine = an_engine("magrpo", seats=["a_0", "b_1"], role_baseline=0.5)
     first = [a_group([(20, 0)], [1.0]), a_group([(21, 0)], [-1.0], agent="b_1")]
-    found = credited(engine, *first)
-    assert [c.advantages.tolist() for c in found] == [[1.0], [-1.0]]  # means start at 0
+    result = credited(engine, *first)
+    assert [c.advantages.tolist() for c in result] == [[1.0], [-1.0]]  # means start at 0
     assert engine.updater.roles.means == {"a_0": 0.5, "b_1": -0.5}
-    found = credited(engine, *first)
-    assert [c.advantages.tolist() for c in found] == [[0.5], [-0.5]]
+    result = credited(engine, *first)
+    assert [c.advantages.tolist() for c in result] == [[0.5], [-0.5]]
     assert engine.updater.roles.means == {"a_0": 0.75, "b_1": -0.75}
 
 
@@ -166,9 +166,9 @@ def test_answers_cut_off_are_judged_but_not_trained():
         return {name: value for name, value in settings.items() if name != "reference"}
 
     engine.update(Batch(groups=(cut,)), seed=0)
-    (found,) = seen
-    assert [c.ids for c in found.group.completions] == [(22, 0), (23, 0)]
-    assert found.advantages.tolist() == [-0.5, 0.0]  # the baseline holds the one cut off too
+    (result,) = seen
+    assert [c.ids for c in result.group.completions] == [(22, 0), (23, 0)]
+    assert result.advantages.tolist() == [-0.5, 0.0]  # the baseline holds the one cut off too
 
 
 def test_replayed_groups_are_learned_from_again(tmp_path):

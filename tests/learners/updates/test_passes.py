@@ -14,7 +14,7 @@ from llmzoo.learners.updates.policy_gradient import SurrogateConfig
 )
 def test_items_are_spread_evenly(items, count, sizes):
     config = SurrogateConfig(clip=0.2, epochs=2, minibatches=count)
-    found = minibatches(range(items), config, random.Random(0))
-    assert [len(m) for m in found] == sizes * 2
-    for epoch in (found[: len(sizes)], found[len(sizes) :]):
+    result = minibatches(range(items), config, random.Random(0))
+    assert [len(m) for m in result] == sizes * 2
+    for epoch in (result[: len(sizes)], result[len(sizes) :]):
         assert sorted(item for m in epoch for item in m) == list(range(items))

@@ -42,8 +42,8 @@ def by_hand(player, rows=ROWS):
     losses = []
     for row in rows:
         logits = player.model(torch.tensor([[*row.prompt, *row.completion]])).logits[0]
-        for place, token in enumerate(row.completion, start=len(row.prompt)):
-            losses.append(-F.log_softmax(logits[place - 1], dim=-1)[token])
+        for position, token in enumerate(row.completion, start=len(row.prompt)):
+            losses.append(-F.log_softmax(logits[position - 1], dim=-1)[token])
     return torch.stack(losses).mean()
 
 
@@ -51,9 +51,9 @@ def weights(player):
     return {n: t.detach().clone() for n, t in player.model.state_dict().items()}
 
 
-def assert_same(found, expected):
+def assert_same(result, expected):
     for name in expected:
-        assert_equal(found[name], expected[name], name)
+        assert_equal(result[name], expected[name], name)
 
 
 def of_trl(player, tmp_path, **options):
@@ -149,15 +149,15 @@ def test_the_step_is_the_optimisers_on_the_gradient_by_hand():
 @pytest.mark.usefixtures("float64")
 def test_parts_of_a_batch_add_up_to_it():
     """Four rows at once, or three and one, two times two, four times one."""
-    found = {}
+    result = {}
     for at_once in (256, 3, 2, 1):
         player = tiny_models.policy()
         metrics = trained(player, rows_at_once=at_once)
-        found[at_once] = (metrics, weights(player))
-    whole, expected = found[256]
+        result[at_once] = (metrics, weights(player))
+    whole, expected = result[256]
     assert whole["steps"] == 1
     for at_once in (3, 2, 1):
-        metrics, ended = found[at_once]
+        metrics, ended = result[at_once]
         assert metrics == pytest.approx(whole, rel=LIMIT)
         assert_same(ended, expected)
 

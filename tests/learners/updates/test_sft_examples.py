@@ -45,9 +45,9 @@ def test_an_answer_as_the_sampler_gives_it_comes_back_token_by_token():
     with_bias[[*letters, player.tokenizer.eos_token_id]] = 0.0
     head.bias = tiny_models.torch.nn.Parameter(with_bias)
     request = Request(agent="a_0", observation="go", env=None)
-    found = [c for c in player.respond([request], 256)[0] if not c.truncated]
-    assert len({c.ids for c in found}) > 8
-    for completion in found:
+    result = [c for c in player.respond([request], 256)[0] if not c.truncated]
+    assert len({c.ids for c in result}) > 8
+    for completion in result:
         assert completion.ids == answer_ids(player, completion.text)
         assert completion.prompt_ids == player.encode("go")
 
@@ -143,8 +143,8 @@ def test_what_the_context_cannot_hold_does_not_fit():
 )
 def test_as_many_as_wanted_each_as_often_as_the_others(count, expected):
     three = [Example((n,), (n,), True) for n in range(3)]
-    found = drawn(three, count, random.Random(1))
-    assert len(found) == count
-    times = Counter(e.prompt[0] for e in found)
+    result = drawn(three, count, random.Random(1))
+    assert len(result) == count
+    times = Counter(e.prompt[0] for e in result)
     assert sorted(times[n] for n in range(3)) == expected
     assert drawn([], count, random.Random(1)) == []

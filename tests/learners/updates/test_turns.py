@@ -90,7 +90,7 @@ def test_what_no_model_wrote_pays_the_answer_before():
     def write(request, i):
         return NUMBERS[request.agent, int(request.observation.split()[1])]
 
-    class Silent(FakePolicy):
+    class SilentSeat(FakePolicy):
         """Its second answer is a failed call."""
 
         def respond(self, requests, group_size=1, *, greedy=False):
@@ -99,7 +99,7 @@ def test_what_no_model_wrote_pays_the_answer_before():
                 return [[Completion(text=c.text) for c in row] for row in answers]
             return answers
 
-    policies = {"a_0": Silent(write), "b_1": FakePolicy(write)}
+    policies = {"a_0": SilentSeat(write), "b_1": FakePolicy(write)}
     (episode,) = episodes(lambda: Adder(2), policies, [0])
     a, b = chains([episode], ["a_0", "b_1"])
     assert [turn.reward for turn in a.turns] == [1.0 + 4.0]
@@ -145,9 +145,9 @@ class Market(ParallelEnv):
         self.round += 1
         over = {a: a == "a_0" for a in self.agents}
         cut = {a: a == "b_1" and self.round == 3 for a in self.agents}
-        found = self._seen(), paid, over, cut, {a: {} for a in self.agents}
+        result = self._seen(), paid, over, cut, {a: {} for a in self.agents}
         self.agents = [a for a in self.agents if not over[a] and not cut[a]]
-        return found
+        return result
 
     def _seen(self):
         return {a: f"{a} {self.round}" for a in self.agents}
@@ -230,13 +230,13 @@ def test_an_agent_that_never_acts_has_no_chain():
 def two_chains(lam):
     """Two episodes of two turns: one is paid 1 at its end, the other nothing."""
     values = ([0.5, 0.9], [0.5, 0.1])  # of the states, which are told apart at the second turn only
-    found = []
+    result = []
     for paid, known in zip((1.0, 0.0), values, strict=True):
         turns = tuple(turn(n, reward) for n, reward in enumerate((0.0, paid)))
         lived = Chain("a_0", turns, "", "", cut_off=False, timed_task=True)
         each = [torch.tensor([v], dtype=torch.float64) for v in known]
-        found += valued(lived, each, 0.0, gamma=1.0, lam=lam, per_token=False)
-    return found
+        result += valued(lived, each, 0.0, gamma=1.0, lam=lam, per_token=False)
+    return result
 
 
 def turn(number, reward):

@@ -59,9 +59,9 @@ from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.bug_fix import oracle, scoring, tasks
 from llmzoo.envs.coding.bug_fix.tasks import BugTask, Call
 from llmzoo.envs.coding.programs import NoProgram
+from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import Listed, described
 from llmzoo.envs.text import cut
-from llmzoo.errors import ConfigError
 from llmzoo.sandbox.results import CaseResult, Limits, Verdict
 
 LOCATOR, FIXER, ALONE = "locator_0", "fixer_1", "fixer_0"
@@ -105,12 +105,9 @@ class BugFix(TextEnv):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        if mutations not in (None, 1, 2):
-            raise ConfigError(f"mutations must be 1, 2 or None, got {mutations!r}")
-        if num_agents not in (1, 2):
-            raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
-        if prompt != "full":
-            raise ConfigError(f"prompt must be 'full', got {prompt!r}")
+        one_of("mutations", mutations, (None, 1, 2))
+        one_of("num_agents", num_agents, (1, 2))
+        one_of("prompt", prompt, ("full",))
         super().__init__(
             [LOCATOR, FIXER] if num_agents == 2 else [ALONE],
             max_turns=max_turns,
@@ -132,47 +129,47 @@ class BugFix(TextEnv):
 
     def play(self, agent: str, text: str) -> Outcome:
         scores: dict[str, float] = {}
-        problems = []
+        problems: list[str] = []
         if agent != FIXER:
-            try:
-                named = scoring.parse(text)
-            except scoring.NoLocation as reason:
-                scores["location"] = 0.0
-                self._say(LOCATOR, "no location could be read")
-                problems.append(f"malformed: {reason}")
-            else:
-                share = scoring.location_share(self.episode.task.locations, named)
-                scores["location"] = scoring.WEIGHTS["location"] * share
-                self._say(
-                    LOCATOR,
-                    f"function {named.function[:100]}, line {named.line}: {cut(named.reason, _MAX_VALUE_CHARS)}",
-                )
+            problems += self._locate(text, scores)
         if agent != LOCATOR:
-            self._say(FIXER, cut(text, _MAX_FIX_CHARS))
-            try:
-                program = scoring.fix(self.episode.task.broken, text)
-            except NoProgram as reason:
-                scores["tests"] = 0.0
-                begun = scoring.parses(self.episode.task.broken, text)
-                scores["parses"] = scoring.WEIGHTS["parses"] * begun
-                self._judged(f"It could not be used: {cut(str(reason), _MAX_VALUE_CHARS)}")
-                problems.append(f"malformed: {reason}")
-            else:
-                gained, trouble = self._try(program)
-                if not trouble and (left_out := programs.left_out(text)):
-                    trouble = f"left out: {left_out}"
-                scores["parses"] = scoring.WEIGHTS["parses"]
-                scores["tests"] = scoring.WEIGHTS["tests"] * gained
-                problems += [trouble] if trouble else []
+            problems += self._mend(text, scores)
         error = "; ".join(problems)
-
         paid = {name: score - self.episode.scores[name] for name, score in scores.items()}
         self.episode = replace(self.episode, scores={**self.episode.scores, **scores})
-        return Outcome(
-            team=paid,
-            done=self.success,
-            errors={agent: error} if error else {},
-        )
+        return Outcome(team=paid, done=self.success, errors={agent: error} if error else {})
+
+    def _locate(self, text: str, scores: dict[str, float]) -> list[str]:
+        """Score a location; what was wrong with the answer."""
+        try:
+            named = scoring.parse(text)
+        except scoring.NoLocation as reason:
+            scores["location"] = 0.0
+            self._say(LOCATOR, "no location could be read")
+            return [f"malformed: {reason}"]
+        share = scoring.location_share(self.episode.task.locations, named)
+        scores["location"] = scoring.WEIGHTS["location"] * share
+        why = cut(named.reason, _MAX_VALUE_CHARS)
+        self._say(LOCATOR, f"function {named.function[:100]}, line {named.line}: {why}")
+        return []
+
+    def _mend(self, text: str, scores: dict[str, float]) -> list[str]:
+        """Score a fix; what was wrong with the answer."""
+        broken = self.episode.task.broken
+        self._say(FIXER, cut(text, _MAX_FIX_CHARS))
+        try:
+            program = scoring.fix(broken, text)
+        except NoProgram as reason:
+            scores["tests"] = 0.0
+            scores["parses"] = scoring.WEIGHTS["parses"] * scoring.parses(broken, text)
+            self._judged(f"It could not be used: {cut(str(reason), _MAX_VALUE_CHARS)}")
+            return [f"malformed: {reason}"]
+        gained, trouble = self._try(program)
+        if not trouble and (left_out := programs.left_out(text)):
+            trouble = f"left out: {left_out}"
+        scores["parses"] = scoring.WEIGHTS["parses"]
+        scores["tests"] = scoring.WEIGHTS["tests"] * gained
+        return [trouble] if trouble else []
 
     def expert(self, agent: str) -> str:
         task = self.episode.task

@@ -65,6 +65,7 @@ from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.class_eval import merging, oracle, scoring, tasks
 from llmzoo.envs.coding.class_eval.tasks import ClassTask, Half
 from llmzoo.envs.coding.programs import NoProgram
+from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import described
 from llmzoo.envs.text import cut
 from llmzoo.errors import ConfigError
@@ -116,12 +117,9 @@ class ClassEval(TextEnv):
     ):
         if num_agents < 1:
             raise ConfigError(f"num_agents must be at least 1, got {num_agents}")
-        if divide not in tasks.DIVISIONS:
-            raise ConfigError(f"divide must be 'dependency' or 'arity', got {divide!r}")
-        if reward not in get_args(scoring.Scale):
-            raise ConfigError(f"reward must be 'unit' or 'paper', got {reward!r}")
-        if prompt != "full":
-            raise ConfigError(f"prompt must be 'full', got {prompt!r}")
+        one_of("divide", divide, tasks.DIVISIONS)
+        one_of("reward", reward, get_args(scoring.Scale))
+        one_of("prompt", prompt, ("full",))
         super().__init__(
             [f"writer_{number}" for number in range(num_agents)],
             simultaneous=True,

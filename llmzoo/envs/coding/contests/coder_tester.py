@@ -27,6 +27,7 @@ from llmzoo.envs.coding.contests.scoring import NoTests
 from llmzoo.envs.coding.contests.tasks import Problem, canonical
 from llmzoo.envs.coding.contests.trials import Known
 from llmzoo.envs.coding.programs import NoProgram
+from llmzoo.envs.settings import one_of
 from llmzoo.envs.sources import PublicSet
 from llmzoo.envs.tasks import Tasks, described
 from llmzoo.errors import ConfigError
@@ -64,12 +65,10 @@ class CoderTester(TextEnv):
         on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
-        if num_agents not in (1, 2):
-            raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
+        one_of("num_agents", num_agents, (1, 2))
+        one_of("prompt", prompt, ("full",))
         if max_tests < 1:
             raise ConfigError(f"max_tests must be at least 1, got {max_tests}")
-        if prompt != "full":
-            raise ConfigError(f"prompt must be 'full', got {prompt!r}")
         super().__init__(
             [CODER, TESTER][:num_agents],
             simultaneous=True,

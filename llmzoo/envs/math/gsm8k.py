@@ -15,8 +15,8 @@ reasoner and a tool. Seats, rounds, actions, rewards, feedback and arguments are
 
 A record has `question` and `answer`, whose last line is `#### ` and a whole number or a decimal,
 such as `#### 1,250`. The sample has 40 problems of this kind, written for llmzoo, with one more
-field `program`, which prints the answer and is the expert's tool. In other files it is optional;
-where it is absent that tool prints the answer.
+field `program`, which prints the answer and is the expert's tool. In other files it is optional; without
+it that tool prints the answer.
 
 **Version history.** v0: first version. Since then an answer has one reading: a list, an empty set or
 `2x = 5` is no number, nor is `5 tens`. Returns before and after do not compare.

@@ -39,7 +39,7 @@ _DOLLAR = re.compile(r"(?<!\\)\$")
 
 
 def read(record: Record) -> MathTask | None:
-    """The task of a record; None where it has no exact final answer."""
+    """The task of a record; None if it has no exact final answer."""
     question = field(record, "question", str).strip()
     answers = [_plain(text) for text in texts(record, "final_answer", [])]
     unit = field(record, "unit", str, "").strip()

@@ -21,7 +21,7 @@ APPS does not say which tests are public. Here those of programs are whose input
 question; of functions those among the first three whose arguments can; otherwise the first. The
 others are hidden; where no other is left, the public ones pay. Records without tests are left out.
 Values of functions outside a class `Solution` stand in lists of one, as the set has them. Some
-problems have several right answers where the tests know one; they are judged by the tests.
+problems have several right answers and their tests only one; they are judged by the tests.
 
 **Version history.** v0: first version. Since then rewards and success changed as those of
 `contests_v0`.
@@ -44,7 +44,7 @@ _FIRST = 3  # tests of a function that may be public
 
 
 def read(record: Record) -> Problem | None:
-    """The problem of a record; None where it has no tests."""
+    """The problem of a record; None if it has no tests."""
     judged = tasks.unpacked(record, "input_output", {})
     solutions = tasks.unpacked(record, "solutions", [])
     if not isinstance(judged, Mapping) or not isinstance(solutions, list):

@@ -20,7 +20,7 @@ are read; the tester is to catch the incorrect ones). Hidden are the
 private tests, then generated ones, 50 in all at most. A file may also hold records with
 `problem_md`, `solution_py` and `tests` (a list of `input` and `output`): there the tests whose
 input can be read in the description are public. The sample is a part of the problems written for
-this project. Some problems accept several answers where the tests know one; they are judged by the
+this project. Some problems accept several answers and their tests only one; they are judged by the
 tests.
 
 **Version history.** v0: first version. Since then rewards and success changed as those of
@@ -44,7 +44,7 @@ PYTHON3 = 3  # the set's code for the language
 
 
 def read(record: Record) -> Problem | None:
-    """The problem of a record of either form; None where it has no tests."""
+    """The problem of a record of either form; None if it has no tests."""
     if "problem_md" in record:
         return _read_page(record)
     public = _tests(record, "public_tests")

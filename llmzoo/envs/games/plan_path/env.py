@@ -1,8 +1,7 @@
 """# Plan path
 
-Two agents find a way through a grid with walls. The proposer writes a path, which is walked in
-simulation and shown; the planner reads where it leads and commits a path. Where that ends, the next
-round begins.
+Two agents find a way through a grid with walls. The proposer writes a path, which is simulated and shown;
+the planner reads where it leads and commits a path. The next round begins at the end of that path.
 
 | | |
 |---|---|
@@ -12,12 +11,12 @@ round begins.
 | rounds | at most `max_turns` (4) |
 | success | standing on the goal |
 
-**The grid.** `@` where you are, `G` the goal, `#` a wall, `.` floor; nothing lies outside it.
+**The grid.** `@` your position, `G` the goal, `#` a wall, `.` floor. Nobody can leave the grid.
 
 **Actions.** Moves `U`, `D`, `L`, `R` (up, down, left, right) as a string, `UURRD`, or a list,
 `[U, U, R]`; prose and code fences around them do not matter (see `llmzoo.envs.games.moves`). A walk
-ends at the goal, or before the first move that hits a wall or leaves the grid; what went before
-stays. At most 1000 moves.
+ends at the goal, or before the first move that hits a wall or leaves the grid; the moves before it
+count. At most 1000 moves.
 
 **Rewards** (potential-based, gamma 1; see `llmzoo.envs.games.planning`).
 
@@ -30,7 +29,7 @@ stays. At most 1000 moves.
 
 d is the length of a shortest path to the goal, around the walls.
 
-**Arguments.** `size` (10; `height` and `width` where the grid is not square, 2 to 30 each),
+**Arguments.** `size` (10; `height` and `width` if the grid is not square, 2 to 30 each),
 `density` (0.22, probability that a cell is a wall), `min_distance` (4, least number of moves from
 start to goal), `num_agents`, `max_turns`, `prompt` ("full" or "terse"), `team_weight`, `split`
 ("train", "test", "all"), `source` ("generator", or a [file](../data.md#files-of-records) with `grid`:

@@ -1,7 +1,7 @@
 """# Sokoban
 
-Two agents push boxes onto goals. The proposer writes moves, which are simulated and shown; the
-planner reads what came of them and commits moves, which change the level for good.
+Two agents push boxes onto goals. The proposer writes moves, which are simulated and shown; the planner
+reads their result and commits moves, which change the level.
 
 | | |
 |---|---|
@@ -16,9 +16,9 @@ player on a goal. Positions in reports are rows and columns counted from 1, oute
 
 **Actions.** At most 1,000 moves: `RRDLU`, `rrDLu` (case does not matter), `R, R, D`, the words up,
 down, left and right, or a list such as `["R", "D"]`; prose and code fences around them do not
-matter, and the last code fence, `Answer:` line or line of moves counts (the rule in full:
-`llmzoo.envs.games.moves.parse_moves`). Moves are carried out until one is impossible; those before
-it stand. What comes after the level is solved is passed over.
+matter, and the last code fence, `Answer:` line or line of moves counts (the full rule:
+`llmzoo.envs.games.moves.parse_moves`). Moves are carried out up to the first impossible one; the moves
+before it count. Moves after the level is solved are ignored.
 
 **Rewards** (potential-based, gamma 1; see `llmzoo.envs.games.planning`).
 
@@ -31,8 +31,8 @@ it stand. What comes after the level is solved is passed over.
 
 p = 1/2 (boxes placed since the start / boxes to place) + 1/2 (pushes saved / pushes needed at the
 start), each share at least 0; pushes are counted by the cheapest assignment of boxes to goals, each
-box alone on the board. p is 0 in a position that is seen to be lost: a box where no goal can be
-reached, boxes that hold each other in place off a goal, or too few goals within reach.
+box alone on the board. p is 0 in a position that is known to be lost: a box that can reach no goal, boxes
+that block each other off a goal, or too few reachable goals.
 
 **Arguments.** `size` (6, outer wall included) or `height` and `width`, `boxes` (1), `walls` (0.25,
 the share of inner cells), `min_pushes` (2 where possible), `split` ("train", "test", "all"),

@@ -12,9 +12,9 @@ the planner reads the check and commits a grid, which stays for the next round.
 | success | every cell filled, no digit twice in a row, column or box, every given kept |
 
 **Actions.** A full grid (lines of digits, `.` or `0` for "leave as it is"), or a list of
-`[row, column, value]` fills, rows and columns counted from 1; prose and code fences around it do
-not matter, and the last grid counts. Cells filled earlier may be changed. An answer that changes a
-given is refused as a whole.
+`[row, column, value]` fills, rows and columns counted from 1. Prose and code fences around it do not
+matter, and the last grid counts. Cells filled earlier may be changed. An answer that changes a given is
+rejected as a whole.
 
 **Rewards** (potential-based, gamma 1; see `llmzoo.envs.games.planning`).
 
@@ -40,7 +40,7 @@ them: a test puzzle is new, its solution need not be.
 
 **Pictures.** `render_mode="human"` prints the grid after the reset and every step, `"ansi"` returns
 it as text and `"rgb_array"` as a picture ([rendering](../concepts.md#rendering)). Givens are dark, digits
-filled in blue, and red where one stands twice in a row, a column or a box.
+filled in blue, and a digit that is twice in a row, a column or a box red.
 
 **Version history.** v0: first version.
 """
@@ -60,7 +60,7 @@ from llmzoo.envs.tasks import Tasks, generated
 
 
 class FilledGrid(NamedTuple):
-    """The puzzle, the grid as filled so far, and how many of its cells are right."""
+    """The puzzle, the grid as filled so far, and the number of its right cells."""
 
     puzzle: str
     grid: str
@@ -187,7 +187,7 @@ def _filled(task: SudokuTask, grid: str) -> FilledGrid:
 
 
 def _state(world: FilledGrid) -> tuple[int, list[tuple[str, int]]]:
-    """The blank cells of a grid, and the units in which a digit stands twice."""
+    """The number of blank cells of a grid, and the units with a digit twice."""
     blanks = world.grid.count(scoring.BLANK)
     if world.right == len(world.grid) - blanks:
         return blanks, []  # a solution with cells left out

@@ -14,13 +14,13 @@ Function Calling Leaderboard.
 
 **Actions.** A list of calls, as Python writes them: `[f(a=1, b="x"), g(c=[2, 3])]`, or `[]` for
 none. The calls are taken in the order of the request: `caller_0` writes the first half, rounded up,
-and `caller_1` the others; of a single call that is nothing. Arguments are literals, and each is
-given by name. Prose and code fences around the list do not matter; of several lists in prose the last
-one counts, and an answer of nothing but calls is taken whole. Tool calls in JSON will do too (`<tool_call>{"name": ..., "arguments": {...}}</tool_call>`,
-or a list of such objects). Nothing that is written is run. An answer with one call that cannot be
-read, or with more than 32 calls, is malformed as a whole.
+and `caller_1` the others, which is nothing if there is one call. Arguments are literals, and each is
+given by name. Prose and code fences around the list do not matter. Of several lists in prose the last one
+counts; an answer that is only calls is read as a whole. Tool calls in JSON are accepted too
+(`<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, or a list of such objects). Nothing is run. An
+answer with an unreadable call, or with more than 32 calls, is malformed as a whole.
 
-**Rewards** (potential-based, gamma 1: an episode's return is what the last round is worth).
+**Rewards** (potential-based, gamma 1: an episode's return is the worth of its last round).
 
 | part | who | worth |
 |---|---|---|
@@ -29,19 +29,19 @@ read, or with more than 32 calls, is malformed as a whole.
 | calls | own answer | 0.8 x F1 of the seat's calls and its half of the right ones; for a seat without a call to write, of all seats' calls and all the right ones |
 
 F1 is 2 x (right calls) / (calls written + calls due): a call too many costs as much as one too few.
-A seat that has no call to write earns what the list of both is worth, so `[]` alone earns nothing. The team part does not ask who wrote which call.
+A seat without a call to write earns the worth of both seats' list, so `[]` alone earns nothing. For the
+team part it does not matter who wrote which call.
 
-**When a call is right.** The rules are those of BFCL's AST evaluation: the function's name, every
-required parameter, no parameter that is not accepted, and of each one of the accepted values. A
-parameter whose accepted values hold `""` may be left out. Text is compared in lower case without
-spaces and `,./-_*^`. A whole number will do where a float is declared, not the other way round; true
-and false are no numbers. Lists are compared element by element, a tuple is a list, and each key of
-an object has accepted values of its own. The order of parallel calls does not matter. Stricter than
-BFCL's: arguments without a name and values that are no literals are malformed. More lenient: a whole
-number counts as a float inside of lists too.
+**When a call is right.** The rules are those of BFCL's AST evaluation. A call has the function's name,
+every required parameter, no parameter that is not accepted, and one of the accepted values for each. A
+parameter may be left out if `""` is among its accepted values. Text is compared in lower case, without
+spaces and `,./-_*^`. A whole number is accepted for a float, but not the other way round; true and false
+are no numbers. Lists are compared element by element, a tuple is a list, and each key of an object has its
+own accepted values. The order of parallel calls does not matter. Two rules differ: arguments without a
+name and values that are no literals are malformed, and a whole number counts as a float within lists too.
 
-In a later round each seat reads what both wrote, and what is wrong with it by the descriptions alone
-(an unknown function, a parameter that is missing, a wrong type), never an accepted value.
+In a later round each seat reads what both wrote, and what is wrong with it by the descriptions alone (an
+unknown function, a missing parameter, a wrong type), never an accepted value.
 
 **Arguments.** `category` ("simple": one function, one call; "multiple": several functions, one call;
 "parallel": several calls; None for all), `num_agents` (2 or 1), `max_turns`, `prompt` ("full"),
@@ -52,9 +52,9 @@ file), `render_mode`.
 its files simple, multiple, parallel and parallel_multiple), "sample" (84 records written for this
 project, 28 of each category), or a [file](../data.md#files-of-records) of records with `question`,
 `function` and `ground_truth`, as in BFCL's two files joined by `id`. The split is by the words of the
-request. BFCL's other kinds are not supported, and a record of theirs is an error that says so: those
-with several turns (multi_turn), those that no call answers (irrelevance, relevance), and those that
-are judged by running them (exec, rest).
+request. BFCL's other kinds are not supported, and their records are errors that say so: several turns
+(multi_turn), requests without a right call (irrelevance, relevance), and calls that are judged by running
+them (exec, rest).
 
 Source: Patil et al., "The Berkeley Function Calling Leaderboard (BFCL): From Tool Use to Agentic
 Evaluation of Large Language Models", ICML 2025.
@@ -86,7 +86,7 @@ _NOTHING = {scoring.FORM: 0.0, scoring.CALLS: 0.0}
 
 @dataclass(frozen=True, slots=True)
 class Calling:
-    """The state of an episode: what each seat wrote last and was told, and what it is worth."""
+    """The state of an episode: each seat's last answer, its feedback, and its reward parts so far."""
 
     request: CallRequest
     answers: Mapping[str, str] = field(default_factory=dict)
@@ -167,7 +167,7 @@ class BFCL(TextEnv):
             for agent in self.possible_agents
         }
         return Outcome(
-            team=float(self.success),  # which ends the episode, so that it is paid once
+            team=float(self.success),  # success ends the episode, so it is paid once
             local=paid,
             done=self.success,
             errors=errors,
@@ -176,8 +176,8 @@ class BFCL(TextEnv):
     def _own_parts(
         self, agent: str, written: Mapping[str, Sequence[ToolCall]], together: Sequence[ToolCall]
     ) -> Mapping[str, float]:
-        """A seat's own reward parts. A seat with no call to write is paid for the whole list:
-        otherwise ``[]``, whatever is asked, would earn it as much as work does."""
+        """A seat's own reward parts. A seat without a call to write is paid for the whole list, since
+        ``[]`` would otherwise always earn the full reward."""
         if agent not in written:
             return _NOTHING
         due = self.due(agent)
@@ -186,7 +186,7 @@ class BFCL(TextEnv):
         return scoring.own_parts(together, self.episode.request.truths, self.episode.request)
 
     def due(self, agent: str) -> Sequence[Truth]:
-        """The right calls that a seat is to write."""
+        """The right calls that a seat should write."""
         truths = self.episode.request.truths
         half = (len(truths) + 1) // 2
         if len(self.possible_agents) == 1:

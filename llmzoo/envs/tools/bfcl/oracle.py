@@ -36,8 +36,8 @@ def call(truth: Truth, request: CallRequest, pick: Pick = first) -> ToolCall:
 
 
 def expert(truths: Sequence[Truth], request: CallRequest) -> str:
-    """The right calls; raises ``NoSolutionError`` where the first accepted values make no such call,
-    as a required parameter has none, or where they cannot be written."""
+    """The right calls. Raises ``NoSolutionError`` if the first accepted values make no right call, or
+    cannot be written."""
     written = reading.write(tuple(call(truth, request) for truth in truths))
     try:
         calls = reading.read(written)
@@ -50,8 +50,8 @@ def expert(truths: Sequence[Truth], request: CallRequest) -> str:
 
 
 def amateur(truths: Sequence[Truth], request: CallRequest, rng: random.Random) -> str:
-    """A value that is wrong, a parameter forgotten, a call too many or too few, or a list that does
-    not end; now and then all is right."""
+    """The right calls with a wrong value, a parameter left out, a call too many or too few, or an
+    unfinished list; sometimes without a mistake."""
     calls = [call(truth, request) for truth in truths]
     slip = rng.randrange(6)
     if slip == 0:
@@ -67,7 +67,7 @@ def amateur(truths: Sequence[Truth], request: CallRequest, rng: random.Random) -
 
 
 def _plain(value: Any, pick: Pick) -> Any:
-    """A value to write: each key of a dict has a list of accepted values of its own."""
+    """A value to write. Each key of a dict has its own list of accepted values."""
     if isinstance(value, list):
         return [_plain(inner, pick) for inner in value]
     if not isinstance(value, dict):
@@ -81,7 +81,7 @@ def _plain(value: Any, pick: Pick) -> Any:
 
 
 def _spoilt(right: ToolCall, rng: random.Random) -> ToolCall:
-    """A call with one value changed, by one where it is a number."""
+    """A call with one value changed; a number by one."""
     if not right.arguments:
         return right
     name = rng.choice(sorted(right.arguments))

@@ -1,8 +1,7 @@
 """# Tool use
 
-A question that takes calls of tools: facts to be searched for, numbers to be worked out, files to be
-read and written. The planner says which tool to call next and why; the executor writes the call, reads
-the result, and answers.
+A question that needs tools: facts to search for, numbers to compute, files to read and write. The
+planner says which tool to call next and why; the executor writes the call, reads the result, and answers.
 
 | | |
 |---|---|
@@ -16,38 +15,37 @@ the result, and answers.
 in it do nothing. The executor (or `agent_0`) writes one call,
 `<tool_call>{"name": "search", "arguments": {"query": "Varnholt population"}}</tool_call>`, or the
 answer, `<answer>12840</answer>`; other common forms of calls are read too (see the page on tools). Two
-calls in one answer, a call beside an answer, an unknown tool, bad JSON or arguments that do not fit
-are told as errors and use up the round. Calls and results stay in the prompt, the last 12 of them, cut
-to 1,500 and 3,100 characters.
+calls in one answer, a call and an answer together, an unknown tool, bad JSON and arguments that do not
+fit are reported as errors and use up the round. The prompt shows the last 12 calls and results, cut to
+1,500 and 3,100 characters.
 
-**Rewards**: one potential for all seats, the team's, of which each round pays the difference (gamma 1), so that an
-episode's return is what its last state is worth.
+**Rewards.** One team potential for all seats. Each round pays its difference (gamma 1), so an episode's
+return is the worth of its last state.
 
 | part | worth |
 |---|---|
 | answer | 0.7 once the right answer is given |
 | tools | 0.2 x the share of the needed calls that were made |
 | economy | 0.1 x max(0, 1 - wasted rounds / needed calls), if the answer is right and every needed call was made |
-| waste | -0.02 for a wasted round without a call (0.001 less for naming a tool, and for a brace or tag as calls have them), -0.015 with a call that failed or was made before, -0.01 with one that brought nothing; -0.02 for each round left where the answer is wrong; at worst -0.2 |
+| waste | -0.02 for a wasted round without a call (0.001 less for naming a tool, and for a brace or tag of a call), -0.015 for a call that failed or was made before, -0.01 for a call that brought nothing; -0.02 for each round left after a wrong answer; at worst -0.2 |
 
-A needed call counts once, and by what it returned: a search by the article that it finds, a
-calculation by its result, whichever of calculator and Python did it, a file by being read or written.
-A calculation into which its result was put is none: its arguments must not hold the number that comes
-out (whole numbers below 100, and numbers in the expert's own calculation, aside). Every other round of
-the executor is wasted: a call that failed, was made before or brought nothing that the question needs,
-and an answer without a call. So the honest solution earns 1; each needed call left out costs at least
-0.1; a right guess earns 0.7 (more where the answer is a file, since writing it is a needed call); and
-whatever is called without a right answer earns at most 0.2. A wrong answer is worth as much as writing
-no call in all the rounds that were left, so that to try in vain never earns less than not to try.
+A needed call counts once, by what it returned: a search by the article that it finds, a calculation by
+its result, from the calculator or from Python, a file by being read or written. A calculation does not
+count if its arguments already contain the result (apart from whole numbers below 100, and numbers in the
+expert's own calculation). Every other round of the executor is wasted: a call that failed, was made before
+or brought nothing that the question needs, and an answer without a call. So the honest solution earns 1,
+and each needed call left out costs at least 0.1. A right guess earns 0.7 (more if the answer is a file,
+since writing it is a needed call), and calls without a right answer earn at most 0.2. A wrong answer is
+worth as much as no call in all the remaining rounds, so trying in vain never earns less than not trying.
 
-**Answers.** A number may stand with a unit or a few words, but not with a second number, and is right
-within 1e-9 (relative; a whole number to the last digit), or within half a hundredth where the question
-asks for two decimals. A name is right but for case, punctuation and a leading "the". Where a question
-wants a file, the file's whole text is the answer, and what stands in the tags does not matter. Longer
+**Answers.** A number may have a unit or a few words around it, but no second number. It must be right
+within 1e-9 (relative; a whole number to the last digit), or within half a hundredth if the question asks
+for two decimals. Names are compared without case, punctuation and a leading "the". If a question asks for
+a file, the file's whole text is the answer, and the text in the tags does not matter. An answer of more
 than 200 characters is wrong.
 
-**Tasks** are made by twelve families, from one to four calls. Facts stand in the articles on the Veyl
-Isles, which are invented, so that no number can be known without a search.
+**Tasks.** Twelve families generate questions of one to four calls. The facts are in articles about the
+Veyl Isles, which are invented, so no number can be known without a search.
 
 | family | calls | question |
 |---|---|---|
@@ -60,24 +58,25 @@ Isles, which are invented, so that no number can be known without a search.
 | words | read_file, python | a count in a text |
 | difference | search, search, calculator | two facts in one number |
 | ranking | search, search, search | the first or last of three |
-| trail | search, search, calculator | a fact of what another article names, changed by some percent |
+| trail | search, search, calculator | a fact of the article that another one names, changed by some percent |
 | report | search, calculator, write_file | a result that goes into a file |
 | errand | read_file, search, search, calculator | a note that asks for two facts |
 
 The family fact has about 800 facts in four wordings each; the others draw numbers too and have many
-thousands. The split is by what is asked about, whatever the wording, and with numbers drawn.
+thousands of questions. The split is by the subject and the numbers of a question, whatever its wording.
 
 **Arguments.** `tools` (names, `llmzoo` tools or `"module:attribute"` of your own; default: all four
-built in), `tasks` (None: the families whose tools are all there; or your own, see below), `family`,
-`calls` (1 to 4: how many calls a question needs; None for all), `num_agents`, `max_turns`, `prompt`
+built in), `tasks` (None: the families whose tools are all given; or your own, see below), `family`,
+`calls` (1 to 4: the number of calls that a question needs; None for all), `num_agents`, `max_turns`, `prompt`
 ("full"), `team_weight`, `split` ("train", "test", "all"), `on_bad_record` ("error" or "skip": of
-`tasks`), `render_mode`. Python code runs in the sandbox; without the tool `python` no step takes longer than about a millisecond.
+`tasks`), `render_mode`. Python code runs in the sandbox; without the tool `python` no step takes longer
+than about a millisecond.
 
 **Your own tools and tasks.** `tasks` is a list of records, or a [file](../data.md#files-of-records) of them:
-`question`; `answer`, a number or a text, or a list of right ones; and if known `tools`, the name of
-the tool of each needed call, any successful call of which counts, and `files`, path and text of what
-the file tools find. Where `tools` is left out, no call is needed and none needless, but for those that
-fail or repeat one.
+`question`; `answer`, a number or a text, or a list of right ones; optionally `tools`, the name of the
+tool of each needed call (any successful call of it counts), and `files`, path and text of each file that
+exists at the start. Without `tools` no call is needed, and a call is wasted only if it fails or repeats
+an earlier one.
 
 ```python
 import llmzoo
@@ -130,9 +129,11 @@ _ALL = ("calculator", "python", "files", "search")
 class ToolUseState:
     """The state of an episode.
 
-    ``states``: of the tools. ``asked``: the calls so far. ``made``: the numbers of the question's
-    steps that were made. ``wasted``: rounds that brought nothing, and ``waste``, what they cost.
-    ``last``: the executor's last answer.
+    states: the states of the tools.
+    asked: the calls so far.
+    made: the numbers of the needed calls that were made.
+    wasted, waste: the number of rounds that brought nothing, and their cost.
+    last: the executor's last answer.
     """
 
     question: Question
@@ -148,7 +149,7 @@ class ToolUseState:
 
 
 class ToolUse(TextEnv):
-    """Questions that take tools, for a planner and an executor, or for one agent."""
+    """Questions that need tools, for a planner and an executor, or for one agent."""
 
     metadata: dict[str, Any] = {
         **TextEnv.metadata,
@@ -184,7 +185,7 @@ class ToolUse(TextEnv):
             render_mode=render_mode,
         )
         self.toolbox = resolve(tools)
-        # programs in the sandbox take their time
+        # programs in the sandbox are slow
         self.metadata["slow_step"] = "python" in self.toolbox.tools
         self.tasks = find(
             tasks,
@@ -275,7 +276,7 @@ class ToolUse(TextEnv):
         return oracle.sloppy_act(self._next_step(), work.question, work.last, rng)
 
     def _call(self, call: ToolCall) -> str | None:
-        """Make a call; what was wrong with it, if anything was."""
+        """Make a call; returns what was wrong with it, or None."""
         work = self.episode
         reply, states = self.toolbox.call(call, work.states)
         written = json.dumps([call.name, call.arguments], sort_keys=True)
@@ -289,7 +290,7 @@ class ToolUse(TextEnv):
             f"{reply.text}\n(You have made this call before.)" if repeated else reply.text,
         )
         failed = reply.error is not None or repeated
-        # a question of a user's that names no calls does not say which are needless
+        # a user's question without tools does not say which calls are needless
         if served or not (failed or work.question.steps):
             work = replace(work, entries=(*work.entries, shown), made=work.made | served)
         else:
@@ -314,8 +315,7 @@ class ToolUse(TextEnv):
 
 
 class _NoAction(ValueError):
-    """An answer that is neither one call nor an answer; its message says why. ``called``: a call
-    was tried."""
+    """A text is neither one call nor an answer; the message says why. ``called``: it tries a call."""
 
     def __init__(self, reason: str, *, called: bool = False):
         super().__init__(reason)
@@ -323,7 +323,7 @@ class _NoAction(ValueError):
 
 
 def _read(text: str) -> ToolCall | str:
-    """The call in an executor's answer, or the answer that it gives; raises ``_NoAction``."""
+    """The call in an executor's text, or its answer; raises ``_NoAction``."""
     if len(text) > MAX_ANSWER_CHARS:
         raise _NoAction(f"longer than {MAX_ANSWER_CHARS} characters")
     calls, answer = read_calls(text), read_answer(text)
@@ -343,8 +343,8 @@ def _read(text: str) -> ToolCall | str:
 
 
 def _served(work: ToolUseState, call: ToolCall, result: str) -> frozenset[int]:
-    """The steps, not made before, that a result stands for. It may hold what several ask for; of
-    those that ask for nothing but the tool it makes one."""
+    """The needed calls that a result fulfils, without those made before. It may fulfil several that ask
+    for a result, and one of those that only ask for the tool."""
     open_steps = [(n, s) for n, s in enumerate(work.question.steps) if n not in work.made]
     fits = [
         (n, step)

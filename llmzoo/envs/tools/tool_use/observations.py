@@ -1,4 +1,4 @@
-"""What the seats read: their role, the question, the tools, what was called so far, the format."""
+"""Prompts: role, question, tools, the calls so far, and the answer format."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _FORMAT = (
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A round's call, or what was written in its place, and what came back; as they are shown."""
+    """A round's call, or the text written instead, and its result, as they are shown."""
 
     called: str
     result: str
@@ -74,14 +74,14 @@ def for_seat(
 
 
 def schemas(toolbox: Toolbox) -> str:
-    """The tools as one who calls them needs to know them: JSON schemas, one a line."""
+    """The tools for an executor: JSON schemas, one a line."""
     return "\n".join(
         json.dumps(schema["function"], ensure_ascii=False) for schema in toolbox.schemas()
     )
 
 
 def summaries(toolbox: Toolbox) -> str:
-    """The tools as a planner needs to know them: name, parameters and what they do."""
+    """The tools for a planner: name, parameters and description."""
     return "\n".join(
         f"{tool.name}({', '.join(tool.parameters.get('properties', {}))}): {tool.description}"
         for tool in toolbox.tools.values()

@@ -194,7 +194,7 @@ def test_mistakes_are_said_in_a_line(server, call):
         (["--env", f"{address}/sudoku_v0", "--env.sise", 9], "Did you mean 'size'"),
         (["--env", f"{address}/sudoku_v0", "--source", "/etc/passwd"], "for a client"),
         (["--env", "grpc://127.0.0.1:1/sudoku_v0"], "no server can be reached"),
-        (["--env", "grpc://x@127.0.0.1/sudoku_v0"], "holds no user and no token"),
+        (["--env", "grpc://x@127.0.0.1/sudoku_v0"], "must not contain a user or a token"),
     ):
         code, _, err = call("eval", *argv, "--policy", "random", "--tasks", 1)
         assert code == 2

@@ -144,7 +144,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How one line of play ended: ``totals`` is what each agent was paid along it."""
+    """How one rollout ended: ``totals`` is what each agent was paid in it."""
 
     seed: int
     success: bool
@@ -154,7 +154,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """What a rollout gives a learner: groups or episodes, and how the played lines ended."""
+    """What a rollout gives a learner: groups or episodes, and how they ended."""
 
     groups: tuple[Group, ...] = ()
     endings: tuple[Ending, ...] = ()

@@ -76,10 +76,6 @@ class Engine(Protocol):
         """
         ...
 
-    def models(self, seats: Mapping[str, Policy]) -> list[TransformersPolicy]:
-        """The models that sample in ``seats``, frozen ones too, in the order of the seats."""
-        ...
-
     def settle(self) -> None:
         """Bring the newest weights into ``policies``."""
         ...

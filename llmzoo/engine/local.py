@@ -147,13 +147,9 @@ class LocalEngine:
         self._sync_samplers()
         return learned
 
-    def models(self, seats: Mapping[str, Policy]) -> list[TransformersPolicy]:
-        """The models that sample in ``seats``, frozen ones too, in the order of the seats."""
-        return models_among(seats)
-
     def reseed(self, seats: Mapping[str, Policy], noise: Sequence[int]) -> None:
         """Seed the sampling of every model."""
-        for policy, seed in zip(self.models(seats), noise, strict=True):
+        for policy, seed in zip(models_among(seats), noise, strict=True):
             policy.reseed(seed)
 
     def settle(self) -> None:

@@ -69,11 +69,10 @@ def agent_turn_tree(
         following = None
         for seat, (agent, completions) in enumerate(zip(agents, answers, strict=True)):
             joint = [(*first[:seat], c.text, *first[seat + 1 :]) for c in completions]
-            forks = [fork(env) for _ in joint]
-            paid = yield [Act(f, texts) for f, texts in zip(forks, joint, strict=True)]
             times = _continuations(env, agent, continuations) if agent in trained else 0
-            rewards = [p.get(agent, 0.0) for p in paid]
-            rewards = yield from _judged(forks, agent, rewards, seed, times, team_weight)
+            forks, paid, rewards = yield from _try_answers(
+                env, agent, joint, seed, times, team_weight
+            )
             best = _select(rewards, select, rng)
             chosen[seat] = completions[best].text
             if agent in trained:
@@ -101,6 +100,22 @@ def agent_turn_tree(
             turns[agent] += 1
     ending = Ending(seed=seed, success=success, totals=totals, decisions=sum(turns.values()))
     return Batch(groups=tuple(groups), endings=(ending,))
+
+
+def _try_answers(
+    env: AECEnv,
+    agent: str,
+    joint: Sequence[tuple[str, ...]],
+    seed: int,
+    continuations: int,
+    team_weight: float,
+) -> Rollout:
+    """Step each joint answer in a fork; returns forks, payments and rewards of ``agent``, [K] each."""
+    forks = [fork(env) for _ in joint]
+    paid = yield [Act(f, texts) for f, texts in zip(forks, joint, strict=True)]
+    rewards = [p.get(agent, 0.0) for p in paid]
+    rewards = yield from _judged(forks, agent, rewards, seed, continuations, team_weight)
+    return forks, paid, rewards
 
 
 def _select(rewards: Sequence[float], select: str, rng: random.Random) -> int:

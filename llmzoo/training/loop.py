@@ -20,7 +20,7 @@ from pettingzoo import AECEnv
 
 from llmzoo import registry
 from llmzoo.distributed import ranks
-from llmzoo.engine.base import Engine, Iteration, draws
+from llmzoo.engine.base import Engine, Iteration, draws, models_among
 from llmzoo.engine.setup import distribute
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.learners import learner_class
@@ -254,7 +254,7 @@ def _train(session: _Session, resume: bool, quiet: bool) -> FitResult:
 def _iterate(session: _Session, step: int) -> Iteration:
     """Play a batch and learn from it. All randomness derives from the run's seed and ``step``."""
     config, engine = session.config, session.engine
-    models = len(engine.models(engine.seats))
+    models = len(models_among(engine.seats))
     draw = partial(draws, config.seed, models=models, envs=config.episodes_per_step)
     iteration = engine.iterate(session.make_env, draw, step, last=step + 1 >= config.steps)
     check_answered(iteration.batch, engine.policies, engine.seats, step=step + 1)

@@ -17,7 +17,7 @@ import torch
 from pettingzoo import AECEnv
 
 from llmzoo.engine import wire
-from llmzoo.engine.base import Draws, Iteration, models_among
+from llmzoo.engine.base import Draws, Iteration
 from llmzoo.engine.off_policy import check_clipped
 from llmzoo.engine.ray import weights
 from llmzoo.engine.ray.calls import Calls, Report
@@ -158,10 +158,6 @@ class RayEngine:
             credits=credits,
             update_seconds=time.monotonic() - started,
         )
-
-    def models(self, seats: Mapping[str, Policy]) -> list[TransformersPolicy]:
-        """The models that sample in ``seats``, frozen ones too, in the order of the seats."""
-        return models_among(seats)
 
     def settle(self) -> None:
         """Bring the newest weights of the workers into ``policies``."""

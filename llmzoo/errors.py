@@ -16,6 +16,7 @@ RENAMED = {
     "ahead": "max_off_policy_steps",
     "envs": "episodes_per_step",
     "batch": "episodes_per_step",
+    "timeout": "time_limit",  # of an environment that runs programs
 }
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from llmzoo import files
+from llmzoo import files, registry
 from llmzoo.distributed import ranks
 from llmzoo.errors import RENAMED, CheckpointError, ConfigError
 from llmzoo.policies.base import answer_limit
@@ -209,7 +209,12 @@ def saved_config(run: Path) -> dict[str, Any] | None:
 
 def with_new_names(saved: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a run of any version, under their present names."""
-    return {RENAMED.get(name, name): value for name, value in saved.items()}
+    settings = {RENAMED.get(name, name): value for name, value in saved.items()}
+    env, env_args = saved.get("env"), saved.get("env_args")
+    runs_programs = (*registry.list_envs("coding"), *registry.list_envs("math"))
+    if env in runs_programs and isinstance(env_args, Mapping):
+        settings["env_args"] = {RENAMED.get(name, name): env_args[name] for name in env_args}
+    return settings
 
 
 def settings(run: str | Path, *needed: str) -> dict[str, Any]:

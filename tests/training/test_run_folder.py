@@ -450,6 +450,14 @@ def test_a_run_with_old_option_names_is_read_under_the_new_ones(old_run):
     assert not set(config) & {"envs", "ahead"}
 
 
+def test_old_arguments_of_environments_that_run_programs_are_read_under_the_new_ones():
+    saved = {"env": "mbpp_v0", "env_args": {"timeout": 2.0, "split": "test"}}
+    renamed = {"env": "mbpp_v0", "env_args": {"time_limit": 2.0, "split": "test"}}
+    assert run_folder.with_new_names(saved) == renamed
+    for other in ({**saved, "env": "my.module:env"}, {"env": "mbpp_v0", "env_args": "timeout"}):
+        assert run_folder.with_new_names(other) == other
+
+
 def test_a_run_with_old_option_names_evaluates_reports_and_exports(old_run, tmp_path, capsys):
     agents = Parity().possible_agents
     assert players(str(old_run), agents).keys() == set(agents)

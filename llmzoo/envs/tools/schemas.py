@@ -47,6 +47,31 @@ def parameters_of(
     except ModuleNotFoundError as error:
         raise MissingExtraError("a tool's JSON schema", "tools", error.name) from error
 
+    names, fields = _fields(function, leave_out)
+    strict = pydantic.ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    try:
+        model = pydantic.create_model("Arguments", __config__=strict, **fields)
+        schema = untitled(model.model_json_schema())
+    except pydantic.errors.PydanticUserError as error:
+        raise ConfigError(f"{_called(function)}: {error.message}") from error
+    schema.setdefault("properties", {})
+
+    def check(arguments: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            # as JSON, so that a tuple, a date or an enum can be given as JSON gives them
+            given = model.model_validate_json(_dumped(arguments))
+        except pydantic.ValidationError as error:
+            problems = error.errors(include_url=False, include_context=False)
+            raise BadArguments(_explained(problems, list(names.values()))) from error
+        return {name: getattr(given, field) for field, name in names.items()}
+
+    return schema, check
+
+
+def _fields(function: Callable[..., Any], leave_out: int) -> tuple[dict[str, str], dict[str, Any]]:
+    """The fields of a pydantic model of a function's arguments, and the argument's name for each."""
+    import pydantic
+
     told = _told(function)
     try:
         hints = typing.get_type_hints(function, include_extras=True)
@@ -69,24 +94,7 @@ def parameters_of(
             hints[parameter.name],
             pydantic.Field(default, alias=parameter.name, description=told.get(parameter.name)),
         )
-    strict = pydantic.ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-    try:
-        model = pydantic.create_model("Arguments", __config__=strict, **fields)
-        schema = untitled(model.model_json_schema())
-    except pydantic.errors.PydanticUserError as error:
-        raise ConfigError(f"{_called(function)}: {error.message}") from error
-    schema.setdefault("properties", {})
-
-    def check(arguments: Mapping[str, Any]) -> dict[str, Any]:
-        try:
-            # as JSON, so that a tuple, a date or an enum can be given as JSON gives them
-            given = model.model_validate_json(_dumped(arguments))
-        except pydantic.ValidationError as error:
-            problems = error.errors(include_url=False, include_context=False)
-            raise BadArguments(_explained(problems, list(names.values()))) from error
-        return {name: getattr(given, field) for field, name in names.items()}
-
-    return schema, check
+    return names, fields
 
 
 def _dumped(arguments: Mapping[str, Any]) -> str:

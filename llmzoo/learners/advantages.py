@@ -98,20 +98,17 @@ def explained_variance(outcomes: Tensor, values: Tensor) -> float:
     return 1 - float((outcomes - values).var(correction=0)) / spread if spread > 0 else 0.0
 
 
-def whitened(advantages: Tensor, weights: Tensor | None = None, eps: float = 1e-6) -> Tensor:
+def whitened(advantages: Tensor, eps: float = 1e-6) -> Tensor:
     """(A - mean) / (std + eps) over a whole batch, [M] -> [M]: mean 0, standard deviation 1.
 
     PPO implementations do so, and REINFORCE++ (arXiv 2501.03262) instead of a group's deviation.
-    ``weights`` [M] (a mask, or each element's number of tokens) count in the mean and the (biased)
-    deviation; elements of weight 0 come back as 0. A batch without spread, or of one element,
-    gives zeros rather than amplified rounding errors.
+    The deviation is the biased one. A batch without spread, or of one element, gives zeros rather
+    than amplified rounding errors.
     """
-    counts = torch.ones_like(advantages) if weights is None else weights.to(advantages.dtype)
-    total = counts.sum()
-    if total == 0:
+    if len(advantages) == 0:
         return torch.zeros_like(advantages)
-    centred = advantages - (advantages * counts).sum() / total
-    spread = ((centred**2 * counts).sum() / total).sqrt()
+    centred = advantages - advantages.sum() / len(advantages)
+    spread = ((centred**2).sum() / len(advantages)).sqrt()
     if _negligible(spread, advantages, eps):
         return torch.zeros_like(advantages)
-    return torch.where(counts > 0, centred / (spread + eps), 0.0)
+    return centred / (spread + eps)

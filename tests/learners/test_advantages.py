@@ -180,16 +180,6 @@ def test_whitened_worked():
     )
 
 
-def test_whitened_by_weights_is_whitened_with_repetitions():
-    advantages, weights = torch.tensor([1.0, 4.0, 99.0]), torch.tensor([3, 1, 0])
-    # 1, 1, 1, 4: mean 1.75, variance (3 * 0.5625 + 5.0625) / 4 = 1.6875
-    result = whitened(advantages, weights)
-    expected = [-0.75 / 1.6875**0.5, 2.25 / 1.6875**0.5, 0.0]
-    assert result.tolist() == pytest.approx(expected, abs=1e-5)
-    repeated = whitened(torch.tensor([1.0, 1.0, 1.0, 4.0]))
-    assert result[:2].tolist() == pytest.approx([repeated[0].item(), repeated[3].item()])
-
-
 def test_whitened_has_mean_zero_and_deviation_one():
     noise = torch.Generator().manual_seed(0)
     advantages = torch.randn(500, generator=noise, dtype=torch.float64) * 7 + 30
@@ -202,5 +192,4 @@ def test_whitened_has_mean_zero_and_deviation_one():
 
 def test_whitened_of_nothing():
     assert whitened(torch.zeros(0)).tolist() == []
-    assert whitened(torch.tensor([1.0, 2.0]), torch.zeros(2)).tolist() == [0.0, 0.0]
-    assert whitened(torch.tensor([1.0, 2.0]), torch.tensor([0, 5])).tolist() == [0.0, 0.0]
+    assert whitened(torch.tensor([2.0])).tolist() == [0.0]

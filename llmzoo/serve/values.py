@@ -39,8 +39,6 @@ def write(value: Any, into: pb.Value, depth: int = 0) -> None:
         _write_integer(value, into)
     elif kind is float:
         into.real = value
-    elif kind is pb.Value:
-        into.CopyFrom(value)
     elif depth >= MAX_DEPTH:
         raise UntypedError(f"a value is more than {MAX_DEPTH} lists or mappings deep")
     elif kind is dict or isinstance(value, Mapping):

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from pettingzoo import AECEnv
 
 from llmzoo.rollout.stepping import deciders
@@ -198,35 +199,68 @@ def _of_interest(
 def _write_info(
     info: Mapping[str, Any], before: dict[str, Any] | None, number: int, into: Any
 ) -> dict[str, Any]:
-    """Add what has changed in the info of agent ``number``, if anything.
-
-    Returns what the client knows of it then. Scalars stay as they are. Other values are kept as
-    messages, so later changes of the environment do not affect them.
-    """
+    """Add what has changed in an agent's info, if anything. Returns a copy of the info."""
     known = {} if before is None else before
     changed: dict[str, Any] = {}
     for key, value in info.items():
         was = known.get(key, _UNSEEN)
-        now = value if type(value) in _SCALARS else _message(value, key, number)
-        if now is not was and (type(now) is not type(was) or now != was):
-            changed[key] = now
+        # a list or mapping is never its own copy, so what is the same object cannot have changed
+        if value is was:
+            continue
+        kind = type(value)
+        if kind in _SCALARS:
+            if kind is not type(was) or value != was:
+                changed[key] = value
+        elif not _same(value, was):
+            changed[key] = _copied(value)
     if not changed and len(known) == len(info):
         return known
     after = {**known, **changed}
     removed = [key for key in known if key not in info] if len(after) != len(info) else []
-    change = into.add()
-    change.agent = number
+    message = into.add()
+    message.agent = number
     for key in removed:
-        change.removed.append(key)
+        message.removed.append(key)
         del after[key]
-    values.write_entries(changed, change.set)
+    try:
+        values.write_entries(changed, message.set)
+    except values.UntypedError as error:
+        raise values.UntypedError(f"an info of agent {number}: {error}") from None
     return after
 
 
-def _message(value: Any, key: str, number: int) -> pb.Value:
-    message = pb.Value()
-    try:
-        values.write(value, message)
-    except values.UntypedError as error:
-        raise values.UntypedError(f"an info of agent {number}: [{key!r:.60}]: {error}") from None
-    return message
+def _same(value: Any, known: Any) -> bool:
+    """Whether a value is what it was, in type too; a list is as good as a tuple."""
+    kind = type(value)
+    if kind in _SCALARS:
+        return kind is type(known) and bool(value == known)
+    if kind is dict or isinstance(value, Mapping):
+        if type(known) is not dict or len(value) != len(known):
+            return False
+        return list(value) == list(known) and all(map(_same, value.values(), known.values()))
+    if isinstance(value, list | tuple):
+        return (
+            isinstance(known, list) and len(value) == len(known) and all(map(_same, value, known))
+        )
+    if isinstance(value, np.ndarray):
+        return (
+            isinstance(known, np.ndarray)
+            and value.dtype == known.dtype
+            and value.shape == known.shape
+            and value.tobytes() == known.tobytes()
+        )
+    return type(value) is type(known) and bool(value == known)
+
+
+def _copied(value: Any) -> Any:
+    """A copy that stays as it is when the environment changes what it holds."""
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    if kind is dict or isinstance(value, Mapping):
+        return {key: _copied(held) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [_copied(held) for held in value]
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return value

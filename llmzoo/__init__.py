@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 import llmzoo.envs  # noqa: F401  # registers the suite
@@ -56,8 +57,8 @@ def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module 'llmzoo' has no attribute {name!r}")
     target = _LAZY[name]
-    if ":" in target:
-        return load_object(target)
-    import importlib
+    return load_object(target) if ":" in target else importlib.import_module(target)
 
-    return importlib.import_module(target)
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

@@ -189,7 +189,7 @@ def _lines(text: str) -> list[str]:
 
 def _named_hosts() -> dict[str, str]:
     """The variable of each host that ``LLMZOO_ENDPOINT_KEYS`` names."""
-    found = {}
+    variables = {}
     for entry in filter(None, os.environ.get(HOSTS_ENV, "").split(",")):
         host, equals, name = (part.strip() for part in entry.partition("="))
         if not host or not equals or not name:
@@ -197,8 +197,8 @@ def _named_hosts() -> dict[str, str]:
                 f"{HOSTS_ENV} is a list of HOST=VARIABLE with commas between, such as "
                 "openrouter.ai=OPENROUTER_API_KEY"
             )
-        found[host.lower()] = name
-    return found
+        variables[host.lower()] = name
+    return variables
 
 
 def _is_local(host: str) -> bool:

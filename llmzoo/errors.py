@@ -50,9 +50,9 @@ class MissingExtraError(LlmzooError, ImportError):
     """Something needs packages that the core install leaves out."""
 
     def __init__(self, what: str, extra: str, missing: str | None = None):
-        found = f" (no module named {missing!r})" if missing else ""
+        detail = f" (no module named {missing!r})" if missing else ""
         super().__init__(
-            f"{what} needs the extra {extra!r}{found}: pip install 'llmzoo-marl[{extra}]'"
+            f"{what} needs the extra {extra!r}{detail}: pip install 'llmzoo-marl[{extra}]'"
         )
 
 

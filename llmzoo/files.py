@@ -44,10 +44,10 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 def read_bytes(path: Path, *, most: int = LARGEST) -> bytes:
     """A plain file of at most ``most`` bytes; raises as :func:`opened` does."""
     with opened(path) as file:
-        found = file.read(most + 1)
-    if len(found) > most:
+        data = file.read(most + 1)
+    if len(data) > most:
         raise CheckpointError(f"{path} is larger than {most:,} bytes, and is not read")
-    return found
+    return data
 
 
 def read_object(path: Path) -> dict[str, Any] | None:
@@ -56,14 +56,14 @@ def read_object(path: Path) -> dict[str, Any] | None:
     Raises :class:`CheckpointError` for a file that holds anything else.
     """
     try:
-        found = json.loads(read_bytes(path))
+        value = json.loads(read_bytes(path))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path} cannot be read: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise CheckpointError(f"{path} cannot be read: it holds no JSON object")
-    return found
+    return value
 
 
 def check_plain(path: Path) -> None:

@@ -233,7 +233,7 @@ def load_path(path: str, what: str) -> Any:
         example = f"{file[1]}:{attribute}" if file else "package.module:name"
         raise ConfigError(f"{what} {path!r}: write it as for an import, such as {example}")
     try:
-        found = importlib.import_module(module)
+        imported = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is not None and f"{module}.".startswith(f"{error.name}."):
             raise ConfigError(
@@ -244,10 +244,10 @@ def load_path(path: str, what: str) -> Any:
             f"{what} {path!r}: {module} imports {error.name!r}, which is not installed"
         ) from error
     try:
-        return getattr(found, attribute)
+        return getattr(imported, attribute)
     except AttributeError:
-        public = [name for name in vars(found) if not name.startswith("_")]
-        raise UnknownNameError(f"name in {found.__file__},", attribute, public) from None
+        public = [name for name in vars(imported) if not name.startswith("_")]
+        raise UnknownNameError(f"name in {imported.__file__},", attribute, public) from None
 
 
 def _maker(path: str) -> Callable[..., AECEnv]:

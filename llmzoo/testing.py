@@ -352,11 +352,11 @@ def task_ids(env: AECEnv, tasks: int) -> list[str]:
     """``infos["task_id"]`` of the first ``tasks`` tasks of an environment's split."""
     env.reset(seed=0)
     count = env.infos[env.agent_selection]["tasks"]
-    found = []
+    ids = []
     for task in range(tasks if count is None else min(tasks, count)):
         env.reset(options={"task": task})
-        found.append(env.infos[env.agent_selection]["task_id"])
-    return found
+        ids.append(env.infos[env.agent_selection]["task_id"])
+    return ids
 
 
 def _change(before: dict[str, float], after: dict[str, float], own_step: bool) -> dict[str, float]:

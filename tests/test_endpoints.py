@@ -217,15 +217,15 @@ def debate(tmp_path, endpoint):
 def test_an_endpoint_as_a_mapping_in_a_file(tmp_path, monkeypatch):
     monkeypatch.setenv("MINE", "my own")
     written = "{model: m, base_url: 'http://localhost:1/v1', api_key_env: MINE, timeout_s: 3}"
-    found = debate(tmp_path, written)["endpoint"]
+    result = debate(tmp_path, written)["endpoint"]
     wanted = {
         "model": "m",
         "base_url": "http://localhost:1/v1",
         "api_key_env": "MINE",
         "timeout_s": 3,
     }
-    assert found == wanted
-    assert type(found) is dict  # what config.json holds
+    assert result == wanted
+    assert type(result) is dict  # what config.json holds
     parts = [f"--env.endpoint.{name}={value}" for name, value in wanted.items()]
     from llmzoo.cli.eval import EvalOptions
 

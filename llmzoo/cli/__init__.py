@@ -14,27 +14,27 @@ from llmzoo.registry import load_object
 from llmzoo.version import __version__
 
 COMMANDS = {
-    "list": "Which environments there are.",
-    "info": "What this installation and this machine offer.",
-    "play": "Take a seat in an environment, or watch policies play.",
-    "eval": "Measure a policy on held-out tasks.",
-    "collect": "Play tasks and keep the episodes in a file.",
-    "train": "Train a model and measure it before and after.",
+    "list": "List the environments or the learners.",
+    "info": "Show the installation, or the page of an environment or a learner.",
+    "play": "Play an episode yourself, or watch policies play.",
+    "eval": "Evaluate a policy on held-out tasks.",
+    "collect": "Play tasks and save the episodes to a file.",
+    "train": "Train a model, with evaluations before and after.",
     "bench": "Compare learners on environments.",
-    "report": "Write a page of training runs: curves, settings, episodes.",
-    "export": "Write trained seats as transformers or peft folders, and push them.",
-    "check": "Check that an environment keeps its promises, one of yours too.",
-    "serve": "Host environments or a policy for other processes and machines.",
-    "completion": "Print a script that completes this command line in a shell.",
-    "new": "Write a template of an environment or a learner.",
+    "report": "Write an HTML page about training runs: curves, settings, episodes.",
+    "export": "Export trained models as transformers or peft folders.",
+    "check": "Check that an environment follows the PettingZoo and llmzoo APIs.",
+    "serve": "Host environments or a policy over gRPC.",
+    "completion": "Print a shell completion script.",
+    "new": "Create a new environment or learner from a template.",
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0, 2 for a mistake in what was asked, 130 if stopped,
-    1 if nobody reads its output any more, or if ``check`` found a broken promise.
+    """Run a command and return its exit code.
 
-    What was asked for goes to standard output, everything else to standard error.
+    0: success. 1: the output pipe was closed, or ``check`` reports a violation. 2: a usage error.
+    130: interrupted. Results go to standard output, everything else to standard error.
     """
     # no ``list(...)`` here: once loaded, the command's module hides the builtin of its name
     code: int | None = None
@@ -57,14 +57,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{who}: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
-        # what is still buffered goes nowhere, without a complaint at the interpreter's end
+        # discard buffered output, or the interpreter reports the closed pipe at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
         if error.errno not in REFUSED:
             raise
         where = f": {error.filename}" if error.filename else ""
-        print(f"llmzoo: the file system refuses: {error.strerror}{where}", file=sys.stderr)
+        print(f"llmzoo: cannot write: {error.strerror}{where}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         if ranks.is_first():
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Of the processes of one run the first prints."""
+    """Only the first process of a run prints."""
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
         yield
 
@@ -83,5 +83,11 @@ def _silent() -> Iterator[None]:
 def _usage() -> str:
     lines = [f"  {name:<12}{what}" for name, what in COMMANDS.items()]
     return "\n".join(
-        ["usage: llmzoo COMMAND [options]", "", *lines, "", "llmzoo COMMAND --help says more."]
+        [
+            "usage: llmzoo COMMAND [options]",
+            "",
+            *lines,
+            "",
+            "llmzoo COMMAND --help shows the options of a command.",
+        ]
     )

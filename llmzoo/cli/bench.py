@@ -31,14 +31,14 @@ from llmzoo.training.players import check_model
 class BenchOptions(CommandOptions):
     """Train every learner on every environment with every seed, and compare.
 
-    A run that has ended is not repeated and one that was cut off goes on, so the same command may
-    be given again.
+    Runs that have ended are not repeated, and interrupted runs continue, so the same command can be
+    given again.
 
     Args:
-        envs: ids of environments, with commas between.
-        learners: names of learners, with commas between; all is every learner of llmzoo.
-        seeds: numbers, with commas between.
-        out: the folder of results.json, table.md, heatmap.png and the runs.
+        envs: ids of environments, separated by commas.
+        learners: names of learners, separated by commas; all is every learner of llmzoo.
+        seeds: integers, separated by commas.
+        out: folder for results.json, table.md, heatmap.png and the runs.
         json: print the rows of results.json instead of the table.
     """
 
@@ -58,7 +58,7 @@ MANY = {"env", "learner", "seed"}  # what a bench varies
 
 def run(argv: Sequence[str]) -> None:
     if ranks.launched() > 1:
-        raise ConfigError("bench runs in one process: start several of them with other --seeds")
+        raise ConfigError("bench runs in one process: start several with different --seeds instead")
     given = read("bench", argv, BenchOptions, FitConfig, without=MANY)
     options = BenchOptions(
         **{name: given.pop(name) for name in field_names(BenchOptions) & set(given)}
@@ -89,7 +89,7 @@ def run(argv: Sequence[str]) -> None:
             with apart():
                 rows.append(_row(config, out / "runs" / name))
         except KeyboardInterrupt:
-            print(f"to go on: {shlex.join(['llmzoo', 'bench', *argv])}", file=sys.stderr)
+            print(f"to continue: {shlex.join(['llmzoo', 'bench', *argv])}", file=sys.stderr)
             raise
         files.write(out / "results.json", json.dumps(rows, indent=2) + "\n")
     text = table(rows, shlex.join(["llmzoo", "bench", *argv]))
@@ -102,7 +102,7 @@ def run(argv: Sequence[str]) -> None:
 
 
 def _row(config: Any, run: Path) -> dict[str, Any]:
-    """Train, or take what an earlier call of the same bench has left."""
+    """Train, or read the result that an earlier call of the same bench left."""
     from llmzoo.training import fit
 
     row = {"env": config.env, "learner": config.learner, "seed": config.seed}
@@ -136,7 +136,7 @@ def _row(config: Any, run: Path) -> dict[str, Any]:
 
 
 def _ended(config: Any, run: Path) -> bool:
-    """Whether the run is there with these settings and has ended."""
+    """Whether a run with these settings has ended."""
     if not (run / "after.json").exists():
         return False
     saved = run_folder.settings(run)
@@ -146,7 +146,7 @@ def _ended(config: Any, run: Path) -> bool:
     ]
     if other or saved["steps"] > wanted["steps"]:
         differ = ", ".join(other or ["steps"])
-        raise ConfigError(f"{run} is of another bench ({differ}): choose another --out")
+        raise ConfigError(f"{run} belongs to a bench with another {differ}: choose another --out")
     return bool(saved["steps"] == wanted["steps"])
 
 
@@ -154,4 +154,4 @@ def _number(seed: str) -> int:
     try:
         return int(seed)
     except ValueError:
-        raise ConfigError(f"--seeds are whole numbers with commas between, got {seed!r}") from None
+        raise ConfigError(f"--seeds must be integers separated by commas, got {seed!r}") from None

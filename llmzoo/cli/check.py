@@ -22,18 +22,18 @@ from llmzoo.errors import ConfigError, NoPlayerError
 
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions(CommandOptions):
-    """Check that an environment keeps its promises: PettingZoo's, and those of llmzoo.testing.
+    """Check an environment against the PettingZoo API and the rules of llmzoo.testing.
 
-    Any PettingZoo environment that speaks text can be checked, as package.module:name. The exit
-    code is 0 where every promise is kept, 1 where one is broken.
+    Any PettingZoo environment with text observations and actions can be checked, given as
+    package.module:name. The exit code is 0 if all checks pass and 1 otherwise.
 
     Args:
-        env: id of the environment; may stand first, without --env.
+        env: id of the environment; can be given first, without --env.
         env_args: arguments of the environment; --env.NAME VALUE sets one.
-        texts: hostile texts that are tried.
-        tasks: tasks that the expert plays, and that are compared between the splits.
-        traceback: print where in the code a promise was broken.
-        quiet: no progress on standard error.
+        texts: number of hostile texts to try.
+        tasks: number of tasks that the expert plays and that are compared between splits.
+        traceback: print the traceback of each failed check.
+        quiet: show no progress on standard error.
         json: print one JSON object instead of a table.
     """
 
@@ -55,7 +55,7 @@ class CheckOptions(CommandOptions):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a check found; ``kept`` is None where the environment does not promise this."""
+    """The result of a check; ``kept`` is None if the environment does not promise this."""
 
     check: str
     kept: bool | None
@@ -73,25 +73,25 @@ class _Check:
 def run(argv: Sequence[str]) -> int:
     options = CheckOptions(**read("check", argv, CheckOptions))
     if options.texts < 1 or options.tasks < 1:
-        raise ConfigError("texts and tasks are at least 1")
+        raise ConfigError("--texts and --tasks must be at least 1")
     env_args = env_arguments(options.env, options.env_args, split="both are checked")
     arguments = {**registry.spec(options.env).offline, **env_args}
     make = partial(registry.make, options.env, **arguments)
-    found = [_result(_Check("reset", lambda: make().reset(seed=0)), options.traceback)]
-    checks = _checks(make, options) if found[0].kept else []
+    results = [_result(_Check("reset", lambda: make().reset(seed=0)), options.traceback)]
+    checks = _checks(make, options) if results[0].kept else []
     with apart(), counting("checks", len(checks), quiet=options.quiet) as ended:
         for check in checks:
-            found.append(_result(check, options.traceback))
+            results.append(_result(check, options.traceback))
             ended()
-    broken = [result for result in found if result.kept is False]
+    broken = [result for result in results if result.kept is False]
     if options.json:
-        rows = [asdict(result) for result in found]
+        rows = [asdict(result) for result in results]
         as_json({"env": options.env, "kept": not broken, "checks": rows})
     else:
         words = {True: "kept", False: "BROKEN", None: "not promised"}
         as_table(
             ("check", "promise", "why", "seconds"),
-            [[r.check, words[r.kept], r.why, f"{r.seconds:.1f}"] for r in found],
+            [[r.check, words[r.kept], r.why, f"{r.seconds:.1f}"] for r in results],
         )
     return 1 if broken else 0
 
@@ -130,7 +130,7 @@ def _checks(make: Callable[..., AECEnv], options: CheckOptions) -> list[_Check]:
 
 
 def _none(env: AECEnv, player: Literal["expert", "amateur"]) -> str | None:
-    """Why ``env`` has no scripted player of this kind."""
+    """Why ``env`` has no scripted player of this kind; None if it has one."""
     game, agent = env.unwrapped, env.agent_selection
     try:
         if player == "expert":

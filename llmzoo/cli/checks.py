@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any, get_type_hints
 
 from llmzoo import registry
 from llmzoo.cli.arguments import env_arguments, learner_arguments
@@ -14,30 +14,24 @@ from llmzoo.cli.options import typed
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class
 from llmzoo.training import run_folder
+from llmzoo.training.config import FitConfig
 from llmzoo.training.players import check_model
-
-if TYPE_CHECKING:
-    from llmzoo.training import FitConfig
-    from llmzoo.training.seats import Seat
+from llmzoo.training.seats import SHARED, Seat, kind, plan
 
 
 def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, Seat]:
-    """Who is to play each seat of a run.
+    """The plan of every seat of a run.
 
-    Refuses what names an unknown learner, environment, argument, split, tracker or seat, and
-    numbers that mean nothing. ``saved``: the settings are from a run folder.
+    Refuses unknown environments, learners, arguments, splits, seats and trackers, and numbers out
+    of range. ``saved``: the settings come from a run folder.
     """
-    from llmzoo.training.seats import plan
-    from llmzoo.training.tracking import check_trackers
-
-    learner_arguments(config.learner, config.learner_args, saved=saved)
-    where = "a run learns from the train split and is measured on --eval_split"
+    where = "a run trains on the train split and is evaluated on --eval_split"
     env_arguments(config.env, config.env_args, split=where, saved=saved)
     if config.eval_tasks < 1:
         raise ConfigError(f"eval_tasks must be at least 1, got {config.eval_tasks}")
     if config.eval_every < 0:
         raise ConfigError(f"eval_every must be at least 0, got {config.eval_every}")
-    check_trackers(config.trackers)
+    learner_arguments(config.learner, config.learner_args, saved=saved)
     agents = _agents(config)
     arrangements = ("shared", "separate", "lora", *agents)
     if config.seats not in arrangements:
@@ -46,7 +40,7 @@ def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, Seat]:
         sampling = config.sampling()
     except ValueError as error:
         raise ConfigError(str(error)) from error
-    return plan(
+    planned = plan(
         agents,
         config.seats,
         model=config.model,
@@ -55,6 +49,10 @@ def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, Seat]:
         chat=config.chat(),
         seat_args=config.seat_args,
     )
+    from llmzoo.training.tracking import check_trackers  # with torch, so after cheaper mistakes
+
+    check_trackers(config.trackers)
+    return planned
 
 
 def _agents(config: FitConfig) -> list[str]:
@@ -80,8 +78,6 @@ def _agents(config: FitConfig) -> list[str]:
 
 def typed_stages(stages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The settings of stages, each checked against its type; the list must hold one at least."""
-    from llmzoo.training import FitConfig
-
     if not stages:
         raise ConfigError("stages is a list of at least one mapping of settings")
     hints = get_type_hints(FitConfig)
@@ -99,8 +95,6 @@ def check_stages(
     That is what :func:`check_run` refuses, a model that cannot be found or that the stage before
     does not train, and a stage that has ended with other settings than are asked for now.
     """
-    from llmzoo.training import FitConfig
-    from llmzoo.training.seats import kind
     from llmzoo.training.stages import merged_stage, stage_folder
 
     before: dict[str, Seat] = {}
@@ -128,8 +122,6 @@ def _check_start(
     seats: Mapping[str, Seat], before: Mapping[str, Seat], model: str, earlier: str
 ) -> None:
     """Check that each seat finds its start in ``model``, which the stage ``earlier`` will leave."""
-    from llmzoo.training.seats import SHARED
-
     learned = {seat.name for seat in before.values() if seat.learns}
     trains = f"{earlier} trains {', '.join(sorted(learned))}"
     starts: dict[str, str] = {}
@@ -145,8 +137,8 @@ def _check_start(
     onto_base = {starts[agent] for agent in starts if seats[agent].adapter}
     if any(seat.adapter for seat in before.values()):
         onto_base = set()  # adapters go on as adapters
-    for found, what in ((shared, "seats='shared'"), (onto_base, "seats='lora'")):
-        if len(found) > 1:
+    for models, what in ((shared, "seats='shared'"), (onto_base, "seats='lora'")):
+        if len(models) > 1:
             raise ConfigError(f"{trains} apart, and {what} starts from one model: use it in both")
 
 

@@ -32,7 +32,7 @@ class CompletionOptions(CommandOptions):
     In bash: llmzoo completion bash > ~/.local/share/bash-completion/completions/llmzoo
 
     Args:
-        shell: bash, zsh, fish, tcsh or powershell; may stand first, without --shell.
+        shell: bash, zsh, fish, tcsh or powershell; can be given first, without --shell.
     """
 
     FIRST = ("shell",)
@@ -48,7 +48,7 @@ def run(argv: Sequence[str]) -> None:
 
 
 def parser() -> ArgumentParser:
-    """The whole command line, as far as a completion needs it: it reads nothing."""
+    """A parser of the whole command line, only for generating completions."""
     root = ArgumentParser("llmzoo", description="Multi-agent RL for language models.")
     root.add_argument("--version", action="store_true", help="Print the version.")
     below = root.add_subparsers()

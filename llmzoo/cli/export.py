@@ -13,17 +13,17 @@ from llmzoo.errors import MissingExtraError
 
 @dataclass(frozen=True, kw_only=True)
 class ExportOptions(CommandOptions):
-    """Write what a run has trained as plain transformers or peft folders, with a model card.
+    """Export the trained models of a run as transformers or peft folders, with a model card.
 
     Args:
-        run: run folder of llmzoo train; may stand first, without --run.
-        out: folder that is made.
-        step: iteration of the checkpoint; the newest one where nothing is said.
-        base: folder with the base model of adapters, which is copied; needed where it is on no hub,
-            since a folder is not opened because a run names it.
-        push: repository of the Hugging Face hub to upload to, as USER/NAME; you log in with
-            hf auth login or the variable HF_TOKEN.
-        private: whether a repository that is made now is private.
+        run: run folder of llmzoo train; can be given first, without --run.
+        out: the folder to create.
+        step: iteration of the checkpoint; the newest one by default.
+        base: folder with the base model of adapters, which is copied. Needed if the base is not on
+            the hub: folders that only the run names are not opened.
+        push: repository of the Hugging Face hub to upload to, as USER/NAME. Log in with hf auth
+            login or set HF_TOKEN.
+        private: create the repository as private.
         json: print one JSON object instead of a list.
     """
 

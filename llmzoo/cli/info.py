@@ -25,10 +25,10 @@ _PACKAGES = ("pettingzoo", "gymnasium", "numpy", "torch", "transformers", "trl",
 
 @dataclass(frozen=True, kw_only=True)
 class InfoOptions(CommandOptions):
-    """What this installation and this machine offer, or all about one environment or learner.
+    """Show the installation and the machine, or the page of an environment or a learner.
 
     Args:
-        name: id of an environment or name of a learner; may stand first, without --name.
+        name: id of an environment or name of a learner; can be given first, without --name.
         json: print one JSON object instead of a table.
     """
 
@@ -44,7 +44,7 @@ def run(argv: Sequence[str]) -> None:
     if options.name is not None:
         _show(options.name, options.json)
         return
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "llmzoo": __version__,
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -59,10 +59,10 @@ def run(argv: Sequence[str]) -> None:
         "sandbox": _sandbox(),
     }
     if options.json:
-        as_json(found)
+        as_json(facts)
         return
     rows = []
-    for name, value in found.items():
+    for name, value in facts.items():
         if name == "extras":
             lacking = {
                 extra: "needs " + ", ".join(names) for extra, names in value.items() if names
@@ -94,17 +94,17 @@ def _show(name: str, json: bool) -> None:
 def _devices() -> list[str]:
     """Where models can run: the processor, and what torch sees beside it, where torch is installed."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    found = [f"cpu: {cores} cores"]
+    devices = [f"cpu: {cores} cores"]
     try:
         import torch
     except ModuleNotFoundError:
-        return found
+        return devices
     for index in range(torch.cuda.device_count()):
         device = torch.cuda.get_device_properties(index)
-        found.append(f"cuda:{index}: {device.name}, {device.total_memory / 2**30:.0f} GiB")
+        devices.append(f"cuda:{index}: {device.name}, {device.total_memory / 2**30:.0f} GiB")
     if torch.backends.mps.is_available():
-        found.append("mps: Apple GPU")
-    return found
+        devices.append("mps: Apple GPU")
+    return devices
 
 
 def _missing(extra: str) -> list[str]:

@@ -14,11 +14,11 @@ from llmzoo.learners import learner_class, list_learners
 
 @dataclass(frozen=True, kw_only=True)
 class ListOptions(CommandOptions):
-    """Which environments there are, or which learners.
+    """List the environments or the learners.
 
     Args:
         family: only environments of this family.
-        learners: list the learners, each with its rule of credit.
+        learners: list the learners, each with its credit rule.
         json: print a JSON list instead of a table.
     """
 
@@ -37,7 +37,9 @@ def run(argv: Sequence[str]) -> None:
     options = ListOptions(**read("list", argv, ListOptions))
     if options.learners:
         if options.family is not None:
-            raise ConfigError("families are of environments: give --family or --learners")
+            raise ConfigError(
+                "--family and --learners exclude each other: only environments have families"
+            )
         _list_learners(options)
         return
     families = {registry.spec(id).family for id in registry.list_envs()}

@@ -33,12 +33,12 @@ NEXT_STEPS = {
 
 @dataclass(frozen=True, kw_only=True)
 class NewOptions(CommandOptions):
-    """Write a module that works at once, with its tests, to be changed into what you want.
+    """Create a working module and its tests from a template.
 
     Args:
-        kind: env (an environment) or learner; stands first, without --kind.
-        name: of the module and its class, such as my_game; stands second, without --name.
-        out: the folder that the two files are written to; it is made where there is none.
+        kind: env (an environment) or learner; given first, without --kind.
+        name: name of the module, such as my_game; given second, without --name.
+        out: folder for the two files; it is created if needed.
     """
 
     FIRST = ("kind", "name")
@@ -95,23 +95,23 @@ def _check_name(name: str) -> None:
     """Refuse what is no name of a module, or hides another module from Python."""
     if not name.isidentifier() or keyword.iskeyword(name) or not _words(name)["cls"].isidentifier():
         raise ConfigError(
-            f"{name!r} is no name for a Python module: letters, digits and underscores, such as "
+            f"{name!r} is not a valid module name: use letters, digits and underscores, as in "
             "my_game"
         )
     if name != name.lower() or name.startswith("_"):
-        raise ConfigError(f"a module is named in lower case, such as my_game; got {name!r}")
+        raise ConfigError(f"module names are lower case, as in my_game; got {name!r}")
 
 
 def _check_free(folder: Path, name: str, names: Sequence[str]) -> None:
     """Refuse to overwrite a file, or to write a module that an installed one would hide."""
     for file in names:
         if (folder / file).exists():
-            raise ConfigError(f"{folder / file} is there already: choose another name or --out")
+            raise ConfigError(f"{folder / file} exists: choose another name or --out")
     for module in (name, f"test_{name}"):
-        found = importlib.util.find_spec(module)
-        if found is not None:
-            where = found.origin or "a folder"
+        spec = importlib.util.find_spec(module)
+        if spec is not None:
+            where = spec.origin or "a folder"
             raise ConfigError(
-                f"there is a module {module!r} already ({where}), and Python would take one for "
-                "the other: choose another name"
+                f"a module named {module!r} exists ({where}) and would hide the new one: choose "
+                "another name"
             )

@@ -83,16 +83,16 @@ def read(
         given = parser.parse_args(argv, defaults=False)
     except ArgumentError as error:
         raise ConfigError(_plainly(_one_line(str(error)), hints)) from None
-    found = {name: value for name, value in given.as_dict().items() if name != "config"}
-    for name in set(_SHORT.values()) & set(found):
-        found[name] = _nested(found[name])
-    for seat, value in found.get("seat_args", {}).items():
+    values = {name: value for name, value in given.as_dict().items() if name != "config"}
+    for name in set(_SHORT.values()) & set(values):
+        values[name] = _nested(values[name])
+    for seat, value in values.get("seat_args", {}).items():
         if not isinstance(value, Mapping):
             raise ConfigError(
                 f"--seat.{seat} must name a setting: --seat.{seat}.learning_rate 1e-4"
             )
-        found["seat_args"][seat] = {**_nested(value, "."), **_texts(argv, seat)}
-    return found
+        values["seat_args"][seat] = {**_nested(value, "."), **_texts(argv, seat)}
+    return values
 
 
 class _Help(DefaultHelpFormatter, RawDescriptionHelpFormatter):
@@ -218,14 +218,14 @@ def _check_files(argv: Sequence[str], hints: Mapping[str, Any]) -> None:
 
 def _nested(values: Mapping[str, Any], dot: str = _WITHIN) -> dict[str, Any]:
     """``{"a/b": 1, "a": {"c": 2}}``, as the parser leaves it, as ``{"a": {"b": 1, "c": 2}}``."""
-    found: dict[str, Any] = {}
+    nested: dict[str, Any] = {}
     for name, value in values.items():
         outer, within, inner = name.partition(dot)
         part = {inner.replace(_WITHIN, "."): value} if within else value
-        before = found.get(outer, {})
+        before = nested.get(outer, {})
         both = isinstance(before, Mapping) and isinstance(part, Mapping)
-        found[outer] = {**before, **part} if both else part
-    return found
+        nested[outer] = {**before, **part} if both else part
+    return nested
 
 
 def _texts(argv: Sequence[str], seat: str) -> dict[str, str]:
@@ -233,21 +233,21 @@ def _texts(argv: Sequence[str], seat: str) -> dict[str, str]:
 
     The parser knows no types inside a mapping, and reads a text with a colon as a mapping.
     """
-    found = {}
+    texts = {}
     for token, following in zip(argv, [*argv[1:], ""], strict=True):
         option, equals, value = token.partition("=")
         for name in _TEXTS:
             if option == f"--seat_args.{seat}{_WITHIN}{name}":
-                found[name] = value if equals else following
-    return found
+                texts[name] = value if equals else following
+    return texts
 
 
 def _plainly(message: str, hints: Mapping[str, Any]) -> str:
     """The parser's complaint about a value in words; any other of its messages as it is."""
-    found = re.search(r'Parser key "(\w+)":.*(?:Got|Given) value: (.*)$', message)
-    if found is None or found[1] not in hints:
+    match = re.search(r'Parser key "(\w+)":.*(?:Got|Given) value: (.*)$', message)
+    if match is None or match[1] not in hints:
         return message
-    return f"--{found[1]} must be {in_words(hints[found[1]])}, got {found[2]}"
+    return f"--{match[1]} must be {in_words(hints[match[1]])}, got {match[2]}"
 
 
 def _one_line(message: str) -> str:

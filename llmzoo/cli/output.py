@@ -82,16 +82,18 @@ def as_markdown(text: str) -> None:
         print(text)
 
 
-def evaluation_row(name: str, found: Mapping[str, Any]) -> list[str]:
+def evaluation_row(name: str, evaluation: Mapping[str, Any]) -> list[str]:
     """An evaluation as a row under :data:`EVALUATION_COLUMNS`."""
     return [
         name,
-        _won(found) if found.get("win_rate") else rate(found["success"], found["success_ci95"]),
-        f"{counted(found)} ({found['split']})",
-        "\n".join(f"{agent} {value:.3f}" for agent, value in found["mean_return"].items()),
-        f"{found['mean_turns']:.2f}",
-        f"{found['tokens']:,}",
-        f"{found['seconds']:.1f}",
+        _won(evaluation)
+        if evaluation.get("win_rate")
+        else rate(evaluation["success"], evaluation["success_ci95"]),
+        f"{counted(evaluation)} ({evaluation['split']})",
+        "\n".join(f"{agent} {value:.3f}" for agent, value in evaluation["mean_return"].items()),
+        f"{evaluation['mean_turns']:.2f}",
+        f"{evaluation['tokens']:,}",
+        f"{evaluation['seconds']:.1f}",
     ]
 
 
@@ -99,15 +101,15 @@ _WIDE = 140  # columns
 EVALUATION_COLUMNS = ("", "success [95%]", "tasks", "mean return", "turns", "tokens", "seconds")
 
 
-def _won(found: Mapping[str, Any]) -> str:
+def _won(evaluation: Mapping[str, Any]) -> str:
     """Who won how often, with intervals, where agents play against each other."""
-    tasks = found["tasks"]
+    tasks = evaluation["tasks"]
     lines = [
         f"{agent} won {rate(won, wilson(won * tasks, tasks))}"
-        for agent, won in found["win_rate"].items()
+        for agent, won in evaluation["win_rate"].items()
     ]
     return "\n".join(
-        [*lines, f"drawn {rate(found['draws'], wilson(found['draws'] * tasks, tasks))}"]
+        [*lines, f"drawn {rate(evaluation['draws'], wilson(evaluation['draws'] * tasks, tasks))}"]
     )
 
 

@@ -18,18 +18,19 @@ from llmzoo.errors import ConfigError, MissingExtraError
 class ReportOptions(CommandOptions):
     """Write one HTML page of training runs: learning curves, settings, and every recorded episode.
 
-    The page needs neither a server nor a network. Runs with the same settings but for their seeds
-    are drawn as one, with an interval.
+    The page needs neither a server nor a network. Runs that differ only in their seeds are drawn
+    as one curve with an interval.
 
     Args:
-        runs: run folders of llmzoo train, or folders that hold some (of a bench, of stages); they
-            stand first, without --runs.
-        out: the page; report.html in the run folder where one is named, else in this folder.
-        watch: write it again while the runs go on, until they have ended or Ctrl-C; an open page
-            renews itself.
-        every: seconds between two looks of watch at the files.
-        plots: a folder for the figures, each as a file of its own.
-        format: of these files.
+        runs: run folders of llmzoo train, or folders that contain some (of a bench or of stages);
+            given first, without --runs.
+        out: the page to write; by default report.html in the run folder, or in the working
+            directory if several are given.
+        watch: rewrite the page while the runs go on, until they end or Ctrl-C; an open page
+            refreshes itself.
+        every: seconds between two checks of the files, with watch.
+        plots: a folder for the figures as separate files.
+        format: format of these files.
         open: show the page in a browser.
         json: print one JSON object as the last line.
     """
@@ -78,15 +79,15 @@ def run(argv: Sequence[str]) -> None:
         show()
     if options.plots is not None:
         save_plots(report.runs, Path(options.plots), options.format)
-    found = {"page": str(out), "runs": len(report.runs), "episodes": report.episodes}
+    summary = {"page": str(out), "runs": len(report.runs), "episodes": report.episodes}
     if options.json:
-        as_json(found)
+        as_json(summary)
     else:
-        print(f"{out}: {_count(found['runs'], 'run')}, {_count(found['episodes'], 'episode')}")
+        print(f"{out}: {_count(summary['runs'], 'run')}, {_count(summary['episodes'], 'episode')}")
 
 
 def _read(argv: Sequence[str]) -> dict[str, Any]:
-    """The options, checked."""
+    """The options that were given, checked."""
     given = read("report", argv, ReportOptions)
     if not given.get("runs"):
         raise ConfigError(f"name at least one run folder: {ReportOptions.USAGE}")

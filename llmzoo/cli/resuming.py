@@ -25,15 +25,15 @@ def saved_settings(run: Path, hints: Mapping[str, Any]) -> dict[str, Any]:
     Mappings are taken as they are: the parser would import a ``class_path`` in them.
     """
     what = f"setting in {run / 'config.json'}"
-    found = run_folder.settings(run)
+    saved = run_folder.settings(run)
     mappings = {}
-    for name, value in found.items():
+    for name, value in saved.items():
         wanted = in_words(hints[name]) if name in hints else ""
         if isinstance(value, Mapping) and "mapping" in wanted:
             mappings[name] = dict(value)
         elif wanted and (isinstance(value, Mapping) or ("mapping" in wanted and value is not None)):
             raise ConfigError(f"{what} {name!r} must be {wanted}, got {value!r}")
-    rest = {name: value for name, value in found.items() if name not in mappings}
+    rest = {name: value for name, value in saved.items() if name not in mappings}
     return {**typed(hints, rest, what), **mappings}
 
 

@@ -12,15 +12,12 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from llmzoo.cli.arguments import PromptOptions
 from llmzoo.cli.options import names, read, typed
 from llmzoo.cli.output import apart, as_json
 from llmzoo.errors import ConfigError, MissingExtraError
-
-if TYPE_CHECKING:
-    from llmzoo.serve.hosting import Running, Service
 
 END_S = 20.0  # seconds in which the process has ended, after the first signal and after the second
 AT_ONCE_S = 2.0
@@ -133,11 +130,16 @@ def run(argv: Sequence[str]) -> None:
     print("llmzoo: the server has ended", file=sys.stderr)
 
 
-def _told_to_end(running: Running) -> threading.Event:
-    """What Ctrl-C and SIGTERM set. A second one leaves calls under way no time.
+class _Server(Protocol):
+    def hurry(self) -> object:
+        """Stop waiting for pending calls."""
 
-    The process ends even where an environment or a model does not let it: a thread that needs
-    nothing of Python sees to that.
+
+def _told_to_end(running: _Server) -> threading.Event:
+    """An event that Ctrl-C and SIGTERM set. A second signal gives pending calls no time.
+
+    A watchdog thread outside Python's control ends the process even if an environment or a model
+    blocks it.
     """
     ended = threading.Event()
     nowhere = open(os.devnull, "w")  # noqa: SIM115, it is written to when the process ends
@@ -156,16 +158,16 @@ def _told_to_end(running: Running) -> threading.Event:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A service, and the names of what it offers, of a ``kind`` such as "environments"."""
+    """A service, and the names that it offers, of a ``kind`` such as "environments"."""
 
     kind: str
     names: list[str]
-    service: Service
-    waiting: int = 0  # calls that may wait for others, each of which holds a thread
+    service: Any  # of llmzoo.serve, which needs the extra
+    waiting: int = 0  # calls that may wait for other calls, each holding a thread
 
 
 def offers_of(options: ServeOptions) -> list[Offer]:
-    """What is asked to be hosted."""
+    """The services to host."""
     from llmzoo.serve.environments import Environments, EnvironmentsConfig
 
     offers: list[Offer] = []
@@ -188,9 +190,9 @@ def offers_of(options: ServeOptions) -> list[Offer]:
         offers.append(_policy(options.policy, options))
     elif options.policy_args or options.chat():
         named = ["policy_args"] if options.policy_args else list(options.chat())
-        raise ConfigError(f"{', '.join(named)} mean nothing without --policy")
+        raise ConfigError(f"{', '.join(named)} need --policy")
     if not offers:
-        raise ConfigError("there is nothing to host: name --envs or --policy")
+        raise ConfigError("nothing to host: give --envs or --policy")
     return offers
 
 
@@ -208,14 +210,16 @@ def _policy(name: str, options: ServeOptions) -> Offer:
 
 @contextmanager
 def _token(options: ServeOptions) -> Iterator[tuple[int, str | None]]:
-    """The port, and the token for it: the given one, or one that is left for this user's clients."""
+    """The port and its token: the given token, or a new one that this user's clients find."""
     from llmzoo.serve import tokens
     from llmzoo.serve.hosting import is_loopback
 
     given = os.environ.get(options.token_env)
     if options.no_token:
         if given is not None:
-            raise ConfigError(f"{options.token_env} holds a token, and --no_token wants none")
+            raise ConfigError(
+                f"{options.token_env} holds a token: unset it, or leave out --no_token"
+            )
         yield options.port, None
     elif given is not None or not is_loopback(options.host):
         yield options.port, given

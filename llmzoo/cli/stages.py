@@ -25,7 +25,7 @@ def run_stages(
     from llmzoo.training import FitConfig, fit_stages
 
     if "learner" in given:
-        raise ConfigError("each stage names its own learner: --learner means nothing beside stages")
+        raise ConfigError("--learner has no effect with stages: each stage names its own learner")
     stages = typed_stages(stages)
     common = {name: value for name, value in given.items() if name != "env"}
     env = given.get("env", FitConfig().env)

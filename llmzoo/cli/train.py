@@ -24,18 +24,18 @@ from llmzoo.training.players import check_model
 
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions(CommandOptions):
-    """Where the run is kept, and what is printed.
+    """Where the run is saved, and what is printed.
 
     Args:
-        out: the run folder; runs/ENV-LEARNER-SEED where nothing is said.
-        resume: a run folder to continue with its own settings; only --steps may be raised, and
-            where the work is done may change (--parallel, --cpu_offload), and what is recorded
-            (--record_every, --record_tasks). Code that the folder names is imported only if its
-            option (--env module:name, --learner module:name) is given again.
-        stages: runs after one another, each from the model that the last one left: a list of
-            mappings, each with a learner and what else is its own, in a configuration file. The
-            same command again goes on where it was cut off.
-        quiet: no progress on standard error.
+        out: the run folder; runs/ENV-LEARNER-SEED by default.
+        resume: a run folder to continue with its saved settings. Only these may change: --steps
+            (upwards), where the work is done (--engine, --parallel, --cpu_offload) and what is
+            recorded (--record_every, --record_tasks). Code that the folder names is imported only
+            if its option (--env module:name, --learner module:name) is given again.
+        stages: consecutive runs, each starting from the model of the one before: a list of mappings
+            in a configuration file, each with a learner and its own settings. Repeat the command to
+            continue after an interruption.
+        quiet: show no progress on standard error.
         json: print one JSON object as the last line instead of a table.
     """
 
@@ -62,7 +62,9 @@ def run(argv: Sequence[str]) -> None:
         given["seat_args"] = seat_arguments(given["seat_args"])
     if options.stages is not None:
         if options.resume is not None:
-            raise ConfigError("stages go on where they were cut off when the same command is given")
+            raise ConfigError(
+                "--resume does not apply to stages: repeat the same command to continue them"
+            )
         try:
             run_stages(
                 options.stages, given, out=options.out, quiet=options.quiet, json=options.json
@@ -106,20 +108,21 @@ def run(argv: Sequence[str]) -> None:
     ]
     as_table(EVALUATION_COLUMNS, rows)
     print(f"{out}: metrics.jsonl, played.jsonl, curve.png, checkpoints")
-    print(f"to see it: llmzoo report {out}")
+    print(f"to view it: llmzoo report {out}")
 
 
 def _say_how_to_go_on(command: Sequence[str]) -> None:
     if ranks.is_first():
-        print(f"to go on: {shlex.join(command)}", file=sys.stderr)
+        print(f"to continue: {shlex.join(command)}", file=sys.stderr)
 
 
 def resumed(
     options: TrainOptions, given: Mapping[str, Any], hints: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The settings saved in a run folder, with those that are ``FREE`` as given now.
+    """The settings saved in a run folder, updated with the given settings that are ``FREE``.
 
-    ``hints``: the types of all settings, which those that were saved must have. Raises :class:`ConfigError` for a given option that contradicts a saved one.
+    ``hints``: the types of all settings. Raises :class:`ConfigError` for a saved setting of another
+    type, and for a given option that contradicts a saved one.
     """
     run = Path(options.resume or "")
     if options.out is not None and Path(options.out).resolve() != run.resolve():
@@ -131,7 +134,9 @@ def resumed(
     for name, value in given.items():
         if name == "steps":
             if value < saved.get("steps", 0):
-                raise ConfigError(f"{run} has {saved['steps']} steps: they can be raised only")
+                raise ConfigError(
+                    f"{run} has {saved['steps']} steps, and --steps cannot be lowered"
+                )
         elif name in run_folder.FREE:
             pass
         elif not _agrees(value, saved.get(name)):  # runs of earlier versions lack some settings
@@ -146,7 +151,7 @@ def resumed(
 
 
 def _agrees(value: Any, saved: Any) -> bool:
-    """Whether an option says the same as a saved one; a mapping may name a part only."""
+    """Whether an option agrees with a saved one; a mapping may give only some of its entries."""
     value = json.loads(json.dumps(value))  # as it would have been saved
     if isinstance(value, Mapping) and isinstance(saved, Mapping):
         return all(key in saved and saved[key] == item for key, item in value.items())

@@ -93,7 +93,9 @@ def _seats(run: Described) -> str:
 def _results(run: Described) -> str:
     title = "## Before and after"
     rows = [
-        (what, found) for what, found in (("before", run.before), ("after", run.after)) if found
+        (what, evaluation)
+        for what, evaluation in (("before", run.before), ("after", run.after))
+        if evaluation
     ]
     if not rows:
         return f"{title}\n\nThis checkpoint has not been measured."
@@ -103,20 +105,22 @@ def _results(run: Described) -> str:
         "| | success [95%] | mean return | tasks | decoding | seed |",
         "|---|---|---|---|---|---|",
     ]
-    for what, found in rows:
-        paid = found["mean_return"].items()
+    for what, evaluation in rows:
+        paid = evaluation["mean_return"].items()
         returns = ", ".join(f"{_plain(agent)} {value:.3f}" for agent, value in paid)
-        tasks = _plain(f"{counted(found)}, {found['split']} ({found['source']})")
+        tasks = _plain(f"{counted(evaluation)}, {evaluation['split']} ({evaluation['source']})")
         cells = (
             what,
-            _rate(found),
+            _rate(evaluation),
             returns,
             tasks,
-            *map(_plain, (found["decoding"], found["seed"])),
+            *map(_plain, (evaluation["decoding"], evaluation["seed"])),
         )
         lines.append(f"| {' | '.join(cells)} |")
-        if "greedy" in found:
-            lines.append(f"| {what}, greedy | {_rate(found['greedy'])} | | {tasks} | greedy | |")
+        if "greedy" in evaluation:
+            lines.append(
+                f"| {what}, greedy | {_rate(evaluation['greedy'])} | | {tasks} | greedy | |"
+            )
     lines += [
         "",
         "Intervals are Wilson's for the success rate over these tasks; one run, one seed.",
@@ -126,9 +130,9 @@ def _results(run: Described) -> str:
     return "\n".join(lines)
 
 
-def _rate(found: Mapping[str, Any]) -> str:
-    low, high = found["success_ci95"]
-    return f"{found['success']:.1%} [{low:.1%}, {high:.1%}]"
+def _rate(evaluation: Mapping[str, Any]) -> str:
+    low, high = evaluation["success_ci95"]
+    return f"{evaluation['success']:.1%} [{low:.1%}, {high:.1%}]"
 
 
 def _play(run: Described) -> str:
@@ -172,7 +176,7 @@ def _use(run: Described) -> str:
 
 def _snippet(run: Described, part: Part) -> str:
     # not subfolder=..., with which transformers looks for generation_config.json in the wrong place
-    here = f'f"{{where}}/{part.place}"' if part.place else "where"
+    here = f'f"{{where}}/{part.subfolder}"' if part.subfolder else "where"
     imports = sorted({"AutoModelForCausalLM", part.tokenizer_class})
     lines = [f"from transformers import {', '.join(imports)}"]
     if part.is_adapter:

@@ -20,10 +20,10 @@ _SECRET = re.compile(r"api_?key|secret|password|(^|_)token$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One policy of an export. ``place``: its folder in the export, empty for the export itself."""
+    """One policy of an export. ``subfolder``: its folder in the export, empty for the export itself."""
 
     name: str
-    place: str
+    subfolder: str
     is_adapter: bool
     tokenizer_class: str  # of transformers: the one that loads its tokenizer as it was saved
     has_chat: bool

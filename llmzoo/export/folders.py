@@ -61,13 +61,13 @@ def export_run(
     partial = out.with_name(f"{files.WRITING}{out.name}")
     files.fresh_folder(partial)
     try:
-        for name, place in inside.items():
-            copy_policy(checkpoint / name, partial / place)
-        folders = [partial / place for place in inside.values()]
-        found = _settle_base(folders, None if base is None else Path(base), partial / BASE)
+        for name, subfolder in inside.items():
+            copy_policy(checkpoint / name, partial / subfolder)
+        folders = [partial / subfolder for subfolder in inside.values()]
+        base_name = _settle_base(folders, None if base is None else Path(base), partial / BASE)
         parts = [_part(n, p, partial) for n, p in inside.items()]
         try:
-            description = described(run, checkpoint, parts, found)
+            description = described(run, checkpoint, parts, base_name)
             card = card_of(description, out.name)
         except LlmzooError:
             raise
@@ -83,20 +83,20 @@ def export_run(
     return Exported(
         folder=out,
         step=description.step,
-        policies={name: out / place for name, place in inside.items()},
-        base=out / BASE if found == BASE else None,
+        policies={name: out / subfolder for name, subfolder in inside.items()},
+        base=out / BASE if base_name == BASE else None,
     )
 
 
 def _checkpoint(run: Path, step: int | None) -> Path:
     if step is None:
         return run_folder.newest_checkpoint(run)
-    found = run / run_folder.CHECKPOINTS / f"step_{step:06d}"
-    there = run_folder.checkpoints_in(found.parent)
-    if found not in there:
+    checkpoint = run / run_folder.CHECKPOINTS / f"step_{step:06d}"
+    there = run_folder.checkpoints_in(checkpoint.parent)
+    if checkpoint not in there:
         steps = ", ".join(str(int(path.name[5:])) for path in there)
         raise CheckpointError(f"{run} keeps no checkpoint of iteration {step}; it has {steps}")
-    return run_folder.checked(found)
+    return run_folder.checked(checkpoint)
 
 
 def _settle_base(folders: list[Path], given: Path | None, copy_to: Path) -> str | None:
@@ -111,9 +111,9 @@ def _settle_base(folders: list[Path], given: Path | None, copy_to: Path) -> str 
         return None
     source = given
     if source is None:
-        found = {hub_id(base) for base in named.values()} - {None}
-        if len(found) == 1 and all(map(hub_id, named.values())):
-            return found.pop()
+        hub_ids = {hub_id(base) for base in named.values()} - {None}
+        if len(hub_ids) == 1 and all(map(hub_id, named.values())):
+            return hub_ids.pop()
         if not all(map(_is_embedded, named.values())):
             others = sorted({base for base in named.values() if not _is_embedded(base)})
             raise CheckpointError(
@@ -141,16 +141,16 @@ def _embedded() -> Path:
     return TINY_FOLDER
 
 
-def _part(name: str, place: str, folder: Path) -> Part:
+def _part(name: str, subfolder: str, folder: Path) -> Part:
     """What stands in the folder of one policy."""
     from llmzoo.policies.loading import PreTrainedTokenizerFast, load_tokenizer
 
-    at = folder / place
+    at = folder / subfolder
     tokenizer = load_tokenizer(str(at))
     own = type(tokenizer) is PreTrainedTokenizerFast
     return Part(
         name=name,
-        place=place,
+        subfolder=subfolder,
         is_adapter=(at / _ADAPTER).exists(),
         tokenizer_class="PreTrainedTokenizerFast" if own else "AutoTokenizer",
         has_chat=tokenizer.chat_template is not None,
@@ -161,7 +161,7 @@ def _part(name: str, place: str, folder: Path) -> Part:
 def _model_config(folder: Path, base: Path) -> dict[str, object]:
     """The configuration of the model, or of an adapter's base where it is here."""
     for path in (folder / "config.json", base / "config.json"):
-        found = files.read_object(path)
-        if found is not None:
-            return found
+        config = files.read_object(path)
+        if config is not None:
+            return config
     return {}

@@ -76,8 +76,8 @@ def table(rows: Sequence[Row], command: str) -> str:
         "|---" * len(head) + "|",
     ]
     for learner in learners:
-        found = [_write(cell(rows, env, learner), _absent(rows, env, learner)) for env in envs]
-        cells = [learner, *found]
+        cells = [_write(cell(rows, env, learner), _absent(rows, env, learner)) for env in envs]
+        cells = [learner, *cells]
         if counted:
             mean = tokens(rows, learner)
             cells.append("" if mean is None else f"{mean:,.0f}")
@@ -93,12 +93,12 @@ def table(rows: Sequence[Row], command: str) -> str:
 
 def _span(rows: Sequence[Row], key: str) -> str:
     """``"20"``, ``"20 or 40"``, or ``"20 to 60"`` of more."""
-    found = sorted({row[key] for row in rows})
-    if len(found) > 2:
-        found, word = [found[0], found[-1]], " to "
+    values = sorted({row[key] for row in rows})
+    if len(values) > 2:
+        values, word = [values[0], values[-1]], " to "
     else:
         word = " or "
-    return word.join(map(str, found))
+    return word.join(map(str, values))
 
 
 def _tasks(rows: Sequence[Row]) -> str:
@@ -131,11 +131,11 @@ def heatmap(rows: Sequence[Row], path: Path) -> Path:
     axes.set_xticks(range(len(envs)), envs)
     axes.set_yticks(range(len(learners)), [_label(rows, learner) for learner in learners])
     for y, line in enumerate(cells):
-        for x, found in enumerate(line):
+        for x, entry in enumerate(line):
             text = _absent(rows, envs[x], learners[y])
-            if found is not None:
-                text = f"{found.after:.0%}\n{100 * (found.after - found.before):+.0f}"
-            dark = found is not None and found.after > 0.6
+            if entry is not None:
+                text = f"{entry.after:.0%}\n{100 * (entry.after - entry.before):+.0f}"
+            dark = entry is not None and entry.after > 0.6
             axes.text(
                 x, y, text, ha="center", va="center", fontsize=8, color="white" if dark else "black"
             )
@@ -156,12 +156,12 @@ def _absent(rows: Sequence[Row], env: str, learner: str) -> str:
     return "failed" if tried else "not run"
 
 
-def _write(found: Cell | None, absent: str) -> str:
-    if found is None:
+def _write(cell: Cell | None, absent: str) -> str:
+    if cell is None:
         return absent
-    low, high = found.after_ci95
-    failed = f", {found.failed} failed" if found.failed else ""
-    return f"{found.after:.1%} [{low:.1%}, {high:.1%}] ({found.before:.1%}){failed}"
+    low, high = cell.after_ci95
+    failed = f", {cell.failed} failed" if cell.failed else ""
+    return f"{cell.after:.1%} [{low:.1%}, {high:.1%}] ({cell.before:.1%}){failed}"
 
 
 def _in_order(rows: Sequence[Row], key: str) -> list[Any]:

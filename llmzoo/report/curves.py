@@ -18,9 +18,9 @@ def plot_run(run: Path) -> Path:
     Where others' episodes were learned from, success is theirs; where nothing was played, there is
     no such line.
     """
-    found = read(run, run.name)
-    config = found.config
-    figure = success(groups([found]))
+    played = read(run, run.name)
+    config = played.config
+    figure = success(groups([played]))
     title = (
         f"{config['learner']} on {config['env']}, model {config['model']}, seed {config['seed']}"
     )

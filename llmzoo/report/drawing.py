@@ -175,8 +175,8 @@ def _thick(axes: Axes, drawn: Curve, number: int, label: str | None) -> None:
 def _mean_time(group: Group, key: str) -> float:
     if key not in time_parts(group):
         return 0.0
-    found = [row[key] for run in group.runs for row in run.train if is_finite(row.get(key))]
-    return sum(found) / len(found) if found else 0.0
+    times = [row[key] for run in group.runs for row in run.train if is_finite(row.get(key))]
+    return sum(times) / len(times) if times else 0.0
 
 
 def _success_of(row: Row) -> Any:
@@ -185,5 +185,5 @@ def _success_of(row: Row) -> Any:
 
 
 def _or_zero(row: Row, key: str) -> float:
-    found = row.get(key)
-    return found if found is not None and is_finite(found) else 0.0
+    value = row.get(key)
+    return value if value is not None and is_finite(value) else 0.0

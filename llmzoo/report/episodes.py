@@ -130,7 +130,7 @@ def body_of(record: Mapping[str, Any], draw: Draw) -> dict[str, Any]:
             {
                 "agent": str(turn["agent"]),
                 "turn": int(turn["turn"]),
-                "path": place(turn.get("path")),
+                "path": node_path(turn.get("path")),
                 "prompt": draw(str(turn["prompt"])),
                 "answers": [_answer(answer, draw) for answer in turn["answers"]],
             }
@@ -153,10 +153,10 @@ def _answer(answer: Mapping[str, Any], draw: Draw) -> dict[str, Any]:
     }
 
 
-def place(path: Any) -> str:
+def node_path(path: Any) -> str:
     """Where in the tree a turn stands, in a few characters; ``""`` at its root."""
     if isinstance(path, Sequence) and not isinstance(path, str):
-        return "·".join(filter(None, map(place, path)))
+        return "·".join(filter(None, map(node_path, path)))
     return "" if path is None else str(path)
 
 

@@ -30,12 +30,12 @@ class Plot:
 def plots(groups: Sequence[Group]) -> list[Plot]:
     """All figures of the runs: for each environment success, rewards, answers, learning, time."""
     envs = list(dict.fromkeys(group.env for group in groups))
-    found = []
+    plots = []
     for env in envs:
         for plot in _of_env([group for group in groups if group.env == env]):
             several = len(envs) > 1
             name = f"{env} {plot.name}" if several else plot.name
-            found.append(
+            plots.append(
                 Plot(
                     name=re.sub(r"[^\w.-]+", "-", name),
                     section=plot.section,
@@ -44,7 +44,7 @@ def plots(groups: Sequence[Group]) -> list[Plot]:
                     wide=plot.wide,
                 )
             )
-    return found
+    return plots
 
 
 def _of_env(groups: Sequence[Group]) -> list[Plot]:
@@ -87,7 +87,7 @@ def _returns(groups: Sequence[Group]) -> list[Plot]:
 
 def _reward_parts(groups: Sequence[Group]) -> list[Plot]:
     """A figure for each agent of each group, with a line for each part."""
-    found = []
+    panels = []
     for number, group in enumerate(groups, start=1):
         for agent in _agents([group], lambda row: row.get("agents", {})):
             path = ("agents", agent, "reward_parts")
@@ -95,7 +95,7 @@ def _reward_parts(groups: Sequence[Group]) -> list[Plot]:
             drawn = [_line(part, group, *path, part) for part in parts]
             several = len(groups) > 1
             if drawn:
-                found.append(
+                panels.append(
                     Plot(
                         name=f"reward-parts-{agent}" + (f"-{number}" if several else ""),
                         section="Rewards",
@@ -103,7 +103,7 @@ def _reward_parts(groups: Sequence[Group]) -> list[Plot]:
                         draw=partial(lines, drawn, "reward (mean per answer)"),
                     )
                 )
-    return found
+    return panels
 
 
 def _measures(groups: Sequence[Group]) -> list[Plot]:
@@ -113,7 +113,7 @@ def _measures(groups: Sequence[Group]) -> list[Plot]:
     for key in keys:
         by_name.setdefault(_base(key, groups), []).append(key)
     others = [name for name in by_name if name not in MEASURES]
-    found = []
+    panels = []
     for name in [*(known for known in MEASURES if known in by_name), *others]:
         measure = MEASURES.get(name, Measure(title=name, unit=""))
         drawn = [
@@ -123,12 +123,12 @@ def _measures(groups: Sequence[Group]) -> list[Plot]:
             if any(is_finite(row.get(key)) for run in group.runs for row in run.train)
         ]
         if drawn:
-            found.append(_measured(f"learning-{name}", measure, drawn))
-    return found
+            panels.append(_measured(f"learning-{name}", measure, drawn))
+    return panels
 
 
 def _of_agents(groups: Sequence[Group]) -> list[Plot]:
-    found = []
+    panels = []
     for key, measure in AGENT_SHARES.items():
         drawn = [
             _line(_label(group, agent, groups), group, "agents", agent, key)
@@ -136,8 +136,8 @@ def _of_agents(groups: Sequence[Group]) -> list[Plot]:
             for agent in _agents([group], partial(_with_number, key=key))
         ]
         if drawn:
-            found.append(_measured(f"agents-{key}", measure, drawn))
-    return found
+            panels.append(_measured(f"agents-{key}", measure, drawn))
+    return panels
 
 
 def _measured(name: str, measure: Measure, drawn: Sequence[Line]) -> Plot:
@@ -177,10 +177,10 @@ def _value(row: Row, path: Sequence[str]) -> Any:
 
 def _within(row: Row, path: Sequence[str]) -> Any:
     """What stands at a path of keys; an empty mapping where there is nothing."""
-    found: Any = row
+    value: Any = row
     for key in path:
-        found = found.get(key, {})
-    return found
+        value = value.get(key, {})
+    return value
 
 
 def _with_number(row: Row, key: str) -> list[str]:

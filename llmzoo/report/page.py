@@ -101,13 +101,13 @@ class Report:
         return [self._played[run.folder] for run in self.runs]
 
     def _notes(self) -> list[str]:
-        found = [f"{run.name}: {note}." for run in self.runs for note in run.notes]
+        notes = [f"{run.name}: {note}." for run in self.runs for note in run.notes]
         for run, played in zip(self.runs, self._of_runs(), strict=True):
             if played.unreadable:
-                found.append(
+                notes.append(
                     f"{run.name}: {played.unreadable} lines of played.jsonl cannot be read."
                 )
-        return found
+        return notes
 
     def _sections(self) -> list[dict[str, Any]]:
         together = groups(self.runs)

@@ -67,7 +67,7 @@ def find(paths: Iterable[str | Path]) -> list[Path]:
     So a folder of stages or of a bench stands for its runs. Raises :class:`ConfigError` where a
     folder is not there or holds no run.
     """
-    found: dict[Path, Path] = {}
+    folders: dict[Path, Path] = {}
     for path in map(Path, paths):
         if not path.is_dir():
             raise ConfigError(f"there is no folder {path}: name a run folder of llmzoo train")
@@ -76,10 +76,10 @@ def find(paths: Iterable[str | Path]) -> list[Path]:
             raise ConfigError(
                 f"{path} holds no run: a run folder has config.json, written by llmzoo train or fit"
             )
-        found.update({run.resolve(): run for run in inside})
-    if not found:
+        folders.update({run.resolve(): run for run in inside})
+    if not folders:
         raise ConfigError("name at least one run folder: llmzoo report RUN [RUN...]")
-    return list(found.values())
+    return list(folders.values())
 
 
 def names_of(folders: Sequence[Path]) -> list[str]:
@@ -170,12 +170,12 @@ def _is_share(value: Any) -> bool:
     return not is_finite(value) or bool(0 <= value <= 1)
 
 
-def _is_measured(found: Row) -> bool:
+def _is_measured(row: Row) -> bool:
     """Whether this has a rate of success with its interval."""
-    pair = found.get("success_ci95")
+    pair = row.get("success_ci95")
     return (
-        is_finite(found.get("success"))
-        and _is_share(found["success"])
+        is_finite(row.get("success"))
+        and _is_share(row["success"])
         and isinstance(pair, list)
         and len(pair) == 2
         and all(map(is_finite, pair))
@@ -203,10 +203,10 @@ def is_finite(value: Any) -> bool:
 
 
 def _evaluation(path: Path) -> dict[str, Any] | None:
-    found = _object(path)
-    if found is not None and not _has_form(found):
+    row = _object(path)
+    if row is not None and not _has_form(row):
         raise ConfigError(f"{path} cannot be read: it has another form than an evaluation")
-    return found
+    return row
 
 
 def _rows(path: Path, notes: list[str]) -> list[Row]:

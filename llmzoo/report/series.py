@@ -68,10 +68,10 @@ def groups(runs: Sequence[Run]) -> list[Group]:
     for run in runs:
         same = {k: v for k, v in run.config.items() if k not in _ALIKE}
         members.setdefault(json.dumps(same, sort_keys=True), []).append(run)
-    found = list(members.values())
+    sets = list(members.values())
     return [
         Group(label=label, env=str(part[0].config["env"]), runs=tuple(part))
-        for label, part in zip(_labels(found), found, strict=True)
+        for label, part in zip(_labels(sets), sets, strict=True)
     ]
 
 
@@ -88,8 +88,8 @@ def differences(configs: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """The settings in which configurations differ: for each its values, None where one has none."""
     flattened = [dict(flat(config)) for config in configs]
     names = dict.fromkeys(name for one in flattened for name in one)
-    found = {name: [one.get(name) for one in flattened] for name in names}
-    return {k: v for k, v in found.items() if any(value != v[0] for value in v)}
+    values = {name: [one.get(name) for one in flattened] for name in names}
+    return {k: v for k, v in values.items() if any(value != v[0] for value in v)}
 
 
 def curve(
@@ -101,8 +101,8 @@ def curve(
     """
     each: dict[int, list[float]] = {}
     for run in runs:
-        found = [(row["step"], value(row)) for row in run.train]
-        finite = [(step, float(v)) for step, v in found if is_finite(v)]
+        pairs = [(row["step"], value(row)) for row in run.train]
+        finite = [(step, float(v)) for step, v in pairs if is_finite(v)]
         smooth = running_mean([v for _, v in finite], window)
         for (step, _), v in zip(finite, smooth, strict=True):
             each.setdefault(step, []).append(v)
@@ -121,9 +121,9 @@ def evaluations(runs: Sequence[Run]) -> list[Point]:
             if is_finite(row.get("success")) and row.get("tasks"):
                 rows.setdefault(row["step"], []).append(row)
     points = []
-    for step, found in sorted(rows.items()):
-        rate, ci95 = pooled(found)
-        most = max(found, key=lambda row: row["tasks"])
+    for step, measured in sorted(rows.items()):
+        rate, ci95 = pooled(measured)
+        most = max(measured, key=lambda row: row["tasks"])
         whole = most.get("split_tasks")
         point = Point(step=step, success=rate, ci95=ci95, tasks=most["tasks"], split_tasks=whole)
         points.append(point)
@@ -166,12 +166,12 @@ def in_order(agents: Iterable[str]) -> list[str]:
     return sorted(numbered, key=lambda a: (int(n[0]) if (n := numbered[a]) else math.inf, a))
 
 
-def _labels(found: Sequence[Sequence[Run]]) -> list[str]:
+def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
     """By the learner and the settings that differ within an environment; where they are too many,
     by the name of the first run."""
-    configs = [{k: v for k, v in part[0].config.items() if k not in _ALIKE} for part in found]
+    configs = [{k: v for k, v in part[0].config.items() if k not in _ALIKE} for part in groups]
     labels = []
-    for config, part in zip(configs, found, strict=True):
+    for config, part in zip(configs, groups, strict=True):
         beside = [other for other in configs if other["env"] == config["env"]]
         alike = [other for other in beside if other["learner"] == config["learner"]]
         own = dict(flat(config))

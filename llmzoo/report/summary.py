@@ -48,13 +48,13 @@ def tiles(run: Run) -> list[dict[str, str]]:
     if last is not run.before and run.before is not None and last is not None:
         main["value"] = f"{before['rate']} → {after['rate']}"
         main["detail"] = f"{before['interval']} → {after['interval']}, on {counted(last)} tasks"
-    found = [main]
+    tiles = [main]
     if last is not None and "greedy" in last:
         greedy = rate(last["greedy"])
-        found.append({"label": "Greedy", "value": greedy["rate"], "detail": greedy["interval"]})
-    found.append({"label": "Tokens sampled", "value": short(run.tokens), "detail": ""})
-    found.append({"label": "Time", "value": duration(run.seconds), "detail": ""})
-    return found
+        tiles.append({"label": "Greedy", "value": greedy["rate"], "detail": greedy["interval"]})
+    tiles.append({"label": "Tokens sampled", "value": short(run.tokens), "detail": ""})
+    tiles.append({"label": "Time", "value": duration(run.seconds), "detail": ""})
+    return tiles
 
 
 def run_row(run: Run) -> dict[str, Any]:
@@ -78,14 +78,14 @@ def run_row(run: Run) -> dict[str, Any]:
 def settings_table(runs: Sequence[Run]) -> dict[str, Any]:
     """The settings in which runs differ; of one run, those that are not the defaults."""
     if len(runs) > 1:
-        found = differences([run.config for run in runs])
+        settings = differences([run.config for run in runs])
         columns = [run.name for run in runs]
     else:
-        found = {name: [value, default] for name, value, default in unusual(runs[0].config)}
+        settings = {name: [value, default] for name, value, default in unusual(runs[0].config)}
         columns = ["this run", "default"]
     rows = [
         {"name": name, "values": [None if value is None else _say(value) for value in values]}
-        for name, values in found.items()
+        for name, values in settings.items()
     ]
     return {"columns": columns, "rows": rows}
 
@@ -96,20 +96,20 @@ def unusual(config: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
 
     values = {field.name: _default(field) for field in fields(FitConfig)}
     defaults = json.loads(json.dumps(values, default=str))
-    found = []
+    settings = []
     flat_defaults = dict(flat(defaults))
     for name, value in flat(config):
         if name not in flat_defaults or flat_defaults[name] != value:
-            found.append((name, value, flat_defaults.get(name)))
-    return found
+            settings.append((name, value, flat_defaults.get(name)))
+    return settings
 
 
-def rate(found: Row | None) -> dict[str, str]:
+def rate(evaluation: Row | None) -> dict[str, str]:
     """``{"rate": "65.0%", "interval": "[58.2%, 71.3%]"}``; a dash where there is no evaluation."""
-    if found is None or not is_finite(found.get("success")):
+    if evaluation is None or not is_finite(evaluation.get("success")):
         return {"rate": "–", "interval": ""}
-    low, high = found["success_ci95"]
-    return {"rate": f"{found['success']:.1%}", "interval": f"[{low:.1%}, {high:.1%}]"}
+    low, high = evaluation["success_ci95"]
+    return {"rate": f"{evaluation['success']:.1%}", "interval": f"[{low:.1%}, {high:.1%}]"}
 
 
 def duration(seconds: float) -> str:

@@ -1,17 +1,12 @@
-"""Training: what defines a run, the one loop that runs it, and what it keeps."""
+"""Training and evaluation: configuration, the loop, and the run folder."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llmzoo.registry import load_object
 
-if TYPE_CHECKING:
-    from llmzoo.training.config import FitConfig, make_config
-    from llmzoo.training.loop import FitResult, fit
-    from llmzoo.training.stages import fit_stages
-
-# loaded at first use, since the loop needs torch and the reading of a run folder does not
+# loaded at first use: the loop needs torch, reading a run folder does not
 _LAZY = {
     "FitConfig": "llmzoo.training.config:FitConfig",
     "FitResult": "llmzoo.training.loop:FitResult",
@@ -20,7 +15,7 @@ _LAZY = {
     "make_config": "llmzoo.training.config:make_config",
 }
 
-__all__ = ["FitConfig", "FitResult", "fit", "fit_stages", "make_config"]
+__all__ = list(_LAZY)
 
 
 def __getattr__(name: str) -> Any:

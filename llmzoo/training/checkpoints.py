@@ -73,8 +73,8 @@ def _complete(
 
 def latest(folder: Path) -> Path | None:
     """The newest complete checkpoint in a folder, as rank 0 sees it; all ranks call this."""
-    found = ranks.told([path.name for path in checkpoints_in(folder)])
-    return folder / found[-1] if found else None
+    names = ranks.told([path.name for path in checkpoints_in(folder)])
+    return folder / names[-1] if names else None
 
 
 def load(checkpoint: Path, engine: Engine) -> tuple[int, int]:

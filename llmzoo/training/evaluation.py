@@ -26,7 +26,7 @@ FEW_TASKS = 30  # with fewer the interval is so wide that learners can hardly be
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """What an evaluation found. ``success_ci95`` is the Wilson interval of the success rate, by distinct tasks.
+    """The result of an evaluation. ``success_ci95`` is the Wilson interval of the success rate, by distinct tasks.
 
     Where agents play against each other, ``success`` is the first agent's and ``win_rate`` has each
     agent's share of tasks won.
@@ -76,13 +76,13 @@ class Evaluation:
         }
 
 
-def counted(found: Mapping[str, Any]) -> str:
+def counted(evaluation: Mapping[str, Any]) -> str:
     """``200 of 1319``: the tasks of an evaluation, and those that its split has.
 
     Only the first number where the split has no end, and in results of earlier versions.
     """
-    count = found.get("split_tasks")
-    return str(found["tasks"]) if count is None else f"{found['tasks']} of {count}"
+    count = evaluation.get("split_tasks")
+    return str(evaluation["tasks"]) if count is None else f"{evaluation['tasks']} of {count}"
 
 
 def wilson(successes: float, trials: float, z: float = Z95) -> tuple[float, float]:
@@ -272,13 +272,15 @@ def evaluate(
     )
 
 
-def _outcomes(found: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-    """``win_rate`` and ``draws``; ``found``: of each task "won", "drawn" or "lost" by agent."""
-    if not found:
+def _outcomes(outcomes: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """``win_rate`` and ``draws``; ``outcomes``: of each task "won", "drawn" or "lost" by agent."""
+    if not outcomes:
         return {"win_rate": None, "draws": None}
-    won = {agent: sum(one[agent] == "won" for one in found) / len(found) for agent in found[0]}
-    drawn = sum("drawn" in one.values() for one in found)
-    return {"win_rate": won, "draws": drawn / len(found)}
+    won = {
+        agent: sum(one[agent] == "won" for one in outcomes) / len(outcomes) for agent in outcomes[0]
+    }
+    drawn = sum("drawn" in one.values() for one in outcomes)
+    return {"win_rate": won, "draws": drawn / len(outcomes)}
 
 
 def _of_few_tasks(

@@ -1,4 +1,4 @@
-"""Ctrl-C in a run: the first lets the iteration end, a second one stops at once."""
+"""Ctrl-C in a run: the first lets the iteration finish, the second stops at once."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
-WAITING = (
-    "stopping when this iteration has ended and a checkpoint is kept; Ctrl-C again stops at once"
-)
+WAITING = "stopping after this iteration, with a checkpoint; press Ctrl-C again to stop at once"
 
 
 @dataclass(slots=True)
@@ -23,11 +21,11 @@ class Stop:
 
 @contextmanager
 def patient(note: Callable[[str], None]) -> Iterator[Stop]:
-    """Within this context the first SIGINT sets ``Stop.asked``, and ``note`` is told.
+    """Within this context the first SIGINT sets ``Stop.asked`` and calls ``note``.
 
-    The second one raises ``KeyboardInterrupt``, as the first does outside; so does the context's
-    end where nobody has acted on the first. Python's own handler is replaced, and only in the main
-    thread, where it can be: a program that has another one, or ignores the signal, keeps that.
+    The second SIGINT raises ``KeyboardInterrupt``. So does leaving the context after the first.
+    This replaces only Python's default handler, and only in the main thread, the only one where
+    that is possible. A program with its own handler, or one that ignores the signal, keeps it.
     """
     stop = Stop()
     main = threading.current_thread() is threading.main_thread()

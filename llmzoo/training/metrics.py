@@ -129,16 +129,16 @@ def _numbers(answers: Sequence[_Answer], groups: Sequence[Group]) -> dict[str, A
 
 def _judged(infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What the environment said of answers, where it says anything."""
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     paid = [info["reward_parts"] for info in infos if "reward_parts" in info]
     if paid:
         names = sorted({name for parts in paid for name in parts})
-        found["reward"] = _mean(sum(parts.values()) for parts in paid)
-        found["reward_parts"] = {n: _mean(parts.get(n, 0.0) for parts in paid) for n in names}
+        numbers["reward"] = _mean(sum(parts.values()) for parts in paid)
+        numbers["reward_parts"] = {n: _mean(parts.get(n, 0.0) for parts in paid) for n in names}
     if infos:
-        found["success"] = _mean(bool(info.get("success")) for info in infos)
-        found["invalid"] = _mean(bool(info.get("error")) for info in infos)
-    return found
+        numbers["success"] = _mean(bool(info.get("success")) for info in infos)
+        numbers["invalid"] = _mean(bool(info.get("error")) for info in infos)
+    return numbers
 
 
 def _form(answers: Sequence[_Answer]) -> dict[str, Any]:
@@ -152,5 +152,5 @@ def _form(answers: Sequence[_Answer]) -> dict[str, Any]:
 
 def _mean(values: Iterable[float]) -> float:
     """0 of nothing."""
-    found = list(values)
-    return fmean(found) if found else 0.0
+    numbers = list(values)
+    return fmean(numbers) if numbers else 0.0

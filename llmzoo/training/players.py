@@ -70,9 +70,9 @@ def check_model(name: str, *, trust_remote_code: bool = False) -> None:
 
 def _refuse_stages(name: str) -> None:
     """Raise :class:`ConfigError` for the folder of a run in stages, which holds a run for each."""
-    found = sorted(path.parent for path in Path(name).glob("[0-9]*-*/config.json"))
-    if found:
-        raise ConfigError(f"{name} holds stages: name one of {', '.join(map(str, found))}")
+    stages = sorted(path.parent for path in Path(name).glob("[0-9]*-*/config.json"))
+    if stages:
+        raise ConfigError(f"{name} holds stages: name one of {', '.join(map(str, stages))}")
 
 
 def _sampling(given: Mapping[str, Any]) -> Sampling:

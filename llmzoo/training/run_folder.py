@@ -173,10 +173,10 @@ def metrics(run: Path, kind: str) -> list[dict[str, Any]]:
 
 def evaluation(run: Path, name: str) -> dict[str, Any]:
     """The evaluation ``before`` or ``after`` a run; raises :class:`CheckpointError` for none."""
-    found = files.read_object(run / f"{name}.json")
-    if found is None:
+    saved = files.read_object(run / f"{name}.json")
+    if saved is None:
         raise CheckpointError(f"{run} has no {name}.json")
-    return found
+    return saved
 
 
 def once(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -187,10 +187,10 @@ def once(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     kept = ranks.told(files.read_object(path))
     if kept is not None:
         return dict(kept)
-    found = measure()
+    result = measure()
     if ranks.rank() == 0:
-        files.write(path, json.dumps(found, indent=2) + "\n")
-    return found
+        files.write(path, json.dumps(result, indent=2) + "\n")
+    return result
 
 
 def is_run(name: str | Path) -> bool:
@@ -236,18 +236,18 @@ def chat_of(run: str | Path) -> dict[str, Any]:
 
 def checkpoints_in(folder: Path) -> list[Path]:
     """The complete checkpoints in a folder, ``step_000120`` and so on, by their iteration."""
-    found = {path: re.fullmatch(r"step_(\d{6,12})", path.name) for path in folder.glob("step_*")}
-    numbered = [(int(name[1]), path) for path, name in found.items() if name is not None]
+    matches = {path: re.fullmatch(r"step_(\d{6,12})", path.name) for path in folder.glob("step_*")}
+    numbered = [(int(name[1]), path) for path, name in matches.items() if name is not None]
     return [path for _, path in sorted(numbered)]
 
 
 def newest_checkpoint(run: str | Path) -> Path:
     """The folder of the newest checkpoint; raises :class:`CheckpointError` where there is none, or
     where a link or device is in it."""
-    found = checkpoints_in(Path(run) / CHECKPOINTS)
-    if not found:
+    checkpoints = checkpoints_in(Path(run) / CHECKPOINTS)
+    if not checkpoints:
         raise CheckpointError(f"{run} has no checkpoint yet")
-    return checked(found[-1])
+    return checked(checkpoints[-1])
 
 
 def checked(checkpoint: Path) -> Path:

@@ -77,7 +77,7 @@ def take_seats(
     not exist.
     """
     if lora_args and arrangement != "lora":
-        raise ConfigError("lora_args mean nothing unless seats is 'lora'")
+        raise ConfigError("lora_args need seats='lora'")
     seats = plan(
         agents,
         arrangement,
@@ -181,11 +181,11 @@ def seats_of_run(
 
 def learning_among(seats: Mapping[str, Policy]) -> Learning:
     """The models among policies that somebody has seated, each named after its first seat."""
-    found: Learning = {}
+    learning: Learning = {}
     for agent, policy in seats.items():
-        if isinstance(policy, TransformersPolicy) and policy not in found.values():
-            found[agent] = policy
-    return found
+        if isinstance(policy, TransformersPolicy) and policy not in learning.values():
+            learning[agent] = policy
+    return learning
 
 
 def _open(
@@ -249,10 +249,10 @@ def _starts(seats: Mapping[str, Seat], *, trust_remote_code: bool) -> dict[str, 
     bases = {starts[agent] for agent, seat in seats.items() if seat.adapter}
     if all(map(is_adapter, bases)):
         bases = set()  # the one that all were trained on, see _adapters
-    for found, what in ((shared, "seats that share a policy"), (bases, "adapters on one base")):
-        if len(found) > 1:
+    for folders, what in ((shared, "seats that share a policy"), (bases, "adapters on one base")):
+        if len(folders) > 1:
             raise ConfigError(
-                f"{what} have one start: give one of the folders {', '.join(sorted(found))} as "
+                f"{what} have one start: give one of the folders {', '.join(sorted(folders))} as "
                 "the model, or use seats='separate'"
             )
     return starts

@@ -61,7 +61,7 @@ def test_learners_of_every_kind_under_one_budget(llmzoo, small, tmp_path):
     for row in rows:
         run = tmp_path / "bench" / "runs" / f"sudoku_v0-{row['learner']}-0"
         kept = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-        tokens = [found["tokens"] for found in kept if found["kind"] == "train"]
+        tokens = [result["tokens"] for result in kept if result["kind"] == "train"]
         assert row["steps"] == len(tokens) < 50
         assert row["tokens"] == sum(tokens) >= 60 > sum(tokens[:-1])
     assert "| learner | sudoku_v0 | tokens a run |" in said.out
@@ -85,11 +85,11 @@ def test_ctrl_c_stops_all_of_it_and_it_goes_on(llmzoo, small, tmp_path, monkeypa
     assert said.code == 130
     assert begun == ["grpo", "at_grpo"]
     command = shlex.join(["llmzoo", *argv])
-    assert said.err.endswith(f"to go on: {command}\nllmzoo: stopped\n")
+    assert said.err.endswith(f"to continue: {command}\nllmzoo: stopped\n")
     monkeypatch.undo()
     assert llmzoo(*shlex.split(command)[1:]).code == 0
-    found = json.loads((tmp_path / "a bench" / "results.json").read_text())
-    assert [row["learner"] for row in found] == ["grpo", "at_grpo", "magrpo"]
+    result = json.loads((tmp_path / "a bench" / "results.json").read_text())
+    assert [row["learner"] for row in result] == ["grpo", "at_grpo", "magrpo"]
 
 
 def test_several_processes_are_refused(llmzoo, monkeypatch):

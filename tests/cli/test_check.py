@@ -101,16 +101,16 @@ def folder(tmp_path, monkeypatch):
 
 
 def results(said):
-    found = json.loads(said.out)
-    return found, {check["check"]: check for check in found["checks"]}
+    outcome = json.loads(said.out)
+    return outcome, {check["check"]: check for check in outcome["checks"]}
 
 
 def test_every_promise_kept(llmzoo):
     said = llmzoo("check", "plan_path_v0", "--texts", 30, "--tasks", 10, "--quiet", "--json")
-    found, checks = results(said)
+    outcome, checks = results(said)
     assert said.code == 0
-    assert found["env"] == "plan_path_v0"
-    assert found["kept"] is True
+    assert outcome["env"] == "plan_path_v0"
+    assert outcome["kept"] is True
     assert {check["kept"] for check in checks.values()} == {True}
     assert list(checks) == [
         *("reset", "pettingzoo", "text spaces", "seeds", "hostile texts", "lengths", "forks"),
@@ -129,9 +129,9 @@ def test_every_promise_kept(llmzoo):
 )
 def test_a_broken_promise_is_named_and_gives_another_exit_code(llmzoo, folder, name, broken, why):
     said = llmzoo("check", f"{folder}:{name}", "--texts", 30, "--tasks", 10, "--quiet", "--json")
-    found, checks = results(said)
+    outcome, checks = results(said)
     assert said.code == 1
-    assert found["kept"] is False
+    assert outcome["kept"] is False
     wrong = {check for check, result in checks.items() if result["kept"] is False}
     assert broken <= wrong
     assert wrong <= broken | {"lengths", "seeds", "forks", "rewards", "credit"}

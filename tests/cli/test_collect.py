@@ -13,20 +13,20 @@ def test_a_row_for_each_decision_and_where_they_come_from(llmzoo, tmp_path):
         *("collect", "--env", "sudoku_v0", "--policy", "oracle", "--tasks", 5, "--out", out),
         *("--env.size", 4, "--seed", 7, "--quiet", "--json"),
     )
-    found = json.loads(said.out)
+    result = json.loads(said.out)
     assert said.code == 0
     rows = trajectories.load(out)
     assert [row["agent"] for row in rows] == ["proposer_0", "planner_1"] * 5
     assert {row["policy"] for row in rows} == {"oracle"}
     assert all(row["success"] for row in rows)
-    assert found == json.loads(out.with_suffix(".provenance.json").read_text())
-    assert found["command"].startswith("llmzoo collect --env sudoku_v0 --policy oracle")
-    assert (found["env_args"], found["source"], found["split"]) == (
+    assert result == json.loads(out.with_suffix(".provenance.json").read_text())
+    assert result["command"].startswith("llmzoo collect --env sudoku_v0 --policy oracle")
+    assert (result["env_args"], result["source"], result["split"]) == (
         {"size": 4},
         "generator",
         "train",
     )
-    assert (found["episodes"], found["success"], found["rows"]) == (5, 1.0, 10)
+    assert (result["episodes"], result["success"], result["rows"]) == (5, 1.0, 10)
 
 
 def test_the_same_command_gives_the_same_rows(llmzoo, tmp_path):
@@ -115,8 +115,8 @@ def test_ctrl_c_keeps_what_has_been_played(llmzoo, tmp_path, monkeypatch):
     out = tmp_path / "rows.jsonl"
     said = llmzoo("collect", "--env", "sudoku_v0", "--tasks", 9, "--out", out, "--json", "--quiet")
     assert said.code == 130
-    found = json.loads(said.out)
-    assert (found["episodes"], found["stopped"]) == (4, True)
+    result = json.loads(said.out)
+    assert (result["episodes"], result["stopped"]) == (4, True)
     assert len(trajectories.by_episode(trajectories.load(out))) == 4
 
 

@@ -47,8 +47,8 @@ def test_bash_completes(llmzoo, tmp_path, typed, expected):
 
 
 def test_what_may_stand_first_more_than_once():
-    found = parser().parse_args(["report", "runs/a", "runs/b"])
-    assert found.runs == ["runs/a", "runs/b"]
+    result = parser().parse_args(["report", "runs/a", "runs/b"])
+    assert result.runs == ["runs/a", "runs/b"]
 
 
 def test_other_shells(llmzoo):

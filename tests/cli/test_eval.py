@@ -25,43 +25,43 @@ def test_json_is_the_contract(llmzoo):
             "--json",
         ]
     )
-    found = json.loads(said.out)
+    result = json.loads(said.out)
     assert said.code == 0
-    assert (found["env"], found["policy"], found["split"]) == ("sudoku_v0", "oracle", "test")
-    assert found["tasks"] == 8
-    assert found["success"] == 1.0
+    assert (result["env"], result["policy"], result["split"]) == ("sudoku_v0", "oracle", "test")
+    assert result["tasks"] == 8
+    assert result["success"] == 1.0
     # Wilson's interval of n successes in n trials is [n / (n + z^2), 1]
-    assert found["success_ci95"] == pytest.approx([8 / (8 + Z2), 1.0])
+    assert result["success_ci95"] == pytest.approx([8 / (8 + Z2), 1.0])
     # team 1, and 0.1 format + 0.1 legal + 0.8 quality for each seat
-    assert found["mean_return"] == pytest.approx({"proposer_0": 2.0, "planner_1": 2.0})
-    assert found["mean_turns"] == 1.0
-    assert found["tokens"] == 0
-    assert found["seconds"] > 0
+    assert result["mean_return"] == pytest.approx({"proposer_0": 2.0, "planner_1": 2.0})
+    assert result["mean_turns"] == 1.0
+    assert result["tokens"] == 0
+    assert result["seconds"] > 0
 
 
 def test_random_text_fails(llmzoo):
-    found = json.loads(
+    result = json.loads(
         llmzoo("eval", "--env", "plan_path_v0", "--policy", "random", "--tasks", 4, "--json").out
     )
-    assert found["success"] == 0.0
+    assert result["success"] == 0.0
     # no success in n trials: [0, z^2 / (n + z^2)]
-    assert found["success_ci95"] == pytest.approx([0.0, Z2 / (4 + Z2)])
-    assert found["mean_turns"] == 4.0
+    assert result["success_ci95"] == pytest.approx([0.0, Z2 / (4 + Z2)])
+    assert result["mean_turns"] == 4.0
 
 
 def test_environment_arguments(llmzoo):
     argv = "eval --env sudoku_v0 --policy oracle --tasks 2 --json --env.size 9 --env.num-agents=1"
-    found = json.loads(llmzoo(*argv.replace("num-agents", "num_agents").split()).out)
-    assert found["success"] == 1.0
-    assert list(found["mean_return"]) == ["planner_0"]
+    result = json.loads(llmzoo(*argv.replace("num-agents", "num_agents").split()).out)
+    assert result["success"] == 1.0
+    assert list(result["mean_return"]) == ["planner_0"]
 
 
 def test_a_configuration_file(llmzoo, tmp_path):
     path = tmp_path / "eval.yaml"
     path.write_text("env: sudoku_v0\nenv_args: {num_agents: 1}\npolicy: oracle\ntasks: 3\n")
-    found = json.loads(llmzoo("eval", "--config", path, "--json").out)
-    assert found["tasks"] == 3
-    assert list(found["mean_return"]) == ["planner_0"]
+    result = json.loads(llmzoo("eval", "--config", path, "--json").out)
+    assert result["tasks"] == 3
+    assert list(result["mean_return"]) == ["planner_0"]
 
 
 def test_a_model_folder_sampled_and_greedy(llmzoo, model_folder):
@@ -94,5 +94,5 @@ def test_numbers_of_a_public_set_are_not_taken_from_the_sample(llmzoo, monkeypat
         said = llmzoo(*argv)
     assert said.code == 2
     assert "--source sample" in said.err
-    found = json.loads(llmzoo(*argv, "--source", "sample").out)
-    assert (found["source"], found["success"]) == ("sample", 1.0)
+    result = json.loads(llmzoo(*argv, "--source", "sample").out)
+    assert (result["source"], result["success"]) == ("sample", 1.0)

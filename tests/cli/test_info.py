@@ -6,18 +6,18 @@ from types import SimpleNamespace
 
 def test_json_is_the_contract(llmzoo):
     said = llmzoo("info", "--json")
-    found = json.loads(said.out)
+    result = json.loads(said.out)
     assert said.code == 0
-    assert list(found) == [
+    assert list(result) == [
         *("llmzoo", "python", "machine", "devices", "extras", "packages"),
         *("environments", "learners", "sandbox"),
     ]
-    assert found["devices"][0].startswith("cpu: ")
-    assert found["extras"]["train"] == []
-    assert found["packages"]["pettingzoo"].startswith("1.")
-    assert list(found["sandbox"]) == ["level", "layers", "missing"]
-    assert found["sandbox"]["level"] in (0, 1, 2, 3)
-    assert ("seccomp" in found["sandbox"]["layers"]) == (found["sandbox"]["level"] > 0)
+    assert result["devices"][0].startswith("cpu: ")
+    assert result["extras"]["train"] == []
+    assert result["packages"]["pettingzoo"].startswith("1.")
+    assert list(result["sandbox"]) == ["level", "layers", "missing"]
+    assert result["sandbox"]["level"] in (0, 1, 2, 3)
+    assert ("seccomp" in result["sandbox"]["layers"]) == (result["sandbox"]["level"] > 0)
 
 
 def test_a_table_for_people(llmzoo):
@@ -35,6 +35,6 @@ def test_an_extra_that_is_not_there_names_what_it_needs(llmzoo, monkeypatch):
         "llmzoo.cli.info.metadata",
         lambda name: SimpleNamespace(get_all=lambda key: ["here", "far", "both"]),
     )
-    found = json.loads(llmzoo("info", "--json").out)["extras"]
-    assert found == {"here": [], "far": ["no-such-package"], "both": ["no-such-package"]}
+    result = json.loads(llmzoo("info", "--json").out)["extras"]
+    assert result == {"here": [], "far": ["no-such-package"], "both": ["no-such-package"]}
     assert "needs no-such-package" in llmzoo("info").out

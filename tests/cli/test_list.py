@@ -7,31 +7,31 @@ import sys
 
 def test_json_is_the_contract(llmzoo):
     said = llmzoo("list", "--json")
-    found = json.loads(said.out)
+    result = json.loads(said.out)
     assert said.code == 0
     assert said.err == ""
-    assert [entry["id"] for entry in found] == sorted(entry["id"] for entry in found)
-    sudoku = next(entry for entry in found if entry["id"] == "sudoku_v0")
+    assert [entry["id"] for entry in result] == sorted(entry["id"] for entry in result)
+    sudoku = next(entry for entry in result if entry["id"] == "sudoku_v0")
     assert list(sudoku) == ["id", "family", "agents", "summary"]
     assert sudoku["family"] == "games"
     assert sudoku["agents"] == ["proposer_0", "planner_1"]
 
 
 def test_a_family(llmzoo):
-    found = json.loads(llmzoo("list", "--family", "games", "--json").out)
-    assert {entry["family"] for entry in found} == {"games"}
+    result = json.loads(llmzoo("list", "--family", "games", "--json").out)
+    assert {entry["family"] for entry in result} == {"games"}
     said = llmzoo("list", "--family", "gaems")
     assert said.code == 2
     assert "Did you mean 'games'?" in said.err
 
 
 def test_learners(llmzoo):
-    found = {
+    result = {
         row["name"]: row["summary"]
         for row in json.loads(llmzoo("list", "--learners", "--json").out)
     }
-    assert found["magrpo"] == "Credit: the return minus the group's mean return."
-    assert set(found) >= {"at_grpo", "ippo", "sft", "dpo"}
+    assert result["magrpo"] == "Credit: the return minus the group's mean return."
+    assert set(result) >= {"at_grpo", "ippo", "sft", "dpo"}
     assert "group's mean return" in llmzoo("list", "--learners").out
     assert llmzoo("list", "--learners", "--family", "games").code == 2
 

@@ -114,13 +114,13 @@ def test_scripted_play_loads_no_torch():
 
 
 def test_as_a_module():
-    found = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "llmzoo", "list", "--json"],
         check=True,
         capture_output=True,
         text=True,
     )
-    assert "sudoku_v0" in [entry["id"] for entry in json.loads(found.stdout)]
+    assert "sudoku_v0" in [entry["id"] for entry in json.loads(result.stdout)]
     failed = subprocess.run(
         [sys.executable, "-m", "llmzoo", "lst"], check=False, capture_output=True, text=True
     )

@@ -21,11 +21,11 @@ def folder(tmp_path_factory):
     """An environment and a learner, written into an empty folder as a user would."""
     from llmzoo.cli import main
 
-    found = tmp_path_factory.mktemp("new") / "mine"
-    assert main(["new", "env", "made_up_env", "--out", str(found)]) == 0
-    assert main(["new", "learner", "made_up_learner", "--out", str(found)]) == 0
-    assert {path.name for path in found.iterdir()} == WRITTEN
-    return found
+    result = tmp_path_factory.mktemp("new") / "mine"
+    assert main(["new", "env", "made_up_env", "--out", str(result)]) == 0
+    assert main(["new", "learner", "made_up_learner", "--out", str(result)]) == 0
+    assert {path.name for path in result.iterdir()} == WRITTEN
+    return result
 
 
 def own_tests(folder, *names):
@@ -128,16 +128,16 @@ def test_nothing_is_overwritten(llmzoo, tmp_path):
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("my-game", "no name for a Python module"),
-        ("2048", "no name for a Python module"),
-        ("_2048", "no name for a Python module"),
-        ("class", "no name for a Python module"),
-        ("__", "no name for a Python module"),
-        ("a/b", "no name for a Python module"),
+        ("my-game", "not a valid module name"),
+        ("2048", "not a valid module name"),
+        ("_2048", "not a valid module name"),
+        ("class", "not a valid module name"),
+        ("__", "not a valid module name"),
+        ("a/b", "not a valid module name"),
         ("MyGame", "lower case"),
         ("_game", "lower case"),
-        ("random", "there is a module 'random' already"),
-        ("llmzoo", "there is a module 'llmzoo' already"),
+        ("random", "a module named 'random' exists"),
+        ("llmzoo", "a module named 'llmzoo' exists"),
     ],
 )
 def test_names_that_cannot_be(name, reason, llmzoo, tmp_path):

@@ -63,8 +63,8 @@ def test_a_switch_of_a_family_needs_no_value_either():
 def test_a_mapping_in_parts(tmp_path):
     path = tmp_path / "some.yaml"
     path.write_text("env_args: {world: {size: 4, holes: true}}\n")
-    found = given("--config", str(path), "--env.world.size", "9", "--env.world.rate", "1e-4")
-    assert found["env_args"] == {"world": {"size": 9, "holes": True, "rate": 1e-4}}
+    result = given("--config", str(path), "--env.world.size", "9", "--env.world.rate", "1e-4")
+    assert result["env_args"] == {"world": {"size": 9, "holes": True, "rate": 1e-4}}
 
 
 @pytest.mark.parametrize(
@@ -87,15 +87,15 @@ def test_types_in_words(hint, words):
 
 
 def test_environment_arguments_stand_beside_the_environment():
-    found = given("--env", "x_v0", "--env.size", "4", "--env.prompt=terse", "--env.walls=[1, 2.5]")
-    assert found == {"env": "x_v0", "env_args": {"size": 4, "prompt": "terse", "walls": [1, 2.5]}}
+    result = given("--env", "x_v0", "--env.size", "4", "--env.prompt=terse", "--env.walls=[1, 2.5]")
+    assert result == {"env": "x_v0", "env_args": {"size": 4, "prompt": "terse", "walls": [1, 2.5]}}
 
 
 def test_a_file_and_the_line_are_merged_and_the_later_wins(tmp_path):
     path = tmp_path / "some.yaml"
     path.write_text("env: x_v0\nenv_args: {size: 4, clues: 6}\neval_tasks: 9\njson: true\n")
-    found = given("--config", str(path), "--env.size", "9", "--eval-tasks", "1")
-    assert found == {
+    result = given("--config", str(path), "--env.size", "9", "--eval-tasks", "1")
+    assert result == {
         "env": "x_v0",
         "env_args": {"size": 9, "clues": 6},
         "eval_tasks": 1,
@@ -125,9 +125,9 @@ def test_print_config_writes_a_file_that_can_be_read_again(tmp_path, capsys):
         given("--env.size", "9", "--eval_tasks", "7", "--print-config")
     path = tmp_path / "printed.yaml"
     path.write_text(capsys.readouterr().out)
-    found = given("--config", str(path))
-    assert found["env_args"] == {"size": 9}
-    assert found["eval_tasks"] == 7
+    result = given("--config", str(path))
+    assert result["env_args"] == {"size": 9}
+    assert result["eval_tasks"] == 7
 
 
 def test_fields_left_out_are_unknown():

@@ -35,9 +35,9 @@ def test_a_run_and_its_evaluation(llmzoo, small, chat_model, tmp_path):
     argv = ["--env", "sudoku_v0", "--env.max_turns", 1, "--tasks", 4, "--policy", run, "--json"]
     same = llmzoo("eval", *argv)
     assert same.code == 0, same.err
-    found = json.loads(same.out)
+    result = json.loads(same.out)
     for name in ("success", "mean_return", "tokens"):
-        assert found[name] == after[name]
+        assert result[name] == after[name]
 
 
 @pytest.mark.parametrize("command", ["eval", "collect", "play"])

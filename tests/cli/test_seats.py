@@ -25,9 +25,9 @@ def evaluated(llmzoo, run):
     return json.loads(said.out)
 
 
-def same(found, run):
+def same(result, run):
     after = json.loads((run / "after.json").read_text())
-    return all(found[n] == after[n] for n in ("success", "mean_return", "tokens", "mean_turns"))
+    return all(result[n] == after[n] for n in ("success", "mean_return", "tokens", "mean_turns"))
 
 
 def test_values_have_their_types(llmzoo, small, tmp_path):
@@ -56,9 +56,9 @@ def test_another_player_in_a_seat(llmzoo, small, tmp_path):
     run = tmp_path / "run"
     train(llmzoo, small, run, "--seats", "separate", "--seat.proposer_0.policy", "oracle")
     assert checkpoint(run) == {"planner_1"}
-    found = evaluated(llmzoo, run)
-    assert same(found, run)
-    assert found["mean_return"]["proposer_0"] >= 1.0  # the oracle's own answers are right
+    result = evaluated(llmzoo, run)
+    assert same(result, run)
+    assert result["mean_return"]["proposer_0"] >= 1.0  # the oracle's own answers are right
 
 
 def test_lora_seats_are_trained_resumed_and_evaluated(llmzoo, small, tmp_path):
@@ -104,7 +104,7 @@ def test_a_run_as_the_start_of_another(llmzoo, small, tmp_path, model_folder):
         ("--seat.planner_1.frozen", "cannot be frozen while others learn with the same weights"),
         ("--seats separate --seat.planner_1.policy orcale", "Did you mean 'oracle'?"),
         ("--seats separate --seat.planner_1.policy openai:m@x", "names no endpoint"),
-        ("--lora.r 4", "lora_args mean nothing unless seats is 'lora'"),
+        ("--lora.r 4", "lora_args need seats='lora'"),
         ("--seats lora --lora.rr 4", "unknown LoRA option 'rr'. Did you mean 'r'?"),
         ("--precision fp16", "--precision must be one of float32, bf16_autocast, bf16, got fp16"),
         (

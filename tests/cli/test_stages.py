@@ -65,9 +65,9 @@ def test_each_stage_starts_where_the_one_before_ended(llmzoo, write, tmp_path):
     said = llmzoo("eval", *argv, "--policy", out)
     assert said.code == 2
     assert f"name one of {out / '1-sft'}, {out / '2-magrpo'}" in said.err
-    found = json.loads(llmzoo("eval", *argv, "--policy", out / "2-magrpo").out)
-    assert found["success"] == second["after"]["success"]
-    assert found["mean_return"] == second["after"]["mean_return"]
+    result = json.loads(llmzoo("eval", *argv, "--policy", out / "2-magrpo").out)
+    assert result["success"] == second["after"]["success"]
+    assert result["mean_return"] == second["after"]["mean_return"]
 
 
 def test_the_same_command_goes_on_after_an_interruption(llmzoo, write, tmp_path, monkeypatch):
@@ -127,8 +127,8 @@ FROZEN = {"seats": "separate", "seat_args": {"planner_1": {"frozen": True}}}
         ({"seats": "shared"}, {"seats": "separate"}, "apart, and seats='shared' starts from one"),
         ({"seats": "lora"}, {"seats": "separate"}, "apart, and seats='lora' starts from one"),
         ({"seats": "planner_1", "others": "orcale"}, {}, "Did you mean 'oracle'?"),
-        ({}, {"learner": "grpo"}, "--learner means nothing beside stages"),
-        ({}, {"resume": "somewhere"}, "when the same command is given"),
+        ({}, {"learner": "grpo"}, "--learner has no effect with stages"),
+        ({}, {"resume": "somewhere"}, "repeat the same command"),
         ({}, {"stages": []}, "at least one mapping"),
         ({}, {"stages": [{"steps": 1}]}, "stage 1 names no learner"),
         ({}, {"stages": ["sft", "magrpo"]}, "--stages must be a list of mappings"),

@@ -21,11 +21,11 @@ def trained(llmzoo, small, tmp_path):
 
 
 def test_json_is_the_contract(trained, model_folder):
-    run, found = trained
-    assert list(found) == ["run", "before", "after", "steps", "seconds"]
-    assert found["run"] == str(run)
-    assert found["steps"] == 2
-    for part in (found["before"], found["after"]):
+    run, result = trained
+    assert list(result) == ["run", "before", "after", "steps", "seconds"]
+    assert result["run"] == str(run)
+    assert result["steps"] == 2
+    for part in (result["before"], result["after"]):
         assert part["env"] == "sudoku_v0"
         assert part["policy"] == model_folder
         assert part["split"] == "test"
@@ -36,29 +36,29 @@ def test_json_is_the_contract(trained, model_folder):
 
 
 def test_what_a_run_leaves(trained):
-    run, found = trained
+    run, result = trained
     assert [row["step"] for row in rows(run, "train")] == [1, 2]
     assert (run / "curve.png").read_bytes().startswith(b"\x89PNG")
     assert (run / "checkpoints" / "step_000002" / "policy" / "model.safetensors").exists()
     assert json.loads((run / "config.json").read_text())["env_args"] == {"max_turns": 1}
-    assert json.loads((run / "after.json").read_text()) == found["after"]
+    assert json.loads((run / "after.json").read_text()) == result["after"]
 
 
 def test_eval_of_a_run_is_what_training_measured(trained, llmzoo):
-    run, found = trained
+    run, result = trained
     argv = ["--policy", run, "--tasks", 4, "--seed", 3, "--env.max_turns", 1, "--json"]
     again = json.loads(llmzoo("eval", "--env", "sudoku_v0", *argv).out)
     for name in ("success", "mean_return", "tokens", "mean_turns"):
-        assert again[name] == found["after"][name]
+        assert again[name] == result["after"][name]
 
 
 def test_resume_with_more_steps(trained, llmzoo):
-    run, found = trained
+    run, result = trained
     said = llmzoo("train", "--resume", run, "--steps", 3, "--seed", 3, "--json", "--quiet")
     assert said.code == 0, said.err
     more = json.loads(said.out)
     assert more["steps"] == 3
-    assert more["before"] == found["before"]
+    assert more["before"] == result["before"]
     assert [row["step"] for row in rows(run, "train")] == [1, 2, 3]
 
 
@@ -101,8 +101,8 @@ def test_from_a_file_with_learner_options_and_one_seat(llmzoo, model_folder, tmp
     assert saved["learner_args"] == {"group_size": 2, "entropy": 0.01}
     # the proposer's seat is the oracle's again
     argv = ["eval", "--env", "plan_path_v0", "--policy", run, "--tasks", 2, "--json"]
-    found = json.loads(llmzoo(*argv, "--env.max_turns", 1).out)
-    assert found["mean_return"]["proposer_0"] >= 1.0
+    result = json.loads(llmzoo(*argv, "--env.max_turns", 1).out)
+    assert result["mean_return"]["proposer_0"] >= 1.0
 
 
 def test_nothing_is_left_by_what_cannot_be_run(llmzoo, small, tmp_path):

@@ -231,7 +231,7 @@ def test_learners_without_the_clipped_ratio_are_refused(name, folder):
 
 
 def test_settings_that_cannot_be():
-    with pytest.raises(ConfigError, match="max_off_policy_steps is 0 or 1"):
+    with pytest.raises(ConfigError, match="max_off_policy_steps must be 0 or 1"):
         FitConfig(max_off_policy_steps=2)
     with pytest.raises(ConfigError, match="needs sampler='transformers'"):
         FitConfig(max_off_policy_steps=1, sampler="vllm")

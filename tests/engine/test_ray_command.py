@@ -114,7 +114,7 @@ def test_a_killed_worker_is_not_heard_of_and_ctrl_c_leaves_nothing(tmp_path):
     assert checkpoints.latest(run / "checkpoints").name == f"step_{iterations(run):06d}"
     assert (tmp_path / "out").read_text() == ""
     assert (tmp_path / "err").read_text() == (
-        "to go on: llmzoo train --resume run\nllmzoo: stopped\n"
+        "to continue: llmzoo train --resume run\nllmzoo: stopped\n"
     )
 
 

@@ -90,13 +90,13 @@ def logits_of(policy, ids):
         return policy.model(input_ids=torch.tensor([ids])).logits[0, -1]
 
 
-def apart(found, wanted):
-    return (found - wanted).abs().max().item()
+def apart(outcome, wanted):
+    return (outcome - wanted).abs().max().item()
 
 
-def close(found, wanted):
+def close(outcome, wanted):
     """The same weights, in float32: it rounds logits of about 10 by 1e-6 a layer or so."""
-    assert apart(found, wanted) < 1e-3
+    assert apart(outcome, wanted) < 1e-3
 
 
 @pytest.mark.numeric
@@ -131,12 +131,12 @@ def test_exports_compute_without_llmzoo_what_was_trained(runs, tmp_path, small_m
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    found = torch.load(tmp_path / "found.pt", weights_only=True)
+    outcome = torch.load(tmp_path / "found.pt", weights_only=True)
     for number, policy in enumerate(trained):
-        assert found[f"{number}.ids"].tolist() == ids
-        close(found[f"{number}.logits"], logits_of(policy, ids))
+        assert outcome[f"{number}.ids"].tolist() == ids
+        close(outcome[f"{number}.logits"], logits_of(policy, ids))
     base = logits_of(load_model(small_model), ids)
-    computed = [base, *(found[f"{number}.logits"] for number in range(3))]
+    computed = [base, *(outcome[f"{number}.logits"] for number in range(3))]
     assert all(apart(a, b) > 0.1 for a, b in combinations(computed, 2))  # all were trained
 
 
@@ -377,8 +377,8 @@ def test_only_files_of_a_model_are_copied(theirs, small_model, tmp_path):
     (checkpoint / "planner_1" / "more" / "config.json").write_text("{}")
     with pytest.warns(UserWarning, match="not exported, as no file of a model: '.git-credentials'"):
         done = export_run(run, tmp_path / "out", base=small_model)
-    found = {path.name for path in done.policies["planner_1"].iterdir()}
-    assert found == {
+    outcome = {path.name for path in done.policies["planner_1"].iterdir()}
+    assert outcome == {
         *("adapter_config.json", "adapter_model.safetensors"),
         *("tokenizer.json", "tokenizer_config.json"),
     }
@@ -410,8 +410,8 @@ CODE = "1.0)\nimport os; os.system('id')\n#"
 )
 def test_settings_and_numbers_of_another_form(theirs, small_model, tmp_path, file, change):
     run, _ = theirs
-    found = json.loads((run / file).read_text())
-    (run / file).write_text(json.dumps({**found, **change}))
+    outcome = json.loads((run / file).read_text())
+    (run / file).write_text(json.dumps({**outcome, **change}))
     with pytest.raises(CheckpointError, match=r"of another form|is a whole number"):
         export_run(run, tmp_path / "out", base=small_model)
     assert nothing_left(tmp_path)

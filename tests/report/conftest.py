@@ -15,12 +15,12 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        found = next(filter(None, map(shutil.which, BROWSERS)), None)
+        result = next(filter(None, map(shutil.which, BROWSERS)), None)
         own = Path(playwright.chromium.executable_path)
-        if found is None and not own.exists():
+        if result is None and not own.exists():
             pytest.skip(f"no browser: none of {', '.join(BROWSERS)}, nor playwright's own")
         launched = playwright.chromium.launch(
-            executable_path=found or str(own), args=["--no-sandbox"]
+            executable_path=result or str(own), args=["--no-sandbox"]
         )
         yield launched
         launched.close()

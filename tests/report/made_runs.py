@@ -133,7 +133,7 @@ def many_episodes(count: int, seed: int = 0) -> list[dict[str, Any]]:
     """Different ones, about 12,000 characters each: four turns with four answers of some length."""
     noise = random.Random(seed)
     words = [f"word{number}" for number in range(3000)]
-    found = []
+    result = []
     for number in range(count):
         turns = []
         for turn in range(4):
@@ -158,5 +158,5 @@ def many_episodes(count: int, seed: int = 0) -> list[dict[str, Any]]:
                 }
             )
         success = noise.choice([0.0, 0.5, 1.0])
-        found.append(episode(1 + number // 50, 1000 + number, success, turns=turns))
-    return found
+        result.append(episode(1 + number // 50, 1000 + number, success, turns=turns))
+    return result

@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "benchmark" / "run.p
 def test_bench_json_is_the_contract(tmp_path):
     out = tmp_path / "bench.json"
     short = ["--seconds", "0.01", "--repeats", "1", "--without-peers"]
-    found = subprocess.run(
+    result = subprocess.run(
         [sys.executable, str(SCRIPT), "--out", str(out), *short],
         check=True,
         capture_output=True,
@@ -39,6 +39,6 @@ def test_bench_json_is_the_contract(tmp_path):
         assert list(row) == ["name", "ours", "theirs", "ratio", "unit", "higher_is_better"]
         assert row["ours"] > 0
         assert row["higher_is_better"] is not (name == "import_time" or row["unit"] in ("ms", "MB"))
-        assert name in found.stdout
+        assert name in result.stdout
     for name in ("levels_sokoban", "sampling_vs_generate"):
         assert rows[name]["ratio"] == rows[name]["ours"] / rows[name]["theirs"]

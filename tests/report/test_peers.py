@@ -42,14 +42,14 @@ def peers(monkeypatch, tmp_path):
 def peer(peers, monkeypatch, tmp_path):
     monkeypatch.setattr(peers, "interpreter", lambda name: Path(sys.executable))
     (tmp_path / "worker.py").write_text(WORKER)
-    with peers.Peer("toy", tmp_path / "worker.py", "--fast", env={"MOOD": "good"}) as found:
-        yield found
+    with peers.Peer("toy", tmp_path / "worker.py", "--fast", env={"MOOD": "good"}) as result:
+        yield result
 
 
 def test_answers_are_not_disturbed_by_what_is_printed(peer):
     for text in ("plain", "two\nlines", "ünïcode 漢"):
-        found = peer.ask(do="tell", text=text)
-        assert found == {"rest": {"text": text}, "arguments": ["--fast"], "mood": "good"}
+        result = peer.ask(do="tell", text=text)
+        assert result == {"rest": {"text": text}, "arguments": ["--fast"], "mood": "good"}
 
 
 def test_a_process_that_ends_is_named_with_its_last_words(peers, peer):

@@ -30,10 +30,10 @@ ROWS = [
 
 
 def test_tasks_are_pooled_over_seeds():
-    found = cell(ROWS, "sudoku_v0", "at_grpo")
-    assert found.before == pytest.approx((20 + 90) / 400)
-    assert found.after == pytest.approx((60 + 270) / 400)
-    assert found.failed == 0
+    result = cell(ROWS, "sudoku_v0", "at_grpo")
+    assert result.before == pytest.approx((20 + 90) / 400)
+    assert result.after == pytest.approx((60 + 270) / 400)
+    assert result.failed == 0
 
 
 def test_the_interval_of_several_seeds_is_of_distinct_tasks():
@@ -50,9 +50,9 @@ def test_rows_that_do_not_say_which_tasks_were_solved_get_the_widest_interval():
 
 
 def test_a_run_that_diverged_is_counted_apart():
-    found = cell(ROWS, "sudoku_v0", "grpo")
-    assert found.after == 0.5
-    assert found.failed == 1
+    result = cell(ROWS, "sudoku_v0", "grpo")
+    assert result.after == 0.5
+    assert result.failed == 1
     assert cell([FAILED], "sudoku_v0", "grpo") is None
 
 

@@ -459,12 +459,12 @@ def test_five_thousand_episodes(tmp_path, opened):
     page.keyboard.press("End")
     until(page, "document.querySelector('#detail .sub')?.textContent.includes('seed 1049')")
     took = {}
-    for text, found in (("needle04321", 1), ("needle0432", 10), ("no such text", 0)):
+    for text, result in (("needle04321", 1), ("needle0432", 10), ("no such text", 0)):
         page.fill("#f-q", text)
         started = time.monotonic()
         until(
             page,
-            f"document.querySelector('#found').textContent === '{found} of 5,000 episodes'",
+            f"document.querySelector('#found').textContent === '{result} of 5,000 episodes'",
             seconds=60.0,
         )
         took[text] = time.monotonic() - started

@@ -11,7 +11,7 @@ from made_runs import answer, episode
 from llmzoo.envs.drawing import Board, BoardCell, Sighting
 from llmzoo.report import episodes
 from llmzoo.report.boards import cut, drawer
-from llmzoo.report.episodes import Played, body_of, index_row, number, pack, packed_index, place
+from llmzoo.report.episodes import Played, body_of, index_row, node_path, number, pack, packed_index
 
 
 def unpacked(text):
@@ -63,8 +63,8 @@ def test_episodes_are_packed_in_chunks(played, monkeypatch):
     write(played, *(episode(step, 7) for step in range(9)))
     played.update()
     assert len(played.all_chunks()) > 2
-    found = bodies(played)
-    assert len(found) == 9
+    result = bodies(played)
+    assert len(result) == 9
     places = [(row["chunk"], row["place"]) for row in played.index]
     assert places == [
         (chunk, place)
@@ -142,7 +142,7 @@ def test_the_index_counts_chunks_through_all_runs(tmp_path):
 
 
 def test_places_in_a_tree():
-    assert [place(path) for path in ([], [3], [3, 1, 0], [[0, 1], 2], None)] == [
+    assert [node_path(path) for path in ([], [3], [3, 1, 0], [[0, 1], 2], None)] == [
         *("", "3", "3·1·0", "0·1·2", "")
     ]
 

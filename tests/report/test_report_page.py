@@ -36,22 +36,22 @@ class Elements(html.parser.HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.found, self.within = [], False
+        self.result, self.within = [], False
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        self.found.append([tag, dict(attrs), ""])
+        self.result.append([tag, dict(attrs), ""])
         self.within = True
 
     def handle_data(self, data):
         if self.within:
-            self.found[-1][2] += data
+            self.result[-1][2] += data
 
     def handle_endtag(self, tag):
         self.within = False
 
     def of(self, tag):
-        return [(attrs, text) for name, attrs, text in self.found if name == tag]
+        return [(attrs, text) for name, attrs, text in self.result if name == tag]
 
 
 def test_a_page_has_everything_of_its_run(tmp_path):
@@ -66,13 +66,13 @@ def test_a_page_has_everything_of_its_run(tmp_path):
     assert "Entropy" in titles
     assert "30.0% → 80.0%" in text
     assert "[21.9%, 39.6%]" in text  # Wilson's interval of 30 of 100
-    ids = [attrs["id"] for _, attrs, _ in elements.found if "id" in attrs]
+    ids = [attrs["id"] for _, attrs, _ in elements.result if "id" in attrs]
     assert len(ids) == len(set(ids))
 
 
 def test_nothing_is_fetched_and_the_policy_says_so(tmp_path):
     elements = Elements(page_of(make(tmp_path / "a", learning(5), [episode(1, 1)])))
-    for tag, attrs, _ in elements.found:
+    for tag, attrs, _ in elements.result:
         for name, value in attrs.items():
             assert not name.startswith("on"), (tag, name)
             assert name != "style", tag
@@ -195,11 +195,11 @@ def test_environments_have_figures_of_their_own(tmp_path):
     runs = [
         read(make(tmp_path / env, learning(3), env=env), env) for env in ("sudoku_v0", "other_v0")
     ]
-    found = plots(groups(runs))
-    names = [plot.name for plot in found]
+    result = plots(groups(runs))
+    names = [plot.name for plot in result]
     assert {"sudoku_v0-success", "other_v0-success"} <= set(names)
     assert len(names) == len(set(names))
-    assert "Success, other_v0" in [plot.title for plot in found]
+    assert "Success, other_v0" in [plot.title for plot in result]
 
 
 def test_words_of_a_run(tmp_path):

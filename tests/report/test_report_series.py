@@ -46,11 +46,11 @@ def test_long_curves_are_averaged_over_stretches():
 def test_a_curve_over_seeds(tmp_path):
     one = run_of(tmp_path / "a", [iteration(1, 0.2), iteration(2, 0.4), iteration(3, 0.9)])
     two = run_of(tmp_path / "b", [iteration(1, 0.4), iteration(2, math.nan)], seed=1)
-    found = curve([one, two], success)
-    assert found.steps == (1, 2, 3)
-    assert found.mean == pytest.approx((0.3, 0.4, 0.9))
+    result = curve([one, two], success)
+    assert result.steps == (1, 2, 3)
+    assert result.mean == pytest.approx((0.3, 0.4, 0.9))
     # t(0.975, 1) = 12.706, standard deviation of 0.2 and 0.4 = 0.14142: half of it is 1.2706
-    assert found.high == pytest.approx((0.3 + 1.2706, 0.4, 0.9))
+    assert result.high == pytest.approx((0.3 + 1.2706, 0.4, 0.9))
     assert not curve([one], lambda row: row.get("absent"))
     assert not curve([one], lambda row: "text")
 
@@ -84,9 +84,9 @@ def test_seeds_are_one_group_and_settings_are_not(tmp_path):
         run_of(tmp_path / "b0", seed=0, learner_args={"group_size": 8}),
         run_of(tmp_path / "a1", seed=1, learner_args={"group_size": 4}),
     ]
-    found = groups(runs)
-    assert [[run.name for run in group.runs] for group in found] == [["a0", "a1"], ["b0"]]
-    assert [group.label for group in found] == ["group_size=4", "group_size=8"]
+    result = groups(runs)
+    assert [[run.name for run in group.runs] for group in result] == [["a0", "a1"], ["b0"]]
+    assert [group.label for group in result] == ["group_size=4", "group_size=8"]
 
 
 def test_labels_name_learners_where_these_differ(tmp_path):

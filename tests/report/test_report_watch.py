@@ -31,15 +31,15 @@ def without_figures(monkeypatch):
 @pytest.fixture
 def pages(monkeypatch):
     """Every page that is written: (whether it renews itself, number of iterations in it)."""
-    found = []
+    result = []
     html = page.Report.html
 
     def noted(self, *, every=None):
-        found.append((every, self.runs[0].steps, self.episodes))
+        result.append((every, self.runs[0].steps, self.episodes))
         return html(self, every=every)
 
     monkeypatch.setattr(page.Report, "html", noted)
-    return found
+    return result
 
 
 def add(path, *rows):

@@ -238,10 +238,10 @@ def test_what_serve_is_asked_to_host(endpoint):
         (["--policy", "tiny", "--policy.rws", "3"], "Did you mean 'rows'?"),
         (["--policy", "tiny", "--policy.rows", "many"], "must be a whole number"),
         (["--policy", "tiny", "--policy.rows", "0"], "at least 1"),
-        (["--policy.rows", "3"], "mean nothing without --policy"),
-        (["--system", "x"], "system mean nothing without --policy"),
+        (["--policy.rows", "3"], "need --policy"),
+        (["--system", "x"], "system need --policy"),
         (["--policy", "tiny", "--system", "x"], "no chat template: system would mean nothing"),
-        (["--envs", "none"], "name --envs or --policy"),
+        (["--envs", "none"], "give --envs or --policy"),
     ],
 )
 def test_what_serve_refuses(call, options, said):

@@ -282,7 +282,7 @@ def test_no_token_beside_a_token(call, monkeypatch):
     monkeypatch.setenv("LLMZOO_TOKEN", TOKEN)
     code, _, err = call("serve", "--envs", "sudoku_v0", "--no_token")
     assert code == 2
-    assert "--no_token wants none" in err
+    assert "leave out --no_token" in err
 
 
 def test_what_is_offered():

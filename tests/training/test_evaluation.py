@@ -37,10 +37,10 @@ def test_wilson_interval(successes, trials, expected):
 )
 def test_mcnemar(first, second, expected):
     a, b = ([mark == "1" for mark in marks] for marks in (first, second))
-    found = paired(a, b)
-    assert (found.only_first, found.only_second) == expected[:2]
-    assert found.p_value == pytest.approx(expected[2])
-    assert paired(b, a).p_value == found.p_value
+    result = paired(a, b)
+    assert (result.only_first, result.only_second) == expected[:2]
+    assert result.p_value == pytest.approx(expected[2])
+    assert paired(b, a).p_value == result.p_value
 
 
 def test_only_evaluations_of_the_same_tasks_are_paired():
@@ -78,12 +78,12 @@ def test_the_interval_of_one_evaluation_is_wilsons():
     ],
 )
 def test_the_interval_over_seeds_counts_tasks(solved, trials):
-    found = clustered(marks(*solved))
+    result = clustered(marks(*solved))
     if trials is None:
         # tasks were solved 2 of 2, 0 of 2, 1 of 1 times: 0.8^2 + 1.2^2 + 0.4^2 = 2.24
         trials = 5 / (2.24 / 1.2)
     rate = sum(one.count("1") for one in solved) / sum(map(len, solved))
-    assert found == pytest.approx(wilson(rate * trials, trials), abs=1e-12)
+    assert result == pytest.approx(wilson(rate * trials, trials), abs=1e-12)
 
 
 def test_rates_are_pooled_from_rows():
@@ -128,9 +128,9 @@ def test_the_interval_over_seeds_covers_the_rate_of_all_tasks():
     ],
 )
 def test_pairs_over_seeds_are_distinct_tasks(first, second, expected):
-    found = paired_over_seeds(marks(*first), marks(*second))
-    assert (found.only_first, found.only_second) == expected[:2]
-    assert found.p_value == pytest.approx(expected[2], abs=1e-12)
+    result = paired_over_seeds(marks(*first), marks(*second))
+    assert (result.only_first, result.only_second) == expected[:2]
+    assert result.p_value == pytest.approx(expected[2], abs=1e-12)
 
 
 def test_over_one_seed_the_test_is_mcnemars():
@@ -154,12 +154,12 @@ def test_the_test_over_seeds_rejects_as_seldom_as_it_says():
 
 
 def test_an_evaluation_says_which_tasks_were_solved():
-    found = llmzoo.evaluate("sudoku_v0", "amateur", tasks=40, env_args={"max_turns": 1})
-    assert sum(found.solved) == found.success * 40
-    assert 0 < sum(found.solved) < 40
+    result = llmzoo.evaluate("sudoku_v0", "amateur", tasks=40, env_args={"max_turns": 1})
+    assert sum(result.solved) == result.success * 40
+    assert 0 < sum(result.solved) < 40
     again = llmzoo.evaluate("sudoku_v0", "amateur", tasks=10, env_args={"max_turns": 1})
-    assert again.solved == found.solved[:10]
-    assert found.to_dict()["solved"] == "".join(str(int(one)) for one in found.solved)
+    assert again.solved == result.solved[:10]
+    assert result.to_dict()["solved"] == "".join(str(int(one)) for one in result.solved)
 
 
 def test_the_oracle_solves_and_random_text_does_not():
@@ -183,9 +183,9 @@ def test_a_function_of_observation_and_agent_is_a_policy():
         seen.append(agent)
         return "no idea"
 
-    found = llmzoo.evaluate("plan_path_v0", shrug, tasks=2, env_args={"max_turns": 1})
-    assert found.policy == "shrug"
-    assert found.success == 0.0
+    result = llmzoo.evaluate("plan_path_v0", shrug, tasks=2, env_args={"max_turns": 1})
+    assert result.policy == "shrug"
+    assert result.success == 0.0
     assert seen == ["proposer_0"] * 2 + ["planner_1"] * 2
 
 
@@ -194,15 +194,15 @@ def test_seats_may_have_different_policies():
         "proposer_0": llmzoo.policies.load("random"),
         "planner_1": llmzoo.policies.load("oracle"),
     }
-    found = llmzoo.evaluate("sudoku_v0", mixed, tasks=5)
-    assert found.success == 1.0
-    assert found.policy == "proposer_0: random, planner_1: oracle"
+    result = llmzoo.evaluate("sudoku_v0", mixed, tasks=5)
+    assert result.success == 1.0
+    assert result.policy == "proposer_0: random, planner_1: oracle"
 
 
 def test_the_same_seed_gives_the_same_result():
     def once():
-        found = llmzoo.evaluate("sudoku_v0", "amateur", tasks=20, seed=3).to_dict()
-        return {k: v for k, v in found.items() if k != "seconds"}
+        result = llmzoo.evaluate("sudoku_v0", "amateur", tasks=20, seed=3).to_dict()
+        return {k: v for k, v in result.items() if k != "seconds"}
 
     assert once() == once()
     assert 0 < once()["success"] < 1
@@ -211,18 +211,18 @@ def test_the_same_seed_gives_the_same_result():
 def test_a_small_source_is_played_to_its_end(tmp_path):
     file = tmp_path / "puzzles.txt"
     file.write_text("1234341221434..1\n123434122143.321\n")
-    found = llmzoo.evaluate(
+    result = llmzoo.evaluate(
         "sudoku_v0", "oracle", tasks=50, split="all", env_args={"source": str(file)}
     )
-    assert found.tasks == found.distinct_tasks == 2
-    assert found.source == str(file)
+    assert result.tasks == result.distinct_tasks == 2
+    assert result.source == str(file)
     # both solved: the interval is [2 / (2 + z^2), 1]
-    (note,) = found.notes
+    (note,) = result.notes
     assert note.startswith(
         "the all split of this source has 2 tasks, too few to compare learners: "
         "the 95% interval [34.2%, 100.0%] of the 2 played is all there is"
     )
-    assert found.to_dict()["notes"] == [note]
+    assert result.to_dict()["notes"] == [note]
 
 
 def test_thirty_tasks_are_not_few(tmp_path):
@@ -231,18 +231,18 @@ def test_thirty_tasks_are_not_few(tmp_path):
         rows = [{"question": f"What is {n} + 1?", "answer": f"#### {n + 1}"} for n in range(count)]
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
         asked = {"env_args": {"source": str(file)}, "split": "all"}
-        found = llmzoo.evaluate("gsm8k_v0", "random", tasks=3, **asked)
-        assert (found.tasks, len(found.notes)) == (3, notes)
+        result = llmzoo.evaluate("gsm8k_v0", "random", tasks=3, **asked)
+        assert (result.tasks, len(result.notes)) == (3, notes)
 
 
 def test_tasks_that_were_played_again_are_named():
     from functools import partial
 
     made = partial(llmzoo.make, "classeval_v0", source="sample", split="test")
-    found = llmzoo.evaluate(made, lambda observation, agent: "pass", tasks=8)
-    assert found.tasks == 8
-    assert found.distinct_tasks <= 3
-    assert f"{found.distinct_tasks} of the 8 tasks are distinct" in found.notes[1]
+    result = llmzoo.evaluate(made, lambda observation, agent: "pass", tasks=8)
+    assert result.tasks == 8
+    assert result.distinct_tasks <= 3
+    assert f"{result.distinct_tasks} of the 8 tasks are distinct" in result.notes[1]
 
 
 def test_the_interval_counts_distinct_tasks(tmp_path):
@@ -251,15 +251,15 @@ def test_the_interval_counts_distinct_tasks(tmp_path):
     rows = [{"question": f"What is {n} + 1?", "answer": f"#### {n + 1}"} for n in range(20)] * 2
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     asked = {"env_args": {"source": str(file), "num_agents": 1, "max_turns": 1}, "split": "all"}
-    found = llmzoo.evaluate(
+    result = llmzoo.evaluate(
         "gsm8k_v0", lambda observation, agent: "\\boxed{7}", tasks="all", **asked
     )
-    assert (found.tasks, found.split_tasks, found.distinct_tasks) == (40, 40, 20)
-    assert sum(found.solved) == 2
+    assert (result.tasks, result.split_tasks, result.distinct_tasks) == (40, 40, 20)
+    assert sum(result.solved) == 2
     # between tasks: 1 x (2 - 2/20)^2 + 19 x (2/20)^2 = 3.8; of independent trials 40 x 0.05 x 0.95 =
     # 1.9: the design effect is 2, so that the interval is that of 1 of 20
-    assert found.success_ci95 == pytest.approx(wilson(1, 20), abs=1e-12)
-    assert len(set(found.ids)) == 40
+    assert result.success_ci95 == pytest.approx(wilson(1, 20), abs=1e-12)
+    assert len(set(result.ids)) == 40
 
 
 def test_the_command_line_says_that_a_sample_is_small(capsys):
@@ -312,9 +312,9 @@ def test_a_run_folder_is_played_as_the_command_line_plays_it(tmp_path, capsys):
         quiet=True,
         **asked,
     )
-    found = llmzoo.evaluate("sudoku_v0", run, tasks=6, greedy=True, **asked).to_dict()
-    assert found["policy"] == run
-    assert found["solved"] == fitted.after["greedy"]["solved"]  # the weights of each seat
+    result = llmzoo.evaluate("sudoku_v0", run, tasks=6, greedy=True, **asked).to_dict()
+    assert result["policy"] == run
+    assert result["solved"] == fitted.after["greedy"]["solved"]  # the weights of each seat
 
     sampled = llmzoo.evaluate("sudoku_v0", run, tasks=6, seed=3, **asked).to_dict()
     argv = f"eval --env sudoku_v0 --env.max_turns 1 --policy {run} --tasks 6 --seed 3 --json"
@@ -325,7 +325,7 @@ def test_a_run_folder_is_played_as_the_command_line_plays_it(tmp_path, capsys):
     assert sampled == printed
 
     episodes = llmzoo.collect("sudoku_v0", run, tasks=3, split="test", greedy=True, **asked)
-    assert [e.success for e in episodes] == [mark == "1" for mark in found["solved"][:3]]
+    assert [e.success for e in episodes] == [mark == "1" for mark in result["solved"][:3]]
 
 
 def test_a_folder_that_is_no_run_is_named(tmp_path):

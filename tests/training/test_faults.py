@@ -47,8 +47,8 @@ def warned(iterations, agents=("a_0", "b_1")):
     watch = FlatSeats(agents, window=3)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for found in iterations:
-            watch.iteration(found)
+        for result in iterations:
+            watch.iteration(result)
     assert all(w.category is FlatGroupsWarning for w in caught)
     return [str(w.message) for w in caught]
 
@@ -79,7 +79,7 @@ def test_rounding_is_no_difference_and_an_advantage_without_differences_is_one()
 
 
 @pytest.mark.parametrize(
-    ("found", "reason"),
+    ("result", "reason"),
     [
         (iteration(group([0.0, 0.0])), "No reward was paid at all"),
         (iteration(group([0.0, 0.0]), total=0.5), "an episode pays the seat 0.5"),
@@ -91,8 +91,8 @@ def test_rounding_is_no_difference_and_an_advantage_without_differences_is_one()
         (iteration(group([1.0, 1.0], infos=[{"success": True}] * 2)), "too easy"),
     ],
 )
-def test_the_likely_reason(found, reason):
-    (said,) = warned([found] * 3)
+def test_the_likely_reason(result, reason):
+    (said,) = warned([result] * 3)
     assert reason in said
 
 

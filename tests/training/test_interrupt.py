@@ -81,20 +81,20 @@ def kept(run: Path) -> dict[str, bytes]:
     newest = checkpoints.latest(run / "checkpoints")
     assert newest is not None
     paths = [path for path in newest.rglob("*") if path.is_file()]
-    found = {str(path.relative_to(run)): path.read_bytes() for path in paths}
-    return {**found, "played": (run / "played.jsonl").read_bytes()}
+    result = {str(path.relative_to(run)): path.read_bytes() for path in paths}
+    return {**result, "played": (run / "played.jsonl").read_bytes()}
 
 
 def rows(run: Path) -> list[dict]:
     """Metrics without what depends on the clock."""
     timed = ("seconds", "per_second")
-    found = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    return [{k: v for k, v in r.items() if not k.endswith(timed)} for r in found]
+    result = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in r.items() if not k.endswith(timed)} for r in result]
 
 
 def newest(run: Path) -> str:
-    found = checkpoints.latest(run / "checkpoints")
-    return "" if found is None else found.name
+    result = checkpoints.latest(run / "checkpoints")
+    return "" if result is None else result.name
 
 
 def same(one: Path, other: Path) -> None:
@@ -305,10 +305,10 @@ def test_from_the_command_line(folder, tmp_path):
     assert newest(out) == f"step_{last:06d}"
     assert WAITING in " ".join(err.split())
     assert err.splitlines()[-2:] == [
-        "to go on: llmzoo train --resume 'a run' --env test_interrupt:Pressed",
+        "to continue: llmzoo train --resume 'a run' --env test_interrupt:Pressed",
         "llmzoo: stopped",
     ]
-    words = shlex.split(err.splitlines()[-2].removeprefix("to go on: llmzoo"))
+    words = shlex.split(err.splitlines()[-2].removeprefix("to continue: llmzoo"))
     resumed = command(*words, "--quiet", cwd=tmp_path)
     _, err = resumed.communicate(timeout=240)
     assert resumed.returncode == 0, err

@@ -27,8 +27,8 @@ def completion(tokens: int, truncated: bool = False) -> Completion:
 
 
 def info(error: str | None = None, success: bool | None = None, **parts: float) -> dict:
-    found: dict = {"reward_parts": parts, "error": error}
-    return found if success is None else {**found, "success": success}
+    result: dict = {"reward_parts": parts, "error": error}
+    return result if success is None else {**result, "success": success}
 
 
 def group(agent: str, turn: int, returns: tuple, lengths: tuple, infos: tuple = ()) -> Group:
@@ -69,9 +69,9 @@ def test_groups_by_hand():
         ),
         endings=ENDINGS,
     )
-    found = metrics.of_batch(batch, ["a", "b"])
-    agents = found.pop("agents")
-    assert found == {
+    result = metrics.of_batch(batch, ["a", "b"])
+    agents = result.pop("agents")
+    assert result == {
         "success": 0.5,
         "return": {"a": 1.0, "b": 0.75},
         "groups": 3,
@@ -136,17 +136,17 @@ def test_groups_by_hand():
 
 def test_turns_from_the_eighth_on_share_their_numbers():
     groups = tuple(group("a", turn, (float(turn),), (1,)) for turn in range(11))
-    found = metrics.of_batch(Batch(groups=groups), ["a"])["agents"]["a"]["turns"]
-    assert list(found) == [*map(str, range(8)), "later"]
-    assert found["7"]["return"] == 7.0
-    assert found["later"]["return"] == 9.0  # of 8, 9 and 10
-    assert found["later"]["completions"] == 3
+    result = metrics.of_batch(Batch(groups=groups), ["a"])["agents"]["a"]["turns"]
+    assert list(result) == [*map(str, range(8)), "later"]
+    assert result["7"]["return"] == 7.0
+    assert result["later"]["return"] == 9.0  # of 8, 9 and 10
+    assert result["later"]["completions"] == 3
 
 
 def test_a_group_of_one_has_no_spread():
-    found = metrics.of_batch(Batch(groups=(group("a", 0, (1.0,), (1,)),)), ["a"])["agents"]["a"]
-    assert "return_std" not in found
-    assert "flat_groups" not in found
+    result = metrics.of_batch(Batch(groups=(group("a", 0, (1.0,), (1,)),)), ["a"])["agents"]["a"]
+    assert "return_std" not in result
+    assert "flat_groups" not in result
 
 
 def episode() -> Episode:
@@ -178,9 +178,9 @@ def episode() -> Episode:
 
 
 def test_episodes_by_hand_and_only_of_those_that_learn():
-    found = metrics.of_batch(Batch(episodes=(episode(),), endings=ENDINGS), ["a"])
-    agents = found.pop("agents")
-    assert found == {
+    result = metrics.of_batch(Batch(episodes=(episode(),), endings=ENDINGS), ["a"])
+    agents = result.pop("agents")
+    assert result == {
         "success": 0.5,
         "return": {"a": 1.0, "b": 0.75},
         "groups": 0,
@@ -245,9 +245,9 @@ def test_both_kinds_of_rollout_have_the_same_names():
     names = []
     for played in (tree, plain):
         batch = played.collect(Lenient, [1, 2])
-        found = metrics.of_batch(batch, played.trained)
-        agent = found["agents"]["a_0"]
-        names.append((set(found), set(agent), set(agent["turns"]["0"])))
+        result = metrics.of_batch(batch, played.trained)
+        agent = result["agents"]["a_0"]
+        names.append((set(result), set(agent), set(agent["turns"]["0"])))
     spread = {"return_std", "flat_groups"}
     assert names[0] == (names[1][0], names[1][1] | spread, names[1][2] | spread)
 
@@ -290,13 +290,13 @@ def test_the_clock_tells_policies_from_environments(monkeypatch):
 
 
 def test_time_by_hand():
-    found = metrics.of_time(
+    result = metrics.of_time(
         Clock(sampling_seconds=3.0, answers=5, steps=8),
         tokens=80,
         rollout_seconds=4.0,
         update_seconds=6.0,
     )
-    assert found == {
+    assert result == {
         "tokens": 80,
         "env_steps": 8,
         "rollout_seconds": 4.0,

@@ -181,8 +181,8 @@ def test_advantages_are_found_by_the_answer():
     ]
     assert credits_of(batch, used) == [-1.0, None, 1.0, None, 1.5, 4.0]
     parts = [Batch(groups=(three,)), Batch(groups=(one, two))]
-    found = [(parts[0], [1.5, None]), (parts[1], [-1.0, None, 1.0, None])]
-    assert merged_credits(batch, found) == [-1.0, None, 1.0, None, 1.5, None]
+    result = [(parts[0], [1.5, None]), (parts[1], [-1.0, None, 1.0, None])]
+    assert merged_credits(batch, result) == [-1.0, None, 1.0, None, 1.5, None]
 
 
 def an_engine(name: str, **options) -> LocalEngine:
@@ -208,14 +208,14 @@ def test_groups_are_credited_as_the_rule_says(options):
         batch = engine.collect(Parities, [step * 8 + seed for seed in range(8)])
         engine.update(batch, seed=step)
         credits = iter(engine.updater.credits(batch))
-        for found in batch.groups:
-            returns = torch.tensor(found.returns)
+        for result in batch.groups:
+            returns = torch.tensor(result.returns)
             expected = mean_baseline(returns) * (2 if "rewards" in options else 1)
             if options.get("normalize", True):
                 expected = normalized(expected, returns)
-            differs = len(set(found.returns)) > 1
+            differs = len(set(result.returns)) > 1
             differing += differs
-            for completion, value in zip(found.completions, expected.tolist(), strict=True):
+            for completion, value in zip(result.completions, expected.tolist(), strict=True):
                 left_out = "uninformative" in options and (not differs or completion.truncated)
                 assert next(credits) == (None if left_out else value)
         assert next(credits, "end") == "end"
@@ -309,16 +309,16 @@ def test_recording_changes_nothing(learner, settings, folder, tmp_path):
     assert ours.keys() == theirs.keys()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
     assert not (without / "played.jsonl").exists()
-    found = rows(with_rows)
-    assert [row["step"] for row in found] == [1, 1, 2, 2]
-    answers = [a for row in found for turn in row["turns"] for a in turn["answers"]]
+    result = rows(with_rows)
+    assert [row["step"] for row in result] == [1, 1, 2, 2]
+    answers = [a for row in result for turn in row["turns"] for a in turn["answers"]]
     advantages = [a["advantage"] for a in answers]
     if learner in ("sft", "dpo", "madpo"):
         assert set(advantages) == {None}
     else:
         assert all(isinstance(value, float) for value in advantages)
         assert any(advantages)
-    prompts = {turn["prompt"] for row in found for turn in row["turns"]}
+    prompts = {turn["prompt"] for row in result for turn in row["turns"]}
     assert prompts <= {"U", "D"}
     if learner == "sft":
         assert {a["text"] for a in answers} == {"p", "q"}
@@ -399,7 +399,7 @@ def test_stages_have_rows_of_their_own(folder, tmp_path):
 
 @pytest.mark.parametrize("settings", [{"record_every": -1}, {"record_tasks": 0}])
 def test_refusals(settings):
-    with pytest.raises(ConfigError, match="record_every is at least 0"):
+    with pytest.raises(ConfigError, match="record_every must be at least 0"):
         FitConfig(**settings)
 
 

@@ -109,10 +109,10 @@ def test_refused_answers_are_counted_by_hand():
         )
 
     groups = (group("a", 0, yes, yes), group("a", 1, no, no), group("b", 0, no, no))
-    found = metrics.of_batch(Batch(groups=groups), ["a", "b"])
-    assert found["refused"] == 4
-    assert found["agents"]["a"]["refused"] == 2
-    assert [found["agents"]["a"]["turns"][turn]["refused"] for turn in "01"] == [0, 2]
+    result = metrics.of_batch(Batch(groups=groups), ["a", "b"])
+    assert result["refused"] == 4
+    assert result["agents"]["a"]["refused"] == 2
+    assert [result["agents"]["a"]["turns"][turn]["refused"] for turn in "01"] == [0, 2]
 
     decisions = tuple(
         Decision(agent="a", turn=t, observation="", completion=c, reward=0.0)
@@ -132,10 +132,10 @@ def test_refused_answers_are_counted_by_hand():
 
 def test_an_evaluation_counts_refused_prompts():
     player = policy(sampling=Sampling(max_new_tokens=2))
-    found = llmzoo.evaluate(HalfLong, player, tasks=7)  # of the seeds 0 to 6 three are odd
-    assert (found.answers, found.refused) == (7, 3)
-    assert found.to_dict()["refused"] == 3
-    assert any("3 of 7 prompts" in note for note in found.notes)
+    result = llmzoo.evaluate(HalfLong, player, tasks=7)  # of the seeds 0 to 6 three are odd
+    assert (result.answers, result.refused) == (7, 3)
+    assert result.to_dict()["refused"] == 3
+    assert any("3 of 7 prompts" in note for note in result.notes)
     scripted = llmzoo.evaluate(HalfLong, FakePolicy(lambda request, i: "p"), tasks=7)
     assert (scripted.refused, scripted.notes) == (0, ())
 

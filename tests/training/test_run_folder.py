@@ -105,8 +105,8 @@ def test_lines_that_are_no_rows_do_not_end_a_run_that_goes_on(run, small_model):
         (run / name).write_bytes(first + b"".join(BAD) + b"\n" + b"".join(others))
         kept[name] = first
     with pytest.warns(UserWarning, match=r"6 lines of .*metrics\.jsonl cannot be read; they are"):
-        found = resume(run, small_model)
-    assert found.steps == 3
+        result = resume(run, small_model)
+    assert result.steps == 3
     for name, first in kept.items():
         assert (run / name).read_bytes().startswith(first)
         assert (run / f"{name}.unreadable").read_bytes() == b"".join(BAD)
@@ -298,8 +298,8 @@ def test_a_run_folder_that_is_no_folder(tmp_path, small_model):
 def test_checkpoints_are_in_the_order_of_their_iterations(tmp_path):
     for name in ("step_1000000", "step_999999", "step_notes", "step_000001", "step_"):
         (tmp_path / name).mkdir()
-    found = [path.name for path in run_folder.checkpoints_in(tmp_path)]
-    assert found == ["step_000001", "step_999999", "step_1000000"]
+    result = [path.name for path in run_folder.checkpoints_in(tmp_path)]
+    assert result == ["step_000001", "step_999999", "step_1000000"]
 
 
 def test_only_checkpoints_are_cleared_away(run, small_model):
@@ -367,8 +367,8 @@ def test_one_process_at_a_time_and_none_that_was_killed(tmp_path, small_model, p
     (run / ".writing_of_mine").mkdir()
     (run / "novel.writing").write_text("mine")
     done = len(rows(run / "metrics.jsonl")) - 1
-    found = train(run, small_model, resume=True, steps=done + 1, checkpoint_every=1)
-    assert found.steps == done + 1
+    result = train(run, small_model, resume=True, steps=done + 1, checkpoint_every=1)
+    assert result.steps == done + 1
     left = {path.name for path in run.rglob("*") if "writing" in path.name}
     assert left == {".writing_of_mine", "novel.writing"}
 
@@ -401,7 +401,7 @@ raise SystemExit(main(sys.argv[2:]))
 @pytest.mark.parametrize(
     ("room", "said"),
     [
-        (100, "llmzoo: the file system refuses: File too large"),  # config.json
+        (100, "llmzoo: cannot write: File too large"),  # config.json
         (20_000, "the checkpoint of iteration 1 cannot be written to .*those before it are whole"),
     ],
 )

@@ -25,12 +25,12 @@ RUN = Sampling(max_new_tokens=6)
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory) -> tuple[str, str]:
     """Two models with random weights, which differ."""
-    found = []
+    result = []
     for seed in (0, 1):
         folder = tmp_path_factory.mktemp("seat_model")
         new_policy(seed=seed).save(folder)
-        found.append(str(folder))
-    return found[0], found[1]
+        result.append(str(folder))
+    return result[0], result[1]
 
 
 @pytest.fixture
@@ -308,7 +308,7 @@ def test_unknown_names(seated, tmp_path):
         seated(AGENTS, "separate", seat_args={"a": {"policy": str(tmp_path)}})
     with pytest.raises(ConfigError, match="model='oracle' cannot learn"):
         seated(AGENTS, "separate", model="oracle")
-    with pytest.raises(ConfigError, match="lora_args mean nothing"):
+    with pytest.raises(ConfigError, match="lora_args need seats"):
         seated(AGENTS, "separate", lora_args={"r": 2})
 
 

@@ -70,11 +70,11 @@ def files_in_their_order(monkeypatch):
 
 def scalars(run: Path) -> dict[str, list[tuple[int, float]]]:
     """What TensorBoard shows: for each tag its points."""
-    found = EventAccumulator(str(run / "tensorboard"))
-    found.Reload()
+    result = EventAccumulator(str(run / "tensorboard"))
+    result.Reload()
     return {
-        tag: [(event.step, event.value) for event in found.Scalars(tag)]
-        for tag in found.Tags()["scalars"]
+        tag: [(event.step, event.value) for event in result.Scalars(tag)]
+        for tag in result.Tags()["scalars"]
     }
 
 

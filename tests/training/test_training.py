@@ -155,8 +155,8 @@ def same_end(run: Path, other: Path, start: dict[str, torch.Tensor]) -> None:
 def rows(run: Path) -> list[dict]:
     """Metrics without what depends on the clock."""
     timed = ("seconds", "per_second")
-    found = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    return [{k: v for k, v in r.items() if not k.endswith(timed)} for r in found]
+    outcome = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in r.items() if not k.endswith(timed)} for r in outcome]
 
 
 @pytest.fixture

@@ -77,7 +77,7 @@ def test_an_unknown_name_is_an_error_that_names_the_nearest(llmzoo, argv, near):
         ("train --learner.clip_high 0.3 --learner magrpo", "clip_high means nothing"),
         ("train --resume nowhere", "no run to resume"),
         ("train --out here --resume there", "different folders"),
-        ("bench --seeds one", "whole numbers"),
+        ("bench --seeds one", "must be integers"),
         ("bench --learners magrpo,ippo --learner.group_size 2", "option of learner 'ippo'"),
         ("play sudoku_v0 --policy oracle --seat planner_1", "exclude each other"),
     ],

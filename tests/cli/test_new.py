@@ -120,7 +120,7 @@ def test_nothing_is_overwritten(llmzoo, tmp_path):
     (tmp_path / "test_made_up_env.py").write_text("mine")
     said = llmzoo("new", "env", "made_up_env", "--out", tmp_path)
     assert said.code == 2
-    assert "test_made_up_env.py is there already" in said.err
+    assert "test_made_up_env.py exists" in said.err
     assert [path.name for path in tmp_path.iterdir()] == ["test_made_up_env.py"]
     assert (tmp_path / "test_made_up_env.py").read_text() == "mine"
 

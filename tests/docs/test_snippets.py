@@ -25,7 +25,6 @@ SLOW = tuple(
 NOT_RUN = {
     "pip install 'llmzoo-marl[train]'": "installs from the network",
     "pip install -e '.[all]'": "installs from the network",
-    "pip install -e '.[all,dev]' -c constraints.txt": "installs from the network",
     "pip install -e '.[all]' -c constraints.txt "
     "--extra-index-url https://download.pytorch.org/whl/cpu": "installs from the network",
     "make demo PIP_ARGS='--extra-index-url https://download.pytorch.org/whl/cpu'": "as make demo",
@@ -34,7 +33,6 @@ NOT_RUN = {
     "make test-all": "would run this test",
     "make lint": "continuous integration runs it",
     "make bench": "takes minutes",
-    "python docs/build.py": "writes pages; test_generated_pages.py compares them",
     "python scripts/tiny.py --out FOLDER": "takes up to an hour",
     "python -m tests.attacks": "takes minutes; tests/attacks runs a part of it",
     "python -m tests.attacks.rewards": "the tests of each family run its rows",

@@ -29,21 +29,20 @@ from llmzoo.policies.segments import Segments
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """Of N completions, padded to C tokens: ``mask`` is 1 where a token was sampled.
+    """The likelihood of N completions, padded to C tokens. ``mask`` is 1 where a token was sampled.
 
-    ``logprobs`` are those of the distribution that is sampled from; ``entropy`` is that
-    distribution's, in nats. All are float32 [N, C]; padding holds 0. ``top`` (bool) is True where
-    no other token was more likely.
+    ``logprobs`` are log-probabilities under the sampling distribution, and ``entropy`` is that
+    distribution's entropy in nats. All are float32 [N, C] and 0 at padding.
 
-    ``hidden`` [N, C, H], where it was asked for: the state from which the model predicts token c,
-    so that ``hidden[:, 0]`` is the one at the last token of the prompt. What stands at padding
-    means nothing.
+    Two fields are None unless they are asked for. ``top`` (bool [N, C]) is True where no other
+    token was more likely. ``hidden`` [N, C, H] is the state from which the model predicts token c,
+    so ``hidden[:, 0]`` belongs to the prompt's last token; its values at padding are arbitrary.
     """
 
     logprobs: Tensor
     entropy: Tensor
     mask: Tensor
-    top: Tensor
+    top: Tensor | None = None
     hidden: Tensor | None = None
 
 
@@ -54,12 +53,13 @@ def likelihood(
     sampling: Sampling,
     *,
     pad_id: int,
+    top: bool = False,
     hidden: bool = False,
     recompute: Callable[[], None] | None = None,
 ) -> Likelihood:
     """The likelihood of ``completions[b]`` after ``prompts[b]``, rows in that order.
 
-    ``recompute``: checkpoint gradients; called before a layer runs (again), see
+    ``recompute``: turns gradient checkpointing on. It is called before each run of a layer; see
     :func:`llmzoo.policies.recompute.recomputed_layers`.
     """
     rows = [ids for group in completions for ids in group]
@@ -68,36 +68,38 @@ def likelihood(
         packed = Packed(prompts, completions, model.device)
         with _layers(model, recompute) as again:
             states = attention.run(model, packed.ids, packed.positions, packed)[packed.predicts]
-        chosen, entropy, top = score(
+        chosen, entropy, tops = score(
             model.get_output_embeddings(),
             states,
             targets,
             sampling,
             vocabulary=model.config.vocab_size,
             recompute=again,
+            top=top,
         )
     else:
         with _head_inputs(model) as read, _layers(model, recompute) as again:
             logits, real = whole_rows(model, prompts, completions, pad_id)
         states = read[0][real]
         if again:
-            chosen, entropy, top = checkpoint(
+            chosen, entropy, tops = checkpoint(
                 score_logits,
                 logits,
                 targets,
                 sampling,
+                top,
                 use_reentrant=False,
                 preserve_rng_state=False,
             )
         else:
-            chosen, entropy, top = score_logits(logits, targets, sampling)
+            chosen, entropy, tops = score_logits(logits, targets, sampling, top)
     cells = Segments([len(ids) for ids in rows], model.device)
     mask = cells.real.float()
     return Likelihood(
         cells.grid(chosen) * mask,
         cells.grid(entropy) * mask,
         mask,
-        cells.grid(top) & cells.real,
+        None if tops is None else cells.grid(tops) & cells.real,
         cells.grid(states) if hidden else None,
     )
 

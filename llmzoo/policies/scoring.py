@@ -18,9 +18,9 @@ from llmzoo.policies.sampling import Sampling, warp
 _CPU_LOGITS, _LOGITS = 2**23, 2**26
 _LEAST = torch.finfo(torch.float32).min
 
-# of each target [M]: its log-probability and the entropy of its distribution, in float32, and
-# whether no other token was more likely
-Scores = tuple[Tensor, Tensor, Tensor]
+# for each target [M]: its log-probability and the entropy of its distribution, in float32; if asked
+# for, whether no other token is more likely
+Scores = tuple[Tensor, Tensor, Tensor | None]
 
 
 def score(
@@ -31,29 +31,33 @@ def score(
     *,
     vocabulary: int,
     recompute: bool,
+    top: bool = False,
 ) -> Scores:
     """The scores of targets [M] from hidden states.
 
-    ``head`` makes logits [., V] of ``states`` [M, H]: a few million at once, and where these are
-    not all, or with ``recompute``, once more in the backward pass.
+    ``head`` maps ``states`` [M, H] to logits [., V], a few million logits at a time. If they do not
+    fit in one piece, or with ``recompute``, the backward pass computes them again. ``top`` asks for
+    the third score, which costs another pass over the logits.
     """
     most = max(1, (_CPU_LOGITS if states.device.type == "cpu" else _LOGITS) // vocabulary)
     if len(targets) <= most and not recompute:
-        return score_logits(head(states), targets, sampling)
+        return score_logits(head(states), targets, sampling, top)
     if _unfiltered(sampling) and _is_product(head, states):
         weights = head.get_parameter("weight")
-        scores: Scores = _ProductScore.apply(states, weights, targets, sampling.temperature, most)
+        scores: Scores = _ProductScore.apply(
+            states, weights, targets, sampling.temperature, most, top
+        )
         return scores
 
     def piece(states: Tensor, targets: Tensor) -> Scores:
-        return score_logits(head(states), targets, sampling)
+        return score_logits(head(states), targets, sampling, top)
 
     pieces = [
         checkpoint(piece, *part, use_reentrant=False, preserve_rng_state=False)
         for part in zip(states.split(most), targets.split(most), strict=True)
     ]
-    chosen, entropy, top = zip(*pieces, strict=True)
-    return torch.cat(chosen), torch.cat(entropy), torch.cat(top)
+    chosen, entropy, tops = zip(*pieces, strict=True)
+    return torch.cat(chosen), torch.cat(entropy), torch.cat(tops) if top else None
 
 
 def _unfiltered(sampling: Sampling) -> bool:
@@ -71,66 +75,82 @@ def _is_product(head: nn.Module, states: Tensor) -> bool:
     )
 
 
-def score_logits(logits: Tensor, targets: Tensor, sampling: Sampling) -> Scores:
+def score_logits(logits: Tensor, targets: Tensor, sampling: Sampling, top: bool = False) -> Scores:
     """The scores of targets [M] from logits [M, V]."""
     if _unfiltered(sampling):
-        scores: Scores = _Score.apply(logits, targets, sampling.temperature)
+        scores: Scores = _Score.apply(logits, targets, sampling.temperature, top)
         return scores
     logprobs = warp(logits, sampling, keep=targets)
     chosen = logprobs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
     probabilities = logprobs.exp()
     entropy = -(probabilities * logprobs.masked_fill(probabilities == 0, 0.0)).sum(dim=-1)
-    return chosen, entropy, chosen.detach() >= logprobs.detach().amax(dim=-1)
+    return chosen, entropy, _is_top(chosen, logprobs) if top else None
+
+
+def _is_top(chosen: Tensor, logprobs: Tensor) -> Tensor:
+    return chosen.detach() >= logprobs.detach().amax(dim=-1)
 
 
 class _Score(torch.autograd.Function):
-    """log p[target], -sum p log p and p[target] = max p, of p = softmax(logits / temperature).
+    """log p[target], -sum p log p and, if asked, p[target] = max p; p = softmax(logits / temperature).
 
     With z = logits / temperature: d log p[t] / dz = onehot(t) - p, and d entropy / dz =
     -p (log p + entropy). Only log p is kept for the backward pass.
     """
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, targets: Tensor, temperature: float) -> Scores:
+    def forward(
+        ctx: Any, logits: Tensor, targets: Tensor, temperature: float, with_top: bool
+    ) -> Scores:
         logprobs = (logits.float() / temperature).log_softmax(dim=-1)
         logprobs.clamp_min_(_LEAST)  # -inf times 0 would be no number
         chosen = logprobs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
         entropy = -torch.linalg.vecdot(logprobs.exp(), logprobs)
-        top = chosen >= logprobs.amax(dim=-1)
-        ctx.mark_non_differentiable(top)
+        top = None
+        if with_top:
+            top = _is_top(chosen, logprobs)
+            ctx.mark_non_differentiable(top)
         ctx.save_for_backward(logprobs, targets, entropy)
         ctx.temperature, ctx.dtype = temperature, logits.dtype
         ctx.set_materialize_grads(False)
         return chosen, entropy, top
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         logprobs, targets, entropy = ctx.saved_tensors
         grad = _logit_gradient(logprobs, targets, entropy, *grads[:2])
-        return (grad / ctx.temperature).to(ctx.dtype), None, None
+        return (grad / ctx.temperature).to(ctx.dtype), None, None, None
 
 
 class _ProductScore(torch.autograd.Function):
-    """The same from states [M, H] and a matrix [V, H], for ``most`` tokens at once.
+    """The same from states [M, H] and a matrix [V, H], ``most`` tokens at a time.
 
-    Nothing of size V is kept; the backward pass makes the logits again, and adds each piece's part
-    to one gradient of the matrix.
+    Nothing of size V is kept. The backward pass computes the logits again and adds each piece's
+    part to one gradient of the matrix.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, states: Tensor, weights: Tensor, targets: Tensor, temperature: float, most: int
+        ctx: Any,
+        states: Tensor,
+        weights: Tensor,
+        targets: Tensor,
+        temperature: float,
+        most: int,
+        with_top: bool,
     ) -> Scores:
         chosen, entropy = states.new_empty(2, len(states)).unbind()
-        top = torch.empty_like(targets, dtype=torch.bool)
+        top = torch.empty_like(targets, dtype=torch.bool) if with_top else None
         for at in range(0, len(states), most):
             piece = slice(at, at + most)
             logits = states[piece] @ weights.T
             logprobs = logits.div_(temperature).log_softmax(dim=-1)
             chosen[piece] = logprobs.gather(-1, targets[piece].unsqueeze(-1)).squeeze(-1)
-            top[piece] = chosen[piece] >= logprobs.amax(dim=-1)
+            if top is not None:
+                top[piece] = _is_top(chosen[piece], logprobs)
             entropy[piece] = -torch.linalg.vecdot(torch.exp(logprobs, out=logits), logprobs)
-        ctx.mark_non_differentiable(top)
+        if top is not None:
+            ctx.mark_non_differentiable(top)
         ctx.save_for_backward(states, weights, targets, entropy)
         ctx.temperature, ctx.most = temperature, most
         ctx.set_materialize_grads(False)
@@ -151,7 +171,7 @@ class _ProductScore(torch.autograd.Function):
             )
             torch.mm(grad, weights, out=of_states[piece])
             of_weights.addmm_(grad.T, states[piece])
-        return of_states, of_weights, None, None, None
+        return of_states, of_weights, None, None, None, None
 
 
 def _logit_gradient(

@@ -242,21 +242,25 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         """Begin the sampling noise anew; copies of this policy share it."""
         self.chance.reseed(seed)
 
-    def likelihood(self, groups: Sequence[Group], *, hidden: bool = False) -> Likelihood:
+    def likelihood(
+        self, groups: Sequence[Group], *, top: bool = False, hidden: bool = False
+    ) -> Likelihood:
         """Likelihoods of the groups' completions under this policy.
 
-        ``hidden``: also the states from which each token was predicted, for critics. The groups'
-        agents must share their sampling settings.
+        ``top``: also mark each token that was the most likely one. ``hidden``: also return the
+        state from which each token was predicted, for critics. The groups' agents must share their
+        sampling settings.
         """
         (sampling,) = {self.sampling_of(group.agent) for group in groups}
 
-        def compute() -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:
+        def compute() -> tuple[Tensor | None, ...]:
             result = likelihood(
                 self.model,
                 [group.prompt_ids for group in groups],
                 [[completion.ids for completion in group.completions] for group in groups],
                 sampling,
                 pad_id=self.pad_id,
+                top=top,
                 hidden=hidden,
                 recompute=self._recompute(),
             )

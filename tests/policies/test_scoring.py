@@ -65,7 +65,7 @@ def test_a_plain_product_in_pieces_is_the_whole(monkeypatch, sampling, use):
         monkeypatch.setattr(scoring, "_CPU_LOGITS", limit)
         head.zero_grad()
         inputs = states.clone().requires_grad_()
-        scores = score(head, inputs, targets, sampling, vocabulary=50, recompute=False)
+        scores = score(head, inputs, targets, sampling, vocabulary=50, recompute=False, top=True)
         parts = {"chosen": [0], "entropy": [1], "both": [0, 1]}[use]
         sum((weights[i] * scores[i]).sum() for i in parts).backward()
         tops.append(scores[2])
@@ -78,11 +78,9 @@ def test_a_plain_product_in_pieces_is_the_whole(monkeypatch, sampling, use):
 @pytest.mark.parametrize("sampling", SETTINGS)
 def test_the_most_likely_token_is_told(sampling):
     logits = torch.tensor([[0.0, 2.0, 1.0]] * 3)
-    assert score_logits(logits, torch.tensor([0, 1, 2]), sampling)[2].tolist() == [
-        False,
-        True,
-        False,
-    ]
+    scores = score_logits(logits, torch.tensor([0, 1, 2]), sampling, top=True)
+    assert scores[2].tolist() == [False, True, False]
+    assert score_logits(logits, torch.tensor([0, 1, 2]), sampling)[2] is None
 
 
 @pytest.mark.parametrize("recompute", [False, True])

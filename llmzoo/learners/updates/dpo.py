@@ -92,6 +92,7 @@ def preference_loss(
     }
     metrics = {name: float(values.sum()) / len(batch) for name, values in means.items()}
     metrics["entropy"] = float(now.entropy.detach().sum()) / tokens
+    assert now.top is not None
     chosen_tokens = sum(len(c.pair.chosen_ids) for c in batch)
     metrics["mean_token_accuracy"] = float(now.top[::2].sum()) / chosen_tokens
     return losses.sum() / mean_over, metrics

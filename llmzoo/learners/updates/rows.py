@@ -53,7 +53,7 @@ def answers_likelihood(
 ) -> Likelihood:
     """The likelihood of given answers, each row a prompt with its answers, at temperature 1.
 
-    The settings with which the policy samples do not matter.
+    It also says which tokens were the most likely ones (``top``). The settings with which the policy samples do not matter.
     """
     plain = replace(policy.sampling, temperature=1.0, top_p=1.0, top_k=0)
     groups = [
@@ -67,7 +67,7 @@ def answers_likelihood(
         )
         for prompt, answers in rows
     ]
-    return policy.under(plain).likelihood(groups)
+    return policy.under(plain).likelihood(groups, top=True)
 
 
 def chunks(rows: Sequence[Row], size: int) -> list[Sequence[Row]]:

@@ -148,6 +148,7 @@ def imitation_loss(
     (dynamic fine-tuning, arXiv 2508.05629).
     """
     now = answers_likelihood(policy, [(e.prompt, [e.completion]) for e in part])
+    assert now.top is not None
     losses = -now.logprobs
     if dynamic:
         losses = losses * now.logprobs.detach().exp()

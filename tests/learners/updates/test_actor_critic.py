@@ -16,6 +16,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
 from llmzoo.learners.updates.critics import summed_value_loss
 from llmzoo.learners.updates.turns import chains
+from llmzoo.policies import scoring
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
@@ -101,6 +102,16 @@ def test_gradients_reach_the_actor_and_the_critic(name, options):
     assert len(moved(critic, critic_module(engine, judge))) > len(critic) / 2
     assert metrics["grad_norm"] > 0
     assert metrics["value_loss"] > 0
+
+
+@pytest.mark.parametrize(("name", "options"), FORMS[:2])
+def test_actors_never_look_for_the_most_likely_tokens(name, options, monkeypatch):
+    def asked(*_):
+        raise AssertionError("the most likely tokens were asked for")
+
+    monkeypatch.setattr(scoring, "_is_top", asked)
+    engine = an_engine(name, options, dict.fromkeys(["a_0", "b_1"], short()))
+    engine.update(engine.collect(Lengths, [0, 1]), seed=0)
 
 
 @pytest.mark.usefixtures("float64")

@@ -12,6 +12,7 @@ from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class
 from llmzoo.learners.base import GroupConfig
 from llmzoo.learners.updates.policy_gradient import surrogate_loss
+from llmzoo.policies import scoring
 from llmzoo.policies.sampling import Sampling
 from llmzoo.records import Batch, Completion, Group
 
@@ -146,6 +147,17 @@ def test_a_batch_is_played_on_until_half_its_groups_differ(spare, resamples, pla
     )  # other episodes, not the same again
     metrics = engine.update(batch, seed=0)
     assert metrics["dropped_groups"] == sum(len(set(g.returns)) == 1 for g in batch.groups)
+
+
+@pytest.mark.parametrize("options", [{}, {"clip": 0.2, "kl": 0.1, "entropy": 0.1}])
+def test_policy_gradients_never_look_for_the_most_likely_tokens(options, monkeypatch):
+    """That takes one more pass over the logits, and only SFT and DPO report it."""
+
+    def asked(*_):
+        raise AssertionError("the most likely tokens were asked for")
+
+    monkeypatch.setattr(scoring, "_is_top", asked)
+    an_engine("magrpo", **options).update(Batch(groups=(GOOD,)), seed=0)
 
 
 def test_answers_cut_off_are_judged_but_not_trained():

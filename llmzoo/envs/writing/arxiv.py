@@ -52,10 +52,10 @@ from typing import Any, ClassVar, Literal
 
 from llmzoo.envs.base import public_forms
 from llmzoo.envs.sources import PublicSet, Record
-from llmzoo.envs.writing import grounding, structure
+from llmzoo.envs.writing import grounding, scoring
 from llmzoo.envs.writing.pair import TwoAuthors
-from llmzoo.envs.writing.prompts import Wording
 from llmzoo.envs.writing.tasks import SAMPLES, WritingTask, read_text
+from llmzoo.envs.writing.wording import Wording
 
 HUB_ID = "OpenMLRL/arXiv_abstract"
 
@@ -73,7 +73,7 @@ class Arxiv(TwoAuthors):
     metadata: dict[str, Any] = {**TwoAuthors.metadata, "name": "arxiv_v0"}
     public_set = PublicSet(hub_id=HUB_ID, read=read, sample=SAMPLES / "arxiv.jsonl")
     seats: ClassVar[tuple[str, str]] = ("background_0", "method_1")
-    form = structure.ARXIV
+    form = scoring.ARXIV
     standard = grounding.ARXIV
     wording = Wording(
         source="The abstract",

@@ -1,18 +1,18 @@
-"""Scripted authors: an expert who knows an honest text, and an amateur who errs as people do."""
+"""The scripted amateur, who errs as people do. The expert plays the reference parts of a task."""
 
 from __future__ import annotations
 
 import random
 import re
 
-from llmzoo.envs.writing.structure import Form
+from llmzoo.envs.writing.scoring import Form
 from llmzoo.envs.writing.tasks import WritingTask
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
 def extract(text: str, words: int, rng: random.Random) -> str:
-    """Sentences of a text from a random place on, about so many words of them."""
+    """About ``words`` words of a text in whole sentences, from a random sentence on."""
     sentences = _SENTENCE_END.split(text)
     start = rng.randrange(len(sentences))
     taken: list[str] = []
@@ -24,7 +24,7 @@ def extract(text: str, words: int, rng: random.Random) -> str:
 
 
 def amateur(task: WritingTask, part: int, form: Form, rng: random.Random) -> str:
-    """A part that is copied, unfinished, far too long or too short, or all right."""
+    """A part that is copied, unfinished, far too long, far too short, or right."""
     known = task.parts[part]
     kind = rng.randrange(5)
     words = round(form.words[0] * rng.uniform(1.0, 3.0))
@@ -35,9 +35,5 @@ def amateur(task: WritingTask, part: int, form: Form, rng: random.Random) -> str
     if kind == 2:
         return f"{known} {task.text}"
     if kind == 3:
-        return f"I think it is about {_first_words(task.title or task.text, 3)}."
+        return f"I think it is about {' '.join((task.title or task.text).split()[:3])}."
     return known
-
-
-def _first_words(text: str, count: int) -> str:
-    return " ".join(text.split()[:count])

@@ -1,81 +1,32 @@
-"""Whether words stand in the order of English sentences: pairs of word classes, no model.
+"""Whether words stand in the order of English sentences, by pairs of word classes; no model.
 
 Every word has a class: function words and frequent verbs have small classes of their own, the rest
-goes by its ending. ``order.json`` holds for each pair of classes ``log P(b | a) / P(b)``, learned
-from the project's own texts (:mod:`llmzoo.envs.writing.order_table`). Its mean over a text is
-positive where words stand as in running text (their order tells something of the next class) and
-negative where the same words are shuffled.
+is classed by its ending. ``order.json`` holds ``log P(b | a) / P(b)`` for each pair of classes, as
+``scripts/order_table.py`` learned it from the project's own texts. Its mean over a text is positive
+for running text (their order tells something of the next class) and negative for the same words
+shuffled.
+
+:func:`fit` compares classes with the source instead. Keywords put into ready-made sentences follow
+other kinds of words than in the source: verbs follow "the", nouns follow "they".
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Set
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
-NEVER = -1.6  # what the table has for neighbours that next to never stand so
+from llmzoo.envs.writing.words import LEXICON, is_stop, stem
+
+NEVER = -1.6  # the table's value for neighbours that hardly ever occur
 TABLE = Path(__file__).parent / "order.json"
 
-PIECE = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|[.!?;,:]")
-
-_CLASSES = {
-    "article": "the a an",
-    "possessive": "my your our their its",
-    "demonstrative": "this these those",
-    "his": "his her",
-    "subject": "i he she we they",
-    "you": "you it",
-    "object": "me him us them myself himself herself itself ourselves themselves",
-    "is": "is are was were am",
-    "be": "be",
-    "been": "been being",
-    "have": "has had have",
-    "having": "having",
-    "do": "do does did",
-    "modal": "can could will would shall should may might must cannot",
-    "not": "not",
-    "to": "to",
-    "of": "of",
-    "preposition": "from at with into between among during toward towards against without within "
-    "per upon onto via despite",
-    "in": "in on",
-    "for": "for by",
-    "as": "as",
-    "than": "than",
-    "about": "about over after before around through under since until near behind across along",
-    "and": "and or nor",
-    "but": "but yet",
-    "because": "because if although though unless whereas while whether",
-    "that": "that",
-    "who": "who which whom whose",
-    "when": "when where how why",
-    "what": "what",
-    "so": "so then thus hence therefore",
-    "also": "also still even just never always often already now only really almost soon instead "
-    "however once again perhaps maybe later",
-    "very": "very too more most less quite rather much",
-    "all": "all both each every any some no many few several another other enough",
-    "one": "one",
-    "there": "there here",
-    "out": "out up down off away back",
-    "own": "own same such",
-    "verb": "want go make take get know think say see tell ask give find use keep let need try feel "
-    "leave call work help start look come put seem become turn move live believe hold bring happen "
-    "write provide sit stand lose pay meet include continue set learn change lead understand watch "
-    "follow stop create speak read allow add spend grow open walk win offer remember love consider "
-    "appear buy wait serve die send expect build stay fall cut reach kill remain suggest raise pass "
-    "sell require decide pull return explain hope develop carry break receive agree",
-    "past": "went made took got knew thought said saw told gave found kept felt left came became "
-    "began brought held wrote sat stood lost paid met led understood spent grew won spoke bought "
-    "sent built fell broke lent stuck ran slept heard drove ate sold caught taught fought hid threw "
-    "wore woke rode sang drew chose",
-    "end": ". ! ?",
-    "pause": ", ; :",
-}
-_CLASS = {word: name for name, words in _CLASSES.items() for word in words.split()}
+_PIECE = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|[.!?;,:]")
+_CLASS = {word: name for name, words in LEXICON["classes"].items() for word in words.split()}
 _ENDINGS = (  # of words of at least so many letters
     ("ing", ("ing",), 6),
     ("ed", ("ed",), 5),
@@ -85,37 +36,52 @@ _ENDINGS = (  # of words of at least so many letters
 )
 _SHORT_FORMS = {"re": "is", "m": "is", "ve": "have", "d": "modal", "ll": "modal"}
 OTHER = "other"
-NAMES = (*_CLASSES, *(name for name, *_ in _ENDINGS), "number", "plural", "genitive", OTHER)
+NAMES = (
+    *LEXICON["classes"],
+    *(name for name, *_ in _ENDINGS),
+    "number",
+    "plural",
+    "genitive",
+    OTHER,
+)
+
+_BEFORE = {  # classes after which the same kinds of words can follow; any other is "content"
+    "article": "article possessive demonstrative his all",
+    "to": "to",
+    "person": "subject you modal do not who",
+    "is": "is be been have",
+    "preposition": "of preposition in for as about",
+    "break": "end pause and but because so also",
+}
+_KIND = {name: kind for kind, names in _BEFORE.items() for name in names.split()}
 
 
 def classes(text: str) -> list[str]:
-    """The class of each word and mark, from the end of a sentence to the end of a sentence."""
-    found = ["end"]
-    for piece in PIECE.findall(text.lower().replace("’", "'")):
+    """The class of each word and mark, between two ends of sentences."""
+    named = ["end"]
+    for piece in _pieces(text):
         word, _, short = piece.partition("'")
         if short == "t":  # don't, isn't
             word = {"can": "can", "won": "will"}.get(word, word.removesuffix("n"))
-            found += [class_of(word), "not"]
+        named.append(class_of(word))
+        if short == "t":
+            named.append("not")
         elif short == "s":
-            found += [class_of(word), "is" if word in _CLASS else "genitive"]
+            named.append("is" if word in _CLASS else "genitive")
         elif short:
-            found += [class_of(word), _SHORT_FORMS.get(short, OTHER)]
-        else:
-            found.append(class_of(word))
-    return found if found[-1] == "end" else [*found, "end"]
+            named.append(_SHORT_FORMS.get(short, OTHER))
+    return named if named[-1] == "end" else [*named, "end"]
 
 
 def order(*texts: str) -> float:
-    """The mean over all neighbours in the texts; about 0.4 in running text, -0.4 when shuffled."""
-    table = _table()
-    values = [table[pair] for found in map(classes, texts) for pair in pairwise(found)]
+    """The mean value of all neighbours; about 0.4 in running text, -0.4 when shuffled."""
+    values = _values(texts)
     return sum(values) / max(1, len(values))
 
 
 def broken(*texts: str) -> float:
-    """The share of neighbours of which running text has next to none: ``the of``, ``to is``."""
-    table = _table()
-    values = [table[pair] for found in map(classes, texts) for pair in pairwise(found)]
+    """The share of neighbours that hardly ever occur in running text: ``the of``, ``to is``."""
+    values = _values(texts)
     return sum(value <= NEVER for value in values) / max(1, len(values))
 
 
@@ -123,12 +89,42 @@ def class_of(word: str) -> str:
     """The class of a word or mark in small letters."""
     if word in _CLASS:
         return _CLASS[word]
-    if word.isdigit() or word[0].isdigit():
+    if word[0].isdigit():
         return "number"
     for name, endings, least in _ENDINGS:
         if len(word) >= least and word.endswith(endings):
             return name
     return "plural" if word.endswith("s") and not word.endswith(("ss", "us", "is")) else OTHER
+
+
+def uses(text: str) -> Mapping[str, Set[str]]:
+    """The kinds of words that precede each stem in the text. Stop words are left out."""
+    kinds = defaultdict[str, set[str]](set)
+    for kind, word in _used(text):
+        kinds[word].add(kind)
+    return dict(kinds)
+
+
+def fit(texts: tuple[str, ...], known: Mapping[str, Set[str]]) -> float:
+    """The share of the source's words in the texts that follow a kind of word which they follow in
+    the source; 0 without such words. ``known``: the :func:`uses` of the source."""
+    fits = [kind in known[word] for text in texts for kind, word in _used(text) if word in known]
+    return sum(fits) / max(1, len(fits))
+
+
+def _used(text: str) -> Iterator[tuple[str, str]]:
+    for before, word in pairwise([".", *_pieces(text)]):
+        if word[0].isalpha() and not is_stop(word):
+            yield _KIND.get(class_of(before.partition("'")[0]), "content"), stem(word)
+
+
+def _pieces(text: str) -> list[str]:
+    return _PIECE.findall(text.lower().replace("’", "'"))
+
+
+def _values(texts: tuple[str, ...]) -> list[float]:
+    table = _table()
+    return [table[pair] for text in texts for pair in pairwise(classes(text))]
 
 
 @lru_cache(maxsize=1)

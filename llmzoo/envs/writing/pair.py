@@ -1,8 +1,8 @@
 """Two authors of two parts of one text: the environment of every id of this family.
 
-A round: both answers are read, put through the stages of :mod:`.structure` and held against the
-source by :mod:`.grounding`; every seat is paid the difference in worth to the round before. Of an
-answer that cannot be read, what can be read of it is paid its :mod:`.start`.
+In a round both answers are read, and :mod:`.scoring` puts them through its stages and compares them
+with the source. Every seat is paid the difference to the round before. If an answer is malformed,
+only the start is paid, for the readable rest of it.
 """
 
 from __future__ import annotations
@@ -17,23 +17,22 @@ from llmzoo.envs.settings import one_of
 from llmzoo.envs.sources import PublicSet
 from llmzoo.envs.tasks import described
 from llmzoo.envs.text import cut, encodable
-from llmzoo.envs.writing import oracle, prompts
+from llmzoo.envs.writing import oracle, wording
 from llmzoo.envs.writing.grounding import Source, Standard, read_source
-from llmzoo.envs.writing.judging import PARTS, Judgement, judge
-from llmzoo.envs.writing.prompts import DELIMITER, Wording
-from llmzoo.envs.writing.structure import MAXIMUM, Form
+from llmzoo.envs.writing.scoring import MAXIMUM, PARTS, Form, Judgement, judge
 from llmzoo.envs.writing.tasks import WritingTask, canonical
+from llmzoo.envs.writing.wording import DELIMITER, Wording
 from llmzoo.errors import ConfigError, NoSolutionError
 
-AUTHOR = "author_0"  # who writes both parts alone
+AUTHOR = "author_0"  # writes both parts alone
 REWARDS = ("grounded", "structural")
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The state of an episode: the task and its measured source, what each seat wrote last, what was
-    wrong with it, the judgement on the last round (None before the first), and what each part of the
-    reward is paid so far."""
+    """The state of an episode: the task and its measured source, each seat's last text and the error
+    in it, the judgement on the last round (None before the first), and each part of the reward paid
+    so far."""
 
     task: WritingTask
     source: Source
@@ -110,8 +109,8 @@ class TwoAuthors(TextEnv):
         parts: list[str] = []
         errors: dict[str, str] = {}
         for agent in self.possible_agents:
-            found, error = self._read(texts[agent])
-            parts += found
+            read, error = self._read(texts[agent])
+            parts += read
             if error:
                 errors[agent] = f"malformed: {error}"
         first, second = parts
@@ -122,22 +121,22 @@ class TwoAuthors(TextEnv):
         worth = judged.worth(self.reward)
         paid = {name: worth[name] - before.paid[name] for name in PARTS}
         self.success = judged.success
-        last = {agent: cut(encodable(text), prompts.MAX_OWN_CHARS) for agent, text in texts.items()}
+        last = {agent: cut(encodable(text), wording.MAX_OWN_CHARS) for agent, text in texts.items()}
         self.episode = replace(before, last=last, errors=errors, judged=judged, paid=worth)
         return Outcome(team=paid, done=self.success, errors=errors)
 
     def prompt(self, agent: str) -> str:
         draft = self.episode
         own = None if agent == AUTHOR else self.seats.index(agent)
-        lines = [prompts.task(self.wording, self.form, draft.task, own), ""]
+        lines = [wording.task(self.wording, self.form, draft.task, own), ""]
         if draft.judged is not None:
             turn = min(self.turn + 1, self.max_turns)
             if not draft.judged.read:
                 others = [f"{other}: {error}" for other, error in draft.errors.items()]
                 heard = draft.errors.get(agent) or f"no stage was paid ({'; '.join(others)})"
             else:
-                heard = prompts.feedback(self.wording, self.form, draft.judged, own)
-            lines += [prompts.revision(turn, self.max_turns, draft.last[agent], heard), ""]
+                heard = wording.feedback(self.wording, self.form, draft.judged, own)
+            lines += [wording.revision(turn, self.max_turns, draft.last[agent], heard), ""]
         return "\n".join([*lines, "Your answer:"])
 
     def expert(self, agent: str) -> str:
@@ -150,7 +149,7 @@ class TwoAuthors(TextEnv):
     # A round
 
     def _read(self, text: str) -> tuple[list[str], str | None]:
-        """The parts in an answer, as far as they can be read, and what is wrong with it."""
+        """The readable parts of an answer, and the error in it."""
         two = len(self.possible_agents) == 2
         if len(text) > MAX_ANSWER_CHARS:
             error = f"{len(text)} characters; at most {MAX_ANSWER_CHARS} are read"
@@ -160,7 +159,7 @@ class TwoAuthors(TextEnv):
         return parts, wrong or (None if all(parts) else "a part is empty")
 
     def _write(self, agent: str, author: Callable[[int], str]) -> str:
-        """The seat's answer, each part by ``author``."""
+        """The seat's answer; ``author`` writes each part."""
         if agent == AUTHOR:
             return f"{author(0)}\n{DELIMITER}\n{author(1)}"
         return author(self.seats.index(agent))
@@ -174,11 +173,10 @@ class TwoAuthors(TextEnv):
 
 
 def _split(text: str) -> tuple[list[str], str | None]:
-    """What stands before and after the first line that is the delimiter, and what is wrong where
-    there are more such lines or none."""
+    """The text before and after the first delimiter line, and an error unless there is just one."""
     lines = text.split("\n")
-    found = [number for number, line in enumerate(lines) if line.strip() == DELIMITER]
-    end = found[0] if found else len(lines)
-    wrong = f"{len(found)} lines are {DELIMITER} and nothing else; one must be"
+    delimiters = [number for number, line in enumerate(lines) if line.strip() == DELIMITER]
+    end = delimiters[0] if delimiters else len(lines)
+    wrong = f"{len(delimiters)} lines are {DELIMITER} and nothing else; one must be"
     parts = ["\n".join(lines[:end]), "\n".join(lines[end + 1 :])]
-    return parts, None if len(found) == 1 else wrong
+    return parts, None if len(delimiters) == 1 else wrong

@@ -56,10 +56,10 @@ from typing import Any, ClassVar
 
 from llmzoo.envs.base import public_forms
 from llmzoo.envs.sources import PublicSet, Record
-from llmzoo.envs.writing import grounding, structure
+from llmzoo.envs.writing import grounding, scoring
 from llmzoo.envs.writing.pair import TwoAuthors
-from llmzoo.envs.writing.prompts import Wording
 from llmzoo.envs.writing.tasks import SAMPLES, WritingTask, read_text
+from llmzoo.envs.writing.wording import Wording
 
 
 def read(record: Record) -> WritingTask | None:
@@ -73,7 +73,7 @@ class Story(TwoAuthors):
     metadata: dict[str, Any] = {**TwoAuthors.metadata, "name": "story_v0"}
     public_set = PublicSet(hub_id="", read=read, sample=SAMPLES / "story.jsonl")
     seats: ClassVar[tuple[str, str]] = ("first_0", "second_1")
-    form = structure.STORY
+    form = scoring.STORY
     standard = grounding.STORY
     wording = Wording(
         source="The opening",

@@ -1,4 +1,4 @@
-"""What is written about: posts, abstracts and openings of stories, shipped or from elsewhere."""
+"""Source texts: posts, abstracts and openings of stories, shipped or from a data set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SAMPLES = Path(__file__).parent / "texts"  # records written for llmzoo
 
 @dataclass(frozen=True, slots=True)
 class WritingTask:
-    """A source text. ``parts``: what an honest first and second author write, if it is known."""
+    """A source text. ``parts``: reference texts of the first and second part, if there are any."""
 
     title: str
     text: str
@@ -21,13 +21,13 @@ class WritingTask:
 
 
 def canonical(task: WritingTask) -> str:
-    """Title and text, whatever the spaces and capitals: tasks with the same ones are one task."""
+    """Title and text without regard to spaces and capitals; equal ones are the same task."""
     return " ".join(f"{task.title} {task.text}".casefold().split())
 
 
 def read_text(record: Record, text: str, first: str, second: str) -> WritingTask | None:
-    """The task of a record. ``text``, ``first`` and ``second`` name the fields of the source text and
-    of its two parts. None for an empty source text."""
+    """The task of a record; None for an empty source text. ``text``, ``first`` and ``second`` are the
+    names of its fields for the source text and the two parts."""
     source = required(record, text, str).strip()
     title = required(record, "title", str, default="").strip()
     parts = (known_part(record, first), known_part(record, second))
@@ -35,5 +35,5 @@ def read_text(record: Record, text: str, first: str, second: str) -> WritingTask
 
 
 def known_part(record: Record, name: str) -> str | None:
-    """What an honest author writes; None for a record without this field."""
+    """The reference text in a field; None for a record without it."""
     return required(record, name, str, default="").strip() or None

@@ -93,10 +93,10 @@ from typing import Any, ClassVar
 
 from llmzoo.envs.base import public_forms
 from llmzoo.envs.sources import BadField, PublicSet, Record, field
-from llmzoo.envs.writing import grounding, structure
+from llmzoo.envs.writing import grounding, scoring
 from llmzoo.envs.writing.pair import TwoAuthors
-from llmzoo.envs.writing.prompts import Wording
 from llmzoo.envs.writing.tasks import SAMPLES, WritingTask, known_part
+from llmzoo.envs.writing.wording import Wording
 
 _TITLE = re.compile(r"^TITLE:", re.MULTILINE)
 _POST = re.compile(r"^POST:", re.MULTILINE)  # a title may say "REPOST:"
@@ -123,7 +123,7 @@ class Tldr(TwoAuthors):
     metadata: dict[str, Any] = {**TwoAuthors.metadata, "name": "tldr_v0"}
     public_set = PublicSet(hub_id="trl-lib/tldr", read=read, sample=SAMPLES / "tldr.jsonl")
     seats: ClassVar[tuple[str, str]] = ("concise_0", "detailed_1")
-    form = structure.TLDR
+    form = scoring.TLDR
     standard = grounding.TLDR
     wording = Wording(
         source="The post",

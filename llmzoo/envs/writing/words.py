@@ -1,34 +1,35 @@
-"""Words: how a text is cut into them, which of them carry little, and their stems."""
+"""Words: how a text is cut into them, which of them carry little, their stems and their classes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from pathlib import Path
 
-from llmzoo.envs.writing import lexicon
+from llmzoo.envs.prose import TENS, UNITS, word_lists
+
+LEXICON = word_lists(Path(__file__).parent / "lexicon.ini")
 
 # an apostrophe belongs to a word, a point or comma between digits to a number
 _WORD = re.compile(r"\d+(?:[.,]\d+)*[^\W\d_]*|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][^\W\d_]+")  # a capital within a sentence
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _MAX_STEMMED = 40  # letters; no English word is longer
-
-
-def _groups(table: str) -> Iterator[list[str]]:
-    """The groups of words of a table that are set apart by semicolons."""
-    return (group.split() for group in table.split(";"))
-
-
-STOP_WORDS = frozenset(lexicon.STOP.split())
-_IRREGULAR = {form: base for base, *forms in _groups(lexicon.IRREGULAR) for form in forms}
-_SAME = {word: group[0] for group in _groups(lexicon.SAME) for word in group}
-_SUFFIXES = tuple(
-    zip(lexicon.ENDINGS.split()[::2], map(int, lexicon.ENDINGS.split()[1::2]), strict=True)
-)
-_UNITS = {word: number for number, word in enumerate(lexicon.UNITS.split(), start=1)}
-_TENS = {word: 10 * number for number, word in enumerate(lexicon.TENS.split(), start=2)}
 _POWERS = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
+
+
+def _groups(name: str) -> Iterator[list[str]]:
+    """The groups of words of a list, which semicolons separate."""
+    return (group.split() for group in LEXICON["forms"][name].split(";"))
+
+
+STOP_WORDS = frozenset(LEXICON["words"]["stop"].split())
+SYNONYMS = list(_groups("same"))
+_IRREGULAR = {form: base for base, *forms in _groups("irregular") for form in forms}
+_SAME = {word: group[0] for group in SYNONYMS for word in group}
+_ENDINGS = LEXICON["forms"]["endings"].split()
+_SUFFIXES = tuple(zip(_ENDINGS[::2], map(int, _ENDINGS[1::2]), strict=True))
 
 
 def tokens(text: str) -> list[str]:
@@ -37,33 +38,33 @@ def tokens(text: str) -> list[str]:
 
 
 def names(text: str) -> frozenset[str]:
-    """The tokens that are written with a capital somewhere within a sentence."""
+    """The tokens that have a capital somewhere within a sentence."""
     return frozenset(word.lower() for word in _NAME.findall(text))
 
 
 def numerals(words: list[str]) -> list[str]:
     """The tokens with numbers in words as digits: ``forty six`` as ``46``, ``two hundred`` as
     ``200``; a lone ``one`` is mostly a pronoun and stays."""
-    found: list[str] = []
+    written: list[str] = []
     number = 0
     for word in words:
         larger = _counted(number, word)
         if larger is None and number:
-            found.append(str(number))
+            written.append(str(number))
             number, larger = 0, _counted(0, word)
         if larger is None:
-            found.append(word)
+            written.append(word)
         else:
             number = larger
-    return [*found, str(number)] if number else found
+    return [*written, str(number)] if number else written
 
 
 def _counted(number: int, word: str) -> int | None:
-    """The number that ``word`` makes of the one before it (0 for none), None where it ends it."""
-    if word in _TENS and number % 100 == 0:
-        return number + _TENS[word]
-    if word in _UNITS and number % 10 == 0 and (number or word != "one"):
-        return number + _UNITS[word]
+    """The number so far (0 for none) continued by ``word``; None if ``word`` does not continue it."""
+    if word in TENS and number % 100 == 0:
+        return number + TENS[word]
+    if UNITS.get(word) and number % 10 == 0 and (number or word != "one"):
+        return number + UNITS[word]
     if word in _POWERS and number < 1_000:
         return max(number, 1) * _POWERS[word]
     return number if word == "and" and number >= 100 and number % 100 == 0 else None
@@ -79,20 +80,21 @@ def is_stop(word: str) -> bool:
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """What a token shares with its other forms; words in common use for one thing share a stem too."""
+    """What a token shares with its other forms; common synonyms share a stem too."""
     word = word[:_MAX_STEMMED].removesuffix("'s").replace("'", "")
-    if word[:1].isdigit():  # "24m" is an age, "3rd" a place
+    if word[:1].isdigit():  # "24m" is an age, "3rd" a rank
         return word.replace(",", "").rstrip(_LETTERS)
     return _stripped(_meant(word))
 
 
 def _meant(word: str) -> str:
-    """The word, its singular or its infinitive, as the tables of this module know it."""
+    """The word, or its singular or infinitive if the lists know it; then the group's first word."""
     for form in (word, _singular(word)):
         base = _IRREGULAR.get(form, form)
         if base in _SAME or base != word:
             return _SAME.get(base, base)
-    for form in (_without(word, "ing"), _without(word, "ed"), _without(word, "er")):
+    for suffix in ("ing", "ed", "er"):
+        form = _without(word, suffix)
         for spelled in (form, f"{form}e"):
             if spelled in _SAME:
                 return _SAME[spelled]
@@ -100,7 +102,7 @@ def _meant(word: str) -> str:
 
 
 def _singular(word: str) -> str:
-    """The word without a plural's ending, or that of a verb in ``y``."""
+    """The word without the ending of a plural, or of a verb in ``y``."""
     if len(word) > 4 and word.endswith(("ies", "ied")):
         return word[:-3] + "y"
     if len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes", "zes")):
@@ -119,13 +121,12 @@ def _without(word: str, suffix: str) -> str:
 
 
 def _stripped(word: str) -> str:
-    """The word without up to three endings, and without a final ``e``; ``y`` counts as ``i``."""
+    """The word without up to three endings and without a final ``e``; ``y`` becomes ``i``."""
     word = _singular(word)
     for _ in range(3):
         for suffix, least in _SUFFIXES:
             if word.endswith(suffix) and len(word) - len(suffix) >= least:
-                word = _without(word, suffix)
-                word = word.removesuffix(suffix)
+                word = _without(word, suffix).removesuffix(suffix)
                 break
         else:
             break
@@ -136,6 +137,10 @@ def _stripped(word: str) -> str:
     return word[:-1] + "i" if len(word) > 2 and word.endswith("y") else word
 
 
-LIGHT_STEMS = frozenset(map(stem, lexicon.LIGHT.split()))
-ACADEMIC_STEMS = LIGHT_STEMS | frozenset(map(stem, lexicon.ACADEMIC.split()))
-FICTION_STEMS = LIGHT_STEMS | frozenset(map(stem, lexicon.FICTION.split()))
+def _stems(name: str) -> frozenset[str]:
+    return frozenset(map(stem, LEXICON["words"][name].split()))
+
+
+LIGHT_STEMS = _stems("light")
+ACADEMIC_STEMS = LIGHT_STEMS | _stems("academic")
+FICTION_STEMS = LIGHT_STEMS | _stems("fiction")

@@ -14,11 +14,9 @@ from collections.abc import Callable, Iterator
 from itertools import cycle, pairwise
 
 import llmzoo
-from llmzoo.envs.writing import lexicon
-from llmzoo.envs.writing.judging import judge
-from llmzoo.envs.writing.structure import MAXIMUM
+from llmzoo.envs.writing.scoring import MAXIMUM, judge
 from llmzoo.envs.writing.tasks import WritingTask
-from llmzoo.envs.writing.words import is_stop, names, tokens
+from llmzoo.envs.writing.words import SYNONYMS, is_stop, names, tokens
 
 from . import nonsense_pairs
 from .scored import Scored
@@ -385,8 +383,9 @@ def extract_with_every_fifth_word_left_out(task, other, sizes, rng):
 
 
 def extract_with_synonyms(task, other, sizes, rng):
-    groups = [group.split() for group in lexicon.SAME.split(";")]
-    others = {w: [o for o in group if o != w] for group in groups for w in group if len(group) > 1}
+    others = {
+        w: [o for o in group if o != w] for group in SYNONYMS for w in group if len(group) > 1
+    }
 
     def swapped(word):
         return rng.choice(others[word.lower()]) if word.lower() in others else word

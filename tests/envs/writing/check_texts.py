@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from llmzoo.envs.writing import grounding, structure
+from llmzoo.envs.writing import grounding, scoring
 
 FIELDS = {
     "tldr": ("post", "concise", "detailed"),
@@ -19,28 +19,28 @@ FIELDS = {
 
 
 def main(kind: str, path: str) -> int:
-    form = getattr(structure, kind.upper())
+    form = getattr(scoring, kind.upper())
     standard = getattr(grounding, kind.upper())
     text, one, two = FIELDS[kind]
     low = 0
     for line in Path(path).read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         source = grounding.read_source(record.get("title", ""), record[text], standard)
-        shape = structure.structure(record[one], record[two], form)
+        shape = scoring.structure(record[one], record[two], form)
         found = grounding.ground(record[one], record[two], source, standard)
-        share = found.factor * shape.total / structure.MAXIMUM
+        share = found.factor * shape.total / scoring.MAXIMUM
         low += share < 0.8
         mark = "" if share >= 0.8 else "   <-- below 80%"
         print(
-            f"{record['id']}: structural {shape.total:.2f} of {structure.MAXIMUM:.2f}"
-            f"{' failed ' + shape.failed if shape.failed else ''}; order {found.order:.2f}, factor {found.factor:.2f}; "
+            f"{record['id']}: structural {shape.total:.2f} of {scoring.MAXIMUM:.2f}"
+            f"{' failed ' + shape.failed if shape.failed else ''}; order {found.measured['order']:.2f}, factor {found.factor:.2f}; "
             f"grounded {share:.0%} of the most{mark}"
         )
         print("   ", ", ".join(f"{name} {value:.3g}" for name, value in shape.measured.items()))
         for name, part in zip((one, two), (found.first, found.second), strict=True):
             print(
-                f"    {name}: score {part.score:.2f}, support {part.support:.2f}, coverage "
-                f"{part.coverage:.2f}, copied {part.copied:.2f}, repeated {part.repeated:.2f}, glue {part.glue:.2f}, listed {part.listed}; "
+                f"    {name}: score {part.score:.2f}, "
+                f"{', '.join(f'{name} {value:.2f}' for name, value in part.measured.items())}; "
                 f"not in the source: {', '.join(part.unsupported[:12])}"
             )
     print(f"{low} below 80%")

@@ -10,7 +10,7 @@ import pytest
 
 from llmzoo.envs.tasks import split_of
 from llmzoo.envs.writing import arxiv, grounding
-from llmzoo.envs.writing.structure import ARXIV, MAXIMUM, MOST, VOCABULARY, structure
+from llmzoo.envs.writing.scoring import ARXIV, MAXIMUM, MOST, VOCABULARY, structure
 from llmzoo.envs.writing.tasks import canonical
 from llmzoo.envs.writing.words import tokens
 

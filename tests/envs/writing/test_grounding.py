@@ -11,15 +11,23 @@ from pathlib import Path
 import pytest
 from real_pairs import OTHERS, PAIRS
 
-from llmzoo.envs.writing import arxiv, grounding, story, structure, tldr
-from llmzoo.envs.writing.copying import copied, framed, paired, pieces, repeated, runs, spans
-from llmzoo.envs.writing.fit import fit, uses
-from llmzoo.envs.writing.grounding import Standard, ground, read_source
-from llmzoo.envs.writing.order import NAMES, broken, classes, order
-from llmzoo.envs.writing.order_table import learn
+from llmzoo.envs.prose import runs
+from llmzoo.envs.writing import arxiv, grounding, scoring, story, tldr
+from llmzoo.envs.writing.grounding import COMMON, Standard, ground, read_source
+from llmzoo.envs.writing.order import NAMES, broken, classes, fit, order, uses
+from llmzoo.envs.writing.overlap import (
+    closeness,
+    copied,
+    framed,
+    paired,
+    pieces,
+    repeated,
+    spans,
+    thread,
+)
 from llmzoo.envs.writing.tasks import WritingTask
-from llmzoo.envs.writing.thread import closeness, thread
 from llmzoo.envs.writing.words import is_stop, names, numerals, stem, tokens
+from scripts.order_table import learn
 from tests.attacks.rewards import nonsense_pairs
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
@@ -83,13 +91,13 @@ def test_stop_words_and_their_contractions():
 
 def test_copied_runs():
     # d e f are three in a row; x and y are new, b and i are copied, but alone
-    assert runs(["x", "d", "e", "f", "y", "b", "z", "i"], LETTERS) == 3 / 8
+    assert copied(["x", "d", "e", "f", "y", "b", "z", "i"], LETTERS) == 3 / 8
     assert copied([], LETTERS) == copied(["x"], []) == 0.0
 
 
 def test_copied_spans_with_words_changed():
     every_third = [w if i % 3 else "-" for i, w in enumerate(LETTERS)]
-    assert runs(every_third, LETTERS) == 0.0
+    assert not {*runs(every_third, 3)} & {*runs(LETTERS, 3)}
     assert spans(every_third, LETTERS) > 0.8
     left_out = [w for i, w in enumerate(LETTERS) if i % 4]
     assert spans(left_out, LETTERS) > 0.8
@@ -139,7 +147,7 @@ def test_paired():
 def test_taken_are_the_telling_words_that_stand_so_in_the_source():
     source = read_source("", "The zebra met Anna near twelve violet tulips.", STANDARD)
     found = ground("A zebra and a tulip.", "It was violet and green.", source, STANDARD)
-    assert found.taken == 2 / 4  # zebra, violet; not tulip, green
+    assert found.measured["taken"] == 2 / 4  # zebra, violet; not tulip, green
 
 
 def test_broken():
@@ -154,7 +162,7 @@ def test_fit():
         stem("dog"): {"article"},
         stem("swim"): {"to"},
         stem("bark"): {"person"},
-    } | {stem(word): {"telling"} for word in ["wants"] if not is_stop(word)}
+    } | {stem(word): {"content"} for word in ["wants"] if not is_stop(word)}
     assert fit(("His dogs went to swim.", "It barks."), known) == 1.0
     assert fit(("The bark of the swim is for the dog.",), known) == pytest.approx(1 / 3)
     assert fit(("Nothing of it.", ""), known) == 0.0
@@ -164,9 +172,9 @@ def test_names_alone_do_not_make_a_story():
     task = TASKS["story"][0]
     source = read_source("", task.text, grounding.STORY)
     found = ground(*task.parts, source, grounding.STORY)
-    assert found.things > 0.26
+    assert found.measured["things"] > 0.26
     bare = " ".join(f"So {name} was there." for name in source.names)
-    assert ground(bare, bare, source, grounding.STORY).things == 0.0
+    assert ground(bare, bare, source, grounding.STORY).measured["things"] == 0.0
 
 
 def test_classes_and_order():
@@ -221,7 +229,9 @@ def test_a_thread_by_hand():
     assert found == pytest.approx(excess / math.sqrt(3 * variance))
 
 
-STANDARD = Standard(support=(0.0, 1.0), coverage=(0.0, 1.0))
+STANDARD = Standard(
+    ends={**COMMON, "support": (0.0, 1.0), "coverage": (0.0, 1.0), "order": (0.08, 0.16)}
+)
 
 
 def test_support_counts_names_and_numbers_twice():
@@ -229,16 +239,16 @@ def test_support_counts_names_and_numbers_twice():
     part = ground("A zebra ate and Anna was violet.", "x", source, STANDARD).first
     # zebra 1, Anna 2, violet 1 of those and "ate" 1
     assert part.unsupported == ("ate",)
-    assert part.support == pytest.approx(4 / 5)
+    assert part.measured["support"] == pytest.approx(4 / 5)
     part = ground("A zebra and 13 of the tulips.", "x", source, STANDARD).first
-    assert part.support == pytest.approx(2 / 4)  # the wrong number weighs 2
+    assert part.measured["support"] == pytest.approx(2 / 4)  # the wrong number weighs 2
 
 
 def test_coverage_saturates_at_what_a_part_has_room_for():
     source = read_source("", "Zebra, violet, tulip, kettle, marble and lantern.", STANDARD)
     part = ground("It is a zebra, and so it is in the violet.", "x", source, STANDARD).first
     # six words of weight 1; 11 words have room for the least that is asked, 3 of them
-    assert part.coverage == pytest.approx(2 / 3)
+    assert part.measured["coverage"] == pytest.approx(2 / 3)
 
 
 def test_titles_and_repeated_words_weigh_more():
@@ -254,9 +264,9 @@ def test_too_many_words_glued_together_are_not_read():
 
 def share(first, second, source, kind):
     """The grounded reward by its most."""
-    form, standard = getattr(structure, kind.upper()), getattr(grounding, kind.upper())
+    form, standard = getattr(scoring, kind.upper()), getattr(grounding, kind.upper())
     found = ground(first, second, source, standard)
-    return found.factor * structure.structure(first, second, form).total / structure.MAXIMUM
+    return found.factor * scoring.structure(first, second, form).total / scoring.MAXIMUM
 
 
 TASKS = {

@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 
 import llmzoo
+from llmzoo.envs import prose
 from llmzoo.envs.tasks import split_of
-from llmzoo.envs.writing.structure import STORY, TLDR, structure
-from llmzoo.envs.writing.transitions import categories
+from llmzoo.envs.writing import tldr
+from llmzoo.envs.writing.scoring import STORY, TLDR, categories, structure
 from llmzoo.envs.writing.words import STOP_WORDS, stem
 
 TEXTS = Path(llmzoo.__file__).parent / "envs" / "writing" / "texts"
 FIELDS = {
-    "tldr": ("id", "title", "post", "concise", "detailed"),
+    "tldr": ("prompt", "completion", "detailed"),
     "story": ("id", "opening", "first", "second"),
 }
 COPIED = 7  # words in a row that no summary shares with its post
@@ -30,7 +31,16 @@ def read(name):
     return [json.loads(line) for line in lines]
 
 
-POSTS, STORIES = read("tldr"), read("story")
+def read_posts():
+    tasks = map(tldr.read, read("tldr"))
+    return [
+        {"id": task.title, "title": task.title, "post": task.text}
+        | dict(zip(("concise", "detailed"), task.parts, strict=True))
+        for task in tasks
+    ]
+
+
+POSTS, STORIES = read_posts(), read("story")
 every_post = pytest.mark.parametrize("record", POSTS, ids=lambda record: record["id"])
 every_story = pytest.mark.parametrize("record", STORIES, ids=lambda record: record["id"])
 
@@ -40,8 +50,7 @@ def words(text):
 
 
 def runs(text, length):
-    found = words(text)
-    return {tuple(found[i : i + length]) for i in range(len(found) - length + 1)}
+    return set(prose.runs(words(text), length))
 
 
 def bodies(record):
@@ -52,8 +61,9 @@ def sentences(text):
     return [s for s in re.split(r"(?<=[.!?])[\"')]*\s+", text) if len(words(s)) > 3]
 
 
-@pytest.mark.parametrize(("name", "records"), [("tldr", POSTS), ("story", STORIES)])
-def test_a_file_holds_at_least_sixty_records_of_the_same_fields(name, records):
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_file_holds_at_least_sixty_records_of_the_same_fields(name):
+    records = read(name)
     assert len(records) >= 60
     assert {tuple(record) for record in records} == {FIELDS[name]}
     assert all(isinstance(value, str) and value for record in records for value in record.values())

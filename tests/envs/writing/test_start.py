@@ -9,9 +9,7 @@ from itertools import pairwise
 import pytest
 
 import llmzoo
-from llmzoo.envs.writing.judging import PARTS, STARTED
-from llmzoo.envs.writing.start import near
-from llmzoo.envs.writing.transitions import CATEGORIES
+from llmzoo.envs.writing.scoring import PARTS, STARTED, TRANSITIONS, near
 from tests.attacks.rewards.writing import IDS
 
 TASKS = range(0, 60, 6)
@@ -41,7 +39,7 @@ def ladder(id, task, seat):
     copied = env.episode.task.text.split()[: len(words) * 2 // 3]
     amateur = " ".join([*words[: len(words) // 3], *copied])
     if env.seats[seat] == "detailed_1":  # a few words and a copy are worse than a few words
-        joining = {word for phrases in CATEGORIES.values() for word in phrases}
+        joining = {word for phrases in TRANSITIONS.values() for word in phrases}
         amateur = " ".join(word for word in words if word.lower() not in joining)
     return ["", words[0], OFF_TOPIC, sentence, amateur, honest]
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from llmzoo.envs.writing.structure import (
+from llmzoo.envs.writing.scoring import (
     ARXIV,
     MAXIMUM,
     STORY,
     TLDR,
+    TRANSITIONS,
     Band,
+    categories,
     jaccard,
     structure,
 )
-from llmzoo.envs.writing.transitions import CATEGORIES, categories
 from tests.attacks.rewards import nonsense_pairs
 
 
@@ -79,7 +80,7 @@ def test_style_by_hand():
 @pytest.mark.parametrize("count", range(13))
 def test_each_kind_of_transition_adds_a_fiftieth(count):
     first = words(20)
-    said = [phrases[0] for phrases in CATEGORIES.values()][:count]
+    said = [phrases[0] for phrases in TRANSITIONS.values()][:count]
     second = " ".join([*first.split()[:3], words(45, "klmnopqrst"), *said])
     found = structure(first, second, TLDR)
     assert found.measured["categories"] == count
@@ -163,11 +164,11 @@ def test_nonsense_takes_the_most_of_an_introduction(number):
 
 
 def test_twelve_kinds_of_transitions_as_words():
-    assert len(CATEGORIES) == 12
+    assert len(TRANSITIONS) == 12
     assert categories("some hats, buttons and a wife") == frozenset()  # so, but, if
     assert categories("So it was, but only IF asked.") == {"cause", "contrast", "condition"}
     assert categories("On the\nother   hand, no.") == {"contrast"}
-    for name, phrases in CATEGORIES.items():
+    for name, phrases in TRANSITIONS.items():
         for phrase in phrases:
             assert name in categories(f"We saw it, {phrase} we went.")
 

@@ -11,8 +11,7 @@ import pytest
 import llmzoo
 from llmzoo.envs.sources import Loaded
 from llmzoo.envs.writing import tasks, tldr
-from llmzoo.envs.writing.judging import PARTS, STARTED
-from llmzoo.envs.writing.structure import MAXIMUM
+from llmzoo.envs.writing.scoring import MAXIMUM, PARTS, STARTED
 from llmzoo.errors import ConfigError, NoPlayerError
 from tests.attacks.rewards import nonsense_pairs
 from tests.attacks.rewards.writing import IDS, NONSENSE, climbed, climbers, fixed_attacks

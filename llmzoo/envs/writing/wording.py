@@ -1,14 +1,12 @@
-"""What the authors read: the source, what they write, what counts, and what came of a first try."""
+"""What the authors read: the source, their task, the rules, and the feedback on a first try."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llmzoo.envs.text import cut
-from llmzoo.envs.writing.grounding import Part
-from llmzoo.envs.writing.judging import Judgement
-from llmzoo.envs.writing.structure import LENGTH, RATIO, VOCABULARY, Band, Form
+from llmzoo.envs.writing.grounding import GroundedPart
+from llmzoo.envs.writing.scoring import INFINITE, LENGTH, RATIO, VOCABULARY, Band, Form, Judgement
 from llmzoo.envs.writing.tasks import WritingTask
 
 DELIMITER = "====="
@@ -19,8 +17,8 @@ _MAX_WORDS_NAMED = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """How a task speaks. ``source``: what the text is. ``both``: what is written of it. ``parts``:
-    each author's name of a part and what belongs into it. ``wanted``: what counts besides."""
+    """A task's words. ``source``: what its text is. ``both``: what is written from it. ``parts``: the
+    name and the content of each part. ``wanted``: the rules besides the thresholds."""
 
     source: str
     both: str
@@ -45,7 +43,7 @@ def opening(wording: Wording, own: int | None) -> str:
 
 
 def task(wording: Wording, form: Form, source: WritingTask, own: int | None) -> str:
-    """All of a prompt but the feedback."""
+    """The prompt without feedback."""
     title = [f"Title: {source.title}"] if source.title else []
     first, second = (name for name, _ in wording.parts)
     rules = [
@@ -75,7 +73,7 @@ def task(wording: Wording, form: Form, source: WritingTask, own: int | None) -> 
 
 
 def feedback(wording: Wording, form: Form, judged: Judgement, own: int | None) -> str:
-    """What came of the last round: the stage that failed, with numbers, and the faithfulness."""
+    """The feedback on the last round: the stage that failed, with numbers, and the faithfulness."""
     measured = judged.structure.measured
     first, second = (name for name, _ in wording.parts)
     failed = judged.structure.failed
@@ -114,19 +112,15 @@ def revision(turn: int, max_turns: int, last: str, heard: str) -> str:
     )
 
 
-def _faithful(part: Part) -> str:
-    named = _listed(part.unsupported)
+def _faithful(part: GroundedPart) -> str:
+    named = ", ".join(cut(word, 30) for word in part.unsupported[:_MAX_WORDS_NAMED])
     return (
-        f"{part.support:.0%} of its telling words stand in the source"
-        f"{f' (not: {named})' if named else ''}, and {part.copied:.0%} of it is copied"
+        f"{part.measured['support']:.0%} of its telling words stand in the source"
+        f"{f' (not: {named})' if named else ''}, and {part.measured['copied']:.0%} of it is copied"
     )
 
 
-def _listed(words: Sequence[str]) -> str:
-    return ", ".join(cut(word, 30) for word in words[:_MAX_WORDS_NAMED])
-
-
 def _span(band: Band) -> str:
-    if band.full_to == float("inf"):
+    if band.full_to == INFINITE:
         return f"at least {band.full_from:g}"
     return f"{band.full_from:g} to {band.full_to:g}"

@@ -1,0 +1,85 @@
+"""What the judges of English prose share: word lists, runs of words, spelled-out numbers, ramps.
+
+Each family cuts words and stems in its own way, since its thresholds were set with that way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from configparser import ConfigParser
+from pathlib import Path
+
+Run = tuple[str, ...]  # words in a row
+
+UNITS = {
+    name: value
+    for value, name in enumerate(
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+        ]
+    )
+}
+TENS = {
+    name: 10 * value
+    for value, name in enumerate(
+        ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], start=2
+    )
+}
+
+
+def word_lists(path: Path) -> Mapping[str, Mapping[str, str]]:
+    """The lists of an ``.ini`` file, by section and name; a list may run over several lines."""
+    parser = ConfigParser(delimiters=("=",), interpolation=None)
+    parser.read_string(path.read_text(encoding="utf-8"), str(path))
+    return {section: dict(parser[section]) for section in parser.sections()}
+
+
+def ramp(value: float, none: float, full: float) -> float:
+    """0 at ``none`` and beyond, 1 at ``full`` and beyond, linear between; either may be larger."""
+    return min(1.0, max(0.0, (value - none) / (full - none)))
+
+
+def runs(words: Sequence[str], length: int) -> list[Run]:
+    """All runs of ``length`` neighbouring words, in order."""
+    return [tuple(words[i : i + length]) for i in range(len(words) - length + 1)]
+
+
+def covered(words: Sequence[str], known: Set[Run], length: int) -> float:
+    """The share of ``words`` that lie in a run of ``length`` words which is ``known``."""
+    starts = (i for i, run in enumerate(runs(words, length)) if run in known)
+    return _share(starts, length, len(words))
+
+
+def covered_again(words: Sequence[str], length: int) -> float:
+    """The share of ``words`` that lie in a run of ``length`` words which occurred before."""
+    seen: set[Run] = set()
+    starts = []
+    for i, run in enumerate(runs(words, length)):
+        if run in seen:
+            starts.append(i)
+        seen.add(run)
+    return _share(starts, length, len(words))
+
+
+def _share(starts: Iterable[int], length: int, total: int) -> float:
+    inside = {i for start in starts for i in range(start, start + length)}
+    return len(inside) / max(1, total)

@@ -56,13 +56,12 @@ class ReportOptions(CommandOptions):
 def run(argv: Sequence[str]) -> None:
     options = ReportOptions(**_read(argv))
     try:
-        from llmzoo.report.files import save_plots
-        from llmzoo.report.page import Report, write
-        from llmzoo.report.watch import watch
+        from llmzoo.report.figures import save_plots
+        from llmzoo.report.page import RunReport, watch, write
     except ModuleNotFoundError as error:
         raise MissingExtraError("llmzoo report", "train", error.name) from error
 
-    report = Report(options.runs)
+    report = RunReport(options.runs)
     report.read()
     out = Path(options.out) if options.out is not None else _default_out(options.runs)
     opened = [out] if options.open else []

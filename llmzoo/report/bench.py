@@ -15,12 +15,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")  # no screen is needed
 from matplotlib.figure import Figure
 
-from llmzoo.report.files import save
+from llmzoo.report.style import save
 from llmzoo.training.evaluation import counted, pooled
 
 Row = Mapping[str, Any]

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from llmzoo.report import style
 from llmzoo.report.drawing import success
-from llmzoo.report.files import save
 from llmzoo.report.runs import read
 from llmzoo.report.series import groups
 
@@ -27,5 +26,5 @@ def plot_run(run: Path) -> Path:
     path = run / "curve.png"
     with style.styled():
         figure.suptitle(title, fontsize=10)
-        save(figure, path)
+        style.save(figure, path)
     return path

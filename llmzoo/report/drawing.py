@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from llmzoo.report import style
-from llmzoo.report.runs import Row, Run, is_finite
-from llmzoo.report.series import Curve, Group, curve, evaluations, window_of
+from llmzoo.report.runs import Row, RunData, is_finite
+from llmzoo.report.series import Curve, RunGroup, curve, evaluations, window_of
 from llmzoo.training.evaluation import counted
 
 TIMES = {
@@ -28,11 +28,11 @@ class Line:
     """What one line of a figure shows: a number of the training rows of some runs."""
 
     label: str
-    runs: Sequence[Run]
+    runs: Sequence[RunData]
     value: Callable[[Row], Any]
 
 
-def success(groups: Sequence[Group]) -> Figure:
+def success(groups: Sequence[RunGroup]) -> Figure:
     """Success in play, and on held-out tasks with intervals by distinct tasks."""
     with style.styled():
         figure, axes = style.blank(style.WIDE, x=style.ITERATION, y="success (share)")
@@ -61,7 +61,7 @@ def lines(drawn: Sequence[Line], y: str) -> Figure:
     return figure
 
 
-def time_of_group(group: Group) -> Figure:
+def time_of_group(group: RunGroup) -> Figure:
     """Seconds of an iteration by what they were spent on, stacked."""
     with style.styled():
         figure, axes = style.blank(style.SMALL, x=style.ITERATION, y="time (s per iteration)")
@@ -80,7 +80,7 @@ def time_of_group(group: Group) -> Figure:
     return figure
 
 
-def time_of_groups(groups: Sequence[Group]) -> Figure:
+def time_of_groups(groups: Sequence[RunGroup]) -> Figure:
     """Mean seconds of an iteration of each group, as bars."""
     with style.styled():
         size = style.WIDE[0], 1.5 + 0.42 * len(groups)
@@ -106,7 +106,7 @@ def time_of_groups(groups: Sequence[Group]) -> Figure:
     return figure
 
 
-def time_parts(group: Group) -> list[str]:
+def time_parts(group: RunGroup) -> list[str]:
     """The keys of :data:`TIMES` that the rows of a group have, no time in two of them."""
     present = {key for run in group.runs for row in run.train for key in row}
     fine = {"sampling_seconds", "stepping_seconds"} <= present
@@ -114,7 +114,7 @@ def time_parts(group: Group) -> list[str]:
     return [key for key in TIMES if key in present - skipped]
 
 
-def _success_in_play(axes: Axes, group: Group, number: int, *, alone: bool) -> None:
+def _success_in_play(axes: Axes, group: RunGroup, number: int, *, alone: bool) -> None:
     window = window_of(group.runs)
     smooth = curve(group.runs, _success_of, window=window)
     if not smooth:
@@ -129,7 +129,7 @@ def _success_in_play(axes: Axes, group: Group, number: int, *, alone: bool) -> N
     _thick(axes, smooth, number, f"{name}{where}{mean}{seeds}")
 
 
-def _held_out(axes: Axes, group: Group, number: int, *, alone: bool) -> None:
+def _held_out(axes: Axes, group: RunGroup, number: int, *, alone: bool) -> None:
     points = evaluations(group.runs)
     if not points:
         return
@@ -172,7 +172,7 @@ def _thick(axes: Axes, drawn: Curve, number: int, label: str | None) -> None:
     )
 
 
-def _mean_time(group: Group, key: str) -> float:
+def _mean_time(group: RunGroup, key: str) -> float:
     if key not in time_parts(group):
         return 0.0
     times = [row[key] for run in group.runs for row in run.train if is_finite(row.get(key))]

@@ -4,16 +4,70 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from matplotlib.figure import Figure
 
+from llmzoo.report import style
 from llmzoo.report.drawing import Line, lines, success, time_of_group, time_of_groups, time_parts
-from llmzoo.report.measures import AGENT_SHARES, HIDDEN, MEASURES, Measure
-from llmzoo.report.runs import Row, is_finite
-from llmzoo.report.series import Group, in_order
+from llmzoo.report.runs import Row, RunData, is_finite
+from llmzoo.report.series import RunGroup, groups, in_order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """``unit`` is empty for a pure number that no unit is needed for."""
+
+    title: str
+    unit: str
+    section: str = "Learning"
+
+    @property
+    def axis(self) -> str:
+        """The label of an axis."""
+        return f"{self.title.lower()} ({self.unit})" if self.unit else self.title.lower()
+
+
+# in the order in which they are shown
+MEASURES = {
+    "loss": Measure(title="Loss", unit=""),
+    "entropy": Measure(title="Entropy", unit="nats per token"),
+    "grad_norm": Measure(title="Gradient norm", unit="before clipping"),
+    "drift": Measure(title="Drift from the sampler", unit="nats"),
+    "update_kl": Measure(title="KL of the update", unit="nats"),
+    "kl": Measure(title="KL to the start", unit="nats per token"),
+    "ratio": Measure(title="Probability ratio", unit="mean"),
+    "clip_fraction": Measure(title="Clipped tokens", unit="share"),
+    "informative": Measure(title="Informative groups", unit="share"),
+    "dropped_groups": Measure(title="Dropped groups", unit="groups"),
+    "advantage_std": Measure(title="Spread of advantages", unit="standard deviation"),
+    "value_loss": Measure(title="Value loss", unit=""),
+    "explained_variance": Measure(title="Explained variance of returns", unit=""),
+    "explained_target_variance": Measure(title="Explained variance of targets", unit=""),
+    "value_grad_norm": Measure(title="Critic's gradient norm", unit="before clipping"),
+    "mean_token_accuracy": Measure(title="Token accuracy", unit="share"),
+    "learning_rate": Measure(title="Learning rate", unit=""),
+    "completion_tokens": Measure(title="Length of answers", unit="tokens", section="Answers"),
+    "truncated": Measure(title="Truncated answers", unit="share", section="Answers"),
+    "tokens_per_second": Measure(title="Speed", unit="tokens per second", section="Time"),
+}
+
+# of the numbers of each agent
+AGENT_SHARES = {
+    "invalid": Measure(title="Answers with an error", unit="share", section="Answers"),
+    "flat_groups": Measure(title="Groups without differences", unit="share", section="Learning"),
+}
+
+# counts, and what has a figure of its own
+HIDDEN = {
+    *("step", "success", "groups", "completions", "tokens", "env_steps", "env_steps_per_second"),
+    *("rollout_seconds", "sampling_seconds", "stepping_seconds", "update_seconds"),
+    *("demonstrated_tokens", "steps", "examples", "world_examples", "too_long", "pairs"),
+    "refused",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +81,7 @@ class Plot:
     wide: bool = False
 
 
-def plots(groups: Sequence[Group]) -> list[Plot]:
+def plots(groups: Sequence[RunGroup]) -> list[Plot]:
     """All figures of the runs: for each environment success, rewards, answers, learning, time."""
     envs = list(dict.fromkeys(group.env for group in groups))
     plots = []
@@ -35,28 +89,29 @@ def plots(groups: Sequence[Group]) -> list[Plot]:
         for plot in _of_env([group for group in groups if group.env == env]):
             several = len(envs) > 1
             name = f"{env} {plot.name}" if several else plot.name
-            plots.append(
-                Plot(
-                    name=re.sub(r"[^\w.-]+", "-", name),
-                    section=plot.section,
-                    title=f"{plot.title}, {env}" if several else plot.title,
-                    draw=plot.draw,
-                    wide=plot.wide,
-                )
-            )
+            title = f"{plot.title}, {env}" if several else plot.title
+            plots.append(replace(plot, name=re.sub(r"[^\w.-]+", "-", name), title=title))
     return plots
 
 
-def _of_env(groups: Sequence[Group]) -> list[Plot]:
-    whole = Plot(
-        name="success",
-        section="Success",
-        title="Success",
-        draw=partial(success, groups),
-        wide=True,
-    )
+def save_plots(runs: Sequence[RunData], folder: Path, form: Literal["png", "svg"]) -> list[Path]:
+    """Each figure of the report as a file of its own, ``FOLDER/NAME.FORM``, with its title."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for plot in plots(groups(runs)):
+        figure = plot.draw()
+        path = folder / f"{plot.name}.{form}"
+        with style.styled():
+            figure.suptitle(plot.title, fontsize=10)
+            style.save(figure, path)
+        paths.append(path)
+    return paths
+
+
+def _of_env(groups: Sequence[RunGroup]) -> list[Plot]:
+    draw = partial(success, groups)
     return [
-        whole,
+        Plot(name="success", section="Success", title="Success", draw=draw, wide=True),
         *_returns(groups),
         *_reward_parts(groups),
         *_measures(groups),
@@ -65,7 +120,7 @@ def _of_env(groups: Sequence[Group]) -> list[Plot]:
     ]
 
 
-def _returns(groups: Sequence[Group]) -> list[Plot]:
+def _returns(groups: Sequence[RunGroup]) -> list[Plot]:
     """One figure with all agents of a group, or one for each agent with all groups."""
     agents = _agents(groups, lambda row: row.get("return", {}))
     y = "return (reward, undiscounted)"
@@ -85,7 +140,7 @@ def _returns(groups: Sequence[Group]) -> list[Plot]:
     ]
 
 
-def _reward_parts(groups: Sequence[Group]) -> list[Plot]:
+def _reward_parts(groups: Sequence[RunGroup]) -> list[Plot]:
     """A figure for each agent of each group, with a line for each part."""
     panels = []
     for number, group in enumerate(groups, start=1):
@@ -106,7 +161,7 @@ def _reward_parts(groups: Sequence[Group]) -> list[Plot]:
     return panels
 
 
-def _measures(groups: Sequence[Group]) -> list[Plot]:
+def _measures(groups: Sequence[RunGroup]) -> list[Plot]:
     """The other numbers of the rows; of several policies a line for each."""
     keys = [k for k in _names(groups, _numbers) if k.rpartition("/")[2] not in HIDDEN]
     by_name: dict[str, list[str]] = {}
@@ -127,7 +182,7 @@ def _measures(groups: Sequence[Group]) -> list[Plot]:
     return panels
 
 
-def _of_agents(groups: Sequence[Group]) -> list[Plot]:
+def _of_agents(groups: Sequence[RunGroup]) -> list[Plot]:
     panels = []
     for key, measure in AGENT_SHARES.items():
         drawn = [
@@ -145,7 +200,7 @@ def _measured(name: str, measure: Measure, drawn: Sequence[Line]) -> Plot:
     return Plot(name=name, section=measure.section, title=measure.title, draw=draw)
 
 
-def _time(groups: Sequence[Group]) -> list[Plot]:
+def _time(groups: Sequence[RunGroup]) -> list[Plot]:
     timed = [group for group in groups if time_parts(group)]
     if not timed:
         return []
@@ -155,19 +210,19 @@ def _time(groups: Sequence[Group]) -> list[Plot]:
     return [Plot(name="time", section="Time", title=title, draw=draw, wide=not alone)]
 
 
-def _base(key: str, groups: Sequence[Group]) -> str:
+def _base(key: str, groups: Sequence[RunGroup]) -> str:
     """``loss`` of ``planner_1/loss``; names that have a slash in TRL too, ``logps/chosen``, stay."""
     policy, slash, name = key.partition("/")
     agents = {a for g in groups for r in g.runs for row in r.train for a in row.get("return", {})}
     return name if slash and policy in agents else key
 
 
-def _label(group: Group, agent: str, groups: Sequence[Group]) -> str:
+def _label(group: RunGroup, agent: str, groups: Sequence[RunGroup]) -> str:
     """Whose line it is: of the only group the agent's, which may be nobody's in particular."""
     return agent if len(groups) == 1 else ", ".join(filter(None, [group.label, agent]))
 
 
-def _line(label: str, group: Group, *path: str) -> Line:
+def _line(label: str, group: RunGroup, *path: str) -> Line:
     return Line(label=label, runs=group.runs, value=partial(_value, path=path))
 
 
@@ -192,11 +247,11 @@ def _numbers(row: Row) -> list[str]:
     return [key for key, value in row.items() if type(value) in (int, float)]
 
 
-def _agents(groups: Sequence[Group], of_row: Callable[[Row], Any]) -> list[str]:
+def _agents(groups: Sequence[RunGroup], of_row: Callable[[Row], Any]) -> list[str]:
     return in_order(_names(groups, of_row))
 
 
-def _names(groups: Sequence[Group], of_row: Callable[[Row], Any]) -> list[str]:
+def _names(groups: Sequence[RunGroup], of_row: Callable[[Row], Any]) -> list[str]:
     """All names that rows have, each once, by first appearance."""
     rows = (row for group in groups for run in group.runs for row in run.train)
     return list(dict.fromkeys(name for row in rows for name in of_row(row)))

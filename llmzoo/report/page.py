@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -20,10 +21,9 @@ from markupsafe import Markup
 
 from llmzoo import files
 from llmzoo.report import svg
-from llmzoo.report.boards import drawer
-from llmzoo.report.episodes import Played, packed_index
+from llmzoo.report.episodes import Played, drawer, packed_index, stamp
 from llmzoo.report.figures import plots
-from llmzoo.report.runs import Run, find, names_of, read
+from llmzoo.report.runs import RunData, find, names_of, read
 from llmzoo.report.series import groups, in_order
 from llmzoo.report.summary import heading, run_row, settings_table, tiles
 from llmzoo.version import __version__
@@ -40,10 +40,13 @@ SECTIONS = {  # with what stands under their titles
 }
 SEEDS = "A line is the mean over seeds, its band the 95% interval of Student's t."
 UNRECORDED = "No episodes were recorded in what is shown here. Training records them unless record_every is 0."
+# what a run writes while it goes on
+FILES = ("config.json", "metrics.jsonl", "played.jsonl", "before.json", "after.json")
+IDLE = 9  # seconds of waiting, at least, for each of computing: the machine is for the runs
 
 
 @dataclass(slots=True)
-class Report:
+class RunReport:
     """The page of some runs; written again, it reads only what has been added.
 
     ``paths`` are run folders or folders that hold some (:func:`llmzoo.report.runs.find`), looked
@@ -51,7 +54,7 @@ class Report:
     """
 
     paths: Sequence[str | Path]
-    runs: list[Run] = field(default_factory=list)
+    runs: list[RunData] = field(default_factory=list)
     _played: dict[Path, Played] = field(default_factory=dict)
 
     def read(self) -> None:
@@ -146,6 +149,44 @@ def write(path: Path, text: str) -> None:
     files.write(path, text)
 
 
+def watch(
+    report: RunReport,
+    out: Path,
+    *,
+    every: float,
+    sleep: Callable[[float], None] = time.sleep,
+    written: Callable[[], None] = lambda: None,
+) -> None:
+    """Write the page now, and again after each ``every`` seconds in which a file has changed.
+
+    Ends when all runs have ended, or at Ctrl-C. The page that is left does not renew itself any
+    more. ``written`` is called after each writing.
+    """
+    seen: object = None
+    try:
+        while True:
+            started = time.process_time()
+            # what is on disk before it is read: a change meanwhile is seen the next time
+            first, now = seen is None, _state(report.paths)
+            if now != seen:
+                seen = now
+                report.read()
+                if all(run.ended for run in report.runs):
+                    break
+                write(out, report.html(every=every))
+                written()
+            spent = time.process_time() - started
+            # the first time modules are loaded, which takes longer than all else
+            sleep(every if first else max(every, IDLE * spent))
+        # the last evaluation is written to the metrics right after the file that says it has ended
+        sleep(min(every, 1.0))
+    except KeyboardInterrupt:
+        pass
+    report.read()
+    write(out, report.html())
+    written()
+
+
 def asset(name: str) -> str:
     return (ASSETS / name).read_text(encoding="utf-8")
 
@@ -176,3 +217,8 @@ def agents_of(played: Played) -> list[str]:
 
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _state(paths: Sequence[str | Path]) -> object:
+    """What changes when a file of the runs does, or when the folders get a run more."""
+    return [[folder, *(stamp(folder / name) for name in FILES)] for folder in find(paths)]

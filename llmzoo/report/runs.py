@@ -22,7 +22,7 @@ DEPTH = 4  # folders below the one that was named in which runs are looked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class RunData:
     """One run as its folder has it now.
 
     ``train`` and ``evals`` are the rows of ``metrics.jsonl`` by their step, each once. ``before``
@@ -91,7 +91,7 @@ def names_of(folders: Sequence[Path]) -> list[str]:
     return ["/".join(part[-length:]) for part in parts]
 
 
-def read(folder: Path, name: str) -> Run:
+def read(folder: Path, name: str) -> RunData:
     """Raises :class:`ConfigError` for settings that cannot be read, or metrics that are none."""
     notes: list[str] = []
     rows = _rows(folder / "metrics.jsonl", notes)
@@ -107,7 +107,7 @@ def read(folder: Path, name: str) -> Run:
     config = run_folder.settings(folder)
     if "steps" in config and not is_finite(config["steps"]):
         raise ConfigError(f"{folder / 'config.json'}: steps is a number, not {config['steps']!r}")
-    return Run(
+    return RunData(
         folder=folder,
         name=name,
         config=config,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
-from llmzoo.report.runs import Row, Run, is_finite
+from llmzoo.report.runs import Row, RunData, is_finite
 from llmzoo.training.evaluation import pooled
 from llmzoo.training.run_folder import PLACEMENT
 
@@ -26,12 +26,12 @@ _T = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class RunGroup:
     """Runs with the same settings but for their seeds. ``label`` tells it from the other groups."""
 
     label: str
     env: str
-    runs: tuple[Run, ...]
+    runs: tuple[RunData, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class EvaluationPoint:
     """Evaluations of a group after ``step`` iterations, of all its runs."""
 
     step: int
@@ -62,15 +62,15 @@ class Point:
     split_tasks: int | None = None  # that the split has
 
 
-def groups(runs: Sequence[Run]) -> list[Group]:
+def groups(runs: Sequence[RunData]) -> list[RunGroup]:
     """Runs of the same settings together, in the order of their first."""
-    members: dict[str, list[Run]] = {}
+    members: dict[str, list[RunData]] = {}
     for run in runs:
         same = {k: v for k, v in run.config.items() if k not in _ALIKE}
         members.setdefault(json.dumps(same, sort_keys=True), []).append(run)
     sets = list(members.values())
     return [
-        Group(label=label, env=str(part[0].config["env"]), runs=tuple(part))
+        RunGroup(label=label, env=str(part[0].config["env"]), runs=tuple(part))
         for label, part in zip(_labels(sets), sets, strict=True)
     ]
 
@@ -93,7 +93,7 @@ def differences(configs: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def curve(
-    runs: Sequence[Run], value: Callable[[Row], Any], *, window: int = 1, points: int = POINTS
+    runs: Sequence[RunData], value: Callable[[Row], Any], *, window: int = 1, points: int = POINTS
 ) -> Curve:
     """``value`` of the training rows; numbers that are absent or not finite are left out.
 
@@ -113,7 +113,7 @@ def curve(
     return Curve(steps=x, mean=mean, low=low, high=high)
 
 
-def evaluations(runs: Sequence[Run]) -> list[Point]:
+def evaluations(runs: Sequence[RunData]) -> list[EvaluationPoint]:
     """Success on held-out tasks; of several runs the mean, and its interval by distinct tasks."""
     rows: dict[int, list[Row]] = {}
     for run in runs:
@@ -125,7 +125,9 @@ def evaluations(runs: Sequence[Run]) -> list[Point]:
         rate, ci95 = pooled(measured)
         most = max(measured, key=lambda row: row["tasks"])
         whole = most.get("split_tasks")
-        point = Point(step=step, success=rate, ci95=ci95, tasks=most["tasks"], split_tasks=whole)
+        point = EvaluationPoint(
+            step=step, success=rate, ci95=ci95, tasks=most["tasks"], split_tasks=whole
+        )
         points.append(point)
     return points
 
@@ -155,7 +157,7 @@ def thinned(values: Sequence[float], points: int) -> list[float]:
     return [fmean(values[i : i + length]) for i in range(0, len(values), length)]
 
 
-def window_of(runs: Sequence[Run]) -> int:
+def window_of(runs: Sequence[RunData]) -> int:
     """Iterations that a running mean is taken over: a tenth of the longest run."""
     return max(1, max((len(run.train) for run in runs), default=0) // 10)
 
@@ -166,7 +168,7 @@ def in_order(agents: Iterable[str]) -> list[str]:
     return sorted(numbered, key=lambda a: (int(n[0]) if (n := numbered[a]) else math.inf, a))
 
 
-def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
+def _labels(groups: Sequence[Sequence[RunData]]) -> list[str]:
     """By the learner and the settings that differ within an environment; where they are too many,
     by the name of the first run."""
     configs = [{k: v for k, v in part[0].config.items() if k not in _ALIKE} for part in groups]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -12,6 +14,8 @@ matplotlib.use("Agg")  # no screen is needed
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+
+from llmzoo import files
 
 ITERATION = "iteration"  # the label of an axis that counts them
 
@@ -110,3 +114,11 @@ def legend(axes: Axes) -> None:
         labelspacing=0.25,
         borderaxespad=0.2,
     )
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Draw a figure into a file, in the format that its name ends with."""
+    form = path.suffix[1:]
+    drawn = BytesIO()
+    figure.savefig(drawn, format=form, metadata={"Date": None} if form == "svg" else None)
+    files.write(path, drawn.getvalue())

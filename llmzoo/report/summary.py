@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
-from llmzoo.report.runs import Row, Run, is_finite
+from llmzoo.report.runs import Row, RunData, is_finite
 from llmzoo.report.series import differences, flat
 from llmzoo.training.evaluation import counted
 
 
-def heading(runs: Sequence[Run]) -> tuple[str, str]:
+def heading(runs: Sequence[RunData]) -> tuple[str, str]:
     """The title of a report, and the line below it."""
     if len(runs) == 1:
         run = runs[0]
@@ -36,7 +36,7 @@ def heading(runs: Sequence[Run]) -> tuple[str, str]:
     )
 
 
-def tiles(run: Run) -> list[dict[str, str]]:
+def tiles(run: RunData) -> list[dict[str, str]]:
     """The first numbers to look at, of one run."""
     last = run.after or (run.evals[-1] if run.evals else None)
     before, after = rate(run.before), rate(last)
@@ -57,7 +57,7 @@ def tiles(run: Run) -> list[dict[str, str]]:
     return tiles
 
 
-def run_row(run: Run) -> dict[str, Any]:
+def run_row(run: RunData) -> dict[str, Any]:
     """A row of the table of runs."""
     config = run.config
     steps = config.get("steps", run.steps)
@@ -75,7 +75,7 @@ def run_row(run: Run) -> dict[str, Any]:
     }
 
 
-def settings_table(runs: Sequence[Run]) -> dict[str, Any]:
+def settings_table(runs: Sequence[RunData]) -> dict[str, Any]:
     """The settings in which runs differ; of one run, those that are not the defaults."""
     if len(runs) > 1:
         settings = differences([run.config for run in runs])

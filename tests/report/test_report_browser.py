@@ -19,7 +19,7 @@ from made_runs import (
 from playwright.sync_api import Error
 
 from llmzoo.report import page as report_page
-from llmzoo.report.page import Report, write
+from llmzoo.report.page import RunReport, write
 
 HOSTILE = (
     "</script><script>document.title = 'run'; alert(1)</script>"
@@ -55,7 +55,7 @@ PLAYED = [
 
 
 def build(folders, out, **options):
-    report = Report(folders)
+    report = RunReport(folders)
     report.read()
     write(out, report.html(**options))
     return out

@@ -10,8 +10,17 @@ from made_runs import answer, episode
 
 from llmzoo.envs.drawing import Board, BoardCell, Sighting
 from llmzoo.report import episodes
-from llmzoo.report.boards import cut, drawer
-from llmzoo.report.episodes import Played, body_of, index_row, node_path, number, pack, packed_index
+from llmzoo.report.episodes import (
+    Played,
+    body_of,
+    cut,
+    drawer,
+    index_row,
+    node_path,
+    number,
+    pack,
+    packed_index,
+)
 
 
 def unpacked(text):

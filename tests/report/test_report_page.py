@@ -14,9 +14,8 @@ from made_runs import answer, episode, evaluation, iteration, learning, make
 
 from llmzoo.report import page
 from llmzoo.report.drawing import success
-from llmzoo.report.figures import plots
-from llmzoo.report.files import save_plots
-from llmzoo.report.page import Report, write
+from llmzoo.report.figures import plots, save_plots
+from llmzoo.report.page import RunReport, write
 from llmzoo.report.runs import read
 from llmzoo.report.series import groups
 from llmzoo.report.summary import duration, heading, run_row, settings_table, short, tiles, unusual
@@ -26,7 +25,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)><!--<script>"
 
 
 def page_of(*folders):
-    report = Report(folders)
+    report = RunReport(folders)
     report.read()
     return report.html()
 

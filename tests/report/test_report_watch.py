@@ -6,8 +6,7 @@ import pytest
 from made_runs import episode, evaluation, iteration, learning, make
 
 from llmzoo.report import page
-from llmzoo.report.page import Report
-from llmzoo.report.watch import watch
+from llmzoo.report.page import RunReport, watch
 
 
 class Clock:
@@ -32,13 +31,13 @@ def without_figures(monkeypatch):
 def pages(monkeypatch):
     """Every page that is written: (whether it renews itself, number of iterations in it)."""
     result = []
-    html = page.Report.html
+    html = page.RunReport.html
 
     def noted(self, *, every=None):
         result.append((every, self.runs[0].steps, self.episodes))
         return html(self, every=every)
 
-    monkeypatch.setattr(page.Report, "html", noted)
+    monkeypatch.setattr(page.RunReport, "html", noted)
     return result
 
 
@@ -62,7 +61,7 @@ def test_it_is_written_when_files_change_and_ends_with_the_run(tmp_path, pages):
         ends,
         lambda: add(folder / "metrics.jsonl", evaluation(3, 80)),
     )
-    watch(Report([folder]), out, every=2.0, sleep=clock)
+    watch(RunReport([folder]), out, every=2.0, sleep=clock)
     assert pages == [(2.0, 1, 0), (2.0, 2, 0), (2.0, 2, 1), (None, 2, 1)]
     assert clock.events == []
     assert all(seconds >= 2.0 for seconds in clock.slept[:-1])
@@ -73,7 +72,7 @@ def test_it_is_written_when_files_change_and_ends_with_the_run(tmp_path, pages):
 
 def test_a_new_run_in_a_folder_is_seen(tmp_path):
     make(tmp_path / "bench" / "a", learning(2), ended=False)
-    report = Report([tmp_path / "bench"])
+    report = RunReport([tmp_path / "bench"])
 
     def second():
         make(tmp_path / "bench" / "b", learning(2))
@@ -90,6 +89,6 @@ def test_ctrl_c_leaves_a_page_that_renews_itself_no_more(tmp_path, pages):
         raise KeyboardInterrupt
 
     out = tmp_path / "r.html"
-    watch(Report([folder]), out, every=1.0, sleep=Clock(stop))
+    watch(RunReport([folder]), out, every=1.0, sleep=Clock(stop))
     assert [every for every, *_ in pages] == [1.0, None]
     assert "data-every" not in out.read_text().split("<body>")[0]

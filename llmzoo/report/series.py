@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
 from llmzoo.report.runs import Row, RunData, is_finite
 from llmzoo.training.evaluation import pooled
-from llmzoo.training.run_folder import PLACEMENT
+from llmzoo.training.run_folder import PLACEMENT, flat
 
 POINTS = 400  # of a curve; a longer one is averaged over stretches of equal length
 _ALIKE = {"seed", *PLACEMENT}  # settings in which runs of one group may differ
@@ -75,18 +75,9 @@ def groups(runs: Sequence[RunData]) -> list[RunGroup]:
     ]
 
 
-def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """``{"a": {"b": 1}}`` as ``("a.b", 1)``; an empty mapping gives nothing."""
-    for name, value in settings.items():
-        if isinstance(value, Mapping):
-            yield from flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
-
-
 def differences(configs: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """The settings in which configurations differ: for each its values, None where one has none."""
-    flattened = [dict(flat(config)) for config in configs]
+    flattened = [dict(flat(config, ".")) for config in configs]
     names = dict.fromkeys(name for one in flattened for name in one)
     values = {name: [one.get(name) for one in flattened] for name in names}
     return {k: v for k, v in values.items() if any(value != v[0] for value in v)}
@@ -176,7 +167,7 @@ def _labels(groups: Sequence[Sequence[RunData]]) -> list[str]:
     for config, part in zip(configs, groups, strict=True):
         beside = [other for other in configs if other["env"] == config["env"]]
         alike = [other for other in beside if other["learner"] == config["learner"]]
-        own = dict(flat(config))
+        own = dict(flat(config, "."))
         told = [f"{k.rpartition('.')[2]}={own.get(k)}" for k in differences(alike)]
         learner = [str(config["learner"])] if len(alike) < len(beside) or not told else []
         labels.append(", ".join([*learner, *told]) if len(told) <= 3 else part[0].name)

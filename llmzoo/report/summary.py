@@ -8,8 +8,9 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from llmzoo.report.runs import Row, RunData, is_finite
-from llmzoo.report.series import differences, flat
+from llmzoo.report.series import differences
 from llmzoo.training.evaluation import counted
+from llmzoo.training.run_folder import flat
 
 
 def heading(runs: Sequence[RunData]) -> tuple[str, str]:
@@ -97,8 +98,8 @@ def unusual(config: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
     values = {field.name: _default(field) for field in fields(FitConfig)}
     defaults = json.loads(json.dumps(values, default=str))
     settings = []
-    flat_defaults = dict(flat(defaults))
-    for name, value in flat(config):
+    flat_defaults = dict(flat(defaults, "."))
+    for name, value in flat(config, "."):
         if name not in flat_defaults or flat_defaults[name] != value:
             settings.append((name, value, flat_defaults.get(name)))
     return settings

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
-from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as RichProgress
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from llmzoo.distributed import ranks
 from llmzoo.engine.base import Iteration
@@ -22,57 +20,36 @@ from llmzoo.training.recording import Recorder
 from llmzoo.training.tracking import Tracker
 
 
-class RunLog(Protocol):
-    """Receives what happens in a run."""
+class RunLog(AbstractContextManager["RunLog"]):
+    """Writes and shows what happens in a run. Only the first rank does; on the others it is silent.
 
-    def iteration(
-        self,
-        step: int,
-        row: Mapping[str, Any],
-        iteration: Iteration,
-        seats: Mapping[str, Policy],
-        *,
-        last: bool,
-    ) -> None:
-        """Iteration ``step``, counted from 1, and its metrics; ``last``: the run has ended."""
-
-    def evaluation(self, step: int, evaluation: Mapping[str, Any]) -> None:
-        """The evaluation after ``step`` iterations."""
-
-    def note(self, text: str) -> None:
-        """A line for people."""
-
-    def flush(self) -> None:
-        """Make everything written so far safe on disk."""
-
-
-@contextmanager
-def open_log(
-    run: Path, config: FitConfig, first: int, *, ended: bool, quiet: bool
-) -> Iterator[RunLog]:
-    """The log of a run that starts after ``first`` iterations. Only the first rank writes.
-
-    ``ended``: no iteration follows. ``quiet``: show nothing on standard error.
+    ``first``: the iterations done before. ``ended``: no iteration follows. ``quiet``: show nothing
+    on standard error.
     """
-    if ranks.rank() > 0:
-        yield _NoLog()
-        return
-    last = first if ended else config.steps
-    with (
-        Tracker(run, first, last, trackers=config.trackers, settings=asdict(config)) as tracker,
-        Recorder(
-            run, every=config.record_every, tasks=config.record_tasks, first=first, ended=ended
-        ) as recorder,
-        Progress(config, first, quiet=quiet) as progress,
-    ):
-        yield _FullLog(tracker, recorder, progress)
 
+    def __init__(self, run: Path, config: FitConfig, first: int, *, ended: bool, quiet: bool):
+        self._opened = ExitStack()
+        self._writes = ranks.rank() == 0
+        self._quiet = quiet
+        if not self._writes:
+            return
+        last = first if ended else config.steps
+        settings = asdict(config)
+        with ExitStack() as opened:
+            self._tracker = opened.enter_context(
+                Tracker(run, first, last, trackers=config.trackers, settings=settings)
+            )
+            every, tasks = config.record_every, config.record_tasks
+            self._recorder = opened.enter_context(
+                Recorder(run, every=every, tasks=tasks, first=first, ended=ended)
+            )
+            self._bar = opened.enter_context(_progress_bar(quiet))
+            title = f"{config.learner} on {config.env}"
+            self._task = self._bar.add_task(title, total=config.steps, completed=first, figures="")
+            self._opened = opened.pop_all()
 
-class _FullLog:
-    def __init__(self, tracker: Tracker, recorder: Recorder, progress: Progress):
-        self._tracker, self._recorder, self._progress = tracker, recorder, progress
-        self.evaluation = tracker.evaluation
-        self.note = progress.note
+    def __exit__(self, *error: object) -> None:
+        self._opened.close()
 
     def iteration(
         self,
@@ -83,67 +60,27 @@ class _FullLog:
         *,
         last: bool,
     ) -> None:
-        self._tracker.iteration(step, row)
-        self._recorder.iteration(step, iteration, seats, last=last)
-        self._progress.advance(row)
-
-    def flush(self) -> None:
-        self._tracker.flush()
-        self._recorder.flush()
-
-
-class _NoLog:
-    """The log of the other ranks."""
-
-    def iteration(self, *args: Any, last: bool) -> None:
-        pass
+        """Log iteration ``step``, counted from 1, and its metrics; ``last``: the run has ended."""
+        if self._writes:
+            self._tracker.iteration(step, row)
+            self._recorder.iteration(step, iteration, seats, last=last)
+            self._bar.update(self._task, advance=1, figures=figures(row))
 
     def evaluation(self, step: int, evaluation: Mapping[str, Any]) -> None:
-        pass
-
-    def note(self, text: str) -> None:
-        pass
-
-    def flush(self) -> None:
-        pass
-
-
-class Progress:
-    """A progress bar on standard error, with the last iteration's success and throughput."""
-
-    def __init__(self, config: FitConfig, first: int, *, quiet: bool = False):
-        self._bar = RichProgress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[figures]}"),
-            console=Console(stderr=True),
-            disable=quiet,
-        )
-        self._quiet = quiet
-        name = f"{config.learner} on {config.env}"
-        self._task = self._bar.add_task(name, total=config.steps, completed=first, figures="")
-
-    def __enter__(self) -> Progress:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bar.stop()
-
-    def advance(self, row: Mapping[str, Any]) -> None:
-        self._bar.update(self._task, advance=1, figures=figures(row))
+        """Log the evaluation after ``step`` iterations."""
+        if self._writes:
+            self._tracker.evaluation(step, evaluation)
 
     def note(self, text: str) -> None:
         """Print a line above the bar."""
-        if not self._quiet:
+        if self._writes and not self._quiet:
             self._bar.console.print(text, highlight=False)
+
+    def flush(self) -> None:
+        """Make everything written so far safe on disk."""
+        if self._writes:
+            self._tracker.flush()
+            self._recorder.flush()
 
 
 def figures(row: Mapping[str, Any]) -> str:
@@ -152,3 +89,15 @@ def figures(row: Mapping[str, Any]) -> str:
     if not row["success"] and row["return"]:
         outcome += f"  return {fmean(row['return'].values()):.3f}"
     return f"{outcome}  {row['tokens_per_second']:,.0f} tokens/s"
+
+
+def _progress_bar(quiet: bool) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[figures]}"),
+        console=Console(stderr=True),
+        disable=quiet,
+    )

@@ -33,7 +33,7 @@ from llmzoo.training.engines import check_engine, opened_engine
 from llmzoo.training.evaluation import counted, evaluate
 from llmzoo.training.faults import FlatSeats, check_answered
 from llmzoo.training.interrupt import patient
-from llmzoo.training.log import open_log
+from llmzoo.training.log import RunLog
 from llmzoo.training.run_folder import claimed, once, prepare
 from llmzoo.training.seating import Learning, learning_among, sampling_from, take_seats
 from llmzoo.training.tracking import check_trackers
@@ -102,12 +102,12 @@ def fit(
     writes and prints.
     """
     with ranks.joined(), ExitStack() as opened:
-        session = _set_up(learner, env, Path(out), resume, policies, settings, opened)
-        return _train(session, resume, quiet or ranks.rank() > 0)
+        setup = _set_up(learner, env, Path(out), resume, policies, settings, opened)
+        return _train(setup, resume, quiet or ranks.rank() > 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Session:
+class _Setup:
     """A run whose settings are checked and whose engine has started."""
 
     folder: Path
@@ -158,7 +158,7 @@ def _set_up(
     policies: Mapping[str, Policy] | None,
     settings: Mapping[str, Any],
     opened: ExitStack,
-) -> _Session:
+) -> _Setup:
     """Check all settings, load the models and start the engine, which ends with ``opened``."""
 
     def claim() -> None:
@@ -183,7 +183,7 @@ def _set_up(
     if not resume:  # a new folder is made once nothing is left to refuse
         ranks.by_first(claim)
     ranks.by_first(lambda: prepare(folder, asdict(config), resume=resume))
-    return _Session(
+    return _Setup(
         folder=folder,
         config=config,
         env=env,
@@ -195,22 +195,22 @@ def _set_up(
     )
 
 
-def _train(session: _Session, resume: bool, quiet: bool) -> FitResult:
+def _train(setup: _Setup, resume: bool, quiet: bool) -> FitResult:
     """Evaluate, iterate until the run has ended, and evaluate again."""
-    config, engine, folder = session.config, session.engine, session.folder
+    config, engine, folder = setup.config, setup.engine, setup.folder
     started = time.monotonic()
-    step, tokens = session.load_checkpoint() if resume else (0, 0)
+    step, tokens = setup.load_checkpoint() if resume else (0, 0)
 
     def ended() -> bool:
         return step >= config.steps or tokens >= (config.token_budget or math.inf)
 
     with (
         sampling_from(
-            config.sampler, config.sampler_args, session.learning, session.seats
+            config.sampler, config.sampler_args, setup.learning, setup.seats
         ) as engine.samplers,
-        open_log(folder, config, step, ended=ended(), quiet=quiet) as log,
+        RunLog(folder, config, step, ended=ended(), quiet=quiet) as log,
     ):
-        before = once(folder / "before.json", session.evaluate)
+        before = once(folder / "before.json", setup.evaluate)
         if step == 0:
             log.evaluation(0, before)
         log.note(f"before: {_summary(before)}")
@@ -219,14 +219,14 @@ def _train(session: _Session, resume: bool, quiet: bool) -> FitResult:
         flat_seats = FlatSeats(engine.trained if ranks.rank() == 0 else ())
         with patient(log.note) as stop:
             while not ended():
-                iteration = _iterate(session, step)
+                iteration = _iterate(setup, step)
                 row = _row(iteration, engine)
                 flat_seats.iteration(iteration)
                 step += 1
                 tokens += row["tokens"]
-                log.iteration(step, row, iteration, session.seats, last=ended())
+                log.iteration(step, row, iteration, setup.seats, last=ended())
                 if config.eval_every and step % config.eval_every == 0 and not ended():
-                    evaluation = session.evaluate()
+                    evaluation = setup.evaluate()
                     log.evaluation(step, evaluation)
                     log.note(f"after {step}: {_summary(evaluation)}")
                 # all ranks stop if one of them was asked to
@@ -238,7 +238,7 @@ def _train(session: _Session, resume: bool, quiet: bool) -> FitResult:
                 if stopping:
                     log.note(f"stopped after iteration {step}; its checkpoint is saved")
                     raise KeyboardInterrupt
-        after = once(folder / "after.json", session.evaluate)
+        after = once(folder / "after.json", setup.evaluate)
         log.evaluation(step, after)
         log.note(f"after: {_summary(after)}")
     return FitResult(
@@ -247,16 +247,16 @@ def _train(session: _Session, resume: bool, quiet: bool) -> FitResult:
         after=after,
         steps=step,
         seconds=time.monotonic() - started,
-        seats=session.seats,
+        seats=setup.seats,
     )
 
 
-def _iterate(session: _Session, step: int) -> Iteration:
+def _iterate(setup: _Setup, step: int) -> Iteration:
     """Play a batch and learn from it. All randomness derives from the run's seed and ``step``."""
-    config, engine = session.config, session.engine
+    config, engine = setup.config, setup.engine
     models = len(models_among(engine.seats))
     draw = partial(draws, config.seed, models=models, envs=config.episodes_per_step)
-    iteration = engine.iterate(session.make_env, draw, step, last=step + 1 >= config.steps)
+    iteration = engine.iterate(setup.make_env, draw, step, last=step + 1 >= config.steps)
     check_answered(iteration.batch, engine.policies, engine.seats, step=step + 1)
     return iteration
 

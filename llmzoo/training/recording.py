@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from llmzoo.engine.base import Iteration
@@ -26,7 +26,7 @@ Advantages = Mapping[int, float | None]  # by the id of the completion
 Row = dict[str, Any]
 
 
-class Recorder:
+class Recorder(AbstractContextManager["Recorder"]):
     """Appends the first, the last and every ``every``-th iteration to ``played.jsonl``.
 
     ``tasks``: how many rollouts of an iteration are recorded. ``every=0`` records nothing.
@@ -42,15 +42,7 @@ class Recorder:
         keep_lines(path, lambda row: row["step"] < first or self._due(row["step"], first, ended))
         self._file = append(path) if every else None
 
-    def __enter__(self) -> Recorder:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._file is not None:
             self._file.close()
 

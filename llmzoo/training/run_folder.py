@@ -165,6 +165,15 @@ def row_of(line: bytes) -> dict[str, Any] | None:
     return row if isinstance(row, dict) and type(row.get("step")) is int else None
 
 
+def flat(values: Mapping[str, Any], joint: str, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """``{"a": {"b": 1}}`` as ``("a/b", 1)`` for the joint ``/``; an empty mapping gives nothing."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, joint, f"{prefix}{name}{joint}")
+        else:
+            yield f"{prefix}{name}", value
+
+
 def metrics(run: Path, kind: str) -> list[dict[str, Any]]:
     """The rows of ``metrics.jsonl`` of a kind, ``train`` or ``eval``, that can be read."""
     rows = filter(None, map(row_of, lines_of(run / "metrics.jsonl")))

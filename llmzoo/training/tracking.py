@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from accelerate import PartialState
@@ -14,15 +14,12 @@ from accelerate.tracking import LOGGER_TYPE_TO_CLASS, GeneralTracker, get_availa
 
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.files import append
-from llmzoo.training.run_folder import keep_lines
+from llmzoo.training.run_folder import flat, keep_lines
 
 TENSORBOARD = "tensorboard"
 PROJECT = "llmzoo"
-_RUN_NAME = {
-    "wandb": "name",
-    "trackio": "name",
-    "mlflow": "run_name",
-}  # how each calls a run's name
+# how each tracker calls the name of a run
+_RUN_NAME = {"wandb": "name", "trackio": "name", "mlflow": "run_name"}
 
 
 def check_trackers(names: Sequence[str]) -> None:
@@ -44,7 +41,7 @@ def check_trackers(names: Sequence[str]) -> None:
             )
 
 
-class Tracker:
+class Tracker(AbstractContextManager["Tracker"]):
     """Appends to ``metrics.jsonl``, and reports to the trackers named in ``trackers``.
 
     ``first``: the iteration that a resumed run starts from. Rows of later iterations are dropped,
@@ -75,15 +72,7 @@ class Tracker:
         PartialState()  # accelerate's trackers ask it which process they are in
         self._trackers = [_started(name, run, first, settings) for name in trackers]
 
-    def __enter__(self) -> Tracker:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
         for tracker in self._trackers:
             tracker.finish()
@@ -104,7 +93,7 @@ class Tracker:
         self._file.flush()
         values = {
             f"{prefix}/{name}": float(value)
-            for name, value in _flat(row)
+            for name, value in flat(row, "/")
             if isinstance(value, int | float) and not isinstance(value, bool) and name != "step"
         }
         for tracker in self._trackers:
@@ -124,14 +113,6 @@ def _started(name: str, run: Path, first: int, settings: Mapping[str, Any]) -> G
     tracker.start()
     plain = bool | int | float | str | None
     tracker.store_init_configuration(
-        {key: v if isinstance(v, plain) else str(v) for key, v in _flat(settings)}
+        {key: v if isinstance(v, plain) else str(v) for key, v in flat(settings, "/")}
     )
     return tracker
-
-
-def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in row.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}/")
-        else:
-            yield f"{prefix}{name}", value

@@ -12,7 +12,7 @@ from llmzoo.envs.coding.class_eval import tasks as class_eval
 from llmzoo.envs.coding.contests import apps, code_contests, livecodebench
 from llmzoo.envs.coding.contests import tasks as contests
 from llmzoo.envs.coding.functions import coop_humaneval, humaneval, mbpp
-from llmzoo.envs.debate import topics
+from llmzoo.envs.debate.tasks import shipped
 from llmzoo.envs.games.sudoku import tasks as sudoku
 from llmzoo.envs.math import aime24, aime25, gsm8k, math500, olympiadbench
 from llmzoo.envs.sources import ID_FIELDS, identifier
@@ -143,8 +143,8 @@ def test_a_generator_has_no_whole_set(llmzoo):
 def test_shipped_sets_have_no_file(llmzoo):
     argv = ["eval", "--env", "debate_v0", "--split", "all", "--tasks", "all", "--policy", "random"]
     result = json.loads(llmzoo(*argv, "--json").out)
-    assert result["ids"] == [topic.id for topic in topics.shipped()]
-    assert result["tasks"] == result["split_tasks"] == len(topics.shipped())
+    assert result["ids"] == [topic.id for topic in shipped()]
+    assert result["tasks"] == result["split_tasks"] == len(shipped())
 
 
 def test_own_tasks_of_tool_use(llmzoo, tmp_path):

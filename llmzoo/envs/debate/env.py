@@ -85,34 +85,44 @@ from typing import Any, Literal
 
 from llmzoo.endpoints import Endpoint
 from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv, public_forms
-from llmzoo.envs.debate import oracle, prompts
-from llmzoo.envs.debate.judge import choice, rules, verdicts
-from llmzoo.envs.debate.judge.choice import Judge
+from llmzoo.envs.debate import briefing, oracle
+from llmzoo.envs.debate.judge import rules, verdicts
+from llmzoo.envs.debate.judge.endpoint import Judge, checked, chosen
 from llmzoo.envs.debate.judge.rules import Scores
 from llmzoo.envs.debate.judge.words import sentences
-from llmzoo.envs.debate.speeches import MAX_CHARS, MAX_WORDS, Debate, Speech, heard, phase_of
-from llmzoo.envs.debate.topics import SIDES, canonical, other, shipped
+from llmzoo.envs.debate.tasks import (
+    MAX_CHARS,
+    MAX_WORDS,
+    SIDES,
+    Debate,
+    Speech,
+    canonical,
+    heard,
+    other,
+    phase_of,
+    shipped,
+)
 from llmzoo.envs.tasks import Listed, described
 from llmzoo.errors import ConfigError
 
 ALONE = "debater_0"
-HONEST = 0.5  # what both sides earn at least in a debate that counts as a success of both
+HONEST = 0.5  # the least score of both sides in a cooperative success
 WON, DRAWN, LOST = "won", "drawn", "lost"
-MAX_SPEECHES = 6  # of a side: four points, and two to come back to
+MAX_SPEECHES = 6  # of a side: four points, two of them again
 
 _NOTHING: Scores = {side: {} for side in SIDES}
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    """The state of an episode. ``worth``: what has been paid for, by side and part. ``verdict``: the
-    judge's seat's last scores. ``notes``: what was wrong with a seat's last answer."""
+class DebateState:
+    """The state of an episode. ``worth``: the scores paid so far, by side and part. ``verdict``: the last
+    scores of the judge's seat. ``notes``: the problem with each seat's last answer."""
 
     debate: Debate
     worth: Scores = field(default_factory=lambda: _NOTHING)
     verdict: Mapping[str, float] | None = None
     notes: Mapping[str, str] = field(default_factory=dict)
-    side: str = "pro"  # of one who debates alone
+    side: str = "pro"  # of a single debater
 
 
 class DebateEnv(TextEnv):
@@ -163,7 +173,7 @@ class DebateEnv(TextEnv):
         )
         self.reward = reward
         self.per_side = per_side
-        self.judge = choice.chosen(judge, endpoint)  # None: the rules
+        self.judge = chosen(judge, endpoint)  # None: the rules
         self.judge_seat = seats[-1] if judge_seat else None
         self.team = [agent for agent in seats if agent != self.judge_seat]
         parts = tuple(rules.WEIGHTS) if self.judge is None and not judge_seat else ("verdict",)
@@ -179,12 +189,12 @@ class DebateEnv(TextEnv):
             source="shipped",
             names=[topic.id for topic in shipped()],
         )
-        self.episode: Session
+        self.episode: DebateState
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         topic = self.tasks.sample(rng) if task is None else self.tasks[task]
         total = self.per_side * self.max_turns
-        self.episode = Session(Debate(topic, total), side=rng.choice(SIDES))
+        self.episode = DebateState(Debate(topic, total), side=rng.choice(SIDES))
         if self.alone and self.episode.side == "con":
             debate = self._answered(self.episode.debate, 0)
             self.episode = replace(self.episode, debate=debate)
@@ -198,7 +208,7 @@ class DebateEnv(TextEnv):
             return self._judged(agent, text)
         speech, problem = _speech(text)
         debate = self._said(self.episode.debate, agent, self.turn, speech)
-        if self.alone and not debate.over:  # one who opens is answered, one who answers goes on
+        if self.alone and not debate.over:  # the opponent answers, or opens the next round
             debate = self._answered(debate, self.turn + (self.episode.side == "con"))
         notes = {**self.episode.notes, agent: problem}
         self.episode = replace(self.episode, debate=debate, notes=notes)
@@ -214,9 +224,9 @@ class DebateEnv(TextEnv):
         heading = f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."
         note = session.notes.get(agent, "")
         if agent == self.judge_seat:
-            return prompts.judge(agent, session.debate, heading, session.verdict, note)
+            return briefing.judge(agent, session.debate, heading, session.verdict, note)
         side, phase = self._side(agent), phase_of(self.turn, self.max_turns)
-        return prompts.speaker(agent, side, session.debate, phase, heading, note)
+        return briefing.speaker(agent, side, session.debate, phase, heading, note)
 
     def ending(self, agent: str) -> Mapping[str, Any]:
         scores = _totals(self.episode.worth)
@@ -251,7 +261,7 @@ class DebateEnv(TextEnv):
 
     def board(self) -> str:
         debate = self.episode.debate
-        return "\n".join([f"Motion: {debate.topic.motion}", *prompts.transcript(debate)])
+        return "\n".join([f"Motion: {debate.topic.motion}", *briefing.transcript(debate)])
 
     def _outcome(self, seat: str, better: str | None) -> str:
         return DRAWN if better is None else WON if better == self._side(seat) else LOST
@@ -266,17 +276,17 @@ class DebateEnv(TextEnv):
         return replace(debate, speeches=(*debate.speeches, speech))
 
     def _answered(self, debate: Debate, round: int) -> Debate:
-        """The debate with the scripted speech of a round, where one debates alone."""
+        """The debate after the scripted speech of a round, against a single debater."""
         side = other(self.episode.side)
         return self._said(debate, f"{side}_1", round, heard(oracle.expert(debate, side)))
 
     def _worth(self, debate: Debate) -> Scores:
         if self.judge is None:
             return rules.score(debate)
-        return choice.checked(self.judge(debate)) if debate.over else _NOTHING
+        return checked(self.judge(debate)) if debate.over else _NOTHING
 
     def _right(self) -> Mapping[str, float]:
-        """What the rules give for the rounds so far, as if there were no others."""
+        """The rules' scores for the rounds so far, as if there were no others."""
         debate = self.episode.debate
         totals = _totals(rules.score(debate))
         return {side: min(1.0, totals[side] / max(debate.share, 1e-9)) for side in SIDES}
@@ -299,7 +309,7 @@ class DebateEnv(TextEnv):
         }
 
     def _judged(self, agent: str, text: str) -> Outcome:
-        """The verdict of the judge's seat after a round."""
+        """Pays for the verdict of the judge's seat after a round."""
         debate = self.episode.debate
         team: dict[str, float] = {}
         local: dict[str, dict[str, float]] = {}
@@ -311,7 +321,7 @@ class DebateEnv(TextEnv):
             problem = str(reason)
         else:
             earned = _totals(rules.score(debate))
-            # what was not said earns nothing, however generous the seat
+            # an argument that was not made earns nothing, however generous the seat
             worth = {
                 side: {"verdict": min(verdict[side] * debate.share, earned[side])} for side in SIDES
             }
@@ -336,7 +346,7 @@ def _seats(per_side: int, judge_seat: bool) -> list[str]:
 
 
 def _speech(text: str) -> tuple[str, str]:
-    """What is heard of a text, and what is wrong with it, if anything is."""
+    """The part of a text that is heard, and the problem with the text, if there is one."""
     if len(text) > MAX_ANSWER_CHARS:
         return "", f"longer than {MAX_ANSWER_CHARS} characters: it was not heard"
     said = heard(text)

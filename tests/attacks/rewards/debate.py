@@ -12,8 +12,7 @@ from functools import cache
 
 import llmzoo
 from llmzoo.envs.debate.judge import rules
-from llmzoo.envs.debate.speeches import Debate, Speech, heard, phase_of
-from llmzoo.envs.debate.topics import SIDES, shipped
+from llmzoo.envs.debate.tasks import SIDES, Debate, Speech, heard, phase_of, shipped
 
 from . import idle_debates
 from .debate_crude import CRUDE, Attack, told

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from llmzoo.envs.debate import oracle
 from llmzoo.envs.debate.judge.stance import own_words
 from llmzoo.envs.debate.judge.words import figures, words
-from llmzoo.envs.debate.speeches import Debate
-from llmzoo.envs.debate.topics import SIDES, other, shipped
+from llmzoo.envs.debate.tasks import SIDES, Debate, other, shipped
 
 Attack = Callable[[Debate, str], str]  # what to say for a side now
 

@@ -14,8 +14,7 @@ from itertools import pairwise, zip_longest
 
 from llmzoo.envs.debate import oracle
 from llmzoo.envs.debate.judge.words import content, figures, words
-from llmzoo.envs.debate.speeches import Debate
-from llmzoo.envs.debate.topics import other, shipped
+from llmzoo.envs.debate.tasks import Debate, other, shipped
 
 from .debate_crude import (
     STAND,

@@ -10,8 +10,7 @@ import pytest
 import llmzoo
 from llmzoo.envs.debate.env import DebateEnv
 from llmzoo.envs.debate.judge import rules, verdicts
-from llmzoo.envs.debate.speeches import MAX_CHARS, MAX_WORDS, heard, phase_of
-from llmzoo.envs.debate.topics import other, shipped
+from llmzoo.envs.debate.tasks import MAX_CHARS, MAX_WORDS, heard, other, phase_of, shipped
 from llmzoo.errors import ConfigError
 from llmzoo.policies import load
 

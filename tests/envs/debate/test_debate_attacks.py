@@ -6,8 +6,7 @@ import pytest
 
 import llmzoo
 from llmzoo.envs.debate.judge import rules
-from llmzoo.envs.debate.speeches import Speech
-from llmzoo.envs.debate.topics import shipped
+from llmzoo.envs.debate.tasks import Speech, shipped
 from tests.attacks.rewards import debate as family
 from tests.attacks.rewards import debate_crude, idle_debates
 from tests.attacks.rewards.honest_debates import HONEST

@@ -15,8 +15,7 @@ from llmzoo.endpoints import Endpoint
 from llmzoo.envs.debate import oracle
 from llmzoo.envs.debate.env import DebateEnv
 from llmzoo.envs.debate.judge.endpoint import RUBRIC, EndpointJudge, parse
-from llmzoo.envs.debate.speeches import Debate, Speech
-from llmzoo.envs.debate.topics import shipped
+from llmzoo.envs.debate.tasks import Debate, Speech, shipped
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 
 pytest.importorskip("openai", reason="the extra 'openai' is not installed")

@@ -9,14 +9,12 @@ import pytest
 from llmzoo.envs.debate import oracle
 from llmzoo.envs.debate.judge import rules
 from llmzoo.envs.debate.judge.denials import denied, denied_throughout, denies, turned
-from llmzoo.envs.debate.judge.evidence import evidence, invented
-from llmzoo.envs.debate.judge.novelty import novelty
-from llmzoo.envs.debate.judge.prose import prose, structure, well_shaped
-from llmzoo.envs.debate.judge.replies import replies
+from llmzoo.envs.debate.judge.evidence import evidence, invented, replies
 from llmzoo.envs.debate.judge.stance import asserted, given_up, leaning, stance, stated
-from llmzoo.envs.debate.judge.words import figures, plain, quoted, ramp, sentences, stem, words
-from llmzoo.envs.debate.speeches import Debate, Speech
-from llmzoo.envs.debate.topics import Brief, Point, Topic
+from llmzoo.envs.debate.judge.style import novelty, prose, structure, well_shaped
+from llmzoo.envs.debate.judge.words import figures, plain, quoted, sentences, stem, words
+from llmzoo.envs.debate.tasks import Brief, BriefPoint, Debate, Speech, Topic
+from llmzoo.envs.prose import ramp
 from llmzoo.testing import hostile_texts
 
 TOPIC = Topic(
@@ -25,11 +23,11 @@ TOPIC = Topic(
     pro=Brief(
         "The island should build a bridge, because storms cut it off too often.",
         (
-            Point(
+            BriefPoint(
                 "Storms stop the boats and strand patients.",
                 "In the brief's winter, 23 ambulances waited at the quay, and one of them for 19 hours.",
             ),
-            Point(
+            BriefPoint(
                 "Young families stay where commuting is easy.",
                 "A neighbouring island in the file gained 140 pupils in the decade after its causeway.",
             ),
@@ -42,11 +40,11 @@ TOPIC = Topic(
     con=Brief(
         "The island should keep its ferries, because concrete would ruin the sound.",
         (
-            Point(
+            BriefPoint(
                 "Pillars would drive the seals from their colony.",
                 "Wardens in our file counted 312 pups on the sandbank where the drilling would be done.",
             ),
-            Point(
+            BriefPoint(
                 "The debt would burden the council for generations.",
                 "According to the brief's accountant, interest alone would swallow 44 cents of each rate.",
             ),

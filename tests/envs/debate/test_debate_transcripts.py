@@ -9,7 +9,7 @@ from __future__ import annotations
 import golden
 
 import llmzoo
-from llmzoo.envs.debate.topics import shipped
+from llmzoo.envs.debate.tasks import shipped
 
 
 def test_transcript():

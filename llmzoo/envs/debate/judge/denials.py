@@ -1,7 +1,7 @@
-"""What a text denies, and whether it denies what another one says.
+"""What a text denies, and whether it denies another one.
 
-A negation governs the words that follow it up to the next comma. Its head, the first of them that
-speaks of a subject, is what it denies: "storms do not stop the boats" denies the stopping.
+A negation governs the words that follow it up to the next comma. It denies its head, the first of
+them that is a content word: "storms do not stop the boats" denies the stopping.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _NEGATION = re.compile(
     r"\b(?:not|no|never|nor|neither|cannot|nobody|none|hardly|scarcely|far from|fail(?:s|ed)? to|"
     r"\w{1,8}n't)\b"
 )
-# these deny nothing ("no more than seven"), or what nobody says in earnest ("no doubt")
+# these deny nothing ("no more than seven", "no doubt")
 _NO_NEGATION = re.compile(
     r"\b(?:not (?:only|just|merely|even|to mention)|no (?:more|fewer|less|later|sooner) than|"
     r"no (?:doubt|wonder|matter)|(?:whether|if|why|or) not)\b"
 )
-# these deny the whole statement that they are said of
+# these deny a whole statement
 _FALSE = (
     r"(?:not (?:so|true|right|the case)|n't (?:so|true|right|the case)|false|untrue|wrong|nonsense|"
     r"a (?:myth|lie))"
@@ -38,19 +38,19 @@ _VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|had|will|would|can|could|should)(n't|'t| not\b| never\b)?(?!\w)"
 )
 FEW = 4  # verbs: fewer tell nothing about a speech
-ALIKE = 3  # words in common from which on two texts are about the same
+ALIKE = 3  # words in common that make two texts be about the same
 
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """Stems: ``heads`` are what is denied, ``scope`` all that stands under a negation."""
+    """Stems: ``heads`` are denied, ``scope`` holds all words that a negation governs."""
 
     heads: frozenset[str]
     scope: frozenset[str]
 
 
 def denies(text: str) -> bool:
-    """Whether it says the opposite of what it would say without its negations."""
+    """Whether its negations turn it into the opposite: there is an odd number of them."""
     return len(_DENIES.findall(text)) % 2 == 1
 
 
@@ -73,13 +73,13 @@ def denied(text: str) -> Denied:
 
 
 def denied_throughout(text: str) -> float:
-    """The share of the auxiliary verbs that are negated: people who argue deny a third at most."""
-    found = _VERB.findall(text)
-    return sum(bool(negated) for negated in found) / max(FEW, len(found))
+    """The share of auxiliary verbs that are negated: people who argue negate a third at most."""
+    negations = _VERB.findall(text)
+    return sum(map(bool, negations)) / max(FEW, len(negations))
 
 
 def turned(text: str, given: str) -> bool:
-    """Whether one of the two texts, in small letters, denies what the other one asserts."""
+    """Whether one of two texts, in small letters, denies what the other one asserts."""
     one, two = denied(text), denied(given)
     return bool(
         one.heads & (stems(words(given)) - two.scope)

@@ -1,32 +1,49 @@
-"""Evidence: what the speaker's own brief gives it, told with its figure beside the claim it backs."""
+"""The content of a speech: evidence of its own brief, invented figures, and answers to the other side."""
 
 from __future__ import annotations
 
 import itertools
+import re
+from collections.abc import Sequence
+from functools import lru_cache
 
 from llmzoo.envs.debate.judge.denials import turned
-from llmzoo.envs.debate.judge.prose import well_shaped
-from llmzoo.envs.debate.judge.stance import asserted, names_opponent
+from llmzoo.envs.debate.judge.stance import (
+    EVERYDAY_STEMS,
+    asserted,
+    names_opponent,
+    own_words,
+    reported,
+)
+from llmzoo.envs.debate.judge.style import well_shaped
 from llmzoo.envs.debate.judge.words import (
     Sentence,
-    content,
+    Text,
     figures,
     quoted,
-    ramp,
     sentences,
+    stems,
     words,
 )
-from llmzoo.envs.debate.topics import Point, Topic
+from llmzoo.envs.debate.tasks import BriefPoint, Topic
+from llmzoo.envs.prose import ramp
 
 LONGEST = 6  # digits of a figure that anybody would reckon with in his head
 AGAIN = 0.5  # evidence that the side has given before counts half
+NAMED = 2  # words of the other's speech that name what is answered, one where it is said whose
+OWN = 2  # words of the own brief that answer it
+REACH = 4  # sentences in which the answer may be, from the one that names its target on
+_AGAINST = re.compile(
+    r"\b(?:but|yet|however|although|though|while|whereas|instead|rather|even if|on the contrary|"
+    r"nevertheless|still|hardly|fails?|misses|ignores?|overlooks?|forgets?|answers?|"
+    r"as (?:for|to)|concerning|regarding|granted|admittedly|of course|by all means|in fact|"
+    r"not|no|never|cannot|nobody|none|nothing|wrong|untrue|\w{1,8}n't)\b"
+)
 
 
-def evidence(
-    topic: Topic, side: str, speech: tuple[Sentence, ...], before: tuple[tuple[Sentence, ...], ...]
-) -> float:
-    """1.0 for one piece of evidence well told; half for one that an earlier speech of the side
-    (``before``) gave already, while the brief holds some that none gave."""
+def evidence(topic: Topic, side: str, speech: Text, before: Sequence[Text]) -> float:
+    """1.0 for one piece of evidence well told; half if an earlier speech of the side (``before``) gave
+    it already, while the brief holds some that none gave."""
     points = topic.brief(side).points
     known = [
         max((well_told(point, earlier) for earlier in before), default=0.0) for point in points
@@ -41,9 +58,32 @@ def evidence(
     )
 
 
-def invented(topic: Topic, speech: tuple[Sentence, ...], heard: tuple[str, ...]) -> frozenset[str]:
-    """Figures, said to be counted, that stand in neither brief, nor in the motion, nor in what the
-    others said, and are no sum or difference of two that stand in one sentence, nor of one and 100."""
+def well_told(point: BriefPoint, speech: Text) -> float:
+    """How well the evidence of a point is told: a figure of it and four of its words in a sentence
+    that denies no more than the brief does; the claim in that sentence or a neighbour."""
+    given = words(point.evidence.lower())
+    wanted, claim = stems(given), stems(words(point.claim.lower()))
+    numbers = frozenset(word for word in given if word[0].isdigit()) or figures(given)
+    best = 0.0
+    for i, sentence in enumerate(speech):
+        own = sentence.text.lower()
+        # the other side's words are not one's own evidence; a quoted witness is ("they said")
+        if names_opponent(own):
+            own = " ".join(clause.text for clause in asserted(sentence))
+        said = words(own)
+        if not numbers & figures(said) or not well_shaped(sentence):
+            continue
+        if turned(own, point.evidence.lower()):
+            continue
+        near = _stems(speech[max(0, i - 1) : i + 2])
+        backed = 0.6 + 0.4 * ramp(len(claim & near), 0, 2)
+        best = max(best, ramp(len(stems(said) & wanted), 1, 4) * backed)
+    return best
+
+
+def invented(topic: Topic, speech: Text, heard: tuple[str, ...]) -> frozenset[str]:
+    """Figures, claimed to be counted, that neither a brief, nor the motion, nor the other side has, and
+    that are no sum or difference of two figures of one sentence, nor of one figure and 100."""
     texts = (topic.motion, *topic.pro.lines, *topic.con.lines, *heard)
     claimed = frozenset().union(*(quoted(sentence.words) for sentence in speech))
     told = [s.figures for text in texts for s in sentences(text)]
@@ -58,25 +98,60 @@ def _reckoned(told: frozenset[str]) -> frozenset[str]:
     return frozenset(f"{result:g}" for one, two in pairs for result in (abs(one - two), one + two))
 
 
-def well_told(point: Point, speech: tuple[Sentence, ...]) -> float:
-    """How well a point's evidence is told: a figure of it and four of its words in one sentence that
-    denies no more than the brief does; the claim in that sentence or a neighbour."""
-    given = words(point.evidence.lower())
-    wanted, about = content(given), frozenset(content(words(point.claim.lower())))
-    numbers = frozenset(word for word in given if word[0].isdigit()) or figures(given)
-    best = 0.0
-    for place, sentence in enumerate(speech):
-        # a witness may be quoted ("they said"), the other side's words are not the own evidence
-        own = sentence.text.lower()
-        if names_opponent(own):
-            own = " ".join(clause.text for clause in asserted(sentence))
-        said = words(own)
-        if not numbers & figures(said) or not well_shaped(sentence):
+def replies(topic: Topic, side: str, speech: Text, last: Text) -> float | None:
+    """0.7 for one answer to the other side's last speech, 1.0 for two. An answer names a sentence of
+    it and sets own words against it. None if there is nothing to answer: no speech, or none with a
+    sentence about the subject."""
+    own = own_words(topic, side)
+    targets = [subject(topic, side, sentence) for sentence in answerable(topic, side, last)]
+    if not targets:
+        return None
+    # a thought runs over two sentences, and so does its mention
+    thoughts = [one | two for one, two in zip(targets, [*targets[1:], frozenset()], strict=True)]
+    answered: set[int] = set()
+    for i, sentence in enumerate(speech):
+        following = speech[i : i + REACH]
+        used = {stem for s in following for clause in asserted(s) for stem in clause.stems & own}
+        against = any(_AGAINST.search(s.text.lower()) for s in following[:3])
+        if not (against and len(used) >= OWN and well_shaped(sentence)):
             continue
-        if turned(own, point.evidence.lower()):
-            continue
-        met = len(frozenset(content(said)) & frozenset(wanted))
-        near = speech[max(0, place - 1) : place + 2]
-        backed = len(about & frozenset().union(*(s.stems for s in near)))
-        best = max(best, ramp(met, 1, 4) * (0.6 + 0.4 * ramp(backed, 0, 2)))
-    return best
+        needed = 1 if reported(sentence) else NAMED
+        names = _names(sentence)
+        mention = names.union(*map(_names, following[1:2]))
+        named = [
+            (len(names & target), len(mention & thought), -number)
+            for number, (target, thought) in enumerate(zip(targets, thoughts, strict=True))
+            if names & target and len(mention & thought) >= needed
+        ]
+        if named:
+            answered.add(-max(named)[-1])
+    return 0.7 * ramp(len(answered), 0, 1) + 0.3 * ramp(len(answered), 1, 2)
+
+
+def answerable(topic: Topic, side: str, last: Text) -> Text:
+    """The sentences of the other side's last speech that ``side`` could name."""
+    return tuple(
+        sentence
+        for sentence in last
+        if well_shaped(sentence) and len(subject(topic, side, sentence)) >= NAMED
+    )
+
+
+def subject(topic: Topic, side: str, sentence: Sentence) -> frozenset[str]:
+    """The subject of a sentence, without the words of ``side``, of the motion and of every subject."""
+    return _names(sentence) - own_words(topic, side) - _common(topic, side)
+
+
+@lru_cache(maxsize=512)
+def _common(topic: Topic, side: str) -> frozenset[str]:
+    own = (s.figures for line in topic.brief(side).lines for s in sentences(line))
+    return stems(words(topic.motion.lower())).union(EVERYDAY_STEMS, *own)
+
+
+def _names(sentence: Sentence) -> frozenset[str]:
+    """The words and the figures by which a sentence can be recognised."""
+    return sentence.stems | quoted(sentence.words)
+
+
+def _stems(speech: Text) -> frozenset[str]:
+    return frozenset().union(*(sentence.stems for sentence in speech))

@@ -1,42 +1,40 @@
 """The rule-based judge: offline, deterministic, pure functions from a debate to named parts.
 
-A speech is worth ``gate x sum of weight x part``, from 0 to 1, and a side the mean over all the
-speeches that it has in a debate; those not yet held count 0. Parts, each from 0 to 1:
+A speech is worth ``gate x sum of weight x part``, from 0 to 1. A side is worth the mean over all its
+speeches; those not yet held count 0. The parts are each from 0 to 1:
 
 | part | weight | what earns it |
 |---|---|---|
-| stance | 0.2 | it asserts what only its own brief speaks of, and says which side it is on |
-| evidence | 0.3 | a figure of the brief, told in a sentence with its circumstances, beside its claim |
-| responsiveness | 0.2 | it names two things of the other side's last speech and sets own points against them |
+| stance | 0.2 | it argues with words that only its own brief has, and names its side |
+| evidence | 0.3 | it gives a figure of the brief with its circumstances, beside its claim |
+| responsiveness | 0.2 | it names two things of the other side's last speech and answers them |
 | structure | 0.1 | three or more sentences; words that order the thoughts |
 | novelty | 0.1 | it repeats neither itself, nor the other side, nor the brief word for word |
-| consistency | 0.1 | it neither contradicts its side's earlier words nor gives its case up |
+| consistency | 0.1 | it neither contradicts its side's earlier words nor gives up its case |
 
-The first speech of all has nothing to answer, nor has one after a speech without sense; there
-responsiveness counts as earned.
+Responsiveness counts as earned if there is nothing to answer: in the first speech, and after one
+without sense.
 
-The gate is the product of what no argument can do without: prose (sentences in an order that
-English allows, 40 words), stance (from 0.5 up it is 1; nothing where nearly every verb is denied),
-novelty, consistency, evidence (0.6 without any, 1 from 0.5 up), and faithfulness: 0.6 for each
-figure that is in no brief, that nobody else said and that cannot be reckoned from two that stand in
-one sentence. Rules do not understand: an argument in words wholly of one's own earns less than it may
-deserve, and an honest point that is followed by nonsense in well-formed sentences earns too much.
+The gate is the product of what every argument needs: prose (40 words in sentences of a possible
+order), stance (full from 0.5 up; 0 if nearly every verb is negated), novelty, consistency, evidence
+(0.6 without any, full from 0.5 up), and faithfulness: 0.6 for each figure that no brief and nobody
+else gave and that cannot be reckoned from two of one sentence. Rules do not understand: an argument
+in words entirely of one's own may earn too little, and an honest point followed by nonsense in
+well-formed sentences earns too much.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from llmzoo.envs.debate.judge.denials import denied_throughout, denies
-from llmzoo.envs.debate.judge.evidence import evidence, invented
-from llmzoo.envs.debate.judge.novelty import novelty
-from llmzoo.envs.debate.judge.prose import prose, structure
-from llmzoo.envs.debate.judge.replies import replies
+from llmzoo.envs.debate.judge.evidence import evidence, invented, replies
 from llmzoo.envs.debate.judge.stance import asserted, given_up, stance
-from llmzoo.envs.debate.judge.words import Sentence, ramp, sentences
-from llmzoo.envs.debate.speeches import Debate, Speech
-from llmzoo.envs.debate.topics import SIDES, Topic
+from llmzoo.envs.debate.judge.style import novelty, prose, structure
+from llmzoo.envs.debate.judge.words import Sentence, Text, sentences
+from llmzoo.envs.debate.tasks import SIDES, Debate, Speech, Topic
+from llmzoo.envs.prose import ramp
 
 WEIGHTS: Mapping[str, float] = {
     "stance": 0.2,
@@ -46,8 +44,8 @@ WEIGHTS: Mapping[str, float] = {
     "novelty": 0.1,
     "consistency": 0.1,
 }
-UNBACKED = 0.6  # what a speech keeps that gives no evidence
-INVENTED = 0.6  # what a speech keeps for each figure that nobody gave it
+UNBACKED = 0.6  # the gate of a speech without evidence
+INVENTED = 0.6  # the gate for each invented figure
 
 Scores = Mapping[str, Mapping[str, float]]  # what each side has earned, by part
 
@@ -65,8 +63,8 @@ def score(debate: Debate) -> Scores:
 @lru_cache(maxsize=4_096)
 def score_speech(topic: Topic, before: tuple[Speech, ...], speech: Speech) -> Mapping[str, float]:
     """What one speech is worth after the speeches ``before``, by part."""
-    found, gate = judge_speech(topic, before, speech)
-    return {name: gate * WEIGHTS[name] * value for name, value in found.items()}
+    parts, gate = judge_speech(topic, before, speech)
+    return {name: gate * WEIGHTS[name] * value for name, value in parts.items()}
 
 
 def judge_speech(
@@ -74,8 +72,8 @@ def judge_speech(
 ) -> tuple[Mapping[str, float], float]:
     """The parts of one speech, each from 0 to 1, and its gate."""
     said = sentences(speech.text)
-    own = tuple(sentences(s.text) for s in before if s.side == speech.side)
-    others = tuple(sentences(s.text) for s in before if s.side != speech.side)
+    own = [sentences(s.text) for s in before if s.side == speech.side]
+    others = [sentences(s.text) for s in before if s.side != speech.side]
     heard = tuple(s.text for s in before if s.side != speech.side)
     readable = prose(said)
     if not readable:
@@ -102,8 +100,8 @@ def judge_speech(
     return parts, gate
 
 
-def consistency(said: tuple[Sentence, ...], before: tuple[tuple[Sentence, ...], ...]) -> float:
-    """0.3 for each sentence that gives the own case up or contradicts one of the side's."""
+def consistency(said: Text, before: Sequence[Text]) -> float:
+    """0.3 for each sentence that gives up the own case or contradicts a sentence of the side."""
     stood = [s for speech in (*before, said) for s in speech if asserted(s)]
     against = sum(
         any(contradict(sentence, other) for other in stood)
@@ -114,7 +112,7 @@ def consistency(said: tuple[Sentence, ...], before: tuple[tuple[Sentence, ...], 
 
 
 def contradict(one: Sentence, other: Sentence) -> bool:
-    """Two sentences of one subject, one of which denies what the other says."""
+    """Whether two sentences of one subject differ in what they deny."""
     common = len(one.stems & other.stems)
     return (
         common >= 4

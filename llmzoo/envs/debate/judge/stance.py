@@ -1,7 +1,7 @@
 """Does a speech argue its own side, and stay with it?
 
 Clauses are weighed one by one. What a speaker reports ("my opponent says that ...") or concedes
-("although ..., ") is not what it asserts; what it denies counts the other way round.
+("although ..., ") is not asserted. What it denies counts for the other side.
 """
 
 from __future__ import annotations
@@ -10,12 +10,20 @@ import re
 from functools import lru_cache
 
 from llmzoo.envs.debate.judge.denials import ALIKE, denies, turned
-from llmzoo.envs.debate.judge.vocabulary import EVERYDAY
-from llmzoo.envs.debate.judge.words import Clause, Sentence, ramp, sentences, stems, words
-from llmzoo.envs.debate.topics import Topic, other
+from llmzoo.envs.debate.judge.words import (
+    VOCABULARY,
+    Clause,
+    Sentence,
+    Text,
+    sentences,
+    stems,
+    words,
+)
+from llmzoo.envs.debate.tasks import Topic, other
+from llmzoo.envs.prose import ramp
 
-ENOUGH = 4  # words of the own brief in a speech that speaks of its subject
-HEARD = 0.3  # what a word of the other brief weighs that the other side has just used
+ENOUGH = 4  # words of the own brief in a speech that keeps to its subject
+HEARD = 0.3  # the weight of a word of the other brief that the other side has just used
 
 _OPPONENT = (
     r"(?:my|our|the|both|these|learned|worthy) opponents?|opposing (?:side|bench|team|speaker)|"
@@ -64,14 +72,13 @@ _GIVES_UP = re.compile(
     r"the opposite is (?:true|the case)|(?:forget|ignore) (?:all |everything )?(?:that |what )?(?:i|we)(?: have)? said|"
     r"none of (?:it|this|that|what (?:i|we) said) is (?:true|right)|no longer (?:believe|support|oppose))\b"
 )
-EVERYDAY_STEMS = stems(tuple(EVERYDAY))
+EVERYDAY_STEMS = stems(tuple(VOCABULARY["everyday"]))
 _TURNS = re.compile(r"\b(?:but|yet|however|only|still)\b")
 
 
 @lru_cache(maxsize=512)
 def own_words(topic: Topic, side: str) -> frozenset[str]:
-    """What only this side's brief speaks of: neither the motion nor the other brief does, nor every
-    subject."""
+    """Stems that only this side's brief has: not the motion, the other brief or everyday language."""
     return (
         subject_of(topic, side)
         - subject_of(topic, other(side))
@@ -82,14 +89,14 @@ def own_words(topic: Topic, side: str) -> frozenset[str]:
 
 @lru_cache(maxsize=512)
 def subject_of(topic: Topic, side: str) -> frozenset[str]:
-    """Of what a side's brief speaks."""
+    """The stems of a side's brief."""
     lines = topic.brief(side).lines
     return frozenset().union(*(s.stems for line in lines for s in sentences(line)))
 
 
 def asserted(sentence: Sentence) -> tuple[Clause, ...]:
     """The clauses that the speaker stands for."""
-    found = []
+    clauses = []
     reported = running = False
     for clause in sentence.clauses:
         if not (running and clause.goes_on):
@@ -97,12 +104,12 @@ def asserted(sentence: Sentence) -> tuple[Clause, ...]:
             # "the other side is wrong: ..." goes on in the speaker's own voice
             running = reported and not denies(clause.text)
         if not reported and not clause.conceded:
-            found.append(clause)
-    return tuple(found)
+            clauses.append(clause)
+    return tuple(clauses)
 
 
 def reported(sentence: Sentence) -> bool:
-    """Whether some of it is told of others."""
+    """Whether the sentence reports or concedes something."""
     return len(asserted(sentence)) < len(sentence.clauses)
 
 
@@ -110,12 +117,10 @@ def names_opponent(text: str) -> bool:
     return _NAMES_OPPONENT.search(text) is not None
 
 
-def leaning(
-    topic: Topic, side: str, speech: tuple[Sentence, ...], last: tuple[Sentence, ...] = ()
-) -> tuple[float, int]:
-    """How much of what is asserted, and of a kind that one brief only speaks of, is of the own
-    side (0 to 1); and how many different words of the own brief that are. Words of the other side's
-    ``last`` speech count less against it: who answers has to use them."""
+def leaning(topic: Topic, side: str, speech: Text, last: Text = ()) -> tuple[float, int]:
+    """The share of the own side (0 to 1) in the asserted words that only one brief has, and the number
+    of different words of the own brief among them. Words of the other side's ``last`` speech count
+    less against it, since an answer has to use them."""
     heard = frozenset().union(*(sentence.stems for sentence in last))
     own, opposite = own_words(topic, side), own_words(topic, other(side))
     used: set[str] = set()
@@ -133,16 +138,14 @@ def leaning(
     return of_own / max(1, of_own + against), len(used)
 
 
-def stated(side: str, speech: tuple[Sentence, ...]) -> float:
-    """1.0 where the speaker says which side it is on, and that it is this one; -1.0 for the other."""
-    found = [verdict for s in speech for c in asserted(s) if (verdict := _states(c))]
-    if other(side) in found:
-        return -1.0
-    return 1.0 if side in found else 0.0
+def stated(side: str, speech: Text) -> float:
+    """1.0 if the speaker says that it is on this side, -1.0 for the other side, 0.0 for neither."""
+    sides = {_states(clause) for sentence in speech for clause in asserted(sentence)}
+    return -1.0 if other(side) in sides else float(side in sides)
 
 
-def agrees_with_position(topic: Topic, side: str, speech: tuple[Sentence, ...]) -> bool:
-    """Whether a sentence says what the side's position says, in these or in similar words."""
+def agrees_with_position(topic: Topic, side: str, speech: Text) -> bool:
+    """Whether a sentence says the same as the side's position, in similar words."""
     (position, *_) = sentences(topic.brief(side).position)
     return any(
         len(s.stems & position.stems) >= 0.5 * len(position.stems)
@@ -152,8 +155,8 @@ def agrees_with_position(topic: Topic, side: str, speech: tuple[Sentence, ...]) 
     )
 
 
-def given_up(speech: tuple[Sentence, ...]) -> int:
-    """Sentences in which the speaker gives its own case up."""
+def given_up(speech: Text) -> int:
+    """The number of sentences in which the speaker gives up its own case."""
     return sum(
         match is not None and not _TURNS.search(s.text.lower(), match.end())
         for s in speech
@@ -161,10 +164,8 @@ def given_up(speech: tuple[Sentence, ...]) -> int:
     )
 
 
-def stance(
-    topic: Topic, side: str, speech: tuple[Sentence, ...], last: tuple[Sentence, ...] = ()
-) -> float:
-    """Three quarters for arguing the own brief, a quarter for saying so."""
+def stance(topic: Topic, side: str, speech: Text, last: Text = ()) -> float:
+    """Three quarters for arguing the own brief, a quarter for naming the own side."""
     says = stated(side, speech)
     if says < 0:
         return 0.0
@@ -175,6 +176,7 @@ def stance(
 
 
 def _states(clause: Clause) -> str | None:
+    """The side that a clause declares itself for."""
     for side, pattern in _STATES.items():
         match = pattern.search(clause.text)
         if match:
@@ -185,7 +187,7 @@ def _states(clause: Clause) -> str | None:
 
 
 def _turned(topic: Topic, side: str, clause: Clause) -> bool:
-    """Whether the clause denies what the part of the brief says that it is about."""
+    """Whether the clause denies the part of the brief that it is about."""
     part = max(_parts(topic, side), key=lambda part: len(clause.stems & part.stems))
     alike = len(clause.stems & part.stems) >= max(ALIKE, 0.4 * len(clause.stems))
     return alike and turned(clause.text, part.text)

@@ -1,4 +1,4 @@
-"""The verdict of a judge who is an agent: read from its text, and held against the rules."""
+"""The verdict of the judge's seat: read from its text and compared with the rules."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import math
 import re
 from collections.abc import Mapping
 
-from llmzoo.envs.debate.topics import SIDES
+from llmzoo.envs.debate.tasks import SIDES
 
 TIE = 0.02  # scores closer than this are a draw
-CLEAR = 0.25  # a lead that counts in full
+CLEAR = 0.25  # the lead that counts in full
 WORST = -1.0  # the agreement of a verdict that cannot be read
 _OBJECT = re.compile(r"\{[^{}]{0,500}\}")
 _PAIR = re.compile(r"\b(pro|con)\b\W{0,5}([01](?:\.[0-9]{1,10})?)(?![0-9.])", re.IGNORECASE)
@@ -22,9 +22,9 @@ class NoVerdict(ValueError):
 
 def parse(text: str) -> Mapping[str, float]:
     """The last ``{"pro": 0.7, "con": 0.4}`` in a text, or ``pro: 0.7, con: 0.4``; from 0 to 1."""
-    for found in reversed(_OBJECT.findall(text)):
+    for written in reversed(_OBJECT.findall(text)):
         try:
-            record = json.loads(found)
+            record = json.loads(written)
         except (ValueError, RecursionError):
             continue
         if isinstance(record, dict) and set(SIDES) <= set(record):
@@ -36,12 +36,12 @@ def parse(text: str) -> Mapping[str, float]:
 
 
 def agreement(verdict: Mapping[str, float], right: Mapping[str, float]) -> float:
-    """What a verdict says of the debate that was not known without it, from -1 to 0.9.
+    """How much a verdict tells about the debate, from -1 to 0.9.
 
-    0.9 x (|r| - |v - r|) - 0.1 x what the mean of both scores is off. v and r are the verdict's and
-    the right lead of pro, which counts in full from 0.25 up. Without a lead a verdict says nothing,
-    and a lead that is not there costs what it would have earned: one verdict whatever is said earns
-    nothing where either side is as often ahead, and the best lead is the median of what is likely.
+    0.9 x (|r| - |v - r|) - 0.1 x the error of the mean of both scores. v and r are the lead of pro in
+    the verdict and by the rules; it counts in full from 0.25 up. A verdict without a lead tells
+    nothing, and a wrong lead costs what it would have earned. So a constant verdict earns nothing if
+    both sides are ahead equally often, and the best lead is the median of the likely ones.
     """
     said, true = _lead(verdict), _lead(right)
     off = abs(sum(verdict[side] - right[side] for side in SIDES)) / 2

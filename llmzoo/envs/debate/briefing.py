@@ -1,11 +1,10 @@
-"""What the speakers and the judge read. Every speech is shown as it was heard: at most 250 words."""
+"""The prompts of speakers and of the judge's seat. They show at most 250 words of each speech."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from llmzoo.envs.debate.speeches import CLOSING, MAX_WORDS, OPENING, REBUTTAL, Debate
-from llmzoo.envs.debate.topics import Brief
+from llmzoo.envs.debate.tasks import CLOSING, MAX_WORDS, OPENING, REBUTTAL, Brief, Debate
 
 _STANDS = {"pro": "for", "con": "against"}
 _TASKS = {

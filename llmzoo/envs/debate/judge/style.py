@@ -1,0 +1,119 @@
+"""The form of a speech: is it English prose, is it in order, and is it new?"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+
+from llmzoo.envs.debate.judge.stance import subject_of
+from llmzoo.envs.debate.judge.words import (
+    FUNCTION,
+    VOCABULARY,
+    Sentence,
+    Text,
+    content,
+    sentences,
+    words,
+)
+from llmzoo.envs.debate.tasks import Topic
+from llmzoo.envs.prose import Run, covered, covered_again, ramp, runs
+
+ENOUGH = 40  # words: a speech of fewer is worth less, one of 15 nothing
+COPY = 4  # words in a row that are repeated
+QUOTE = 8  # words in a row that are taken from the brief
+_COMPOUND = re.compile(r"\b\w+-\w+(?:-\w+)?\b")  # "the on-call midwife" holds no "the on"
+_MARKERS = [  # of order, addition, cause, contrast, example and sum
+    re.compile(rf"\b(?:{pattern})\b")
+    for pattern in (
+        r"first(?:ly)?|second(?:ly)?|third(?:ly)?|to begin with|next|finally|last(?:ly)?|"
+        r"start with|begin with|another|one more|my (?:other|last|main) (?:point|reason)",
+        r"moreover|furthermore|besides|also|as well|what's more|what is more|nor|in addition",
+        r"because|since|therefore|thus|hence|so that|as a result|which is why|that is why|"
+        r"this means|which means|that means|for this reason|and so",
+        r"but|however|yet|although|though|while|whereas|instead|on the contrary|even if|"
+        r"rather than|still|nevertheless|despite|in spite of",
+        r"for example|for instance|according to|consider|take the|in the brief|"
+        r"our (?:brief|file)|the (?:brief|file)|such as|recall|remember|look at",
+        r"in short|in sum|to sum up|all in all|in the end|overall|to conclude|in conclusion|"
+        r"taken together|altogether|on balance|i ask you|we ask you|i urge you|we urge you|"
+        r"in closing|for these reasons",
+    )
+]
+
+
+def prose(speech: Text) -> float:
+    """1.0 for a text of sentences; 0.0 for a heap of words, figures, signs or strange letters."""
+    every = _joined(speech)
+    total = len(every)
+    if not total:
+        return 0.0
+    shaped = sum(len(s.words) for s in speech if well_shaped(s)) / total
+    function = sum(word in FUNCTION for word in every) / total
+    plain = sum(word.isascii() for word in every) / total
+    varied = len(set(every)) / total
+    return (
+        ramp(total, 15, ENOUGH)
+        * ramp(shaped, 0.6, 0.9)
+        * ramp(function, 0.2, 0.3)
+        * ramp(function, 0.8, 0.65)
+        * ramp(plain, 0.8, 0.97)
+        * ramp(varied, 0.2, 0.4)
+    )
+
+
+def well_shaped(sentence: Sentence) -> bool:
+    """Four to forty-five words in a possible order, with a capital first and a stop at the end."""
+    own, text = sentence.words, sentence.text.strip("\"'()[]")
+    if not 4 <= len(own) <= 45 or not text.endswith((".", "!", "?")):
+        return False
+    head = text[:1]
+    if not (head.isupper() or head.isdigit()) or own[-1] in VOCABULARY["never_last"]:
+        return False
+    function = sum(word in FUNCTION for word in own) / len(own)
+    own = words(_COMPOUND.sub("compound", text.lower()))
+    if own[0] in VOCABULARY["asking"] and not text.endswith("?"):
+        return False
+    possible = not any(_impossible(one, two) for one, two in itertools.pairwise(own))
+    return possible and (function >= 0.15 or len(own) <= 10)
+
+
+def _impossible(one: str, two: str) -> bool:
+    return (
+        (one in VOCABULARY["articles"] and two in VOCABULARY["never_after_articles"])
+        or (one.isdigit() and two.isdigit())
+        or (one in VOCABULARY["leading"] and two in VOCABULARY["never_after_leading"])
+    )
+
+
+def structure(speech: Text) -> float:
+    """Half for three well-shaped sentences, half for two kinds of words that order the thoughts."""
+    shaped = sum(well_shaped(sentence) for sentence in speech)
+    text = " ".join(sentence.text.lower() for sentence in speech)
+    kinds = sum(pattern.search(text) is not None for pattern in _MARKERS)
+    return 0.5 * ramp(shaped, 0, 3) + 0.5 * ramp(kinds, 0, 2)
+
+
+def novelty(
+    topic: Topic, side: str, speech: Text, own: Sequence[Text], others: Sequence[Text]
+) -> float:
+    """1.0 if at most 55 % repeats the side's earlier words, 20 % the speech itself, 35 % the others
+    and 60 % the briefs, and one content word in seven is not of the own brief, in whatever order."""
+    said, told = _joined(speech), content(_joined(speech))
+    briefs = [sentences(line) for line in (*topic.pro.lines, *topic.con.lines)]
+    given = subject_of(topic, side)
+    return (
+        ramp(covered(said, _known(own, COPY), COPY), 0.85, 0.55)
+        * ramp(covered_again(said, COPY), 0.5, 0.2)
+        * ramp(covered(said, _known(others, COPY), COPY), 0.65, 0.35)
+        * ramp(covered(said, _known(briefs, QUOTE), QUOTE), 0.9, 0.6)
+        * ramp(sum(stem in given for stem in told) / max(1, len(told)), 0.97, 0.86)
+    )
+
+
+def _joined(speech: Text) -> Run:
+    return tuple(word for sentence in speech for word in sentence.words)
+
+
+def _known(speeches: Iterable[Text], length: int) -> set[Run]:
+    return {run for speech in speeches for run in runs(_joined(speech), length)}

@@ -37,9 +37,7 @@ def main() -> None:
     parser.add_argument("--env", default="sudoku_v0", choices=llmzoo.list_envs())
     parser.add_argument("--model", default="tiny")
     parser.add_argument("--steps", type=int, default=2)
-    parser.add_argument(
-        "--episodes_per_step", type=int, default=2, help="episodes in each iteration"
-    )
+    parser.add_argument("--episodes_per_step", type=int, default=2)
     parser.add_argument("--tasks", type=int, default=10)
     parser.add_argument("--out", default="runs/own_learner")
     args = parser.parse_args()

@@ -40,25 +40,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", default="tiny")
     parser.add_argument("--steps", type=int, default=2)
-    parser.add_argument(
-        "--episodes_per_step", type=int, default=6, help="episodes in each iteration"
-    )
+    parser.add_argument("--episodes_per_step", type=int, default=6)
     parser.add_argument("--tasks", type=int, default=10, help="of each game")
     parser.add_argument("--out", default="runs/several_environments")
     args = parser.parse_args()
 
     llmzoo.register("any_game_v0", AnyGame, terse={"prompt": "terse"})
-    settings = {
-        "steps": args.steps,
-        "episodes_per_step": args.episodes_per_step,
-        "eval_tasks": 3 * args.tasks,
-    }
-    result = llmzoo.fit("at_grpo", "any_game_v0", model=args.model, out=args.out, **settings)
+    settings = {"steps": args.steps, "episodes_per_step": args.episodes_per_step}
+    settings |= {"eval_tasks": 3 * args.tasks, "out": args.out}
+    result = llmzoo.fit("at_grpo", "any_game_v0", model=args.model, **settings)
     print(f"all: {result.before['success']:.1%} before, {result.after['success']:.1%} after")
     for game in GAMES:
         for name, players in (("before", args.model), ("after", result.seats)):
-            found = llmzoo.evaluate(game, players, tasks=args.tasks, env_args={"max_turns": 1})
-            print(f"{game}: {found.success:.1%} {name}")
+            measured = llmzoo.evaluate(game, players, tasks=args.tasks, env_args={"max_turns": 1})
+            print(f"{game}: {measured.success:.1%} {name}")
 
 
 if __name__ == "__main__":

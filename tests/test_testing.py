@@ -181,8 +181,8 @@ def test_parts_that_do_not_sum_to_the_reward():
 
 def test_an_end_without_success():
     class Silent(Sums):
-        def _finish(self):
-            pass
+        def ending(self, agent):
+            return {}
 
     fails(testing.check_rewards, Silent, "no bool success for adder_0")
 

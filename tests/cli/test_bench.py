@@ -49,7 +49,7 @@ def test_one_environment_two_learners(llmzoo, small, tmp_path):
 
     said = llmzoo(*argv, "--temperature", 0.5)
     assert said.code == 2
-    assert "another bench (temperature)" in said.err
+    assert "belongs to a bench with another temperature" in said.err
 
 
 def test_learners_of_every_kind_under_one_budget(llmzoo, small, tmp_path):

@@ -67,7 +67,7 @@ def test_resume_refuses_what_contradicts(trained, llmzoo):
     for argv, reason in (
         (["--seed", 4], "seed=3"),
         (["--env.size", 9], "env_args={'max_turns': 1}"),
-        (["--steps", 1], "raised only"),
+        (["--steps", 1], "cannot be lowered"),
     ):
         said = llmzoo("train", "--resume", run, *argv)
         assert said.code == 2

@@ -16,8 +16,7 @@ from pettingzoo import AECEnv
 from llmzoo import registry
 from llmzoo.adapters.others import Others, seat_others
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.policies.base import Policy, Request
-from llmzoo.policies.chance import mixed
+from llmzoo.policies.base import Policy, Request, noise_key
 from llmzoo.rollout.scheduler import Ask, Rollout, run, slow_steps
 from llmzoo.rollout.stepping import Act, step_each
 
@@ -120,7 +119,7 @@ class AgentSeat:
             observation=str(self.env.observe(agent) or ""),
             env=self.env,
             seed=self._chance,
-            key=mixed(self._chance, agent, self._asked[agent]),
+            key=noise_key(self._chance, agent, self._asked[agent]),
         )
 
     def _arrival(self) -> Arrival:

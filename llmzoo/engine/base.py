@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from pettingzoo import AECEnv
 
 from llmzoo.policies.base import Policy
-from llmzoo.policies.sampler import Sampler
+from llmzoo.policies.decode import Sampler
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.rollout.stepping import Clock

@@ -19,7 +19,7 @@ from llmzoo.engine.setup import keep_freed_memory
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
-from llmzoo.policies.sampler import Sampler
+from llmzoo.policies.decode import Sampler
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.rollout.scheduler import RolloutKey, rollout_keys, run, slow_steps

@@ -16,8 +16,7 @@ from torch.nn import Parameter
 from llmzoo.distributed.sharding import divided_like, own_part
 from llmzoo.errors import CheckpointError
 from llmzoo.policies import lora
-from llmzoo.policies.base import Policy
-from llmzoo.policies.chance import Chance
+from llmzoo.policies.base import Chance, Policy
 from llmzoo.policies.transformers import TransformersPolicy
 
 Learning = Mapping[str, TransformersPolicy]  # policies that learn, by name

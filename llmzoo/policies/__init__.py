@@ -1,9 +1,9 @@
 """Policies: text in, text out.
 
-``load(name)`` gives a policy by name: a scripted one (``oracle``, ``amateur``, ``random``,
-``human``), the embedded model (``tiny``), any causal language model that transformers loads from a
-local folder or a hub id, one behind an endpoint (``openai:MODEL``, ``openai:MODEL@BASE_URL``), or
-the one of a policy server (``grpc://HOST:PORT``).
+``load(name)`` returns a policy by name: a scripted player (``oracle``, ``amateur``, ``random``,
+``human``), the embedded model (``tiny``), a causal language model that transformers loads from a
+local folder or a hub id, a model behind an endpoint (``openai:MODEL``, ``openai:MODEL@BASE_URL``), or
+the policy of a server (``grpc://HOST:PORT``).
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ SCRIPTED = {"oracle": expert, "amateur": amateur, "random": random_text, "human"
 def load(name: str, **options: Any) -> Policy:
     """The policy called ``name``.
 
-    ``options`` go to :class:`TransformersPolicy` (``trust_remote_code`` lets code that comes with a
-    model run; without it such a model is refused), to :class:`EndpointPolicy` for a model behind an
-    endpoint, or to :class:`llmzoo.serve.policies_client.RemotePolicy` for that of a server;
-    scripted players have none.
+    ``options`` go to :class:`TransformersPolicy`, to :class:`EndpointPolicy` for a model behind an
+    endpoint, or to :class:`llmzoo.serve.policies_client.RemotePolicy` for a server. Scripted players
+    have none. A model that comes with code of its own is refused without ``trust_remote_code``.
     """
     if name in SCRIPTED:
         return SCRIPTED[name]()
@@ -58,9 +57,9 @@ def _load_remote(name: str, **options: Any) -> Policy:
 
 
 def check_model(name: str, *, trust_remote_code: bool = False) -> None:
-    """Raise :class:`ConfigError` where transformers finds no model, or adapter, of this name.
+    """Raise :class:`ConfigError` if transformers finds no model or adapter of this name.
 
-    ``trust_remote_code``: let code that comes with the model run.
+    ``trust_remote_code``: run code that comes with the model.
     """
     if is_remote(name):
         raise ConfigError(f"{name} is a policy server: a model that learns has its weights here")

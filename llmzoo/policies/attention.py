@@ -1,9 +1,8 @@
-"""The model's own attention interface, led to a layout of ours.
+"""Runs unchanged transformers models with attention layouts of our own.
 
-transformers' models compute queries, keys and values and hand them to a function that their
-configuration names. Here that function asks a :class:`Layout`, which knows which token attends to
-which: so prompts are read once for all their completions, without padding, and a model is used as
-it is. No mask is made and no cache of transformers is involved.
+A transformers model passes queries, keys and values to the attention function that its
+configuration names. Ours calls a :class:`Layout`, which knows which token attends to which. So
+prompts are read once for all their completions, without padding, masks or transformers' cache.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from transformers import AttentionInterface
 
 NAME = "llmzoo_layout"
 
-# causal attention over all earlier tokens, positions by rotation, nothing else between tokens; each
-# of these is compared with its own attention in the tests
+# families with causal attention over all earlier tokens, rotary positions, and no other interaction
+# between tokens; the tests compare each with its own attention
 FAMILIES = frozenset(
     {
         *("llama", "mistral", "qwen2", "qwen3", "qwen2_moe", "qwen3_moe"),
@@ -28,20 +27,20 @@ FAMILIES = frozenset(
 
 
 class Layout(Protocol):
-    """Says which of a flat row's T tokens attend to which, and computes it."""
+    """Computes the attention among the T tokens of a flat row."""
 
     def attend(
         self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float
     ) -> Tensor:
-        """Outputs [1, T, heads, D] of queries [1, heads, T, D]; keys, values may have fewer heads."""
+        """Outputs [1, T, heads, D] of queries [1, heads, T, D]; keys and values may have fewer heads."""
         ...
 
 
 def supported(config: Any) -> bool:
-    """Whether a model of this configuration attends in the one way that layouts know."""
+    """Whether layouts can replace the attention of a model with this configuration."""
     if config.model_type not in FAMILIES:
         return False
-    entries = vars(config)  # some families have neither; to_dict would copy all
+    entries = vars(config)  # some families lack these entries; to_dict would copy all
     kinds = entries.get("layer_types")
     if kinds is not None:
         return set(kinds) == {"full_attention"}
@@ -51,7 +50,7 @@ def supported(config: Any) -> bool:
 def run(model: Any, ids: Tensor, positions: Tensor, layout: Layout) -> Tensor:
     """The last hidden states [T, H] of a flat row of token ids [T] at ``positions`` [T].
 
-    ``model``: a causal language model of transformers, a ``PeftModel`` around one, or a body
+    ``model``: a causal language model of transformers, a ``PeftModel`` around one, or a model
     without an output layer.
     """
     with led_to_layouts(model.config):
@@ -68,7 +67,7 @@ def run(model: Any, ids: Tensor, positions: Tensor, layout: Layout) -> Tensor:
 
 @contextmanager
 def led_to_layouts(config: Any) -> Iterator[None]:
-    """Within this context a model of this configuration asks the layout that it is called with."""
+    """Within this context the model with this configuration uses the layout passed to its call."""
     before = config._attn_implementation
     config._attn_implementation = NAME
     try:
@@ -88,7 +87,7 @@ def _attention(
     layout: Layout,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    # under autocast rotated queries and keys are float32 and values are not
+    # under autocast, rotated queries and keys are float32, unlike values
     query, key = query.to(value.dtype), key.to(value.dtype)
     return layout.attend(module.layer_idx, query, key, value, scaling), None
 

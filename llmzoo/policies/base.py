@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from threading import Event
 from typing import Protocol
 
@@ -18,12 +19,12 @@ from llmzoo.records import Completion
 class Request:
     """A seat that waits for an answer.
 
-    ``env`` is the environment as it stands, for scripted players that look behind the prompt;
-    models read ``observation`` only. ``seed`` is this request's own, for scripted chance.
-    ``noise`` names this request's chance: the same number draws the same answers whatever else is
-    asked in the same call; None: the policy's own order. ``key`` is the key itself, where who asks
-    has made it from a seed of its own (:class:`llmzoo.policies.chance.Chance`). Once ``given_up``
-    is set nobody waits for the answer any more: a policy may leave it unfinished.
+    ``env``: the environment in its current state, for scripted players that look behind the prompt.
+    Models read only ``observation``. ``seed``: seeds the randomness of scripted players. ``noise``:
+    identifies this request's sampling noise; the same number draws the same answers, whatever else
+    is in the call. None: the policy numbers its requests itself. ``key``: overrides the key that
+    :class:`Chance` would derive from ``noise``. ``given_up``: once set, nobody waits for the
+    answer, and the policy may leave it unfinished.
     """
 
     agent: str
@@ -36,9 +37,9 @@ class Request:
 
 
 class Policy(Protocol):
-    """Answers requests; one model may sit in several seats.
+    """Answers requests. One model may play several seats.
 
-    ``prompt_style``: the form of prompt that it was made for (``"terse"``), or None for any.
+    ``prompt_style``: the prompt form that it was trained on (``"terse"``); None if any form works.
     """
 
     name: str
@@ -49,20 +50,28 @@ class Policy(Protocol):
     ) -> list[list[Completion]]:
         """``group_size`` completions for each request, in order.
 
-        ``greedy``: the most likely answer instead of a sampled one (group_size must be 1); a policy
-        that knows no chance ignores it.
+        ``greedy``: the most likely answer instead of a sampled one; ``group_size`` must then be 1.
+        Deterministic policies ignore it.
         """
         ...
 
 
-Answered = Callable[[int, list[Completion]], None]  # the number of a request, and its answers
+Answered = Callable[[int, list[Completion]], None]  # a request's index, and its answers
 
 
 class EarlyPolicy:
-    """A policy that hands out each request's answers as soon as they are complete.
+    """A policy that returns each request's answers as soon as they are complete.
 
-    What waits for them goes on while the other answers are still being written.
+    Episodes with their answer continue while the other answers are still being sampled.
     """
+
+    def respond(
+        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
+    ) -> list[list[Completion]]:
+        """See :meth:`Policy.respond`."""
+        return self.respond_early(
+            requests, group_size, greedy=greedy, answered=lambda index, answers: None
+        )
 
     def respond_early(
         self,
@@ -72,14 +81,14 @@ class EarlyPolicy:
         greedy: bool = False,
         answered: Answered,
     ) -> list[list[Completion]]:
-        """As :meth:`Policy.respond`; ``answered`` is called once for each request, before the end."""
+        """Like :meth:`Policy.respond`, but also pass each request's answers to ``answered`` once."""
         raise NotImplementedError
 
 
 class ScriptedPolicy:
-    """A policy made of a function from a :class:`Request` to an answer.
+    """A policy that computes its answers with a function of the :class:`Request`.
 
-    Where the function raises :class:`NoSolutionError`, :meth:`respond` gives an empty completion
+    If the function raises :class:`NoSolutionError`, :meth:`respond` returns an empty completion
     that is marked as refused.
     """
 
@@ -103,7 +112,7 @@ class ScriptedPolicy:
 
 
 class Player:
-    """A scripted policy bound to one environment: ``player(observation, agent)`` gives an answer."""
+    """A scripted policy bound to one environment: ``player(observation, agent)`` returns an answer."""
 
     def __init__(self, env: AECEnv, policy: ScriptedPolicy):
         self.env = env
@@ -112,7 +121,7 @@ class Player:
         self._policy = policy
 
     def __call__(self, observation: str | None = None, agent: str | None = None) -> str:
-        """The answer of ``agent``, by default the one whose turn it is."""
+        """The answer of ``agent``; by default of the agent whose turn it is."""
         agent = agent or self.env.agent_selection
         seen = self.env.observe(agent) if observation is None else observation
         request = Request(agent=agent, observation=seen or "", env=self.env)
@@ -130,14 +139,14 @@ TINY = "tiny"  # the name of the embedded model
 
 
 def answer_limit(model: str) -> int:
-    """Tokens of an answer of the model called ``model``, where nothing else is said."""
+    """The default ``max_new_tokens`` of the model called ``model``."""
     return 64 if model == TINY else 256
 
 
 def seat_policies(policy: Policy | Seats, agents: Sequence[str]) -> dict[str, Policy]:
-    """A policy for every seat: one for all, or a mapping that names each.
+    """The policy of every seat, given one for all or a mapping.
 
-    Raises ``ValueError`` naming the seats that a mapping leaves empty.
+    Raises ``ValueError`` with the seats that a mapping lacks.
     """
     if not isinstance(policy, Mapping):
         return dict.fromkeys(agents, policy)
@@ -148,10 +157,40 @@ def seat_policies(policy: Policy | Seats, agents: Sequence[str]) -> dict[str, Po
 
 
 def _nth(request: Request, i: int) -> Request:
-    """The request as the i-th of several answers sees it: with chance of its own."""
+    """The request for the i-th of several answers, with its own seed."""
     return request if i == 0 else replace(request, seed=request.seed + i * 1_000_003)
 
 
 def request_rng(request: Request) -> random.Random:
-    """A random stream that belongs to this request alone."""
+    """A random generator that depends on this request only."""
     return random.Random(f"{request.seed}/{request.agent}/{request.observation}")
+
+
+class Chance:
+    """Derives a key of the sampling noise for each request from a seed and the request's ``noise``.
+
+    Requests without ``noise`` are numbered in the order of arrival. A request's own ``key`` is kept.
+    """
+
+    def __init__(self, seed: int):
+        self.reseed(seed)
+
+    def reseed(self, seed: int) -> None:
+        self.seed, self._asked = seed, 0
+
+    def keys(self, requests: Sequence[Request]) -> list[int]:
+        return [self._key(request) for request in requests]
+
+    def _key(self, request: Request) -> int:
+        if request.key is not None:
+            return request.key
+        if request.noise is not None:
+            return noise_key(self.seed, "named", request.noise)
+        self._asked += 1
+        return noise_key(self.seed, "turn", self._asked)
+
+
+def noise_key(seed: int, what: str, number: int) -> int:
+    """A 63-bit hash of a seed, a purpose and a number."""
+    digest = blake2b(f"{seed}/{what}/{number}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1

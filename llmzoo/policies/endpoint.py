@@ -1,4 +1,4 @@
-"""A language model behind an endpoint that speaks OpenAI's chat completions, as a policy."""
+"""A language model behind an endpoint with OpenAI's chat completions API, as a policy."""
 
 from __future__ import annotations
 
@@ -32,46 +32,47 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _LONGEST_PAUSE_S = 60.0
-_LATER = (408, 409, 429)  # statuses below 500 that another attempt may mend
-_FORM = (400, 422, 500, 501)  # how servers that cannot give several answers at once refuse it
-# OpenAI's codes for what is wrong with one prompt, and how other servers say that it is too long
+_LATER = (408, 409, 429)  # statuses below 500 that another attempt may fix
+_FORM = (400, 422, 500, 501)  # statuses of servers that do not support several answers per call
+# OpenAI's codes for a fault of one prompt, and how other servers say that it is too long
 _PROMPT_CODES = ("context_length_exceeded", "content_filter", "content_policy_violation")
 _TOO_LONG = re.compile(r"context.{0,10}(length|size|window)", re.IGNORECASE)
 
 
 class EndpointPolicy(Sampled):
-    """A model behind an endpoint in any number of seats. It needs the extra ``openai``.
+    """A model behind an endpoint in any number of seats. Needs the extra ``openai``.
 
     Parameters
     ----------
-    endpoint: which model, and where; its ``timeout_s`` bounds each attempt as a whole.
-    sampling: settings for every seat, ``seats`` gives a seat its own; None leaves all of them to
-        the server. ``top_k`` is no parameter of OpenAI's own and is sent where it is not 0.
+    endpoint: the model and its address; ``timeout_s`` limits each attempt.
+    sampling: settings for every seat; ``seats`` overrides them for single seats. None leaves them to
+        the server. ``top_k`` is not part of OpenAI's API and is sent only if it is not 0.
     chat: system prompt, arguments of the server's chat template (vLLM and SGLang take them as
-        ``chat_template_kwargs``, OpenAI's own API does not) and what ends a thought, for every seat;
-        ``chats`` gives a seat its own. ``system`` is short for ``Chat(system=...)``.
-    workers: calls under way at once.
-    retries: further attempts of a call that failed for a passing reason: status 408, 409, 429 or
-        from 500 on, no connection, no answer in time, a body that is no chat completion.
-    backoff_s: seconds before the first of them, doubled with each; a longer ``Retry-After`` of the
-        server's is kept to, up to a minute.
+        ``chat_template_kwargs``, OpenAI's own API does not) and the end of a thought, for every
+        seat; ``chats`` overrides them for single seats. ``system`` is short for
+        ``Chat(system=...)``.
+    workers: the most calls in flight.
+    retries: further attempts after a transient failure: status 408, 409, 429 or 500 and above, no
+        connection, a timeout, or a body that is not a chat completion.
+    backoff_s: seconds before the first retry, doubled with each. A longer ``Retry-After`` of the
+        server is respected, up to a minute.
 
-    A server that refuses a parameter is asked without it where that loses nothing: the limit is
-    then called ``max_completion_tokens`` instead of ``max_tokens``, ``top_p=1`` is left off, and a
-    group is sampled by one call for each answer instead of one call with ``n``.
+    If a server refuses a parameter that is not essential, later calls avoid it: they use
+    ``max_completion_tokens`` instead of ``max_tokens``, leave out ``top_p=1``, and sample a group by
+    one call per answer instead of one call with ``n``.
 
-    A completion's text is what follows the model's thoughts, whether the server gives them apart or
-    within the content, between the marks of any known family (:mod:`llmzoo.thoughts`). With
-    ``thought_end`` set, an answer without it is an unclosed thought unless the server gives thoughts
-    apart. An answer that ends inside a thought has the empty text; the first is warned of, and
-    ``thoughts_unclosed`` counts them. What agents read is sent as it is: whether control tokens in
-    it reach the model as text is up to the server.
+    A completion's text is what follows the model's thoughts. The server may return thoughts
+    separately, or within the content between the marks of a known family (:mod:`llmzoo.thoughts`).
+    If ``thought_end`` is set, content without it is an unclosed thought, unless the server returns
+    thoughts separately. An answer that ends inside a thought has an empty text. The first one
+    raises a warning, and ``thoughts_unclosed`` counts them. Observations are sent unchanged; whether
+    control tokens in them reach the model as text depends on the server.
 
-    Completions carry no token ids, so they are never trained on. A call that fails to its end gives
-    an empty one, as does a prompt that the model refuses (too long for it, or against its
-    provider's rules). The first is warned of, and ``answers_failed`` counts them. What fails for
-    all prompts alike (a wrong key, an unknown model or address, a setting that the server does not
-    take) raises :class:`ConfigError`. A seed does not replay what an endpoint says.
+    Completions carry no token ids, so they are never trained on. A call whose retries all fail
+    returns an empty completion, and so does a prompt that the model refuses (too long, or against
+    its provider's rules). The first one raises a warning, and ``answers_failed`` counts them.
+    Failures that concern every prompt (a wrong key, an unknown model or address, an unsupported
+    setting) raise :class:`ConfigError`. A seed does not reproduce an endpoint's answers.
     """
 
     prompt_style: str | None = None
@@ -139,7 +140,7 @@ class EndpointPolicy(Sampled):
         self, requests: Sequence[Request], group_size: int, greedy: bool
     ) -> list[list[Completion]]:
         async with connect_async(self.endpoint) as client:
-            calls = _Calls(self, client)
+            calls = _Round(self, client)
             tasks = [asyncio.ensure_future(calls.answers(r, group_size, greedy)) for r in requests]
             try:
                 return await asyncio.gather(*tasks)
@@ -178,7 +179,7 @@ class EndpointPolicy(Sampled):
         return body
 
     def completion(self, said: Said, chat: Chat) -> Completion:
-        """What a model said, less its thoughts."""
+        """A choice as a completion, without its thoughts."""
         end = chat.thought_end
         if said.thoughts_apart or end == "none":
             return Completion(text=said.text, truncated=said.truncated)
@@ -199,7 +200,7 @@ class EndpointPolicy(Sampled):
         return Completion(text=text or "", truncated=said.truncated)
 
     def failed(self, why: str, *, refused: bool = False) -> Completion:
-        """The answer where there is none; ``refused``: because of this prompt."""
+        """The empty completion of a failed call. ``refused``: because of this prompt."""
         if self.answers_failed == 0:
             warnings.warn(
                 f"{self.name}: a call failed ({why}); it is answered with an empty text and not "
@@ -212,7 +213,7 @@ class EndpointPolicy(Sampled):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One choice of a reply. ``thoughts_apart``: the server gave thoughts beside the text."""
+    """One choice of a reply. ``thoughts_apart``: the server returned thoughts separately."""
 
     text: str
     truncated: bool
@@ -222,7 +223,7 @@ class Said:
 class _Failed(Exception):
     """A call without an answer.
 
-    ``form``: asking for one answer only may help. ``refused``: it is this prompt that is refused.
+    ``form``: asking for a single answer may help. ``refused``: because of this prompt.
     """
 
     def __init__(self, why: str, *, form: bool = False, refused: bool = False):
@@ -231,17 +232,17 @@ class _Failed(Exception):
         self.refused = refused
 
 
-class _Calls:
-    """The calls of one round, at most ``policy.workers`` of them under way."""
+class _Round:
+    """The calls of one ``respond``, with at most ``policy.workers`` in flight."""
 
     def __init__(self, policy: EndpointPolicy, client: AsyncOpenAI):
         self.policy = policy
         self.client = client
         self.slots = asyncio.Semaphore(policy.workers)
-        self.chance = random.Random()  # spreads the attempts; the global one stays as it is
+        self.chance = random.Random()  # spreads the attempts, without the global generator
 
     async def answers(self, request: Request, group_size: int, greedy: bool) -> list[Completion]:
-        """All answers of a group, by one call where the server can, otherwise by one call each."""
+        """All answers of a group: by one call if the server supports it, else by one call each."""
         completions: list[Completion] = []
         together = group_size > 1 and "n" not in self.policy.left_out
         if together:
@@ -267,7 +268,7 @@ class _Calls:
             return failure
 
     async def _call(self, request: Request, n: int, greedy: bool) -> list[Completion]:
-        """The answers of one call: at least one, not always n. Raises ``_Failed``."""
+        """The answers of one call: at least one, at most n. Raises ``_Failed``."""
         import openai
 
         policy = self.policy
@@ -312,7 +313,7 @@ class _Calls:
 def _read(reply: Any) -> list[Said]:
     """The answers in a reply; raises ``ValueError`` for any other body.
 
-    The client checks no types: a body of another form shows when it is looked into.
+    The client checks no types, so a malformed body shows only when its fields are read.
     """
     try:
         choices = [(choice.message, choice.finish_reason) for choice in reply.choices]
@@ -326,7 +327,7 @@ def _read(reply: Any) -> list[Said]:
     for content, extra, (_, reason) in zip(contents, extras, choices, strict=True):
         if not isinstance(content, (str, type(None))):
             raise ValueError(f"content of type {type(content).__name__}")
-        # no tokenizer reads a surrogate by itself
+        # tokenizers cannot read lone surrogates
         text = (content or "").encode("utf-8", "replace").decode("utf-8")
         apart = bool(extra.get("reasoning_content") or extra.get("reasoning"))
         said.append(Said(text, reason == "length", apart))
@@ -334,7 +335,7 @@ def _read(reply: Any) -> list[Said]:
 
 
 def _can_do_without(error: APIStatusError, body: Mapping[str, Any]) -> bool:
-    """Whether the server refuses a parameter that the same can be said without."""
+    """Whether the server refuses a parameter that the call does not need."""
     if error.status_code not in (400, 422):
         return False
     if error.param == "top_p":
@@ -343,14 +344,14 @@ def _can_do_without(error: APIStatusError, body: Mapping[str, Any]) -> bool:
 
 
 def _about_the_prompt(error: APIStatusError) -> bool:
-    """Whether this prompt is refused, rather than any."""
+    """Whether the server refuses this prompt, not every prompt."""
     if error.status_code == 413 or error.code in _PROMPT_CODES:
         return True
     return error.status_code == 400 and _TOO_LONG.search(error.message) is not None
 
 
 def _retry_after(error: APIStatusError) -> float:
-    """Seconds that the server asks to wait, 0 where it does not say so in seconds."""
+    """Seconds that the server asks to wait; 0 if it does not give a number of seconds."""
     try:
         seconds = float(error.response.headers.get("retry-after", 0))
     except ValueError:  # a date
@@ -359,7 +360,7 @@ def _retry_after(error: APIStatusError) -> float:
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, also where a loop is running already, as in a notebook."""
+    """Run a coroutine to its end, even inside a running event loop, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

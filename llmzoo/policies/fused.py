@@ -13,10 +13,10 @@ Kernel = Callable[..., Any]
 
 
 def group_mask(group: Tensor, piece: Tensor) -> BlockMask:
-    """Who attends to whom among T tokens in an order in which prompts come first.
+    """The attention mask of T tokens, in which all prompts come first.
 
-    ``group`` [T]: the number of a token's group. ``piece`` [T]: 0 in a prompt, and a number of its
-    own in each completion. A token sees what came before it in its piece, and its group's prompt.
+    ``group`` [T]: the index of each token's group. ``piece`` [T]: 0 in prompts, and a different
+    number in each completion. A token sees the earlier tokens of its piece and its group's prompt.
     """
 
     def sees(batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
@@ -34,7 +34,7 @@ def attend(
     scaling: float,
     kernel: Kernel = compile_friendly_flex_attention,
 ) -> Tensor:
-    """Attention outputs [1, T, H, D] of queries [1, H, T, D] on keys and values of fewer heads."""
+    """Attention outputs [1, T, H, D] of queries [1, H, T, D]; keys and values may have fewer heads."""
     out: Tensor = kernel(
         query,
         key,

@@ -1,9 +1,9 @@
 """A small model's decoding step in few operations.
 
-Of a step of a model with a few million weights, on a CPU, most is the framework's own work around
-some two hundred small operations a layer. Here a layer of the Llama kind is written in about forty:
-projections that read the same input are one product, the scale of the scores is part of the query's
-weights, and residuals are added by the products themselves.
+On a CPU, a decoding step of a model with a few million weights spends most of its time on the
+framework's overhead for some two hundred small operations per layer. Here a Llama layer takes about
+forty: projections of the same input are one product, the query's weights include the scale of the
+scores, and the products add the residuals themselves.
 
 Shapes: N tokens, H hidden size, A query heads, D the size of a head.
 """
@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from llmzoo.policies.precision import FULL
 
 _FAMILIES = frozenset({"llama", "mistral", "qwen2"})
-_MOST = 2**26  # weights: a larger model has little to gain, and its projections are copied here
+_MOST = 2**26  # weights; larger models gain little, and the copies of their projections are large
 
 # layer, scaled queries [N, A, D], keys and values of fewer heads -> outputs [N, A * D]
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
@@ -30,7 +30,7 @@ Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 @dataclass(frozen=True, slots=True)
 class _Layer:
     norm: Tensor
-    qkv: Tensor  # [(A + 2 kv) * D, H], the query's part scaled
+    qkv: Tensor  # [(A + 2 kv) * D, H], with the query's part scaled
     qkv_bias: Tensor | None
     out: Tensor  # [A * D, H]
     mlp_norm: Tensor
@@ -40,7 +40,7 @@ class _Layer:
 
 
 def fits(model: Any) -> bool:
-    """Whether a model is small, plain, not in half precision, and of a kind written here."""
+    """Whether a model is small, of a supported family, unmodified, and not in half precision."""
     if model.config.model_type not in _FAMILIES or model.num_parameters() > _MOST:
         return False
     if torch.is_autocast_enabled(model.device.type):
@@ -62,7 +62,7 @@ def fits(model: Any) -> bool:
 
 
 class LeanBody:
-    """A model's layers, with the weights that they have now."""
+    """A model's layers, with copies of their current weights."""
 
     def __init__(self, model: Any):
         body = model.get_decoder()

@@ -1,7 +1,7 @@
 """Log-probabilities of given completions, with gradients.
 
-Each prompt is read once for all its completions, and nothing is padded (packing.py); a model whose
-attention is not known to layouts reads whole padded rows instead.
+Each prompt is read once for all its completions, without padding (packing.py). A model whose
+attention :mod:`.attention` does not support reads padded rows of prompt and completion instead.
 
 Shapes: B prompts, N = sum of completions over the prompts, C completion tokens (right-padded),
 H hidden size, V vocabulary.
@@ -10,21 +10,24 @@ H hidden size, V vocabulary.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
+from transformers.modeling_layers import GradientCheckpointingLayer
 
+from llmzoo.errors import ConfigError
 from llmzoo.policies import attention
-from llmzoo.policies.packing import Packed, PackedTexts
+from llmzoo.policies.packing import Packed, PackedTexts, Segments
 from llmzoo.policies.padded import left_pad, positions_of, whole_rows
-from llmzoo.policies.recompute import recomputed_layers
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.scoring import score, score_logits
-from llmzoo.policies.segments import Segments
+
+_Around = Callable[[], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +60,10 @@ def likelihood(
     hidden: bool = False,
     recompute: Callable[[], None] | None = None,
 ) -> Likelihood:
-    """The likelihood of ``completions[b]`` after ``prompts[b]``, rows in that order.
+    """The likelihood of ``completions[b]`` after ``prompts[b]``, with rows in that order.
 
     ``recompute``: turns gradient checkpointing on. It is called before each run of a layer; see
-    :func:`llmzoo.policies.recompute.recomputed_layers`.
+    :func:`recomputed_layers`.
     """
     rows = [ids for group in completions for ids in group]
     targets = torch.tensor([token for ids in rows for token in ids], device=model.device)
@@ -112,10 +115,10 @@ def last_states(
     *,
     recompute: Callable[[], None] | None = None,
 ) -> Tensor:
-    """The states [sum of counts, H] at the last ``counts[b]`` tokens of each text, in order.
+    """The hidden states [sum of counts, H] at the last ``counts[b]`` tokens of each text, in order.
 
-    The last one is that from which the text is continued: ``hidden[:, 0]`` of a likelihood.
-    ``model``: also a body without an output layer. ``recompute``: as of :func:`likelihood`.
+    The last state of a text predicts its continuation, like ``hidden[:, 0]`` of a likelihood.
+    ``model``: may lack an output layer. ``recompute``: as for :func:`likelihood`.
     """
     wanted = torch.tensor(counts, device=model.device)
     if attention.supported(model.config):
@@ -135,7 +138,7 @@ def last_states(
 
 @contextmanager
 def _layers(model: Any, recompute: Callable[[], None] | None) -> Iterator[bool]:
-    """The context of a forward pass; whether its layers run again, as they ran now, backwards."""
+    """The context of a forward pass. Yields whether the backward pass runs the layers again."""
     if recompute is None or not torch.is_grad_enabled():
         yield False
         return
@@ -153,7 +156,7 @@ def _layers(model: Any, recompute: Callable[[], None] | None) -> Iterator[bool]:
 
 @contextmanager
 def _head_inputs(model: Any) -> Iterator[list[Tensor]]:
-    """Collects what the output layer reads, a tensor [rows, tokens, H] for each forward pass."""
+    """Collect the input [rows, tokens, H] of the output layer at each forward pass."""
     read: list[Tensor] = []
     handle = model.get_output_embeddings().register_forward_pre_hook(
         lambda _, inputs: read.append(inputs[0])
@@ -162,3 +165,50 @@ def _head_inputs(model: Any) -> Iterator[list[Tensor]]:
         yield read
     finally:
         handle.remove()
+
+
+@contextmanager
+def recomputed_layers(model: nn.Module, around: _Around) -> Iterator[None]:
+    """Gradient checkpointing: within this context each layer keeps only its inputs.
+
+    The backward pass runs the layers again (Chen et al., arXiv 1604.06174). ``around`` is entered
+    at both runs, to restore state beside the inputs, such as the active adapter. transformers' own
+    switch works only in training mode, where dropout is on, and a likelihood has no dropout. A
+    forward pass in this context must not use a key-value cache: the second run would extend it
+    again.
+
+    Raises :class:`ConfigError` for a model without layers that transformers can checkpoint.
+    """
+    layers = [m for m in model.modules() if isinstance(m, GradientCheckpointingLayer)]
+    if not layers:
+        raise ConfigError(
+            f"{type(model).__name__} has no layers that transformers can checkpoint: "
+            "set gradient_checkpointing=False"
+        )
+    for layer in layers:
+        # the instance's attribute hides the class's method until it is deleted
+        layer.forward = partial(_checkpointed, layer, layer.forward, around)
+    try:
+        yield
+    finally:
+        for layer in layers:
+            del layer.forward
+
+
+def _checkpointed(
+    layer: nn.Module,
+    forward: Callable[..., Any],
+    around: _Around,
+    *inputs: Any,
+    **settings: Any,
+) -> Any:
+    def run(*inputs: Any) -> Any:
+        layer.eval()  # no dropout, even if training mode was switched on before the backward pass
+        with around():
+            return forward(*inputs, **settings)
+
+    return checkpoint(run, *inputs, use_reentrant=False, preserve_rng_state=False)
+
+
+def nothing() -> None:
+    """A ``recompute`` for layers that depend only on their inputs."""

@@ -1,4 +1,4 @@
-"""Models and tokenizers from folders and hub ids: plain transformers folders, and peft's."""
+"""Models and tokenizers from folders (of transformers and peft) and hub ids."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from llmzoo.policies import stored
 TINY_FOLDER = Path(__file__).parent / "tiny" / "weights"
 
 
-# settings that weights are made by: how many layers, and how long a weight is
+# settings that determine the number of layers and the sizes of weights
 _LAYERS = ("num_hidden_layers", "n_layer")
 _SIZES = ("hidden_size", "intermediate_size", "vocab_size", "n_embd", "num_experts")
 
 
 @contextmanager
 def no_bars() -> Iterator[None]:
-    """Silences transformers' progress bars, which would break into ours, for a while."""
+    """Silence transformers' progress bars within this context; they would disturb ours."""
     shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
@@ -50,10 +50,10 @@ def no_bars() -> Iterator[None]:
 
 @contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Tells what is wrong with the files of a model, which may be somebody else's.
+    """Report errors in a model's files, which may come from somebody else, as :class:`ConfigError`.
 
-    Raises :class:`ConfigError` for files that transformers or peft cannot load, for a pipe or
-    device among them, and for a model whose own code would have to run.
+    That is raised for files that transformers or peft cannot load, for pipes and devices, and for a
+    model that needs code of its own.
     """
     check_files(name)
     try:
@@ -67,13 +67,13 @@ def reading(name: str) -> Iterator[None]:
 
 
 def check_files(name: str) -> None:
-    """Raise :class:`ConfigError` for a folder with a pipe, a device, huge JSON, or an index of files
-    elsewhere at its top."""
+    """Raise :class:`ConfigError` for a folder that directly holds a pipe, a device, a huge JSON file,
+    or an index of files outside the folder."""
     if not os.path.isdir(name):
         return
     for path in sorted(Path(name).iterdir()):
         try:
-            state = path.stat()  # of what a link names: the hub's cache is made of links
+            state = path.stat()  # follows links: the hub's cache consists of links
         except OSError as error:
             raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
         if not stat.S_ISREG(state.st_mode) and not stat.S_ISDIR(state.st_mode):
@@ -87,7 +87,7 @@ def check_files(name: str) -> None:
 
 
 def cannot_load(name: str, error: Exception) -> ConfigError:
-    """The error of transformers or peft in our words."""
+    """A :class:`ConfigError` that explains an error of transformers or peft."""
     said = " ".join(str(error).split())
     if "trust_remote_code" in said:
         return ConfigError(
@@ -98,7 +98,7 @@ def cannot_load(name: str, error: Exception) -> ConfigError:
 
 
 def load_causal_model(name: str, dtype: Any, *, trust_remote_code: bool = False) -> Any:
-    """The causal language model in a folder or of a hub id."""
+    """Load a causal language model from a folder or hub id."""
     _check_sizes(Path(name))
     with no_bars():
         return AutoModelForCausalLM.from_pretrained(
@@ -107,9 +107,9 @@ def load_causal_model(name: str, dtype: Any, *, trust_remote_code: bool = False)
 
 
 def _check_sizes(folder: Path) -> None:
-    """Raise :class:`ConfigError` for a configuration that the weights in a folder cannot fill.
+    """Raise :class:`ConfigError` for a configuration larger than the weights in the folder.
 
-    transformers would make all layers before it looks at the weights.
+    transformers would allocate all layers before it reads the weights.
     """
     files = [*folder.glob("*.safetensors")]
     if not files or not (folder / "config.json").is_file():
@@ -131,8 +131,8 @@ def _check_sizes(folder: Path) -> None:
 def load_tokenizer(name: str, *, trust_remote_code: bool = False) -> PreTrainedTokenizerBase:
     """The tokenizer that was saved with a model.
 
-    ``AutoTokenizer`` goes by the model's architecture: a Qwen2 model with a tokenizer of its own
-    would get Qwen2's rules for cutting text, and special tokens that its embedding lacks.
+    ``AutoTokenizer`` chooses by the model's architecture. A Qwen2 model with its own tokenizer would
+    get Qwen2's rules for splitting text, and special tokens that its embedding lacks.
     """
     saved = get_tokenizer_config(name).get("tokenizer_class")
     if saved in ("PreTrainedTokenizerFast", PreTrainedTokenizerFast.__name__):
@@ -141,9 +141,9 @@ def load_tokenizer(name: str, *, trust_remote_code: bool = False) -> PreTrainedT
 
 
 def load_into(model: PreTrainedModel, folder: Path) -> None:
-    """Put the weights of a saved model into one of the same shape, in place.
+    """Load the weights of a saved model into a model of the same shape, in place.
 
-    Raises :class:`CheckpointError` where there are none, or they do not fit.
+    Raises :class:`CheckpointError` if they are missing or do not fit.
     """
     if not (folder / "config.json").is_file():
         raise CheckpointError(f"{folder} holds no model (there is no config.json in it)")
@@ -157,7 +157,7 @@ def load_into(model: PreTrainedModel, folder: Path) -> None:
             output_loading_info=True,
             trust_remote_code=False,  # the class is here already
         )
-    if report["missing_keys"]:  # transformers has made them up
+    if report["missing_keys"]:  # transformers initialised them randomly
         raise CheckpointError(f"{folder} lacks the weights {sorted(report['missing_keys'])}")
     weights = saved.state_dict()
     if {n: t.shape for n, t in weights.items()} != {
@@ -171,9 +171,9 @@ def load_into(model: PreTrainedModel, folder: Path) -> None:
 
 
 def save_sharded(model: PreTrainedModel, folder: Path) -> None:
-    """What ``save_pretrained`` writes, of a model that is divided over the ranks.
+    """Like ``save_pretrained``, for a model that is divided over the ranks.
 
-    Each writes a file of whole weights, and none ever holds all of them.
+    Each rank writes a file of whole weights. No rank ever holds all of them.
     """
     if ranks.rank() == 0:
         model.config.save_pretrained(str(folder))
@@ -183,7 +183,7 @@ def save_sharded(model: PreTrainedModel, folder: Path) -> None:
 
 
 def eos_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
-    """The tokenizer's end-of-sequence token, and those that the model's generation settings name."""
+    """The end-of-sequence tokens of the tokenizer and of the model's generation settings."""
     ids: set[int] = set()
     if tokenizer.eos_token_id is not None:
         ids.add(int(tokenizer.eos_token_id))

@@ -1,9 +1,9 @@
 """One base model with a LoRA adapter for each policy (Hu et al., arXiv 2106.09685), through peft.
 
-The policies share the base's weights, which never change. peft activates one adapter at a time,
-and in doing so switches ``requires_grad`` off for all others; autograd drops the gradient of a
-weight that no longer requires one when the backward pass arrives, so a loss over two seats would
-silently train the last one only. Here every switch leaves these flags as they are.
+The policies share the base's weights, which never change. When peft activates an adapter, it
+switches ``requires_grad`` off for all others. Autograd drops the gradient of a weight that no longer
+requires one in the backward pass, so a loss over two seats would silently train only the last one.
+Here, switching adapters preserves these flags.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _peft() -> ModuleType:
 def add_adapters(
     base: Any, name: str, names: Sequence[str], *, seed: int, options: dict[str, Any]
 ) -> tuple[Any, dict[str, str]]:
-    """A ``PeftModel`` on ``base`` with an adapter for each of ``names``, and what peft calls each.
+    """A ``PeftModel`` on ``base`` with an adapter for each of ``names``, and each one's name in peft.
 
     ``name``: of the base, for errors. ``options``: of ``peft.LoraConfig``.
     """
@@ -87,19 +87,19 @@ def _lora_config(options: dict[str, Any]) -> Any:
 
 
 def _adapter_name(name: str) -> str:
-    """peft's name of an adapter: a part of its weights' names, where no other part has it."""
+    """An adapter's name in peft, which no other part of its weights' names may equal."""
     if "." in name:
         raise ConfigError(f"an adapter's name must not hold a dot, got {name!r}")
     return f"seat_{name}"
 
 
 def _random_devices(model: Any) -> list[torch.device]:
-    """The devices, beside the CPU, whose random state drawing a model's weights would move."""
+    """The devices, besides the CPU, whose random state changes when a model's weights are drawn."""
     return [model.device] if model.device.type == "cuda" else []
 
 
 def is_peft(model: nn.Module) -> bool:
-    """Whether a policy's model is a ``peft.PeftModel``, rather than one of transformers."""
+    """Whether a policy's model is a ``peft.PeftModel``, not a plain transformers model."""
     return not isinstance(model, PreTrainedModel)
 
 
@@ -113,7 +113,7 @@ def activate(model: Any, adapter: str) -> None:
 @contextmanager
 def bare(model: Any) -> Iterator[None]:
     """Within this context the ``PeftModel`` computes without any adapter."""
-    layers = model.base_model  # model.disable_adapter would first make a report on every layer
+    layers = model.base_model  # model.disable_adapter would first inspect every layer
     with _same_flags(model):
         layers.disable_adapter_layers()
         try:
@@ -133,23 +133,23 @@ def _same_flags(model: nn.Module) -> Iterator[None]:
 
 
 def own_parameters(model: nn.Module, adapter: str) -> dict[str, nn.Parameter]:
-    """The adapter's parameters, by name: those whose dotted name has it as a part."""
+    """The adapter's parameters by name: those with the adapter as a part of their dotted name."""
     return {n: p for n, p in model.named_parameters() if adapter in n.split(".")}
 
 
 def base_parameters(model: Any) -> list[nn.Parameter]:
-    """The parameters of a model without those of its adapters, where it has any."""
+    """The parameters of a model, without those of its adapters."""
     adapters = set(model.peft_config) if is_peft(model) else set()
     return [p for n, p in model.named_parameters() if not adapters.intersection(n.split("."))]
 
 
 def frozen_copy(model: Any, adapter: str) -> str | None:
-    """The adapter as it is now, kept beside it under the name that is returned.
+    """Copy the adapter's current weights to a new frozen adapter, and return that one's name.
 
-    None, and no copy, where it does nothing yet: then the bare base is the same.
+    Returns None, without a copy, if the adapter has no effect yet: the bare base is then the same.
     """
     own = own_parameters(model, adapter)
-    # with one factor zero the product is zero; anything but the two factors is not looked into
+    # if one factor is zero, the product is; adapters with other parameters are always copied
     factors = ("lora_A", "lora_B", "lora_embedding_A", "lora_embedding_B")
     plain = all(any(part in factors for part in name.split(".")) for name in own)
     zero = ("lora_B", "lora_embedding_A")
@@ -172,9 +172,9 @@ def frozen_copy(model: Any, adapter: str) -> str | None:
 
 
 def base_weights(model: Any) -> dict[str, Tensor]:
-    """The weights of a model without any adapter of it, by the names that they have without.
+    """A model's weights without its adapters, under the names of the bare model.
 
-    Of a base that is divided over ranks, whole ones; all ranks call this.
+    Weights that are divided over ranks are collected; all ranks call this.
     """
     base = model.get_base_model() if is_peft(model) else model
     adapters = set(model.peft_config) if is_peft(model) else set()
@@ -187,7 +187,7 @@ def base_weights(model: Any) -> dict[str, Tensor]:
 
 
 def whole_copy(model: Any, adapter: str | None) -> Any:
-    """Of a ``PeftModel`` with a divided base a whole copy, with this adapter alone (None: any one)."""
+    """An undivided copy of a ``PeftModel`` with a divided base, with only this adapter (None: any)."""
     base, chosen = model.get_base_model(), adapter or next(iter(model.peft_config))
     plain = made_anew(base)
     plain.load_state_dict(base_weights(model))
@@ -201,9 +201,9 @@ def whole_copy(model: Any, adapter: str | None) -> Any:
 
 
 def save_adapter(model: Any, adapter: str, folder: Path) -> None:
-    """A plain peft folder: the adapter at its top, and in its configuration the base's name."""
+    """Write a plain peft folder with the adapter and, in its configuration, the base's name."""
     peft = _peft()
-    # the base's own embedding is frozen, and is where the base is: it is not saved with each adapter
+    # the base's embedding is frozen and saved with the base, not with each adapter
     weights = peft.get_peft_model_state_dict(
         model, adapter_name=adapter, save_embedding_layers=False
     )
@@ -211,7 +211,7 @@ def save_adapter(model: Any, adapter: str, folder: Path) -> None:
     config.inference_mode = True
     config.base_model_name_or_path = model.get_base_model().name_or_path or None
     for name, value in vars(config).items():
-        if isinstance(value, set):  # each process would write it in an order of its own
+        if isinstance(value, set):  # the order of a set differs between processes
             setattr(config, name, sorted(value))
     folder.mkdir(parents=True, exist_ok=True)
     save_file(
@@ -223,9 +223,9 @@ def save_adapter(model: Any, adapter: str, folder: Path) -> None:
 
 
 def load_into_adapter(model: Any, adapter: str, folder: Path) -> None:
-    """Put a saved adapter's weights into an adapter of the same shape, in place.
+    """Load a saved adapter's weights into an adapter of the same shape, in place.
 
-    Raises :class:`CheckpointError` where there are none, or they do not fit.
+    Raises :class:`CheckpointError` if they are missing or do not fit.
     """
     if not (folder / _WEIGHTS).is_file():
         raise CheckpointError(f"{folder} holds no adapter (there is no {_WEIGHTS} in it)")
@@ -245,10 +245,10 @@ def is_adapter(name: str) -> bool:
 def load_adapter(
     name: str, base: str | None, dtype: Any, *, trust_remote_code: bool = False
 ) -> tuple[Any, str]:
-    """The model with a saved adapter, ready to be trained further, and where its base came from.
+    """A model with a saved adapter, ready for further training, and the source of its base.
 
-    ``base``: folder or id of the base, where it is not at the place that the adapter names. Raises
-    :class:`ConfigError` where neither says.
+    ``base``: folder or id of the base, if not the one that the adapter names. Raises
+    :class:`ConfigError` if neither is given.
     """
     peft = _peft()
     config = peft.PeftConfig.from_pretrained(name)
@@ -266,9 +266,9 @@ def load_adapter(
 
 
 def _check_ranks(name: str, config: Mapping[str, Any]) -> None:
-    """Raise :class:`ConfigError` for ranks that the weights in a folder do not have.
+    """Raise :class:`ConfigError` for ranks larger than the weights in a folder.
 
-    peft would make layers of any rank, before it looks at the weights.
+    peft would allocate layers of any rank before it reads the weights.
     """
     path = Path(name) / _WEIGHTS
     if not path.is_file():  # on the hub
@@ -285,7 +285,7 @@ def _check_ranks(name: str, config: Mapping[str, Any]) -> None:
 
 
 def _base_of(recorded: str | None) -> str | None:
-    """Where the base is now: the embedded model comes with this package, wherever that stands."""
+    """The source of the base. The embedded model is found in this package, wherever it is installed."""
     if recorded and Path(recorded).parts[-4:] == TINY_FOLDER.parts[-4:]:
         return str(TINY_FOLDER)
     return recorded

@@ -1,4 +1,4 @@
-"""Groups packed into one flat row: every prompt once, then all completions, and no padding.
+"""Groups packed into one flat row without padding: every prompt once, then all completions.
 
 Shapes: B prompts of P tokens at most, N completions of C tokens at most, K completions of a prompt
 at most, T tokens in all; H query heads, G of them for each of the H/G key-value heads, D the size
@@ -15,8 +15,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from llmzoo.policies.segments import Segments
-
 if TYPE_CHECKING:
     from torch.nn.attention.flex_attention import BlockMask
 
@@ -24,10 +22,80 @@ _flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 _flash_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
 
 
-class PackedTexts:
-    """B texts of P tokens at most, each of which attends to itself, causally.
+def packs(sizes: Sequence[int], most: int) -> list[range]:
+    """Split consecutive items with these sizes in tokens into packs of at most ``most`` tokens.
 
-    ``ids`` and ``positions`` [T] are what the model reads; ``ends`` [B] is where each text ends.
+    An item larger than that is a pack of its own.
+    """
+    batches: list[range] = []
+    room = 0
+    for item, size in enumerate(sizes):
+        if batches and size <= room:
+            batches[-1] = range(batches[-1].start, item + 1)
+            room -= size
+        else:
+            batches.append(range(item, item + 1))
+            room = most - size
+    return batches
+
+
+class Segments:
+    """A flat axis of T tokens that consists of S pieces, and the same tokens as a padded grid.
+
+    Piece s has ``lengths[s]`` tokens. ``width``: the longest length. ``even``: whether all lengths
+    are equal; the grid is then a view of the flat axis, and nothing is copied.
+    """
+
+    def __init__(self, lengths: Sequence[int], device: torch.device):
+        self.lengths = tuple(lengths)
+        self.total = sum(lengths)
+        self.width = max(lengths, default=0)
+        self.even = self.total == self.width * len(lengths)
+        sizes = torch.tensor(self.lengths, dtype=torch.long)
+        begins = sizes.cumsum(0) - sizes
+        columns = torch.arange(self.width)
+        real = columns < sizes.unsqueeze(1)  # [S, width]
+        self.real = real.to(device)
+        # padding repeats the first token; its values are arbitrary and must not be used
+        self._source = torch.where(real, begins.unsqueeze(1) + columns, 0).flatten().to(device)
+        self._slots = real.flatten().nonzero().squeeze(1).to(device)
+
+    def grid(self, flat: Tensor) -> Tensor:
+        """[T, ...] as [S, width, ...]."""
+        shape = (len(self.lengths), self.width, *flat.shape[1:])
+        if self.even:
+            return flat.view(shape)
+        return flat.index_select(0, self._source).view(shape)
+
+    def flat(self, grid: Tensor) -> Tensor:
+        """[S, width, ...] as [T, ...]."""
+        flat = grid.flatten(0, 1)
+        return flat if self.even else flat.index_select(0, self._slots)
+
+    @property
+    def columns(self) -> Tensor:
+        """The index [T] of each token in its piece."""
+        every = torch.arange(self.width, device=self.real.device).expand(self.real.shape)
+        return self.flat(every)
+
+    @property
+    def slots(self) -> Tensor:
+        """The index [T] of each token in the flattened grid."""
+        return self._slots
+
+    def outside(self, dtype: torch.dtype) -> Tensor | None:
+        """The mask [S, width] to add to attention scores: -inf at padding. None without padding."""
+        if self.even:
+            return None
+        none = torch.zeros(self.real.shape, dtype=dtype, device=self.real.device)
+        return none.masked_fill(~self.real, float("-inf"))
+
+
+class PackedTexts:
+    """B texts of at most P tokens. Each attends causally to itself.
+
+    ``ids`` and ``positions`` [T]: the model's input. ``ends`` [B]: the index of each text's last
+    token.
     """
 
     def __init__(self, texts: Sequence[Sequence[int]], device: torch.device):
@@ -45,16 +113,16 @@ class PackedTexts:
     def _attend(
         self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float
     ) -> Tensor:
-        """Of texts side by side: outputs [B, P, H, D], padded as queries, keys and values are."""
+        """Outputs [B, P, H, D] for the texts as a padded grid."""
         return _causal(query, key, value, scaling)
 
 
 class Packed:
     """Prompts, and completions that attend to their own prompt and to themselves.
 
-    ``ids`` and ``positions`` [T] are what the model reads. Nothing is predicted from a completion's
-    last token, so it is left out. ``predicts`` [sum of lengths]: of each completion token, in
-    order, the place in the row from which it is predicted.
+    ``ids`` and ``positions`` [T]: the model's input. A completion's last token predicts nothing, so
+    it is left out. ``predicts`` [sum of lengths]: for each completion token, in order, the index in
+    the row from which it is predicted.
     """
 
     def __init__(
@@ -85,8 +153,8 @@ class Packed:
 
     @cached_property
     def mask(self) -> BlockMask:
-        """Who attends to whom, for the fused kernel."""
-        from llmzoo.policies.fused import group_mask  # seconds to import, and of no use on a CPU
+        """Which token attends to which, for the fused kernel."""
+        from llmzoo.policies.fused import group_mask  # takes seconds to import; unused on a CPU
 
         own = torch.arange(len(self._prompt_of), device=self.ids.device)
         group = torch.repeat_interleave(self._prompt_of, self._lengths)
@@ -103,7 +171,7 @@ class Packed:
 
             return fused.attend(query, key, value, self.mask, scaling)
         sizes = [self.prompts.total, self.answers.total]
-        # [T, heads, D] in two; a split's gradients are put together at once, those of slices added
+        # halves of [T, heads, D]; a split joins its gradients once, slices would add them
         halves = [x[0].transpose(0, 1).split(sizes) for x in (query, key, value)]
         prompt = [self.prompts.grid(x) for x, _ in halves]  # [B, P, heads, D]
         parts = [self.prompts.flat(_causal(prompt[0], prompt[1], prompt[2], scaling))]
@@ -116,7 +184,7 @@ class Packed:
 
 
 def _predictors(sizes: Tensor, prompt_of: Tensor, lengths: Tensor, start: int) -> Tensor:
-    """The prompt's last token, then the completion's own ones, of each completion."""
+    """For each completion: the index of its prompt's last token, then those of its own tokens."""
     last = (sizes.cumsum(0) - 1)[prompt_of]
     begins = start + lengths.cumsum(0) - lengths
     counts = lengths + 1
@@ -127,7 +195,7 @@ def _predictors(sizes: Tensor, prompt_of: Tensor, lengths: Tensor, start: int) -
 
 
 def _causal(query: Tensor, key: Tensor, value: Tensor, scaling: float) -> Tensor:
-    """Each segment by itself [S, W, H, D]; padding on the right is never looked at."""
+    """Causal attention inside each segment [S, W, H, D]; padding on the right has no effect."""
     query, key, value = (x.transpose(1, 2) for x in (query, key, value))
     out = F.scaled_dot_product_attention(
         query, key, value, is_causal=True, scale=scaling, enable_gqa=query.shape[1] != key.shape[1]
@@ -138,11 +206,12 @@ def _causal(query: Tensor, key: Tensor, value: Tensor, scaling: float) -> Tensor
 class _SharedPrompt(torch.autograd.Function):
     """Attention of K completions to their prompt and, causally, to themselves: [B, K, C, H, D].
 
-    Two blocks of keys, each with an attention of its own, whose outputs are weighed by the sums of
-    their exponentials; so all K completions meet the prompt's keys in one matrix product, and no
-    completion meets another's. Backwards each block is given the output and the sum of both, which
-    makes its gradients those of the whole. The forward half is Hydragen's (arXiv 2402.05099), the
-    backward half that of ring attention (arXiv 2310.01889).
+    The prompt's keys and the completion's own keys are two blocks with an attention each. Their
+    outputs are weighted by the sums of their exponentials, so all K completions meet the prompt's
+    keys in one matrix product, and no completion attends to another. The backward pass gives each
+    block the total output and the total sum, so its gradients are those of the whole attention. The
+    forward pass is Hydragen's (arXiv 2402.05099), the backward pass that of ring attention (arXiv
+    2310.01889).
     """
 
     @staticmethod
@@ -190,7 +259,7 @@ class _SharedPrompt(torch.autograd.Function):
 
 
 class _Blocks:
-    """The two attentions' inputs, [batch, heads, tokens, D], and ways between their arrangements.
+    """The inputs [batch, heads, tokens, D] of the two attentions, and conversions between layouts.
 
     ``far``: [B, H/G, G*K*C, D] queries on [B, H/G, P, D] keys. ``near``: [B*K, H, C, D].
     """

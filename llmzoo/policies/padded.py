@@ -1,4 +1,4 @@
-"""For models whose attention is not known to layouts: padded batches, and transformers' own cache.
+"""Padded batches and transformers' own cache, for models that :mod:`.attention` does not support.
 
 Shapes: B prompts of P tokens (left-padded), N rows, C completion tokens (right-padded), V
 vocabulary.
@@ -15,9 +15,9 @@ from transformers import DynamicCache
 
 
 class CacheDecoder:
-    """Rows that grow by a token at a time; a prompt is read once, its cache copied to its rows.
+    """Rows that grow by one token at a time. A prompt is read once; its cache is copied to its rows.
 
-    As :class:`llmzoo.policies.prefix.SharedPrefixDecoder`, but for any causal language model.
+    Like :class:`llmzoo.policies.prefix.SharedPrefixDecoder`, but for any causal language model.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class CacheDecoder:
         self.keep(row_of)
 
     def step(self, tokens: Tensor) -> None:
-        """Each row takes its next token [N]."""
+        """Append a token [N] to each row."""
         self._mask = torch.cat([self._mask, self._mask.new_ones(len(tokens), 1)], dim=1)
         self.logits = self._model(
             input_ids=tokens.unsqueeze(-1),
@@ -54,7 +54,7 @@ class CacheDecoder:
         self._next = self._next + 1
 
     def keep(self, rows: Tensor) -> None:
-        """Go on with these rows only, numbers [M] in rising order."""
+        """Keep only these rows: indices [M] in ascending order."""
         self._cache.batch_select_indices(rows)
         self.logits, self._mask, self._next = self.logits[rows], self._mask[rows], self._next[rows]
 
@@ -65,13 +65,13 @@ def whole_rows(
     completions: Sequence[Sequence[Sequence[int]]],
     pad_id: int,
 ) -> tuple[Tensor, Tensor]:
-    """Logits [sum of lengths, V] that predict each token of the completions, in order.
+    """The logits [sum of lengths, V] that predict each completion token, in order.
 
-    Also which cells [N, C] hold a token.
+    Also returns which cells [N, C] hold a token.
     """
     flat = [ids for group in completions for ids in group]
     longest = max(len(ids) for ids in flat)
-    # prompts end and completions begin in the same column of every row
+    # in every row the completion begins in the same column
     prompt_ids, prompt_mask = left_pad(
         [prompt for prompt, group in zip(prompts, completions, strict=True) for _ in group],
         pad_id,

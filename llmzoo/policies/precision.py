@@ -1,4 +1,4 @@
-"""Number formats: what weights are kept in, what forward passes compute in, and what learns."""
+"""Number formats of weights, of forward passes, and of the weights that an optimiser steps."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ WEIGHTS: Mapping[str, torch.dtype] = {
     "bf16": torch.bfloat16,
 }
 
-FULL = (torch.float32, torch.float64)  # formats in which small updates add up
+FULL = (torch.float32, torch.float64)  # formats that do not round small updates away
 
 
 def weight_dtype(precision: str) -> torch.dtype:
-    """The format of the weights; raises :class:`ConfigError` for a precision that is not known."""
+    """The format of the weights. Raises :class:`ConfigError` for an unknown precision."""
     if precision not in WEIGHTS:
         raise ConfigError(f"precision is one of {', '.join(WEIGHTS)}; got {precision!r}")
     return WEIGHTS[precision]
 
 
 def cast_weights(model: nn.Module, precision: str) -> None:
-    """Cast a model's weights in place, and only these.
+    """Cast a model's weights in place, but not its buffers.
 
-    ``model.to(dtype)`` would cast its buffers too: rotary embeddings keep their frequencies in one,
-    and rounding these shifts positions, the more the farther they are.
+    ``model.to(dtype)`` would also cast the frequencies of rotary embeddings. Rounding them shifts
+    positions, and more so the later ones.
     """
     dtype = weight_dtype(precision)
     for parameter in model.parameters():
@@ -42,20 +42,20 @@ def cast_weights(model: nn.Module, precision: str) -> None:
 
 
 def autocast(device: torch.device, precision: str | None) -> torch.autocast:
-    """The context of a forward pass: bfloat16 arithmetic for ``"bf16_autocast"``, else none."""
+    """The autocast context of a forward pass: bfloat16 for ``"bf16_autocast"``, else disabled."""
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16_autocast")
 
 
 class MasterWeights:
-    """float32 copies of weights that a model keeps in bfloat16, for an optimiser to step.
+    """float32 copies, for an optimiser to step, of weights that a model keeps in bfloat16.
 
-    bfloat16 has 8 significant bits: near 1 its numbers lie 2^-7 = 0.0078 apart, and an update of
-    less than half of that is rounded away, every time. Added up in float32 it is not
-    (mixed-precision training, arXiv 1710.03740).
+    bfloat16 has 8 significant bits: near 1 its numbers are 2^-7 = 0.0078 apart, so it always rounds
+    away an update of less than half of that. float32 adds such updates up (mixed-precision training,
+    arXiv 1710.03740).
 
-    ``masters`` are what the optimiser gets. Call :meth:`gradients` before its step,
-    or after every backward pass, so that a gradient of many parts is summed in float32 too; and
-    :meth:`publish` after it. A parameter that is float32 or float64 already is its own master.
+    Give ``masters`` to the optimiser. Call :meth:`gradients` before its step, or after every backward
+    pass to sum the parts of a gradient in float32 too. Call :meth:`publish` after the step. A
+    float32 or float64 parameter is its own master.
     """
 
     def __init__(self, parameters: Iterable[Parameter]):
@@ -65,13 +65,13 @@ class MasterWeights:
         ]
 
     def _copied(self) -> list[tuple[str, Parameter, Parameter]]:
-        """Number in a saved state, the model's weight, its master; where they are not the same."""
+        """Key in a saved state, the model's weight and its master, for each master that is a copy."""
         pairs = enumerate(zip(self.weights, self.masters, strict=True))
         return [(str(n), weight, master) for n, (weight, master) in pairs if weight is not master]
 
     @torch.no_grad()
     def gradients(self) -> None:
-        """Move the weights' gradients to the masters, added in float32 to what is there."""
+        """Add the weights' gradients to the masters' in float32, and remove them from the weights."""
         for _, weight, master in self._copied():
             if weight.grad is not None:
                 moved = weight.grad.float()
@@ -80,20 +80,20 @@ class MasterWeights:
 
     @torch.no_grad()
     def publish(self) -> None:
-        """Write the masters into the model's weights, rounded to nearest; their gradients go."""
+        """Write the masters into the model's weights, rounded to nearest, and clear their gradients."""
         for _, weight, master in self._copied():
             weight.copy_(master)
             master.grad = None
 
     def state_dict(self) -> dict[str, Tensor]:
-        """The masters that are copies, by their number: a part of a checkpoint."""
+        """The masters that are copies, by number, for a checkpoint."""
         return {name: master.detach().clone() for name, _, master in self._copied()}
 
     @torch.no_grad()
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """Take up what :meth:`state_dict` gave, and publish it.
+        """Restore what :meth:`state_dict` returned, and publish it.
 
-        Raises :class:`CheckpointError` where it was saved for other parameters.
+        Raises :class:`CheckpointError` if it was saved for other parameters.
         """
         wanted = {name: master.shape for name, _, master in self._copied()}
         if {name: tensor.shape for name, tensor in state.items()} != wanted:

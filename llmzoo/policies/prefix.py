@@ -1,4 +1,4 @@
-"""Decoding with the prompts' keys and values kept once for all completions of a prompt.
+"""Decoding that stores a prompt's keys and values once for all its completions.
 
 Shapes: B prompts of P tokens at most, N rows (completions that still grow), R rows of a prompt at
 most, t tokens of a row so far; A query heads, G of them for each of kv = A/G key-value heads, D the
@@ -16,18 +16,16 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from llmzoo.policies import attention, lean
-from llmzoo.policies.packing import PackedTexts
-from llmzoo.policies.segments import Segments
+from llmzoo.policies.packing import PackedTexts, Segments
 
-_FIRST_ROOM = 32  # tokens of a row that room is made for at first; it doubles as needed
+_FIRST_ROOM = 32  # tokens per row that are allocated at first; doubled as needed
 
 
 class SharedPrefixDecoder:
-    """Rows that grow by a token at a time, all at once, ``counts[b]`` of them after ``prompts[b]``.
+    """``counts[b]`` rows after ``prompts[b]``. All rows grow together, by one token at a time.
 
-    A row attends to its prompt, whose keys and values exist once, and to its own tokens; the two
-    score parts meet in one softmax. Rows of a prompt stand side by side. ``logits`` [N, V] predict
-    each row's next token.
+    A row attends to its prompt, whose keys and values exist once, and to its own tokens, in one
+    softmax. Rows of one prompt are neighbours. ``logits`` [N, V] predict each row's next token.
     """
 
     def __init__(
@@ -36,16 +34,16 @@ class SharedPrefixDecoder:
         self._model = model
         self._lean = lean.LeanBody(model) if lean.fits(model) else None
         self._room, self._grown = room, 0
-        read = _Prompts(prompts, model.device)
+        read = _KeptPrompts(prompts, model.device)
         states = attention.run(model, read.ids, read.positions, read)
         self._prompts, self._prefixes = read.segments, read.kept
-        # of a layer: keys, values [B, kv, R, ., D]
+        # layer -> the rows' own keys and values [B, kv, R, ., D]
         self._own: dict[int, tuple[Tensor, Tensor]] = {}
-        self._place([b for b, count in enumerate(counts) for _ in range(count)])
+        self._assign([b for b, count in enumerate(counts) for _ in range(count)])
         self.logits = self._head(states[read.ends]).index_select(0, self._prompt_of)
 
     def step(self, tokens: Tensor) -> None:
-        """Each row takes its next token [N]."""
+        """Append a token [N] to each row."""
         positions = self._starts + self._grown
         if self._lean is None:
             states = attention.run(self._model, tokens, positions, self)
@@ -55,7 +53,7 @@ class SharedPrefixDecoder:
         self.logits = self._head(states)
 
     def keep(self, rows: Tensor) -> None:
-        """Go on with these rows only, numbers [M] in rising order."""
+        """Keep only these rows: indices [M] in ascending order."""
         before, slots = self._rows, self._rows.slots[rows]
         left, prompt_of = self._prompt_of[rows].unique_consecutive(return_inverse=True)
         if len(left) < len(self._prompts.lengths):
@@ -66,8 +64,8 @@ class SharedPrefixDecoder:
                 for layer, (keys, values) in self._prefixes.items()
             }
         self.logits = self.logits[rows]
-        self._place(prompt_of.tolist())
-        # each row's slot among those of all prompts, in the new arrangement
+        self._assign(prompt_of.tolist())
+        # the old slot of each row, in the new grid
         positions = self._rows.grid(slots)
         self._own = {
             layer: (_taken(keys, positions, before.width), _taken(values, positions, before.width))
@@ -77,7 +75,7 @@ class SharedPrefixDecoder:
     def attend(
         self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float
     ) -> Tensor:
-        """As a layout: the model's own layers ask here."""
+        """The layout's attention; the model's own layers call it."""
         query, key, value = (x[0].transpose(0, 1) for x in (query, key, value))  # [N, heads, D]
         out = self._attend(layer, query * scaling, key, value)
         return out.view(1, *query.shape)
@@ -121,12 +119,12 @@ class SharedPrefixDecoder:
         values.select(3, at).copy_(value)
         return keys.narrow(3, 0, at + 1), values.narrow(3, 0, at + 1)
 
-    def _place(self, prompt_of: list[int]) -> None:
-        """Note which prompt each row belongs to; rows of a prompt stand side by side."""
+    def _assign(self, prompt_of: list[int]) -> None:
+        """Set which prompt each row belongs to; rows of one prompt are neighbours."""
         device = self._model.device
         self._prompt_of = torch.tensor(prompt_of, device=device)
         lengths = torch.tensor(self._prompts.lengths, device=device)
-        self._starts = lengths[self._prompt_of]  # of each row, the position of its first token
+        self._starts = lengths[self._prompt_of]  # the position of each row's first token
         self._rows = Segments([len(list(same)) for _, same in groupby(prompt_of)], device)
         outside = self._prompts.outside(self._model.dtype)
         self._outside = None if outside is None else outside.unsqueeze(1)  # [B, 1, P]
@@ -137,12 +135,12 @@ class SharedPrefixDecoder:
 
 
 def _taken(kept: Tensor, positions: Tensor, width: int) -> Tensor:
-    """[B, kv, R, ., D] with other rows: ``places`` [B', R'] counts the rows of all prompts."""
+    """Rows of ``kept`` [B, kv, R, ., D] at ``positions`` [B', R'], numbered over all prompts."""
     return kept[positions // width, :, positions % width].transpose(1, 2).contiguous()
 
 
-class _Prompts(PackedTexts):
-    """Prompts of which each layer's keys [B, kv, D, P] and values [B, kv, P, D] are kept."""
+class _KeptPrompts(PackedTexts):
+    """Prompts that keep each layer's keys [B, kv, D, P] and values [B, kv, P, D]."""
 
     def __init__(self, prompts: Sequence[Sequence[int]], device: torch.device):
         super().__init__(prompts, device)
@@ -151,7 +149,7 @@ class _Prompts(PackedTexts):
     def _attend(
         self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float
     ) -> Tensor:
-        # as they are multiplied with at every step
+        # in the layouts in which every step multiplies them
         self.kept[layer] = (
             key.permute(0, 2, 3, 1).contiguous(),
             value.transpose(1, 2).contiguous(),

@@ -1,6 +1,6 @@
-"""How a text becomes a model's prompt, and which part of what it writes is its answer.
+"""Formats texts as a model's prompts, and finds the answer in its output.
 
-Text that an agent reads may hold what other agents wrote. It reaches the model as text: only the
+An observation may contain what other agents wrote. It reaches the model as plain text: only the
 chat template writes control tokens, which begin and end the turns of a conversation.
 """
 
@@ -24,9 +24,9 @@ _CUTS = range(0xE000, 0xF900)  # private-use characters
 
 
 class Prompts:
-    """The prompts of one seat, under its settings ``chat``, for the model called ``name``.
+    """The prompts of one seat with the settings ``chat``, for the model called ``name``.
 
-    Raises :class:`ConfigError` for settings that the tokenizer's chat template has no use for.
+    Raises :class:`ConfigError` for settings that the tokenizer's chat template does not use.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, chat: Chat, name: str):
@@ -54,19 +54,19 @@ class Prompts:
         ]
         self._control = _pattern(control)
         self._control_of_turns = _pattern([text for text in control if text not in marks])
-        # the parts of marks that are special tokens, which decoding would leave out
+        # special tokens that are parts of marks; decoding would drop them
         self._marking: set[int] = set()
         if self.marks is not None:
             both = (self.marks.opens or "") + self.marks.closes
             self._marking = {n for text, n in added if n in self.special and text in both}
-        # where both marks are tokens, an opening one anywhere opens a thought
+        # if both marks are tokens, an opening one opens a thought wherever it occurs
         numbers = dict(added)
         self._mark_ids = tuple(numbers[mark] for mark in marks if mark in numbers)
-        # DeepSeek-R1 and others: the prompt ends with the opening mark, and the model thinks at once
+        # DeepSeek-R1 and others: the prompt ends with the opening mark
         self.opened = self.marks is not None and _is_open(after, self.marks)
 
     def encode(self, text: str) -> tuple[int, ...]:
-        """The token ids of a prompt: through the chat template where there is one."""
+        """The token ids of a prompt, through the chat template if there is one."""
         if self._template is None:
             return tuple(self._raw(_pieces(self._control, text)))
         return self.conversation([{"role": "user", "content": text}], generation_prompt=True)
@@ -74,7 +74,7 @@ class Prompts:
     def conversation(
         self, messages: Sequence[Mapping[str, Any]], *, generation_prompt: bool
     ) -> tuple[int, ...]:
-        """The token ids of messages, after the system prompt where they bring none of their own."""
+        """The token ids of messages, after the system prompt unless they start with their own."""
         said = [dict(message) for message in messages]
         if self.chat.system is not None and said[0]["role"] != "system":
             said.insert(0, {"role": "system", "content": self.chat.system})
@@ -88,10 +88,10 @@ class Prompts:
         return tuple(self._joined(text.split(cut)))
 
     def written(self, text: str) -> tuple[int, ...]:
-        """The token ids with which the model would write a text as its answer, without their end.
+        """The token ids of a text as the model's answer, without the end-of-sequence token.
 
-        The only control tokens are those around thoughts. Where the prompt has opened a thought and
-        the text closes none, the thought is closed first.
+        The only control tokens are those around thoughts. If the prompt has opened a thought that
+        the text does not close, it is closed first.
         """
         ids = self._joined(_pieces(self._control_of_turns, text))
         if self.opened and self.marks is not None and self.marks.closes not in text:
@@ -99,7 +99,7 @@ class Prompts:
         return tuple(ids)
 
     def answer(self, ids: Sequence[int]) -> str | None:
-        """The answer in the sampled ``ids``: what follows the thoughts; None if a thought is open."""
+        """The answer in the sampled ``ids``, after the thoughts; None if a thought is still open."""
         if self.marks is None:
             return str(self.tokenizer.decode(list(ids), skip_special_tokens=True))
         kept = [n for n in ids if n in self._marking or n not in self.special]
@@ -114,7 +114,7 @@ class Prompts:
         return list(self.tokenizer(text, add_special_tokens=special)["input_ids"])
 
     def _joined(self, pieces: Sequence[str]) -> list[int]:
-        """The token ids of pieces one after the other, each cut into tokens by itself."""
+        """The concatenated token ids of pieces, each tokenised on its own."""
         ids = self._ids(pieces[0])
         line = self._ids("\n") if len(pieces) > 1 else []
         for piece in pieces[1:]:
@@ -125,7 +125,7 @@ class Prompts:
         return ids
 
     def _raw(self, pieces: Sequence[str]) -> list[int]:
-        """As ``_joined``, with the tokens that the tokenizer puts around a text."""
+        """Like ``_joined``, with the tokens that the tokenizer adds around a text."""
         whole = self._ids("".join(pieces[:1]), special=True)
         if len(pieces) == 1:
             return whole
@@ -143,7 +143,7 @@ class Prompts:
         return str(prompt)
 
     def _around(self) -> tuple[str, str]:
-        """What the template writes around texts of every role, and after the text of a prompt."""
+        """The template's own text around the texts of every role, and after a prompt."""
         if self._template is None:
             return "", ""
         messages = [{"role": "user", "content": _PROBE}]
@@ -184,7 +184,7 @@ class Prompts:
 
 
 def _marks(thought_end: str | None, added: Sequence[str], template: str) -> Marks | None:
-    """What ends a thought: as it is set, or as vocabulary or chat template show; None: nothing."""
+    """The marks of a thought: from the setting, the vocabulary or the chat template; None: none."""
     if thought_end == "none":
         return None
     if thought_end is not None:
@@ -195,23 +195,23 @@ def _marks(thought_end: str | None, added: Sequence[str], template: str) -> Mark
 
 
 def _last(ids: Sequence[int], number: int) -> int:
-    """The index of the last ``number`` among ``ids``; -1 where there is none."""
+    """The last index of ``number`` in ``ids``; -1 if it does not occur."""
     return max((index for index, n in enumerate(ids) if n == number), default=-1)
 
 
 def _is_open(text: str, marks: Marks) -> bool:
-    """Whether a thought is open at the end of a text that the template writes."""
+    """Whether a thought is open at the end of the template's text."""
     return marks.opens is None or text.rfind(marks.opens) > text.rfind(marks.closes)
 
 
 def _pattern(texts: Sequence[str]) -> re.Pattern[str]:
-    # a single character cannot be written in any other way
+    # a single character cannot be split
     longer = [re.escape(text) for text in texts if len(text) > 1]
     return re.compile("|".join(longer) or r"(?!)")
 
 
 def _pieces(control: re.Pattern[str], text: str) -> list[str]:
-    """A text in pieces, none of which holds a control token: each is cut after its first character."""
+    """Split a text so that no piece holds a control token: after the first character of each."""
     pieces = []
     while (match := control.search(text)) is not None:
         pieces.append(text[: match.start() + 1])

@@ -1,24 +1,27 @@
-"""How tokens are drawn from logits: the distribution that sampling settings define."""
+"""How tokens are drawn from logits: the distribution that sampling settings define, and its noise."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from llmzoo.policies.base import noise_key
 from llmzoo.policies.settings import Sampling
 
-__all__ = ["Sampling", "draw", "warp"]
+__all__ = ["Sampling", "Uniforms", "draw", "warp"]
 
-_BLOCK = 256  # tokens of a sum: so that rare ones are not lost in the rounding of a longer one
+_BLOCK = 256  # tokens summed at once; a longer sum would round rare tokens away
+_DRAWN_AT_ONCE = 64  # tokens of a row whose numbers are drawn together
 
 
 def warp(logits: Tensor, sampling: Sampling, keep: Tensor | None = None) -> Tensor:
-    """Log-probabilities of the distribution that is sampled from.
+    """Log-probabilities of the sampling distribution, float32 [..., V], from logits [..., V].
 
-    logits: [..., V]; returns float32 [..., V]. Tokens outside top-k or the top-p nucleus get
-    -inf. ``keep`` [...]: token ids that stay in whatever the filters say, so that tokens sampled
-    earlier keep a finite probability under updated weights.
+    Tokens outside top-k or the top-p nucleus get -inf. ``keep`` [...]: token ids that the filters
+    never remove, so tokens sampled earlier keep a finite probability under updated weights.
     """
     scores = logits.float() / sampling.temperature
     removed = None
@@ -30,7 +33,7 @@ def warp(logits: Tensor, sampling: Sampling, keep: Tensor | None = None) -> Tens
         filtered = scores if removed is None else scores.masked_fill(removed, float("-inf"))
         ordered, order = filtered.sort(dim=-1, descending=True)
         probabilities = ordered.softmax(dim=-1)
-        before = probabilities.cumsum(dim=-1) - probabilities  # mass of what is more likely
+        before = probabilities.cumsum(dim=-1) - probabilities  # mass of the more likely tokens
         outside = torch.zeros_like(before, dtype=torch.bool).scatter(
             -1, order, before >= sampling.top_p
         )
@@ -43,10 +46,10 @@ def warp(logits: Tensor, sampling: Sampling, keep: Tensor | None = None) -> Tens
 
 
 def draw(logprobs: Tensor, uniforms: Tensor) -> Tensor:
-    """A token id [N] per row of log-probabilities [N, V]: where their sum passes ``uniforms`` [N].
+    """Draw a token id [N] for each row of log-probabilities [N, V] from numbers ``uniforms`` [N].
 
-    The inverse of the distribution function: first of blocks of tokens, then inside the block, both
-    in float64. A token of probability 0 is never drawn.
+    This inverts the cumulative distribution in float64, first over blocks of tokens, then inside the
+    block. A token of probability 0 is never drawn.
     """
     n, v = logprobs.shape
     probabilities = F.pad(logprobs.exp(), (0, -v % _BLOCK)).view(n, -1, _BLOCK)
@@ -56,14 +59,41 @@ def draw(logprobs: Tensor, uniforms: Tensor) -> Tensor:
 
 
 def _passed(masses: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
-    """Where the sum over ``masses`` [N, M] passes ``share`` [N] of it all, and how far into that.
+    """The index at which the cumulative sum of ``masses`` [N, M] passes ``share`` [N] of the total.
 
-    Both shares are in [0, 1).
+    Also returns how far into that mass the share lies. Both shares are in [0, 1).
     """
     sums = masses.cumsum(-1)
-    # rounding must not take a share below 1 to the whole, beyond which no mass lies
+    # a share below 1 must not round up to the total: no mass lies beyond it
     wanted = torch.minimum(share * sums[:, -1], sums[:, -1].nextafter(torch.zeros_like(share)))
     index = torch.searchsorted(sums, wanted.unsqueeze(-1), right=True)
     mass = masses.gather(-1, index)
     inside = (wanted.unsqueeze(-1) - (sums.gather(-1, index) - mass)) / mass
     return index.squeeze(-1), inside.squeeze(-1).clamp(0, 1 - 2**-53)
+
+
+class Uniforms:
+    """Random numbers in [0, 1), one for each row and token, K rows per key.
+
+    They depend on the key only, not on the rest of the batch. They are drawn on the CPU, so a seed
+    gives the same numbers on every device.
+    """
+
+    def __init__(self, keys: Sequence[int], group_size: int, device: torch.device):
+        self._keys, self._group_size, self._device = keys, group_size, device
+        self._generator = torch.Generator()
+        self._block, self._numbers = -1, torch.empty(0)
+
+    def at(self, step: int) -> Tensor:
+        """The numbers of all rows at ``step``: float64 [keys * K]."""
+        block, column = divmod(step, _DRAWN_AT_ONCE)
+        if block != self._block:
+            self._block = block
+            numbers = torch.empty(
+                len(self._keys), self._group_size, _DRAWN_AT_ONCE, dtype=torch.float64
+            )
+            for row, key in zip(numbers, self._keys, strict=True):
+                self._generator.manual_seed(noise_key(key, "block", block))
+                row.uniform_(generator=self._generator)
+            self._numbers = numbers.flatten(0, 1).T.contiguous().to(self._device)
+        return self._numbers[column]

@@ -1,4 +1,4 @@
-"""Log-probabilities of tokens from hidden states, without the whole [tokens, vocabulary] at once.
+"""Log-probabilities of tokens from hidden states, without all [tokens, vocabulary] logits at once.
 
 Shapes: M tokens, H hidden size, V vocabulary.
 """
@@ -14,7 +14,7 @@ from torch.utils.checkpoint import checkpoint
 from llmzoo.policies.precision import FULL
 from llmzoo.policies.sampling import Sampling, warp
 
-# logits made at once: on a CPU 32 MiB in float32, not much more than its caches; else 256 MiB
+# logits computed at once: 32 MiB of float32 on a CPU, little more than its caches; else 256 MiB
 _CPU_LOGITS, _LOGITS = 2**23, 2**26
 _LEAST = torch.finfo(torch.float32).min
 
@@ -65,7 +65,7 @@ def _unfiltered(sampling: Sampling) -> bool:
 
 
 def _is_product(head: nn.Module, states: Tensor) -> bool:
-    """Whether logits are one product, not in half precision, of states and a matrix."""
+    """Whether logits are a plain product of states and a matrix, not in half precision."""
     return (
         type(head) is nn.Linear
         and head.bias is None
@@ -103,7 +103,7 @@ class _Score(torch.autograd.Function):
         ctx: Any, logits: Tensor, targets: Tensor, temperature: float, with_top: bool
     ) -> Scores:
         logprobs = (logits.float() / temperature).log_softmax(dim=-1)
-        logprobs.clamp_min_(_LEAST)  # -inf times 0 would be no number
+        logprobs.clamp_min_(_LEAST)  # -inf times 0 would be NaN
         chosen = logprobs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
         entropy = -torch.linalg.vecdot(logprobs.exp(), logprobs)
         top = None
@@ -181,7 +181,7 @@ def _logit_gradient(
     of_chosen: Tensor | None,
     of_entropy: Tensor | None,
 ) -> Tensor:
-    """The gradient [M, V] of scores, given theirs [M], with respect to logits over temperature."""
+    """The gradient [M, V] with respect to logits / temperature, given those of the scores [M]."""
     weight = torch.zeros_like(entropy) if of_chosen is None else of_chosen
     grad = logprobs.exp()
     if of_entropy is None:

@@ -1,4 +1,4 @@
-"""Players without a model: the expert, the amateur, random text, a person at the terminal."""
+"""Players without a model: expert, amateur, random text, and a person at the terminal."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def mixed(expert_share: float) -> ScriptedPolicy:
 
 
 def random_text() -> ScriptedPolicy:
-    """Short random strings of the action space's own alphabet."""
+    """Short random strings from the action space's alphabet."""
 
     def answer(request: Request) -> str:
         space = request.env.action_space(request.agent)
@@ -50,7 +50,7 @@ def random_text() -> ScriptedPolicy:
 
 
 def human() -> ScriptedPolicy:
-    """A person who types; an empty line ends the answer, as does the end of the input."""
+    """A person who types. An empty line or the end of the input ends the answer."""
 
     def answer(request: Request) -> str:
         print(f"\n--- {request.agent} ---\n{request.observation}", flush=True)

@@ -1,7 +1,7 @@
 """Settings of sampling and of prompts, and policies that have them.
 
-What sampling settings do to logits is :mod:`llmzoo.policies.sampling`'s, what those of prompts do
-to texts :mod:`llmzoo.policies.prompts`'.
+:mod:`llmzoo.policies.sampling` applies sampling settings to logits, and
+:mod:`llmzoo.policies.prompts` applies prompt settings to texts.
 """
 
 from __future__ import annotations
@@ -12,23 +12,24 @@ from typing import Any
 
 from llmzoo.policies.base import Policy
 
-# colder is greedy but for rounding, and logits divided by less leave float32; hotter is uniform
+# below, sampling is greedy up to rounding, and logits / temperature can overflow float32; above, it is
+# uniform
 COLDEST, HOTTEST = 1e-4, 100.0
-SMALLEST_TOP_P = 1e-6  # less is 0 beside a float32, and leaves no token at all
+SMALLEST_TOP_P = 1e-6  # less rounds to 0 in float32, and no token would be left
 MOST_TOKENS = 2**20
-MOST_STOPS, LONGEST_STOP = 64, 1000  # strings, and characters of one
+MOST_STOPS, LONGEST_STOP = 64, 1000  # number of strings, characters of each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
     """Sampling settings of a seat.
 
-    ``top_k=0`` and ``top_p=1.0`` switch these filters off. An answer ends with the
-    end-of-sequence token, with one of the ``stop`` strings (kept out of its text), or after
-    ``max_new_tokens`` (then it is marked truncated).
+    ``top_k=0`` and ``top_p=1.0`` switch these filters off. An answer ends with the end-of-sequence
+    token, with one of the ``stop`` strings (which its text leaves out), or after ``max_new_tokens``
+    (it is then marked as truncated).
 
-    Raises ``ValueError`` for settings that mean nothing or are out of bounds: ``temperature`` is
-    1e-4 to 100, ``top_p`` at least 1e-6, ``max_new_tokens`` at most 2**20, ``stop`` at most 64 strings of 1 to 1000
+    Raises ``ValueError`` for settings out of bounds: ``temperature`` is 1e-4 to 100, ``top_p`` at
+    least 1e-6, ``max_new_tokens`` at most 2**20, and ``stop`` at most 64 strings of 1 to 1000
     characters.
     """
 
@@ -59,12 +60,12 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chat:
-    """How a seat's prompts are put to a chat model, and where its answers begin.
+    """How a seat's prompts are formatted for a chat model, and where its answers begin.
 
-    ``system``: the system prompt. ``chat_template_args``: what the chat template is given, such as
+    ``system``: the system prompt. ``chat_template_args``: arguments of the chat template, such as
     ``{"enable_thinking": False}``. ``thought_end``: the text that ends a thought, such as
-    ``"</think>"``, before which nothing belongs to an answer; None: what the model's tokenizer or
-    chat template shows; ``"none"``: the model does not think, and all that it writes is its answer.
+    ``"</think>"``; the answer follows it. None reads it from the model's tokenizer or chat
+    template. ``"none"`` means that the model does not think, so its whole output is the answer.
     """
 
     system: str | None = None
@@ -77,19 +78,18 @@ class Chat:
 
 
 class Sampled:
-    """A policy that samples under settings; a model, here or elsewhere.
+    """A policy with sampling settings: a model, in this process or elsewhere.
 
-    ``sampling``: those of seats that have none of their own; None where the policy leaves them to
-    an endpoint.
+    ``sampling``: for seats without their own settings; None if an endpoint decides.
     """
 
     sampling: Sampling | None
 
     @property
     def context(self) -> int | None:
-        """The longest text, prompt and answer together, in tokens; None where it is not known."""
+        """The maximum number of tokens of a prompt and its answer together; None if unknown."""
         return None
 
     def under(self, sampling: Sampling) -> Policy:
-        """This policy (same weights, same noise) under these settings in every seat."""
+        """This policy (same weights, same noise) with these settings in every seat."""
         raise NotImplementedError

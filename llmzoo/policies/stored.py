@@ -1,9 +1,9 @@
-"""Named tensors in safetensors files, those that are divided over ranks too.
+"""Named tensors in safetensors files, including tensors that are divided over ranks.
 
-Whole tensors are one file, ``NAME.safetensors``, which rank 0 writes. Where some are divided, each
-rank gets every n-th of them whole and writes these: the files ``NAME-00001-of-00002.safetensors``
-and the index ``NAME.safetensors.index.json`` that transformers reads too. Any number of ranks can
-load what any other number has saved.
+Rank 0 writes whole tensors to one file, ``NAME.safetensors``. If some are divided, each rank
+collects and writes every n-th tensor, to files like ``NAME-00001-of-00002.safetensors`` with the
+index ``NAME.safetensors.index.json``, which transformers reads too. Files can be loaded with any
+number of ranks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def save(
     *,
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Write tensors, the same names on every rank, into an existing folder that all ranks see."""
+    """Write tensors to an existing folder that all ranks share. Names are the same on every rank."""
     if not any(map(is_divided, tensors.values())):
         if ranks.rank() == 0:
             contiguous = {key: tensor.contiguous() for key, tensor in tensors.items()}
@@ -40,7 +40,7 @@ def save(
     size = 0
     for number, (key, tensor) in enumerate(tensors.items()):
         keeper = number % ranks.world()
-        full = whole(tensor).cpu()  # every rank takes part, and one keeps it
+        full = whole(tensor).cpu()  # collective: every rank calls it, one keeps the result
         index[key] = files[keeper]
         size += full.nbytes
         if keeper == ranks.rank():
@@ -53,9 +53,9 @@ def save(
 
 
 def load(folder: Path, name: str) -> Mapping[str, Tensor]:
-    """The tensors that :func:`save` wrote, whole; each is read when it is asked for.
+    """The whole tensors that :func:`save` wrote. Each is read on access.
 
-    Raises ``FileNotFoundError`` where there are none.
+    Raises ``FileNotFoundError`` if there are none.
     """
     index = folder / f"{name}.safetensors.index.json"
     plain_files.check_indexes(folder)

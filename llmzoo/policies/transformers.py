@@ -20,9 +20,8 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from llmzoo.distributed import ranks, sharding
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
 from llmzoo.policies import lora
-from llmzoo.policies.base import TINY, Answered, EarlyPolicy, Request, answer_limit
-from llmzoo.policies.chance import Chance
-from llmzoo.policies.decode import Finished, Tokens, sample
+from llmzoo.policies.base import TINY, Answered, Chance, EarlyPolicy, Request, answer_limit
+from llmzoo.policies.decode import Finished, Sampler, Tokens, sample
 from llmzoo.policies.likelihood import Likelihood, last_states, likelihood
 from llmzoo.policies.loading import (
     TINY_FOLDER,
@@ -36,7 +35,6 @@ from llmzoo.policies.loading import (
 )
 from llmzoo.policies.precision import Precision, autocast, cast_weights, weight_dtype
 from llmzoo.policies.prompts import Prompts
-from llmzoo.policies.sampler import Sampler
 from llmzoo.policies.settings import Chat, Sampled, Sampling
 from llmzoo.records import Completion, Group
 
@@ -49,32 +47,33 @@ class TransformersPolicy(EarlyPolicy, Sampled):
     Parameters
     ----------
     model, tokenizer: of the transformers library; a ``peft.PeftModel`` works too.
-    sampling: settings for every seat; ``seats`` gives a seat its own.
-    chat: system prompt, arguments of the chat template and what ends a thought, for every seat;
-        ``chats`` gives a seat its own. ``system`` is short for ``Chat(system=...)``.
+    sampling: settings for every seat; ``seats`` overrides them for single seats.
+    chat: system prompt, arguments of the chat template and the end of a thought, for every seat;
+        ``chats`` overrides them for single seats. ``system`` is short for ``Chat(system=...)``.
     seed: of the sampling noise.
-    max_rows: rows sampled at once; more are sampled in several passes.
-    learning_rate: its own, where it is not to be the learner's.
+    max_rows: the most rows sampled at once; more take several passes.
+    learning_rate: overrides the learner's.
     precision: ``"float32"``, ``"bf16_autocast"`` (float32 weights, forward passes in bfloat16) or
         ``"bf16"`` (bfloat16 weights; train them through
         :class:`llmzoo.policies.precision.MasterWeights`). The weights are cast to it; None leaves
-        them as they are. Log-probabilities are float32 always.
-    gradient_checkpointing: in likelihoods with gradients, compute the layers' activations again in
-        the backward pass instead of keeping them: less memory, more time.
+        them unchanged. Log-probabilities are always float32.
+    gradient_checkpointing: likelihoods with gradients recompute the layers' activations in the
+        backward pass instead of keeping them, which takes less memory and more time.
 
-    ``adapter`` is the adapter of a ``PeftModel`` that this policy uses and trains, at first the
-    active one; every use activates it. None, with a ``PeftModel``, means the bare base.
+    ``adapter`` is the adapter of a ``PeftModel`` that this policy uses and trains: at first the
+    active one. Every use activates it. None, with a ``PeftModel``, means the bare base.
 
-    Sampling and likelihoods run in evaluation mode, without dropout, whatever mode the model is in:
-    a likelihood under other dropout than the sample's would not have ratio 1.
+    Sampling and likelihoods always run in evaluation mode, without dropout: with different dropout
+    masks, the ratio of a likelihood to the sampled one would not be 1.
 
-    What an agent reads enters the prompt as text: control tokens in it are spelled out
-    (:mod:`llmzoo.policies.prompts`). A completion's text is what follows the model's thoughts, its
-    ids are all that was sampled. An answer that ends inside a thought has the empty text, which
-    earns an environment's penalty; the first is warned of, and ``thoughts_unclosed`` counts them.
+    Observations enter the prompt as text: control tokens in them are encoded character by character
+    (:mod:`llmzoo.policies.prompts`). A completion's text is what follows the model's thoughts; its
+    ids are everything that was sampled. An answer that ends inside a thought has an empty text,
+    which earns the environment's penalty. The first one raises a warning, and ``thoughts_unclosed``
+    counts them.
 
-    A prompt too long for the model's context is answered with an empty completion, ``refused``,
-    that is never trained on, with one warning.
+    A prompt too long for the model's context gets an empty completion, marked ``refused``, that is
+    never trained on. The first one raises a warning.
     """
 
     def __init__(
@@ -103,7 +102,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         self.name = name
         # the embedded model's configuration says so; others have no such entry
         self.prompt_style: str | None = model.config.to_dict().get("llmzoo_prompt")
-        # a PeftModel is in the type's place: it passes everything on to the model inside it
+        # may be a PeftModel, which forwards all attributes to the model inside
         self.model = model
         self.adapter: str | None = _active_adapter(model)
         self.learning_rate = learning_rate
@@ -117,7 +116,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         self._prompts: dict[str | None, Prompts] = {}
         self.max_rows = max_rows
         self.chance = Chance(seed)
-        self.sampler: Sampler | None = None  # an engine apart from the model, that samples for it
+        self.sampler: Sampler | None = None  # a separate engine that samples instead of the model
         self.eos_ids = eos_ids(model, tokenizer)
         pad = tokenizer.pad_token_id
         self.pad_id = int(pad if pad is not None else min(self.eos_ids, default=0))
@@ -139,11 +138,10 @@ class TransformersPolicy(EarlyPolicy, Sampled):
     ) -> TransformersPolicy:
         """Load ``"tiny"``, a local folder or a hub id with transformers' own ``from_pretrained``.
 
-        A peft folder gives its base with the adapter on it, which then is what trains; ``base``
-        says where the base is, if not where the adapter names it. ``dtype`` is the weights', unless
-        ``precision`` says so. Code that comes with a model runs only with ``trust_remote_code``;
-        weights are read from safetensors files. Raises :class:`ConfigError` for what cannot be
-        loaded.
+        A peft folder is loaded with its base, and the adapter is what trains; ``base`` overrides the
+        base that the adapter names. ``dtype``: of the weights, unless ``precision`` is given. Code
+        that comes with a model runs only with ``trust_remote_code``. Weights are read only from
+        safetensors files. Raises :class:`ConfigError` for models that cannot be loaded.
         """
         folder = str(TINY_FOLDER) if name == TINY else name
         wanted: Any = dtype if precision is None else weight_dtype(precision)
@@ -165,7 +163,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         policy = cls(model.to(device), tokenizer, name=name, **options)
         policy.precision = precision  # the weights have it already, and an adapter stays float32
         for agent in (None, *policy.chats):
-            policy.prompts_of(agent)  # settings without a meaning are refused now
+            policy.prompts_of(agent)  # raises now for settings that the model cannot use
         return policy
 
     def sampling_of(self, agent: str) -> Sampling:
@@ -173,12 +171,12 @@ class TransformersPolicy(EarlyPolicy, Sampled):
 
     @property
     def context(self) -> int:
-        """The longest text, prompt and answer together, in tokens, that can be sampled."""
+        """The maximum number of tokens of a prompt and its answer together."""
         read = _read_by(self.model)
         return read if self.sampler is None else min(read, self.sampler.context)
 
     def prompts_of(self, agent: str | None = None) -> Prompts:
-        """How the prompts of ``agent`` are made; of a seat without settings of its own if None."""
+        """Formats the prompts of ``agent``; None: of a seat without its own settings."""
         if agent not in self.chats:
             agent = None
         if agent not in self._prompts:
@@ -187,15 +185,8 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         return self._prompts[agent]
 
     def encode(self, observation: str, agent: str | None = None) -> tuple[int, ...]:
-        """The token ids of a prompt: through the chat template where there is one."""
+        """The token ids of a prompt, through the chat template if there is one."""
         return self.prompts_of(agent).encode(observation)
-
-    def respond(
-        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
-    ) -> list[list[Completion]]:
-        return self.respond_early(
-            requests, group_size, greedy=greedy, answered=lambda index, answers: None
-        )
 
     def respond_early(
         self,
@@ -219,7 +210,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
             else:
                 by_sampling.setdefault(sampling, []).append(index)
         for sampling, indices in by_sampling.items():
-            # alike lengths together: less padding; equal prompts side by side: read as one
+            # similar lengths together need less padding; equal neighbours are read once
             indices.sort(key=lambda i: (len(prompts[i]), prompts[i]))
 
             def finished(
@@ -239,7 +230,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         return answers
 
     def reseed(self, seed: int) -> None:
-        """Begin the sampling noise anew; copies of this policy share it."""
+        """Restart the sampling noise from a seed, also for copies of this policy, which share it."""
         self.chance.reseed(seed)
 
     def likelihood(
@@ -270,7 +261,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
             return Likelihood(*sharding.run(self.model, compute))
 
     def prompt_hidden(self, prompts: Sequence[Sequence[int]]) -> Tensor:
-        """The last hidden states [B, H] at the ends of prompts, as in ``likelihood(hidden=True)``.
+        """The hidden states [B, H] at the last tokens of prompts, as in ``likelihood(hidden=True)``.
 
         A prompt beyond the model's context is cut on the left.
         """
@@ -283,7 +274,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
             )
 
     def parameters(self) -> list[Parameter]:
-        """Exactly what this policy trains: its adapter's parameters, or the model's unfrozen ones."""
+        """The parameters that this policy trains: its adapter's, or all unfrozen ones of the model."""
         if self.adapter is not None:
             own = lora.own_parameters(self.model, self.adapter)
             return [p for p in own.values() if p.requires_grad]
@@ -292,29 +283,29 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         return [p for p in self.model.parameters() if p.requires_grad]
 
     def reference(self) -> TransformersPolicy:
-        """This policy as it is now, frozen: what a KL penalty or DPO compares with.
+        """A frozen copy of this policy, the reference of a KL penalty or of DPO.
 
-        With an adapter that does nothing yet this is the bare base, and nothing is copied; a
-        trained adapter is copied (into the shared model, where it stays), and full weights are.
+        For an adapter that has no effect yet, this is the bare base, and nothing is copied. A
+        trained adapter is copied within the shared model, and stays there. Full weights are copied.
         """
         if self.adapter is not None:
             return self.with_adapter(lora.frozen_copy(self.model, self.adapter))
         frozen = self._copy()
-        frozen.sampler = None  # an engine has the weights that go on
+        frozen.sampler = None  # its engine would follow the trained weights
         if not lora.is_peft(self.model):
             frozen.model = sharding.copied(self.model).eval().requires_grad_(False)
         return frozen
 
     def activate(self) -> None:
-        """Make this policy's adapter the active one, for code that uses ``model`` by itself."""
+        """Activate this policy's adapter, for code that uses ``model`` directly."""
         if self.adapter is not None:
             lora.activate(self.model, self.adapter)
 
     def save(self, folder: str | Path) -> None:
-        """A plain transformers folder (safetensors) that ``from_pretrained`` loads.
+        """Write a plain transformers folder (safetensors) that ``from_pretrained`` loads.
 
-        With an adapter a plain peft folder: the adapter, its base's name, and the tokenizer. Where
-        several ranks train, all of them call this, and share the folder.
+        With an adapter, write a plain peft folder: adapter, name of the base, and tokenizer. In a
+        run with several ranks, all ranks call this with one shared folder.
         """
         if sharding.is_sharded(self.model) and self.adapter is None:
             save_sharded(self.model, Path(folder))
@@ -331,9 +322,9 @@ class TransformersPolicy(EarlyPolicy, Sampled):
             self.tokenizer.save_pretrained(str(folder))
 
     def load_weights(self, folder: str | Path) -> None:
-        """Put the weights that :meth:`save` wrote into this model, in place.
+        """Load the weights that :meth:`save` wrote into this model, in place.
 
-        Raises :class:`CheckpointError` where they are absent or do not fit.
+        Raises :class:`CheckpointError` if they are missing or do not fit.
         """
         try:
             if self.adapter is not None:
@@ -353,7 +344,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
             raise CheckpointError(f"{folder} cannot be loaded: {error}") from error
 
     def with_sampling(self, **changes: Any) -> TransformersPolicy:
-        """This policy (same weights, same noise) under other sampling settings."""
+        """This policy (same weights, same noise) with other sampling settings."""
         copy = self._copy()
         copy.sampling = replace(self.sampling, **changes)
         return copy
@@ -364,7 +355,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         return copy
 
     def with_chat(self, chat: Chat, chats: Mapping[str, Chat] | None = None) -> TransformersPolicy:
-        """This policy (same weights, same noise) under other settings of its prompts."""
+        """This policy (same weights, same noise) with other prompt settings."""
         copy = self._copy()
         copy.chat, copy.chats, copy._prompts = chat, dict(chats or {}), {}
         return copy
@@ -372,9 +363,9 @@ class TransformersPolicy(EarlyPolicy, Sampled):
     def with_adapter(
         self, adapter: str | None, *, name: str | None = None, seed: int | None = None
     ) -> TransformersPolicy:
-        """This policy with another adapter of its model, or without any (None).
+        """This policy with another adapter of its model; None: the bare base.
 
-        ``name`` and ``seed``: of the new policy, where they are not this one's.
+        ``name`` and ``seed``: of the new policy; by default this policy's own.
         """
         copy = self._copy()
         copy.adapter, copy.sampler = adapter, None
@@ -393,8 +384,8 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         weights and the policies' sampling noise. Our own sampling and likelihoods ignore
         ``lora_dropout``; it acts when another trainer runs the model in training mode.
 
-        The adapters are put into this policy's model itself. This policy becomes the bare base. Do
-        not use other references to the model any more.
+        The adapters are added to this policy's own model, and this policy becomes the bare base. Do
+        not use other references to the model afterwards.
 
         Raises :class:`UnknownNameError` for an option that peft lacks, and :class:`ConfigError` for
         one that would change the shared base, and for a model that has adapters already.
@@ -415,7 +406,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """The model without dropout, with this policy's adapter, in its arithmetic."""
+        """The model in evaluation mode, with this policy's adapter and precision."""
         self.model.eval()
         self.activate()
         bare = lora.is_peft(self.model) and self.adapter is None
@@ -435,10 +426,10 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         finished: Finished,
         given_up: Sequence[Event | None],
     ) -> None:
-        """K rows for each prompt, ``max_rows`` at once, or from the sampler where there is one.
+        """Sample K rows per prompt with the sampler, or else with the model, ``max_rows`` at once.
 
-        A prompt's rows are handed to ``finished``, with its number, as soon as they are complete,
-        or incomplete where its event in ``given_up`` is set.
+        A prompt's rows are passed to ``finished``, with its index, as soon as they are complete or
+        its event in ``given_up`` is set.
         """
         if self.sampler is not None:
             batch = self.sampler.sample(prompts, group_size, sampling, keys=keys, greedy=greedy)
@@ -458,12 +449,12 @@ class TransformersPolicy(EarlyPolicy, Sampled):
                     keys=keys[start : start + at_once],
                     greedy=greedy,
                     stopped=self._stopped(sampling),
-                    finished=partial(_later, finished, start),
+                    finished=partial(_counted_on, finished, start),
                     given_up=_any_set(given_up[start : start + at_once]),
                 )
 
     def _recompute(self) -> Callable[[], None] | None:
-        """What a layer's second run needs, where there is to be one."""
+        """The preparation of a layer's second run under gradient checkpointing; else None."""
         return self.activate if self.gradient_checkpointing else None
 
     def _room(self, sampling: Sampling) -> int:
@@ -481,7 +472,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
     def _stopped(self, sampling: Sampling) -> Any:
         if not sampling.stop:
             return None
-        # a stop string may span tokens; a window of the last ones is decoded
+        # a stop string may span tokens, so a window of the last ones is decoded
         window = max(len(stop) for stop in sampling.stop) + 8
 
         def stopped(ids: list[int]) -> bool:
@@ -520,13 +511,13 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         self.thoughts_unclosed += 1
 
 
-def _later(finished: Finished, start: int, number: int, rows: list[Tokens]) -> None:
-    """Prompts are counted on from one pass to the next."""
+def _counted_on(finished: Finished, start: int, number: int, rows: list[Tokens]) -> None:
+    """Call ``finished`` with an index counted over all passes."""
     finished(start + number, rows)
 
 
 def _any_set(events: Sequence[Event | None]) -> Callable[[int], bool] | None:
-    """Whether a prompt's event is set; None where no prompt has one."""
+    """A function that tells whether a prompt's event is set; None if no prompt has one."""
     if all(event is None for event in events):
         return None
 
@@ -538,10 +529,10 @@ def _any_set(events: Sequence[Event | None]) -> Callable[[int], bool] | None:
 
 
 def _read_by(model: PreTrainedModel) -> int:
-    """The longest text that the model reads, in tokens; some models know no limit."""
+    """The model's context in tokens. Some models have no limit."""
     return getattr(model.config, "max_position_embeddings", None) or 2**31
 
 
 def _active_adapter(model: Any) -> str | None:
-    """The name of the adapter that a ``PeftModel`` computes with; other models have none."""
+    """The name of a ``PeftModel``'s active adapter; None for other models."""
     return str(model.active_adapter) if lora.is_peft(model) else None

@@ -1,6 +1,6 @@
-"""Critics: what a text is worth to those who go on from it.
+"""Critics: they predict the return that follows a text.
 
-Shapes: B texts, N completions, C completion tokens (right-padded), H hidden size, O values a text.
+Shapes: B texts, N completions, C completion tokens (right-padded), H hidden size, O values per text.
 """
 
 from __future__ import annotations
@@ -16,21 +16,20 @@ from torch import Tensor, nn
 
 from llmzoo.distributed import sharding
 from llmzoo.errors import ConfigError
-from llmzoo.policies.likelihood import last_states
+from llmzoo.policies.likelihood import last_states, nothing
 from llmzoo.policies.lora import is_peft, whole_copy
+from llmzoo.policies.packing import Segments, packs
 from llmzoo.policies.precision import Precision, autocast, cast_weights
-from llmzoo.policies.recompute import nothing
-from llmzoo.policies.segments import Segments, packs
 from llmzoo.policies.transformers import TransformersPolicy
 
 
 class ValueHead(nn.Module):
     """Values [..., O] of hidden states [..., H], in float32: a linear map that starts at zero.
 
-    With V = 0 everywhere the first advantages are the returns themselves, and bootstrapped targets
-    start unbiased by a random guess, which for a large H would drown rewards of size 1. Nothing is
-    lost: the gradient of a zero linear map is the hidden state times the error, which is not zero.
-    What lies below the head gets its first gradient at the second step.
+    With V = 0 everywhere, the first advantages equal the returns, and bootstrapped targets contain
+    no random guesses, which for a large H would drown rewards of size 1. The head can still learn:
+    its gradient is the hidden state times the error. The layers below it get their first gradient
+    at the second step.
     """
 
     def __init__(self, hidden_size: int, outputs: int = 1):
@@ -45,17 +44,17 @@ class ValueHead(nn.Module):
 
 
 class CriticModel(nn.Module):
-    """A transformer of its own, without a vocabulary, and a :class:`ValueHead` on it.
+    """A separate transformer without an output vocabulary, with a :class:`ValueHead` on top.
 
     Parameters
     ----------
     body: a transformers model without its output layer, as :meth:`of` and :meth:`load` make it.
-    outputs: O, values of each text: one, or one a seat for a central critic.
-    tokens: read at once; more are read in several passes.
-    precision: as a policy's, see :mod:`llmzoo.policies.precision`; the head is always float32.
-    gradient_checkpointing: compute the layers' activations again in the backward pass.
+    outputs: O, the number of values per text: one, or one per seat for a central critic.
+    tokens: per forward pass; more tokens take several passes.
+    precision: as for a policy, see :mod:`llmzoo.policies.precision`; the head is always float32.
+    gradient_checkpointing: recompute the layers' activations in the backward pass.
 
-    A text that is too long for the body's context is cut on the left, with one warning.
+    A text too long for the body's context is cut on the left, with one warning.
     Gradients flow through both methods.
     """
 
@@ -83,7 +82,7 @@ class CriticModel(nn.Module):
 
     @classmethod
     def of(cls, policy: TransformersPolicy, **options: Any) -> CriticModel:
-        """A critic that starts from a copy of the policy's weights, an adapter merged in."""
+        """A critic that starts from a copy of the policy's weights, with its adapter merged in."""
         if is_peft(policy.model):
             divided = sharding.is_sharded(policy.model)
             copied = (
@@ -101,7 +100,7 @@ class CriticModel(nn.Module):
         return cls(policy.model.base_model, **options)
 
     def values(self, prompts: Sequence[Sequence[int]]) -> Tensor:
-        """The values [B, O] of reading each text: at its last token."""
+        """The values [B, O] at the last token of each text."""
         return self._read([self._cut(prompt, 0) for prompt in prompts], [1] * len(prompts))
 
     def token_values(
@@ -112,7 +111,7 @@ class CriticModel(nn.Module):
     ) -> Tensor:
         """The value [N, C] before each token of ``completions[n]``, which follows ``prompts[n]``.
 
-        ``output``: which of the critic's O values. Padding holds 0.
+        ``output``: the index among the critic's O values. Padding is 0.
         """
         width = max(len(ids) for ids in completions)
         if width == 0:
@@ -147,7 +146,7 @@ class CriticModel(nn.Module):
         )
 
     def _cut(self, prompt: Sequence[int], following: int) -> Sequence[int]:
-        """The prompt's end that fits with ``following`` tokens after it."""
+        """The end of the prompt that fits into the context before ``following`` more tokens."""
         room = self.context - following
         if len(prompt) <= room:
             return prompt
@@ -167,7 +166,7 @@ class CriticModel(nn.Module):
 
 
 def _merged(model: Any, adapter: str | None) -> Any:
-    """The body of a ``PeftModel`` as a plain model; the ``PeftModel`` is used up."""
+    """The body of a ``PeftModel`` as a plain model. Do not use the ``PeftModel`` afterwards."""
     plain = model.unload() if adapter is None else model.merge_and_unload(adapter_names=[adapter])
     return plain.base_model
 

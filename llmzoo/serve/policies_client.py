@@ -14,8 +14,7 @@ from typing import Any
 import grpc
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies.base import Answered, EarlyPolicy, Request
-from llmzoo.policies.chance import Chance
+from llmzoo.policies.base import Answered, Chance, EarlyPolicy, Request
 from llmzoo.policies.settings import Sampled, Sampling
 from llmzoo.records import Completion
 from llmzoo.serve import trust
@@ -122,15 +121,8 @@ class RemotePolicy(EarlyPolicy, Sampled):
         return self.under(replace(self._own, **changes))
 
     def reseed(self, seed: int) -> None:
-        """Begin the sampling noise anew; for a policy's twins that share it too."""
+        """Begin the sampling noise anew; also for copies of this policy, which share it."""
         self.chance.reseed(seed)
-
-    def respond(
-        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
-    ) -> list[list[Completion]]:
-        return self.respond_early(
-            requests, group_size, greedy=greedy, answered=lambda index, answers: None
-        )
 
     def respond_early(
         self,

@@ -13,9 +13,9 @@ from llmzoo.errors import ConfigError
 from llmzoo.files import read_object
 from llmzoo.policies import check_model, load, load_model
 from llmzoo.policies.base import Policy, Request, ScriptedPolicy
+from llmzoo.policies.decode import Sampler
 from llmzoo.policies.lora import is_adapter
 from llmzoo.policies.precision import Precision
-from llmzoo.policies.sampler import Sampler
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.vllm.config import is_server, sampler_config
@@ -305,7 +305,7 @@ def sampling_from(
     :class:`llmzoo.policies.vllm.config.ServerArgs`. It starts with the weights as they are now.
 
     Raises :class:`ConfigError` for what cannot be had together, and
-    :class:`llmzoo.policies.sampler.SamplerError` for a server that cannot be reached.
+    :class:`llmzoo.policies.decode.SamplerError` for a server that cannot be reached.
     """
     config = sampler_config(sampler, args)
     if config is None:

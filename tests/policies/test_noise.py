@@ -3,10 +3,8 @@
 import torch
 from tiny_models import policy
 
-from llmzoo.policies.base import Request
-from llmzoo.policies.chance import Chance
-from llmzoo.policies.noise import Uniforms
-from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.base import Chance, Request
+from llmzoo.policies.sampling import Sampling, Uniforms
 
 CPU = torch.device("cpu")
 

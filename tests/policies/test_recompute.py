@@ -14,7 +14,7 @@ from tiny_models import model, policy, tokenizer
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies.recompute import recomputed_layers
+from llmzoo.policies.likelihood import recomputed_layers
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 

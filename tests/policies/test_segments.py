@@ -1,6 +1,6 @@
 import torch
 
-from llmzoo.policies.segments import Segments, packs
+from llmzoo.policies.packing import Segments, packs
 
 CPU = torch.device("cpu")
 

@@ -12,7 +12,7 @@ import torch
 from tiny_models import policy
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies.sampler import SamplerError
+from llmzoo.policies.decode import SamplerError
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.vllm.config import VllmArgs
 from llmzoo.policies.vllm.sampler import give_samplers

@@ -9,7 +9,7 @@ import fake_vllm
 import pytest
 
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
-from llmzoo.policies.sampler import SamplerError
+from llmzoo.policies.decode import SamplerError
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.vllm.config import ServerArgs, VllmArgs, sampler_config
 from llmzoo.policies.vllm.requests import row, seed_of, settings

@@ -12,7 +12,7 @@ from test_vllm_colocated import CLOSE, PROMPTS, SAMPLING, change, difference, dr
 from tiny_models import model, policy, tokenizer
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies.sampler import SamplerError
+from llmzoo.policies.decode import SamplerError
 from llmzoo.policies.tiny.tokenizer import build_tokenizer
 from llmzoo.policies.vllm.config import ServerArgs
 from llmzoo.policies.vllm.sampler import give_samplers

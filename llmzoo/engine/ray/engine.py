@@ -32,7 +32,7 @@ from llmzoo.errors import CheckpointError
 from llmzoo.learners.base import Learner
 from llmzoo.learners.updates.policy_gradient import merged_credits, named
 from llmzoo.policies.base import Policy
-from llmzoo.policies.sampler import Sampler
+from llmzoo.policies.decode import Sampler
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 

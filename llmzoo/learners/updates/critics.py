@@ -22,7 +22,7 @@ from llmzoo.learners.updates.policy_gradient import SurrogateConfig
 from llmzoo.learners.updates.turns import Chain, Turn, Valued
 from llmzoo.policies import check_model, stored
 from llmzoo.policies.likelihood import Likelihood
-from llmzoo.policies.segments import packs
+from llmzoo.policies.packing import packs
 from llmzoo.policies.settings import Chat
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.values import CriticModel, ValueHead

@@ -15,8 +15,8 @@ from llmzoo.distributed import ranks
 from llmzoo.errors import DivergedError
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.policy_gradient import Credited, SurrogateConfig
+from llmzoo.policies.packing import packs
 from llmzoo.policies.sampling import Sampling
-from llmzoo.policies.segments import packs
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Group
 

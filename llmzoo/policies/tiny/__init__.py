@@ -1,6 +1,6 @@
-"""The embedded model: about 0.85 million parameters, trained only by this project on its own players.
+"""The embedded model: about 0.85 million parameters, trained by this project on its own players.
 
-``recipe.py`` rebuilds it from nothing; ``weights/`` holds the result. It reads terse prompts and
-plays the games of this suite, sloppily: three of four answers it has learned from were an
-amateur's. It is there to be trained further, not to be good.
+``scripts/tiny.py`` rebuilds ``weights/`` from scratch. The model reads terse prompts and plays the
+games of this suite poorly: an amateur wrote three of four answers in its training data. It is meant
+to be trained further.
 """

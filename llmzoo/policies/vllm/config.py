@@ -1,4 +1,4 @@
-"""Settings of vLLM as a sampler; what means nothing is refused before a model is loaded."""
+"""Settings of vLLM as a sampler, which are checked before a model is loaded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 
-# arguments of vLLM's LLM that follow from the policy, and would break what is promised of rows
+# arguments of vLLM's LLM that the policy determines
 _OURS = {
     "model",
     "tokenizer",
@@ -28,9 +28,11 @@ class VllmArgs:
     """vLLM in this process, on the device that trains."""
 
     gpu_memory_utilization: float = 0.3  # share of the device's memory for its weights and cache
-    max_model_len: int | None = None  # longest prompt and answer in tokens; None: the model's
-    dtype: Literal["float32", "bfloat16", "float16"] | None = None  # None: as the weights trained
-    sleep: bool = False  # gives its memory back while the weights are updated
+    max_model_len: int | None = None  # most tokens of a prompt and its answer; None: the model's
+    dtype: Literal["float32", "bfloat16", "float16"] | None = (
+        None  # None: that of the trained weights
+    )
+    sleep: bool = False  # free the memory while the weights are updated
     enforce_eager: bool = False  # without CUDA graphs: starts sooner, samples slower
     engine_args: Mapping[str, Any] = field(default_factory=dict)  # further arguments of vllm.LLM
 
@@ -52,12 +54,12 @@ class VllmArgs:
 class ServerArgs:
     """vLLM on a server."""
 
-    weights: Literal["files", "nccl"] = "files"  # how new weights get there
-    folder: str | None = None  # where files go: one that the server sees too; None: a temporary one
+    weights: Literal["files", "nccl"] = "files"  # how new weights reach the server
+    folder: str | None = None  # for weight files, shared with the server; None: a temporary folder
     timeout_s: float = 600.0  # seconds for one prompt's answers, or for new weights to be loaded
-    wait_s: float = 120.0  # seconds that the server may take to be there at the start
-    retries: int = 2  # further attempts where it could not be reached, or failed
-    concurrency: int = 64  # prompts under way at once
+    wait_s: float = 120.0  # seconds to wait for the server at the start
+    retries: int = 2  # further attempts after a failed call
+    concurrency: int = 64  # the most prompts in flight
     group_port: int = 51216  # of the weights' process group, with nccl
 
     def __post_init__(self) -> None:
@@ -79,8 +81,8 @@ def is_server(sampler: str) -> bool:
 def sampler_config(sampler: str, args: Mapping[str, Any]) -> VllmArgs | ServerArgs | None:
     """The settings of ``"vllm"`` or of a server; None for ``"transformers"``, which has none.
 
-    Raises :class:`UnknownNameError`, :class:`ConfigError`, and :class:`MissingExtraError` where
-    vLLM would be needed here.
+    Raises :class:`UnknownNameError` and :class:`ConfigError`, and :class:`MissingExtraError` if vLLM
+    is needed in this process but not installed.
     """
     if sampler == "transformers":
         if args:
@@ -90,7 +92,7 @@ def sampler_config(sampler: str, args: Mapping[str, Any]) -> VllmArgs | ServerAr
     if sampler == "vllm":
         cls = VllmArgs
     elif is_server(sampler):
-        for url in sampler.split(","):  # a server for each process
+        for url in sampler.split(","):  # one server per process
             address = urlsplit(url)
             if not address.hostname or address.path.strip("/") or address.query:
                 raise ConfigError(f"{url!r} is no address of the form http://HOST:PORT")

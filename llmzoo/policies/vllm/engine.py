@@ -16,8 +16,7 @@ import numpy as np
 import torch
 
 from llmzoo.errors import MissingExtraError
-from llmzoo.policies.decode import Tokens
-from llmzoo.policies.sampler import SamplerError
+from llmzoo.policies.decode import SamplerError, Tokens
 from llmzoo.policies.vllm.config import VllmArgs
 from llmzoo.policies.vllm.requests import row
 from llmzoo.policies.vllm.weights import WEIGHTS, checkpoint_weights, room_for, save_base
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
     from llmzoo.policies.transformers import TransformersPolicy
 
 
-class Engine(Protocol):
-    """vLLM with one base model, and adapters on it. Calls from several threads wait in turn."""
+class VllmEngine(Protocol):
+    """vLLM with one base model and its adapters. Calls from several threads run one after another."""
 
     context: int
 
@@ -37,19 +36,19 @@ class Engine(Protocol):
         settings: Sequence[Mapping[str, Any]],
         adapter: str | None,
     ) -> list[list[Tokens]]:
-        """The answers to each prompt, under its own settings."""
+        """The answers to each prompt, with its own settings."""
         ...
 
     def load_base(self) -> None:
-        """Take the base's weights as they are now, and drop what was computed with older ones."""
+        """Load the base's current weights, and discard everything computed with older ones."""
         ...
 
     def load_adapter(self, policy: TransformersPolicy) -> None:
-        """Take the weights of the policy's adapter as they are now."""
+        """Load the current weights of the policy's adapter."""
         ...
 
     def rest(self) -> None:
-        """Give memory back until the next call."""
+        """Free memory until the next call."""
         ...
 
     def close(self) -> None:
@@ -58,7 +57,7 @@ class Engine(Protocol):
 
 
 class Colocated:
-    """An :class:`Engine` in this process.
+    """An :class:`VllmEngine` in this process.
 
     ``policies`` share a model. The engine starts from a folder with its weights, and then takes new
     ones from memory (vLLM's own ``reload_weights``, which knows how it has fused and padded them);
@@ -93,8 +92,8 @@ class Colocated:
             "enforce_eager": args.enforce_eager,
             "enable_prefix_caching": True,
             "enable_sleep_mode": args.sleep,
-            "logprobs_mode": "processed_logprobs",  # of the distribution that is sampled from
-            "generation_config": "vllm",  # requests say all; nothing from the model's folder
+            "logprobs_mode": "processed_logprobs",  # of the sampling distribution
+            "generation_config": "vllm",  # ignore the model's folder; requests set everything
             **args.engine_args,
         }
         if adapters:
@@ -149,8 +148,10 @@ class Colocated:
                 self._asleep = False
 
     def load_adapter(self, policy: TransformersPolicy) -> None:
-        """A new number, name and folder each time: vLLM keeps adapters by number, and what it has
-        computed with them by name and folder. It reads the files when they are first asked for."""
+        """Load the adapter under a new number, name and folder each time.
+
+        vLLM caches adapters by number, and results by name and folder. It reads the files at the
+        first request."""
         assert policy.adapter is not None
         with self._lock:
             self._loaded += 1
@@ -192,9 +193,9 @@ class Colocated:
 
 @contextmanager
 def _in_this_process() -> Iterator[None]:
-    """vLLM's engine core in this process, with the chance of the run as it was.
+    """Run vLLM's engine core in this process, and preserve the global random states.
 
-    Starting it there seeds every global stream of random numbers.
+    The engine seeds all of them when it starts.
     """
     name = "VLLM_ENABLE_V1_MULTIPROCESSING"
     before = os.environ.get(name)

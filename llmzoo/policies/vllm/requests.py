@@ -1,6 +1,6 @@
-"""What vLLM is asked for a prompt, and how its answer becomes rows.
+"""A prompt's request to vLLM, and its answer as rows.
 
-The names are those of ``vllm.SamplingParams`` and of ``/v1/completions`` alike.
+The names are those of ``vllm.SamplingParams`` and of ``/v1/completions``.
 """
 
 from __future__ import annotations
@@ -10,19 +10,17 @@ import math
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from llmzoo.policies.decode import Tokens
-from llmzoo.policies.sampler import SamplerError
+from llmzoo.policies.decode import SamplerError, Tokens
 from llmzoo.policies.sampling import Sampling
 
 _ENDED = {"stop": True, "length": False}
 
 
 def seed_of(key: int) -> int:
-    """vLLM's seed for the noise key of a prompt.
+    """vLLM's seed for the noise key of a prompt: a 62-bit hash, which fits its signed 64 bits.
 
     vLLM samples the i-th of n answers with the seed + i (``ParentRequest`` in its
-    ``v1/engine/parallel_sampling.py``). Keys that follow one another would share their noise, so
-    they are spread over 62 bits; what it is given fits the signed 64 of its protocol.
+    ``v1/engine/parallel_sampling.py``), so consecutive keys without a hash would share their noise.
     """
     digest = hashlib.blake2b(str(key).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 2
@@ -33,9 +31,9 @@ def settings(
 ) -> dict[str, Any]:
     """The request for ``group_size`` answers of one prompt.
 
-    Everything that a model's own generation settings could change is said. The ends of a sequence
-    are ours: vLLM's own are ignored, and ours are tokens that stop, which stay in the row.
-    ``logprobs=0`` gives the sampled token's own. A greedy row's are of temperature 1, unfiltered.
+    It sets everything that a model's generation settings could change. vLLM's end-of-sequence
+    handling is switched off, and ours are stop tokens, which stay in the row. ``logprobs=0`` returns
+    the log-probability of the sampled token. For greedy rows, it is at temperature 1 and unfiltered.
     """
     return {
         "n": group_size,
@@ -56,7 +54,7 @@ def settings(
 
 
 def row(ids: Sequence[int], logprobs: Sequence[float], finish_reason: str | None) -> Tokens:
-    """One answer. Raises :class:`SamplerError` where it was not finished, or has no numbers."""
+    """One answer as a row. Raises :class:`SamplerError` if it is unfinished or has invalid numbers."""
     if finish_reason not in _ENDED:
         raise SamplerError(f"vLLM gave up an answer: finish_reason is {finish_reason!r}")
     if len(ids) != len(logprobs) or not all(map(math.isfinite, logprobs)):

@@ -1,4 +1,4 @@
-"""One policy's :class:`llmzoo.policies.sampler.Sampler` on an engine that others may share."""
+"""The :class:`llmzoo.policies.decode.Sampler` of one policy, on an engine that others may share."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from torch import nn
 
 from llmzoo.errors import ConfigError
 from llmzoo.policies import lora
-from llmzoo.policies.decode import Tokens
-from llmzoo.policies.sampler import SamplerError
+from llmzoo.policies.decode import SamplerError, Tokens
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.vllm.config import ServerArgs, VllmArgs
-from llmzoo.policies.vllm.engine import Colocated, Engine
+from llmzoo.policies.vllm.engine import Colocated, VllmEngine
 from llmzoo.policies.vllm.requests import settings
-from llmzoo.policies.vllm.server import Server
+from llmzoo.policies.vllm.server import VllmServer
 
 if TYPE_CHECKING:
     from llmzoo.policies.transformers import TransformersPolicy
 
 
 class VllmSampler:
-    """Samples for ``policy`` from ``engine``: from the adapter that the policy has, if any."""
+    """Samples for ``policy`` from ``engine``, with the policy's adapter if it has one."""
 
-    def __init__(self, policy: TransformersPolicy, engine: Engine):
+    def __init__(self, policy: TransformersPolicy, engine: VllmEngine):
         self.engine = engine
         self._policy = policy
         self._adapter = policy.adapter
@@ -43,8 +42,8 @@ class VllmSampler:
         keys: Sequence[int],
         greedy: bool = False,
     ) -> list[list[Tokens]]:
-        """See :class:`llmzoo.policies.sampler.Sampler`. K answers are one request, so that they
-        share the reading of their prompt."""
+        """See :class:`llmzoo.policies.decode.Sampler`. K answers are one request, so vLLM reads
+        their prompt once."""
         for prompt in prompts:
             if not 0 < len(prompt) <= self.context - sampling.max_new_tokens:
                 raise ConfigError(
@@ -78,16 +77,16 @@ class VllmSampler:
         self.engine.rest()
 
     def close(self) -> None:
-        """For all policies that share the engine."""
+        """Close the engine, also for the other policies that share it."""
         self.engine.close()
 
 
 def give_samplers(
     policies: Iterable[TransformersPolicy], sampler: str, config: VllmArgs | ServerArgs
 ) -> None:
-    """Let policies sample from vLLM: one engine for those that share a model.
+    """Let policies sample from vLLM. Policies that share a model share an engine.
 
-    ``config`` is that of :func:`llmzoo.policies.vllm.config.sampler_config`. Raises
+    ``config``: from :func:`llmzoo.policies.vllm.config.sampler_config`. Raises
     :class:`ConfigError` for several models on one server, and for a policy that is the bare base of
     others' adapters.
     """
@@ -102,8 +101,8 @@ def give_samplers(
             "(seats='shared' or 'lora'), or sample here"
         )
     for sharing in by_model.values():
-        engine: Engine = (
-            Server(sharing, sampler, config)
+        engine: VllmEngine = (
+            VllmServer(sharing, sampler, config)
             if isinstance(config, ServerArgs)
             else Colocated(sharing, config)
         )

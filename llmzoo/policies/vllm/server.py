@@ -1,4 +1,4 @@
-"""vLLM on a server of its own: its OpenAI-compatible protocol, and how new weights get there."""
+"""vLLM on a server: requests over its OpenAI-compatible protocol, and updates of its weights."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llmzoo.errors import ConfigError, MissingExtraError
-from llmzoo.policies.decode import Tokens
-from llmzoo.policies.sampler import SamplerError
+from llmzoo.policies.decode import SamplerError, Tokens
 from llmzoo.policies.vllm.config import ServerArgs
 from llmzoo.policies.vllm.requests import row
 from llmzoo.policies.vllm.weights import checkpoint_weights, room_for, save_weights
@@ -27,15 +26,15 @@ _WITH_LORA = "VLLM_ALLOW_RUNTIME_LORA_UPDATING=1 {start} --enable-lora --max-lor
 _PROBE = "Agents 1, 2 and 3 answer: {'up': [0, -1]} — naïve?\n"
 
 
-class Server:
-    """An :class:`llmzoo.policies.vllm.engine.Engine` behind an address.
+class VllmServer:
+    """An :class:`llmzoo.policies.vllm.engine.VllmEngine` behind an address.
 
-    The server starts from any copy of the model; it is given the weights before the first prompt.
-    They go through files that it can see too (vLLM's ``reload_weights``, and
-    ``/v1/load_lora_adapter``), or, but for adapters, over NCCL by TRL's client.
+    The server may start from any copy of the model: it gets the weights before the first prompt.
+    They travel through files that the server can read (vLLM's ``reload_weights`` and
+    ``/v1/load_lora_adapter``), or over NCCL with TRL's client, except for adapters.
 
-    Raises :class:`ConfigError` for a server that has another tokenizer, or was started without what
-    this needs, and :class:`SamplerError` for one that cannot be reached.
+    Raises :class:`ConfigError` for a server with another tokenizer or without a required option, and
+    :class:`SamplerError` for a server that cannot be reached.
     """
 
     def __init__(self, policies: Sequence[TransformersPolicy], url: str, args: ServerArgs):
@@ -45,8 +44,10 @@ class Server:
         self._lock = threading.RLock()
         self._folder = tempfile.TemporaryDirectory(prefix="llmzoo-vllm-", dir=args.folder)
         _readable(self._folder.name)
-        self._adapters: dict[str, tuple[str, Any]] = {}  # the name there of each, and its files
-        self._run = secrets.token_hex(4)  # others may have left adapters there
+        self._adapters: dict[
+            str, tuple[str, Any]
+        ] = {}  # each one's name on the server, and its files
+        self._run = secrets.token_hex(4)  # tells our adapters from those of other runs
         self._loaded = 0
         self._http = Http(url, timeout_s=args.timeout_s, retries=args.retries)
         self._http.wait(args.wait_s)
@@ -66,7 +67,7 @@ class Server:
         settings: Sequence[Mapping[str, Any]],
         adapter: str | None,
     ) -> list[list[Tokens]]:
-        """A request for each prompt: a request has one seed, and every prompt its own."""
+        """Send one request per prompt, because a request has one seed."""
         model = self._served if adapter is None else self._adapters[adapter][0]
         with self._lock:
             if self._config()["instance_id"] != self._instance:
@@ -105,12 +106,12 @@ class Server:
                 )
 
     def load_adapter(self, policy: TransformersPolicy) -> None:
-        """Under a new name from a new folder: what was computed with older weights goes by both."""
+        """Load the adapter under a new name from a new folder; the server caches results by both."""
         assert policy.adapter is not None
         with self._lock:
             self._loaded += 1
             name = f"{policy.adapter}-{self._run}-{self._loaded}"
-            # kept, for a server with fewer places than there are adapters reads them again
+            # kept, because a server with fewer slots than adapters reads them again
             files = tempfile.TemporaryDirectory(prefix="adapter-", dir=self._folder.name)
             _readable(files.name)
             policy.save(files.name)
@@ -121,12 +122,12 @@ class Server:
                 self._http.tell("/v1/unload_lora_adapter", {"lora_name": before[0]})
 
     def rest(self) -> None:
-        """Nothing: its memory is its own."""
+        """Do nothing: the server has its own memory."""
 
     def close(self) -> None:
         with self._lock:
             for name, _ in self._adapters.values():
-                with suppress(SamplerError):  # it may be gone, and an error under way be about that
+                with suppress(SamplerError):  # the server may be gone
                     self._http.tell("/v1/unload_lora_adapter", {"lora_name": name})
             self._adapters.clear()
             self._folder.cleanup()
@@ -167,7 +168,7 @@ class Server:
 
 
 def _check(config: Mapping[str, Any], model: Any, adapters: list[str]) -> None:
-    """Refuse a server whose rows would not be what they are taken for."""
+    """Refuse a server that returns other log-probabilities or has no room for the adapters."""
     mode = config["model_config"]["logprobs_mode"]
     if mode != "processed_logprobs":
         raise ConfigError(
@@ -184,7 +185,7 @@ def _check(config: Mapping[str, Any], model: Any, adapters: list[str]) -> None:
 
 
 def _nccl(url: str, args: ServerArgs, model: Any) -> Any:
-    """TRL's client, with its process group of the trainer and the server's workers."""
+    """TRL's client, connected to the process group of the trainer and the server's workers."""
     if model.device.type != "cuda":
         raise ConfigError("weights='nccl' needs a CUDA device here; weights='files' does not")
     try:
@@ -200,5 +201,5 @@ def _nccl(url: str, args: ServerArgs, model: Any) -> Any:
 
 
 def _readable(folder: str) -> None:
-    """Let the server in: it may run as somebody else."""
+    """Let the server read the folder; it may run as another user."""
     Path(folder).chmod(0o755)

@@ -1,4 +1,4 @@
-"""A model's weights under the names of a checkpoint, which are those that vLLM loads."""
+"""A model's weights under the names of a checkpoint, which vLLM expects."""
 
 from __future__ import annotations
 
@@ -16,28 +16,27 @@ from llmzoo.errors import ConfigError
 from llmzoo.policies import lora
 
 WEIGHTS = "model.safetensors"
-RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # that vLLM makes room for
+RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # the values of vLLM's max_lora_rank
 
 
 def base_of(model: Any) -> Any:
-    """The transformers model inside: what a policy's adapters are on, or the model itself."""
+    """The transformers model itself, without the ``PeftModel`` around it."""
     return model.get_base_model() if lora.is_peft(model) else model
 
 
 @torch.no_grad()
 def checkpoint_weights(model: Any) -> dict[str, Tensor]:
-    """The weights as ``save_pretrained`` would name them, without any adapter.
+    """The weights under ``save_pretrained``'s names, without adapters.
 
-    Of a model that is divided over ranks, whole ones; all ranks call this.
-
-    A weight that is tied to another stands under both names: where vLLM has packed the second apart
-    (on a CPU it packs the tied head of a model), it would otherwise keep the old one.
+    Weights that are divided over ranks are collected; all ranks call this. Tied weights appear
+    under both names: vLLM may keep a packed copy of the second (on a CPU it packs a tied head),
+    which would otherwise stay old.
     """
     return dict(revert_weight_conversion(base_of(model), lora.base_weights(model)))
 
 
 def save_base(model: Any, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
-    """A transformers folder of the model without its adapters, which stay where they are."""
+    """Write a transformers folder of the model without its adapters."""
     base = base_of(model)
     config = copy.deepcopy(base.config)
     config.architectures = [type(base).__name__]
@@ -50,11 +49,11 @@ def save_base(model: Any, tokenizer: PreTrainedTokenizerBase, folder: Path) -> N
 
 
 def save_weights(model: Any, folder: Path) -> None:
-    """The weights alone, tied ones under both names."""
+    """Write only the weights, tied ones under both names."""
     seen: set[int] = set()
     weights: dict[str, Tensor] = {}
     for name, tensor in checkpoint_weights(model).items():
-        # the format refuses two names for one memory
+        # safetensors refuses tensors that share memory
         weights[name] = tensor.clone() if tensor.data_ptr() in seen else tensor
         seen.add(tensor.data_ptr())
     _write(weights, folder)

@@ -1,4 +1,4 @@
-"""JSON to and from a vLLM server: every call ends, by an answer or by an error that says what to do."""
+"""JSON calls to a vLLM server. Each ends with an answer or with an error that says what to do."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from collections.abc import Mapping
 from http.client import HTTPException
 from typing import Any
 
-from llmzoo.policies.sampler import SamplerError
+from llmzoo.policies.decode import SamplerError
 
-_LATER = (429, 500, 502, 503, 504)  # statuses that another attempt may mend
+_LATER = (429, 500, 502, 503, 504)  # statuses that another attempt may fix
 
 
 class Http:
-    """``timeout_s`` bounds each wait for the server; ``retries`` are for statuses that may pass.
+    """A connection to the server at ``url``.
 
-    A server that cannot be reached is not asked again: who starts it anew has to give it the
-    weights, as resuming the run does.
+    ``timeout_s`` limits each wait. ``retries``: further attempts after a transient status. A server
+    that cannot be reached is not called again: a restarted server lacks the weights, which resuming
+    the run restores.
     """
 
     def __init__(self, url: str, *, timeout_s: float, retries: int):
@@ -36,11 +37,11 @@ class Http:
         return self._json(self._posted(path, body))
 
     def tell(self, path: str, body: Mapping[str, Any]) -> None:
-        """Post where nothing but the success of it matters."""
+        """Post a request whose answer does not matter."""
         self._retried(self._posted(path, body))
 
     def wait(self, seconds: float) -> None:
-        """Until the server says that it is well, for this long at most."""
+        """Wait until the server is healthy, for at most this many seconds."""
         until = time.monotonic() + seconds
         while True:
             try:

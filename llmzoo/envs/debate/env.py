@@ -1,7 +1,7 @@
 """# Debate
 
-Two sides argue about a motion in turns: openings, rebuttals, closings. Each has a brief of its own
-with four points and their evidence, hears all that is said, and is scored by a judge.
+Two sides argue about a motion in turns: openings, rebuttals, closings. Each side has its own brief of
+four points with evidence, hears every speech, and is scored by a judge.
 
 | | |
 |---|---|
@@ -11,34 +11,34 @@ with four points and their evidence, hears all that is said, and is scored by a 
 | rounds | `max_turns` (3): an opening, rebuttals, a closing; every seat speaks once a round |
 | success | zero-sum: each side its own, that it wins, or draws with at least 0.5 on both sides; cooperative: both sides earn at least 0.5 |
 
-**Actions.** A speech of plain sentences, 40 to 250 words. Of a longer one the first 250 words (and
-at most 2,000 characters) are heard; `infos[agent]["error"]` says so. An empty one, one of more than
-20,000 characters or one without a sentence counts as silence and earns nothing. The judge's seat
-answers after each round with the scores of the debate so far, from 0 to 1:
-`{"pro": 0.7, "con": 0.4}`; the last such object in its text counts.
+**Actions.** A speech of plain sentences, 40 to 250 words. Of a longer one only the first 250 words (and
+at most 2,000 characters) are heard; `infos[agent]["error"]` says so. A speech that is empty, longer
+than 20,000 characters or without a sentence counts as silence and earns nothing. The judge's seat
+answers after each round with the scores of the debate so far, from 0 to 1: `{"pro": 0.7, "con": 0.4}`.
+The last such object in its text counts.
 
 `debater_0` argues one side, drawn for the episode, against the scripted expert.
 
 **Judge.** `judge="rules"`: rules that need no model and no network. A speech earns
 `gate x (0.2 stance + 0.3 evidence + 0.2 responsiveness + 0.1 structure + 0.1 novelty + 0.1
-consistency)`; a side's score is the mean over all the speeches that it has in the debate. The gate
-is a product of prose, stance, novelty and consistency, one of which missing leaves nothing; of
-evidence (0.6 without any); and of faithfulness (0.6 for each invented figure). See `llmzoo.envs.debate.judge.rules`.
+consistency)`; a side's score is the mean over all its speeches in the debate. The gate is the product
+of prose, stance, novelty and consistency, each of which can make it 0; of evidence (0.6 without any);
+and of faithfulness (0.6 for each invented figure). See `llmzoo.envs.debate.judge.rules`.
 
 `judge=f`: `f(debate)` gets the finished debate (`topic`, `speeches`) and returns a score from 0 to 1
-for each side, `{"pro": 0.7, "con": 0.4}`. `judge="endpoint"` with
-`endpoint={"model": ..., "base_url": ..., "api_key_env": ..., "timeout_s": ...}` (`api_key_env` names
-the variable with the key; by default `OPENAI_API_KEY`, for OpenAI's own address only): a language
-model with a rubric, asked
-twice with the sides swapped (the extra `openai`; one retry; 0.5 each where it gives no scores).
+for each side, `{"pro": 0.7, "con": 0.4}`. `judge="endpoint"`: a language model with a rubric, at
+`endpoint={"model": ..., "base_url": ..., "api_key_env": ..., "timeout_s": ...}`. `api_key_env` names
+the variable with the key; the default is `OPENAI_API_KEY`, for OpenAI's own address only. The model
+is asked twice, with the sides swapped, with one retry each; without scores both sides get 0.5. This
+needs the extra `openai`.
 
-`judge_seat=True`: the last seat's verdicts are what the speakers are paid by. After a round each side
-is worth the seat's score times the share of the debate that is over, but at most what the rules give:
-what was not argued earns nothing, however generous the seat. Where no scores can be read, nothing
-changes. It needs `judge="rules"`, which says how good the verdicts are.
+`judge_seat=True`: the verdicts of the last seat decide what the speakers are paid. After a round each
+side is worth the seat's score times the share of the debate that is over, but at most the rules'
+score: a generous seat cannot pay for arguments that were not made. A verdict without readable scores
+changes nothing. This needs `judge="rules"`, which rates the verdicts.
 
-**Rewards**: differences of what a side is worth, paid as it is said (at the end with a judge who is
-asked only then, after each round with a judge's seat). An episode's return is:
+**Rewards** are differences in the worth of a side, paid after each speech (with a judge's seat after each
+round, with another judge at the end). An episode's return is:
 
 | `reward` | a speaker's return |
 |---|---|
@@ -46,33 +46,33 @@ asked only then, after each round with a judge's seat). An episode's return is:
 | `"cooperative"` | `team_weight` x the mean of both sides' scores, by part |
 
 Parts: `stance`, `evidence`, `responsiveness`, `structure`, `novelty`, `consistency`; `verdict` with any
-other judge. The judge's seat earns the mean over its verdicts of `agreement` with what the rules give
-for the rounds so far: 0.9 x (|r| - |v - r|) - 0.1 x what the mean of both scores is off. v and r are the
-leads of pro in the verdict and by the rules, divided by 0.25 and cut to -1 and 1. Equal scores earn
-nothing whatever was said, a lead that is not there costs what it would have earned, and no lead is
-worth naming in a draw. So the same verdict always, such as 0.5 and 0.5 or 1 and 1, earns nothing where
-either side is as often ahead; the right verdict earns up to 0.9; one that cannot be read costs 1.
+other judge. The judge's seat earns the mean `agreement` of its verdicts with the rules' scores for the
+rounds so far: 0.9 x (|r| - |v - r|) - 0.1 x the error of the mean of both scores. v and r are the leads
+of pro in the verdict and by the rules, divided by 0.25 and cut to -1 and 1. Equal scores earn nothing,
+a wrong lead costs what it would have earned, and no lead earns anything in a draw. So a constant
+verdict, such as 0.5 and 0.5 or 1 and 1, earns nothing if both sides are ahead equally often; the right
+verdict earns up to 0.9; an unreadable one costs 1.
 
 **What the rules do not see.** They know no meaning. A speech that states its side, gives one sentence of
-evidence of its brief and four sentences of nonsense earned 0.71 to 0.81 in cooperative debates, where the
+evidence and adds four sentences of nonsense earned 0.71 to 0.81 in cooperative debates, in which the
 amateur earned 0.33 and the expert 1. A sentence that takes back one's own case costs little beside
 honest ones.
 
-**Who wins.** `"zero-sum"`: the side with the higher score, what it is paid for; scores within 0.02 are a
-draw. At the end `infos[agent]["outcomes"]` says of each speaker whether it `won`, has `drawn` or `lost`, and
-evaluations report `win_rate` per seat and `draws`. `success` of an evaluation is that of the first seat.
-The judge's seat succeeds where its last verdict names the side that is ahead by the rules, or a draw.
+**Who wins.** `"zero-sum"`: the side with the higher score; scores within 0.02 are a draw. At the end
+`infos[agent]["outcomes"]` says for each speaker whether it has `won`, `drawn` or `lost`, and evaluations
+report `win_rate` per seat and `draws`. `success` of an evaluation is that of the first seat. The
+judge's seat succeeds if its last verdict names the side that is ahead by the rules, or a draw.
 
 **Arguments.** `reward` ("zero-sum"), `judge` ("rules"), `endpoint` (None), `judge_seat` (False),
 `per_side` (1 to 3), `num_agents` (None; 1 for one debater), `max_turns` (3; at least 2, and
 `per_side * max_turns` at most 6, since a brief has no more to say), `prompt` ("full"),
 `team_weight` (with "cooperative"), `split` ("train", "test", "all"), `render_mode`.
 
-**Tasks.** Topics with briefs written for this project; their evidence is given for the sake of the
-debate and reports no real study. Split by the motion.
+**Tasks.** Topics with briefs written for this project, split by the motion. Their evidence was made up
+for the debate and reports no real study.
 
-**Version history.** v0: first version; in zero-sum debates `success` is each side's own, the judge's
-seat is paid for telling the sides apart, and no more than what the rules give can be won from it.
+**Version history.** v0: first version. In zero-sum debates each side has its own `success`. The judge's
+seat is paid for telling the sides apart, and it can pay the sides at most the rules' scores.
 """
 
 from __future__ import annotations
@@ -102,9 +102,11 @@ from llmzoo.envs.debate.tasks import (
     phase_of,
     shipped,
 )
+from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import Listed, described
 from llmzoo.errors import ConfigError
 
+REWARDS = ("zero-sum", "cooperative")
 ALONE = "debater_0"
 HONEST = 0.5  # the least score of both sides in a cooperative success
 WON, DRAWN, LOST = "won", "drawn", "lost"
@@ -145,28 +147,17 @@ class DebateEnv(TextEnv):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        if reward not in ("zero-sum", "cooperative"):
-            raise ConfigError(f"reward must be 'zero-sum' or 'cooperative', got {reward!r}")
-        if prompt != "full":
-            raise ConfigError(f"prompt must be 'full', got {prompt!r}")
-        if per_side < 1 or max_turns < 2 or per_side * max_turns > MAX_SPEECHES:
-            raise ConfigError(
-                "per_side must be at least 1, max_turns at least 2, and their product at most "
-                f"{MAX_SPEECHES}; got per_side={per_side}, max_turns={max_turns}"
-            )
-        if judge_seat and judge != "rules":
-            raise ConfigError("judge_seat=True needs judge='rules', which rates its verdicts")
+        one_of("reward", reward, REWARDS)
+        one_of("prompt", prompt, ("full",))
         self.alone = num_agents == 1
         seats = [ALONE] if self.alone else _seats(per_side, judge_seat)
-        if num_agents not in (None, len(seats)) or (self.alone and (per_side > 1 or judge_seat)):
-            raise ConfigError(
-                f"num_agents must be {len(_seats(per_side, judge_seat))} with these arguments, or 1 "
-                f"with per_side=1 and without judge_seat; got {num_agents}"
-            )
+        _check_seats(per_side, max_turns, num_agents, judge_seat)
+        if judge_seat and judge != "rules":
+            raise ConfigError("judge_seat=True needs judge='rules', which rates its verdicts")
         if reward == "zero-sum" and team_weight != 1.0:
             raise ConfigError(
-                f"reward='zero-sum' pays no team reward, and team_weight={team_weight} would weigh "
-                "nothing; leave it at 1, or set reward='cooperative'"
+                f"reward='zero-sum' pays no team reward, so team_weight={team_weight} has no effect; "
+                "leave it at 1, or set reward='cooperative'"
             )
         super().__init__(
             seats, max_turns=max_turns, team_weight=team_weight, render_mode=render_mode
@@ -182,13 +173,8 @@ class DebateEnv(TextEnv):
             "team_and_local": False,
             "paid_by_others": [*self.team],
         }
-        self.tasks = Listed(
-            shipped(),
-            canonical,
-            split=split,
-            source="shipped",
-            names=[topic.id for topic in shipped()],
-        )
+        names = [topic.id for topic in shipped()]
+        self.tasks = Listed(shipped(), canonical, split=split, source="shipped", names=names)
         self.episode: DebateState
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
@@ -210,14 +196,10 @@ class DebateEnv(TextEnv):
         debate = self._said(self.episode.debate, agent, self.turn, speech)
         if self.alone and not debate.over:  # the opponent answers, or opens the next round
             debate = self._answered(debate, self.turn + (self.episode.side == "con"))
-        notes = {**self.episode.notes, agent: problem}
-        self.episode = replace(self.episode, debate=debate, notes=notes)
-        errors = {agent: f"malformed: {problem}"} if problem else {}
+        self.episode = replace(self.episode, debate=debate)
         if self.judge_seat is not None:
-            return Outcome(errors=errors)
-        team, local = self._paid(self._worth(debate))
-        self._close()
-        return Outcome(team=team, local=local, done=debate.over, errors=errors)
+            return Outcome(errors=self._noted(agent, problem))
+        return self._ended(agent, problem, *self._paid(self._worth(debate)))
 
     def prompt(self, agent: str) -> str:
         session = self.episode
@@ -313,31 +295,52 @@ class DebateEnv(TextEnv):
         debate = self.episode.debate
         team: dict[str, float] = {}
         local: dict[str, dict[str, float]] = {}
-        problem = ""
-        agreed = verdicts.WORST
+        problem, agreed = "", verdicts.WORST
         try:
             verdict = verdicts.parse(text[: MAX_ANSWER_CHARS + 1])
         except verdicts.NoVerdict as reason:
             problem = str(reason)
         else:
-            earned = _totals(rules.score(debate))
-            # an argument that was not made earns nothing, however generous the seat
+            most = _totals(rules.score(debate))  # an argument that was not made earns nothing
             worth = {
-                side: {"verdict": min(verdict[side] * debate.share, earned[side])} for side in SIDES
+                side: {"verdict": min(verdict[side] * debate.share, most[side])} for side in SIDES
             }
-            team, paid = self._paid(worth)
-            local |= paid
+            team, local = self._paid(worth)
             agreed = verdicts.agreement(verdict, self._right())
             self.episode = replace(self.episode, verdict=verdict)
         local[agent] = {"agreement": agreed / self.max_turns}
-        notes = {**self.episode.notes, agent: problem}
-        self.episode = replace(self.episode, notes=notes)
-        self._close()
-        errors = {agent: f"malformed: {problem}"} if problem else {}
-        return Outcome(team=team, local=local, done=debate.over, errors=errors)
+        return self._ended(agent, problem, team, local)
 
-    def _close(self) -> None:
-        self.success = self.episode.debate.over and self.ending(self.possible_agents[0])["success"]
+    def _noted(self, agent: str, problem: str) -> dict[str, str]:
+        """Keeps the problem with an answer for the next prompt; gives the errors."""
+        self.episode = replace(self.episode, notes={**self.episode.notes, agent: problem})
+        return {agent: f"malformed: {problem}"} if problem else {}
+
+    def _ended(
+        self,
+        agent: str,
+        problem: str,
+        team: dict[str, float],
+        local: dict[str, dict[str, float]],
+    ) -> Outcome:
+        """The outcome of a paid turn."""
+        over = self.episode.debate.over
+        self.success = over and self.ending(self.possible_agents[0])["success"]
+        return Outcome(team=team, local=local, done=over, errors=self._noted(agent, problem))
+
+
+def _check_seats(per_side: int, max_turns: int, num_agents: int | None, judge_seat: bool) -> None:
+    if per_side < 1 or max_turns < 2 or per_side * max_turns > MAX_SPEECHES:
+        raise ConfigError(
+            "per_side must be at least 1, max_turns at least 2, and their product at most "
+            f"{MAX_SPEECHES}; got per_side={per_side}, max_turns={max_turns}"
+        )
+    count = len(_seats(per_side, judge_seat))
+    if num_agents not in (None, count) and (num_agents != 1 or per_side > 1 or judge_seat):
+        raise ConfigError(
+            f"num_agents must be {count} with these arguments, or 1 with per_side=1 and without "
+            f"judge_seat; got {num_agents}"
+        )
 
 
 def _seats(per_side: int, judge_seat: bool) -> list[str]:

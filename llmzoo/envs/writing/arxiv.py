@@ -12,8 +12,7 @@ motivation, the other method and implications.
 | success | all stages passed, and a faithfulness of at least 0.75 |
 
 **Actions.** The text itself. `author_0` writes the background, a line that is `=====` and nothing
-else, and the method; without that line (or with two) at most the
-start is paid.
+else, and the method. Without that line, or with two, at most the start is paid.
 
 **Rewards.** Those of [`tldr_v0`](tldr.md), with other thresholds. `reward="structural"` is that of
 CoMLRL / MAGRPO (arXiv 2508.04652), at most 2.98:
@@ -23,21 +22,21 @@ CoMLRL / MAGRPO (arXiv 2508.04652), at most 2.98:
 | length | 0.5 | both parts have 128 to 256 words |
 | ratio | 1.0 | the method has 1.3 to 1.6 times the background's characters; linear from 0.8 and down to 2.0, outside of which the stages end |
 | vocabulary | 0.5 | it has 0.7 to 1.3 times as many different words; linear from 0.5 and down to 1.7 |
-| style | 0.98 | 0.4 x (0.4 + 0.05 x (c - 1)) + 0.6 x min(J, 0.23) / 0.23, with c of twelve kinds of transitions in both parts together, and J the Jaccard overlap of both without stop words |
+| style | 0.98 | 0.4 x (0.4 + 0.05 x (c - 1)) + 0.6 x min(J, 0.23) / 0.23. c is the number of kinds of transitions, of twelve, in both parts together; J is the Jaccard overlap of both without stop words |
 
-`reward="grounded"`, the default, is the same times a factor from 0 to 1 for how faithful both parts
-are to the abstract, with a start as there. Its measures are those of `tldr_v0`. Words of the general language of papers
-("method", "existing", "results") tell nothing. Since an introduction says more than its abstract,
-support is worth 0 at 0.2 and 1 at 0.36; coverage 0 at 0.25 and 1 at 0.48. More words tell more of
-their order (0 at 0.15, 1 at 0.28) and thread (0 at 2, 1 at 3.5). Paired is worth 0 at 0.4 and 1 at
-0.31, taken 0 at 0.9 and 1 at 0.82. Frames, fit and broken are as there.
+`reward="grounded"`, the default, multiplies it by a factor from 0 to 1 for how faithful both parts are
+to the abstract, with a start and measures as in `tldr_v0`. The general language of papers ("method",
+"existing", "results") does not count as content. An introduction says more than its abstract, so
+support is worth 0 at 0.2 and 1 at 0.36, coverage 0 at 0.25 and 1 at 0.48. A longer text shows more
+order (0 at 0.15, 1 at 0.28) and thread (0 at 2, 1 at 3.5). Paired is worth 0 at 0.4 and 1 at 0.31,
+taken 0 at 0.9 and 1 at 0.82. The other thresholds are the same.
 
-**Arguments.** Those of `tldr_v0`, and `hub_id`: the set of abstracts that `source="hub"` loads, by
-default `OpenMLRL/arXiv_abstract`, the paper's. Its records need the field `abstract` or
-`abstract_text`, and may have a `title`; so those of a file.
+**Arguments.** Those of `tldr_v0` except `on_bad_record`, and `hub_id`: the data set that
+`source="hub"` loads, by default the paper's, `OpenMLRL/arXiv_abstract`. Its records, and those of a
+file, need the field `abstract` or `abstract_text` and may have a `title`.
 
-**Tasks.** That set, or the sample: abstracts of invented papers written for this project. The split
-is by content: a hash of title and abstract.
+**Tasks.** The data set, or the sample: abstracts of invented papers written for this project. The
+split is by content: a hash of title and abstract.
 
 **The scripted expert** plays the sample's reference introductions; a record of the hub has none.
 
@@ -61,8 +60,7 @@ HUB_ID = "OpenMLRL/arXiv_abstract"
 
 
 def read(record: Record) -> WritingTask | None:
-    """The task of a record: ``abstract`` (or ``abstract_text``, as in the default set), ``title``, and
-    in the sample ``background`` and ``method``."""
+    """The task of a record: ``abstract`` or ``abstract_text``, ``title``, ``background``, ``method``."""
     text = "abstract_text" if "abstract_text" in record else "abstract"
     return read_text(record, text, "background", "method")
 

@@ -1,33 +1,10 @@
 """How faithful two parts are to their source: measures of words, no model.
 
-Measures of each part:
-
-* ``support``: the share of its content words that the source has too, by stem or by a common synonym.
-  Content words are neither stop words nor frequent everywhere. Names and numbers count double.
-* ``coverage``: how much of the source's content words it takes up, relative to the most that a text
-  of its length can be expected to. Names, repeated words and words of the title weigh more.
-* ``copied``: the share of it that is copied from the source, exactly or with words changed.
-* ``repeated``: the share of it that repeats itself.
-* ``glue``: the number of different stop words among its first words, divided by those: a list of
-  keywords has few, however it is strung together.
-* ``listed``: the longest sequence of words without a stop word.
-
-Measures of the pair:
-
-* ``order`` tells sentences from shuffled words, and ``broken`` is the share of neighbours that hardly
-  ever occur in running text (:mod:`llmzoo.envs.writing.order`).
-* ``framed``: the share of sentences used again with other words put in.
-* ``fit``: the share of the source's words that follow the kinds of words which they follow in the
-  source. Keywords in ready-made sentences do not.
-* ``paired``: the share of neighbouring words that are neighbours in the source. Pieces of the source
-  in another order keep most of them.
-* ``pieces``: the same for content words, whatever stop words are between them.
-* ``taken``: the share of content words that occur in the source in the same form. A retelling has
-  words of its own; a text put together from the source has none.
-* ``thread`` tells a retelling from other sentences with the source's words put in. Not measured for
-  stories, which go on to new things.
-* ``things``: the coverage of what is no name in the source, since names are easily put into any text.
-  Measured for stories only.
+The docstring of :mod:`llmzoo.envs.writing.tldr` says what each of them measures; its content words are
+neither stop words nor frequent everywhere. Those of the topic and of the manner are measured of each
+part, the others of the pair. ``thread`` is not measured for stories, which go on to new things.
+``things`` is measured for stories only: the coverage of what is no name in the source, since names are
+easily put into any text.
 
 Each measure is worth 0 at one value and 1 at another (:class:`Standard`). The factor on the reward
 is the geometric mean of both parts' scores times what the pair's measures are worth; a score is the

@@ -1,15 +1,7 @@
 """What two parts are worth: their start, the stages of the published reward, and their faithfulness.
 
-The stages are those of CoMLRL / MAGRPO (arXiv 2508.04652). They stop at the first failure:
-
-1. ``length``: both parts have a number of words within bounds: +0.5.
-2. ``ratio``: characters of the second part by those of the first: +1 in a range, linear around it.
-3. ``vocabulary``: different words of the second by those of the first: +0.5, linear around.
-4. ``style``: ``0.4 * (0.4 + 0.05 * (categories - 1)) + 0.6 * min(J, cap) / cap``. ``categories`` is
-   the number of kinds of transitions (0.4 is 0 without any), J the Jaccard overlap of the parts'
-   words without stop words.
-
-The most is 2.98, with all twelve categories.
+The stages are those of CoMLRL / MAGRPO (arXiv 2508.04652): length, ratio, vocabulary and style, up to
+the first failure. The docstring of :mod:`llmzoo.envs.writing.tldr` says what each of them pays.
 
 The stages pay nothing to a text of the wrong length, and faithfulness nothing to one that fails a
 single measure, so all answers of a weak model would earn the same. The start rises with every

@@ -1,7 +1,7 @@
 """# Stories
 
-Two authors continue a story at the same time: one writes the passage that comes next, the other the
-one after it, without having read it.
+Two authors continue a story at the same time. One writes the next passage, the other the passage
+after it, without having read the first.
 
 | | |
 |---|---|
@@ -12,10 +12,9 @@ one after it, without having read it.
 | success | all stages passed, and a faithfulness of at least 0.75 |
 
 **Actions.** The text itself. `author_0` writes the first passage, a line that is `=====` and nothing
-else, and the second; without that line (or with two) at most the
-start is paid.
+else, and the second. Without that line, or with two, at most the start is paid.
 
-**Rewards.** In the form of [`tldr_v0`](tldr.md), with thresholds of this project's: there is no
+**Rewards.** In the form of [`tldr_v0`](tldr.md), with thresholds of this project, since there is no
 published reward for stories. `reward="structural"`, at most 2.98:
 
 | part | most | paid for |
@@ -23,19 +22,18 @@ published reward for stories. `reward="structural"`, at most 2.98:
 | length | 0.5 | both passages have 64 to 192 words |
 | ratio | 1.0 | the second has 0.75 to 1.35 times the characters of the first; linear from 0.5 and down to 2.0, outside of which the stages end |
 | vocabulary | 0.5 | the same of its different words |
-| style | 0.98 | 0.4 x (0.4 + 0.05 x (c - 1)) + 0.6 x min(J, 0.05) / 0.05, with c of twelve kinds of transitions in both passages together, and J the Jaccard overlap of both without stop words |
+| style | 0.98 | 0.4 x (0.4 + 0.05 x (c - 1)) + 0.6 x min(J, 0.05) / 0.05. c is the number of kinds of transitions, of twelve, in both passages together; J is the Jaccard overlap of both without stop words |
 
-`reward="grounded"`, the default, is the same times a factor from 0 to 1 for how well both passages
-keep to the opening, with a start as there. A story goes on to new things and people, so its measures, those of `tldr_v0`,
-ask little of support (worth 0 at 0.14, 1 at 0.2) and coverage (0 at 0.15, 1 at 0.21): that names and
-things come back. Order is worth 0 at 0.37 and 1 at 0.47, fit 0 at 0.3 and 1 at 0.4, paired 0 at
-0.25 and 1 at 0.15, pieces 0 at 0.35 and 1 at 0.2, taken 0 at 0.65 and 1 at 0.5. A thread is not
-asked for, since passages go on to new places, but both together have to take up things of the opening
-and not its names alone: the coverage of what is no name is worth 0 at 0.21 and 1 at 0.27. So another
-story with the opening's names put in earns next to nothing; with some of its things put in too, where
-they fit, it is not told from a good one. A new
-name counts like any other word, and the furniture of stories (doors, hands, mornings) tells nothing.
-As there, copying from the opening, saying things again and words without sentences cost.
+`reward="grounded"`, the default, multiplies it by a factor from 0 to 1 for how well both passages
+keep to the opening, with a start and measures as in `tldr_v0`. A story goes on to new things and
+people, so little support (worth 0 at 0.14, 1 at 0.2) and coverage (0 at 0.15, 1 at 0.21) are asked for:
+names and things come back. Order is worth 0 at 0.37 and 1 at 0.47, fit 0 at 0.3 and 1 at 0.4, paired 0
+at 0.25 and 1 at 0.15, pieces 0 at 0.35 and 1 at 0.2, taken 0 at 0.65 and 1 at 0.5. There is no thread.
+Instead, both passages together have to take up things of the opening and not only its names: the
+coverage of what is no name is worth 0 at 0.21 and 1 at 0.27. So another story with the opening's names
+put in earns next to nothing; with some of its things put in too, where they fit, it scores like a good
+one. A new name counts like any other word, and the furniture of stories (doors, hands, mornings)
+does not count as content.
 
 **Arguments.** `num_agents` (1 or 2), `max_turns`, `reward`, `source` (`"auto"` and `"sample"` are
 the shipped openings; or a [file](../data.md#files-of-records) with the field `opening` and perhaps a

@@ -13,6 +13,7 @@ DELIMITER = "====="
 MAX_SOURCE_CHARS = 8_000
 MAX_OWN_CHARS = 2_000
 _MAX_WORDS_NAMED = 8
+_UNLIKE = {RATIO: "length", VOCABULARY: "different words"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,15 +28,14 @@ class Wording:
 
 
 def opening(wording: Wording, own: int | None) -> str:
-    """Who the reader is: the author of part ``own`` (0 or 1), or of both (None)."""
-    (first, first_holds), (second, second_holds) = wording.parts
+    """Tells the reader that it is the author of part ``own`` (0 or 1), or of both (None)."""
     if own is None:
+        (first, first_holds), (second, second_holds) = wording.parts
         return (
             f"You are an author. Write {wording.both}: first {first} ({first_holds}), then {second} "
             f"({second_holds})."
         )
-    name, holds = wording.parts[own]
-    other, other_holds = wording.parts[1 - own]
+    (name, holds), (other, other_holds) = wording.parts[own], wording.parts[1 - own]
     return (
         f"Two authors write {wording.both} at the same time; neither sees what the other writes. "
         f"You write {name}: {holds}. The other author writes {other}: {other_holds}."
@@ -44,71 +44,64 @@ def opening(wording: Wording, own: int | None) -> str:
 
 def task(wording: Wording, form: Form, source: WritingTask, own: int | None) -> str:
     """The prompt without feedback."""
-    title = [f"Title: {source.title}"] if source.title else []
-    first, second = (name for name, _ in wording.parts)
-    rules = [
-        f"{first} and {second} have {form.words[0]} to {form.words[1]} words each",
-        f"{second} has {_span(form.ratio)} times the characters of {first}",
-        f"{second} has {_span(form.vocabulary)} times as many different words as {first}",
-        *wording.wanted,
-    ]
+    (first, _), (second, _) = wording.parts
     answer = "Answer with your part alone, without a heading."
     if own is None:
         answer = f"Answer with both, and between them a line that is {DELIMITER} and nothing else."
-    return "\n".join(
-        [
-            opening(wording, own),
-            "",
-            f"{wording.source}:",
-            "",
-            *title,
-            cut(source.text, MAX_SOURCE_CHARS),
-            "",
-            "What counts:",
-            *(f"- {rule}" for rule in rules),
-            "",
-            answer,
-        ]
-    )
+    lines = [
+        opening(wording, own),
+        "",
+        f"{wording.source}:",
+        "",
+        *([f"Title: {source.title}"] if source.title else []),
+        cut(source.text, MAX_SOURCE_CHARS),
+        "",
+        "What counts:",
+        f"- {first} and {second} have {form.words[0]} to {form.words[1]} words each",
+        f"- {second} has {_span(form.ratio)} times the characters of {first}",
+        f"- {second} has {_span(form.vocabulary)} times as many different words as {first}",
+        *(f"- {rule}" for rule in wording.wanted),
+        "",
+        answer,
+    ]
+    return "\n".join(lines)
 
 
 def feedback(wording: Wording, form: Form, judged: Judgement, own: int | None) -> str:
     """The feedback on the last round: the stage that failed, with numbers, and the faithfulness."""
-    measured = judged.structure.measured
-    first, second = (name for name, _ in wording.parts)
-    failed = judged.structure.failed
+    measured, failed = judged.structure.measured, judged.structure.failed
+    (first, _), (second, _) = wording.parts
     if failed == LENGTH:
         return (
             f"{first} has {measured['first_words']:.0f} words and {second} "
             f"{measured['second_words']:.0f}; each needs {form.words[0]} to {form.words[1]}"
         )
-    lines = [
+    ratios = (
         f"{second} has {measured['ratio']:.2f} times the characters of {first} (paid in full: "
         f"{_span(form.ratio)}) and {measured['vocabulary']:.2f} times its different words "
-        f"({_span(form.vocabulary)})",
-        f"they share {measured['overlap']:.1%} of their words without stop words (paid in full from "
-        f"{form.overlap:.0%}), with {measured['categories']:.0f} of 12 kinds of transitions",
-    ]
-    if failed == RATIO:
-        lines = [f"too unlike in length: {lines[0]}"]
-    elif failed == VOCABULARY:
-        lines = [f"too unlike in different words: {lines[0]}"]
-    both = (judged.grounding.first, judged.grounding.second)
+        f"({_span(form.vocabulary)})"
+    )
+    lines = [f"too unlike in {_UNLIKE[failed]}: {ratios}" if failed else ratios]
+    if not failed:
+        lines.append(
+            f"they share {measured['overlap']:.1%} of their words without stop words (paid in full "
+            f"from {form.overlap:.0%}), with {measured['categories']:.0f} of 12 kinds of transitions"
+        )
     lines.append(f"faithfulness of both together: {judged.grounding.factor:.2f} of 1")
-    shown = range(2) if own is None else (own,)
-    lines += [f"{wording.parts[i][0]}: {_faithful(both[i])}" for i in shown]
+    parts = (judged.grounding.first, judged.grounding.second)
+    lines += [
+        f"{name}: {_faithful(parts[i])}"
+        for i, (name, _) in enumerate(wording.parts)
+        if own in (None, i)
+    ]
     return "\n".join(lines)
 
 
 def revision(turn: int, max_turns: int, last: str, heard: str) -> str:
     """The feedback on a round, with the author's own last text."""
-    return "\n".join(
-        [
-            f"Round {turn} of {max_turns}. Your last text:",
-            f"<<<\n{last}\n>>>",
-            f"What came of it: {heard}",
-            "Write it anew.",
-        ]
+    return (
+        f"Round {turn} of {max_turns}. Your last text:\n<<<\n{last}\n>>>\nWhat came of it: {heard}\n"
+        "Write it anew."
     )
 
 

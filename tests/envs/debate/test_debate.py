@@ -398,7 +398,7 @@ def test_a_judge_that_returns_something_else(scores):
         ({"judge": "mood"}, "'rules', 'endpoint' or a function"),
         ({"endpoint": {"model": "m"}}, "judge='endpoint' only"),
         ({"judge": lambda debate: {}, "judge_seat": True}, "needs judge='rules'"),
-        ({"prompt": "terse"}, "prompt must be 'full'"),
+        ({"prompt": "terse"}, "prompt must be one of full"),
         ({"split": "validation"}, "split"),
     ],
 )

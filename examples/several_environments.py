@@ -44,11 +44,10 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=10, help="of each game")
     parser.add_argument("--out", default="runs/several_environments")
     args = parser.parse_args()
-
     llmzoo.register("any_game_v0", AnyGame, terse={"prompt": "terse"})
-    settings = {"steps": args.steps, "episodes_per_step": args.episodes_per_step}
-    settings |= {"eval_tasks": 3 * args.tasks, "out": args.out}
-    result = llmzoo.fit("at_grpo", "any_game_v0", model=args.model, **settings)
+    size = {"episodes_per_step": args.episodes_per_step, "eval_tasks": 3 * args.tasks}
+    run = {"model": args.model, "steps": args.steps, "out": args.out, **size}
+    result = llmzoo.fit("at_grpo", "any_game_v0", **run)
     print(f"all: {result.before['success']:.1%} before, {result.after['success']:.1%} after")
     for game in GAMES:
         for name, players in (("before", args.model), ("after", result.seats)):

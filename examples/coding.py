@@ -1,10 +1,11 @@
-"""Coding: two writers of one program, and a sandbox that is not talked into a reward.
+"""Coding: two writers of one program, and a sandbox that cannot be cheated.
 
-Shows a problem of ``coop_functions_v0``, in which a helper writes ``aux`` and main, at the same
-time, what calls it; and what different answers of main are paid: the reference solution, one that
-only claims to have passed, one that never ends, one that looks for the tests, and a model's. Expect
-full pay for the first; the cheats are paid for the form of their answers, and nothing for tests:
-these compare what the program returns, outside of its process, and never what it prints.
+Shows a problem of ``coop_functions_v0``: a helper writes ``aux`` and, at the same time, main writes
+the function that calls it. Then it shows the rewards of different answers of main: the reference
+solution, one that only claims to have passed, one that never ends, one that looks for the tests,
+and a model's answer. Expect the full reward for the first. The cheats earn the reward for form but
+nothing for tests, because the sandbox compares what the program returns, outside its process, and
+never what it prints.
 
     python examples/coding.py --model Qwen/Qwen2.5-Coder-0.5B-Instruct --task 3
 

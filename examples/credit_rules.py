@@ -1,10 +1,10 @@
 """One group of answers, judged by every learner that needs no critic.
 
-Shows what these learners differ in: the number by which the log-probability of an answer is
-pushed. A model answers one position of a game several times (a group: one prompt, K answers), each
-answer is played on in a copy of the game, and its return is what its seat is paid. Expect a table,
-an answer a row. Where all returns are equal there is nothing to learn, and most columns are 0:
-try another --seed.
+Shows how these learners differ: in the advantage that weighs the log-probability of an answer. A
+model answers one position of a game several times (a group: one prompt, K answers). Each answer is
+played on in a copy of the game, and its return is what its seat is paid. Expect a table with one
+row per answer. If all returns are equal, there is nothing to learn, and most columns are 0: try
+another --seed.
 
     python examples/credit_rules.py --model Qwen/Qwen2.5-0.5B-Instruct --group-size 8
 

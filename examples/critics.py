@@ -1,9 +1,9 @@
-"""Actor and critic: what a critic foresees that reads one seat's text, and one that reads all.
+"""Actor and critic: a critic that reads one seat's text, and a critic that reads the global state.
 
-Shows ``ippo``, whose critic reads what the seat reads, beside ``mappo``, whose one critic reads the
-global state as no seat may. Explained variance says how much of the returns a critic foresaw: 1 is
-all, 0 no more than a constant would, and a young critic is often far below that. Expect a line an
-iteration; after ``--steps 40 --episodes_per_step 32`` the numbers say something.
+Shows ``ippo``, whose critic reads what the seat reads, and ``mappo``, whose single critic reads the
+global state, which no seat may read. Explained variance says how well a critic predicts the
+returns: 1 is perfect, 0 is no better than a constant, and an untrained critic is often far below 0.
+Expect one line per iteration. The numbers become meaningful with ``--steps 40 --episodes_per_step 32``.
 
     python examples/critics.py --model Qwen/Qwen2.5-0.5B-Instruct --critic value_head
 

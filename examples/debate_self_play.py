@@ -1,10 +1,10 @@
-"""Debate by self-play: one model argues both sides, and what one side wins the other loses.
+"""Debate by self-play: one model argues both sides, and one side's gain is the other side's loss.
 
-Shows zero-sum self-play with ``role_baseline``: a speech is judged against what its side usually
-gets, since one side of a motion may be easier to argue. In play against itself a model's mean return
-says nothing, so the trained one then meets the scripted expert and amateur. Expect the returns of
-each pairing; the two of a debate sum to 0. The embedded model cannot argue: with it this shows the
-mechanics, and the scripted pairings what a difference looks like.
+Shows zero-sum self-play with ``role_baseline``: a speech is compared with the usual return of its
+side, because one side of a motion may be easier to argue. In self-play the mean return says
+nothing, so the trained model then plays against the scripted expert and amateur. Expect the returns
+of each pairing; the two returns of a debate sum to 0. The embedded model cannot argue: it only
+shows the mechanics. The scripted pairings show what a real difference looks like.
 
     python examples/debate_self_play.py --model Qwen/Qwen2.5-0.5B-Instruct --tokens 400 --steps 100
 

@@ -1,8 +1,8 @@
-"""The same run on one process and on several: only how it is started differs.
+"""The same run on one process and on several: only the command differs.
 
-Shows that ``fit`` finds the processes of ``torchrun`` or ``accelerate launch`` by itself. They share
-the episodes and the passes over each batch, so a run on N processes is the run on one, but for the
-order of floating-point sums. Expect the same numbers from each of these, the last to five places:
+Shows that ``fit`` detects the processes of ``torchrun`` or ``accelerate launch``. They share the
+episodes and the passes over each batch. So N processes reproduce the single-process run, up to the
+order of floating-point sums. Expect the same numbers from each command, to five places:
 
     python examples/distributed.py --out runs/one
     torchrun --nproc-per-node 2 examples/distributed.py --out runs/two

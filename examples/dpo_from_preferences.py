@@ -1,14 +1,14 @@
 """DPO from a file of preferences: prompt, the better answer, the worse answer.
 
-Shows the whole way: a model plays each task several times, the rewards say which of its answers was
-best and which worst, these pairs become ``preferences.jsonl``, and ``dpo`` trains on the file
-without playing. Any file with the columns prompt, chosen and rejected will do, or the hub id of a
-public set. Expect the number of pairs, and the success before and after.
+Shows every step: a model plays each task several times, the rewards select its best and its worst
+answer, these pairs become ``preferences.jsonl``, and ``dpo`` trains on the file without playing.
+You can use any file with the columns prompt, chosen and rejected, or the hub id of a public set.
+Expect the number of pairs, and the success before and after.
 
     python examples/dpo_from_preferences.py --model Qwen/Qwen2.5-0.5B-Instruct --pairs_from 500
 
-Left out: fresh pairs as the model changes. Without ``preferences`` the learner plays for them
-itself, in as many ``rounds`` as are wanted, and in all seats.
+Left out: new pairs as the model changes. Without ``preferences`` the learner makes pairs from its
+own rollouts, in ``rounds``, and for all seats.
 """
 
 from __future__ import annotations

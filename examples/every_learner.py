@@ -1,15 +1,15 @@
-"""Any of the fourteen learners, by its name: what differs is the learner, and nothing else.
+"""Any of the fourteen learners, by name: only the learner changes.
 
-Shows that the loop, the model, the environment and the measuring are the same for all of them:
-policy gradients on groups, actor-critics, preferences and imitation. Expect a line an iteration
-and the success before and after. Two iterations show that it runs and teach next to nothing;
-``configs/learners`` holds settings for longer runs.
+Shows that the loop, the model, the environment and the evaluation are the same for all of them:
+policy gradients on groups, actor-critics, preferences and imitation. Expect one line per iteration
+and the success before and after. Two iterations show that it runs but teach almost nothing;
+``configs/learners`` has settings for longer runs.
 
     python examples/every_learner.py --learner mappo --steps 40 --episodes_per_step 32
     python examples/every_learner.py --learner dpo --model Qwen/Qwen2.5-0.5B-Instruct
 
-Left out: what tells learners apart, which is credit_rules.py and critics.py; and their comparison,
-which takes several seeds and equal amounts of play: ``llmzoo bench``.
+Left out: how the learners differ (credit_rules.py, critics.py), and a fair comparison, which needs
+several seeds and equal amounts of play (``llmzoo bench``).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A run from a file, and the same run again from what it has saved.
+"""A run from a file, and the same run again from the configuration that it saved.
 
-Shows that a configuration is the arguments of ``fit``, that what is said beside it wins, and that
-the ``config.json`` in a run folder is a configuration too, which gives the same weights bit for
-bit. On the command line these are ``llmzoo train --config FILE --steps 2`` and
+Shows that a configuration holds the arguments of ``fit``, that explicit arguments override it, and
+that the ``config.json`` in a run folder is a configuration too, which reproduces the weights bit
+for bit. On the command line these are ``llmzoo train --config FILE --steps 2`` and
 ``llmzoo train --config RUN/config.json --out AGAIN``. Expect the success of both, and True.
 
     python examples/from_configuration.py --config configs/learners/ippo.yaml --steps 40 --episodes_per_step 32

@@ -1,13 +1,13 @@
-"""Games: what would each answer to this position have come to? Forks tell.
+"""Games: forks show what each answer to a position earns.
 
-Shows a position of a planning game as a person sees it, several answers of a model to it, each
-played in a fork of the episode, and what it was paid by part. The original stays as it was: that
-is how trees of rollouts judge the answers of a group. Expect a board, and an answer a paragraph;
-the last is the scripted expert's.
+Shows a position of a planning game in a form for people, and several answers of a model to it. Each
+answer is played in a fork of the episode, with its reward parts. The original episode does not
+change. Rollout trees judge the answers of a group in the same way. Expect a board, and one
+paragraph per answer; the last answer is the scripted expert's.
 
     python examples/games.py --env sokoban_v0 --model Qwen/Qwen2.5-0.5B-Instruct
 
-Left out: the second seat, who reads what came of the answer that is carried out.
+Left out: the second seat, which reads the result of the answer that is carried out.
 """
 
 from __future__ import annotations

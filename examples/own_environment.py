@@ -1,6 +1,6 @@
-"""An environment of one's own: two seats, several rounds, hidden knowledge.
+"""Your own environment: two seats, several rounds, hidden knowledge.
 
-A hinter helps a guesser. Expect a success of 1. Left out, the rest: docs/writing_environments.md.
+A hinter helps a guesser. Expect a success of 1. Left out: see docs/writing_environments.md.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""A learner of one's own: only the best answers of a group are made likelier.
+"""Your own learner: it makes only the best answers of a group more likely.
 
-Shows that a learner is a credit rule over groups: this one fine-tunes on the samples that a reward
-ranks first (RAFT, arXiv 2304.06767). Expect the success before and after; the default settings show
-that it runs. Left out: rollouts and updates of one's own (docs/writing_learners.md).
+Shows that a learner is a credit rule over groups: this one fine-tunes on the samples with the
+highest reward (RAFT, arXiv 2304.06767). Expect the success before and after; the default settings
+only show that it runs. Left out: your own rollouts and updates (docs/writing_learners.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Make an environment, play it with the scripted expert, and measure a policy.
+"""Make an environment, play it with the scripted expert, and evaluate a policy.
 
-Shows PettingZoo's own loop, in which observations and actions are texts, and ``llmzoo.evaluate``,
-which plays held-out tasks once each. Expect an episode of sudoku with its answers, then a success
+Shows PettingZoo's own loop, with text as observations and actions, and ``llmzoo.evaluate``, which
+plays each held-out task once. Expect an episode of sudoku with its answers, then a success
 of 100% for the expert and about half for the embedded model, with 95% intervals.
 
     python examples/quickstart.py --env sokoban_v0 --model amateur --tasks 200

@@ -1,13 +1,13 @@
 """One model trained on several environments at once.
 
 Shows that a mixture of environments is an environment: a PettingZoo wrapper whose reset draws one
-of three games by the seed. They have the same two seats, and each prompt says what it is about, so
-nothing else has to know. Expect the success in each game, before and after. The default settings
-show that it runs; three games take at least three times the play of one.
+of three games by the seed. The games have the same two seats, and each prompt explains its game, so
+no other code changes. Expect the success in each game, before and after. The default settings only
+show that it runs; three games need at least three times as many episodes as one.
 
     python examples/several_environments.py --model Qwen/Qwen2.5-0.5B-Instruct --steps 200 --episodes_per_step 48
 
-Left out: weights of the games, and what is paid in them, which here is on the same scale.
+Left out: weights for the games, and games whose rewards have different scales.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Imitate first, improve by reward afterwards: two stages, each from the model before it.
+"""Imitate first, improve by reward afterwards: two chained stages.
 
-Shows ``fit_stages``: SFT on what the scripted expert writes, then AT-GRPO on the rewards. A model
-that never succeeds has nothing to be rewarded for, which is why the two come in this order. Expect
-the success at the start and after each stage. The default settings show that it runs;
-``configs/recipes/sft_then_magrpo.yaml`` is the same for longer.
+Shows ``fit_stages``: SFT on the scripted expert's answers, then AT-GRPO on the rewards. A model that
+never succeeds earns no reward to learn from, so imitation comes first. Expect the success at the
+start and after each stage. The default settings only show that it runs;
+``configs/recipes/sft_then_magrpo.yaml`` trains for longer.
 
     python examples/sft_then_rl.py --model Qwen/Qwen2.5-0.5B-Instruct --steps 100 --episodes_per_step 32
 

@@ -1,14 +1,14 @@
-"""Tool use: a tool of one's own, questions of one's own, and what calls and answers are paid.
+"""Tool use: your own tool, your own questions, and the rewards of calls and answers.
 
-Shows that a tool is a typed Python function, of which the executor reads a schema, and that a list
-of questions makes a task of ``tool_use_v0``: a planner says what to do, the executor calls the
-tool, reads the reply and answers. Expect an episode of a player written here, who does it right,
-and then the success of it and of a model on all questions. The embedded model knows no tools.
+Shows that a tool is a typed Python function whose schema the executor reads, and that a list of
+questions makes a task of ``tool_use_v0``: a planner says what to do, the executor calls the tool,
+reads the reply and answers. Expect an episode of a correct player written here, and then the
+success of that player and of a model on all questions. The embedded model knows no tools.
 
     python examples/tool_use.py --model Qwen/Qwen2.5-0.5B-Instruct
 
-Left out: the tools that are built in (calculator, search, files, Python in the sandbox) and their
-questions without end: ``llmzoo play tool_use_v0 --policy oracle``.
+Left out: the built-in tools (calculator, search, files, Python in the sandbox) and their generated
+questions: ``llmzoo play tool_use_v0 --policy oracle``.
 """
 
 from __future__ import annotations

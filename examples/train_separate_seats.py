@@ -1,8 +1,9 @@
-"""Train a model of its own for each seat, and ask which seat the change came from.
+"""Train a separate model for each seat, and find out which seat made the difference.
 
 Shows ``seats="separate"``, and teams of trained and untrained players in ``evaluate``. Expect the
-success of four teams. The default settings show that it runs; scale with --steps, --envs,
---max_turns and --tasks. Left out: one base with an adapter for each seat, ``seats="lora"``.
+success of four teams. The default settings only show that it runs; scale with --steps,
+--episodes_per_step, --max_turns and --tasks. Left out: one base with an adapter per seat,
+``seats="lora"``.
 """
 
 from __future__ import annotations

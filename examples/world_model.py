@@ -1,15 +1,15 @@
-"""A world model: from what was read and done, predict what will be read next.
+"""A world model: predict the next observation from the last observation and action.
 
-Shows ``sft`` with ``mode="world_model"`` (the implicit world model of arXiv 2510.08558): the sloppy
-scripted players play, and the model learns what the environment answers to them; mistakes teach
-that as well as good play does. Expect the share of the next observation's tokens that it foretells
-in each iteration, which rises with --steps, and a prediction beside the truth: a poor one after the
-default three.
+Shows ``sft`` with ``mode="world_model"`` (the implicit world model of arXiv 2510.08558): scripted
+amateurs play, and the model learns how the environment replies. Mistakes teach this as well as good
+play does. Expect the share of correctly predicted tokens in each iteration, which rises with
+--steps, and a prediction beside the true observation: a poor one after the default three
+iterations.
 
     python examples/world_model.py --model Qwen/Qwen2.5-0.5B-Instruct --steps 100 --episodes_per_step 32
 
-Left out: what it is for. ``mode="mix"`` learns to act at the same time, and a run that goes on from
-this one (``model=RUN``) can learn by reward.
+Left out: its use. ``mode="mix"`` also learns to act, and another run can start from this one
+(``model=RUN``) and learn by reward.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Writing: what rules that nobody has to believe pay for a pair of texts, part by part.
+"""Writing: the reward parts that fixed rules pay for a pair of texts.
 
-Shows ``tldr_v0``: one author summarises a post briefly, the other in detail, without seeing each
-other's text, and both are paid for how the two fit together. Expect the same post answered by the
-scripted expert, a sloppy amateur, one who repeats a sentence, and a model, with the parts that each
-earns. The embedded model cannot write: with it the last row shows what noise earns.
+Shows ``tldr_v0``: one author summarises a post briefly, the other in detail. Neither sees the
+other's text, and both are paid for how well the texts fit together. Expect the same post answered
+by the scripted expert, an amateur, a player that repeats a sentence, and a model, with the reward
+parts of each. The embedded model cannot write: its row shows what noise earns.
 
     python examples/writing.py --model Qwen/Qwen2.5-0.5B-Instruct --env story_v0
 

@@ -62,8 +62,8 @@ def words_shuffled_in_sentences(debate: Debate, side: str) -> str:
 
 def neighbours_swapped(debate: Debate, side: str) -> str:
     def swapped(sentence: str) -> str:
-        found = sentence.split()
-        pairs = zip_longest(found[1::2], found[::2], fillvalue="")
+        spoken = sentence.split()
+        pairs = zip_longest(spoken[1::2], spoken[::2], fillvalue="")
         return _closed([word for pair in pairs for word in pair if word])
 
     return _each(honest(debate, side), swapped)
@@ -71,16 +71,16 @@ def neighbours_swapped(debate: Debate, side: str) -> str:
 
 def threes_reversed(debate: Debate, side: str) -> str:
     def reversed_by_three(sentence: str) -> str:
-        found = sentence.split()
-        return _closed([w for i in range(0, len(found), 3) for w in reversed(found[i : i + 3])])
+        spoken = sentence.split()
+        return _closed([w for i in range(0, len(spoken), 3) for w in reversed(spoken[i : i + 3])])
 
     return _each(honest(debate, side), reversed_by_three)
 
 
 def halves_of_sentences_swapped(debate: Debate, side: str) -> str:
     def swapped(sentence: str) -> str:
-        found = lower(sentence.rstrip("?!")).split()
-        return _closed([*found[len(found) // 2 :], *found[: len(found) // 2]])
+        spoken = lower(sentence.rstrip("?!")).split()
+        return _closed([*spoken[len(spoken) // 2 :], *spoken[: len(spoken) // 2]])
 
     return _each(honest(debate, side), swapped)
 
@@ -108,8 +108,8 @@ def _walk(texts: list[str], rng: random.Random) -> str:
     """Eight sentences of a chain in which each word follows one that it followed before."""
     follow: dict[str, list[str]] = defaultdict(list)
     for text in texts:
-        found = text.split()
-        for one, two in pairwise(found):
+        spoken = text.split()
+        for one, two in pairwise(spoken):
             follow[one].append(two)
     lines = []
     for _ in range(8):
@@ -287,22 +287,22 @@ def opponent_is_wrong_that(debate: Debate, side: str) -> str:
 
 
 def opponent_with_typos(debate: Debate, side: str) -> str:
-    found = (last_speech(debate, other(side)) or honest(debate, other(side))).split()
+    theirs = (last_speech(debate, other(side)) or honest(debate, other(side))).split()
     return " ".join(
         word[:2] + word[3:4] + word[2:3] + word[4:] if i % 3 == 0 and word.isalpha() else word
-        for i, word in enumerate(found)
+        for i, word in enumerate(theirs)
     )
 
 
 def opponent_with_fillers(debate: Debate, side: str) -> str:
-    found = (last_speech(debate, other(side)) or honest(debate, other(side))).split()
-    return " ".join(f"{word} then" if i % 3 == 2 else word for i, word in enumerate(found))
+    theirs = (last_speech(debate, other(side)) or honest(debate, other(side))).split()
+    return " ".join(f"{word} then" if i % 3 == 2 else word for i, word in enumerate(theirs))
 
 
 def opponent_with_a_strange_letter(debate: Debate, side: str) -> str:
-    found = (last_speech(debate, other(side)) or honest(debate, other(side))).split()
+    theirs = (last_speech(debate, other(side)) or honest(debate, other(side))).split()
     return " ".join(
-        word.replace("e", "\u0435") if i % 4 == 0 else word for i, word in enumerate(found)
+        word.replace("e", "\u0435") if i % 4 == 0 else word for i, word in enumerate(theirs)
     )
 
 
@@ -428,9 +428,9 @@ def claims_because_of_claims(debate: Debate, side: str) -> str:
 
 def fragments_in_a_template(debate: Debate, side: str) -> str:
     rng = _rng(debate, side)
-    found = " ".join(debate.topic.brief(side).lines).split()
-    starts = [rng.randrange(len(found) - 6) for _ in range(10)]
-    pieces = [" ".join(found[i : i + 5]).rstrip(".,").lower() for i in starts]
+    brief = " ".join(debate.topic.brief(side).lines).split()
+    starts = [rng.randrange(len(brief) - 6) for _ in range(10)]
+    pieces = [" ".join(brief[i : i + 5]).rstrip(".,").lower() for i in starts]
     pairs = zip(pieces[::2], pieces[1::2], strict=True)
     lines = [f"It matters that {one}, and therefore {two}." for one, two in pairs]
     return " ".join([STAND[side], "However, my opponent has not answered this.", *lines])

@@ -58,10 +58,10 @@ def mean_return(env: DebateEnv, seats: Sequence[str], speaks: Speaks) -> float:
     paid = [seat for seat in seats if seat != env.judge_seat] or seats
     total = 0.0
     for topic in TOPICS:
-        found = returns(
+        earned = returns(
             env, topic, lambda agent: (speaks if agent in seats else amateur)(env, agent)
         )
-        total += sum(found[seat] for seat in paid) / len(paid)
+        total += sum(earned[seat] for seat in paid) / len(paid)
     return total / len(TOPICS)
 
 

@@ -156,8 +156,8 @@ def keywords_with_commas(task, other, sizes, rng):
 
 def keywords_and_fillers(task, other, sizes, rng):
     def woven(count):
-        found = _first(_shuffled(_telling(task), rng), count // 2).split()
-        return " ".join(f"{word} {rng.choice(_FILLERS)}" for word in found)
+        picked = _first(_shuffled(_telling(task), rng), count // 2).split()
+        return " ".join(f"{word} {rng.choice(_FILLERS)}" for word in picked)
 
     return tuple(woven(n) for n in sizes)
 
@@ -171,17 +171,17 @@ def keywords_with_articles(task, other, sizes, rng):
 
 def keywords_in_a_frame(task, other, sizes, rng):
     def framed(count):
-        found = _first(_shuffled(_telling(task), rng), count - 12)
-        return f"The text tells of {', '.join(found.split())} and asks what is to be done."
+        picked = _first(_shuffled(_telling(task), rng), count - 12)
+        return f"The text tells of {', '.join(picked.split())} and asks what is to be done."
 
     return tuple(framed(n) for n in sizes)
 
 
 def keywords_in_one_sentence_again(task, other, sizes, rng):
     def said(count):
-        found = _first(_shuffled(_telling(task), rng), 2 * (count // 10)).split()
+        picked = _first(_shuffled(_telling(task), rng), 2 * (count // 10)).split()
         return " ".join(
-            f"There is a {a} and it is because of the {b}." for a, b in _pieces(found, 2)
+            f"There is a {a} and it is because of the {b}." for a, b in _pieces(picked, 2)
         )
 
     return tuple(said(n) for n in sizes)
@@ -234,10 +234,10 @@ def chain_of_neighbours(task, other, sizes, rng):
         after.setdefault(a.lower(), []).append(b)
 
     def walked(count):
-        found = [rng.choice(words)]
-        while len(found) < count:
-            found.append(rng.choice(after.get(found[-1].lower(), words)))
-        return " ".join(found)
+        walk = [rng.choice(words)]
+        while len(walk) < count:
+            walk.append(rng.choice(after.get(walk[-1].lower(), words)))
+        return " ".join(walk)
 
     return tuple(walked(n) for n in sizes)
 
@@ -268,11 +268,11 @@ def keywords_in_one_frame(task, other, sizes, rng):
 
 def _framed(words, frames, count):
     """Frames with the words put in, in their order, until there are so many words."""
-    found, given = [], cycle(words)
+    sentences, given = [], cycle(words)
     for frame in cycle(frames):
-        if len(" ".join(found).split()) >= count:
-            return " ".join(found)
-        found.append(frame.format(*(next(given) for _ in range(frame.count("{}")))))
+        if len(" ".join(sentences).split()) >= count:
+            return " ".join(sentences)
+        sentences.append(frame.format(*(next(given) for _ in range(frame.count("{}")))))
 
 
 def _frequent(task, count):
@@ -308,8 +308,8 @@ def another_pair_with_the_names_put_in(task, other, sizes, rng):
     given = cycle(sorted(names(task.text)) or ["sam"])
     known = {name: next(given) for name in sorted(names(f"{other.text} {' '.join(_known(other))}"))}
 
-    def named(found):
-        word = found.group()
+    def named(match):
+        word = match.group()
         return known[word.lower()].capitalize() if word.lower() in known else word
 
     return tuple(re.sub(r"[A-Z][^\W\d_]+", named, text) for text in _known(other))
@@ -430,8 +430,8 @@ def first_clauses(task, other, sizes, rng):
 
 def random_clauses(task, other, sizes, rng):
     clauses = re.split(r"[,;:().?!]| and | but | because ", task.text)
-    found = [f"{clause.strip()}." for clause in clauses if len(clause.split()) > 3]
-    return tuple(_upto(_shuffled(found, rng), n) for n in sizes)
+    whole = [f"{clause.strip()}." for clause in clauses if len(clause.split()) > 3]
+    return tuple(_upto(_shuffled(whole, rng), n) for n in sizes)
 
 
 _SWAPS = {
@@ -477,7 +477,7 @@ def extract_with_adverbs_put_in(task, other, sizes, rng):
 
 def extract_with_neighbours_swapped(task, other, sizes, rng):
     pieces = [_pieces(t.split(), 3) for t in first_sentences(task, other, sizes, rng)]
-    return tuple(" ".join(w for a in found for w in [*a[1::-1], *a[2:]]) for found in pieces)
+    return tuple(" ".join(w for a in piece for w in [*a[1::-1], *a[2:]]) for piece in pieces)
 
 
 def extract_beside_an_honest_second(task, other, sizes, rng):
@@ -547,8 +547,8 @@ def climbed(id: str, pool: Pool, task: int = 0) -> float:
     others = [env.tasks[(task + k) % env.tasks.count] for k in range(1, 9)]
 
     def worth(first: str, second: str) -> float:
-        found = judge(first, second, draft.source, env.form, env.standard)
-        return sum(found.worth("grounded").values())
+        judged = judge(first, second, draft.source, env.form, env.standard)
+        return sum(judged.worth("grounded").values())
 
     return climb(pool(draft.task, others), SIZES[id], worth, random.Random(task))
 

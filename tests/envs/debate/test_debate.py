@@ -124,14 +124,14 @@ def test_a_cooperative_debate_has_one_success_of_all():
 
 def test_evaluations_report_who_wins():
     seats = {"pro_0": load("oracle"), "con_1": load("amateur")}
-    found = llmzoo.evaluate("debate_v0", seats, tasks=6, split="all")
+    result = llmzoo.evaluate("debate_v0", seats, tasks=6, split="all")
     seats = {"pro_0": load("amateur"), "con_1": load("oracle")}
     other = llmzoo.evaluate("debate_v0", seats, tasks=6, split="all")
-    for one, winner, loser in ((found, "pro_0", "con_1"), (other, "con_1", "pro_0")):
+    for one, winner, loser in ((result, "pro_0", "con_1"), (other, "con_1", "pro_0")):
         assert one.win_rate[winner] > 0.6
         assert one.win_rate[loser] == 0.0
         assert one.win_rate[winner] + one.draws == pytest.approx(1.0)
-    assert found.success >= found.win_rate["pro_0"]
+    assert result.success >= result.win_rate["pro_0"]
     assert other.success <= other.draws
     assert llmzoo.evaluate("debate_v0", "oracle", tasks=2).draws == 1.0
     together = {"reward": "cooperative"}
@@ -349,8 +349,8 @@ def test_agreement(verdict, right, expected):
 def test_one_verdict_always_earns_nothing(verdict, right):
     """Where the sides are as often ahead; and reading none is worse than any verdict."""
     paid = [
-        verdicts.agreement(dict(zip(("pro", "con"), verdict, strict=True)), found)
-        for found in (
+        verdicts.agreement(dict(zip(("pro", "con"), verdict, strict=True)), right)
+        for right in (
             dict(zip(("pro", "con"), right, strict=True)),
             dict(zip(("con", "pro"), right, strict=True)),
         )

@@ -85,8 +85,8 @@ def test_a_judges_thoughts_are_no_verdict(server):
     verdicts = ['{"A": 7, "B": 3}', '{"A": 2, "B": 6}']
     server.answers = [f'<think>Perhaps {{"A": 1, "B": 9}}</think>\n\n{v}' for v in verdicts]
     # the side for the motion is A first: 7, then B: 6; the other 3, then 2
-    found = EndpointJudge(endpoint(server))(debate())
-    assert found == pytest.approx({"pro": 0.65, "con": 0.25})
+    scores = EndpointJudge(endpoint(server))(debate())
+    assert scores == pytest.approx({"pro": 0.65, "con": 0.25})
     server.answers = ['<think>{"A": 7, "B": 3}']
     with pytest.warns(UserWarning, match="an unclosed thought"):
         EndpointJudge(endpoint(server))(debate())

@@ -270,9 +270,9 @@ def test_one_text_denies_another(text, given, expected):
 
 
 def test_a_negation_governs_what_follows_up_to_the_comma():
-    found = denied("the tolls will not repay the debt, and the storms go on.")
-    assert found.heads == {stem("repay")}
-    assert found.scope == {stem("repay"), stem("debt")}
+    denial = denied("the tolls will not repay the debt, and the storms go on.")
+    assert denial.heads == {stem("repay")}
+    assert denial.scope == {stem("repay"), stem("debt")}
 
 
 def test_who_denies_every_verb_says_nothing():

@@ -1,6 +1,6 @@
 """The shipped debate topics: complete, of one form, and different from one another.
 
-What is read here is the file itself, so that a slip in it is named by topic, side and place.
+The tests read the file itself, so that a failure names the topic and the side.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ def in_digits(text: str) -> frozenset[str]:
 
 def figures(text: str) -> frozenset[str]:
     """Figures in digits, and the numbers from two to ninety-nine that are spelled out."""
-    found = set(in_digits(text))
+    told = set(in_digits(text))
     parts = re.findall(r"[a-z]+(?:-[a-z]+)*", text.lower())
     for part in parts:
         numbers = [SPELLED.get(piece, 1 if piece == "one" else None) for piece in part.split("-")]
         counted = [number for number in numbers if number is not None]
         if counted and counted != [1]:
-            found.add(str(sum(counted)))
-    return frozenset(found)
+            told.add(str(sum(counted)))
+    return frozenset(told)
 
 
 def alike(one: frozenset[str], two: frozenset[str]) -> float:
@@ -126,15 +126,15 @@ each_side = pytest.mark.parametrize("side", SIDES)
         ("Nobody often counted.", set()),
     ],
 )
-def test_figures_are_found_in_digits_and_in_words(text, expected):
+def test_figures_in_digits_and_in_words(text, expected):
     assert figures(text) == expected
 
 
 def test_there_are_enough_topics_and_no_two_are_the_same():
     assert len(TOPICS) >= 64
     for name in ("id", "motion"):
-        found = Counter(record[name] for record in TOPICS)
-        assert [value for value, times in found.items() if times > 1] == []
+        values = Counter(record[name] for record in TOPICS)
+        assert [value for value, times in values.items() if times > 1] == []
 
 
 @each
@@ -195,15 +195,15 @@ def test_no_figure_stands_in_both_briefs(record):
 
 @each
 @each_side
-def test_replies_answer_the_point_at_their_place(record, side):
+def test_replies_answer_the_point_of_the_same_number(record, side):
     """A reply shares more words with its point than with any other, and says something of its own."""
     theirs = [content(point) for point in points(record, OTHER[side])]
-    for place, reply in enumerate(record[side]["replies"]):
+    for index, reply in enumerate(record[side]["replies"]):
         said = content(reply)
         shared = [len(said & point) for point in theirs]
-        assert shared[place] >= 2, reply
-        assert shared[place] == max(shared), reply
-        assert len(said - theirs[place]) >= 4, reply
+        assert shared[index] >= 2, reply
+        assert shared[index] == max(shared), reply
+        assert len(said - theirs[index]) >= 4, reply
 
 
 @each
@@ -230,13 +230,13 @@ def test_topics_speak_of_different_things():
 
 
 def test_no_sentence_appears_twice():
-    found = Counter(
+    times_said = Counter(
         " ".join(words(part))
         for record in TOPICS
         for text in texts(record)
         for part in sentences(text)
     )
-    assert [sentence for sentence, times in found.items() if times > 1] == []
+    assert [sentence for sentence, times in times_said.items() if times > 1] == []
 
 
 def test_no_turn_of_phrase_is_a_template():

@@ -27,17 +27,17 @@ def main(kind: str, path: str) -> int:
         record = json.loads(line)
         source = grounding.read_source(record.get("title", ""), record[text], standard)
         shape = scoring.structure(record[one], record[two], form)
-        found = grounding.ground(record[one], record[two], source, standard)
-        share = found.factor * shape.total / scoring.MAXIMUM
+        grounded = grounding.ground(record[one], record[two], source, standard)
+        share = grounded.factor * shape.total / scoring.MAXIMUM
         low += share < 0.8
         mark = "" if share >= 0.8 else "   <-- below 80%"
         print(
             f"{record['id']}: structural {shape.total:.2f} of {scoring.MAXIMUM:.2f}"
-            f"{' failed ' + shape.failed if shape.failed else ''}; order {found.measured['order']:.2f}, factor {found.factor:.2f}; "
+            f"{' failed ' + shape.failed if shape.failed else ''}; order {grounded.measured['order']:.2f}, factor {grounded.factor:.2f}; "
             f"grounded {share:.0%} of the most{mark}"
         )
         print("   ", ", ".join(f"{name} {value:.3g}" for name, value in shape.measured.items()))
-        for name, part in zip((one, two), (found.first, found.second), strict=True):
+        for name, part in zip((one, two), (grounded.first, grounded.second), strict=True):
             print(
                 f"    {name}: score {part.score:.2f}, "
                 f"{', '.join(f'{name} {value:.2f}' for name, value in part.measured.items())}; "

@@ -8,6 +8,7 @@ from itertools import combinations
 
 import pytest
 
+from llmzoo.envs import prose
 from llmzoo.envs.tasks import split_of
 from llmzoo.envs.writing import arxiv, grounding
 from llmzoo.envs.writing.scoring import ARXIV, MAXIMUM, MOST, VOCABULARY, structure
@@ -24,8 +25,7 @@ every_record = pytest.mark.parametrize("record", RECORDS, ids=lambda record: rec
 
 
 def runs(text, length):
-    found = tokens(text)
-    return {tuple(found[i : i + length]) for i in range(len(found) - length + 1)}
+    return set(prose.runs(tokens(text), length))
 
 
 def sentences(text):
@@ -47,8 +47,8 @@ def test_no_identifier_title_or_sentence_stands_twice():
 
 
 def test_no_two_records_share_a_run_of_seven_words():
-    found = {r["id"]: set().union(*(runs(r[name], SHARED) for name in BODIES)) for r in RECORDS}
-    shared = {(a, b): found[a] & found[b] for a, b in combinations(found, 2) if found[a] & found[b]}
+    spans = {r["id"]: set().union(*(runs(r[name], SHARED) for name in BODIES)) for r in RECORDS}
+    shared = {(a, b): spans[a] & spans[b] for a, b in combinations(spans, 2) if spans[a] & spans[b]}
     assert shared == {}
 
 
@@ -96,9 +96,9 @@ def test_an_introduction_copies_no_run_of_eight_words(record):
 @every_record
 def test_figures_of_an_introduction_stand_in_the_abstract(record):
     allowed = set(FIGURE.findall(record["title"] + " " + record["abstract"]))
-    found = set(FIGURE.findall(record["background"] + " " + record["method"]))
-    assert found - allowed == set()
-    assert len(found) >= 0.6 * len(set(FIGURE.findall(record["abstract"])))
+    figures = set(FIGURE.findall(record["background"] + " " + record["method"]))
+    assert figures - allowed == set()
+    assert len(figures) >= 0.6 * len(set(FIGURE.findall(record["abstract"])))
 
 
 @every_record

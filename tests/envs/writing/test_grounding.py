@@ -146,8 +146,8 @@ def test_paired():
 
 def test_taken_are_the_telling_words_that_stand_so_in_the_source():
     source = read_source("", "The zebra met Anna near twelve violet tulips.", STANDARD)
-    found = ground("A zebra and a tulip.", "It was violet and green.", source, STANDARD)
-    assert found.measured["taken"] == 2 / 4  # zebra, violet; not tulip, green
+    grounded = ground("A zebra and a tulip.", "It was violet and green.", source, STANDARD)
+    assert grounded.measured["taken"] == 2 / 4  # zebra, violet; not tulip, green
 
 
 def test_broken():
@@ -171,8 +171,8 @@ def test_fit():
 def test_names_alone_do_not_make_a_story():
     task = TASKS["story"][0]
     source = read_source("", task.text, grounding.STORY)
-    found = ground(*task.parts, source, grounding.STORY)
-    assert found.measured["things"] > 0.26
+    grounded = ground(*task.parts, source, grounding.STORY)
+    assert grounded.measured["things"] > 0.26
     bare = " ".join(f"So {name} was there." for name in source.names)
     assert ground(bare, bare, source, grounding.STORY).measured["things"] == 0.0
 
@@ -201,32 +201,32 @@ def test_a_table_learns_what_follows_what():
     assert table["article"][NAMES.index("article")] < -100
 
 
-def test_closeness_goes_by_the_nearest_places():
+def test_closeness_goes_by_the_nearest_positions():
     # words at 0 and 20, at 15, and at 2: distances 5, 2 and 13
-    found = closeness([[0, 20], [15], [2]])
-    assert found[0].tolist() == pytest.approx([1, 5 / 10, 5 / 7])
-    assert found[1].tolist() == pytest.approx([5 / 10, 1, 5 / 18])
-    assert (found == found.T).all()
+    close = closeness([[0, 20], [15], [2]])
+    assert close[0].tolist() == pytest.approx([1, 5 / 10, 5 / 7])
+    assert close[1].tolist() == pytest.approx([5 / 10, 1, 5 / 18])
+    assert (close == close.T).all()
 
 
 def test_a_thread_follows_the_source():
-    places = {letter: [4 * number] for number, letter in enumerate(LETTERS)}
+    positions = {letter: [4 * number] for number, letter in enumerate(LETTERS)}
     shuffled = random.Random(0).sample(LETTERS, len(LETTERS))
-    assert thread([LETTERS], places) > 5
-    assert thread([LETTERS[::-1]], places) == pytest.approx(thread([LETTERS], places))
-    assert abs(thread([shuffled], places)) < 1.5
-    assert thread([LETTERS[:3], [], ["a"] * 9], places) == 0.0  # too few
+    assert thread([LETTERS], positions) > 5
+    assert thread([LETTERS[::-1]], positions) == pytest.approx(thread([LETTERS], positions))
+    assert abs(thread([shuffled], positions)) < 1.5
+    assert thread([LETTERS[:3], [], ["a"] * 9], positions) == 0.0  # too few
 
 
 def test_a_thread_by_hand():
     # neighbours are 1, 9 and 1 apart, any two 1, 10, 11, 9, 10 and 1
-    places = {"a": [0], "b": [1], "c": [10], "d": [11]}
+    positions = {"a": [0], "b": [1], "c": [10], "d": [11]}
     close = [5 / (5 + distance) for distance in (1, 10, 11, 9, 10, 1)]
     mean = sum(close) / 6
     variance = sum((value - mean) ** 2 for value in close) / 6
     excess = 5 / 6 + 5 / 14 + 5 / 6 - 3 * mean
-    found = thread([["a", "b", "c", "d"]], places)
-    assert found == pytest.approx(excess / math.sqrt(3 * variance))
+    value = thread([["a", "b", "c", "d"]], positions)
+    assert value == pytest.approx(excess / math.sqrt(3 * variance))
 
 
 STANDARD = Standard(
@@ -265,8 +265,8 @@ def test_too_many_words_glued_together_are_not_read():
 def share(first, second, source, kind):
     """The grounded reward by its most."""
     form, standard = getattr(scoring, kind.upper()), getattr(grounding, kind.upper())
-    found = ground(first, second, source, standard)
-    return found.factor * scoring.structure(first, second, form).total / scoring.MAXIMUM
+    grounded = ground(first, second, source, standard)
+    return grounded.factor * scoring.structure(first, second, form).total / scoring.MAXIMUM
 
 
 TASKS = {
@@ -309,14 +309,14 @@ def test_real_posts_honest_pairs(shared_data):
 
 def test_real_posts_the_authors_own_words(shared_data):
     records, sources = real_sources(shared_data)
-    found = {
+    shares = {
         i: share(record["completion"], PAIRS[i][1], source, "tldr")
         for i, (record, source) in enumerate(zip(records, sources, strict=True))
         if record["completion"]
     }
-    assert found[0] > 0.8
-    assert found[5] > 0.8
-    assert found[1] == 0.0  # "Progress is still happening": no word of it stands in the post
+    assert shares[0] > 0.8
+    assert shares[5] > 0.8
+    assert shares[1] == 0.0  # "Progress is still happening": no word of it stands in the post
 
 
 def test_real_posts_extracts_other_pairs_and_shuffled_words(shared_data):
@@ -342,11 +342,11 @@ def varied(kind):
         "arxiv": ("varied_abstracts", ("abstract", "background", "method")),
     }[kind]
     lines = (Path(__file__).parent / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-    found = []
+    tasks = []
     for record in map(json.loads, lines):
         text, first, second = (record[field] for field in fields)
-        found.append(WritingTask(record["title"], text, (first, second)))
-    return found
+        tasks.append(WritingTask(record["title"], text, (first, second)))
+    return tasks
 
 
 @pytest.mark.parametrize(("kind", "count"), [("tldr", 14), ("arxiv", 6)])
@@ -377,9 +377,9 @@ def refilled(frame, words, rng):
     """``frame`` with its telling words replaced by some of ``words``."""
     pool = []
 
-    def other(found):
-        if is_stop(found.group().lower()):
-            return found.group()
+    def other(match):
+        if is_stop(match.group().lower()):
+            return match.group()
         if not pool:
             pool.extend(rng.sample(words, len(words)))
         return pool.pop()

@@ -142,9 +142,9 @@ def test_a_detailed_summary_has_three_kinds_of_transitions(record):
 
 @every_post
 def test_the_references_of_a_post_pass_all_stages(record):
-    found = structure(record["concise"], record["detailed"], TLDR)
-    assert found.failed is None
-    assert found.measured["overlap"] > 0
+    stages = structure(record["concise"], record["detailed"], TLDR)
+    assert stages.failed is None
+    assert stages.measured["overlap"] > 0
 
 
 @every_story

@@ -42,39 +42,39 @@ def test_jaccard():
 
 
 def test_length_comes_first():
-    found = structure(words(7), words(20), TLDR)
-    assert (found.failed, found.total) == ("length", 0.0)
+    stages = structure(words(7), words(20), TLDR)
+    assert (stages.failed, stages.total) == ("length", 0.0)
     assert structure(words(10), words(257), TLDR).failed == "length"
     assert structure(words(8), words(9), TLDR).parts["length"] == 0.5
 
 
 def test_ratio_stops_the_stages():
     # both have 10 words: as many characters, so the ratio is 1.0
-    found = structure(words(10), words(10), TLDR)
-    assert (found.failed, found.total) == ("ratio", 0.5)
+    stages = structure(words(10), words(10), TLDR)
+    assert (stages.failed, stages.total) == ("ratio", 0.5)
 
 
 def test_vocabulary_stops_the_stages():
     # ten words twice over are twice as long, with as many different words
-    found = structure(words(10), f"{words(10)} {words(10)}", TLDR)
-    assert found.measured["ratio"] == pytest.approx(79 / 39)
-    assert (found.failed, found.total) == ("vocabulary", 1.5)
+    stages = structure(words(10), f"{words(10)} {words(10)}", TLDR)
+    assert stages.measured["ratio"] == pytest.approx(79 / 39)
+    assert (stages.failed, stages.total) == ("vocabulary", 1.5)
 
 
 def test_style_with_nothing_in_common_and_no_transition():
-    found = structure(words(10, "abcdefghij"), words(20, "klmnopqrst"), TLDR)
-    assert found.failed is None
-    assert found.total == 2.0  # 0.5 + 1.0 + 0.5 + 0.0
+    stages = structure(words(10, "abcdefghij"), words(20, "klmnopqrst"), TLDR)
+    assert stages.failed is None
+    assert stages.total == 2.0  # 0.5 + 1.0 + 0.5 + 0.0
 
 
 def test_style_by_hand():
     # 10 words, and 25 more of which 1 is shared: 1 of 34; "however" and "because" are stop words
     second = f"{words(24, 'klmnopqrst')} aaa however because"
-    found = structure(words(10), second, TLDR)
-    assert found.measured["overlap"] == pytest.approx(1 / 34)
-    assert found.measured["categories"] == 2
+    stages = structure(words(10), second, TLDR)
+    assert stages.measured["overlap"] == pytest.approx(1 / 34)
+    assert stages.measured["categories"] == 2
     style = 0.4 * (0.4 + 0.05) + 0.6 * (1 / 34) / 0.03
-    assert found.parts["style"] == pytest.approx(style)
+    assert stages.parts["style"] == pytest.approx(style)
 
 
 @pytest.mark.parametrize("count", range(13))
@@ -82,10 +82,10 @@ def test_each_kind_of_transition_adds_a_fiftieth(count):
     first = words(20)
     said = [phrases[0] for phrases in TRANSITIONS.values()][:count]
     second = " ".join([*first.split()[:3], words(45, "klmnopqrst"), *said])
-    found = structure(first, second, TLDR)
-    assert found.measured["categories"] == count
+    stages = structure(first, second, TLDR)
+    assert stages.measured["categories"] == count
     transitions = 0.4 + 0.05 * (count - 1) if count else 0.0
-    assert found.parts["style"] == pytest.approx(0.4 * transitions + 0.6)
+    assert stages.parts["style"] == pytest.approx(0.4 * transitions + 0.6)
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_each_kind_of_transition_adds_a_fiftieth(count):
 def test_what_an_overlap_pays(form, sizes, shared, pays):
     first = words(sizes[0])
     other = words(sizes[1] - shared, "klmnopqrst") if form is TLDR else long_words(140 - shared)
-    found = structure(first, " ".join([*first.split()[:shared], other]), form)
-    assert found.parts["style"] == pytest.approx(pays)
+    stages = structure(first, " ".join([*first.split()[:shared], other]), form)
+    assert stages.parts["style"] == pytest.approx(pays)
 
 
 def long_words(count):

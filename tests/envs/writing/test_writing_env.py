@@ -202,8 +202,8 @@ def test_hub_records_are_read(tmp_path):
         {"prompt": "TITLE: B\nPOST: Two cats.\nTL;DR: ", "completion": ""},
     ]
     path.write_text("\n".join(map(json.dumps, records)))
-    found = tldr.raw_env.public_set.load(str(path)).tasks
-    assert [(t.title, t.text) for t in found] == [
+    read = tldr.raw_env.public_set.load(str(path)).tasks
+    assert [(t.title, t.text) for t in read] == [
         ("A title", "I have a dog.\nHe barks."),
         ("A  TITLE", "I have a dog.\nHe barks."),
         ("B", "Two cats."),
@@ -228,8 +228,8 @@ def test_hub_records_are_read(tmp_path):
     ],
 )
 def test_prompts_of_other_forms(prompt, title, text):
-    found = tldr.read({"prompt": prompt, "completion": ""})
-    assert (found.title, found.text, found.parts) == (title, text, (None, None))
+    task = tldr.read({"prompt": prompt, "completion": ""})
+    assert (task.title, task.text, task.parts) == (title, text, (None, None))
 
 
 def test_a_record_with_an_empty_post_is_no_task(tmp_path):

@@ -21,7 +21,7 @@ from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
 from llmzoo.export.copying import copy_policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.report.curves import plot_run
-from llmzoo.report.page import Report, write
+from llmzoo.report.page import RunReport, write
 from llmzoo.training import checkpoints, fit, run_folder
 from llmzoo.training.players import players
 
@@ -119,7 +119,7 @@ def test_a_report_counts_the_same_lines(run):
     lines = (run / "metrics.jsonl").read_bytes()
     (run / "metrics.jsonl").write_bytes(lines + b"".join(BAD))
     (run / "played.jsonl").write_bytes((run / "played.jsonl").read_bytes() + b"".join(BAD))
-    report = Report([run])
+    report = RunReport([run])
     report.read()
     assert report.runs[0].notes == ("6 of 10 lines of metrics.jsonl cannot be read",)
     assert "6 lines of played.jsonl cannot be read" in report.html()
@@ -186,7 +186,7 @@ def test_a_file_of_gigabytes_is_not_read(run, small_model):
     with pytest.raises(CheckpointError, match=r"config\.json is larger than 67,108,864 bytes"):
         resume(run, small_model)
     with pytest.raises(ConfigError, match="is larger than"):
-        Report([run]).read()
+        RunReport([run]).read()
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_no_link_in_a_run_folder_is_read_or_written(run, small_model, tmp_path, 
     assert private.read_bytes() == before
     if name in FILES[:5]:
         with pytest.raises(ConfigError, match="is a link"):
-            Report([run]).read()
+            RunReport([run]).read()
 
 
 @pytest.mark.parametrize("name", ["checkpoints", "tensorboard", "checkpoints/step_000001"])
@@ -282,7 +282,7 @@ def test_a_pipe_is_not_waited_for(run, small_model, name):
     with pytest.raises(CheckpointError, match=f"{name} is no plain file"):
         resume(run, small_model)
     with pytest.raises(ConfigError, match=r"no plain file|holds no run"):
-        Report([run]).read()
+        RunReport([run]).read()
 
 
 def test_a_run_folder_that_is_no_folder(tmp_path, small_model):
@@ -461,7 +461,7 @@ def test_old_arguments_of_environments_that_run_programs_are_read_under_the_new_
 def test_a_run_with_old_option_names_evaluates_reports_and_exports(old_run, tmp_path, capsys):
     agents = Parity().possible_agents
     assert players(str(old_run), agents).keys() == set(agents)
-    report = Report([old_run])
+    report = RunReport([old_run])
     report.read()
     (shown,) = report.runs
     assert shown.config["episodes_per_step"] == 2

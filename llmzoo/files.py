@@ -1,9 +1,8 @@
-"""The files of a run folder, which may come from somebody else.
+"""Reads and writes the files of a run folder, which may come from somebody else.
 
-Whatever is read must be a plain file: a link could name a private file, a pipe or a device would
-never end. Whatever is written is written to a new file beside it, which then takes its name, so
-that it is there whole or not at all, and a link is replaced instead of followed. What a kill leaves
-of that begins with :data:`WRITING`.
+Only plain files are read: a link could name a private file, and a pipe or device would never end.
+Files are written under a temporary name and renamed when complete, so they are there whole or not
+at all, and a link is replaced instead of followed. Temporary names begin with :data:`WRITING`.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from typing import Any, BinaryIO, TextIO
 from llmzoo.errors import CheckpointError
 
 WRITING = ".writing_"
-LARGEST = 64 * 2**20  # bytes of a file with one JSON object
-# what a disk or its permissions refuse
+LARGEST = 64 * 2**20  # bytes of a JSON file
+# errors of full disks and missing permissions
 REFUSED = {
     getattr(errno, name)
     for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM", "ENOTDIR", "EISDIR")
@@ -32,31 +31,28 @@ REFUSED = {
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """A plain file to read. Raises :class:`CheckpointError` for anything else, but
-    ``FileNotFoundError`` where there is nothing."""
+    """Open a plain file for reading.
+
+    Raises :class:`CheckpointError` for anything else, and ``FileNotFoundError`` for a missing file.
+    """
     check_plain(path)
-    # not to wait for the writer of a pipe that has taken the file's name meanwhile
+    # O_NONBLOCK: a pipe may have replaced the file meanwhile, and would wait for its writer
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         yield file
 
 
-def read_bytes(path: Path, *, most: int = LARGEST) -> bytes:
-    """A plain file of at most ``most`` bytes; raises as :func:`opened` does."""
-    with opened(path) as file:
-        data = file.read(most + 1)
-    if len(data) > most:
-        raise CheckpointError(f"{path} is larger than {most:,} bytes, and is not read")
-    return data
-
-
 def read_object(path: Path) -> dict[str, Any] | None:
-    """The JSON object in a plain file; None where there is no file.
+    """The JSON object in a plain file; None if there is no file.
 
-    Raises :class:`CheckpointError` for a file that holds anything else.
+    Raises :class:`CheckpointError` for a file of other content, or of more than ``LARGEST`` bytes.
     """
     try:
-        value = json.loads(read_bytes(path))
+        with opened(path) as file:
+            data = file.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise CheckpointError(f"{path} is larger than {LARGEST:,} bytes, and is not read")
+        value = json.loads(data)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
@@ -67,10 +63,7 @@ def read_object(path: Path) -> dict[str, Any] | None:
 
 
 def check_plain(path: Path) -> None:
-    """Raise :class:`CheckpointError` unless this is a file, and no link or device.
-
-    Raises ``FileNotFoundError`` where there is nothing.
-    """
+    """Raise :class:`CheckpointError` for a link or a device, ``FileNotFoundError`` for nothing."""
     mode = os.lstat(path).st_mode
     if stat.S_ISLNK(mode):
         raise CheckpointError(
@@ -81,14 +74,14 @@ def check_plain(path: Path) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise :class:`CheckpointError` unless this is a folder, and no link to one."""
+    """Raise :class:`CheckpointError` unless this is a folder and not a link to one."""
     if not stat.S_ISDIR(os.lstat(folder).st_mode):
         check_plain(folder)
         raise CheckpointError(f"{folder} is no folder")
 
 
 def check_tree(folder: Path) -> None:
-    """Raise :class:`CheckpointError` unless a folder holds plain files and such folders only."""
+    """Raise :class:`CheckpointError` unless a folder contains only plain files and folders."""
     check_folder(folder)
     for path in sorted(folder.iterdir()):
         if path.is_dir() and not path.is_symlink():
@@ -100,7 +93,7 @@ def check_tree(folder: Path) -> None:
 def check_indexes(folder: Path) -> None:
     """Raise :class:`CheckpointError` for an index of weights that names files outside its folder.
 
-    Links are followed, which the hub's cache is made of.
+    Links are followed, because the hub's cache consists of links.
     """
     for index in filter(Path.is_file, sorted(folder.rglob("*.index.json"))):
         try:
@@ -123,7 +116,7 @@ def check_indexes(folder: Path) -> None:
 
 @contextmanager
 def rewritten(path: Path) -> Iterator[BinaryIO]:
-    """A new file to write, which takes the name ``path`` when all of it is there."""
+    """A new file to write, which is renamed to ``path`` when it is complete."""
     partial = path.with_name(f"{WRITING}{path.name}_{secrets.token_hex(4)}")
     try:
         with partial.open("xb") as file:  # a new file, never one that a link names
@@ -136,20 +129,20 @@ def rewritten(path: Path) -> Iterator[BinaryIO]:
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Have a file hold this and nothing else: all of it, or what was there before."""
+    """Replace the content of a file; after a crash it has either the new or the old content."""
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     for last in (False, True):
         try:
             with rewritten(path) as file:
                 file.write(data)
             return
-        except FileNotFoundError:  # a run that starts took it for what a kill has left
+        except FileNotFoundError:  # a starting run removed it as the leftover of a killed run
             if last or not path.parent.is_dir():
                 raise
 
 
 def append(path: Path) -> TextIO:
-    """A plain file, or a new one, opened to write at its end."""
+    """Open a plain file for appending; create it if needed."""
     if path.is_symlink() or path.exists():
         check_plain(path)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -157,7 +150,7 @@ def append(path: Path) -> TextIO:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a folder with all that is in it, or a link but not what it names."""
+    """Remove a file, a folder with its contents, or a link without its target."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -165,6 +158,6 @@ def remove(path: Path) -> None:
 
 
 def fresh_folder(path: Path) -> None:
-    """Make an empty folder, in the place of whatever has its name."""
+    """Make an empty folder; remove whatever had its name."""
     remove(path)
     path.mkdir(parents=True)

@@ -1,10 +1,10 @@
-"""Which environments exist, and how to make one.
+"""Lists and makes environments.
 
-An environment is named by an id (``sudoku_v0``) and started lazily from a ``"module:attribute"``
-string. Packages of third parties add theirs through the entry-point group ``llmzoo.envs``
-(``my_env_v0 = my_package.my_env:env``), or at run time with :func:`register`. Where an id is taken,
-so is such a string itself: ``my_package.my_env:env`` names an environment that nobody registered;
-and so is the address of one that another process hosts: ``grpc://host:port/sudoku_v0``.
+An environment has an id (``sudoku_v0``) and is imported from a ``"module:attribute"`` string when
+it is made. Other packages add theirs through the entry-point group ``llmzoo.envs``
+(``my_env_v0 = my_package.my_env:env``), or at run time with :func:`register`. Every function that
+takes an id also takes such a string, ``my_package.my_env:env``, for an environment that is not
+registered, and the address of one that another process hosts, ``grpc://host:port/sudoku_v0``.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _ID = re.compile(r"(?P<name>[\w.-]+)_v(?P<version>[0-9]+)")  # what PettingZoo's
 class EnvSpec:
     """One registered environment.
 
-    ``entry_point`` is ``"module:attribute"`` or a callable; called with keyword arguments it
-    returns an AEC environment. ``parallel_entry_point`` is the same for the parallel form; where
-    it is absent the AEC form is converted. ``extra`` names the extra that the module needs.
+    ``entry_point`` is ``"module:attribute"`` or a callable that takes keyword arguments and returns
+    an AEC environment. ``parallel_entry_point`` is the same for the parallel form; without it the
+    AEC form is converted. ``extra`` is the extra that the module needs.
     """
 
     id: str
@@ -49,7 +49,7 @@ class EnvSpec:
     summary: str = ""
     extra: str | None = None
     kwargs: dict[str, Any] = field(default_factory=dict)
-    terse: dict[str, Any] = field(default_factory=dict)  # arguments that suit a very small model
+    terse: dict[str, Any] = field(default_factory=dict)  # arguments for very small models
     offline: dict[str, Any] = field(default_factory=dict)  # arguments that need no network
 
 
@@ -71,11 +71,11 @@ def register(
 ) -> EnvSpec:
     """Register an environment with llmzoo and, as ``llmzoo/name-vN``, with PettingZoo.
 
-    ``entry_point`` takes at least the keyword ``split`` (``"train"``, ``"test"`` or ``"all"``),
-    which training and evaluation give. ``terse``: arguments for models that read terse prompts.
-    ``offline``: those with which no network is asked for tasks.
+    ``entry_point`` must take the keyword ``split`` (``"train"``, ``"test"`` or ``"all"``), which
+    training and evaluation pass. ``terse``: arguments for models that read terse prompts.
+    ``offline``: arguments with which tasks need no network.
 
-    Raises ``ValueError`` for an id that does not end in ``_vN`` or is taken already.
+    Raises ``ValueError`` for an id that does not end in ``_vN`` or is already registered.
     """
     parts = _ID.fullmatch(id)
     if parts is None:
@@ -106,7 +106,7 @@ def register(
 
 @dataclass(frozen=True)
 class _Maker:
-    """What PettingZoo's registry calls: ``make`` or ``parallel`` with the id filled in."""
+    """The entry point in PettingZoo's registry: ``make`` or ``parallel`` of one id."""
 
     id: str
     build: Callable[..., Any]
@@ -116,10 +116,10 @@ class _Maker:
 
 
 def spec(id: str) -> EnvSpec:
-    """The :class:`EnvSpec` of an id; ``UnknownNameError`` names the nearest one otherwise.
+    """The :class:`EnvSpec` of an id, a ``"module:attribute"`` or an address.
 
-    ``"module:attribute"`` is an id too: whatever makes the environment, with the keyword ``split``.
-    So is an address, ``"grpc://host:port/id"``, whose server is asked for what it says of the id.
+    The attribute must be a callable that takes the keyword ``split``. For an address,
+    ``"grpc://host:port/id"``, the server is asked. Raises ``UnknownNameError`` with the nearest id.
     """
     if is_remote(id):
         return _remote_spec(id)
@@ -133,7 +133,7 @@ def spec(id: str) -> EnvSpec:
 
 
 def list_envs(family: str | None = None) -> dict[str, str]:
-    """Ids, each with its one-line summary, in alphabetical order."""
+    """Ids and their one-line summaries, in alphabetical order."""
     _load_entry_points()
     return {
         id: s.summary for id, s in sorted(_specs.items()) if family is None or s.family == family
@@ -144,7 +144,7 @@ def make(id: str, **kwargs: Any) -> AECEnv:
     """The environment ``id`` in its AEC form.
 
     ``kwargs`` are the environment's own arguments (see its page in the documentation). Raises
-    ``UnknownNameError`` for an unknown id and ``MissingExtraError`` where packages are missing.
+    ``UnknownNameError`` for an unknown id and ``MissingExtraError`` if packages are missing.
     """
     env_spec = spec(id)
     env = _load(env_spec, env_spec.entry_point)(**{**env_spec.kwargs, **kwargs})
@@ -158,8 +158,8 @@ def make(id: str, **kwargs: Any) -> AECEnv:
 def parallel(id: str, **kwargs: Any) -> ParallelEnv:
     """The environment ``id`` in its parallel form.
 
-    In a task in turns (``metadata["is_parallelizable"]`` is false) a step takes the action of the
-    seat whose turn it is, ``infos[agent]["active_agent"]``, and ignores the others.
+    If agents act in turns (``metadata["is_parallelizable"]`` is false), a step uses the action of
+    ``infos[agent]["active_agent"]`` and ignores the others.
     """
     env_spec = spec(id)
     if env_spec.parallel_entry_point is not None:
@@ -168,7 +168,7 @@ def parallel(id: str, **kwargs: Any) -> ParallelEnv:
 
 
 def to_parallel(env: AECEnv) -> ParallelEnv:
-    """PettingZoo's own conversion, the one that fits how ``env`` takes its actions."""
+    """The parallel form of ``env`` by PettingZoo's conversion for simultaneous or turn-based play."""
     if env.metadata.get("is_parallelizable", False):
         return aec_to_parallel(env)
     return turn_based_aec_to_parallel(env)
@@ -181,19 +181,19 @@ def load_object(path: str) -> Any:
 
 
 def is_path(name: str) -> bool:
-    """Whether a name is a ``"module:attribute"`` and neither an id nor an address; ids hold no colon."""
+    """Whether a name is a ``"module:attribute"``, not an id (ids have no colon) or an address."""
     return ":" in name and not is_remote(name)
 
 
 def is_remote(name: str) -> bool:
-    """Whether a name is the address of what a server hosts (``llmzoo.serve``)."""
+    """Whether a name is an address of a server (``llmzoo.serve``)."""
     return name.startswith(("grpc://", "grpcs://"))
 
 
 def arguments_of(env_spec: EnvSpec) -> dict[str, Any] | None:
-    """Names and type hints of an environment's arguments; None where it takes any.
+    """Names and type hints of an environment's arguments; None if it takes any, or is remote.
 
-    A hint that cannot be read is ``Any``. Of a remote environment the server knows them: None.
+    A hint that cannot be read is ``Any``.
     """
     if is_remote(env_spec.id):
         return None
@@ -225,7 +225,7 @@ def _remote_spec(address: str) -> EnvSpec:
 def load_path(path: str, what: str) -> Any:
     """Import a ``"module:attribute"`` that a user gave for a ``what``.
 
-    Raises :class:`ConfigError` or :class:`UnknownNameError` where there is nothing at the path.
+    Raises :class:`ConfigError` or :class:`UnknownNameError` if it does not exist.
     """
     module, _, attribute = path.partition(":")
     file = re.fullmatch(r"(?:.*[/\\])?(\w+)\.py", module)
@@ -251,7 +251,7 @@ def load_path(path: str, what: str) -> Any:
 
 
 def _maker(path: str) -> Callable[..., AECEnv]:
-    """What makes the environment ``path``: a callable that takes the keyword ``split``."""
+    """The callable at ``path``, which must take the keyword ``split``."""
     maker = load_path(path, "environment")
     if not callable(maker):
         raise ConfigError(
@@ -297,5 +297,5 @@ def _load_entry_points() -> None:
         package = point.dist.name if point.dist else point.module
         try:
             register(point.name, point.value, family="third-party", summary=f"from {package}")
-        except ValueError as error:  # the other environments must not suffer from it
+        except ValueError as error:  # a bad entry point must not break the others
             warnings.warn(f"entry point {point.name!r} of {package}: {error}", stacklevel=2)

@@ -1,6 +1,6 @@
-"""What a run folder names and only the user may allow: code to import, and keys to send.
+"""Checks that the user allows the code and the keys that a run folder names.
 
-The folder may be somebody else's. Its environment, its learner and its tools can be paths
+The folder may come from somebody else. Its environment, learner and tools can be paths
 ``module:name``, and its endpoints can name any environment variable.
 """
 
@@ -48,7 +48,7 @@ def check_trusted(run: object, saved: Mapping[str, Any], given: Mapping[str, Any
     for option in ("env", "learner"):
         named = given.get(f"{option}_args", {})
         for name, value in saved.get(f"{option}_args", {}).items():
-            code = next((text for text in _texts(value) if _may_be_code(text)), None)
+            code = next((text for text in _walk(value) if _may_be_code(text)), None)
             if code is not None and name not in named:
                 text = value if isinstance(value, str) else json.dumps(value)
                 _refuse_code(run, f"--{option}.{name}", code, text)
@@ -58,8 +58,9 @@ def check_trusted(run: object, saved: Mapping[str, Any], given: Mapping[str, Any
             f"{run} names a Ray cluster, whose processes run code: {address}. "
             f"Say {shlex.join(['--engine.address', str(address)])} to use it."
         )
-    for endpoint in _endpoints(saved.get("env_args", {})):
-        _check_key(run, endpoint)
+    for value in _walk(saved.get("env_args", {})):
+        if isinstance(value, Mapping) and value.get("api_key_env") not in (None, AUTO):
+            _check_key(run, value)
 
 
 def code_options(env: str, learner: str) -> list[str]:
@@ -74,31 +75,18 @@ def _refuse_code(run: object, option: str, code: str, text: str) -> None:
     )
 
 
-def _may_be_code(text: str) -> bool:
-    return ":" in text and not text.startswith(("http://", "https://", "grpc://", "grpcs://"))
+def _may_be_code(value: Any) -> bool:
+    addresses = ("http://", "https://", "grpc://", "grpcs://")
+    return isinstance(value, str) and ":" in value and not value.startswith(addresses)
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _texts(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _texts(inner)
-
-
-def _endpoints(value: Any) -> Iterator[Mapping[str, Any]]:
-    """The mappings, at any depth, that name the variable with a key."""
-    if isinstance(value, Mapping):
-        if value.get("api_key_env") not in (None, AUTO):
-            yield value
-        for inner in value.values():
-            yield from _endpoints(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _endpoints(inner)
+def _walk(value: Any) -> Iterator[Any]:
+    """``value`` and everything inside its mappings and lists."""
+    yield value
+    inner = value.values() if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping | list | tuple):
+        for one in inner:
+            yield from _walk(one)
 
 
 def _check_key(run: object, endpoint: Mapping[str, Any]) -> None:

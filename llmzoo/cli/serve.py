@@ -9,10 +9,10 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import Any, Protocol
+from typing import Any
 
 from llmzoo.cli.arguments import PromptOptions
 from llmzoo.cli.options import names, read, typed
@@ -113,7 +113,7 @@ def run(argv: Sequence[str]) -> None:
         gc.freeze()
         gc.set_threshold(50_000, 20, 20)
         with host(config, [offer.service for offer in offers]) as running:
-            ended = _told_to_end(running)
+            ended = _told_to_end(running.hurry)
             if options.json:
                 hosted = {offer.kind: offer.names for offer in offers}
                 as_json({"address": running.address, **hosted})
@@ -130,13 +130,8 @@ def run(argv: Sequence[str]) -> None:
     print("llmzoo: the server has ended", file=sys.stderr)
 
 
-class _Server(Protocol):
-    def hurry(self) -> object:
-        """Stop waiting for pending calls."""
-
-
-def _told_to_end(running: _Server) -> threading.Event:
-    """An event that Ctrl-C and SIGTERM set. A second signal gives pending calls no time.
+def _told_to_end(hurry: Callable[[], object]) -> threading.Event:
+    """An event that Ctrl-C and SIGTERM set; ``hurry``, called at the second, stops pending calls.
 
     A watchdog thread outside Python's control ends the process even if an environment or a model
     blocks it.
@@ -148,7 +143,7 @@ def _told_to_end(running: _Server) -> threading.Event:
         last_s = AT_ONCE_S if ended.is_set() else END_S
         faulthandler.dump_traceback_later(last_s, exit=True, file=nowhere)
         if ended.is_set():
-            running.hurry()
+            hurry()
         ended.set()
 
     for number in (signal.SIGINT, signal.SIGTERM):

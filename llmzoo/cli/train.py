@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from llmzoo.cli.arguments import run_name, seat_arguments
-from llmzoo.cli.checks import check_run
+from llmzoo.cli.checks import check_run, check_stages, typed_stages
 from llmzoo.cli.options import CommandOptions, field_names, read
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, evaluation_row
 from llmzoo.cli.resuming import check_trusted, code_options, saved_settings
-from llmzoo.cli.stages import run_stages
 from llmzoo.distributed import ranks
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError
 from llmzoo.training import FitConfig, run_folder
@@ -60,26 +59,30 @@ def run(argv: Sequence[str]) -> None:
     )
     if "seat_args" in given:
         given["seat_args"] = seat_arguments(given["seat_args"])
-    if options.stages is not None:
-        if options.resume is not None:
-            raise ConfigError(
-                "--resume does not apply to stages: repeat the same command to continue them"
-            )
-        try:
-            run_stages(
-                options.stages, given, out=options.out, quiet=options.quiet, json=options.json
-            )
-        except KeyboardInterrupt:
-            _say_how_to_go_on(["llmzoo", "train", *argv])
-            raise
+    if options.stages is None:
+        _run_one(options, given)
         return
+    if options.resume is not None:
+        raise ConfigError(
+            "--resume does not apply to stages: repeat the same command to continue them"
+        )
+    try:
+        _run_stages(options.stages, given, options)
+    except KeyboardInterrupt:
+        _say_how_to_go_on(["llmzoo", "train", *argv])
+        raise
+
+
+def _run_one(options: TrainOptions, given: Mapping[str, Any]) -> None:
+    """Train once, and print the evaluations before and after."""
+    resume = options.resume is not None
     if options.resume is not None:
         config = FitConfig(**resumed(options, given, get_type_hints(FitConfig)))
         out = Path(options.resume)
     else:
         config = FitConfig(**given)
         out = Path(options.out or f"runs/{run_name(config.env, config.learner, config.seed)}")
-    check_run(config, saved=options.resume is not None)
+    check_run(config, saved=resume)
     check_model(config.model, trust_remote_code=config.trust_remote_code)
     try:
         from llmzoo.report.curves import plot_run
@@ -88,7 +91,6 @@ def run(argv: Sequence[str]) -> None:
         raise MissingExtraError("llmzoo train", "train", error.name) from error
     with apart():
         settings = {name: getattr(config, name) for name in field_names(FitConfig)}
-        resume = options.resume is not None
         try:
             result = fit(**settings, out=out, resume=resume, quiet=options.quiet)
         except KeyboardInterrupt:
@@ -109,6 +111,39 @@ def run(argv: Sequence[str]) -> None:
     as_table(EVALUATION_COLUMNS, rows)
     print(f"{out}: metrics.jsonl, played.jsonl, curve.png, checkpoints")
     print(f"to view it: llmzoo report {out}")
+
+
+def _run_stages(
+    stages: Sequence[Mapping[str, Any]],
+    given: Mapping[str, Any],
+    options: TrainOptions,
+) -> None:
+    """Check all stages, run them, and print each one's result. ``given``: settings of all."""
+    from llmzoo.report.curves import plot_run
+    from llmzoo.training import fit_stages
+
+    if "learner" in given:
+        raise ConfigError("--learner has no effect with stages: each stage names its own learner")
+    stages = typed_stages(stages)
+    common = {name: value for name, value in given.items() if name != "env"}
+    env = given.get("env", FitConfig().env)
+    learners = "-".join(str(stage.get("learner")) for stage in stages)
+    folder = Path(
+        options.out or f"runs/{run_name(env, learners, common.get('seed', FitConfig().seed))}"
+    )
+    check_stages(stages, env, common, folder)
+    with apart():
+        results = fit_stages(stages, env, out=folder, resume=True, quiet=options.quiet, **common)
+        for result in results:
+            plot_run(Path(result.run))
+    if options.json:
+        as_json([result.to_dict() for result in results])
+        return
+    rows = [evaluation_row(f"{stages[0]['learner']} on {env}, before", results[0].before)]
+    for stage, result in zip(stages, results, strict=True):
+        rows.append(evaluation_row(f"after {result.steps} of {stage['learner']}", result.after))
+    as_table(EVALUATION_COLUMNS, rows)
+    print(f"{folder}: a run folder for each stage")
 
 
 def _say_how_to_go_on(command: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
-"""What an export copies: the files of a model or an adapter, and nothing else that lies there.
+"""Copies the files of a model or an adapter, and nothing else.
 
-A run may be somebody else's. What is copied is a plain file, inside the folder, under a name that
-transformers or peft gives; no link is followed, and no folder is opened because a file names it.
+A run may come from somebody else. Only plain files inside its folder are copied, and only under
+names that transformers or peft uses. Links are not followed.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _HUB_ID = re.compile(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?", re.ASCII)
 
 
 def copy_policy(source: Path, target: Path) -> None:
-    """Copy a policy of a checkpoint into a new folder.
+    """Copy a policy of a checkpoint into a new folder; warn about files that are left out.
 
-    Raises :class:`CheckpointError` for a link or a device in it. Other files stay, with a warning.
+    Raises :class:`CheckpointError` if it contains a link or a device.
     """
     files.check_tree(source)
     files.check_indexes(source)
@@ -37,16 +37,16 @@ def copy_policy(source: Path, target: Path) -> None:
     config = files.read_object(target / "config.json") or {}
     if "auto_map" in config:
         warnings.warn(
-            f"the model in {source} needs Python code of its own, which is not exported: copy the "
-            "code yourself, if you trust it",
+            f"the model in {source} needs its own Python code, which is not exported: copy the code "
+            "yourself if you trust it",
             stacklevel=2,
         )
 
 
 def copy_base(source: Path, target: Path) -> None:
-    """Copy a base model that the user has named, links of the hub's cache included.
+    """Copy a base model that the user has named. Links, as in the hub's cache, are followed.
 
-    Raises :class:`CheckpointError` where there is no model with weights in safetensors.
+    Raises :class:`CheckpointError` unless it is a model with weights in safetensors.
     """
     if not (source / "config.json").is_file() or not any(source.glob("*.safetensors")):
         raise CheckpointError(f"{source} holds no model with weights in safetensors files")
@@ -68,21 +68,24 @@ def _copy(source: Path, target: Path) -> None:
     strange = [name for name in left if name not in ("log.jsonl", "recipe.json", "README.md")]
     if strange:
         shown = ", ".join(map(ascii, strange[:8]))
-        warnings.warn(f"not exported, as no file of a model: {shown} in {source}", stacklevel=3)
+        warnings.warn(
+            f"not exported, because no model file has such a name: {shown} in {source}",
+            stacklevel=3,
+        )
 
 
 def safe_name(name: str) -> bool:
-    """Whether a policy's name can stand in a path, in Markdown and in code."""
+    """Whether a policy's name is harmless in paths, Markdown and code."""
     return re.fullmatch(r"\w[\w .-]{0,63}", name) is not None
 
 
 def hub_id(base: str) -> str | None:
-    """The base that an adapter names, if it is the id of a model on the hub and no folder here."""
+    """The name of a base if it is an id on the hub; None for a local folder."""
     return base if _HUB_ID.fullmatch(base) and not os.path.lexists(base) else None
 
 
 def base_in(folder: Path) -> str | None:
-    """What the adapter in a folder names as its base; None for a folder without an adapter."""
+    """The base that the adapter in a folder names; None if the folder has no adapter."""
     config = files.read_object(folder / "adapter_config.json")
     if config is None:
         return None
@@ -93,7 +96,7 @@ def base_in(folder: Path) -> str | None:
 
 
 def without_base(folder: Path) -> None:
-    """Have the adapter in a folder name no base: it stands beside it."""
+    """Remove the base from the adapter's configuration; the export contains it."""
     path = folder / "adapter_config.json"
     config = files.read_object(path)
     files.write(

@@ -1,4 +1,4 @@
-"""What there is to say about the policies of a run, for a model card."""
+"""Collects what a model card says about the policies of a run."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from llmzoo.files import read_object
 from llmzoo.policies.base import TINY
 from llmzoo.training import run_folder
 
-_USER = re.compile(r"://[^/?#\s]*@")  # of an address: a name and a password
+_USER = re.compile(r"://[^/?#\s]*@")  # user and password in an address
 _SECRET = re.compile(r"api_?key|secret|password|(^|_)token$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """One policy of an export. ``subfolder``: its folder in the export, empty for the export itself."""
+class ExportedPolicy:
+    """One policy. ``subfolder``: its folder in the export; empty if it is the export itself."""
 
     name: str
     subfolder: str
     is_adapter: bool
-    tokenizer_class: str  # of transformers: the one that loads its tokenizer as it was saved
+    tokenizer_class: str  # the class of transformers that loads the tokenizer as it was saved
     has_chat: bool
     model_config: Mapping[str, Any]
 
@@ -34,15 +34,15 @@ class Part:
 class Described:
     """A run at one of its checkpoints.
 
-    ``hub_base``: the hub ids that the policies started from, without those that are on no hub.
-    ``started_from``: the same for a reader, all of them. ``before`` and ``after``: evaluations as in
-    the run folder; None where there is none of this checkpoint.
+    ``hub_base``: the models on the hub that the policies started from. ``started_from``: all models
+    that they started from, in words. ``before`` and ``after``: evaluations as in the run folder;
+    None if this checkpoint has none.
     """
 
     run: str
     step: int
     config: Mapping[str, Any]
-    parts: tuple[Part, ...]
+    parts: tuple[ExportedPolicy, ...]
     adapter_base: str | None  # a hub id, or the folder "base" of the export
     hub_base: tuple[str, ...]
     started_from: str
@@ -52,12 +52,16 @@ class Described:
     after: Mapping[str, Any] | None
 
 
+def step_of(checkpoint: Path) -> int:
+    return int(checkpoint.name.removeprefix("step_"))
+
+
 def described(
-    run: Path, checkpoint: Path, parts: Sequence[Part], adapter_base: str | None
+    run: Path, checkpoint: Path, parts: Sequence[ExportedPolicy], adapter_base: str | None
 ) -> Described:
-    """All that a card says about a run at a checkpoint; ``parts`` are its policies."""
+    """The description of a run at a checkpoint; ``parts`` are its policies."""
     config = run_folder.settings(run)
-    step = int(checkpoint.name.removeprefix("step_"))
+    step = step_of(checkpoint)
     starts = list(dict.fromkeys(_start(config, part.name) for part in parts))
     terse = any(part.model_config.get("llmzoo_prompt") == "terse" for part in parts)
     return Described(
@@ -76,13 +80,13 @@ def described(
 
 
 def _start(config: Mapping[str, Any], policy: str) -> str:
-    """What a policy started from; one that all seats share has the run's own model."""
+    """The model that a policy started from. A shared policy starts from the run's model."""
     own = config.get("seat_args", {}).get(policy, {})
     return str(own.get("policy") or config["model"])
 
 
 def _named(start: str) -> str:
-    """A start as a reader knows it: of a folder the name, and not where it stood."""
+    """The model in words. Folders are given by their name only, without the path to them."""
     if start == TINY:
         return "llmzoo's embedded model (`tiny`)"
     if run_folder.is_run(start):
@@ -91,7 +95,7 @@ def _named(start: str) -> str:
 
 
 def _measured(run: Path, checkpoint: Path, step: int) -> Mapping[str, Any] | None:
-    """The evaluation of a checkpoint: the last one of a run that has ended, or one on the way."""
+    """The evaluation of a checkpoint: the final one of the run, or one during it."""
     if checkpoint == run_folder.newest_checkpoint(run):
         ended = read_object(run / "after.json")
         if ended is not None:
@@ -101,7 +105,7 @@ def _measured(run: Path, checkpoint: Path, step: int) -> Mapping[str, Any] | Non
 
 
 def _without_secrets(value: Any) -> Any:
-    """Settings without the values of what is called a key, a password, a secret or a token."""
+    """Settings without keys, passwords, secrets and tokens, which are recognised by name."""
     if isinstance(value, Mapping):
         return {
             name: "(left out)" if _SECRET.search(str(name)) else _without_secrets(inner)
@@ -110,5 +114,5 @@ def _without_secrets(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_without_secrets(inner) for inner in value]
     if isinstance(value, str) and Path(value).is_absolute() and os.path.exists(value):
-        return Path(value).name  # where a folder stood on this machine is nobody's business
+        return Path(value).name  # the path on this machine is private
     return _USER.sub("://", value) if isinstance(value, str) else value

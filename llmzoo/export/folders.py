@@ -1,4 +1,4 @@
-"""Folders that ``from_pretrained`` loads without llmzoo."""
+"""Writes folders that ``from_pretrained`` loads without llmzoo."""
 
 from __future__ import annotations
 
@@ -9,41 +9,40 @@ from llmzoo import files
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError, MissingExtraError
 from llmzoo.export.card import card_of
 from llmzoo.export.copying import base_in, copy_base, copy_policy, hub_id, safe_name, without_base
-from llmzoo.export.description import Part, described
+from llmzoo.export.description import ExportedPolicy, described, step_of
 from llmzoo.policies.base import TINY
 from llmzoo.training import run_folder
 
-BASE = "base"  # the folder of a base that is on no hub
+BASE = "base"  # the folder of a base that is not on the hub
 _ADAPTER = "adapter_config.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What an export has written: the folder, and the folder of each policy in it."""
+    """The folders that an export has written."""
 
     folder: Path
     step: int  # the iteration of the checkpoint
     policies: dict[str, Path]
-    base: Path | None  # of adapters, where it had to be added
+    base: Path | None  # the adapters' base, if it was copied
 
 
 def export_run(
     run: str | Path, out: str | Path, *, step: int | None = None, base: str | Path | None = None
 ) -> Exported:
-    """Write the policies that a run has trained into a new folder.
+    """Write the trained policies of a run into a new folder, with a model card.
 
-    One policy is the folder itself; several are a folder each, named after their seats. Whole
-    models are what ``AutoModelForCausalLM.from_pretrained`` loads, adapters what
-    ``PeftModel.from_pretrained`` does, each with its tokenizer. An adapter names its base by its
-    hub id; a base that is on no hub stands in the folder ``base``. ``README.md`` is a model card.
+    A single policy is written to the folder itself, several to one subfolder each, named after
+    their seats. ``AutoModelForCausalLM.from_pretrained`` loads whole models,
+    ``PeftModel.from_pretrained`` loads adapters; each has its tokenizer. An adapter names its base
+    by its hub id. A base that is not on the hub is copied to the subfolder ``base``.
 
-    ``step``: the iteration of the checkpoint; the newest one by default. ``base``: the folder of
-    the adapters' base, to be copied. A folder that the adapters name themselves is not opened,
-    since a run of somebody else's could name any; only the embedded model is.
+    ``step``: iteration of the checkpoint; the newest one by default. ``base``: folder with the base
+    model of the adapters. It must be given unless the base is on the hub or is the embedded model:
+    a run may come from somebody else, so folders that only its files name are not opened.
 
-    Raises :class:`CheckpointError` where there is no such checkpoint, one with links in it, or
-    the base of an adapter is a folder and not given, and :class:`ConfigError` for a folder that is
-    there already, and for a base where nothing is an adapter.
+    Raises :class:`CheckpointError` if the checkpoint is missing or contains links, or if ``base``
+    is needed, and :class:`ConfigError` if ``out`` exists or ``base`` is given without adapters.
     """
     run, out = Path(run), Path(out)
     if not run_folder.is_run(run):
@@ -53,39 +52,48 @@ def export_run(
     if out.exists():
         raise ConfigError(f"{out} exists already: choose another folder")
     checkpoint = _checkpoint(run, step)
-    names = run_folder.policies_in(checkpoint)
-    strange = [name for name in names if not safe_name(name)]
-    if strange:
-        raise CheckpointError(f"{checkpoint} has a policy with the name {strange[0]!a}")
-    inside = {name: "" if len(names) == 1 else name for name in names}
+    subfolders = _subfolders(checkpoint)
     partial = out.with_name(f"{files.WRITING}{out.name}")
     files.fresh_folder(partial)
     try:
-        for name, subfolder in inside.items():
+        for name, subfolder in subfolders.items():
             copy_policy(checkpoint / name, partial / subfolder)
-        folders = [partial / subfolder for subfolder in inside.values()]
+        folders = [partial / subfolder for subfolder in subfolders.values()]
         base_name = _settle_base(folders, None if base is None else Path(base), partial / BASE)
-        parts = [_part(n, p, partial) for n, p in inside.items()]
-        try:
-            description = described(run, checkpoint, parts, base_name)
-            card = card_of(description, out.name)
-        except LlmzooError:
-            raise
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise CheckpointError(
-                f"{run} holds settings or evaluations of another form than a run writes: {error!r}"
-            ) from error
-        files.write(partial / "README.md", card)
+        parts = [_part(name, subfolder, partial) for name, subfolder in subfolders.items()]
+        files.write(partial / "README.md", _card(run, checkpoint, parts, base_name, out.name))
         partial.rename(out)
     except BaseException:
         files.remove(partial)
         raise
     return Exported(
         folder=out,
-        step=description.step,
-        policies={name: out / subfolder for name, subfolder in inside.items()},
+        step=step_of(checkpoint),
+        policies={name: out / subfolder for name, subfolder in subfolders.items()},
         base=out / BASE if base_name == BASE else None,
     )
+
+
+def _subfolders(checkpoint: Path) -> dict[str, str]:
+    """The folder of each policy in the export; a single policy is the export itself."""
+    names = run_folder.policies_in(checkpoint)
+    unsafe = [name for name in names if not safe_name(name)]
+    if unsafe:
+        raise CheckpointError(f"{checkpoint} has a policy with the name {unsafe[0]!a}")
+    return {name: "" if len(names) == 1 else name for name in names}
+
+
+def _card(
+    run: Path, checkpoint: Path, parts: list[ExportedPolicy], base_name: str | None, name: str
+) -> str:
+    try:
+        return card_of(described(run, checkpoint, parts, base_name), name)
+    except LlmzooError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise CheckpointError(
+            f"{run} holds settings or evaluations of another form than a run writes: {error!r}"
+        ) from error
 
 
 def _checkpoint(run: Path, step: int | None) -> Path:
@@ -100,14 +108,14 @@ def _checkpoint(run: Path, step: int | None) -> Path:
 
 
 def _settle_base(folders: list[Path], given: Path | None, copy_to: Path) -> str | None:
-    """Where the base of the adapters among ``folders`` is: its hub id, or ``base``.
+    """The hub id of the adapters' base, or ``base`` if it is copied; None without adapters.
 
-    A base that is copied is no longer named by the adapters. None where nothing is an adapter.
+    Adapters whose base is copied no longer name it.
     """
     named = {folder: base for folder in folders if (base := base_in(folder)) is not None}
     if not named:
         if given is not None:
-            raise ConfigError("there is no adapter in this run: --base means nothing")
+            raise ConfigError("this run has no adapters: leave out --base")
         return None
     source = given
     if source is None:
@@ -118,8 +126,8 @@ def _settle_base(folders: list[Path], given: Path | None, copy_to: Path) -> str 
             others = sorted({base for base in named.values() if not _is_embedded(base)})
             raise CheckpointError(
                 f"the adapters name the base {', '.join(map(ascii, others))}, which is no id of the "
-                "hub, and a folder is not opened because a run names it: give the folder of the "
-                "base, to be copied, with --base FOLDER"
+                "hub. Folders that only the run names are not opened: give the base with "
+                "--base FOLDER, which is copied"
             )
         source = _embedded()
     copy_base(source, copy_to)
@@ -129,7 +137,7 @@ def _settle_base(folders: list[Path], given: Path | None, copy_to: Path) -> str 
 
 
 def _is_embedded(base: str) -> bool:
-    """Whether this names the embedded model, wherever this package stood when the run was made."""
+    """Whether this is the embedded model. The package may have been installed elsewhere then."""
     return base == TINY or Path(base).parts[-4:] == _embedded().parts[-4:]
 
 
@@ -141,14 +149,14 @@ def _embedded() -> Path:
     return TINY_FOLDER
 
 
-def _part(name: str, subfolder: str, folder: Path) -> Part:
-    """What stands in the folder of one policy."""
+def _part(name: str, subfolder: str, folder: Path) -> ExportedPolicy:
+    """The description of the policy in a subfolder."""
     from llmzoo.policies.loading import PreTrainedTokenizerFast, load_tokenizer
 
     at = folder / subfolder
     tokenizer = load_tokenizer(str(at))
     own = type(tokenizer) is PreTrainedTokenizerFast
-    return Part(
+    return ExportedPolicy(
         name=name,
         subfolder=subfolder,
         is_adapter=(at / _ADAPTER).exists(),
@@ -159,7 +167,7 @@ def _part(name: str, subfolder: str, folder: Path) -> Part:
 
 
 def _model_config(folder: Path, base: Path) -> dict[str, object]:
-    """The configuration of the model, or of an adapter's base where it is here."""
+    """The configuration of the model, or of an adapter's base if that was copied."""
     for path in (folder / "config.json", base / "config.json"):
         config = files.read_object(path)
         if config is not None:

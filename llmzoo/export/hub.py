@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Protocol
 
 from llmzoo.errors import ConfigError, MissingExtraError
 
 
-class Api(Protocol):
-    """What is used of ``huggingface_hub.HfApi``."""
+def push_to_hub(folder: str | Path, repo_id: str, *, private: bool = True) -> str:
+    """Upload an export to a model repository, which is created if needed; returns its address.
 
-    def create_repo(self, repo_id: str, *, private: bool, exist_ok: bool) -> Any: ...
+    Log in with ``hf auth login`` or set ``HF_TOKEN``: huggingface_hub reads the token, and none
+    passes through here. ``private``: create the repository as private.
 
-    def upload_folder(self, *, repo_id: str, folder_path: str, commit_message: str) -> Any: ...
-
-
-def push_to_hub(
-    folder: str | Path, repo_id: str, *, private: bool = True, api: Api | None = None
-) -> str:
-    """Upload an export into a model repository, which is made where it is not there; returns its
-    address.
-
-    Who is logged in is huggingface_hub's business (``hf auth login``, or ``HF_TOKEN``): no token
-    passes through here. ``private``: of a repository that is made now. ``api``: in place of
-    ``huggingface_hub.HfApi()``.
-
-    Raises :class:`ConfigError` for a folder that is no export, and where the hub refuses.
+    Raises :class:`ConfigError` if the folder is not an export or the hub refuses.
     """
     folder = Path(folder)
     if not (folder / "README.md").is_file():
@@ -40,7 +27,7 @@ def push_to_hub(
         )
     except ModuleNotFoundError as error:
         raise MissingExtraError("the hub", "train", error.name) from error
-    hub: Any = HfApi() if api is None else api
+    hub = HfApi()
     try:
         address = hub.create_repo(repo_id, private=private, exist_ok=True)
         hub.upload_folder(

@@ -1,4 +1,4 @@
-"""Playing the tasks of a split: what an evaluation sums up, and what a collection keeps."""
+"""Plays the tasks of a split, for evaluations and for collecting trajectories."""
 
 from __future__ import annotations
 
@@ -37,17 +37,15 @@ def collect(
     env_args: Mapping[str, Any] | None = None,
     ended: Callable[[], object] | None = None,
 ) -> list[Episode]:
-    """Play each of the first ``tasks`` tasks of a split ``repeats`` times; the episodes, in order.
+    """Play each of the first ``tasks`` tasks of a split ``repeats`` times; return the episodes in order.
 
-    ``tasks``: ``"all"`` plays every task of the split once (or ``repeats`` times), in their order.
-
-    ``env``: an id, or a function that makes an AEC environment (then ``split`` means nothing, and
-    task i is the episode of seed ``seed + i``). ``policy``: a name or a run folder as
-    ``llmzoo eval --policy`` takes it (:func:`llmzoo.training.players.players`), a policy, a policy for each
-    seat, or a function ``(observation, agent) -> answer``. A source with
-    fewer tasks is played to its end. Models answer each repetition anew; scripted players, whose
-    chance hangs on the seed, do the same again. ``ended`` is called once for each episode that has
-    ended. The ranks of a run divide the tasks, and all of them return the same.
+    ``env``: an id, or a function that makes an AEC environment; then ``split`` has no effect, and
+    task i is the episode of seed ``seed + i``. ``policy``: a name or a run folder as in
+    ``llmzoo eval --policy`` (:func:`llmzoo.training.players.players`), a policy, a policy per seat,
+    or a function ``(observation, agent) -> answer``. ``tasks``: ``"all"`` plays the whole split; a
+    smaller split is played to its end. Models sample new answers in each repetition; scripted
+    players depend on the seed only, and repeat theirs. ``ended`` is called after each episode. The
+    ranks of a run divide the tasks, and all of them return all episodes.
     """
     options: dict[str, Any] = {"tasks": tasks, "repeats": repeats, "split": split, "seed": seed}
     options |= {"greedy": greedy, "env_args": env_args, "ended": ended}
@@ -66,7 +64,7 @@ def in_parts(
     env_args: Mapping[str, Any] | None = None,
     ended: Callable[[], object] | None = None,
 ) -> Iterator[list[Episode]]:
-    """What :func:`collect` returns, as it comes: the episodes that are played side by side."""
+    """The episodes of :func:`collect` in parts, each as soon as it has been played."""
     if tasks != "all":
         _at_least_one("tasks", tasks, " or 'all'")
     _at_least_one("repeats", repeats)
@@ -102,7 +100,7 @@ def named_player(
     split: str = "train",
     env_args: Mapping[str, Any] | None = None,
 ) -> tuple[Policy | Mapping[str, Policy], str]:
-    """Who plays, and what an evaluation calls it. ``env`` says which seats a name is to take."""
+    """The policy, or the policy of each seat of ``env``, and its name in evaluations."""
     if isinstance(policy, str):
         arguments = {**(env_args or {}), "split": split}
         made = registry.make(env, **arguments) if isinstance(env, str) else env()
@@ -121,7 +119,7 @@ def named_player(
 
 
 def refuse_fallback(env: AECEnv, env_id: str) -> None:
-    """Raise ``ConfigError`` for an environment that plays a sample in place of a public set."""
+    """Raise ``ConfigError`` if an environment plays a sample instead of its public set."""
     game = env.unwrapped
     if isinstance(game, TextEnv) and game.fallback:
         raise ConfigError(
@@ -132,19 +130,19 @@ def refuse_fallback(env: AECEnv, env_id: str) -> None:
 
 
 def style_args(env_id: str, players: Iterable[Policy]) -> dict[str, Any]:
-    """The arguments of an environment that suit models made for terse prompts."""
+    """The environment's arguments for models that read terse prompts."""
     if any(player.prompt_style == "terse" for player in players):
         return registry.spec(env_id).terse
     return {}
 
 
 def id_of(episode: Episode, number: int) -> str:
-    """The id of the task that was played, else its number."""
+    """The id of the played task, or its number if it has no id."""
     return str(episode.info.get("task_name", episode.info.get("task_id", number)))
 
 
 def without_solution(episode: Episode, player: Policy | Mapping[str, Policy]) -> bool:
-    """Whether a scripted player knew no solution, and so gave no answer."""
+    """Whether a scripted player gave no answer because it knew no solution."""
     return any(d.completion.refused and is_scripted(player, d.agent) for d in episode.decisions)
 
 
@@ -175,13 +173,13 @@ def _at_least_one(name: str, value: object, otherwise: str = "") -> None:
 def _there(
     env: AECEnv, env_id: str, tasks: int | Literal["all"], seed: int, *, numbered: bool
 ) -> int:
-    """How many of the tasks asked for the source has."""
+    """The number of tasks to play: those asked for, or fewer if the source has fewer."""
     if isinstance(tasks, int) and not numbered:
         return tasks
     try:
         last = {"task": tasks - 1} if isinstance(tasks, int) else None
         env.reset(seed=seed, options=last)
-    except IndexError:  # a generator that runs out of new tasks knows from then on how many it has
+    except IndexError:  # a generator that runs out of new tasks now knows its number
         env.reset(seed=seed)
     count: int | None = next(iter(env.infos.values())).get("tasks")
     if isinstance(tasks, int):
@@ -199,7 +197,7 @@ def _of_all(own: Sequence[Episode]) -> list[Episode]:
 
 
 def _whole(player: Policy | Mapping[str, Policy]) -> AbstractContextManager[None]:
-    """Within this context every rank can run the models by itself."""
+    """Within this context every rank can run the models on its own."""
     if ranks.world() == 1:
         return nullcontext()
     from llmzoo.distributed.sharding import gathered

@@ -1,4 +1,4 @@
-"""Where the work of a run is done: its engine, from its settings."""
+"""Starts the engine of a run from its settings."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from llmzoo.engine.base import Engine
 from llmzoo.engine.local import LocalEngine
 from llmzoo.engine.off_policy import OffPolicyEngine
 from llmzoo.engine.ray import ray_args
+from llmzoo.engine.ray.plan import Plan
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
@@ -30,7 +31,7 @@ def opened_engine(
     seats: Mapping[str, Policy],
     env_args: Mapping[str, Any],
 ) -> Iterator[Engine]:
-    """The engine that a run's settings ask for; what it has started ends with the context.
+    """The engine of a run. The processes that it starts end with the context.
 
     ``policies``: those that learn. ``env_args``: all arguments of the environment but its split.
     """
@@ -49,15 +50,23 @@ def opened_engine(
 
     import_ray()
     from llmzoo.engine.ray.engine import ray_engine
-    from llmzoo.engine.ray.plan import Plan
 
-    plan = Plan(
+    plan = _plan(config, list(seats), env_args)
+    args = ray_args(config.engine_args)
+    lag = config.max_off_policy_steps
+    with ray_engine(plan, args, learner, policies, seats, max_off_policy_steps=lag) as engine:
+        yield engine
+
+
+def _plan(config: FitConfig, agents: list[str], env_args: Mapping[str, Any]) -> Plan:
+    """What the processes of a Ray engine need to set up their part of the run."""
+    return Plan(
         learner=config.learner,
         learner_args=config.learner_args,
         env=config.env,
         env_args={"split": "train", **env_args},
         open_seats="llmzoo.training.seating:take_seats",
-        agents=list(seats),
+        agents=agents,
         seats=config.seats,
         model=config.model,
         others=config.others,
@@ -75,10 +84,6 @@ def opened_engine(
         folder=os.getcwd(),
         trust_remote_code=config.trust_remote_code,
     )
-    args = ray_args(config.engine_args)
-    lag = config.max_off_policy_steps
-    with ray_engine(plan, args, learner, policies, seats, max_off_policy_steps=lag) as engine:
-        yield engine
 
 
 def check_engine(
@@ -87,7 +92,7 @@ def check_engine(
     env: str | Callable[[], AECEnv],
     policies: Mapping[str, Policy] | None,
 ) -> None:
-    """Refuse what other processes could not make themselves, and too many processes at once."""
+    """Refuse objects that other processes cannot make themselves, and Ray inside torchrun."""
     if config.engine == "local":
         return
     if ranks.world() > 1:

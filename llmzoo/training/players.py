@@ -1,10 +1,10 @@
-"""Policies by the names that people give them, run folders of ``llmzoo train`` included."""
+"""Loads policies by name, including those of run folders of ``llmzoo train``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from llmzoo import policies
 from llmzoo.endpoints import PREFIX
@@ -14,6 +14,8 @@ from llmzoo.policies.base import Policy, answer_limit
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.registry import is_remote
 from llmzoo.training import run_folder
+
+T = TypeVar("T")
 
 
 def players(
@@ -27,17 +29,16 @@ def players(
 ) -> dict[str, Policy]:
     """The policy called ``name`` in the seats ``agents``.
 
-    A run folder of ``llmzoo train`` gives its newest checkpoint, with the sampling settings that
-    it was trained with; where seats were trained apart, each gets its own policy, and those that
-    did not learn are played as they were. ``sampling`` and ``chat``: fields of ``Sampling`` and of
-    ``Chat`` that override the defaults, or the run's settings. ``trust_remote_code``: let code that
-    comes with a model run.
+    A run folder of ``llmzoo train`` gives the policies of its newest checkpoint, with the sampling
+    settings of the run. Seats that did not learn keep the policies of the run. ``sampling`` and
+    ``chat``: fields of ``Sampling`` and ``Chat`` that override the defaults or the run's settings.
+    ``trust_remote_code``: run Python code that comes with a model.
     """
     given, given_chat = dict(sampling or {}), dict(chat or {})
-    _chat(given_chat)
+    _checked(Chat, given_chat)
     _refuse_stages(name)
     if run_folder.is_run(name):
-        _sampling(given)
+        _checked(Sampling, given)
         try:
             from llmzoo.training.seating import seats_of_run
         except ModuleNotFoundError as error:
@@ -54,13 +55,13 @@ def players(
 
 
 def known_as(name: str, seats: Mapping[str, Policy]) -> str:
-    """What an evaluation calls the policy of this name that :func:`players` has seated."""
-    # an address does not say which model is there
+    """The policy's name in evaluations. ``seats``: what :func:`players` returned for ``name``."""
+    # an address does not say which model it hosts
     return next(iter(seats.values())).name if is_remote(name) else name
 
 
 def check_model(name: str, *, trust_remote_code: bool = False) -> None:
-    """Raise :class:`ConfigError` where there is no model, or run with a checkpoint, of this name."""
+    """Raise :class:`ConfigError` unless this is a model, or a run with a checkpoint."""
     _refuse_stages(name)
     if run_folder.is_run(name):
         run_folder.newest_checkpoint(name)
@@ -69,22 +70,16 @@ def check_model(name: str, *, trust_remote_code: bool = False) -> None:
 
 
 def _refuse_stages(name: str) -> None:
-    """Raise :class:`ConfigError` for the folder of a run in stages, which holds a run for each."""
+    """Raise :class:`ConfigError` for a folder of stages, which holds one run per stage."""
     stages = sorted(path.parent for path in Path(name).glob("[0-9]*-*/config.json"))
     if stages:
         raise ConfigError(f"{name} holds stages: name one of {', '.join(map(str, stages))}")
 
 
-def _sampling(given: Mapping[str, Any]) -> Sampling:
+def _checked(make: Callable[..., T], given: Mapping[str, Any]) -> T:
+    """``make(**given)``; settings out of range raise :class:`ConfigError`."""
     try:
-        return Sampling(**given)
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
-
-
-def _chat(given: Mapping[str, Any]) -> Chat:
-    try:
-        return Chat(**given)
+        return make(**given)
     except ValueError as error:
         raise ConfigError(str(error)) from error
 
@@ -98,20 +93,13 @@ def _one(
     if name in SCRIPTED:
         return load(name)
     if is_remote(name):
-        return _remote(name, seed, given)
+        hosted: Any = load(name, seed=seed)  # with the server's own settings, unless given
+        return _checked(hosted.with_sampling, given) if given else hosted
     behind_endpoint = name.startswith(PREFIX)
     if not behind_endpoint:
         policies.check_model(name, trust_remote_code=trust)
-    settings = _sampling({"max_new_tokens": answer_limit(name), **given})
+    settings = _checked(Sampling, {"max_new_tokens": answer_limit(name), **given})
+    prompts = _checked(Chat, chat)
     if behind_endpoint:
-        return load(name, sampling=settings, chat=_chat(chat))
-    return load(name, seed=seed, sampling=settings, chat=_chat(chat), trust_remote_code=trust)
-
-
-def _remote(name: str, seed: int, given: Mapping[str, Any]) -> Policy:
-    """The policy of a server, under its own settings but for those that are given."""
-    policy: Any = load(name, seed=seed)
-    try:
-        return policy.with_sampling(**given) if given else policy
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
+        return load(name, sampling=settings, chat=prompts)
+    return load(name, seed=seed, sampling=settings, chat=prompts, trust_remote_code=trust)

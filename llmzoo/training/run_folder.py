@@ -1,4 +1,4 @@
-"""The folder of a run: who writes in it, what is written there once, and where its policies are."""
+"""The folder of a run: its lock, its settings, its metrics and its checkpoints."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from llmzoo.distributed import ranks
 from llmzoo.errors import RENAMED, CheckpointError, ConfigError
 from llmzoo.policies.base import answer_limit
 
-# settings that say where the work is done, and change nothing in what a run gives
+# settings that say where the work is done and do not change results
 PLACEMENT = ("engine", "engine_args", "parallel", "cpu_offload")
-# what may be other where a run goes on: its length, the above, and what is kept for people to read
+# settings that a resumed run may change: its length, the above, and what is recorded
 FREE = ("steps", *PLACEMENT, "record_every", "record_tasks", "trust_remote_code")
 LOCK = ".lock"
 CHECKPOINTS = "checkpoints"
@@ -29,17 +29,17 @@ _FILES = (
     *("config.json", "before.json", "after.json", "metrics.jsonl", "played.jsonl"),
     *("curve.png", "report.html"),
 )
-# of a kill of an earlier version
+# left behind by killed runs of earlier versions
 _EARLIER = ("metrics.writing", "played.writing", "before.writing", "after.writing")
 
 
 @contextmanager
 def claimed(run: Path, *, resume: bool) -> Iterator[None]:
-    """Hold a run folder, in which one process writes at a time; made where it is new.
+    """Lock a run folder for this process; create the folder if it is new.
 
-    What a kill has left half written is removed. The system ends the hold with the process, however
-    that ends. Raises :class:`CheckpointError` where another process holds the folder, where it has
-    a link or device in it that would be read or written, and where there is nothing to resume.
+    Partly written files of a killed run are removed. The system releases the lock when the process
+    ends. Raises :class:`CheckpointError` if another process holds the lock, if the folder contains a
+    link or device, or if there is no run to resume.
     """
     if resume and not (run / "config.json").exists():
         raise CheckpointError(f"{run} holds no run to resume")
@@ -76,7 +76,7 @@ def _hold(run: Path, descriptor: int) -> None:
         ) from None
     except OSError as error:  # some network file systems have no locks
         warnings.warn(
-            f"{run} cannot be locked ({error.strerror}): see to it that no other process writes there",
+            f"{run} cannot be locked ({error.strerror}): make sure that no other process writes there",
             stacklevel=2,
         )
     os.ftruncate(descriptor, 0)
@@ -84,7 +84,7 @@ def _hold(run: Path, descriptor: int) -> None:
 
 
 def _leftovers(run: Path) -> list[Path]:
-    """What a kill has left half written, of the names that are given here only."""
+    """Partly written files of a killed run. Only names that llmzoo uses are listed."""
     return [
         *(path for path in run.glob(f"{files.WRITING}*") if not path.is_dir()),
         *(run / CHECKPOINTS).glob(f"{files.WRITING}*"),
@@ -93,10 +93,10 @@ def _leftovers(run: Path) -> list[Path]:
 
 
 def prepare(run: Path, config: Mapping[str, Any], *, resume: bool) -> None:
-    """Write ``config.json`` of a new run, or check that a resumed one has the same settings.
+    """Write ``config.json`` of a new run, or check that a resumed run has the same settings.
 
-    Only the settings ``FREE`` may differ. Raises :class:`CheckpointError` where a new run would
-    overwrite one, there is none to resume, or it was started with other settings.
+    Only the settings in ``FREE`` may differ. Raises :class:`CheckpointError` if a new run would
+    overwrite another, if there is no run to resume, or if its settings differ.
     """
     path = run / "config.json"
     text = json.dumps(config, indent=2, default=str) + "\n"
@@ -120,9 +120,9 @@ def prepare(run: Path, config: Mapping[str, Any], *, resume: bool) -> None:
 
 
 def keep_lines(path: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
-    """Have a file of JSON lines hold those rows only that are wanted, and none that a kill cut short.
+    """Rewrite a file of JSON lines with only the wanted rows, without a truncated last line.
 
-    Lines that are no rows are moved to the end of ``NAME.unreadable``, with a warning.
+    Lines that are not rows are appended to ``NAME.unreadable``, with a warning.
     """
     if not os.path.lexists(path):
         return
@@ -145,8 +145,10 @@ def keep_lines(path: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
 
 
 def lines_of(path: Path) -> Iterator[bytes]:
-    """The lines of a file that hold anything, but for a last one without an end: it is still being
-    written, or was cut short. None where there is no file."""
+    """The lines of a file that are not empty; none if the file does not exist.
+
+    A last line without a line break is skipped: it is still being written, or was truncated.
+    """
     try:
         with files.opened(path) as file:
             for line in file:
@@ -157,7 +159,7 @@ def lines_of(path: Path) -> Iterator[bytes]:
 
 
 def row_of(line: bytes) -> dict[str, Any] | None:
-    """The row in a line of metrics or of recorded play; None where it holds none."""
+    """The row in a line of metrics or recorded episodes; None if the line is not a row."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
@@ -175,13 +177,13 @@ def flat(values: Mapping[str, Any], joint: str, prefix: str = "") -> Iterator[tu
 
 
 def metrics(run: Path, kind: str) -> list[dict[str, Any]]:
-    """The rows of ``metrics.jsonl`` of a kind, ``train`` or ``eval``, that can be read."""
+    """The readable rows of ``metrics.jsonl`` of a kind, ``train`` or ``eval``."""
     rows = filter(None, map(row_of, lines_of(run / "metrics.jsonl")))
     return [row for row in rows if row.get("kind") == kind]
 
 
 def evaluation(run: Path, name: str) -> dict[str, Any]:
-    """The evaluation ``before`` or ``after`` a run; raises :class:`CheckpointError` for none."""
+    """The evaluation ``before`` or ``after`` a run; raises :class:`CheckpointError` if missing."""
     saved = files.read_object(run / f"{name}.json")
     if saved is None:
         raise CheckpointError(f"{run} has no {name}.json")
@@ -189,9 +191,9 @@ def evaluation(run: Path, name: str) -> dict[str, Any]:
 
 
 def once(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What ``measure`` gives, kept in a file so that a resumed run has the same.
+    """The result of ``measure``, saved to a file that a resumed run reads instead.
 
-    All ranks call this, and measure together.
+    All ranks must call this together.
     """
     kept = ranks.told(files.read_object(path))
     if kept is not None:
@@ -208,16 +210,16 @@ def is_run(name: str | Path) -> bool:
 
 
 def saved_config(run: Path) -> dict[str, Any] | None:
-    """The settings in a run's ``config.json``, under their present names; None without the file.
+    """The settings in a run's ``config.json``, under their current names; None without the file.
 
-    Runs of earlier versions call some settings otherwise (:data:`llmzoo.errors.RENAMED`).
+    Earlier versions used other names for some settings (:data:`llmzoo.errors.RENAMED`).
     """
     saved = files.read_object(run / "config.json")
     return None if saved is None else with_new_names(saved)
 
 
 def with_new_names(saved: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a run of any version, under their present names."""
+    """Settings of a run of any version, under their current names."""
     settings = {RENAMED.get(name, name): value for name, value in saved.items()}
     env, env_args = saved.get("env"), saved.get("env_args")
     runs_programs = (*registry.list_envs("coding"), *registry.list_envs("math"))
@@ -227,7 +229,7 @@ def with_new_names(saved: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings(run: str | Path, *needed: str) -> dict[str, Any]:
-    """The configuration that a run was started with; it must have the settings ``needed``."""
+    """The configuration of a run; raises :class:`CheckpointError` if it lacks one of ``needed``."""
     config = saved_config(Path(run))
     if config is None:
         raise CheckpointError(f"{run} has no config.json")
@@ -238,21 +240,20 @@ def settings(run: str | Path, *needed: str) -> dict[str, Any]:
 
 
 def chat_of(run: str | Path) -> dict[str, Any]:
-    """The fields of ``Chat`` that a run was started with; runs of earlier versions have none."""
+    """The fields of ``Chat`` in a run's configuration. Runs of earlier versions have none."""
     config = settings(run)
     return {name: config.get(name) for name in ("system", "chat_template_args", "thought_end")}
 
 
 def checkpoints_in(folder: Path) -> list[Path]:
-    """The complete checkpoints in a folder, ``step_000120`` and so on, by their iteration."""
+    """The complete checkpoints in a folder (``step_000120``), sorted by iteration."""
     matches = {path: re.fullmatch(r"step_(\d{6,12})", path.name) for path in folder.glob("step_*")}
     numbered = [(int(name[1]), path) for path, name in matches.items() if name is not None]
     return [path for _, path in sorted(numbered)]
 
 
 def newest_checkpoint(run: str | Path) -> Path:
-    """The folder of the newest checkpoint; raises :class:`CheckpointError` where there is none, or
-    where a link or device is in it."""
+    """The newest checkpoint; raises :class:`CheckpointError` if there is none, or one with links."""
     checkpoints = checkpoints_in(Path(run) / CHECKPOINTS)
     if not checkpoints:
         raise CheckpointError(f"{run} has no checkpoint yet")
@@ -260,7 +261,7 @@ def newest_checkpoint(run: str | Path) -> Path:
 
 
 def checked(checkpoint: Path) -> Path:
-    """A checkpoint, without links; raises :class:`CheckpointError` for another."""
+    """The checkpoint; raises :class:`CheckpointError` if it contains a link or a device."""
     files.check_folder(checkpoint.parent)
     files.check_tree(checkpoint)
     return checkpoint
@@ -272,10 +273,10 @@ def policies_in(checkpoint: Path) -> list[str]:
 
 
 def start_of(name: str, agent: str) -> str:
-    """The model that a seat starts from: of a run what it has for the seat, else ``name`` itself.
+    """The model that a seat starts from: ``name`` itself, or the run's policy for the seat.
 
-    In the newest checkpoint of a run this is the policy named after the seat, or the one that all
-    seats shared. Raises :class:`ConfigError` where there is neither.
+    In a run's newest checkpoint this is the policy named after the seat, or the shared policy.
+    Raises :class:`ConfigError` if it has neither.
     """
     if not is_run(name):
         return name
@@ -288,7 +289,7 @@ def start_of(name: str, agent: str) -> str:
 
 
 def answer_limit_of(name: str | Path) -> int:
-    """Tokens of an answer of a model, or of the policies of a run, where nothing else is said."""
+    """The default maximum tokens of an answer, for a model or a run."""
     seen: set[Path] = set()
     while is_run(name):
         config = settings(name)

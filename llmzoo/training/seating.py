@@ -24,7 +24,7 @@ from llmzoo.training import run_folder
 from llmzoo.training.seats import SHARED, Seat, kind, plan
 
 Learning = dict[str, TransformersPolicy]  # the policies that learn, by name
-# what a saved adapter's configuration says beside the options of its shape and strength
+# keys of a saved adapter's configuration that are no options of a new adapter
 _RECORD = {"task_type", "peft_type", "auto_mapping", "peft_version", "base_model_name_or_path"} | {
     *("revision", "inference_mode")
 }
@@ -54,27 +54,22 @@ def take_seats(
 ) -> tuple[dict[str, Policy], Learning]:
     """The policy of every seat, and those that learn.
 
-    ``arrangement``: ``"shared"`` (one copy of ``model`` in all seats; role-sharing),
-    ``"separate"`` (a copy for each; role-specialised), ``"lora"`` (one base with an adapter for
-    each, ``lora_args`` are :meth:`TransformersPolicy.with_adapters`' options), or the name of the
-    one seat that learns; ``others`` then play the remaining ones and do not learn.
+    ``arrangement``: ``"shared"`` (one model in all seats), ``"separate"`` (a copy of the model per
+    seat), ``"lora"`` (one base with an adapter per seat; ``lora_args`` are the options of
+    :meth:`TransformersPolicy.with_adapters`), or the name of the only seat that learns, while
+    ``others`` play the remaining seats. ``model`` is ``"tiny"``, a folder, a hub id, or the folder
+    of an earlier run, whose newest checkpoint has the seat's start.
 
-    ``sampling`` and ``chat`` are the settings of seats without their own. ``seat_args``: settings of
-    single seats, by the seat's name: the fields of
-    :class:`llmzoo.training.seats.SeatConfig`. A seat with a ``policy`` of its own is played by it, apart
-    from the arrangement: a model then learns with weights of its own unless it is ``frozen``;
-    scripted players and models elsewhere (behind endpoints, on policy servers) never learn.
+    ``sampling`` and ``chat`` are the defaults of all seats. ``seat_args`` maps seats to the fields
+    of :class:`llmzoo.training.seats.SeatConfig`. A seat with its own ``policy`` is outside the
+    arrangement: a model learns with its own weights unless it is ``frozen``; scripted players,
+    endpoints and policy servers never learn. ``precision`` applies to the policies that learn.
 
-    A model is ``"tiny"``, a folder, a hub id, or the folder of an earlier run: a seat then starts
-    from what that run's newest checkpoint has for it. Policies that learn have weights of
-    ``precision``; those that do not, their own.
+    ``only``: load just the policy of this name; the other seats cannot be played in this process.
+    ``trust_remote_code``: run Python code that comes with a model.
 
-    ``only``: the name of one policy that learns. Then nothing else is loaded, and in all other
-    seats sits somebody who cannot play. ``trust_remote_code``: let code that comes with a model run.
-
-    Raises :class:`ConfigError` for what cannot be had together, for a model that cannot be found,
-    and where nobody is left that learns; :class:`UnknownNameError` for a seat or setting that does
-    not exist.
+    Raises :class:`ConfigError` for settings that exclude each other, a model that does not exist,
+    or if no seat learns; :class:`UnknownNameError` for an unknown seat or setting.
     """
     if lora_args and arrangement != "lora":
         raise ConfigError("lora_args need seats='lora'")
@@ -93,7 +88,7 @@ def take_seats(
             f"nobody is left that learns ({played}): leave one seat to a model that is not frozen"
         )
     present = {a: seat for a, seat in seats.items() if only in (None, seat.name)}
-    policies = dict.fromkeys(agents, _ELSEWHERE) | _open(
+    opened = _open(
         present,
         sampling,
         chat or Chat(),
@@ -104,12 +99,12 @@ def take_seats(
     )
     learning: Learning = {}
     for agent, seat in present.items():
-        policy = policies[agent]
         if seat.learns:
+            policy = opened[agent]
             assert isinstance(policy, TransformersPolicy)
             policy.learning_rate = seat.learning_rate
             learning[seat.name] = policy
-    return policies, learning
+    return dict.fromkeys(agents, _ELSEWHERE) | opened, learning
 
 
 def seats_of_run(
@@ -121,12 +116,11 @@ def seats_of_run(
     chat: Mapping[str, Any] | None = None,
     trust_remote_code: bool = False,
 ) -> dict[str, Policy]:
-    """Who played the seats of a run, those that learned as its newest checkpoint has them.
+    """The policies of a run's seats; those that learned come from its newest checkpoint.
 
-    ``sampling`` and ``chat``: fields of ``Sampling`` and ``Chat`` that win over the run's settings,
-    those of single seats included. ``trust_remote_code``: let code that comes with a model run;
-    what the run says of it does not count. Raises :class:`ConfigError` for a seat that the run has
-    nobody for.
+    ``sampling`` and ``chat``: fields of ``Sampling`` and ``Chat`` that override the run's settings
+    and those of single seats. ``trust_remote_code``: run Python code that comes with a model; the
+    run's own setting is ignored. Raises :class:`ConfigError` for a seat without a policy in the run.
     """
     given, given_chat = dict(sampling or {}), dict(chat or {})
     needed = ("seats", "model", "others", "temperature", "top_p", "top_k")
@@ -135,7 +129,6 @@ def seats_of_run(
         raise ConfigError(
             f"{run} trained the seat {config['seats']!r}; here the seats are {', '.join(agents)}"
         )
-    newest = run_folder.newest_checkpoint(run)
     try:
         settings = Sampling(
             **{name: config[name] for name in needed[3:] if name not in given},
@@ -159,28 +152,33 @@ def seats_of_run(
         chat=chat_settings,
         seat_args=seat_args,
     )
-    for agent, seat in planned.items():
-        if seat.learns:
-            folder = newest / seat.name
-            if not folder.is_dir():
-                trained = ", ".join(run_folder.policies_in(newest))
-                raise ConfigError(f"{run} trained {trained}; it has no policy for {agent}")
-            planned[agent] = replace(seat, source=str(folder))
-        elif seat.adapter:  # frozen: it starts elsewhere than the trained adapters
-            planned[agent] = replace(seat, adapter=False)
-    precision = config.get("precision", "float32")
     return _open(
-        planned,
+        _from_checkpoint(planned, run, run_folder.newest_checkpoint(run)),
         settings,
         chat_settings,
-        precision=precision,
+        precision=config.get("precision", "float32"),
         seed=seed,
         trust_remote_code=trust_remote_code,
     )
 
 
+def _from_checkpoint(seats: Mapping[str, Seat], run: str | Path, newest: Path) -> dict[str, Seat]:
+    """The seats of a run, with the trained policies of a checkpoint as sources."""
+    sources = {}
+    for agent, seat in seats.items():
+        folder = newest / seat.name
+        if seat.learns and not folder.is_dir():
+            trained = ", ".join(run_folder.policies_in(newest))
+            raise ConfigError(f"{run} trained {trained}; it has no policy for {agent}")
+        if seat.learns:
+            sources[agent] = replace(seat, source=str(folder))
+        else:  # a frozen seat does not start from the base of the trained adapters
+            sources[agent] = replace(seat, adapter=False)
+    return sources
+
+
 def learning_among(seats: Mapping[str, Policy]) -> Learning:
-    """The models among policies that somebody has seated, each named after its first seat."""
+    """The models among the policies, each named after its first seat."""
     learning: Learning = {}
     for agent, policy in seats.items():
         if isinstance(policy, TransformersPolicy) and policy not in learning.values():
@@ -199,7 +197,7 @@ def _open(
     seed: int = 0,
     trust_remote_code: bool = False,
 ) -> dict[str, Policy]:
-    """The policy of every seat; ``sampling`` and ``chat`` are those of seats without their own."""
+    """The policy of every seat; ``sampling`` and ``chat`` are the defaults of all seats."""
     trust = {"trust_remote_code": trust_remote_code}
     starts = _starts(seats, **trust)
     training: dict[str, Any] = {
@@ -231,7 +229,7 @@ def _open(
 
 
 def _settings(members: Sequence[Seat], sampling: Sampling, chat: Chat) -> dict[str, Any]:
-    """A policy's options for the settings of its seats."""
+    """The options of a policy from the settings of its seats."""
     if len(members) == 1:
         return {"sampling": members[0].sampling, "chat": members[0].chat}
     own = {seat.agent: seat.sampling for seat in members if seat.sampling != sampling}
@@ -240,7 +238,7 @@ def _settings(members: Sequence[Seat], sampling: Sampling, chat: Chat) -> dict[s
 
 
 def _starts(seats: Mapping[str, Seat], *, trust_remote_code: bool) -> dict[str, str]:
-    """What to load for each seat: a run folder's part for it, anything else as it is."""
+    """The model to load for each seat; a run folder is replaced by its policy for the seat."""
     starts = {agent: run_folder.start_of(seat.source, agent) for agent, seat in seats.items()}
     for start in dict.fromkeys(starts.values()):
         if kind(start) == "model":
@@ -248,12 +246,12 @@ def _starts(seats: Mapping[str, Seat], *, trust_remote_code: bool) -> dict[str, 
     shared = {starts[agent] for agent, seat in seats.items() if seat.name == SHARED}
     bases = {starts[agent] for agent, seat in seats.items() if seat.adapter}
     if all(map(is_adapter, bases)):
-        bases = set()  # the one that all were trained on, see _adapters
+        bases = set()  # _adapters checks that they were trained on the same base
     for folders, what in ((shared, "seats that share a policy"), (bases, "adapters on one base")):
         if len(folders) > 1:
             raise ConfigError(
-                f"{what} have one start: give one of the folders {', '.join(sorted(folders))} as "
-                "the model, or use seats='separate'"
+                f"{what} start from the same model: give one of the folders "
+                f"{', '.join(sorted(folders))} as the model, or use seats='separate'"
             )
     return starts
 
@@ -261,7 +259,7 @@ def _starts(seats: Mapping[str, Seat], *, trust_remote_code: bool) -> dict[str, 
 def _adapters(
     folders: Mapping[str, str], options: Mapping[str, Any], lora_args: Mapping[str, Any]
 ) -> dict[str, TransformersPolicy]:
-    """A policy for each agent, on one base: with new adapters, or with those in the folders."""
+    """A policy for each agent on one base, with new adapters or those in the folders."""
     first = next(iter(folders.values()))
     base = load_model(first, **options)
     lora_args = {"seed": options["seed"], **lora_args}
@@ -270,7 +268,7 @@ def _adapters(
     saved = {a: read_object(Path(f) / "adapter_config.json") or {} for a, f in folders.items()}
     bases = {str(config.get("base_model_name_or_path")) for config in saved.values()}
     if len(bases) > 1:
-        raise ConfigError(f"these adapters are of several bases: {', '.join(sorted(bases))}")
+        raise ConfigError(f"these adapters have several bases: {', '.join(sorted(bases))}")
     shape = {n: v for n, v in saved[next(iter(folders))].items() if n not in _RECORD}
     base.model, base.adapter = base.model.unload(), None
     policies = base.with_adapters(list(folders), **{**shape, **lora_args})
@@ -280,14 +278,16 @@ def _adapters(
 
 
 def _own(sampler: str) -> str:
-    """Of the addresses of several servers the one for this rank."""
+    """The address of this rank's server."""
     addresses = sampler.split(",")
     if ranks.world() > 1 and not is_server(sampler):
-        raise ConfigError("sampler='vllm' is for one process: give each a vLLM server of its own")
+        raise ConfigError(
+            "sampler='vllm' is for one process: give each process its own vLLM server"
+        )
     if len(addresses) != ranks.world() and (is_server(sampler) or len(addresses) > 1):
         raise ConfigError(
-            f"{len(addresses)} addresses of samplers for {ranks.world()} processes: give each a vLLM "
-            "server of its own, sampler=http://HOST:PORT,http://HOST:PORT"
+            f"{len(addresses)} addresses of samplers for {ranks.world()} processes: give each process "
+            "its own vLLM server, sampler=http://HOST:PORT,http://HOST:PORT"
         )
     return addresses[ranks.rank()]
 
@@ -296,15 +296,17 @@ def _own(sampler: str) -> str:
 def sampling_from(
     sampler: str, args: Mapping[str, Any], learning: Learning, seats: Mapping[str, Policy]
 ) -> Iterator[list[Sampler]]:
-    """Within this context the policies that learn sample there, and so do those on their models.
+    """Within this context the models that learn sample with ``sampler``, in all their seats.
 
-    Gives the samplers of the policies that learn, to be told when the weights change.
+    Yields the samplers of the policies that learn, which must be told when the weights change. They
+    start with the current weights.
 
     ``sampler``: ``"transformers"`` (the policies' own models), ``"vllm"`` (in this process) or the
-    address of a vLLM server, with several ranks one for each, between commas; ``args`` are the fields of :class:`llmzoo.policies.vllm.config.VllmArgs` or
-    :class:`llmzoo.policies.vllm.config.ServerArgs`. It starts with the weights as they are now.
+    address of a vLLM server, with one address per rank, separated by commas. ``args``: the fields of
+    :class:`llmzoo.policies.vllm.config.VllmArgs` or
+    :class:`llmzoo.policies.vllm.config.ServerArgs`.
 
-    Raises :class:`ConfigError` for what cannot be had together, and
+    Raises :class:`ConfigError` for settings that exclude each other, and
     :class:`llmzoo.policies.decode.SamplerError` for a server that cannot be reached.
     """
     config = sampler_config(sampler, args)

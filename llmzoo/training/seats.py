@@ -1,4 +1,4 @@
-"""Who is to play each seat, worked out and checked before anything is loaded."""
+"""Plans who plays each seat, and checks the plan before anything is loaded."""
 
 from __future__ import annotations
 
@@ -34,23 +34,20 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeatConfig:
-    """Settings of one seat; None leaves a setting as it is for the run."""
+    """Settings of one seat; None takes the run's setting."""
 
-    policy: str | None = (
-        None  # plays this instead: scripted, a model, openai:..., grpc://..., a run folder
-    )
-    frozen: bool = False  # a model plays as it is and does not learn
+    # plays this seat: a scripted player, a model, openai:..., grpc://... or a run folder
+    policy: str | None = None
+    frozen: bool = False  # the model does not learn
     learning_rate: float | None = None  # of this seat's own weights
-    temperature: float | None = None  # of sampling
-    top_p: float | None = None  # nucleus that is sampled from; 1 is all
-    top_k: int | None = None  # most likely tokens that are sampled from; 0 is all
-    max_new_tokens: int | None = None  # tokens of an answer
-    stop: Sequence[str] | None = None  # each of these texts ends an answer, and is no part of it
+    temperature: float | None = None  # sampling temperature
+    top_p: float | None = None  # nucleus sampling threshold; 1 is off
+    top_k: int | None = None  # number of most likely tokens to sample from; 0 is all
+    max_new_tokens: int | None = None  # maximum tokens of an answer
+    stop: Sequence[str] | None = None  # texts that end an answer and are cut from it
     system: str | None = None  # system prompt
-    chat_template_args: Mapping[str, Any] | None = (
-        None  # given to the chat template, after the run's
-    )
-    thought_end: str | None = None  # ends a thought, before which nothing is the answer; or "none"
+    chat_template_args: Mapping[str, Any] | None = None  # added to the run's
+    thought_end: str | None = None  # the text that ends a thought, or "none"
 
     def __post_init__(self) -> None:
         for name, value in self.given().items():
@@ -69,14 +66,14 @@ class SeatConfig:
         return {name: value for name, value in values.items() if value is not None}
 
     def sampling(self, run: Sampling) -> Sampling:
-        """The run's settings with this seat's own among them."""
+        """The run's sampling settings, overridden by this seat's."""
         own = {name: value for name, value in self.given().items() if name in _SAMPLING}
         if "stop" in own:
             own["stop"] = tuple(own["stop"])
         return replace(run, **own)
 
     def chat(self, run: Chat) -> Chat:
-        """The run's settings of prompts with this seat's own among them."""
+        """The run's prompt settings, overridden by this seat's."""
         own = {name: value for name, value in self.given().items() if name in _CHAT}
         if run.chat_template_args and self.chat_template_args is not None:
             own["chat_template_args"] = {**run.chat_template_args, **self.chat_template_args}
@@ -85,11 +82,11 @@ class SeatConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seat:
-    """Who plays one seat.
+    """The policy of one seat.
 
-    ``source``: a scripted player, an endpoint, a server, a model or a run folder. Seats of one ``name`` share
-    a policy; one that learns is saved under it. ``adapter``: it is an adapter on a base that such
-    seats share.
+    ``source``: a scripted player, an endpoint, a server, a model or a run folder. Seats with the
+    same ``name`` share a policy, which checkpoints save under this name if it learns. ``adapter``:
+    the policy is an adapter on a base that all such seats share.
     """
 
     agent: str
@@ -112,10 +109,10 @@ def plan(
     seat_args: Mapping[str, Mapping[str, Any]],
     chat: Chat | None = None,
 ) -> dict[str, Seat]:
-    """Every seat; see :func:`llmzoo.training.seating.take_seats` for the arguments and what they mean.
+    """The plan of every seat. :func:`llmzoo.training.seating.take_seats` explains the arguments.
 
-    Raises :class:`UnknownNameError` for a seat or setting that does not exist, and
-    :class:`ConfigError` for settings that cannot be had together.
+    Raises :class:`UnknownNameError` for an unknown seat or setting, and :class:`ConfigError` for
+    settings that exclude each other.
     """
     if arrangement not in ("shared", "separate", "lora", *agents):
         raise ConfigError(
@@ -203,7 +200,7 @@ def _seat(
 
 
 def _check(seat: Seat, config: SeatConfig, arrangement: str) -> None:
-    """Refuse settings of a seat that mean nothing for who plays it."""
+    """Refuse settings that have no effect on the policy of a seat."""
     agent = seat.agent
     if seat.learning_rate is not None and not seat.learns:
         raise ConfigError(

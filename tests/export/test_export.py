@@ -325,7 +325,7 @@ def test_no_folder_is_copied_because_an_adapter_names_it(
         named = "private" if relative else str(private)
         config = {**json.loads(path.read_text()), "base_model_name_or_path": named}
         path.write_text(json.dumps(config))
-    with pytest.raises(CheckpointError, match="a folder is not opened because a run names it"):
+    with pytest.raises(CheckpointError, match="Folders that only the run names are not opened"):
         export_run(run, tmp_path / "out")
     assert nothing_left(tmp_path)
 
@@ -375,7 +375,7 @@ def test_only_files_of_a_model_are_copied(theirs, small_model, tmp_path):
         (checkpoint / "planner_1" / name).write_text("x")
     (checkpoint / "planner_1" / "more").mkdir()
     (checkpoint / "planner_1" / "more" / "config.json").write_text("{}")
-    with pytest.warns(UserWarning, match="not exported, as no file of a model: '.git-credentials'"):
+    with pytest.warns(UserWarning, match="not exported, because no model file has such a name: '.git-credentials'"):
         done = export_run(run, tmp_path / "out", base=small_model)
     outcome = {path.name for path in done.policies["planner_1"].iterdir()}
     assert outcome == {
@@ -442,7 +442,7 @@ def test_a_run_that_says_it_started_from_itself(theirs, small_model, tmp_path):
 
 
 def test_a_base_that_is_given_must_be_one(runs, private, tmp_path):
-    with pytest.raises(ConfigError, match="no adapter in this run: --base means nothing"):
+    with pytest.raises(ConfigError, match="has no adapters: leave out --base"):
         export_run(runs / "shared", tmp_path / "out", base=private)
     with pytest.raises(CheckpointError, match="holds no model with weights"):
         export_run(runs / "lora", tmp_path / "out", base=tmp_path)
@@ -455,9 +455,9 @@ def test_a_base_that_is_given_must_be_one(runs, private, tmp_path):
 class Stub:
     """Stands for ``HfApi``; keeps the calls."""
 
-    def __init__(self, error: Exception | None = None):
+    def __init__(self):
         self.calls: list[tuple[str, object, dict[str, object]]] = []
-        self.error = error
+        self.error: Exception | None = None
 
     def create_repo(self, repo_id, **options):
         self.calls.append(("create_repo", repo_id, options))
@@ -469,11 +469,17 @@ class Stub:
         self.calls.append(("upload_folder", repo_id, options))
 
 
+@pytest.fixture
+def hub(monkeypatch):
+    api = Stub()
+    monkeypatch.setattr("huggingface_hub.HfApi", lambda: api)
+    return api
+
+
 @pytest.mark.parametrize("private", [True, False])
-def test_push_makes_the_repository_and_uploads_the_folder(runs, tmp_path, private):
+def test_push_makes_the_repository_and_uploads_the_folder(runs, tmp_path, hub, private):
     done = export_run(runs / "shared", tmp_path / "out")
-    hub = Stub()
-    assert push_to_hub(done.folder, "me/pair", private=private, api=hub) == (
+    assert push_to_hub(done.folder, "me/pair", private=private) == (
         "https://huggingface.co/me/pair"
     )
     assert hub.calls == [
@@ -486,28 +492,28 @@ def test_push_makes_the_repository_and_uploads_the_folder(runs, tmp_path, privat
     ]
 
 
-def test_a_new_repository_is_private_unless_told(runs, tmp_path):
-    hub = Stub()
-    push_to_hub(export_run(runs / "shared", tmp_path / "out").folder, "me/pair", api=hub)
+def test_a_new_repository_is_private_unless_told(runs, tmp_path, hub):
+    push_to_hub(export_run(runs / "shared", tmp_path / "out").folder, "me/pair")
     assert hub.calls[0][2]["private"] is True
 
 
+@pytest.mark.usefixtures("hub")
 def test_a_token_is_never_written(runs, tmp_path, small_model, monkeypatch, capsys):
     secret = "hf_abcdefghijklmnopqrstuvwxyz012345"
     monkeypatch.setenv("HF_TOKEN", secret)
     done = export_run(runs / "lora", tmp_path / "out", base=small_model)
-    push_to_hub(done.folder, "me/pair", api=Stub())
+    push_to_hub(done.folder, "me/pair")
     assert all(secret.encode() not in p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
     assert secret not in "".join(capsys.readouterr())
 
 
-def test_what_the_hub_refuses_is_told(runs, tmp_path):
+def test_what_the_hub_refuses_is_told(runs, tmp_path, hub):
     done = export_run(runs / "shared", tmp_path / "out")
-    hub = Stub(LocalTokenNotFoundError("no token"))
+    hub.error = LocalTokenNotFoundError("no token")
     with pytest.raises(ConfigError, match=r"me/pair was not pushed: no token.*hf auth login"):
-        push_to_hub(done.folder, "me/pair", api=hub)
+        push_to_hub(done.folder, "me/pair")
     with pytest.raises(ConfigError, match="is no export"):
-        push_to_hub(tmp_path, "me/pair", api=Stub())
+        push_to_hub(tmp_path, "me/pair")
 
 
 def test_a_password_in_an_address_is_left_out():

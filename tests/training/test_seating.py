@@ -375,7 +375,7 @@ def test_a_run_with_shared_weights_starts_any_seat(seated, together, arrangement
 @pytest.mark.parametrize("arrangement", ["shared", "lora"])
 def test_weights_that_learned_apart_are_no_start_for_one_model(seated, apart, arrangement):
     with pytest.raises(
-        ConfigError, match=r"have one start: give one of the folders .*step_000010/a"
+        ConfigError, match=r"start from the same model: give one of the folders .*step_000010/a"
     ):
         seated(AGENTS[:2], arrangement, model=apart)
     seats, _ = seated(AGENTS[:1], arrangement, model=apart)

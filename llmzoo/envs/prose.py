@@ -53,6 +53,11 @@ def word_lists(path: Path) -> Mapping[str, Mapping[str, str]]:
     return {section: dict(parser[section]) for section in parser.sections()}
 
 
+def phrases(text: str) -> tuple[str, ...]:
+    """The phrases of a list, which commas separate."""
+    return tuple(" ".join(phrase.split()) for phrase in text.split(","))
+
+
 def ramp(value: float, none: float, full: float) -> float:
     """0 at ``none`` and beyond, 1 at ``full`` and beyond, linear between; either may be larger."""
     return min(1.0, max(0.0, (value - none) / (full - none)))

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from llmzoo.envs.prose import phrases
 from llmzoo.envs.writing.grounding import FAITHFUL, Grounding, Source, Standard, ground
 from llmzoo.envs.writing.words import LEXICON, STOP_WORDS, tokens
 
@@ -26,10 +27,7 @@ STARTED = 0.1  # the most that the start pays; the length pays so much less
 SIZE = 0.25  # the share of a part's start that its length alone earns
 INFINITE = float("inf")
 
-TRANSITIONS: Mapping[str, tuple[str, ...]] = {
-    name: tuple(" ".join(phrase.split()) for phrase in phrases.split(","))
-    for name, phrases in LEXICON["transitions"].items()
-}
+TRANSITIONS = {name: phrases(text) for name, text in LEXICON["transitions"].items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +174,8 @@ def categories(text: str) -> frozenset[str]:
     line = f" {' '.join(tokens(text))} "
     return frozenset(
         name
-        for name, phrases in TRANSITIONS.items()
-        if any(f" {phrase} " in line for phrase in phrases)
+        for name, signals in TRANSITIONS.items()
+        if any(f" {phrase} " in line for phrase in signals)
     )
 
 

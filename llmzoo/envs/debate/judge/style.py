@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from llmzoo.envs.debate.judge.stance import subject_of
 from llmzoo.envs.debate.judge.words import (
     FUNCTION,
+    MARKERS,
     VOCABULARY,
     Sentence,
     Text,
@@ -23,23 +24,7 @@ ENOUGH = 40  # words: a speech of fewer is worth less, one of 15 nothing
 COPY = 4  # words in a row that are repeated
 QUOTE = 8  # words in a row that are taken from the brief
 _COMPOUND = re.compile(r"\b\w+-\w+(?:-\w+)?\b")  # "the on-call midwife" holds no "the on"
-_MARKERS = [  # of order, addition, cause, contrast, example and sum
-    re.compile(rf"\b(?:{pattern})\b")
-    for pattern in (
-        r"first(?:ly)?|second(?:ly)?|third(?:ly)?|to begin with|next|finally|last(?:ly)?|"
-        r"start with|begin with|another|one more|my (?:other|last|main) (?:point|reason)",
-        r"moreover|furthermore|besides|also|as well|what's more|what is more|nor|in addition",
-        r"because|since|therefore|thus|hence|so that|as a result|which is why|that is why|"
-        r"this means|which means|that means|for this reason|and so",
-        r"but|however|yet|although|though|while|whereas|instead|on the contrary|even if|"
-        r"rather than|still|nevertheless|despite|in spite of",
-        r"for example|for instance|according to|consider|take the|in the brief|"
-        r"our (?:brief|file)|the (?:brief|file)|such as|recall|remember|look at",
-        r"in short|in sum|to sum up|all in all|in the end|overall|to conclude|in conclusion|"
-        r"taken together|altogether|on balance|i ask you|we ask you|i urge you|we urge you|"
-        r"in closing|for these reasons",
-    )
-]
+_MARKERS = [re.compile(rf"\b(?:{'|'.join(kind)})\b") for kind in MARKERS.values()]
 
 
 def prose(speech: Text) -> float:

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from llmzoo.envs.prose import TENS, UNITS, word_lists
+from llmzoo.envs.prose import TENS, UNITS, phrases, word_lists
 
+_LISTS = word_lists(Path(__file__).parent / "vocabulary.ini")
 VOCABULARY = {
     name: frozenset(words.split())
-    for lists in word_lists(Path(__file__).parent / "vocabulary.ini").values()
-    for name, words in lists.items()
+    for section in ("words", "order")
+    for name, words in _LISTS[section].items()
 }
+MARKERS = {name: phrases(text) for name, text in _LISTS["markers"].items()}
 FUNCTION = VOCABULARY["function"]
 SMALL = 10  # figures up to this are part of ordinary speech ("two reasons", "1.")
 _ENDINGS = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import random
 import re
 import warnings
@@ -120,16 +119,8 @@ class EndpointPolicy(Sampled):
         :func:`llmzoo.endpoints.parse`."""
         return cls(parse(name, timeout_s=timeout_s, api_key_env=api_key_env), **options)
 
-    def sampling_of(self, agent: str) -> Sampling | None:
-        return self.seats.get(agent, self.sampling)
-
     def chat_of(self, agent: str) -> Chat:
         return self.chats.get(agent, self.chat)
-
-    def under(self, sampling: Sampling) -> EndpointPolicy:
-        other = copy.copy(self)
-        other.sampling, other.seats = sampling, {}
-        return other
 
     def respond(
         self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False

@@ -27,6 +27,7 @@ from llmzoo.policies.padded import left_pad, positions_of, whole_rows
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.scoring import score, score_logits
 
+_CHECKPOINT = {"use_reentrant": False, "preserve_rng_state": False}
 _Around = Callable[[], AbstractContextManager[None]]
 
 
@@ -84,18 +85,8 @@ def likelihood(
         with _head_inputs(model) as read, _layers(model, recompute) as again:
             logits, real = whole_rows(model, prompts, completions, pad_id)
         states = read[0][real]
-        if again:
-            chosen, entropy, tops = checkpoint(
-                score_logits,
-                logits,
-                targets,
-                sampling,
-                top,
-                use_reentrant=False,
-                preserve_rng_state=False,
-            )
-        else:
-            chosen, entropy, tops = score_logits(logits, targets, sampling, top)
+        scored = partial(checkpoint, score_logits, **_CHECKPOINT) if again else score_logits
+        chosen, entropy, tops = scored(logits, targets, sampling, top)
     cells = Segments([len(ids) for ids in rows], model.device)
     mask = cells.real.float()
     return Likelihood(
@@ -207,7 +198,7 @@ def _checkpointed(
         with around():
             return forward(*inputs, **settings)
 
-    return checkpoint(run, *inputs, use_reentrant=False, preserve_rng_state=False)
+    return checkpoint(run, *inputs, **_CHECKPOINT)
 
 
 def nothing() -> None:

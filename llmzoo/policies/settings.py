@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from llmzoo.policies.base import Policy
+SampledT = TypeVar("SampledT", bound="Sampled")
 
 # below, sampling is greedy up to rounding, and logits / temperature can overflow float32; above, it is
 # uniform
@@ -84,12 +85,18 @@ class Sampled:
     """
 
     sampling: Sampling | None
+    seats: Mapping[str, Sampling]  # for single seats
 
     @property
     def context(self) -> int | None:
         """The maximum number of tokens of a prompt and its answer together; None if unknown."""
         return None
 
-    def under(self, sampling: Sampling) -> Policy:
+    def under(self: SampledT, sampling: Sampling) -> SampledT:
         """This policy (same weights, same noise) with these settings in every seat."""
-        raise NotImplementedError
+        other = copy.copy(self)
+        other.sampling, other.seats = sampling, {}
+        return other
+
+    def sampling_of(self, agent: str) -> Sampling | None:
+        return self.seats.get(agent, self.sampling)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -290,7 +291,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         """
         if self.adapter is not None:
             return self.with_adapter(lora.frozen_copy(self.model, self.adapter))
-        frozen = self._copy()
+        frozen = copy.copy(self)
         frozen.sampler = None  # its engine would follow the trained weights
         if not lora.is_peft(self.model):
             frozen.model = sharding.copied(self.model).eval().requires_grad_(False)
@@ -345,20 +346,15 @@ class TransformersPolicy(EarlyPolicy, Sampled):
 
     def with_sampling(self, **changes: Any) -> TransformersPolicy:
         """This policy (same weights, same noise) with other sampling settings."""
-        copy = self._copy()
-        copy.sampling = replace(self.sampling, **changes)
-        return copy
-
-    def under(self, sampling: Sampling) -> TransformersPolicy:
-        copy = self._copy()
-        copy.sampling, copy.seats = sampling, {}
-        return copy
+        other = copy.copy(self)
+        other.sampling = replace(self.sampling, **changes)
+        return other
 
     def with_chat(self, chat: Chat, chats: Mapping[str, Chat] | None = None) -> TransformersPolicy:
         """This policy (same weights, same noise) with other prompt settings."""
-        copy = self._copy()
-        copy.chat, copy.chats, copy._prompts = chat, dict(chats or {}), {}
-        return copy
+        other = copy.copy(self)
+        other.chat, other.chats, other._prompts = chat, dict(chats or {}), {}
+        return other
 
     def with_adapter(
         self, adapter: str | None, *, name: str | None = None, seed: int | None = None
@@ -367,12 +363,12 @@ class TransformersPolicy(EarlyPolicy, Sampled):
 
         ``name`` and ``seed``: of the new policy; by default this policy's own.
         """
-        copy = self._copy()
-        copy.adapter, copy.sampler = adapter, None
-        copy.name = self.name if name is None else name
+        other = copy.copy(self)
+        other.adapter, other.sampler = adapter, None
+        other.name = self.name if name is None else name
         if seed is not None:
-            copy.chance = Chance(seed)
-        return copy
+            other.chance = Chance(seed)
+        return other
 
     def with_adapters(
         self, names: Sequence[str], *, seed: int = 0, **options: Any
@@ -398,11 +394,6 @@ class TransformersPolicy(EarlyPolicy, Sampled):
             name: self.with_adapter(adapter, name=name, seed=seed + number)
             for number, (name, adapter) in enumerate(adapters.items())
         }
-
-    def _copy(self) -> TransformersPolicy:
-        copy = object.__new__(TransformersPolicy)
-        copy.__dict__.update(self.__dict__)
-        return copy
 
     @contextmanager
     def ready(self) -> Iterator[None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 import warnings
@@ -101,14 +100,9 @@ class RemotePolicy(EarlyPolicy, Sampled):
     def context(self) -> int | None:
         return self._info.context if self._info.HasField("context") else None
 
-    def sampling_of(self, agent: str) -> Sampling | None:
-        return self.seats.get(agent, self.sampling)
-
     def under(self, sampling: Sampling) -> RemotePolicy:
         self._check_length(sampling)
-        changed = copy.copy(self)
-        changed.sampling, changed.seats = sampling, {}
-        return changed
+        return super().under(sampling)
 
     def with_sampling(self, **changes: Any) -> RemotePolicy:
         """This policy under the server's own settings with these changes, in every seat.

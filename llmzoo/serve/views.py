@@ -65,18 +65,14 @@ def write(
         view.selection = numbers[selection]
     rewards, terminations, truncations = known.rewards, known.terminations, known.truncations
     if not same or rewards != env.rewards:
-        rewards = env.rewards.copy()
-        view.rewards.extend([float(rewards[a]) for a in agents])
+        rewards = _write_each(env.rewards, agents, float, view.rewards)
     cumulative = known.cumulative_rewards
     if not same or cumulative != env._cumulative_rewards:
-        cumulative = env._cumulative_rewards.copy()
-        view.cumulative_rewards.extend([float(cumulative[a]) for a in agents])
+        cumulative = _write_each(env._cumulative_rewards, agents, float, view.cumulative_rewards)
     if not same or terminations != env.terminations:
-        terminations = env.terminations.copy()
-        view.terminations.extend([bool(terminations[a]) for a in agents])
+        terminations = _write_each(env.terminations, agents, bool, view.terminations)
     if not same or truncations != env.truncations:
-        truncations = env.truncations.copy()
-        view.truncations.extend([bool(truncations[a]) for a in agents])
+        truncations = _write_each(env.truncations, agents, bool, view.truncations)
     infos, held, into = {}, env.infos, view.infos
     for agent in agents:
         infos[agent] = _write_info(held[agent], known.infos.get(agent), numbers[agent], into)
@@ -88,17 +84,14 @@ def write(
             view.same_observations.append(numbers[agent])
         else:
             write_observation(observation, numbers[agent], view.observations.add())
-    return SeenState(
-        number,
-        agents,
-        selection,
-        rewards,
-        cumulative,
-        terminations,
-        truncations,
-        infos,
-        observations,
-    )
+    endings = terminations, truncations
+    return SeenState(number, agents, selection, rewards, cumulative, *endings, infos, observations)
+
+
+def _write_each(now: dict[str, Any], agents: list[str], kind: type, into: Any) -> dict[str, Any]:
+    """Add each agent's value to a repeated field. Returns a copy of the values."""
+    into.extend([kind(now[agent]) for agent in agents])
+    return now.copy()
 
 
 def read(view: pb.View, known: SeenState | None, names: Sequence[str]) -> SeenState:

@@ -1,13 +1,13 @@
-"""The processes of one run: which of them this is, and what they tell one another.
+"""The processes (ranks) of one run, and the communication between them.
 
-``torchrun`` and ``accelerate launch`` start the same program several times; each of these processes
-is a rank. All of them know the same: what one has played is told to the others, every rank
-takes the same decisions, and what they divide is only the work of playing and of the passes over a
-batch. So a run is the same on any number of ranks, but for the order of floating-point sums.
+``torchrun`` and ``accelerate launch`` start the same program several times; each process is a rank.
+All ranks have the same information and take the same decisions. They divide only the work of
+rollouts and of the passes over a batch. So a run gives the same result on any number of ranks, up to
+the order of floating-point sums.
 
-What travels is bytes, JSON and tensors; never pickle, which ``torch.distributed`` uses for objects.
-A process that nobody has launched so is rank 0 of 1, and nothing here costs it anything: torch is
-not even imported.
+Ranks exchange bytes, JSON and tensors, never pickles, which ``torch.distributed`` uses for objects.
+A process without a launcher is rank 0 of 1. It pays nothing for this module, which does not even
+import torch then.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
-_BUCKET = 2**24  # numbers that are summed in one call: 64 MiB of float32
+_BUCKET = 2**24  # numbers summed in one call: 64 MiB of float32
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,11 @@ _here = _Here()
 
 @contextmanager
 def joined() -> Iterator[None]:
-    """Within this context a launched process is one of its run's ranks; any other stays alone.
+    """Within this context a launched process is a rank of its run. Other processes stay alone.
 
-    A process group that exists already is used as it is. One that is made here lasts until the
-    process ends: what it has divided goes on, and processes cannot find one another twice. Raises
-    :class:`ConfigError` for a launcher that has left out what the ranks need to find one another.
+    An existing process group is used. A new one lasts until the process ends, because sharded models
+    still need it and processes cannot rendezvous twice. Raises :class:`ConfigError` if the launcher
+    has not set the variables for the rendezvous.
     """
     global _here
     if _here.world > 1 or launched() < 2:
@@ -75,12 +75,12 @@ def joined() -> Iterator[None]:
 
 
 def launched() -> int:
-    """How many processes a launcher has started, joined or not."""
+    """The number of processes that the launcher has started, joined or not."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def is_first() -> bool:
-    """Whether this process is the one that prints, as its launcher numbers it; joined or not."""
+    """Whether this process is the launcher's first, which prints; joined or not."""
     return launched() < 2 or os.environ.get("RANK", "0") == "0"
 
 
@@ -90,17 +90,17 @@ def rank() -> int:
 
 
 def world() -> int:
-    """How many there are."""
+    """The number of ranks."""
     return _here.world
 
 
 def share(count: int) -> range:
-    """Which of ``count`` things are this rank's: neighbours, as many as any other's or one more."""
+    """This rank's consecutive share of ``count`` items. Shares differ by at most one item."""
     return range(count * rank() // world(), count * (rank() + 1) // world())
 
 
 def gather(data: bytes) -> list[bytes]:
-    """What every rank gave, in their order."""
+    """The data of every rank, in the order of the ranks."""
     if world() == 1:
         return [data]
     import torch
@@ -117,21 +117,21 @@ def gather(data: bytes) -> list[bytes]:
 
 
 def meet() -> None:
-    """Wait until every rank has come here."""
+    """Wait until every rank has called this."""
     gather(b"")
 
 
 def told(value: Any) -> Any:
-    """Rank 0's value, on every rank; one that JSON has a form for."""
+    """Rank 0's value, on every rank. It must have a JSON form."""
     if world() == 1:
         return value
     return json.loads(gather(json.dumps(value).encode() if rank() == 0 else b"")[0])
 
 
 def by_first(act: Callable[[], None]) -> None:
-    """Have rank 0 do something; where it raises on purpose, so does every rank.
+    """Call ``act`` on rank 0. If it raises an error of llmzoo's, every rank raises.
 
-    Rank 0 raises its own error, the others :class:`FirstRankError`.
+    Rank 0 raises that error, the others :class:`FirstRankError`.
     """
     if world() == 1:
         act()
@@ -150,7 +150,7 @@ def by_first(act: Callable[[], None]) -> None:
 
 
 def summed(numbers: Mapping[str, float]) -> dict[str, float]:
-    """Sums over the ranks, by name; a name that a rank lacks counts 0 there."""
+    """Sums over the ranks, by name. A missing name counts as 0."""
     if world() == 1:
         return dict(numbers)
     sums: dict[str, float] = {}
@@ -163,9 +163,9 @@ def summed(numbers: Mapping[str, float]) -> dict[str, float]:
 def spread(
     items: Sequence[Item], compute: Callable[[Sequence[Item]], Sequence[Tensor]]
 ) -> list[Tensor]:
-    """A float32 vector for each item, on the CPU; each rank computes those of its share.
+    """A float32 vector on the CPU for each item. Each rank computes those of its share.
 
-    ``compute`` is not called for no items.
+    ``compute`` is never called without items.
     """
     import torch
     from safetensors.torch import load, save
@@ -186,9 +186,9 @@ def spread(
 
 
 def sum_gradients(weights: Sequence[Tensor]) -> None:
-    """Add up the gradients of weights that every rank holds whole, in place.
+    """Sum the gradients of weights that every rank holds whole over the ranks, in place.
 
-    A weight has one afterwards where it has one on any rank.
+    A weight that has a gradient on any rank has one on all ranks afterwards.
     """
     if world() == 1:
         return
@@ -212,7 +212,7 @@ def sum_gradients(weights: Sequence[Tensor]) -> None:
 
 
 def same_weights(weights: Sequence[Tensor]) -> None:
-    """Give every rank the weights of rank 0, in place: where they were drawn at random."""
+    """Copy rank 0's weights to every rank, in place; ranks draw random weights differently."""
     if world() == 1:
         return
     import torch
@@ -224,7 +224,7 @@ def same_weights(weights: Sequence[Tensor]) -> None:
 
 
 def _buckets(tensors: Sequence[Tensor]) -> Iterator[list[Tensor]]:
-    """Tensors of one type and device together, up to a size."""
+    """Group tensors of the same type and device, up to ``_BUCKET`` numbers per group."""
     kinds: dict[Any, list[Tensor]] = {}
     for tensor in tensors:
         kinds.setdefault((tensor.dtype, tensor.device), []).append(tensor)

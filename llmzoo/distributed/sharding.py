@@ -1,9 +1,9 @@
 """Models divided over the ranks of a run: fully sharded data parallelism (FSDP2 of PyTorch).
 
-Of a sharded model each rank holds a part of every weight, of its gradient and of what an optimiser
-keeps for it. A layer's weights are gathered when it runs and let go after it. Running a sharded
-model is so a matter of all ranks: each has to run it as often as the others. Where they cannot,
-because each answers prompts of its own, all weights are gathered for the time (:func:`gathered`).
+Each rank holds a part of every weight, of its gradient and of its optimiser state. A layer's weights
+are gathered when it runs and freed afterwards, so all ranks must run a sharded model equally often.
+While ranks sample for different prompts, they cannot, so all weights stay gathered
+(:func:`gathered`).
 
 Adapters are small: they stay whole on every rank, and only their base is sharded.
 Zhao et al., PyTorch FSDP (arXiv 2304.11277); the sharding by weight is that of ``fully_shard``.
@@ -40,21 +40,21 @@ Result = TypeVar("Result")
 
 @cache
 def _group() -> distributed.ProcessGroup:
-    """A group of all ranks for sharded models alone.
+    """A process group of all ranks, used only by sharded models.
 
-    Caches of PyTorch hold the group of a mesh for as long as the process lives. Were it the ranks'
-    own, that could not end before the interpreter does, and a thread of it that lets go of a tensor
-    then aborts the process (pytorch/pytorch#179291).
+    PyTorch's caches hold the group of a mesh until the process ends. If it were the ranks' own
+    group, that group could not be destroyed before the interpreter shuts down, and one of its
+    threads that frees a tensor then would abort the process (pytorch/pytorch#179291).
     """
     return distributed.new_group()
 
 
 def shard(model: nn.Module, *, offload: bool = False, whole: Collection[nn.Parameter] = ()) -> None:
-    """Divide a model's weights over the ranks, in place; its parameters are others afterwards.
+    """Divide a model's weights over the ranks, in place. Its parameters are new objects afterwards.
 
-    ``model``: one of transformers, with or without its output layer, that every rank holds alike.
-    ``offload``: the parts wait in the CPU's memory, where the optimiser steps them too. ``whole``:
-    parameters that are left as they are.
+    ``model``: a transformers model, with or without its output layer, equal on every rank.
+    ``offload``: keep the parts in the CPU's memory, where the optimiser steps them too. ``whole``:
+    parameters that stay undivided.
     """
     home = next(model.parameters()).device
     device = home.type
@@ -77,8 +77,8 @@ def shard(model: nn.Module, *, offload: bool = False, whole: Collection[nn.Param
         module.set_force_sum_reduction_for_comms(True)
         module.llmzoo_offload, module.llmzoo_device = offload, home
     root: Any = model
-    # which layer is gathered ahead in a backward pass; by itself FSDP goes by the forward passes
-    # before, and of these a rank that has answered fewer prompts has had fewer
+    # the layer that the backward pass gathers ahead; FSDP would infer it from earlier forward passes,
+    # of which ranks that sampled fewer prompts had fewer
     for part, ahead in pairwise([model, *layers[::-1], model]):
         cast(FSDPModule, part).set_modules_to_backward_prefetch([cast(FSDPModule, ahead)])
     root.llmzoo_run = MethodType(_run, root)
@@ -90,7 +90,7 @@ def shard(model: nn.Module, *, offload: bool = False, whole: Collection[nn.Param
 
 
 def shard_like(model: nn.Module, like: nn.Module) -> None:
-    """Divide a whole model where another one is divided, in the same way."""
+    """Divide a whole model in the same way as ``like``, if that is divided."""
     if is_sharded(like) and not is_sharded(model):
         shard(model, offload=next(_parts(like)).llmzoo_offload)
 
@@ -105,16 +105,16 @@ def is_sharded(model: nn.Module) -> bool:
 
 
 def device_of(model: Any) -> torch.device:
-    """Where a model computes, even if its parts wait in the CPU's memory."""
+    """The device on which a model computes, even if its parts are offloaded to the CPU."""
     part = next(_parts(model), None)
     return model.device if part is None else part.llmzoo_device
 
 
 def run(model: nn.Module, compute: Callable[[], Result]) -> Result:
-    """What ``compute`` gives, which uses a model's weights and modules as it likes.
+    """Call ``compute``, which may use the model's weights and modules directly.
 
-    Of a sharded model, those outside its layers are whole meanwhile. ``compute`` returns tensors,
-    alone or in tuples: where gradients are to come back through them, they must be seen.
+    The weights of a sharded model outside its layers are gathered meanwhile. ``compute`` must return
+    a tensor or a tuple, so that FSDP sees every tensor through which gradients return.
     """
     root: Any = _root(model)
     if root is None:
@@ -125,9 +125,9 @@ def run(model: nn.Module, compute: Callable[[], Result]) -> Result:
 
 @contextmanager
 def gathered(models: Iterable[nn.Module]) -> Iterator[None]:
-    """Within this context every rank has all weights, and can run the models by itself.
+    """Within this context every rank has all weights and can run the models on its own.
 
-    All ranks enter and leave it together. Nothing is learned in it.
+    All ranks enter and leave it together. Weights must not change inside.
     """
     roots = {id(root): root for root in map(_root, models) if root is not None}
     for root in roots.values():
@@ -144,9 +144,9 @@ def gathered(models: Iterable[nn.Module]) -> Iterator[None]:
 
 
 def copied(model: Any) -> Any:
-    """A deep copy; of a sharded model one that is sharded alike.
+    """A deep copy, sharded like the original.
 
-    A sharded model is made anew from its configuration, and takes over each rank's part.
+    A sharded model is built from its configuration, and each rank copies its own part.
     """
     if next(_parts(model), None) is None:
         return copy.deepcopy(model)
@@ -163,7 +163,7 @@ def copied(model: Any) -> Any:
 
 
 def made_anew(model: Any) -> Any:
-    """A whole model of a sharded one's configuration, with weights of no meaning."""
+    """A whole model with a sharded model's configuration and random weights."""
     kind: Any = type(model).__bases__[1] if isinstance(model, FSDPModule) else type(model)
     with torch.random.fork_rng([]):
         fresh = kind._from_config(model.config, dtype=next(model.parameters()).dtype)
@@ -171,7 +171,7 @@ def made_anew(model: Any) -> Any:
 
 
 def named_weights(model: nn.Module) -> dict[str, Tensor]:
-    """A model's weights and what else belongs to it, by name; those that are tied have one name."""
+    """A model's weights and buffers by name. Tied ones have one name."""
     kept = model.state_dict(keep_vars=True)
     names: dict[int, str] = {}
     for name, tensor in kept.items():
@@ -181,9 +181,9 @@ def named_weights(model: nn.Module) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def put_into(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Take up whole weights, by name; of a sharded model each rank takes its part.
+    """Load whole weights by name. Each rank of a sharded model takes its part.
 
-    Raises ``ValueError`` where they are not this model's, before the first that differs.
+    Raises ``ValueError`` at the first weight that is missing or has another shape.
     """
     own = named_weights(model)
     if set(own) - set(weights):
@@ -196,17 +196,17 @@ def put_into(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """All of a tensor, on every rank, where it is divided; else the tensor itself."""
+    """The whole tensor on every rank, if it is divided; else the tensor itself."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
 def is_divided(tensor: Tensor) -> bool:
-    """Whether this rank holds a part of a tensor only."""
+    """Whether this rank holds only a part of a tensor."""
     return isinstance(tensor, DTensor)
 
 
 def divided_like(tensor: Tensor, like: Tensor) -> Tensor:
-    """Of a whole tensor what this rank holds, divided as ``like`` is; the tensor itself if it is not."""
+    """This rank's part of a whole tensor, divided like ``like``; the tensor itself if that is whole."""
     if not isinstance(like, DTensor):
         return tensor
     part = -(-len(tensor) // ranks.world())  # as torch.chunk divides; the last parts may be empty
@@ -217,17 +217,17 @@ def divided_like(tensor: Tensor, like: Tensor) -> Tensor:
 
 
 def own_part(tensor: Tensor) -> Tensor:
-    """What this rank holds of a tensor."""
+    """The part of a tensor that this rank holds."""
     return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
 def _parts(model: nn.Module) -> Iterator[Any]:
-    """What is gathered and let go as one, the model itself first."""
+    """The modules that are gathered and freed as a unit, the model itself first."""
     return (module for module in model.modules() if isinstance(module, FSDPModule))
 
 
 def _root(model: nn.Module) -> Any:
-    """The sharded model in a model: itself, or that inside a ``PeftModel``."""
+    """The sharded model: the model itself, or the one inside a ``PeftModel``; else None."""
     if isinstance(model, FSDPModule):
         return model
     inner: Any = model

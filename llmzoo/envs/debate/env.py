@@ -274,7 +274,7 @@ class DebateEnv(TextEnv):
         return {side: min(1.0, totals[side] / max(debate.share, 1e-9)) for side in SIDES}
 
     def _paid(self, worth: Scores) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
-        """The speakers' rewards for what the sides are worth now: the team's, and each seat's own."""
+        """The speakers' rewards for the change in worth: the team's, and each seat's own."""
         before = self.episode.worth
         self.episode = replace(self.episode, worth=worth)
         gained = {

@@ -97,8 +97,8 @@ def amateur(debate: Debate, side: str, rng: random.Random) -> str:
 
 
 def _answers(debate: Debate, side: str, turn: int) -> Iterator[list[str]]:
-    """Sentences that name two things of the other side's last speech, and, where it made a claim of
-    its brief, reply to that first."""
+    """Sentences that name two things of the other side's last speech. If it made a claim of its brief,
+    a reply to that comes first."""
     topic = debate.topic
     last = next((s for s in reversed(debate.speeches) if s.side != side), None)
     targets = answerable(topic, side, sentences(last.text)) if last else ()

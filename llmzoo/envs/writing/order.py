@@ -106,8 +106,8 @@ def uses(text: str) -> Mapping[str, Set[str]]:
 
 
 def fit(texts: tuple[str, ...], known: Mapping[str, Set[str]]) -> float:
-    """The share of the source's words in the texts that follow a kind of word which they follow in
-    the source; 0 without such words. ``known``: the :func:`uses` of the source."""
+    """The share of the source's words in the texts that follow the same kind of word as in the source;
+    0 without such words. ``known``: the :func:`uses` of the source."""
     fits = [kind in known[word] for text in texts for kind, word in _used(text) if word in known]
     return sum(fits) / max(1, len(fits))
 

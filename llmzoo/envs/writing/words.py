@@ -1,4 +1,4 @@
-"""Words: how a text is cut into them, which of them carry little, their stems and their classes."""
+"""Splits a text into words, and tells stop words, numbers, names and stems."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Endpoints that speak OpenAI's chat completions: where one is, its key, and a client for it.
+"""Endpoints with OpenAI's chat completions API: address, key and client.
 
-A key goes only where the user sends it. ``OPENAI_API_KEY`` and what else the environment holds for
-OpenAI go to OpenAI's own address. Any other address gets the key of a variable that the user names
-for it: ``api_key_env`` of the endpoint, or an entry ``HOST=VARIABLE`` of ``LLMZOO_ENDPOINT_KEYS``.
+A key is sent only where the user allows it. ``OPENAI_API_KEY`` and OpenAI's other environment
+variables are used for OpenAI's own address only. Any other address gets the key of a variable that
+the user names for it: ``api_key_env`` of the endpoint, or an entry ``HOST=VARIABLE`` in
+``LLMZOO_ENDPOINT_KEYS``.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ OPENAI_HOST = "api.openai.com"
 KEY_ENV = "OPENAI_API_KEY"
 HOSTS_ENV = "LLMZOO_ENDPOINT_KEYS"
 AUTO = "auto"
-PREFIX = "openai:"  # of the names of models behind endpoints
-_HEADERS_ENV = "OPENAI_CUSTOM_HEADERS"  # lines NAME: VALUE, which the client adds by itself
+PREFIX = "openai:"  # begins the names of models behind endpoints
+_HEADERS_ENV = "OPENAI_CUSTOM_HEADERS"  # lines NAME: VALUE, which the client adds to requests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +36,9 @@ class Endpoint:
     """A model behind an endpoint.
 
     ``base_url``: such as ``"http://localhost:8000/v1"``. ``api_key_env``: the environment variable
-    that holds the key; None sends no key; ``"auto"`` is the variable that ``LLMZOO_ENDPOINT_KEYS``
-    names for the host, else ``OPENAI_API_KEY`` at api.openai.com and no key elsewhere.
-    ``timeout_s``: seconds to wait for an answer, or for more of one that has begun.
+    with the key; None sends no key; ``"auto"`` is the variable that ``LLMZOO_ENDPOINT_KEYS`` names
+    for the host, otherwise ``OPENAI_API_KEY`` for api.openai.com and no key for other hosts.
+    ``timeout_s``: seconds to wait for the answer or its next part.
     """
 
     model: str
@@ -77,7 +78,7 @@ class Endpoint:
 
     @property
     def key_env(self) -> str | None:
-        """The environment variable with the key; None where no key is sent."""
+        """The environment variable with the key; None if no key is sent."""
         if self.api_key_env != AUTO:
             return self.api_key_env
         named = _named_hosts().get(self.host)
@@ -89,13 +90,13 @@ class Endpoint:
         return self.host == OPENAI_HOST and self.base_url.startswith("https:")
 
     def without_key(self, text: str) -> str:
-        """A text of the endpoint's without the key, which some repeat in what they refuse."""
+        """``text`` without the key, which some endpoints repeat in their errors."""
         key = os.environ.get(self.key_env or "")
         return text.replace(key, "(key)") if key else text
 
 
 def endpoint_of(settings: Mapping[str, Any]) -> Endpoint:
-    """The endpoint of a mapping of its fields; an unknown one is refused with the nearest."""
+    """The endpoint with these fields; an error for an unknown field names the nearest."""
     number = (int, float)
     known: dict[str, Any] = {
         "model": str,
@@ -133,7 +134,7 @@ def parse(name: str, *, timeout_s: float = 60.0, api_key_env: str | None = AUTO)
 def connect(endpoint: Endpoint) -> OpenAI:
     """A client; raises ``MissingExtraError`` without the package, ``ConfigError`` without the key.
 
-    Warns where a key is to cross a network unencrypted.
+    Warns if the key would be sent over a network unencrypted.
     """
     try:
         from openai import OpenAI
@@ -149,7 +150,7 @@ def connect(endpoint: Endpoint) -> OpenAI:
 
 
 def connect_async(endpoint: Endpoint) -> AsyncOpenAI:
-    """The same for coroutines, without the warning."""
+    """The same client for coroutines, without the warning."""
     try:
         from openai import AsyncOpenAI
     except ModuleNotFoundError as error:
@@ -164,16 +165,16 @@ def _settings(endpoint: Endpoint) -> dict[str, Any]:
     key = "none" if name is None else os.environ.get(name)
     if not key:
         raise ConfigError(
-            f"the environment variable {name} holds no key; set it, or give api_key_env=None where "
-            "the endpoint wants none"
+            f"the environment variable {name} holds no key; set it, or give api_key_env=None if the "
+            "endpoint needs none"
         )
     settings: dict[str, Any] = {
         "base_url": endpoint.base_url,
         "api_key": key,
         "timeout": endpoint.timeout_s,
-        "max_retries": 0,  # attempts are counted by the caller, not by the client
+        "max_retries": 0,  # the caller counts attempts
     }
-    if not endpoint.is_openai:  # the client would send there what the environment holds for OpenAI
+    if not endpoint.is_openai:  # the client would send the settings for OpenAI there
         own = [line.partition(":")[0].strip() for line in _lines(os.environ.get(_HEADERS_ENV, ""))]
         # where a custom header is called Authorization, the key's header stays
         kept = [header for header in own if header.lower() != "authorization"]
@@ -188,7 +189,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _named_hosts() -> dict[str, str]:
-    """The variable of each host that ``LLMZOO_ENDPOINT_KEYS`` names."""
+    """The variable of each host in ``LLMZOO_ENDPOINT_KEYS``."""
     variables = {}
     for entry in filter(None, os.environ.get(HOSTS_ENV, "").split(",")):
         host, equals, name = (part.strip() for part in entry.partition("="))

@@ -4,10 +4,10 @@
 >>> check_env(my_package.my_env_v0.env)
 >>> check_seeds(my_package.my_env_v0.env)
 
-Every check takes ``env_fn``, which makes a fresh AEC environment; it returns nothing and raises
-:class:`ConformanceError`, an ``AssertionError`` that says what is wrong. Those that speak of
-``reward_parts``, ``success``, tasks, forks and experts hold for environments that make these
-promises of llmzoo's (see the documentation page "Write an environment"); the others for all.
+Every check takes ``env_fn``, which makes a fresh AEC environment. It raises
+:class:`ConformanceError`, an ``AssertionError`` that says what is wrong. Checks of ``reward_parts``,
+``success``, tasks, forks and experts are for environments that follow llmzoo's rules (see the
+documentation page "Write an environment"); the others are for all environments.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from llmzoo.policies.base import Policy
 from llmzoo.registry import to_parallel
 
 EnvFn = Callable[[], AECEnv]
-Act = Callable[[AECEnv, str], str]  # what to answer for an agent whose turn it is
+Act = Callable[[AECEnv, str], str]  # the answer of an agent whose turn it is
 
-# PettingZoo's tests have arrays in mind; these warnings come with text, whatever one does
+# PettingZoo's tests expect arrays; text environments cannot avoid these warnings
 UNAVOIDABLE_WARNINGS = frozenset(
     {
         "Observation is not a NumPy array",
@@ -62,8 +62,8 @@ def check_env(
     """PettingZoo's own tests, unpatched: ``api_test``, ``parallel_api_test``, and both seed tests.
 
     ``parallel_fn`` makes the parallel form; without it the AEC form is converted. Raises what these
-    tests raise, and :class:`ConformanceError` for every warning that is not unavoidable for text, but for
-    :class:`~llmzoo.errors.FallbackWarning`, which speaks of the network.
+    tests raise, and :class:`ConformanceError` for every warning that text environments can avoid,
+    except :class:`~llmzoo.errors.FallbackWarning`, which is about the network.
     """
     from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 
@@ -85,7 +85,7 @@ def check_env(
 
 
 def check_text_spaces(env_fn: EnvFn) -> None:
-    """Observation and action spaces are text, hold all of Unicode, and stay the same objects."""
+    """Observation and action spaces are text, contain all of Unicode, and stay the same objects."""
     env = env_fn()
     env.reset(seed=0)
     for agent in env.possible_agents:
@@ -106,9 +106,11 @@ def check_text_spaces(env_fn: EnvFn) -> None:
 
 
 def check_seeds(env_fn: EnvFn, *, seeds: Iterable[int] = range(3), act: Act | None = None) -> None:
-    """The same seed gives the same episode, in a fresh environment and in a used one, whatever
-    stands in the global random states of ``random``, NumPy and (if imported) torch; and none of
-    them is touched."""
+    """The same seed gives the same episode, in a fresh and in a used environment.
+
+    The episode neither depends on the global random states of ``random``, NumPy and (if imported)
+    torch nor changes them.
+    """
     used = env_fn()
     for seed in seeds:
         first = _under_global_seed(1, partial(_record, env_fn(), seed, act))
@@ -136,9 +138,12 @@ def check_rewards(env_fn: EnvFn, *, episodes: int = 5, act: Act | None = None) -
 
 
 def check_credit(env_fn: EnvFn, *, episodes: int = 5, act: Act | None = None) -> None:
-    """What ``metadata`` says of rewards is so: seats that ``paid_by_others`` leaves out are paid at
-    their own steps alone, parts in ``team_parts`` are paid to all alike that are paid them, and
-    without ``team_and_local`` no seat is paid both kinds."""
+    """Rewards follow ``metadata``.
+
+    Agents that ``paid_by_others`` leaves out are paid at their own steps only. Each part in
+    ``team_parts`` is the same for all agents that are paid it. Without ``team_and_local`` no agent
+    is paid both team and local parts.
+    """
     env = env_fn()
     names = set(env.metadata.get("team_parts", ()))
     by_others = env.metadata.get("paid_by_others")
@@ -180,10 +185,10 @@ def check_groups(
     seeds: Iterable[int] = range(8),
     group_size: int = 4,
 ) -> None:
-    """Answers of each seat differ in what they earn it, in an agent-turn tree and in a joint tree.
+    """The answers of each seat earn different returns, in agent-turn trees and in joint trees.
 
-    ``policy`` plays every seat, by default the environment's own amateur; ``group_size``: its answers to
-    a prompt. Seeds are played until each seat has had a group whose returns differ.
+    ``policy`` plays every seat, by default the environment's amateur, with ``group_size`` answers per
+    prompt. Seeds are played until each seat has had a group whose returns differ.
     """
     from llmzoo.policies import scripted
     from llmzoo.rollout import agent_turn_tree, joint_tree
@@ -208,7 +213,7 @@ def group_counts(
     group_size: int = 4,
     **options: Any,
 ) -> dict[str, tuple[int, int]]:
-    """For each agent, the number of groups whose returns differ in one episode's tree, and of all.
+    """For each agent, the number of groups with different returns in one tree, and of all groups.
 
     ``policy`` plays all seats, each as if it were trained. ``tree`` is :func:`agent_turn_tree` or
     :func:`joint_tree`; ``options`` are passed to it.
@@ -225,9 +230,9 @@ def group_counts(
 
 
 def check_hostile_text(env_fn: EnvFn, texts: Iterable[str], *, max_step_s: float = 0.2) -> None:
-    """No text raises, stalls (``max_step_s`` seconds of this process's CPU) or breaks a promise.
+    """No text raises, takes over ``max_step_s`` seconds of this process's CPU, or breaks a rule.
 
-    Each text is given once to every seat. After it rewards are finite and the observation is text
+    Each text is given once to every seat. Afterwards rewards are finite and the observation is
     within its space.
     """
     env = env_fn()
@@ -236,7 +241,7 @@ def check_hostile_text(env_fn: EnvFn, texts: Iterable[str], *, max_step_s: float
         for _ in env.possible_agents:
             shown = f"{text[:60]!r} ({len(text)} characters)"
             agent = env.agent_selection
-            # the collector's pauses grow with whatever else the process holds
+            # pauses of the garbage collector depend on the rest of the process
             gc.disable()
             started = time.process_time()
             try:
@@ -256,7 +261,7 @@ def check_hostile_text(env_fn: EnvFn, texts: Iterable[str], *, max_step_s: float
 
 
 def hostile_texts(n: int, seed: int = 0) -> Iterator[str]:
-    """``n`` texts as no friendly agent would write them; the same for the same seed."""
+    """``n`` hostile texts; the same seed gives the same texts."""
     rng = random.Random(seed)
     kinds = (
         lambda: "",
@@ -282,7 +287,7 @@ def hostile_texts(n: int, seed: int = 0) -> Iterator[str]:
 def check_observations_do_not_grow(
     env_fn: EnvFn, *, episodes: int = 10, seed: int = 0, act: Act | None = None
 ) -> None:
-    """The same episode played again and again reads the same: nothing piles up between episodes."""
+    """Repeated episodes give observations of the same lengths: nothing accumulates."""
     env = env_fn()
 
     def lengths() -> list[int]:
@@ -301,8 +306,8 @@ def check_fork(
     act: Act | None = None,
     fork: Callable[[AECEnv], AECEnv] | None = None,
 ) -> None:
-    """At every turn of an episode, a fork played to its end leaves the original as it was, and a
-    second fork, given the same answers, sees the same."""
+    """At every turn, a fork played to its end leaves the original unchanged, and a second fork with
+    the same answers sees the same."""
     from llmzoo.rollout import stepping
 
     copy_of = fork or stepping.fork
@@ -311,13 +316,13 @@ def check_fork(
         before = _snapshot(env)
         first, second = copy_of(env), copy_of(env)
         _require(_snapshot(first) == before, "a fork differs from its original")
-        endings = [_play_on(twin, act) for twin in (first, second)]
-        _require(endings[0] == endings[1], "two forks with the same answers part ways")
+        endings = [_play_on(copied, act) for copied in (first, second)]
+        _require(endings[0] == endings[1], "two forks with the same answers differ")
         _require(_snapshot(env) == before, "stepping a fork changed its original")
 
 
 def check_oracle(env_fn: EnvFn, tasks: Iterable[int], *, best: float | None = None) -> None:
-    """``env.unwrapped.expert(agent)`` solves each task, and earns every seat ``best`` where given."""
+    """``env.unwrapped.expert(agent)`` solves each task, and every seat earns ``best`` if given."""
     env = env_fn()
     for task in tasks:
         env.reset(options={"task": task})
@@ -336,7 +341,7 @@ def check_oracle(env_fn: EnvFn, tasks: Iterable[int], *, best: float | None = No
 
 
 def check_splits(env_fn: Callable[..., AECEnv], tasks: int) -> None:
-    """The first ``tasks`` tasks (fewer where a split has fewer) of train and test are disjoint and
+    """The first ``tasks`` tasks of train and test, or all of a smaller split, are disjoint and
     distinct. ``env_fn`` takes the keyword ``split``."""
     ids = {}
     for split in ("train", "test"):
@@ -345,7 +350,7 @@ def check_splits(env_fn: Callable[..., AECEnv], tasks: int) -> None:
         _require(len(set(listed)) == len(listed), f"split {split!r} holds a task twice")
         ids[split] = set(listed)
     both = ids["train"] & ids["test"]
-    _require(not both, f"{len(both)} tasks stand in train and in test")
+    _require(not both, f"{len(both)} tasks are in both train and test")
 
 
 def task_ids(env: AECEnv, tasks: int) -> list[str]:
@@ -360,7 +365,7 @@ def task_ids(env: AECEnv, tasks: int) -> list[str]:
 
 
 def _change(before: dict[str, float], after: dict[str, float], own_step: bool) -> dict[str, float]:
-    """What was paid of each part; an agent's own step begins its parts anew."""
+    """What was paid of each part; an agent's own step resets its parts."""
     return dict(after) if own_step else {n: v - before.get(n, 0.0) for n, v in after.items()}
 
 
@@ -374,7 +379,7 @@ def _sampled(env: AECEnv, agent: str) -> str:
 
 
 def _visits(env: AECEnv, seed: int, act: Act | None) -> Iterator[str]:
-    """Plays an episode; yields each agent when it is its turn, the last time to read the end."""
+    """Plays an episode; yields each agent at its turns and once more at the end."""
     env.reset(seed=seed)
     for number, agent in enumerate(env.possible_agents):
         env.action_space(agent).seed(seed + number)
@@ -407,7 +412,7 @@ def _snapshot(env: AECEnv) -> Any:
 
 
 def _under_global_seed(seed: int, play: Callable[[], Any]) -> Any:
-    """What ``play`` returns with the global generators at ``seed``; it must leave them there."""
+    """The result of ``play`` under global generators seeded with ``seed``, which it must not use."""
     torch = sys.modules.get("torch")
     kept = random.getstate(), np.random.get_state()  # noqa: NPY002 - the global state is the subject
     kept_torch = torch.get_rng_state() if torch else None
@@ -445,7 +450,7 @@ def _code_point(rng: random.Random) -> int:
 
 
 def _near_miss(rng: random.Random) -> str:
-    """Pieces of right-looking answers in a wrong order."""
+    """Pieces of plausible answers in random order."""
     pieces = (
         *"UDLRudlr0123456789.,[](){}#@$ \n\t",
         "```\n",

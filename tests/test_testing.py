@@ -244,7 +244,7 @@ def test_forks_that_share_state():
             return Outcome()
 
     # two forks of one list see each other's steps
-    fails(testing.check_fork, Shares, "two forks with the same answers part ways")
+    fails(testing.check_fork, Shares, "two forks with the same answers differ")
     fails(testing.check_fork, Sums, "two forks|changed its original", fork=lambda env: env)
     fails(testing.check_fork, Sums, "a fork differs from its original", fork=_another)
 
@@ -301,7 +301,7 @@ def test_splits_that_overlap_or_repeat():
         def begin(self, rng, task):
             self.episode = (0,)
 
-    fails(testing.check_splits, Overlap, "4 tasks stand in train and in test", tasks=4)
+    fails(testing.check_splits, Overlap, "4 tasks are in both train and test", tasks=4)
     fails(testing.check_splits, Repeat, "split 'train' holds a task twice", tasks=4)
 
 

@@ -1,10 +1,10 @@
-"""Learners beside one another: the table and the heatmap of ``llmzoo bench``.
+"""The table and the heatmap of ``llmzoo bench``, which compare learners.
 
 A row is one run: ``env, learner, seed, steps, tokens, tasks, split_tasks, before, before_ci95, after,
-after_ci95, solved, gain, return_before, return_after, seconds``; one that diverged holds ``error`` in
-place of its results. ``steps`` are the iterations done, ``tokens`` those that were sampled in them (and
-under ``sft`` the demonstrated ones), ``split_tasks`` how many tasks the split has (null: without end),
-``solved`` a 0 or 1 for each task after training; rows of earlier versions lack these three.
+after_ci95, solved, gain, return_before, return_after, seconds``. A run that diverged has ``error``
+instead of results. ``steps``: iterations done. ``tokens``: sampled tokens, and for ``sft`` the
+demonstrated ones. ``split_tasks``: tasks of the split, null if it is endless. ``solved``: 0 or 1 for
+each task after training. Rows of earlier versions lack the last three.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """The runs of one learner on one environment: means over the seeds, which share their tasks."""
+    """The runs of one learner on one environment, as means over the seeds."""
 
     before: float
     after: float
     after_ci95: tuple[float, float]  # by distinct tasks
-    failed: int  # runs that diverged; they are in no mean
+    failed: int  # diverged runs, which the means leave out
 
 
 def cell(rows: Sequence[Row], env: str, learner: str) -> Cell | None:
-    """None where no run of the two has ended well."""
+    """The cell of an environment and a learner; None if no run has succeeded."""
     runs = [row for row in rows if row["env"] == env and row["learner"] == learner]
     good = [row for row in runs if "error" not in row]
     if not good:
@@ -50,7 +50,7 @@ def cell(rows: Sequence[Row], env: str, learner: str) -> Cell | None:
 
 
 def tokens(rows: Sequence[Row], learner: str) -> float | None:
-    """Tokens of a learner's run, in the mean over its runs; None where one of them has no number."""
+    """The mean tokens of a learner's runs; None if a run has no number."""
     good = [row for row in rows if row["learner"] == learner and "error" not in row]
     if not good or any("tokens" not in row for row in good):
         return None
@@ -89,7 +89,7 @@ def table(rows: Sequence[Row], command: str) -> str:
 
 
 def _span(rows: Sequence[Row], key: str) -> str:
-    """``"20"``, ``"20 or 40"``, or ``"20 to 60"`` of more."""
+    """``"20"``, ``"20 or 40"``, or ``"20 to 60"`` for more values."""
     values = sorted({row[key] for row in rows})
     if len(values) > 2:
         values, word = [values[0], values[-1]], " to "
@@ -99,14 +99,14 @@ def _span(rows: Sequence[Row], key: str) -> str:
 
 
 def _tasks(rows: Sequence[Row]) -> str:
-    """``"50"``, or ``"50 of 779"`` where the split has so many; of several environments each."""
+    """``"50"``, or ``"50 of 779"`` with the size of the split, for each environment."""
     if all(row.get("split_tasks") is None for row in rows):
         return _span(rows, "tasks")
     return " or ".join(dict.fromkeys(map(counted, rows)))
 
 
 def _alone(rows: Sequence[Row]) -> list[str]:
-    """A line that names the learners that played by themselves, where others did not."""
+    """A line that names the single-agent learners, if only some learners are."""
     seats = dict.fromkeys(_in_order(rows, "learner"), 0)
     for row in rows:
         seats[row["learner"]] = max(seats[row["learner"]], len(row["return_after"]))
@@ -117,7 +117,7 @@ def _alone(rows: Sequence[Row]) -> list[str]:
 
 
 def heatmap(rows: Sequence[Row], path: Path) -> Path:
-    """Success after training as a picture, the gain in percentage points below each."""
+    """Draw success after training, with the gain in percentage points."""
     envs, learners = _in_order(rows, "env"), _in_order(rows, "learner")
     cells = [[cell(rows, env, learner) for env in envs] for learner in learners]
     size = 2.2 + 1.6 * len(envs), 1.4 + 0.6 * len(learners)
@@ -148,7 +148,7 @@ def _label(rows: Sequence[Row], learner: str) -> str:
 
 
 def _absent(rows: Sequence[Row], env: str, learner: str) -> str:
-    """Why there is no cell: all runs diverged, or there was none."""
+    """The text of an empty cell: all runs diverged, or there was none."""
     tried = any(row["env"] == env and row["learner"] == learner for row in rows)
     return "failed" if tried else "not run"
 
@@ -162,5 +162,5 @@ def _write(cell: Cell | None, absent: str) -> str:
 
 
 def _in_order(rows: Sequence[Row], key: str) -> list[Any]:
-    """The values of a key, each once, by first appearance."""
+    """The distinct values of a key, in order of first appearance."""
     return list(dict.fromkeys(row[key] for row in rows if key in row))

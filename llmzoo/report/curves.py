@@ -13,9 +13,9 @@ from llmzoo.report.series import groups
 def plot_run(run: Path) -> Path:
     """Draw ``metrics.jsonl`` of a run folder into ``curve.png``; returns its path.
 
-    Success in play (smoothed over a tenth of the run) and on held-out tasks with 95% intervals.
-    Where others' episodes were learned from, success is theirs; where nothing was played, there is
-    no such line.
+    It shows success in training, smoothed over a tenth of the run, and on held-out tasks with 95%
+    intervals. For runs that learn from recorded episodes, success is that of these episodes; the
+    line is left out if nothing was played.
     """
     played = read(run, run.name)
     config = played.config

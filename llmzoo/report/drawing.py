@@ -1,4 +1,4 @@
-"""How the figures of runs are drawn."""
+"""Draws the figures of runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TIMES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """What one line of a figure shows: a number of the training rows of some runs."""
+    """One line of a figure: a number of the training rows of some runs."""
 
     label: str
     runs: Sequence[RunData]
@@ -33,7 +33,7 @@ class Line:
 
 
 def success(groups: Sequence[RunGroup]) -> Figure:
-    """Success in play, and on held-out tasks with intervals by distinct tasks."""
+    """Success in training, and on held-out tasks with intervals by distinct tasks."""
     with style.styled():
         figure, axes = style.blank(style.WIDE, x=style.ITERATION, y="success (share)")
         for number, group in enumerate(groups):
@@ -46,7 +46,7 @@ def success(groups: Sequence[RunGroup]) -> Figure:
 
 
 def lines(drawn: Sequence[Line], y: str) -> Figure:
-    """A line for each; smoothed over a tenth of the run, of one run with the numbers behind it."""
+    """Lines smoothed over a tenth of the run; a single run also shows the raw numbers."""
     with style.styled():
         figure, axes = style.blank(style.SMALL, x=style.ITERATION, y=y)
         for number, line in enumerate(drawn):
@@ -62,7 +62,7 @@ def lines(drawn: Sequence[Line], y: str) -> Figure:
 
 
 def time_of_group(group: RunGroup) -> Figure:
-    """Seconds of an iteration by what they were spent on, stacked."""
+    """The seconds of an iteration, stacked by what they were spent on."""
     with style.styled():
         figure, axes = style.blank(style.SMALL, x=style.ITERATION, y="time (s per iteration)")
         parts = time_parts(group)
@@ -107,7 +107,7 @@ def time_of_groups(groups: Sequence[RunGroup]) -> Figure:
 
 
 def time_parts(group: RunGroup) -> list[str]:
-    """The keys of :data:`TIMES` that the rows of a group have, no time in two of them."""
+    """The keys of :data:`TIMES` in the rows of a group, without overlapping times."""
     present = {key for run in group.runs for row in run.train for key in row}
     fine = {"sampling_seconds", "stepping_seconds"} <= present
     skipped = {"rollout_seconds"} if fine else {"sampling_seconds", "stepping_seconds"}
@@ -180,7 +180,7 @@ def _mean_time(group: RunGroup, key: str) -> float:
 
 
 def _success_of(row: Row) -> Any:
-    """Of an iteration in which nothing was played there is none."""
+    """The success of an iteration; None if nothing was played."""
     return row.get("success") if row.get("return") else None
 
 

@@ -1,8 +1,8 @@
 """The episodes of ``played.jsonl``, packed for the page.
 
-A page with thousands of episodes holds tens of megabytes of text. They go into it compressed, in
-chunks of :data:`CHUNK` characters that the browser opens when it needs one; beside them stands an
-index with a row for each episode, which is all that the list and its filters read.
+Thousands of episodes are tens of megabytes of text. The page contains them compressed, in chunks of
+:data:`CHUNK` characters that the browser unpacks when needed, and an index with one row per episode
+for the list and its filters.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Draw = Callable[[str], Segments]
 class Played:
     """``played.jsonl`` of one run, read as it grows.
 
-    ``draw`` says what a prompt is shown as (:func:`drawer`). ``index`` has a row for
-    each episode, in the order of the file; an episode's body lies in one of ``chunks``.
-    ``unreadable`` counts the lines that are no episodes.
+    ``draw`` turns a prompt into what the page shows (:func:`drawer`). ``index`` has one row per
+    episode, in the order of the file; the texts are in ``chunks``. ``unreadable`` counts the lines
+    that are not episodes.
     """
 
     path: Path
@@ -49,7 +49,7 @@ class Played:
     _length: int = 0  # of them, in characters
 
     def update(self) -> None:
-        """Read what has been added since; all of it again where the file is another one."""
+        """Read what was added since the last call; everything if the file was replaced."""
         try:
             with opened(self.path) as file:
                 self._update(file)
@@ -103,7 +103,7 @@ class Played:
 
 
 def index_row(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What the list, its filters and its order need of an episode."""
+    """The fields of an episode that the list and its filters use."""
     turns = record["turns"]
     answers = [answer for turn in turns for answer in turn["answers"]]
     return {
@@ -120,7 +120,7 @@ def index_row(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def body_of(record: Mapping[str, Any], draw: Draw) -> dict[str, Any]:
-    """What is shown of an episode that has been chosen."""
+    """The content of an episode that the page shows when it is selected."""
     return {
         "endings": [
             {
@@ -158,10 +158,10 @@ def _answer(answer: Mapping[str, Any], draw: Draw) -> dict[str, Any]:
 
 
 def drawer(env_id: str) -> Callable[[str], Segments]:
-    """What cuts a text of this environment where it shows boards.
+    """A function that splits texts of this environment at the boards that they show.
 
-    Only an environment that is registered here is asked. Nothing is imported for a ``module:name``
-    that a run folder names, and no server is called: their texts stay as they are.
+    Only registered environments are used. A run folder cannot make the report import a
+    ``module:name`` or call a server; texts of such environments stay whole.
     """
     cls = _class_of(env_id)
     if cls is None:
@@ -170,7 +170,7 @@ def drawer(env_id: str) -> Callable[[str], Segments]:
 
 
 def cut(text: str, sightings: Sequence[Sighting]) -> Segments:
-    """``text`` in segments, by the boards seen in it; whole where there are none."""
+    """``text`` split at its boards; the whole text if it has none."""
     segments: list[str | dict[str, Any]] = []
     at = 0
     for seen in sorted(sightings, key=lambda seen: seen.start):
@@ -188,14 +188,14 @@ def cut(text: str, sightings: Sequence[Sighting]) -> Segments:
 
 
 def node_path(path: Any) -> str:
-    """Where in the tree a turn stands, in a few characters; ``""`` at its root."""
+    """A turn's path in the tree as a short text; ``""`` at the root."""
     if isinstance(path, Sequence) and not isinstance(path, str):
         return "·".join(filter(None, map(node_path, path)))
     return "" if path is None else str(path)
 
 
 def number(value: Any) -> float | int | str | None:
-    """A number as JSON can hold it: one that is not finite by its name."""
+    """A number for JSON; ``"nan"`` and ``"inf"`` as texts."""
     if value is None:
         return None
     return value if math.isfinite(value) else str(value)
@@ -212,7 +212,7 @@ def pack(text: str) -> str:
 
 
 def packed_index(files: Sequence[Played]) -> str:
-    """The rows of all runs, by columns; ``chunk`` counts through all of them."""
+    """The index rows of all runs as columns; ``chunk`` is numbered over all runs."""
     columns: dict[str, list[Any]] = {"run": []}
     first = 0
     for run, played in enumerate(files):
@@ -225,7 +225,7 @@ def packed_index(files: Sequence[Played]) -> str:
 
 
 def stamp(path: Path) -> tuple[int, int, int]:
-    """What changes when a file does; zeros where there is none."""
+    """A value that changes with the file; zeros without a file."""
     try:
         state = os.stat(path)
     except FileNotFoundError:

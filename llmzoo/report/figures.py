@@ -1,4 +1,4 @@
-"""Which figures a report has; each is drawn when it is asked for, in the page or as a file."""
+"""Lists the figures of a report, for the page and for files."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ HIDDEN = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """One figure. ``name`` is unlike that of any other of the report, and fit for a file."""
+    """One figure. ``name`` is unique in the report and can be a file name."""
 
     name: str
     section: str
@@ -95,7 +95,7 @@ def plots(groups: Sequence[RunGroup]) -> list[Plot]:
 
 
 def save_plots(runs: Sequence[RunData], folder: Path, form: Literal["png", "svg"]) -> list[Path]:
-    """Each figure of the report as a file of its own, ``FOLDER/NAME.FORM``, with its title."""
+    """Save each figure of the report as ``FOLDER/NAME.FORM``, with its title."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for plot in plots(groups(runs)):
@@ -218,7 +218,7 @@ def _base(key: str, groups: Sequence[RunGroup]) -> str:
 
 
 def _label(group: RunGroup, agent: str, groups: Sequence[RunGroup]) -> str:
-    """Whose line it is: of the only group the agent's, which may be nobody's in particular."""
+    """The label of a line: the agent, preceded by the group if there are several."""
     return agent if len(groups) == 1 else ", ".join(filter(None, [group.label, agent]))
 
 
@@ -231,7 +231,7 @@ def _value(row: Row, path: Sequence[str]) -> Any:
 
 
 def _within(row: Row, path: Sequence[str]) -> Any:
-    """What stands at a path of keys; an empty mapping where there is nothing."""
+    """The value at a path of keys; an empty mapping if there is none."""
     value: Any = row
     for key in path:
         value = value.get(key, {})

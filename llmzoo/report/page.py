@@ -1,7 +1,7 @@
-"""The page: one HTML file that needs no server and no network.
+"""Writes the page: one HTML file that needs no server and no network.
 
-Whatever runs, models and environments have written is escaped or packed; the page's security policy
-lets run and look only what is named by its hash, and forbids every connection.
+Texts of runs, models and environments are escaped or packed. The page's security policy allows only
+the script and the style with the given hashes, and no connections.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from llmzoo.version import __version__
 
 ASSETS = Path(__file__).parent / "assets"
 SCRIPTS = ("data.js", "episode.js", "page.js")  # in this order one script
-SECTIONS = {  # with what stands under their titles
+SECTIONS = {  # title -> the text below it
     "Success": "Solved tasks: in play, and held-out ones with 95% intervals by distinct tasks.",
     "Rewards": "Return: what an agent was paid along a line of play. Parts: what an answer was paid at "
     "its own step, and for what.",
@@ -42,15 +42,15 @@ SEEDS = "A line is the mean over seeds, its band the 95% interval of Student's t
 UNRECORDED = "No episodes were recorded in what is shown here. Training records them unless record_every is 0."
 # what a run writes while it goes on
 FILES = ("config.json", "metrics.jsonl", "played.jsonl", "before.json", "after.json")
-IDLE = 9  # seconds of waiting, at least, for each of computing: the machine is for the runs
+IDLE = 9  # minimum seconds of waiting per second of computing, to leave the machine to the runs
 
 
 @dataclass(slots=True)
 class RunReport:
-    """The page of some runs; written again, it reads only what has been added.
+    """The page of some runs. Reading again reads only what was added.
 
-    ``paths`` are run folders or folders that hold some (:func:`llmzoo.report.runs.find`), looked
-    through anew each time: a bench under way gets new runs. ``runs`` are those of the last writing.
+    ``paths`` are run folders or folders that contain some (:func:`llmzoo.report.runs.find`). They
+    are searched again each time, because a running bench adds runs. ``runs``: those last read.
     """
 
     paths: Sequence[str | Path]
@@ -58,7 +58,7 @@ class RunReport:
     _played: dict[Path, Played] = field(default_factory=dict)
 
     def read(self) -> None:
-        """Read what the folders hold now. Raises :class:`ConfigError` where one holds no run."""
+        """Read the folders. Raises :class:`ConfigError` if one contains no run."""
         folders = find(self.paths)
         named = zip(folders, names_of(folders), strict=True)
         self.runs = [read(folder, name) for folder, name in named]
@@ -73,7 +73,7 @@ class RunReport:
         return sum(len(played.index) for played in self._of_runs())
 
     def html(self, *, every: float | None = None) -> str:
-        """The page. ``every``: seconds after which an open one renews itself; None is never."""
+        """The page. ``every``: seconds between refreshes of an open page; None for none."""
         css, script = asset("page.css"), "".join(asset(name) for name in SCRIPTS)
         played = self._of_runs()
         title, subtitle = heading(self.runs)
@@ -144,7 +144,7 @@ class RunReport:
 
 
 def write(path: Path, text: str) -> None:
-    """All of it or nothing: who opens the page meanwhile sees the one before."""
+    """Replace the page at once; readers see the old page or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     files.write(path, text)
 
@@ -159,14 +159,14 @@ def watch(
 ) -> None:
     """Write the page now, and again after each ``every`` seconds in which a file has changed.
 
-    Ends when all runs have ended, or at Ctrl-C. The page that is left does not renew itself any
-    more. ``written`` is called after each writing.
+    Ends when all runs have ended, or at Ctrl-C. The last page does not refresh itself. ``written``
+    is called after each writing.
     """
     seen: object = None
     try:
         while True:
             started = time.process_time()
-            # what is on disk before it is read: a change meanwhile is seen the next time
+            # taken before reading, so that the next round sees changes made meanwhile
             first, now = seen is None, _state(report.paths)
             if now != seen:
                 seen = now
@@ -176,9 +176,9 @@ def watch(
                 write(out, report.html(every=every))
                 written()
             spent = time.process_time() - started
-            # the first time modules are loaded, which takes longer than all else
+            # the first round loads modules, which takes longer than the rest
             sleep(every if first else max(every, IDLE * spent))
-        # the last evaluation is written to the metrics right after the file that says it has ended
+        # the last evaluation reaches the metrics just after the file that marks the end
         sleep(min(every, 1.0))
     except KeyboardInterrupt:
         pass
@@ -206,12 +206,12 @@ def policy(css: str, script: str) -> str:
 
 
 def in_script(value: Mapping[str, Any]) -> Markup:
-    """JSON that no HTML parser takes for the end of its script element."""
+    """JSON that cannot end the script element around it."""
     return Markup(json.dumps(value).replace("<", "\\u003c"))
 
 
 def agents_of(played: Played) -> list[str]:
-    """Who acts in the episodes of a run."""
+    """The agents that act in the episodes of a run."""
     return in_order({agent for row in played.index for agent in row["acted"]})
 
 
@@ -220,5 +220,5 @@ def _hash(text: str) -> str:
 
 
 def _state(paths: Sequence[str | Path]) -> object:
-    """What changes when a file of the runs does, or when the folders get a run more."""
+    """A value that changes with the files of the runs, and when a run is added."""
     return [[folder, *(stamp(folder / name) for name in FILES)] for folder in find(paths)]

@@ -1,7 +1,7 @@
-"""What run folders say: settings, metrics, evaluations; whole or cut short.
+"""Reads settings, metrics and evaluations from run folders.
 
-Files are only read. A run may still go on, may have been killed in the middle of a line, and may be
-of an earlier version that wrote less.
+A run may still be going on, may have been killed in the middle of a line, and may have been written
+by an earlier version that wrote less.
 """
 
 from __future__ import annotations
@@ -18,20 +18,19 @@ from llmzoo.training import run_folder
 from llmzoo.training.run_folder import lines_of, row_of
 
 Row = Mapping[str, Any]
-DEPTH = 4  # folders below the one that was named in which runs are looked for
+DEPTH = 4  # levels of subfolders that are searched for runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunData:
-    """One run as its folder has it now.
+    """The current content of one run folder.
 
-    ``train`` and ``evals`` are the rows of ``metrics.jsonl`` by their step, each once. ``before``
-    and ``after`` are evaluations; ``after`` is None until the run has ended. ``notes`` say what
-    could not be read.
+    ``train`` and ``evals`` are the rows of ``metrics.jsonl``, one per step. ``before`` and ``after``
+    are evaluations; ``after`` is None until the run has ended. ``notes`` say what is unreadable.
     """
 
     folder: Path
-    name: str  # unlike that of any other run of the report
+    name: str  # unique in the report
     config: Mapping[str, Any]
     train: tuple[Row, ...]
     evals: tuple[Row, ...]
@@ -55,17 +54,17 @@ class RunData:
 
     @property
     def seconds(self) -> float:
-        """Time of playing, learning and evaluating; start-up and saving are left out."""
+        """Seconds of playing, learning and evaluating, without start-up and saving."""
         parts = ("rollout_seconds", "update_seconds")
         trained = sum(row.get(part, 0.0) for row in self.train for part in parts)
         return trained + sum(row.get("seconds", 0.0) for row in self.evals)
 
 
 def find(paths: Iterable[str | Path]) -> list[Path]:
-    """Run folders: those named, and of any other folder those inside, in the order of their names.
+    """The run folders among ``paths`` and inside them, sorted by name.
 
-    So a folder of stages or of a bench stands for its runs. Raises :class:`ConfigError` where a
-    folder is not there or holds no run.
+    A folder of stages or of a bench gives all its runs. Raises :class:`ConfigError` for a folder that
+    does not exist or contains no run.
     """
     folders: dict[Path, Path] = {}
     for path in map(Path, paths):
@@ -83,7 +82,7 @@ def find(paths: Iterable[str | Path]) -> list[Path]:
 
 
 def names_of(folders: Sequence[Path]) -> list[str]:
-    """For each folder the shortest end of its path that no other has."""
+    """The shortest end of each folder's path that no other folder has."""
     parts = [folder.resolve().parts for folder in folders]
     length = 1
     while len({part[-length:] for part in parts}) < len(parts):
@@ -92,7 +91,7 @@ def names_of(folders: Sequence[Path]) -> list[str]:
 
 
 def read(folder: Path, name: str) -> RunData:
-    """Raises :class:`ConfigError` for settings that cannot be read, or metrics that are none."""
+    """The run in a folder; raises :class:`ConfigError` for unreadable settings or metrics."""
     notes: list[str] = []
     rows = _rows(folder / "metrics.jsonl", notes)
     by_kind: dict[str, dict[int, Row]] = {"train": {}, "eval": {}}
@@ -129,7 +128,7 @@ def _runs_in(folder: Path, depth: int) -> list[Path]:
 
 
 def _is_run(folder: Path) -> bool:
-    """A model's folder has a ``config.json`` too, of other settings."""
+    """Whether this is a run folder. Model folders have a ``config.json`` with other settings."""
     path = folder / "config.json"
     if not path.is_file():
         return False
@@ -144,13 +143,13 @@ def _object(path: Path) -> dict[str, Any] | None:
         raise ConfigError(str(error)) from error
 
 
-# of what a run writes; numbers may be NaN or infinite, which is shown as a gap
+# keys of rows and the types of their values; other numbers may be NaN or infinite, shown as gaps
 _NUMBERS = ("tokens", "rollout_seconds", "update_seconds", "seconds", "tasks")
 _MAPPINGS = ("return", "agents", "greedy")
 
 
 def _has_form(row: Row) -> bool:
-    """Whether a row or an evaluation has the form of what a run writes."""
+    """Whether this looks like a row or an evaluation of a run."""
     return (
         all(is_finite(row[name]) for name in _NUMBERS if name in row)
         and all(isinstance(row[name], Mapping) for name in _MAPPINGS if name in row)
@@ -171,7 +170,7 @@ def _is_share(value: Any) -> bool:
 
 
 def _is_measured(row: Row) -> bool:
-    """Whether this has a rate of success with its interval."""
+    """Whether this has a success rate with its interval."""
     pair = row.get("success_ci95")
     return (
         is_finite(row.get("success"))
@@ -196,7 +195,7 @@ def _is_leaf(value: Any) -> bool:
 
 
 def is_finite(value: Any) -> bool:
-    """Whether this is a number that can be drawn."""
+    """Whether this is a finite number."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
     return abs(value) < 2**63 if isinstance(value, int) else math.isfinite(value)

@@ -1,4 +1,4 @@
-"""Numbers of several runs beside one another: groups of seeds, curves with intervals, differences."""
+"""Compares runs: groups of seeds, curves with intervals, differing settings."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from llmzoo.report.runs import Row, RunData, is_finite
 from llmzoo.training.evaluation import pooled
 from llmzoo.training.run_folder import PLACEMENT, flat
 
-POINTS = 400  # of a curve; a longer one is averaged over stretches of equal length
-_ALIKE = {"seed", *PLACEMENT}  # settings in which runs of one group may differ
+POINTS = 400  # maximum points of a curve; longer curves are averaged over equal stretches
+_ALIKE = {"seed", *PLACEMENT}  # settings that may differ within a group
 
 # the 97.5% quantile of Student's t distribution for 1 to 30 degrees of freedom
 _T = (
@@ -27,7 +27,7 @@ _T = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunGroup:
-    """Runs with the same settings but for their seeds. ``label`` tells it from the other groups."""
+    """Runs that differ only in their seeds. ``label`` is unique in the report."""
 
     label: str
     env: str
@@ -38,8 +38,8 @@ class RunGroup:
 class Curve:
     """A number over the iterations: the mean over runs, with its 95% interval of Student's t.
 
-    Where fewer than two runs have the number, ``low`` and ``high`` are the mean itself. Iterations
-    in which no run has it are left out.
+    If fewer than two runs have the number, ``low`` and ``high`` equal the mean. Iterations without
+    the number are left out.
     """
 
     steps: tuple[float, ...]
@@ -53,7 +53,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationPoint:
-    """Evaluations of a group after ``step`` iterations, of all its runs."""
+    """The evaluations of all runs of a group after ``step`` iterations."""
 
     step: int
     success: float
@@ -63,7 +63,7 @@ class EvaluationPoint:
 
 
 def groups(runs: Sequence[RunData]) -> list[RunGroup]:
-    """Runs of the same settings together, in the order of their first."""
+    """Groups of runs with the same settings, in the order of their first runs."""
     members: dict[str, list[RunData]] = {}
     for run in runs:
         same = {k: v for k, v in run.config.items() if k not in _ALIKE}
@@ -76,7 +76,7 @@ def groups(runs: Sequence[RunData]) -> list[RunGroup]:
 
 
 def differences(configs: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """The settings in which configurations differ: for each its values, None where one has none."""
+    """The settings that differ between configurations, with all their values; None if unset."""
     flattened = [dict(flat(config, ".")) for config in configs]
     names = dict.fromkeys(name for one in flattened for name in one)
     values = {name: [one.get(name) for one in flattened] for name in names}
@@ -86,9 +86,9 @@ def differences(configs: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 def curve(
     runs: Sequence[RunData], value: Callable[[Row], Any], *, window: int = 1, points: int = POINTS
 ) -> Curve:
-    """``value`` of the training rows; numbers that are absent or not finite are left out.
+    """``value`` of the training rows, without missing or infinite numbers.
 
-    ``window``: iterations of a run over which a running mean is taken first.
+    ``window``: iterations of the running mean that is taken within each run.
     """
     each: dict[int, list[float]] = {}
     for run in runs:
@@ -105,7 +105,7 @@ def curve(
 
 
 def evaluations(runs: Sequence[RunData]) -> list[EvaluationPoint]:
-    """Success on held-out tasks; of several runs the mean, and its interval by distinct tasks."""
+    """Mean success on held-out tasks over runs, with its interval by distinct tasks."""
     rows: dict[int, list[Row]] = {}
     for run in runs:
         for row in run.evals:
@@ -124,7 +124,7 @@ def evaluations(runs: Sequence[RunData]) -> list[EvaluationPoint]:
 
 
 def interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """The mean, and its 95% interval by Student's t distribution: of one value, itself."""
+    """The mean and its 95% interval by Student's t distribution; a single value has no width."""
     mean = fmean(values)
     if len(values) < 2:
         return mean, mean, mean
@@ -134,7 +134,7 @@ def interval(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def running_mean(values: Sequence[float], window: int) -> list[float]:
-    """At each place the mean of the last ``window`` values, of as many as there are at the start."""
+    """The running mean of the last ``window`` values, of fewer at the start."""
     means = []
     for end in range(1, len(values) + 1):
         part = values[max(0, end - window) : end]
@@ -143,25 +143,24 @@ def running_mean(values: Sequence[float], window: int) -> list[float]:
 
 
 def thinned(values: Sequence[float], points: int) -> list[float]:
-    """At most ``points`` values: the means of stretches of equal length, the last perhaps shorter."""
+    """At most ``points`` values: means of equal stretches, the last of which may be shorter."""
     length = max(1, math.ceil(len(values) / points))
     return [fmean(values[i : i + length]) for i in range(0, len(values), length)]
 
 
 def window_of(runs: Sequence[RunData]) -> int:
-    """Iterations that a running mean is taken over: a tenth of the longest run."""
+    """The window of running means: a tenth of the longest run."""
     return max(1, max((len(run.train) for run in runs), default=0) // 10)
 
 
 def in_order(agents: Iterable[str]) -> list[str]:
-    """Agents in the order of the numbers at their ends, which is that of their seats."""
+    """Agents sorted by the numbers at the ends of their names, as their seats are."""
     numbered = {agent: re.search(r"\d+$", agent) for agent in agents}
     return sorted(numbered, key=lambda a: (int(n[0]) if (n := numbered[a]) else math.inf, a))
 
 
 def _labels(groups: Sequence[Sequence[RunData]]) -> list[str]:
-    """By the learner and the settings that differ within an environment; where they are too many,
-    by the name of the first run."""
+    """The learner and the differing settings of each group; the first run's name if these are many."""
     configs = [{k: v for k, v in part[0].config.items() if k not in _ALIKE} for part in groups]
     labels = []
     for config, part in zip(configs, groups, strict=True):

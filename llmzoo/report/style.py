@@ -20,7 +20,7 @@ from llmzoo import files
 ITERATION = "iteration"  # the label of an axis that counts them
 
 INK, MUTED, GRID, SURFACE = "#24292f", "#59636e", "#e4e7eb", "#ffffff"
-# the first is the page's accent; each is told from the others in black and white by its dash
+# the first is the page's accent colour
 SERIES = (
     *("#3355cc", "#c2570c", "#2a7d46", "#8438a8", "#0f7285", "#a83232", "#7a6a1f", "#5b6470"),
 )
@@ -49,7 +49,7 @@ _STYLE: dict[Any, Any] = {
     "figure.facecolor": SURFACE,
     "lines.solid_capstyle": "round",
     "svg.fonttype": "none",  # text stays text
-    "svg.hashsalt": "llmzoo",  # the same figure is the same file
+    "svg.hashsalt": "llmzoo",  # makes files reproducible
 }
 
 
@@ -66,7 +66,7 @@ def blank(size: tuple[float, float], *, x: str, y: str) -> tuple[Figure, Axes]:
     axes.set(xlabel=x, ylabel=y)
     if x == ITERATION:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True, steps=[1, 2, 5, 10]))
-        # "2e-9" at each tick: a common factor would stand in the legend's place
+        # "2e-9" at each tick, because a common factor would cover the legend
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "\u2212"))
     return figure, axes
 
@@ -81,14 +81,14 @@ def dash(number: int) -> str:
 
 
 def shortened(label: str) -> str:
-    """What there is room for."""
+    """The label, cut to the available room."""
     return label if len(label) <= 44 else f"{label[:43]}…"
 
 
 def legend(axes: Axes) -> None:
-    """Above the axes, where it hides nothing, in as many columns as fit; none without labels.
+    """Draw the legend above the axes, in as many columns as fit; no legend without labels.
 
-    The figure grows by what stands above its first row.
+    The figure grows with the rows of the legend.
     """
     handles, labels = axes.get_legend_handles_labels()
     if not handles:
@@ -97,7 +97,7 @@ def legend(axes: Axes) -> None:
     assert figure is not None
     width, height = figure.get_size_inches()
     short = [shortened(label) for label in labels]
-    # in points: of an entry's line and the space around it, and of a character
+    # in points: an entry's line with its margins, and a character
     widths = [32 + 4.6 * len(label) for label in short]
     room = 72 * width - 24
     columns = len(short) if sum(widths) <= room else max(1, int(room / max(widths)))
@@ -117,7 +117,7 @@ def legend(axes: Axes) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Draw a figure into a file, in the format that its name ends with."""
+    """Save a figure in the format of the file's ending."""
     form = path.suffix[1:]
     drawn = BytesIO()
     figure.savefig(drawn, format=form, metadata={"Date": None} if form == "svg" else None)

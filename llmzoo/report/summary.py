@@ -1,4 +1,4 @@
-"""What the page says of runs in words and tables."""
+"""The titles and tables of the page."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def heading(runs: Sequence[RunData]) -> tuple[str, str]:
 
 
 def tiles(run: RunData) -> list[dict[str, str]]:
-    """The first numbers to look at, of one run."""
+    """The main numbers of one run."""
     last = run.after or (run.evals[-1] if run.evals else None)
     before, after = rate(run.before), rate(last)
     main = {
@@ -77,7 +77,7 @@ def run_row(run: RunData) -> dict[str, Any]:
 
 
 def settings_table(runs: Sequence[RunData]) -> dict[str, Any]:
-    """The settings in which runs differ; of one run, those that are not the defaults."""
+    """The settings that differ between runs; for one run, those that are not the defaults."""
     if len(runs) > 1:
         settings = differences([run.config for run in runs])
         columns = [run.name for run in runs]
@@ -92,7 +92,7 @@ def settings_table(runs: Sequence[RunData]) -> dict[str, Any]:
 
 
 def unusual(config: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """(name, value, default) of the settings that are not the defaults of ``FitConfig``."""
+    """(name, value, default) of the settings that differ from the defaults of ``FitConfig``."""
     from llmzoo.training import FitConfig  # with torch
 
     values = {field.name: _default(field) for field in fields(FitConfig)}
@@ -139,7 +139,7 @@ def _say(value: Any) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """``"a, b and c"``; of many the first three and how many more."""
+    """``"a, b and c"``; long lists are cut after three names."""
     if len(names) > 4:
         return f"{', '.join(names[:3])} and {len(names) - 3} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,4 +1,4 @@
-"""A figure as SVG inside a page: no style of its own, no id that another has, the page's colours."""
+"""Figures as SVG for the page: without styles, with unique ids and the page's colours."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ VARIABLES = {
 def inline(figure: Figure, name: str, title: str) -> str:
     """``<svg>`` for a page whose security policy allows no inline style.
 
-    Styles become attributes, ids begin with ``name``, colours are variables of the page. ``title``
-    is what a screen reader says.
+    Styles become attributes, ids begin with ``name``, and colours are variables of the page. Screen
+    readers read ``title``.
     """
     buffer = io.BytesIO()
     with style.styled():

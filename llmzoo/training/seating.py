@@ -138,9 +138,10 @@ def seats_of_run(
     except (TypeError, ValueError) as error:
         raise ConfigError(f"the settings of {run} cannot be used: {error}") from error
     # runs of earlier versions had no seat_args and no precision
+    overridden = {*given, *given_chat}
     seat_args = {
-        agent: {n: value for n, value in values.items() if n not in given and n not in given_chat}
-        for agent, values in config.get("seat_args", {}).items()
+        agent: {name: own[name] for name in own if name not in overridden}
+        for agent, own in config.get("seat_args", {}).items()
         if agent in agents
     }
     planned = plan(

@@ -27,7 +27,7 @@ from llmzoo.policies.padded import left_pad, positions_of, whole_rows
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.scoring import score, score_logits
 
-_CHECKPOINT = {"use_reentrant": False, "preserve_rng_state": False}
+_CHECKPOINT: dict[str, Any] = {"use_reentrant": False, "preserve_rng_state": False}
 _Around = Callable[[], AbstractContextManager[None]]
 
 

@@ -245,7 +245,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         """
         (sampling,) = {self.sampling_of(group.agent) for group in groups}
 
-        def compute() -> tuple[Tensor | None, ...]:
+        def compute() -> tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None]:
             result = likelihood(
                 self.model,
                 [group.prompt_ids for group in groups],

@@ -238,6 +238,12 @@ SAME = [  # gold, given
     (r"x \neq 5", "The solution is $x != 5$"),
 ]
 DIFFERENT = [  # gold, given
+    ("12", "The answer is A) 12, B) 13."),
+    ("5", "The answer is (A) 5 (B) 6"),
+    ("5", "The answer is A. 5, B. 6"),
+    ("980", "The answer is 980!"),
+    ("5", "The answer is 5!=120"),
+    ("3", "The answer is 3! ways"),
     ("5", "5,000"),
     ("1.234", "1,234"),
     ("12", "13"),

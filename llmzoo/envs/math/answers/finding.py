@@ -38,6 +38,7 @@ _NO_WORDS = FUNCTIONS | {"sqrt", "inf", "infinity", "mod", "and"}
 _NUMBER = re.compile(
     r"(?<![\w.,/])[$€£¥]?(-?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(?:[.,]?\d+)?(?:\s?/\s?\d+)?)(?![A-Za-z]*\d|\.\d)"
 )
+_CHOICE = re.compile(r"(?<![A-Za-z])[A-Z][).:]\s")
 _SENTENCE_END = re.compile(r"[.;!?](?=\s|$)")
 _JOINS = r"or|and|to|plus|minus|times|over"
 # context that changes a number, makes it one of several, or rejects it
@@ -51,7 +52,7 @@ _BEFORE = re.compile(
     re.IGNORECASE,
 )
 _AFTER = re.compile(
-    rf"\s{{0,9}}(?:[-+*/^×÷·]\s{{0,9}}[\d({{\\A-Za-z]|(?:,|,?\s{{0,9}}(?:{_JOINS})\b)\s{{0,9}}[-$(]?\d)"
+    rf"!|\s{{0,9}}(?:[-+*/^×÷·]\s{{0,9}}[\d({{\\A-Za-z]|(?:,|,?\s{{0,9}}(?:{_JOINS})\b)\s{{0,9}}[-$(]?\d)"
     r"|\W*(?:text\w*\W*)?(?:squared|cubed|and\sa\shalf|too|"
     rf"{'|'.join(sorted({*MULTIPLES, *NO_UNITS} - {'and', 'or'}))})\b"
 )
@@ -161,7 +162,7 @@ def number_in(text: str) -> str | None:
     if anchors:
         text = text[anchors[-1].end() :]
     numbers = [match for match in _NUMBER.finditer(text) if any(map(str.isdigit, match[1]))]
-    if not numbers:
+    if not numbers or len(_CHOICE.findall(text)) > 1:
         return None
     chosen = numbers[0 if anchors else -1]
     ends = [match.end() for match in _SENTENCE_END.finditer(text, 0, chosen.start())]

@@ -375,7 +375,9 @@ def test_only_files_of_a_model_are_copied(theirs, small_model, tmp_path):
         (checkpoint / "planner_1" / name).write_text("x")
     (checkpoint / "planner_1" / "more").mkdir()
     (checkpoint / "planner_1" / "more" / "config.json").write_text("{}")
-    with pytest.warns(UserWarning, match="not exported, because no model file has such a name: '.git-credentials'"):
+    with pytest.warns(
+        UserWarning, match="not exported, because no model file has such a name: '.git-credentials'"
+    ):
         done = export_run(run, tmp_path / "out", base=small_model)
     outcome = {path.name for path in done.policies["planner_1"].iterdir()}
     assert outcome == {

@@ -129,7 +129,11 @@ class Group:
 
     @property
     def differs(self) -> bool:
-        """Whether the returns differ by more than rounding."""
+        """Whether the returns differ by more than rounding, so that comparing them teaches something.
+
+        A group baseline makes all advantages of other groups zero. Dynamic sampling drops such
+        groups and samples new ones (DAPO, arXiv 2503.14476).
+        """
         return not negligible(max(self.returns) - min(self.returns), self.returns)
 
     def only(self, indices: Sequence[int]) -> Group:

@@ -55,15 +55,6 @@ def normalized(advantages: Tensor, returns: Tensor, eps: float = 1e-6) -> Tensor
     return advantages / (spread + eps)
 
 
-def informative(returns: Tensor, eps: float = 1e-6) -> bool:
-    """Whether a group's returns [K] differ: otherwise no answer is better than another.
-
-    In other groups a group baseline makes all advantages zero. Dynamic sampling drops such groups
-    and samples new ones (DAPO, arXiv 2503.14476).
-    """
-    return not _negligible(returns.max() - returns.min(), returns, eps)
-
-
 def td_errors(rewards: Tensor, values: Tensor, discounts: Tensor) -> Tensor:
     """delta_t = r_t + discount_t V_{t+1} - V_t. [T], [T+1], [T] -> [T]; see :func:`gae`."""
     assert len(values) == len(rewards) + 1 == len(discounts) + 1

@@ -21,7 +21,7 @@ from torch import Tensor
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
 from llmzoo.learners import returns
-from llmzoo.learners.advantages import informative, normalized
+from llmzoo.learners.advantages import normalized
 from llmzoo.learners.rae import RoleMeans
 from llmzoo.learners.updates.passes import passes
 from llmzoo.learners.updates.policy_gradient import (
@@ -203,7 +203,7 @@ class GroupLearner(Learner):
         """Whether to play more episodes because too few groups have different returns."""
         if self.config.uninformative != "resample" or rounds >= self.config.resamples:
             return False
-        return 2 * sum(map(differs, batch.groups)) < len(batch.groups)
+        return 2 * sum(group.differs for group in batch.groups) < len(batch.groups)
 
     def credited(self, groups: Sequence[Group]) -> list[Credited]:
         """Groups with their advantages. Completions that no model sampled enter no baseline."""
@@ -276,7 +276,7 @@ class GroupUpdater(PolicyGradientUpdater):
         informed = sum(bool(c.advantages.any()) for c in credited)
         metrics = {"informative": informed / max(1, len(credited))}
         if config.uninformative != "keep":
-            kept = [c for c in credited if differs(c.group)]
+            kept = [c for c in credited if c.group.differs]
             metrics["dropped_groups"] = len(credited) - len(kept)
             credited = kept
         if config.mask_truncated:
@@ -332,11 +332,6 @@ def _without_truncated(credited: Credited) -> Credited:
     """DAPO's overlong filtering (arXiv 2503.14476): truncated answers count in the baseline only."""
     whole = [i for i, c in enumerate(credited.group.completions) if not c.truncated]
     return Credited(credited.group.only(whole), credited.advantages[whole])
-
-
-def differs(group: Group) -> bool:
-    """Whether the returns of a group differ. Otherwise comparing them teaches nothing."""
-    return informative(torch.tensor(group.returns))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from statistics import fmean, pstdev
 from typing import Any
 
-import torch
-
-from llmzoo.learners.advantages import informative
 from llmzoo.records import Batch, Completion, Episode, Group
 from llmzoo.rollout.stepping import Clock
 
@@ -114,10 +111,10 @@ def _agent(answers: Sequence[_Answer], groups: Sequence[Group]) -> dict[str, Any
 
 def _numbers(answers: Sequence[_Answer], groups: Sequence[Group]) -> dict[str, Any]:
     """What one agent's answers, of all turns or of one, were like and what came of them."""
-    wide = [group.returns for group in groups if len(group.returns) > 1]
+    wide = [group for group in groups if len(group.returns) > 1]
     spread = {
-        "return_std": _mean(map(pstdev, wide)),
-        "flat_groups": _mean(not informative(torch.tensor(returns)) for returns in wide),
+        "return_std": _mean(pstdev(group.returns) for group in wide),
+        "flat_groups": _mean(not group.differs for group in wide),
     }
     return {
         "return": _mean(answer.returned for answer in answers),

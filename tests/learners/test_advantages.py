@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -6,7 +7,6 @@ import torch
 from llmzoo.learners.advantages import (
     gae,
     greedy_baseline,
-    informative,
     leave_one_out,
     max_baseline,
     mean_baseline,
@@ -15,6 +15,7 @@ from llmzoo.learners.advantages import (
     td_errors,
     whitened,
 )
+from llmzoo.records import Completion, Group
 
 pytestmark = pytest.mark.numeric  # float32: sums and roots of a few numbers, each rounded by 6e-8
 
@@ -51,20 +52,27 @@ def test_leave_one_out_is_the_mean_baseline_stretched():
     assert leave_one_out(RETURNS).tolist() == pytest.approx(stretched.tolist())
 
 
+def group_of(returns):
+    answers = tuple(Completion(text="", prompt_ids=(1,)) for _ in returns)
+    given = tuple(returns.tolist())
+    return Group(agent="a_0", turn=0, key=(), prompt_ids=(1,), completions=answers, returns=given)
+
+
 @pytest.mark.parametrize("value", [0.1, 100.1, -12345.678])
 @pytest.mark.parametrize("count", [1, 3, 1000])
 def test_rounding_of_equal_returns_is_never_amplified(value, count):
     same = torch.full((count,), value)
     assert normalized(mean_baseline(same), same).abs().max() == 0.0
     assert whitened(same).abs().max() == 0.0
-    assert not informative(same)
+    assert not group_of(same).differs
 
 
-def test_informative_groups_have_returns_that_differ():
-    assert informative(RETURNS)
-    assert informative(torch.tensor([0.0, 0.0, 0.0, 1e-3]))
-    assert not informative(torch.tensor([0.4]))
-    assert not informative(torch.tensor([0.1 + 0.2, 0.3]))  # 0.30000000000000004
+def test_returns_of_a_group_differ_by_more_than_rounding():
+    assert group_of(RETURNS).differs
+    assert group_of(torch.tensor([0.0, 0.0, 0.0, 1e-3])).differs
+    assert not group_of(torch.tensor([0.4])).differs
+    assert not group_of(torch.tensor([0.1 + 0.2, 0.3])).differs  # 0.30000000000000004
+    assert not replace(group_of(RETURNS[:2]), returns=(0.1 + 0.2, 0.3)).differs  # in float64 too
 
 
 # three turns: rewards 1, 0, 2, critic 0.5, 1, -1, discount 0.9

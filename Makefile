@@ -21,12 +21,14 @@ READY := $(VENV)/.installed
 PYTEST := HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-numeric lint docs stubs bench results results-quick clean
+.PHONY: help demo test test-slow test-all test-model test-numeric lint docs stubs bench results results-quick clean
 
 help:
 	@echo 'make demo      set up, train the embedded model with AT-GRPO, leave runs/demo'
-	@echo 'make test      set up and run the tests'
-	@echo 'make test-all  the slow tests too'
+	@echo 'make test      set up and run the fast tests: minutes'
+	@echo 'make test-slow  the slow tests: most of an hour'
+	@echo 'make test-all  both'
+	@echo 'make test-model  fetch smollm2, and run the tests that need it'
 	@echo 'make test-numeric  tests of equal numbers, in every arithmetic of this processor'
 	@echo 'make lint      ruff and mypy'
 	@echo 'make docs      the documentation as a site: site/index.html'
@@ -48,12 +50,23 @@ demo: $(READY)
 	@rm -rf runs/demo
 	@$(BIN)/llmzoo train --config configs/demo.yaml --json
 
+# some tests run side by side, others alone
 test: $(READY)
 	@$(PYTEST) -m 'not slow and not alone' -n $(WORKERS); first=$$?; \
 		$(PYTEST) -m 'not slow and alone' && exit $$first
 
-test-all: $(READY)
-	@$(PYTEST) -m 'not alone' -n $(WORKERS); first=$$?; $(PYTEST) -m alone && exit $$first
+# with MINUTES, each of the two parts begins no test after so long; other files come first every day
+test-slow: $(READY)
+	@$(PYTEST) $(if $(MINUTES),--minutes $(MINUTES)) -m 'slow and not alone' -n $(WORKERS); first=$$?; \
+		$(PYTEST) $(if $(MINUTES),--minutes $(MINUTES)) -m 'slow and alone' && exit $$first
+
+test-all:
+	@$(MAKE) test; first=$$?; $(MAKE) test-slow && exit $$first
+
+# with a model that speaks English; where it has been fetched, make test-slow runs these tests too
+test-model: $(READY)
+	@$(BIN)/llmzoo fetch smollm2
+	@$(PYTEST) -m model
 
 # numbers that rounding changes, with every kind of instructions and one and two threads
 test-numeric: $(READY)

@@ -1,9 +1,11 @@
-"""Draws ``docs/images/boards.png``: the three games with a board, side by side."""
+"""Draws ``docs/images``: the three games side by side, and an episode of each environment with a board as a GIF."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from PIL import Image, ImageDraw, ImageFont
 
@@ -11,7 +13,17 @@ import llmzoo
 from llmzoo.envs.drawing import Board, palette
 from llmzoo.envs.drawing.pixels import image
 
-PICTURE = Path(__file__).parent / "images" / "boards.png"
+IMAGES = Path(__file__).parent / "images"
+# game -> arguments, and the seed of an episode in which amateurs need several rounds
+EPISODES: dict[str, tuple[dict[str, Any], int]] = {
+    "sudoku_v0": ({}, 11),
+    "sokoban_v0": ({}, 3),
+    "plan_path_v0": ({}, 5),
+    "str_build_v0": ({"max_turns": 3}, 4),
+    "house_build_v0": ({"max_turns": 3}, 4),
+    "bridge_build_v0": ({}, 4),
+    "resource_gathering_v0": ({}, 4),
+}
 
 
 def boards() -> list[tuple[str, Board]]:
@@ -59,6 +71,24 @@ def side_by_side(named: Sequence[tuple[str, Board]], height: int = 340) -> Image
     return sheet
 
 
+def episode(id: str, arguments: dict[str, Any], seed: int) -> list[Image.Image]:
+    """The board after the reset and after every answer of two amateurs."""
+    env = llmzoo.make(id, render_mode="rgb_array", **arguments)
+    env.reset(seed=seed)
+    rng = random.Random(seed)
+    frames = [env.render()]
+    for agent in env.agent_iter():
+        _, _, terminated, truncated, _ = env.last()
+        over = terminated or truncated
+        env.step(None if over else env.unwrapped.amateur(agent, rng))
+        frames.append(None if over else env.render())
+    return [Image.fromarray(frame) for frame in frames if frame is not None]
+
+
 if __name__ == "__main__":
-    side_by_side(boards()).quantize(128).save(PICTURE, optimize=True)
-    print(PICTURE)
+    side_by_side(boards()).quantize(128).save(IMAGES / "boards.png", optimize=True)
+    for id, (arguments, seed) in EPISODES.items():
+        first, *others = [frame.quantize(32) for frame in episode(id, arguments, seed)]
+        picture = IMAGES / f"{id.removesuffix('_v0')}.gif"
+        first.save(picture, save_all=True, append_images=others, duration=900, loop=0)
+        print(picture)

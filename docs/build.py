@@ -1,7 +1,7 @@
 """Writes the generated pages of docs/: ``python docs/build.py``. A test says when they are stale.
 
 Environment pages are the docstrings of the environments' modules; learner pages are the docstrings
-of the learners' modules and classes, and the fields of their configurations.
+of the learners' modules and classes, the texts in docs/details, and the fields of the configurations.
 """
 
 from __future__ import annotations
@@ -9,15 +9,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import details
+import papers
+from environment_pages import ids, index, page, slug
+
 import llmzoo
-from llmzoo.cli.about import environment_prose, learner_prose
+from llmzoo.cli.about import learner_prose
 from llmzoo.learners import learner_class
 from llmzoo.records import Completion, Group
-from llmzoo.training.evaluation import FEW_TASKS
 
 DOCS = Path(__file__).parent
 NOTE = "<!-- written by docs/build.py; edit the docstring it comes from -->\n\n"
-RETURNS, GREEDY = (1.0, 0.0, 0.5, 0.5), 0.75  # the worked example of learners/index.md
+# the worked example of learners/index.md
+RETURNS, GREEDY, REDRAWN = (1.0, 0.0, 0.5, 0.5), 0.75, (0.75, 0.0, 0.0, 1.0)
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "magrpo": [{}, {"normalize": True}],
     "maremax": [{}, {"baseline": "group_max"}],
@@ -26,76 +30,17 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 
 def pages() -> dict[str, str]:
     """Every generated page: path below docs/ -> text."""
-    found = {"environments/index.md": environments_index(), "learners/index.md": learners_index()}
-    for id in llmzoo.list_envs():
-        if llmzoo.spec(id).family != "third-party":
-            found[f"environments/{_slug(id)}.md"] = environment_page(id)
+    found = {
+        "environments/index.md": NOTE + index(),
+        "learners/index.md": learners_index(),
+        "papers.md": NOTE.replace("the docstring it comes from", "docs/papers.yaml")
+        + papers.page(),
+    }
+    found |= {f"environments/{slug(id)}.md": NOTE + page(id) for id in ids()}
     for name in llmzoo.list_learners():
         if learner_class(name).__module__.startswith("llmzoo."):
             found[f"learners/{name}.md"] = learner_page(name)
     return found
-
-
-def environments_index() -> str:
-    lines = ["| id | family | seats | what it is |", "|---|---|---|---|"]
-    for spec in sorted(map(llmzoo.spec, llmzoo.list_envs()), key=lambda spec: spec.family):
-        id = spec.id
-        if spec.family != "third-party":
-            seats = ", ".join(f"`{agent}`" for agent in spec.agents)
-            lines.append(f"| [`{id}`]({_slug(id)}.md) | {spec.family} | {seats} | {spec.summary} |")
-    return (
-        f"{NOTE}# Environments\n\n"
-        + "\n".join(lines)
-        + "\n\n`llmzoo.make(id)` gives the AEC form, `llmzoo.parallel(id)` the parallel form; "
-        "`pettingzoo.make` knows each as `llmzoo/NAME-vN`, for example `llmzoo/sudoku-v0`. "
-        "[How to write one](../writing_environments.md).\n"
-    )
-
-
-def environment_page(id: str) -> str:
-    parts = [NOTE + environment_prose(id), *_shipped_tasks(id)]
-    parts += ["## What a seat reads", _prompts(id)]
-    parts += ["## Watch it", f"```bash\nllmzoo play {id} --policy oracle{_source_option(id)}\n```"]
-    return "\n\n".join(parts) + "\n"
-
-
-def _shipped_tasks(id: str) -> list[str]:
-    """How many tasks there are without a network, unless they are generated without end."""
-    counts = {}
-    for split in ("train", "test"):
-        env = llmzoo.make(id, split=split, **llmzoo.spec(id).offline)
-        env.reset(seed=0)
-        counts[split] = env.infos[env.agent_selection]["tasks"]
-    if counts["test"] is None:
-        return []
-    given = " and ".join(f'`{k}="{v}"`' for k, v in llmzoo.spec(id).offline.items())
-    test = "1 task" if counts["test"] == 1 else f"{counts['test']} tasks"
-    said = f"the `train` split has {counts['train']} tasks and the `test` split {test}."
-    said = f"With {given} {said}" if given else said.capitalize()
-    if counts["test"] < FEW_TASKS:
-        said += (
-            f" Fewer than {FEW_TASKS} test tasks are too few to compare learners: the 95% interval "
-            "of an evaluation is all there is, and it is wide. Measure on a source with more tasks."
-        )
-    return ["## Shipped tasks", said]
-
-
-def _prompts(id: str) -> str:
-    """The first observation of test task 0, in every form that there is."""
-    shown = []
-    for style in ("full", "terse") if llmzoo.spec(id).terse else ("full",):
-        arguments = {"prompt": style} if style == "terse" else {}
-        env = llmzoo.make(id, split="test", **{**llmzoo.spec(id).offline, **arguments})
-        env.reset(options={"task": 0})
-        shown.append(
-            f'The first seat, test task 0, `prompt="{style}"`:\n\n'
-            f"````text\n{env.observe(env.agent_selection).rstrip()}\n````"
-        )
-    return "\n\n".join(shown)
-
-
-def _source_option(id: str) -> str:
-    return "".join(f" --{name} {value}" for name, value in llmzoo.spec(id).offline.items())
 
 
 def learners_index() -> str:
@@ -105,6 +50,7 @@ def learners_index() -> str:
         examples=_table(["learner", "learns from", "loss", "plays"], _EXAMPLES),
         returns=_numbers(RETURNS),
         greedy=GREEDY,
+        redrawn=_numbers(REDRAWN),
         worked=_worked_table(),
     )
 
@@ -125,6 +71,7 @@ def _worked_table() -> str:
         completions=(answer,) * len(RETURNS),
         returns=RETURNS,
         greedy=GREEDY,
+        redrawn=REDRAWN,
     )
     head = " | ".join(f"answer {k}" for k in range(1, len(RETURNS) + 1))
     lines = [f"| learner | {head} |", "|---" * (len(RETURNS) + 1) + "|"]
@@ -140,12 +87,9 @@ def _worked_table() -> str:
 
 
 def learner_page(name: str) -> str:
+    prose, heading, options = learner_prose(name).partition("## Options\n")
     last = "[Try it](index.md#try-one). [What it logs](../metrics.md)."
-    return f"{NOTE}{learner_prose(name)}\n\n{last}\n"
-
-
-def _slug(id: str) -> str:
-    return id.rpartition("_v")[0]
+    return f"{NOTE}{prose}{details.sections(name)}\n\n{heading}{options}\n\n{last}\n"
 
 
 def _numbers(values: tuple[float, ...]) -> str:
@@ -160,6 +104,7 @@ _GROUPS = {
     "mareinforce": ("joint tree", "the return", "all seats"),
     "magrpo": ("joint tree", "return - mean of the group", "all seats"),
     "marloo": ("joint tree", "return - mean of the others", "all seats"),
+    "ccpo": ("joint tree", "return - return with the seat's other answers", "all seats"),
     "maremax": ("joint tree", "return - return of the greedy answer", "all seats"),
     "at_grpo": ("agent-turn tree", "(reward - mean) / standard deviation", "all seats"),
     "grpo": ("joint tree", "(return - mean) / standard deviation", "one agent alone"),
@@ -229,7 +174,8 @@ as `trl_args`; the losses are tested to equal TRL's.
 
 ## The same group, judged by each
 
-Returns {returns} of four answers to one prompt; the greedy answer's return is {greedy}.
+Returns {returns} of four answers to one prompt; the greedy answer's return is {greedy}. With another answer of
+this seat beside the same answers of the others, the returns are {redrawn} on average.
 
 {worked}
 
@@ -238,6 +184,8 @@ What follows from these numbers:
 - `mareinforce` makes every answer with a positive return likelier, the worst of a good group too.
 - `magrpo` and `marloo` differ by the factor K/(K-1) = 4/3.
 - `maremax` makes only the first answer likelier: the others did not beat the greedy one.
+- `ccpo` tells the last two answers apart, which earned the same: the team would have done worse with another
+  answer in place of the one, and better in place of the other.
 - `at_grpo`, `grpo` and `magrpo` with `normalize=True` divide by the standard deviation of the
   group's returns, here 0.354: a group whose returns differ little then counts as much as one whose
   returns differ a lot.

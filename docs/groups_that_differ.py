@@ -43,7 +43,17 @@ def forms(id: str) -> dict[str, dict]:
         judged = {"cooperative": {"reward": "cooperative"}, "judge's seat": {"judge_seat": True}}
         return {"": {}, **judged, "one seat": {"num_agents": 1}}
     if id == "math_v0":
-        return {"": {}, "aggregator": {"aggregator": True}, "one seat": {"num_agents": 1}}
+        split = {"view": "split", "family": "word_problems"}
+        return {
+            "": {},
+            "aggregator": {"aggregator": True},
+            "split view": split,
+            "one seat": {"num_agents": 1},
+        }
+    if id in llmzoo.list_envs("games"):
+        return {"": {}, "split view": {"view": "split"}, "one seat": {"num_agents": 1}}
+    if id in llmzoo.list_envs("duels"):
+        return {"": {}}
     return {"": {}, "one seat": {"num_agents": 1}}
 
 

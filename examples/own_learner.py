@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 
 import llmzoo
-from llmzoo.learners.base import JointConfig, JointLearner
+from llmzoo.learners.groups import JointConfig, JointLearner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

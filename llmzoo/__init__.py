@@ -14,7 +14,9 @@ from llmzoo.version import __version__
 
 if TYPE_CHECKING:
     from llmzoo.adapters.reward_functions import from_reward_function
+    from llmzoo.envs.programs import from_command, from_program
     from llmzoo.learners import list_learners
+    from llmzoo.learners.episode_rows import load_episodes
     from llmzoo.policies import oracle
     from llmzoo.training import fit, fit_stages
     from llmzoo.training.collecting import collect
@@ -26,8 +28,11 @@ _LAZY = {
     "evaluate": "llmzoo.training.evaluation:evaluate",
     "fit": "llmzoo.training:fit",
     "fit_stages": "llmzoo.training:fit_stages",
+    "from_command": "llmzoo.envs.programs:from_command",
+    "from_program": "llmzoo.envs.programs:from_program",
     "from_reward_function": "llmzoo.adapters.reward_functions:from_reward_function",
     "list_learners": "llmzoo.learners:list_learners",
+    "load_episodes": "llmzoo.learners.episode_rows:load_episodes",
     "oracle": "llmzoo.policies:oracle",
     "rollout": "llmzoo.rollout",
     "policies": "llmzoo.policies",
@@ -42,9 +47,12 @@ __all__ = [
     "evaluate",
     "fit",
     "fit_stages",
+    "from_command",
+    "from_program",
     "from_reward_function",
     "list_envs",
     "list_learners",
+    "load_episodes",
     "make",
     "oracle",
     "parallel",

@@ -6,7 +6,7 @@ What a model writes never raises: it is scored, and named in ``infos[agent]["err
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 _LONGEST_NAME = 200  # characters of a name that is not known; looking for near ones takes long
 
@@ -46,6 +46,13 @@ class UnknownNameError(LlmzooError, KeyError):
         return str(self.args[0])
 
 
+def check_names(kind: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Raise :class:`UnknownNameError` for the first of ``names`` that is not among the ``known``."""
+    for name in names:
+        if name not in known:
+            raise UnknownNameError(kind, name, known)
+
+
 class MissingExtraError(LlmzooError, ImportError):
     """Something needs packages that the core install leaves out."""
 
@@ -76,6 +83,10 @@ class DivergedError(LlmzooError, ArithmeticError):
     """Training produced a loss or a gradient that is not finite."""
 
 
+class OutOfMemoryError(LlmzooError, MemoryError):
+    """A pass of a model did not fit into the memory of its GPU."""
+
+
 class CheckpointError(LlmzooError, RuntimeError):
     """A checkpoint that is absent, incomplete, or of another run."""
 
@@ -90,6 +101,13 @@ class SandboxError(LlmzooError, RuntimeError):
 
 class WorkerError(LlmzooError, RuntimeError):
     """A worker process failed by something else than an error of llmzoo's, or died again and again."""
+
+
+# what happens where a public set cannot be reached; the warning and the error say the same
+SAMPLE_RULE = (
+    "make and play take the shipped sample of other problems instead; training, evaluation and "
+    "collection refuse it unless you ask for it with source='sample' (--source sample) or give a file"
+)
 
 
 class FallbackWarning(UserWarning):

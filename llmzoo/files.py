@@ -13,7 +13,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
@@ -22,11 +22,29 @@ from llmzoo.errors import CheckpointError
 
 WRITING = ".writing_"
 LARGEST = 64 * 2**20  # bytes of a JSON file
-# errors of full disks and missing permissions
+# errors of full disks, missing permissions, and files where folders should be
 REFUSED = {
     getattr(errno, name)
-    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM", "ENOTDIR", "EISDIR")
+    for name in (
+        *("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM"),
+        *("ENOTDIR", "EISDIR", "EEXIST", "ENAMETOOLONG"),
+    )
 }
+
+
+def why_not_writable(path: Path) -> str:
+    """Why nothing can be written at this path, in a folder that may not exist yet; "" if it can."""
+    place = path
+    while not os.path.lexists(place) and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        return f"{place} is no folder"
+    return "" if os.access(place, os.W_OK | os.X_OK) else f"{place} cannot be written to"
+
+
+def user_cache() -> Path:
+    """The folder of llmzoo in the user's cache; ``XDG_CACHE_HOME`` moves it."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "llmzoo"
 
 
 @contextmanager
@@ -114,6 +132,20 @@ def check_indexes(folder: Path) -> None:
                 )
 
 
+def lines_of(path: Path) -> Iterator[bytes]:
+    """The lines of a file that are not empty; none if the file does not exist.
+
+    A last line without a line break is skipped: it is still being written, or was truncated.
+    """
+    try:
+        with opened(path) as file:
+            for line in file:
+                if line.endswith(b"\n") and line.strip():
+                    yield line
+    except FileNotFoundError:
+        return
+
+
 @contextmanager
 def rewritten(path: Path) -> Iterator[BinaryIO]:
     """A new file to write, which is renamed to ``path`` when it is complete."""
@@ -161,3 +193,26 @@ def fresh_folder(path: Path) -> None:
     """Make an empty folder; remove whatever had its name."""
     remove(path)
     path.mkdir(parents=True)
+
+
+def json_text(value: Any) -> str:
+    """A value as JSON, whatever it holds: arrays and tuples become lists, keys texts, and what has no
+    JSON form its ``repr``."""
+    try:
+        return json.dumps(value, default=_as_json)
+    except TypeError:  # a key without a JSON form
+        return json.dumps(_with_text_keys(value), default=_as_json)
+
+
+def _with_text_keys(value: Any) -> Any:
+    """A value whose mappings have texts for keys."""
+    if isinstance(value, Mapping):
+        return {str(key): _with_text_keys(item) for key, item in value.items()}
+    return [_with_text_keys(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _as_json(value: Any) -> Any:
+    """The JSON form of a value that JSON does not know."""
+    if type(value).__module__ == "numpy":
+        return value.tolist()
+    return dict(value) if isinstance(value, Mapping) else repr(value)

@@ -8,7 +8,7 @@ update. The K prompts are identical by construction, so no baseline can mix agen
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 
@@ -107,6 +107,8 @@ class Group:
     ``turn`` counts the agent's own turns from 0. ``key`` names the prompt's place: the seed, the
     path to it and the agent, unique in a batch. ``greedy`` is the return of the policy's greedy
     completion of the same prompt, where the rollout asked for it.
+    ``redrawn``: for each completion, the mean return when this agent's answer is drawn again and those of
+    the others stay, where the rollout asked for it.
     ``infos``: the agent's info after each completion was tried, where the rollout tried them.
     ``reach``: what the group counts for as a sample of where the policy itself gets to: the sum over
     a tree's groups of ``reach`` x anything is an unbiased estimate of the same sum along the
@@ -120,6 +122,7 @@ class Group:
     completions: tuple[Completion, ...]
     returns: tuple[float, ...]
     greedy: float | None = None
+    redrawn: tuple[float, ...] = ()
     infos: tuple[Mapping[str, Any], ...] = ()
     reach: float = 1.0
 
@@ -129,12 +132,14 @@ class Group:
 
     @property
     def differs(self) -> bool:
-        """Whether the returns differ by more than rounding, so that comparing them teaches something.
+        """Whether the returns, redrawn ones included, differ by more than rounding, so that comparing them
+        teaches something.
 
         A group baseline makes all advantages of other groups zero. Dynamic sampling drops such
         groups and samples new ones (DAPO, arXiv 2503.14476).
         """
-        return not negligible(max(self.returns) - min(self.returns), self.returns)
+        compared = (*self.returns, *self.redrawn)
+        return not negligible(max(compared) - min(compared), compared)
 
     def only(self, indices: Sequence[int]) -> Group:
         """The group with these of its completions."""
@@ -142,6 +147,7 @@ class Group:
             self,
             completions=tuple(self.completions[i] for i in indices),
             returns=tuple(self.returns[i] for i in indices),
+            redrawn=tuple(self.redrawn[i] for i in indices) if self.redrawn else (),
             infos=tuple(self.infos[i] for i in indices) if self.infos else (),
         )
 
@@ -180,3 +186,13 @@ class Batch:
             endings=tuple(ending for part in parts for ending in part.endings),
             episodes=tuple(episode for part in parts for episode in part.episodes),
         )
+
+
+def fields_of(record: Any) -> dict[str, Any]:
+    """A record's fields by name."""
+    return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def with_tuples(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A record's fields with lists as tuples."""
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}

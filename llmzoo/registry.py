@@ -4,7 +4,8 @@ An environment has an id (``sudoku_v0``) and is imported from a ``"module:attrib
 it is made. Other packages add theirs through the entry-point group ``llmzoo.envs``
 (``my_env_v0 = my_package.my_env:env``), or at run time with :func:`register`. Every function that
 takes an id also takes such a string, ``my_package.my_env:env``, for an environment that is not
-registered, and the address of one that another process hosts, ``grpc://host:port/sudoku_v0``.
+registered, the address of one that another process hosts, ``grpc://host:port/sudoku_v0``, and a task of
+another collection, ``reasoning_gym:chain_sum`` (:mod:`llmzoo.adapters.neighbours`).
 """
 
 from __future__ import annotations
@@ -29,6 +30,13 @@ from pettingzoo.utils.conversions import (
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 
 _GROUP = "llmzoo.envs"
+# other collections, and the modules that hold them: see llmzoo.adapters.neighbours
+NEIGHBOURS = {
+    "reasoning_gym": "llmzoo.adapters.neighbours.reasoning_gym",
+    "textarena": "llmzoo.adapters.neighbours.textarena",
+    "openspiel": "llmzoo.adapters.neighbours.openspiel",
+    "gem": "llmzoo.adapters.neighbours.gem",
+}
 _ID = re.compile(r"(?P<name>[\w.-]+)_v(?P<version>[0-9]+)")  # what PettingZoo's registry takes too
 
 
@@ -116,13 +124,16 @@ class _Maker:
 
 
 def spec(id: str) -> EnvSpec:
-    """The :class:`EnvSpec` of an id, a ``"module:attribute"`` or an address.
+    """The :class:`EnvSpec` of an id, a ``"module:attribute"``, an address or ``"collection:task"``.
 
     The attribute must be a callable that takes the keyword ``split``. For an address,
     ``"grpc://host:port/id"``, the server is asked. Raises ``UnknownNameError`` with the nearest id.
     """
     if is_remote(id):
         return _remote_spec(id)
+    if is_neighbour(id):
+        neighbour_spec: Callable[[str], EnvSpec] = load_object("llmzoo.adapters.neighbours:spec")
+        return neighbour_spec(id)
     if is_path(id):
         return EnvSpec(id=id, entry_point=_maker(id), family="third-party")
     if id not in _specs:
@@ -181,8 +192,14 @@ def load_object(path: str) -> Any:
 
 
 def is_path(name: str) -> bool:
-    """Whether a name is a ``"module:attribute"``, not an id (ids have no colon) or an address."""
-    return ":" in name and not is_remote(name)
+    """Whether a name is a ``"module:attribute"``: not an id of ours (these have no colon), an address or
+    a task of another collection."""
+    return ":" in name and not is_remote(name) and not is_neighbour(name)
+
+
+def is_neighbour(name: str) -> bool:
+    """Whether a name is ``"collection:task"``, of a collection in ``NEIGHBOURS``."""
+    return name.partition(":")[0] in NEIGHBOURS and ":" in name
 
 
 def is_remote(name: str) -> bool:

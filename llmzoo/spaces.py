@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,30 @@ class Observation(str):
 
     __slots__ = ()
     dtype = np.dtype(str)
+
+
+class Conversation(Observation):
+    """An observation that is a conversation, as text and as ``messages``.
+
+    Policies with a chat template read ``messages`` (dicts with ``role`` and ``content``) and ``tools``
+    (JSON schemas); all others read the text.
+    """
+
+    messages: tuple[Mapping[str, Any], ...]
+    tools: tuple[Mapping[str, Any], ...]
+
+    def __new__(
+        cls,
+        text: str,
+        messages: tuple[Mapping[str, Any], ...],
+        tools: tuple[Mapping[str, Any], ...] = (),
+    ) -> Conversation:
+        new = super().__new__(cls, text)
+        new.messages, new.tools = messages, tools
+        return new
+
+    def __getnewargs__(self) -> tuple[Any, ...]:  # for copies
+        return str(self), self.messages, self.tools
 
 
 class FreeText(Text):

@@ -62,14 +62,16 @@ def check_env(
     """PettingZoo's own tests, unpatched: ``api_test``, ``parallel_api_test``, and both seed tests.
 
     ``parallel_fn`` makes the parallel form; without it the AEC form is converted. Raises what these
-    tests raise, and :class:`ConformanceError` for every warning that text environments can avoid,
-    except :class:`~llmzoo.errors.FallbackWarning`, which is about the network.
+    tests raise, and :class:`ConformanceError` for observations that are a plain ``str`` and for every
+    warning that text environments can avoid, except :class:`~llmzoo.errors.FallbackWarning`, which is
+    about the network.
     """
     from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 
     def converted() -> ParallelEnv:
         return to_parallel(env_fn())
 
+    _check_observations(env_fn())
     make_parallel = parallel_fn or converted
     EnvLogger.flush()
     with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(io.StringIO()):
@@ -84,6 +86,18 @@ def check_env(
     _require(not surplus, f"warnings that can be avoided: {surplus}")
 
 
+def _check_observations(env: AECEnv) -> None:
+    """Refuse plain ``str`` observations, at which PettingZoo's test raises ``AttributeError``."""
+    env.reset(seed=0)
+    agent = env.agent_selection
+    _require(
+        type(env.observe(agent)) is not str,
+        f"{agent} observes a plain str, which has no dtype, and PettingZoo's api_test compares "
+        "observation.dtype with space.dtype. Return llmzoo.spaces.Observation(text) and use "
+        "llmzoo.spaces.FreeText(max_length) as the space",
+    )
+
+
 def check_text_spaces(env_fn: EnvFn) -> None:
     """Observation and action spaces are text, contain all of Unicode, and stay the same objects."""
     env = env_fn()
@@ -96,7 +110,10 @@ def check_text_spaces(env_fn: EnvFn) -> None:
             what = f"the {kind} space of {agent}, {space},"
             _require(isinstance(space, Text), f"{what} is not a gymnasium.spaces.Text")
             for text in ("", "U", "two\nlines", "Größe 漢字 🙂 \x00\u202e"):
-                _require(space.contains(text), f"{what} does not contain {text!r}")
+                _require(
+                    space.contains(text),
+                    f"{what} does not contain {text!r}; llmzoo.spaces.FreeText contains every text",
+                )
             _require(not space.contains(3), f"{what} contains a number")
             _require(space.contains(space.sample()), f"{what} does not contain its own sample")
         _require(env.action_space(agent) is env.action_space(agent), "a new action space each time")
@@ -308,9 +325,9 @@ def check_fork(
 ) -> None:
     """At every turn, a fork played to its end leaves the original unchanged, and a second fork with
     the same answers sees the same."""
-    from llmzoo.rollout import stepping
+    from llmzoo.envs import forking
 
-    copy_of = fork or stepping.fork
+    copy_of = fork or forking.fork
     env = env_fn()
     for _ in _visits(env, seed, act):
         before = _snapshot(env)

@@ -26,12 +26,14 @@ from pathlib import Path
 SUBJECTS = {
     "learners/advantages.py": "learners/test_advantages.py learners/test_credit.py learners",
     "learners/losses.py": "learners/test_losses.py learners",
+    "learners/values.py": "learners/test_values.py learners",
     "rollout/trees.py": "rollout learners/test_reach.py learners/test_credit.py",
     "policies/packing.py": "policies learners/updates",
     "policies/scoring.py": "policies",
     "envs/coding/functions/scoring.py": "envs/coding",
     "envs/games/sudoku/scoring.py": "envs/games",
-    "sandbox/judging.py": "sandbox",
+    "sandbox/judge/verdicts.py": "sandbox",
+    "sandbox/judge/asserts.py": "sandbox",
 }
 FAST = "not slow"
 HEADER = ("import torch", "import transformers", "import pettingzoo", "import pytest")

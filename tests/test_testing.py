@@ -83,13 +83,12 @@ def test_an_avoidable_warning_fails():
     fails(testing.check_env, Bob, "We recommend agents to be named in the format")
 
 
-def test_a_plain_string_as_observation_fails_pettingzoos_test():
+def test_a_plain_string_as_observation_is_named_with_the_remedy():
     class Plain(Sums):
         def observe(self, agent):
             return self.prompt(agent)
 
-    with pytest.raises(AttributeError, match="'str' object has no attribute 'dtype'"):
-        testing.check_env(Plain)
+    fails(testing.check_env, Plain, r"Return llmzoo.spaces.Observation\(text\) and use")
 
 
 def test_the_parallel_form_is_checked():

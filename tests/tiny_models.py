@@ -17,7 +17,7 @@ from llmzoo.policies.base import Request
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.tiny.tokenizer import build_tokenizer
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Completion
+from llmzoo.records import Completion, Group
 
 SIZES = {
     "hidden_size": 32,
@@ -56,6 +56,28 @@ def model(kind: str = "qwen2", seed: int = 0, **changes: object) -> torch.nn.Mod
 def policy(kind: str = "qwen2", seed: int = 0, **options: object) -> TransformersPolicy:
     options.setdefault("sampling", Sampling(max_new_tokens=12))
     return TransformersPolicy(model(kind, seed), tokenizer(), name=kind, **options)
+
+
+def group(
+    answers: Sequence[tuple[int, ...]],
+    returns: Sequence[float] = (),
+    *,
+    prompt: tuple[int, ...] = (5, 6),
+    agent: str = "a_0",
+    node: int = 0,
+) -> Group:
+    """Answers to a prompt, in tokens; without ``returns`` they are all 0. ``node``: of a tree."""
+    return Group(
+        agent=agent,
+        turn=0,
+        key=(node, agent),
+        prompt_ids=prompt,
+        completions=tuple(
+            Completion(text="", prompt_ids=prompt, ids=ids, logprobs=(-1.0,) * len(ids))
+            for ids in answers
+        ),
+        returns=tuple(returns) or (0.0,) * len(answers),
+    )
 
 
 class FakePolicy:

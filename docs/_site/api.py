@@ -12,7 +12,7 @@ _PACKAGE = Path(llmzoo.__file__).parent
 _ADAPTERS = [
     ".".join(("llmzoo", *file.relative_to(_PACKAGE).with_suffix("").parts))
     for file in sorted((_PACKAGE / "adapters").rglob("*.py"))
-    if file.stem != "__init__"
+    if file.stem != "__init__" and file.parent.name != "neighbours"  # environments have pages
 ]
 
 # page -> (title, what it is about, modules); all public names that a module defines are shown
@@ -40,7 +40,7 @@ PAGES: dict[str, tuple[str, str, list[str]]] = {
         "episodes, trees, copies in mid-play",
         [
             *("llmzoo.rollout.episodes", "llmzoo.rollout.trees", "llmzoo.rollout.turn_trees"),
-            "llmzoo.rollout.stepping",
+            *("llmzoo.rollout.stepping", "llmzoo.envs.forking"),
             "llmzoo.rollout.scheduler",
         ],
     ),
@@ -57,9 +57,10 @@ PAGES: dict[str, tuple[str, str, list[str]]] = {
         "Learners",
         "base classes, losses, advantages, what holds state between batches",
         [
-            *("llmzoo.learners.base", "llmzoo.learners.actor_critic"),
-            "llmzoo.learners.updates.policy_gradient",
+            *("llmzoo.learners.base", "llmzoo.learners.groups", "llmzoo.learners.actor_critic"),
+            *("llmzoo.learners.updates.policy_gradient", "llmzoo.learners.updates.credits"),
             *("llmzoo.learners.advantages", "llmzoo.learners.rae", "llmzoo.learners.returns"),
+            "llmzoo.learners.values",
             *("llmzoo.learners.losses", "llmzoo.learners.preference_losses"),
         ],
     ),
@@ -70,6 +71,8 @@ PAGES: dict[str, tuple[str, str, list[str]]] = {
             *("llmzoo.training.config", "llmzoo.training.loop", "llmzoo.training.stages"),
             *(
                 "llmzoo.training.evaluation",
+                "llmzoo.training.statistics",
+                "llmzoo.training.episode_folder",
                 "llmzoo.training.checkpoints",
                 "llmzoo.training.recording",
             ),

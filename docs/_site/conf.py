@@ -74,6 +74,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", _parameters)
     app.connect("autodoc-process-signature", _fields)
     app.connect("doctree-read", _dashes)
+    app.connect("doctree-read", _line_anchors)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -105,6 +106,13 @@ def _dashes(app: Any, doctree: Any) -> None:
     for text in list(doctree.findall(nodes.Text)):
         if text == " -- ":
             text.parent.replace(text, nodes.Text(" \N{EN DASH} "))
+
+
+def _line_anchors(app: Any, doctree: Any) -> None:
+    """Every line of a shown file has the anchor ``L-`` and its number; docs/_site/stage.py links there."""
+    if app.env.docname.startswith("repository/"):
+        for block in doctree.findall(nodes.literal_block):
+            block.setdefault("highlight_args", {})["lineanchors"] = "L"
 
 
 _ENTRY = re.compile(r"(\*{0,2}[a-z_]\w*(?:, \*{0,2}[a-z_]\w*)*): (.*)")

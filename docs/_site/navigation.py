@@ -5,36 +5,44 @@ from __future__ import annotations
 # caption -> pages, as paths below docs/ without the suffix; "repository/" are files outside docs/
 SECTIONS: dict[str, list[str]] = {
     "Start": [
+        "installation",
         "quickstart",
+        "tutorials/index",
         "concepts",
         "training",
+        "programs",
+        "evaluating",
+        "leagues",
         "data",
         "repository/examples/README",
         "repository/configs/README",
     ],
-    "What there is": ["environments/index", "learners/index"],
+    "What there is": ["environments/index", "split_views", "learners/index", "papers"],
     "Results": [
         "results/index",
         "results/games",
         "results/learners_by_environments",
         "results/sensitivity",
+        "results/smollm2",
         "results/does_not_work",
         "results/large_models",
     ],
     "How to": [
         "writing_environments",
         "writing_learners",
+        "own_loop",
         "tools",
         "sandbox",
         "adapters/index",
+        "neighbours",
         "exporting",
         "testing",
     ],
     "Scale": ["distributed", "ray", "serving", "serving_policies", "scaling", "performance"],
-    "Reference": ["cli", "metrics", "report", "api/index", "embedded_model"],
+    "Reference": ["cli", "metrics", "report", "api/index", "embedded_model", "models"],
     "Help": ["troubleshooting", "moving"],
     "Project": ["repository/CONTRIBUTING", "repository/CHANGELOG"],
 }
 
 # folders whose other pages stand below their index.md
-FOLDERS = ("environments", "learners", "adapters", "api")
+FOLDERS = ("tutorials", "environments", "learners", "adapters", "api")

@@ -20,6 +20,7 @@ DOCS = SITE.parent
 ROOT = DOCS.parent
 
 _LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
+_LINE_LINK = re.compile(r"\[([^\]\s]+)\]\(([^)\s#]+)#L(\d+)\)")
 _FENCE = re.compile(r"^(`{3,})[^\n]*\n.*?^\1$", re.MULTILINE | re.DOTALL)
 _LANGUAGES = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".cff": "yaml", ".json": "json"}
 
@@ -41,22 +42,32 @@ def stage(folder: Path) -> None:
 def _page(place: str, source: Path, outside: list[Path]) -> str:
     """A Markdown file with its links as they are in the site; new files they lead to in ``outside``."""
 
+    def leading_to(target: Path) -> str:
+        if _is_shown(target) and target not in outside:
+            outside.append(target)
+        return os.path.relpath(_place(target), PurePosixPath(place).parent)
+
+    def to_line(link: re.Match[str]) -> str:
+        """HTML, since Markdown knows no anchors of lines; conf.py gives them to shown files."""
+        page = PurePosixPath(leading_to((source.parent / link[2]).resolve())).with_suffix(".html")
+        return f'<a href="{page}#L-{link[3]}">{link[1]}</a>'
+
     def there(link: re.Match[str]) -> str:
         if "://" in link[2] or link[2].startswith("mailto:"):
             return link[0]
         target = (source.parent / link[2]).resolve()
         if not target.exists():
             return link[0]  # Sphinx says so
-        if _is_shown(target) and target not in outside:
-            outside.append(target)
-        leads = os.path.relpath(_place(target), PurePosixPath(place).parent)
-        return f"{link[1]}{leads}{link[3] or ''}{link[4]}"
+        return f"{link[1]}{leading_to(target)}{link[3] or ''}{link[4]}"
+
+    def placed(prose: str) -> str:
+        return _LINK.sub(there, _LINE_LINK.sub(to_line, prose))
 
     text, parts, end = source.read_text(), [], 0
     for fence in _FENCE.finditer(text):
-        parts += [_LINK.sub(there, text[end : fence.start()]), fence[0]]
+        parts += [placed(text[end : fence.start()]), fence[0]]
         end = fence.end()
-    return "".join([*parts, _LINK.sub(there, text[end:])])
+    return "".join([*parts, placed(text[end:])])
 
 
 def _shown(source: Path, outside: list[Path]) -> str:
@@ -79,8 +90,11 @@ def _shown(source: Path, outside: list[Path]) -> str:
 
 
 def _is_shown(target: Path) -> bool:
-    """Whether the site has a page that shows this file or folder; pages and pictures need none."""
-    page = target.is_relative_to(DOCS) and target.suffix == ".md"
+    """Whether the site has a page that shows this file or folder.
+
+    Pages and pictures need none, and notebooks are downloaded.
+    """
+    page = target.is_relative_to(DOCS) and target.suffix in {".md", ".ipynb"}
     return not page and not target.is_relative_to(DOCS / "images")
 
 
@@ -133,5 +147,7 @@ def _write(folder: Path, texts: dict[str, str]) -> None:
     for picture in (DOCS / "images").iterdir():
         (folder / "images").mkdir(exist_ok=True)
         shutil.copy2(picture, folder / "images" / picture.name)
+    for notebook in DOCS.rglob("*.ipynb"):
+        shutil.copy2(notebook, folder / notebook.relative_to(DOCS))
     shutil.copytree(SITE / "static", folder / "static", dirs_exist_ok=True)
     shutil.copy2(SITE / "conf.py", folder / "conf.py")

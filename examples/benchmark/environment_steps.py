@@ -1,18 +1,17 @@
-"""Environment steps per second of each game, in its AEC form.
+"""Environment steps per second of games, planning and building, in their AEC form.
 
     python examples/benchmark/environment_steps.py
 
 An episode is played through ``last()`` and ``step()`` with the oracle's answers, which were written
 down beforehand, so that the environment alone is timed: prompts, parsing, scoring and rewards.
 Resets and the closing ``step(None)`` take their time too but are not counted as steps; an oracle's
-episode is two steps long, so there is a reset for every two. Tasks are numbered ones that exist
+episode of a game is two steps long, so there is a reset for every two. Tasks are numbered ones that exist
 already; making them is timed by level_generation.py. ``raw`` is without PettingZoo's wrapper that
 checks the order of calls; the two take turns, and medians are reported.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 
 from pettingzoo import AECEnv
@@ -20,23 +19,30 @@ from timing import Row, alternating, row
 
 import llmzoo
 
-GAMES = ("sudoku", "sokoban", "plan_path")
+
+def _name(id: str) -> str:
+    return id.removesuffix("_v0")
+
+
+GAMES = ("sudoku", "sokoban", "plan_path", "calendar", "travel")
+GAMES += tuple(map(_name, llmzoo.list_envs("building")))
 TASKS = 100
 
 
 def compare(repeats: int = 42) -> list[Row]:
     rows = []
     for game in GAMES:
-        raw = importlib.import_module(f"llmzoo.envs.games.{game}").raw_env()
-        made = llmzoo.make(f"{game}_v0")
-        answers = [_oracle_answers(made, task) for task in range(TASKS)]
-        played = [_player(env, answers) for env in (raw, made)]
+        settings = llmzoo.spec(f"{game}_v0").offline
+        made = llmzoo.make(f"{game}_v0", **settings)
+        raw = type(made.unwrapped)(**settings)
+        answers = [oracle_answers(made, task) for task in range(TASKS)]
+        played = [player(env, answers) for env in (raw, made)]
         for form, found in zip(("raw", "make"), alternating(played, repeats), strict=True):
             rows.append(row(f"steps_{game}_{form}", found, "steps/s, resets included"))
     return rows
 
 
-def _oracle_answers(env: AECEnv, task: int) -> list[str]:
+def oracle_answers(env: AECEnv, task: int) -> list[str]:
     oracle = llmzoo.oracle(env)
     env.reset(seed=task, options={"task": task})
     answers = []
@@ -50,7 +56,7 @@ def _oracle_answers(env: AECEnv, task: int) -> list[str]:
     return answers
 
 
-def _player(env: AECEnv, answers: list[list[str]]) -> Callable[[], int]:
+def player(env: AECEnv, answers: list[list[str]]) -> Callable[[], int]:
     def play() -> int:
         steps = 0
         for task, script in enumerate(answers):

@@ -6,12 +6,15 @@ import argparse
 import json
 from pathlib import Path
 
+import conversations
+import dialogue_peers
 import environment_peers
 import environment_steps
 import generation_peers
 import import_time
 import level_generation
 import math_checks
+import program_calls
 import remote_steps
 import sampling
 import sandbox
@@ -32,23 +35,34 @@ def main() -> None:
         action="store_true",
         help="leave out those that are installed in environments of their own (minutes, gigabytes)",
     )
+    parser.add_argument(
+        "--without-large",
+        action="store_true",
+        help="leave out the model of 135 million weights (half an hour, 12 GB)",
+    )
     args = parser.parse_args()
+    large = not args.without_large
 
     rows = [
         *import_time.compare(args.repeats),
         *environment_steps.compare(6 * args.repeats),
         *tool_steps.compare(2 * args.repeats),
+        *program_calls.compare(args.repeats),
+        *conversations.compare(),
         *remote_steps.compare(args.repeats),
         *level_generation.compare(args.seconds),
         *math_checks.compare(args.seconds, args.repeats),
-        *sampling.compare(args.repeats),
-        *updates.compare(max(1, args.repeats // 3)),
+        *sampling.compare(args.repeats, large=large),
+        *updates.compare(
+            max(1, args.repeats // 3), updates.SIZES | (updates.LARGE if large else {})
+        ),
         *sandbox.compare(args.seconds, max(1, args.repeats // 2)),
     ]
     if not args.without_peers:
         rows += environment_peers.compare(2 * args.repeats)
+        rows += dialogue_peers.compare(2 * args.repeats)
         rows += generation_peers.compare(2 * args.repeats)
-        rows += training_step.compare(args.repeats)
+        rows += training_step.compare(args.repeats, large_too=large)
     args.out.write_text(json.dumps(rows, indent=2) + "\n")
 
     table = Table("name", "ours", "theirs", "ratio", "unit")

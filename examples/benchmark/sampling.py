@@ -6,7 +6,8 @@ The same model (Qwen2, 0.86 million parameters, random weights, float32), the sa
 tokens, K=8 answers to each of exactly 32 tokens: nothing ends an answer early, on either side. Both
 sample from the full distribution at temperature 1. Ours also returns the log-probability of every
 token. The two take turns in one process; medians are compared. ``memory_sampling`` compares the
-most memory that a process held that did one of them, libraries included.
+most memory that a process held that did one of them, libraries included. ``_135m``: a model of the
+shape of SmolLM2-135M, with its 49,152 words, and 4 prompts.
 """
 
 from __future__ import annotations
@@ -16,25 +17,29 @@ from collections.abc import Callable
 
 import torch
 from timing import Row, alternating, peak_memory, row
-from transformers import Qwen2ForCausalLM
+from transformers import PreTrainedModel
 from workers import step_task
+from workers.step_task import SMALL, SMOLLM2, SMOLLM2_WORDS
 
 from llmzoo.policies.decode import sample
 from llmzoo.policies.sampling import Sampling
 
-PROMPTS, PROMPT_TOKENS, K, NEW_TOKENS, VOCABULARY = 16, 128, 8, 32, 512
+PROMPT_TOKENS, K, NEW_TOKENS, VOCABULARY = 128, 8, 32, 512
+SIZES = {"": (SMALL, VOCABULARY, 16), "_135m": (SMOLLM2, SMOLLM2_WORDS, 4)}  # model, words, prompts
 
 
-def build_model() -> Qwen2ForCausalLM:
-    return step_task.build_model(VOCABULARY).eval()
+def build_model(size: str = "") -> PreTrainedModel:
+    millions, vocabulary, _ = SIZES[size]
+    return step_task.build_model(vocabulary, millions).eval()
 
 
-def sides() -> dict[str, Callable[[], int]]:
+def sides(size: str = "") -> dict[str, Callable[[], int]]:
     """Ours and theirs; each returns the tokens that it has sampled."""
-    model = build_model()
+    model = build_model(size)
+    _, vocabulary, prompts = SIZES[size]
     noise = torch.Generator().manual_seed(0)
-    prompts_BP = torch.randint(VOCABULARY, (PROMPTS, PROMPT_TOKENS), generator=noise)
-    tokens = PROMPTS * K * NEW_TOKENS
+    prompts_BP = torch.randint(vocabulary, (prompts, PROMPT_TOKENS), generator=noise)
+    tokens = prompts * K * NEW_TOKENS
 
     def ours() -> int:
         rows = sample(
@@ -44,7 +49,7 @@ def sides() -> dict[str, Callable[[], int]]:
             Sampling(max_new_tokens=NEW_TOKENS),
             eos_ids=(),
             pad_id=0,
-            keys=range(PROMPTS),
+            keys=range(prompts),
         )
         assert sum(len(answer.ids) for answers in rows for answer in answers) == tokens
         return tokens
@@ -63,27 +68,35 @@ def sides() -> dict[str, Callable[[], int]]:
             eos_token_id=None,
             pad_token_id=0,
         )
-        assert found.shape == (PROMPTS * K, PROMPT_TOKENS + NEW_TOKENS)
+        assert found.shape == (prompts * K, PROMPT_TOKENS + NEW_TOKENS)
         return tokens
 
     return {"ours": ours, "theirs": theirs}
 
 
-def compare(repeats: int = 7) -> list[Row]:
-    fast, usual = alternating(list(sides().values()), repeats)
-    held = [peak_memory(__file__, side) for side in ("ours", "theirs")]
-    return [
-        row("sampling_vs_generate", fast, "tokens/s", theirs=usual),
-        row("memory_sampling", held[0], "MB", theirs=held[1], higher_is_better=False),
-    ]
+def compare(repeats: int = 7, *, large: bool = True) -> list[Row]:
+    """``large``: also with the larger model, minutes."""
+    rows = []
+    for size in [*SIZES][: 1 + large]:
+        times = max(1, repeats // 3) if size else repeats
+        fast, usual = alternating(list(sides(size).values()), times)
+        held = [
+            peak_memory(__file__, "--side", side, "--size", size) for side in ("ours", "theirs")
+        ]
+        rows += [
+            row(f"sampling_vs_generate{size}", fast, "tokens/s", theirs=usual),
+            row(f"memory_sampling{size}", held[0], "MB", theirs=held[1], higher_is_better=False),
+        ]
+    return rows
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--side", choices=["ours", "theirs"], help="do it once, for its memory")
-    side = parser.parse_args().side
-    if side is not None:
-        sides()[side]()
+    parser.add_argument("--size", choices=SIZES, default="")
+    args = parser.parse_args()
+    if args.side is not None:
+        sides(args.size)[args.side]()
     else:
         for found in compare():
             print(

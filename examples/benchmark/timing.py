@@ -61,10 +61,10 @@ def alternating(works: Sequence[Callable[[], int]], repeats: int) -> list[float]
     return [statistics.median(found) for found in rates]
 
 
-def peak_memory(script: str, side: str) -> float:
-    """The most memory, in MB, that ``script --side SIDE`` ever held, libraries included."""
+def peak_memory(script: str, *arguments: str) -> float:
+    """The most memory, in MB, that a script with these arguments ever held, libraries included."""
     run = subprocess.run(
-        [sys.executable, "-c", _WATCHED, script, "--side", side],
+        [sys.executable, "-c", _WATCHED, script, *arguments],
         check=True,
         capture_output=True,
         text=True,

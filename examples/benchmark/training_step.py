@@ -6,7 +6,8 @@
 GRPO with one agent against TRL's ``GRPOTrainer`` (rows ``step_vs_trl_32``), and MAGRPO with two
 agents that have a model each against comlrl's ``MAGRPOTrainer`` (``step_vs_comlrl_32``): 32, 128
 and 256 new tokens a completion; ``_k2``: 2 completions of a prompt instead of 8; ``_vocab50k``:
-50,000 words instead of 100.
+50,000 words instead of 100; ``_135m``: a model of the shape of SmolLM2-135M, with its 49,152 words,
+and 4 prompts instead of 16.
 
 The same on all sides: the model (Qwen2, random weights, float32; 0.80 million parameters, 7.2 with
 50,000 words, whose embedding has 6.4), torch and transformers, the 16 prompts of 128 tokens, K, the
@@ -47,7 +48,7 @@ from pathlib import Path
 from peers import PeerAbsent, Worker, interpreter
 from step_sides import Side, take_turns
 from timing import Row, row
-from workers.step_task import PROMPTS, Task
+from workers.step_task import SMALL, SMOLLM2, SMOLLM2_WORDS, Task
 
 WORKERS = Path(__file__).resolve().parent / "workers"
 PEERS = {"trl": 1, "comlrl": 2}  # agents
@@ -84,7 +85,7 @@ def measure(
     here = Path(sys.executable)
     there = here if peer == "trl" else interpreter(peer)
     agents = PEERS[peer]
-    completions = agents * PROMPTS * task.k
+    completions = agents * task.prompts * task.k
     sampled = completions * task.new_tokens
     # not even what make has set
     plain = {n: v for n, v in os.environ.items() if n not in (*KEPT_MEMORY, "OMP_NUM_THREADS")}
@@ -114,8 +115,15 @@ def measure(
     ]
 
 
+def large(new_tokens: int, k: int = 8) -> Task:
+    """A step of a model of 135 million parameters."""
+    return Task(new_tokens=new_tokens, k=k, vocabulary=SMOLLM2_WORDS, prompts=4, millions=SMOLLM2)
+
+
 def _suffix(task: Task) -> str:
     few = "" if task.k == 8 else f"_k{task.k}"
+    if task.millions == SMOLLM2:
+        return f"{task.new_tokens}{few}_135m"
     many = "" if task.vocabulary == 100 else f"_vocab{task.vocabulary // 1000}k"
     return f"{task.new_tokens}{few}{many}"
 
@@ -132,14 +140,19 @@ def _row(name: str, ours: Side, theirs: Side, unit: str) -> StepRow:
     )
 
 
-def compare(repeats: int = 5) -> list[Row]:
-    """The rows of ``make bench``: 32 new tokens, K=8, 100 words, about five minutes."""
+def compare(repeats: int = 5, *, large_too: bool = True) -> list[Row]:
+    """The rows of ``make bench``: K=8, 32 new tokens and 100 words against all peers; 32 and 128
+    with the larger model against TRL. A quarter of an hour."""
+    small = Task(new_tokens=32, k=8, vocabulary=100)
+    pairs = [(small, peer, repeats) for peer in PEERS]
+    if large_too:
+        pairs += [(large(32), "trl", 2), (large(128), "trl", 1)]
     rows: list[Row] = []
-    for peer in PEERS:
+    for task, peer, times in pairs:
         try:
-            found = measure(Task(new_tokens=32, k=8, vocabulary=100), peer, repeats)
+            found = measure(task, peer, times, tuned=task is small)
         except PeerAbsent as reason:
-            print(f"step_vs_{peer}_32 skipped: {reason}", file=sys.stderr)
+            print(f"step_vs_{peer}_{_suffix(task)} skipped: {reason}", file=sys.stderr)
             continue
         rows += [
             row(
@@ -165,6 +178,9 @@ def main() -> None:
     parser.add_argument("--only", type=_numbers, default=[32, 128, 256], help="new tokens")
     parser.add_argument("--k", type=_numbers, default=[8, 2])
     parser.add_argument("--vocabulary", type=_numbers, default=[100, 50_000])
+    parser.add_argument(
+        "--millions", type=_numbers, default=[SMALL], help="1, 135: size of the model"
+    )
     parser.add_argument("--peers", type=lambda text: text.split(","), default=list(PEERS))
     parser.add_argument("--threads", type=_numbers, default=THREADS, help="1 on a busy machine")
     parser.add_argument("--plain", action="store_true", help="without the tuned rows")
@@ -174,10 +190,15 @@ def main() -> None:
 
     rows = json.loads(args.out.read_text()) if args.out and args.out.exists() else []
     known = {each["name"] for each in rows}
-    for new_tokens, k, vocabulary in product(args.only, args.k, args.vocabulary):
-        if k != 8 and vocabulary != 100 and len(args.vocabulary) > 1:
-            continue  # one thing is changed at a time, unless it is asked for
-        task = Task(new_tokens=new_tokens, k=k, vocabulary=vocabulary)
+    tasks = [
+        Task(new_tokens=new_tokens, k=k, vocabulary=vocabulary)
+        for new_tokens, k, vocabulary in product(args.only, args.k, args.vocabulary)
+        # one thing is changed at a time, unless it is asked for
+        if SMALL in args.millions and (k == 8 or vocabulary == 100 or len(args.vocabulary) == 1)
+    ]
+    if SMOLLM2 in args.millions:
+        tasks += [large(new_tokens, k) for new_tokens, k in product(args.only, args.k)]
+    for task in tasks:
         for peer in args.peers:
             if f"step_vs_{peer}_{_suffix(task)}" in known:
                 continue

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
+from statistics import fmean
 
 import matplotlib
 
@@ -11,17 +13,19 @@ matplotlib.use("Agg")  # no screen is needed
 from logs import Row, read_log
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from readings import by_task, controlled, curves, ways
+from pretrained import ARMS
+from readings import by_task, controlled, curves, in_order, of_arm, ways
 
 from llmzoo.report.bench import heatmap
-from llmzoo.training.evaluation import pooled
+from llmzoo.training.statistics import pooled
 
 _NONE, _ONE, _TWO = "#9aa0a6", "#4285c8", "#d9730d"  # no RL, one agent, two agents
 
 
 def draw(logs: Path, out: Path) -> None:
     """A picture for each study whose log is there."""
-    for study, make in {"games": games, "learners": learners, "sensitivity": sensitivity}.items():
+    pictures = {"games": games, "learners": learners, "sensitivity": sensitivity}
+    for study, make in {**pictures, "smollm2": smollm2}.items():
         log = logs / f"{study}.jsonl.gz"
         if log.exists():
             make(read_log(log), out / f"results_{study}.png")
@@ -103,4 +107,27 @@ def sensitivity(rows: Sequence[Row], path: Path) -> None:
         axes.set_ylim(0, 1)
         axes.grid(alpha=0.3)
     figure.supylabel("success after training", fontsize=9)
+    figure.savefig(str(path))
+
+
+def smollm2(rows: Sequence[Row], path: Path) -> None:
+    """Returns during training, a panel for each task and a line for each run."""
+    tasks = by_task(rows)
+    figure = Figure(figsize=(3.4 * len(tasks) + 0.6, 3.4), dpi=130, layout="constrained")
+    for axes, (task, mine) in zip(
+        figure.subplots(1, len(tasks), squeeze=False)[0], tasks.items(), strict=True
+    ):
+        for arm, style in zip(in_order(mine, "arm"), ("-", "--", ":"), strict=False):
+            name, agents = ARMS[arm]
+            for number, row in enumerate(of_arm(mine, arm)):
+                tokens = accumulate(point["tokens"] for point in row["curve"])
+                returns = [fmean(point["return"].values()) for point in row["curve"]]
+                label = f"{agents} agent{'s' * (agents > 1)}: {name}" if number == 0 else None
+                colour = _ONE if agents == 1 else _TWO
+                axes.plot([t / 1000 for t in tokens], returns, style, color=colour, label=label)
+        axes.set_title(task)
+        axes.set_xlabel("thousand sampled tokens", fontsize=9)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=7)
+    figure.supylabel("return of an episode, mean of its agents", fontsize=9)
     figure.savefig(str(path))

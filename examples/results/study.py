@@ -8,12 +8,15 @@ settings of one environment and the models that runs on it start from (``starts`
 each with the settings of what is compared. There is a run for each task, arm and seed, whose
 settings are those of the study, the task and the arm, the later ones going before. An arm says from
 which of the task's starts it begins (``start``), on which tasks it is run (``tasks``, all where it
-says nothing) and under which other conditions it is measured as well (``also``).
-``quick`` lies over all of this with ``--quick``. The starts are ``tiny`` or models of
-``models.yaml``, which are trained first, each with the settings of one ``fit``.
+says nothing) and under which other conditions it is measured as well (``also``). ``transcripts`` is
+the number of test tasks whose episodes are kept, before training and after.
+``quick`` lies over all of this with ``--quick``. The starts are ``tiny``, a fetched model such as
+``smollm2``, or models of ``models.yaml``, which are trained first, each with the settings of one
+``fit``.
 
-Runs go on where they were cut off, and those that have ended are not repeated. What a run gave is
-kept as one line of JSON, and all lines of a study in ``NAME.jsonl.gz``.
+Runs go on where they were cut off, and those that have ended are not repeated, nor those in the log
+that ``--known`` names. What a run gave is kept as one line of JSON, and all lines of a study in
+``NAME.jsonl.gz``.
 """
 
 from __future__ import annotations
@@ -31,24 +34,28 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from logs import write_log
+from logs import read_log, write_log
 
+from llmzoo.policies.published import PUBLISHED
 from llmzoo.training.run_folder import with_new_names
 
 HERE = Path(__file__).resolve().parent
+GIVEN = ("tiny", *PUBLISHED)  # models that no run here makes
 Settings = dict[str, Any]
 _CURVE = ("step", "success", "return", "tokens", "rollout_seconds", "update_seconds")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One training run. ``also``: other conditions in which it is measured, see :func:`measured`."""
+    """One training run. ``also``: other conditions in which it is measured, see :func:`measured`.
+    ``transcripts``: see :func:`episodes_of`."""
 
     task: str
     arm: str
     seed: int
     settings: Settings
     also: Mapping[str, Settings]
+    transcripts: int = 0
 
     @property
     def name(self) -> str:
@@ -82,11 +89,18 @@ def runs_of(study: Settings, models: Path) -> Iterator[Run]:
                     continue
                 settings = merged(merged(study["settings"], own), of_arm)
                 start = starts.get(settings.pop("start", None), "tiny")
-                settings["model"] = start if start == "tiny" else str(models / start)
+                settings["model"] = start if start in GIVEN else str(models / start)
                 settings["seed"] = seed
                 settings.pop("tasks", None)
-                also = settings.pop("also", {})
-                yield Run(task=task, arm=arm, seed=seed, settings=settings, also=also)
+                also, transcripts = settings.pop("also", {}), settings.pop("transcripts", 0)
+                yield Run(
+                    task=task,
+                    arm=arm,
+                    seed=seed,
+                    settings=settings,
+                    also=also,
+                    transcripts=transcripts,
+                )
 
 
 def train_model(settings: Settings, out: Path) -> None:
@@ -115,6 +129,7 @@ def train(run: Run, out: Path) -> Settings:
     """Train and measure; the run's line."""
     from llmzoo import fit
     from llmzoo.errors import DivergedError
+    from llmzoo.policies import load
 
     line = out / "lines" / f"{run.name}.json"
     if line.exists():
@@ -141,6 +156,12 @@ def train(run: Run, out: Path) -> Settings:
         _keep(before, json.dumps(result.before))
         row |= {"before": dict(result.before), "after": dict(result.after), **told_of(folder)}
         row["also"] = {name: measured(run, result.seats, args) for name, args in run.also.items()}
+        if run.transcripts:
+            untrained = load(run.settings["model"], sampling=settings_of(run).sampling())
+            row["transcripts"] = {
+                "before": episodes_of(run, untrained),
+                "after": episodes_of(run, result.seats),
+            }
     row["wall_seconds"] = round(time.monotonic() - started, 1)
     _keep(line, json.dumps(row))
     return row
@@ -177,6 +198,36 @@ def measured(run: Run, seats: Mapping[str, Any], args: Settings) -> Settings:
     return found.to_dict()
 
 
+def settings_of(run: Run) -> Any:
+    """The run's settings as ``fit`` reads them."""
+    from llmzoo.training.config import FitConfig
+
+    return FitConfig(**run.settings)
+
+
+def episodes_of(run: Run, policy: Any) -> list[Settings]:
+    """What is written in the first test tasks of the run: prompts of first turns, and all answers."""
+    from llmzoo import collect
+
+    return [
+        {
+            "task": episode.info.get("task_id"),
+            "success": episode.success,
+            "returns": dict(episode.totals),
+            "prompt": episode.decisions[0].observation,
+            "answers": [[d.agent, d.completion.text] for d in episode.decisions],
+        }
+        for episode in collect(
+            run.settings["env"],
+            policy,
+            tasks=run.transcripts,
+            split="test",
+            seed=run.seed,
+            env_args=_env_args(run),
+        )
+    ]
+
+
 def _env_args(run: Run) -> Settings:
     """The arguments of the run's environment, those that its learner needs among them."""
     from llmzoo.learners import learner_class
@@ -208,13 +259,25 @@ def _keep(path: Path, text: str) -> None:
 
 
 def run_study(
-    name: str, out: Path, *, quick: bool = False, jobs: int = 1, only: str = ""
+    name: str,
+    out: Path,
+    *,
+    quick: bool = False,
+    jobs: int = 1,
+    only: str = "",
+    known_runs: Path | None = None,
 ) -> list[Settings]:
     """Do what is not done yet, in ``jobs`` processes at a time; the lines of all runs, in their order.
 
     A model or a run begins when the model that it starts from is there, models before runs.
-    ``only``: those runs whose names hold this. The log has all runs that have ended.
+    ``only``: those runs whose names hold this. ``known_runs``: a log of runs not to be repeated. The
+    log has all runs that have ended.
     """
+    if known_runs is not None and known_runs.exists():
+        for row in read_log(known_runs):
+            line = out / name / "lines" / f"{row['task']}-{row['arm']}-{row['seed']}.json"
+            if not line.exists():
+                _keep(line, json.dumps(row))
     study, known = read(name, quick=quick), read("models", quick=quick)
     models = out / "models"
     planned = list(runs_of(study, models))
@@ -222,13 +285,13 @@ def run_study(
     needed = set()
     bases = {model: settings.get("model", "tiny") for model, settings in known.items()}
     for model in (Path(run.settings["model"]).name for run in runs):
-        while model != "tiny":
+        while model not in GIVEN:
             needed.add(model)
             model = bases[model]
     waiting: dict[str, tuple[str, Any]] = {}  # what is to be done: the model it waits for, the work
     for model, settings in known.items():
         base = bases[model]
-        settings = {**settings, "model": base if base == "tiny" else str(models / base)}
+        settings = {**settings, "model": base if base in GIVEN else str(models / base)}
         if model in needed:
             waiting[model] = base, (train_model, settings, models / model)
     for run in runs:
@@ -274,11 +337,19 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/results"))
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time, each on one core")
     parser.add_argument("--only", default="", help="runs whose names (TASK-ARM-SEED) hold this")
+    parser.add_argument("--known", type=Path, help="log of a study, whose runs are not repeated")
     parser.add_argument("--quick", action="store_true", help="the small version")
     args = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     for name in args.studies:
-        run_study(name, args.out, quick=args.quick, jobs=args.jobs, only=args.only)
+        run_study(
+            name,
+            args.out,
+            quick=args.quick,
+            jobs=args.jobs,
+            only=args.only,
+            known_runs=args.known,
+        )
 
 
 if __name__ == "__main__":

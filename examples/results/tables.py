@@ -16,10 +16,11 @@ from pathlib import Path
 from statistics import fmean
 
 import figures
+import pretrained
 from logs import Row, read_log
 from readings import CURVES, TRAINED, by_task, controlled, in_order, marks, of_arm, play, ways
 
-from llmzoo.training.evaluation import paired_over_seeds, pooled
+from llmzoo.training.statistics import paired_over_seeds, pooled
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -27,7 +28,9 @@ RESULTS = ROOT / "docs" / "results"
 
 def of_games(rows: Sequence[Row]) -> dict[str, str]:
     """What RL gave to one agent and to two: a table of the games with controls, and those of each."""
-    return {"headline": _headline(controlled(rows))} | _each_game(rows, "games", "paired")
+    headline = _headline(controlled(rows))
+    short = [line for line in headline.splitlines() if line.split(" | ")[0][2:] in _SHORT]
+    return {"headline": headline, "short": "\n".join(short)} | _each_game(rows, "games", "paired")
 
 
 def of_longer(rows: Sequence[Row]) -> dict[str, str]:
@@ -75,6 +78,10 @@ def _game(rows: Sequence[Row]) -> str:
     return markdown(head, lines)
 
 
+# the lines of the headline that the README shows, with its head and rule
+_SHORT = {"", "---", "no RL", "AT-GRPO, 4 rounds", "AT-GRPO, 24 rounds", "MAGRPO"} | {
+    "AT-GRPO, one model for both seats"
+}
 _PLAY = ("answers a task in play", "tokens a task in play")
 _TRAINING = ("tokens of training", "minutes")
 
@@ -244,6 +251,7 @@ STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "ablations": of_ablations,
     "models": of_models,
     "tuning": of_tuning,
+    "smollm2": pretrained.tables,
 }
 
 
@@ -259,12 +267,14 @@ def markdown(head: Sequence[object], lines: Sequence[Sequence[object]]) -> str:
 
 def tables_of(logs: Path) -> dict[str, str]:
     """The tables of all logs that are there, by name."""
-    return {
+    tables = {
         name: text
         for study, make in STUDIES.items()
         if (logs / f"{study}.jsonl.gz").exists()
         for name, text in make(read_log(logs / f"{study}.jsonl.gz")).items()
     }
+    measured = logs / "smollm2_signal.jsonl"
+    return tables | (pretrained.signal(measured) if measured.exists() else {})
 
 
 def placed(page: str, tables: Mapping[str, str]) -> str:

@@ -17,8 +17,9 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo.adapters.single_seat import aec_form
+from llmzoo.envs.forking import fork
 from llmzoo.errors import ConfigError
-from llmzoo.rollout.stepping import advance, deciders, fork, is_over
+from llmzoo.rollout.stepping import advance, deciders, is_over
 from llmzoo.thoughts import answer_in
 
 Shared = Callable[[Mapping[str, float]], float]  # from the rewards of all agents to the shared one

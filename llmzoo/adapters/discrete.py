@@ -9,12 +9,13 @@ import numpy as np
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from llmzoo.adapters.moves import Names, UnreadableError, moves_of
 from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
+from llmzoo.envs.forking import fork
+from llmzoo.envs.moves import Names, UnreadableError, moves_of
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import check_split
+from llmzoo.envs.turn_game import episode_seed
 from llmzoo.errors import ConfigError, NoPlayerError, UnknownNameError
-from llmzoo.rollout.stepping import fork
 
 Show = Callable[[Any, str], str]  # (observation of the wrapped environment, agent) -> text
 Expert = Callable[[Any, str], int]  # the same -> the number of a move
@@ -30,22 +31,11 @@ def discrete_to_text(env: AECEnv, **options: Any) -> AECEnv:
     return OrderEnforcingWrapper(DiscreteText(env, **options))
 
 
-def episode_seed(seed: int, split: str) -> int:
-    """The seed with which the wrapped environment plays episode ``seed`` of a split.
-
-    Such an environment has seeds but no tasks. Train gets even seeds and test odd ones, so no
-    episode is in both; ``"all"`` gets every seed. In a game without chance, such as tic-tac-toe,
-    all episodes begin alike, so the splits do not differ.
-    """
-    check_split(split)
-    return seed if split == "all" else 2 * seed + (split == "test")
-
-
 class DiscreteText(TextEnv):
     """An AEC environment (``game``) with ``Discrete`` action spaces, played in words.
 
     Each prompt names the agent, shows its observation, lists the legal moves and says how to answer.
-    :meth:`Moves.read <llmzoo.adapters.moves.Moves.read>` defines how an answer is parsed.
+    :meth:`Moves.read <llmzoo.envs.moves.Moves.read>` defines how an answer is parsed.
 
     observation: turns what ``game.observe(agent)`` gives into text; ``observed`` by default.
     actions: the name of each action, as a list or a function of its number; the number by default.

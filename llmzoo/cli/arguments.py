@@ -5,17 +5,22 @@
 import os
 import re
 import sys
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 from gymnasium.spaces import Discrete
 
 from llmzoo import registry
 from llmzoo.cli.options import CommandOptions, option_hints, typed
-from llmzoo.errors import ConfigError
+from llmzoo.errors import ConfigError, FallbackWarning
 from llmzoo.learners import learner_class
 from llmzoo.policies.base import Policy
+from llmzoo.policies.devices import check_device
+from llmzoo.training import run_folder
+from llmzoo.training.collecting import refuse_fallback
 from llmzoo.training.players import players
 from llmzoo.training.seats import SeatConfig
 
@@ -25,7 +30,7 @@ class EnvOptions(CommandOptions):
     """An environment.
 
     Args:
-        env: id of the environment.
+        env: id of the environment; can be given first, without --env.
         env_args: arguments of the environment; --env.NAME VALUE sets one.
     """
 
@@ -35,7 +40,7 @@ class EnvOptions(CommandOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class PromptOptions(CommandOptions):
-    """How prompts are formatted, and how answers are read.
+    """How a model reads prompts and answers, and where it runs.
 
     Args:
         system: system prompt, for models with a chat template.
@@ -44,6 +49,8 @@ class PromptOptions(CommandOptions):
         thought_end: the text that ends a model's thoughts; only what follows it is the answer. By
             default it is read from the tokenizer or the chat template. none: the whole output is
             the answer.
+        device: where models run: cpu, cuda, cuda:1 or mps; by default the first GPU of CUDA, or the CPU
+            without one.
         trust_remote_code: run Python code that comes with a model. Only use it for models whose
             code you have read. Without it such models are refused.
     """
@@ -51,7 +58,11 @@ class PromptOptions(CommandOptions):
     system: str | None = None
     chat_template_args: Mapping[str, Any] | None = None
     thought_end: str | None = None
+    device: str | None = None
     trust_remote_code: bool = False
+
+    def __post_init__(self) -> None:
+        check_device(self.device)
 
     def chat(self) -> dict[str, Any]:
         """The prompt settings that were given."""
@@ -59,36 +70,22 @@ class PromptOptions(CommandOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskOptions(EnvOptions):
-    """A policy that plays tasks of an environment.
+class SamplingOptions(CommandOptions):
+    """How a model samples its answers.
 
     Args:
-        policy: oracle, amateur, random, tiny (the embedded model), a run folder of llmzoo train,
-            a model folder, a hub id, openai:MODEL@URL for a model behind an endpoint, or
-            grpc://HOST:PORT for a policy server (llmzoo serve).
-        tasks: number of tasks, from the first one on; all plays every task of the split.
-        split: train, test or all.
-        seed: seeds sampling and the chance of scripted policies.
         greedy: take the most likely answer instead of sampling.
         temperature: sampling temperature.
         top_p: nucleus sampling threshold; 1 is off.
         top_k: number of most likely tokens to sample from; 0 is all.
         max_new_tokens: maximum tokens of an answer; 64 for the embedded model, otherwise 256.
-        quiet: show no progress on standard error.
-        json: print one JSON object instead of text.
     """
 
-    policy: str = "tiny"
-    tasks: int | Literal["all"] = 200
-    split: str = "test"
-    seed: int = 0
     greedy: bool = False
     temperature: float | None = None
     top_p: float | None = None
     top_k: int | None = None
     max_new_tokens: int | None = None
-    quiet: bool = False
-    json: bool = False
 
     def sampling(self) -> dict[str, Any]:
         """The sampling settings that were given."""
@@ -96,23 +93,80 @@ class TaskOptions(EnvOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PolicyOptions(PromptOptions, TaskOptions):
-    """What eval and collect have in common."""
+class PlayerOptions(PromptOptions, SamplingOptions):
+    """A policy that plays an environment.
 
-    def seated(self) -> tuple[dict[str, Policy], dict[str, Any]]:
-        """The policy of every seat, and the checked arguments of the environment."""
+    Args:
+        env: id of the environment, also given first, without --env; that of the run where --policy is a
+            run folder.
+        env_args: arguments of the environment; --env.NAME VALUE sets one. A run folder's own are the
+            defaults in its own environment.
+        policy: oracle, amateur, random, tiny (the embedded model), smollm2 (after llmzoo fetch
+            smollm2), a run folder of llmzoo train, a model folder, a hub id, openai:MODEL@URL for a
+            model behind an endpoint, or grpc://HOST:PORT for a policy server (llmzoo serve).
+        seed: seeds sampling and the chance of scripted policies.
+        json: print one JSON object instead of text.
+    """
+
+    env: str | None = None
+    env_args: Mapping[str, Any] = field(default_factory=dict)
+    policy: str = "tiny"
+    seed: int = 0
+    json: bool = False
+
+    def seated(self, split: str) -> tuple[str, dict[str, Policy], dict[str, Any]]:
+        """The environment, the policy of every seat, and the checked arguments of the environment."""
         if self.policy == "human":
             raise ConfigError("use llmzoo play to play yourself")
-        env_args = env_arguments(self.env, self.env_args, split="use --split", chosen=self.split)
+        env, own = self._played()
+        where: dict[str, Any] = {"split": "use --split", "chosen": split}
+        env_args = env_arguments(env, self.env_args, **where)
+        if own:  # the parser would import code that they name
+            env_args = env_arguments(env, {**own, **env_args}, saved=True, **where)
         seats = players(
             self.policy,
-            registry.make(self.env, **env_args, split=self.split).possible_agents,
+            registry.make(env, **env_args, split=split).possible_agents,
             seed=self.seed,
             sampling=self.sampling(),
             chat=self.chat(),
+            device=self.device,
             trust_remote_code=self.trust_remote_code,
         )
-        return seats, env_args
+        return env, seats, env_args
+
+    def _played(self) -> tuple[str, dict[str, Any]]:
+        """The environment, given or that of the run, and in that one the run's own arguments."""
+        saved = run_folder.saved_config(Path(self.policy)) if run_folder.is_run(self.policy) else {}
+        trained = (saved or {}).get("env")
+        env = self.env or trained
+        if env is None:
+            raise ConfigError(
+                "give --env ID, or --policy with a run folder, whose environment counts"
+            )
+        if self.env is None and registry.is_path(env):
+            raise ConfigError(
+                f"{self.policy} was trained on {env}, which is code: name it with --env {env} if you "
+                "trust it"
+            )
+        own = (saved or {}).get("env_args", {}) if env == trained else {}
+        return env, {name: value for name, value in own.items() if name != "split"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyOptions(PlayerOptions):
+    """What eval and collect have in common.
+
+    Args:
+        tasks: number of tasks, from the first one on; all plays every task of the split.
+        split: train, test or all.
+        concurrency: episodes played at once.
+        quiet: show no progress on standard error.
+    """
+
+    tasks: int | Literal["all"] = 200
+    split: str = "test"
+    concurrency: int = 256
+    quiet: bool = False
 
 
 def _given(options: CommandOptions, *names: str) -> dict[str, Any]:
@@ -127,13 +181,14 @@ def env_arguments(
     split: str,
     chosen: str | None = None,
     saved: bool = False,
+    measured: bool = True,
 ) -> dict[str, Any]:
     """The arguments of an environment, checked against its signature and by making it once.
 
     ``split``: what users set instead of ``--env.split``, for the error message. ``chosen``: the
     split that they chose; None is the environment's default. ``saved``: the arguments come from a
     run folder. They were checked when the run started, and the parser would import code that they
-    name.
+    name. ``measured``: refuse a sample that stands in for a public set.
     """
     find_here(env_id)
     spec = registry.spec(env_id)
@@ -145,11 +200,16 @@ def env_arguments(
         if hints is not None:
             checked = typed(hints, args, f"argument of {env_id}")
     try:
-        env = registry.make(env_id, **checked, **({} if chosen is None else {"split": chosen}))
+        with warnings.catch_warnings():
+            if measured:  # the error below says the same
+                warnings.simplefilter("ignore", FallbackWarning)
+            env = registry.make(env_id, **checked, **({} if chosen is None else {"split": chosen}))
     except (ValueError, TypeError, OSError) as error:  # what constructors raise on bad arguments
         if not checked or isinstance(error, ConfigError):
             raise
         raise ConfigError(f"{env_id}: {error}") from error
+    if measured:
+        refuse_fallback(env, env_id)
     if any(isinstance(env.action_space(agent), Discrete) for agent in env.possible_agents):
         raise ConfigError(
             f"{env_id} has discrete actions, but policies write text: pass a function that returns "

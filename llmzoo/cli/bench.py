@@ -38,7 +38,8 @@ class BenchOptions(CommandOptions):
         envs: ids of environments, separated by commas.
         learners: names of learners, separated by commas; all is every learner of llmzoo.
         seeds: integers, separated by commas.
-        out: folder for results.json, table.md, heatmap.png and the runs.
+        out: folder for results.json, table.md, tests.json (paired tests), heatmap.png, a picture of
+            success by tokens for each environment, and the runs.
         json: print the rows of results.json instead of the table.
     """
 
@@ -77,6 +78,8 @@ def run(argv: Sequence[str]) -> None:
     check_model(configs[0].model, trust_remote_code=configs[0].trust_remote_code)
     try:
         from llmzoo.report.bench import heatmap, table
+        from llmzoo.report.bench_tests import paired_tests, section
+        from llmzoo.report.token_curves import save_curves
     except ModuleNotFoundError as error:
         raise MissingExtraError("llmzoo bench", "train", error.name) from error
     out = Path(options.out)
@@ -92,9 +95,13 @@ def run(argv: Sequence[str]) -> None:
             print(f"to continue: {shlex.join(['llmzoo', 'bench', *argv])}", file=sys.stderr)
             raise
         files.write(out / "results.json", json.dumps(rows, indent=2) + "\n")
-    text = table(rows, shlex.join(["llmzoo", "bench", *argv]))
+    pairs = paired_tests(rows)
+    text = table(rows, shlex.join(["llmzoo", "bench", *argv])) + section(pairs)
     files.write(out / "table.md", text)
+    of_env = {env: list(map(asdict, found)) for env, found in pairs.items()}
+    files.write(out / "tests.json", json.dumps(of_env, indent=2) + "\n")
     heatmap(rows, out / "heatmap.png")
+    save_curves([out / "runs" / run_name(c.env, c.learner, c.seed) for c in configs], out)
     if options.json:
         as_json(rows)
     else:
@@ -127,6 +134,8 @@ def _row(config: Any, run: Path) -> dict[str, Any]:
         "after": after["success"],
         "after_ci95": after["success_ci95"],
         "solved": after["solved"],
+        "ids": after["ids"],
+        "returns": after["returns"],
         "gain": after["success"] - before["success"],
         "return_before": before["mean_return"],
         "return_after": after["mean_return"],

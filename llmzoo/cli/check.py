@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pettingzoo import AECEnv
 
 from llmzoo import registry, testing
-from llmzoo.cli.arguments import env_arguments
+from llmzoo.cli.arguments import env_arguments, find_here
 from llmzoo.cli.options import CommandOptions, read
 from llmzoo.cli.output import apart, as_json, as_table, counting
 from llmzoo.envs.base import TextEnv
@@ -74,8 +74,9 @@ def run(argv: Sequence[str]) -> int:
     options = CheckOptions(**read("check", argv, CheckOptions))
     if options.texts < 1 or options.tasks < 1:
         raise ConfigError("--texts and --tasks must be at least 1")
-    env_args = env_arguments(options.env, options.env_args, split="both are checked")
-    arguments = {**registry.spec(options.env).offline, **env_args}
+    find_here(options.env)
+    given = {**registry.spec(options.env).offline, **options.env_args}
+    arguments = env_arguments(options.env, given, split="both are checked")
     make = partial(registry.make, options.env, **arguments)
     results = [_result(_Check("reset", lambda: make().reset(seed=0)), options.traceback)]
     checks = _checks(make, options) if results[0].kept else []

@@ -14,6 +14,7 @@ from llmzoo.cli.options import typed
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class
 from llmzoo.training import run_folder
+from llmzoo.training.collecting import number_of_tasks
 from llmzoo.training.config import FitConfig
 from llmzoo.training.players import check_model
 from llmzoo.training.seats import SHARED, Seat, kind, plan
@@ -27,8 +28,8 @@ def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, Seat]:
     """
     where = "a run trains on the train split and is evaluated on --eval_split"
     env_arguments(config.env, config.env_args, split=where, saved=saved)
-    if config.eval_tasks < 1:
-        raise ConfigError(f"eval_tasks must be at least 1, got {config.eval_tasks}")
+    if config.eval_tasks != "all" and config.eval_tasks < 1:
+        raise ConfigError(f"eval_tasks must be at least 1 or all, got {config.eval_tasks}")
     if config.eval_every < 0:
         raise ConfigError(f"eval_every must be at least 0, got {config.eval_every}")
     learner_arguments(config.learner, config.learner_args, saved=saved)
@@ -70,7 +71,9 @@ def _agents(config: FitConfig) -> list[str]:
             f"not take that ({error})"
         ) from error
     try:
-        registry.make(config.env, **{**env_args, "split": config.eval_split})
+        held_out = registry.make(config.env, **{**env_args, "split": config.eval_split})
+        if config.eval_tasks == "all":
+            number_of_tasks(held_out, config.env, "all", config.seed, numbered=True)
     except (ValueError, TypeError) as error:
         raise ConfigError(f"{config.env} with eval_split={config.eval_split}: {error}") from error
     return list(env.possible_agents)

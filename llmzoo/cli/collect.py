@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from llmzoo import files
 from llmzoo.cli.arguments import PolicyOptions
 from llmzoo.cli.options import read
 from llmzoo.cli.output import apart, as_json, counting
@@ -30,7 +31,7 @@ class CollectOptions(PolicyOptions):
 
     llmzoo train --learner sft and --learner dpo learn from the file, given as --learner.source
     FILE. NAME.provenance.json beside it records where the rows come from. Ctrl-C saves what has
-    been played, in parts of 256 episodes.
+    been played, in parts of --concurrency episodes.
 
     Args:
         out: the file to write, .jsonl or .parquet. An existing file is not overwritten.
@@ -41,6 +42,7 @@ class CollectOptions(PolicyOptions):
         success: keep only episodes that succeeded.
     """
 
+    FIRST = ("env",)
     EXAMPLES = (
         "llmzoo collect --env sudoku_v0 --policy oracle --tasks 500 --out data/sudoku.jsonl",
         "llmzoo collect --env plan_path_v0 --policy tiny --repeats 4 --top 0.25 --out data/best.parquet",
@@ -63,8 +65,8 @@ def run(argv: Sequence[str]) -> int:
     if ranks.launched() > 1:
         raise ConfigError("collect runs in one process, not under torchrun or accelerate launch")
     with apart():
-        seats, env_args = options.seated()
-        episodes, stopped = _play(options, seats, env_args)
+        env, seats, env_args = options.seated(options.split)
+        episodes, stopped = _play(options, env, seats, env_args)
     unknown = [id_of(e, n) for n, e in enumerate(episodes) if without_solution(e, seats)]
     answered = [episode for episode in episodes if not without_solution(episode, seats)]
     rows = trajectories.rows(answered, policy=options.policy)
@@ -76,7 +78,7 @@ def run(argv: Sequence[str]) -> int:
     out.parent.mkdir(parents=True, exist_ok=True)
     trajectories.save(out, kept)
     provenance = {
-        **_provenance(options, argv, episodes),
+        **_provenance(options, argv, env, env_args, episodes),
         "rows_played": len(rows),
         "rows": len(kept),
         "no_solution": unknown,
@@ -97,14 +99,14 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _play(
-    options: CollectOptions, seats: Mapping[str, Policy], env_args: Mapping[str, Any]
+    options: CollectOptions, env: str, seats: Mapping[str, Policy], env_args: Mapping[str, Any]
 ) -> tuple[list[Episode], bool]:
     """The episodes, and whether Ctrl-C stopped before all were played."""
     total = options.tasks * options.repeats if isinstance(options.tasks, int) else None
     episodes: list[Episode] = []
     with counting("episodes", total, quiet=options.quiet) as ended:
         parts = in_parts(
-            options.env,
+            env,
             seats,
             tasks=options.tasks,
             repeats=options.repeats,
@@ -112,6 +114,7 @@ def _play(
             seed=options.seed,
             greedy=options.greedy,
             env_args=env_args,
+            concurrency=options.concurrency,
             ended=ended,
         )
         try:
@@ -133,19 +136,26 @@ def _files(options: CollectOptions) -> tuple[Path, Path]:
     for path in (out, beside):
         if path.exists():
             raise ConfigError(f"{path} exists: choose another --out")
+    why = files.why_not_writable(out.parent)
+    if why:  # before anything is played
+        raise ConfigError(f"{why}: choose another --out")
     return out, beside
 
 
 def _provenance(
-    options: CollectOptions, argv: Sequence[str], episodes: Sequence[Episode]
+    options: CollectOptions,
+    argv: Sequence[str],
+    env: str,
+    env_args: Mapping[str, Any],
+    episodes: Sequence[Episode],
 ) -> dict[str, Any]:
     trained = run_folder.is_run(options.policy)
     return {
         "command": shlex.join(["llmzoo", "collect", *argv]),
         "llmzoo": __version__,
         "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "env": options.env,
-        "env_args": dict(options.env_args),
+        "env": env,
+        "env_args": dict(env_args),
         "source": str(episodes[0].info.get("source", "environment")),
         "split": options.split,
         "policy": options.policy,

@@ -16,6 +16,7 @@ from llmzoo.cli.options import CommandOptions, option_hints, read
 from llmzoo.learners import list_learners
 from llmzoo.policies import SCRIPTED
 from llmzoo.policies.base import TINY
+from llmzoo.policies.published import PUBLISHED
 from llmzoo.registry import load_object
 from llmzoo.training import FitConfig
 
@@ -110,7 +111,9 @@ def _choices(option: str, hint: Any) -> list[str] | None:
     if option in ("learner", "learners"):
         return list(list_learners())
     if option in ("policy", "others"):
-        return [*SCRIPTED, TINY]
+        return [*SCRIPTED, TINY, *PUBLISHED]
+    if option == "model":
+        return [TINY, *PUBLISHED]
     if option == "split":
         return ["train", "test", "all"]
     return None

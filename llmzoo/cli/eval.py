@@ -7,47 +7,85 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from llmzoo.cli.arguments import PolicyOptions
-from llmzoo.cli.options import read
+from llmzoo.cli.options import names, read
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, counting, evaluation_row
 from llmzoo.distributed import ranks
+from llmzoo.errors import ConfigError
 from llmzoo.training.evaluation import evaluate
 from llmzoo.training.players import known_as
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvalOptions(PolicyOptions):
-    """Play each of the first tasks of a split once; report success with its 95% Wilson interval."""
+    """Play each of the first tasks of a split; report success with its 95% Wilson interval.
 
+    Args:
+        samples: episodes of each task; pass@k is reported for 1, 2, 4 and so on up to this number.
+        out: a folder that keeps every episode as soon as it has ended.
+        resume: go on with the evaluation in --out that was cut off.
+        price: of a million tokens read and written by an endpoint, as 0.15,0.6; the cost is reported.
+    """
+
+    samples: int = 1
+    out: str | None = None
+    resume: bool = False
+    price: str | None = None
+
+    FIRST = ("env",)
     EXAMPLES = (
         "llmzoo eval --env sudoku_v0 --policy tiny --tasks 100 --greedy",
         "llmzoo eval --env mbpp_v0 --policy oracle --tasks 5 --source sample --json",
-        "llmzoo eval --env sudoku_v0 --env.max_turns 1 --policy runs/magrpo",
+        "llmzoo eval --env sudoku_v0 --samples 8 --out evals/tiny",
+        "llmzoo eval --policy runs/magrpo",
     )
 
 
 def run(argv: Sequence[str]) -> None:
     options = EvalOptions(**read("eval", argv, EvalOptions))
     with apart():
-        seats, env_args = options.seated()
-    total = options.tasks if isinstance(options.tasks, int) else None
+        env, seats, env_args = options.seated(options.split)
+    prices = _prices(options.price)
+    if options.resume and options.out is None:
+        raise ConfigError("--resume goes on with the evaluation in --out: give both")
+    total = options.tasks * options.samples if isinstance(options.tasks, int) else None
     quiet = options.quiet or not ranks.is_first()
     with apart(), counting("episodes", total, quiet=quiet) as ended:
         evaluation = evaluate(
-            options.env,
+            env,
             seats,
             tasks=options.tasks,
             split=options.split,
             seed=options.seed,
             greedy=options.greedy,
+            samples=options.samples,
             env_args=env_args,
+            out=options.out,
+            resume=options.resume,
+            concurrency=options.concurrency,
             ended=ended,
         )
     name = known_as(options.policy, seats)
     result = replace(evaluation, policy=name).to_dict()
+    if prices is not None:
+        usage = evaluation.usage or {"read": 0, "written": 0}
+        cost = prices[0] * usage["read"] / 1e6 + prices[1] * usage["written"] / 1e6
+        result["cost"] = round(cost, 6)
+        print(f"cost of this call: {cost:.4f}, {usage}", file=sys.stderr)
     if options.json:
         as_json(result)
     else:
-        title = f"{name} on {options.env}, {evaluation.decoding}"
+        title = f"{name} on {env}, {evaluation.decoding}"
         as_table(EVALUATION_COLUMNS, [evaluation_row(title, result)])
     for note in evaluation.notes:
         print(f"note: {note}", file=sys.stderr)
+
+
+def _prices(text: str | None) -> tuple[float, float] | None:
+    """What a million tokens cost, read and written."""
+    if text is None:
+        return None
+    try:
+        read, written = map(float, names(text))
+    except ValueError:
+        raise ConfigError(f"--price is two numbers, such as 0.15,0.6, got {text!r}") from None
+    return read, written

@@ -9,15 +9,19 @@ from pathlib import Path
 from llmzoo.cli.options import CommandOptions, read
 from llmzoo.cli.output import apart, as_json
 from llmzoo.errors import MissingExtraError
+from llmzoo.export.inspect_log import export_evaluation, is_evaluation
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExportOptions(CommandOptions):
     """Export the trained models of a run as transformers or peft folders, with a model card.
 
+    Of a folder of llmzoo eval --out the episodes are exported, as a log of Inspect.
+
     Args:
-        run: run folder of llmzoo train; can be given first, without --run.
-        out: the folder to create.
+        run: run folder of llmzoo train, or folder of llmzoo eval --out; can be given first, without
+            --run.
+        out: the folder to create; for an evaluation the file, .json.
         step: iteration of the checkpoint; the newest one by default.
         base: folder with the base model of adapters, which is copied. Needed if the base is not on
             the hub: folders that only the run names are not opened.
@@ -32,6 +36,7 @@ class ExportOptions(CommandOptions):
     EXAMPLES = (
         "llmzoo export runs/demo --out exported/demo",
         "llmzoo export runs/demo --out exported/demo --push me/sudoku --private false",
+        "llmzoo export evals/tiny --out tiny.json",
     )
 
     run: str
@@ -45,6 +50,10 @@ class ExportOptions(CommandOptions):
 
 def run(argv: Sequence[str]) -> None:
     options = ExportOptions(**read("export", argv, ExportOptions))
+    if is_evaluation(options.run):
+        out = export_evaluation(options.run, options.out)
+        as_json({"log": str(out)}) if options.json else print(f"log of Inspect: {out}")
+        return
     try:
         from llmzoo.export import export_run, push_to_hub
     except ModuleNotFoundError as error:

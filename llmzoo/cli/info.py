@@ -15,6 +15,7 @@ from llmzoo.cli.about import environment_prose, learner_prose
 from llmzoo.cli.arguments import find_here
 from llmzoo.cli.options import CommandOptions, read
 from llmzoo.cli.output import as_json, as_markdown, as_table
+from llmzoo.cli.shipped import folder
 from llmzoo.errors import SandboxError, UnknownNameError
 from llmzoo.learners import list_learners
 from llmzoo.version import __version__
@@ -57,6 +58,7 @@ def run(argv: Sequence[str]) -> None:
         "environments": len(registry.list_envs()),
         "learners": len(list_learners()),
         "sandbox": _sandbox(),
+        "shipped": str(folder() or "in the clone"),
     }
     if options.json:
         as_json(facts)
@@ -80,7 +82,7 @@ def _show(name: str, json: bool) -> None:
     find_here(name)
     if name in list_learners():
         kind, text = "learner", learner_prose(name)
-    elif registry.is_path(name) or name in registry.list_envs():
+    elif registry.is_path(name) or registry.is_neighbour(name) or name in registry.list_envs():
         kind, text = "environment", environment_prose(name)
     else:
         known = [*registry.list_envs(), *list_learners()]
@@ -99,6 +101,9 @@ def _devices() -> list[str]:
         import torch
     except ModuleNotFoundError:
         return devices
+    from llmzoo.policies.precision import has_bf16
+
+    devices = [f"cpu: {cores} cores, {'with' if has_bf16(torch.device('cpu')) else 'no'} bfloat16"]
     for index in range(torch.cuda.device_count()):
         device = torch.cuda.get_device_properties(index)
         devices.append(f"cuda:{index}: {device.name}, {device.total_memory / 2**30:.0f} GiB")

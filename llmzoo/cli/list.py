@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llmzoo import registry
+from llmzoo.adapters import neighbours
 from llmzoo.cli.options import CommandOptions, read
 from llmzoo.cli.output import as_json, as_table
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.learners import learner_class, list_learners
+from llmzoo.learners import learner_summary, list_learners
+from llmzoo.registry import EnvSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +19,9 @@ class ListOptions(CommandOptions):
     """List the environments or the learners.
 
     Args:
-        family: only environments of this family.
+        family: only environments of this family, or tasks of this collection.
+        installed: list the tasks of other collections too, of those that are installed. It imports
+            them, which takes seconds.
         learners: list the learners, each with its credit rule.
         json: print a JSON list instead of a table.
     """
@@ -25,10 +29,12 @@ class ListOptions(CommandOptions):
     EXAMPLES = (
         "llmzoo list",
         "llmzoo list --family games --json",
+        "llmzoo list --family textarena",
         "llmzoo list --learners",
     )
 
     family: str | None = None
+    installed: bool = False
     learners: bool = False
     json: bool = False
 
@@ -36,16 +42,17 @@ class ListOptions(CommandOptions):
 def run(argv: Sequence[str]) -> None:
     options = ListOptions(**read("list", argv, ListOptions))
     if options.learners:
-        if options.family is not None:
+        if options.family is not None or options.installed:
             raise ConfigError(
-                "--family and --learners exclude each other: only environments have families"
+                "--family and --installed are about environments, and --learners about learners"
             )
         _list_learners(options)
         return
     families = {registry.spec(id).family for id in registry.list_envs()}
-    if options.family is not None and options.family not in families:
-        raise UnknownNameError("family", options.family, families)
+    if options.family is not None and options.family not in {*families, *registry.NEIGHBOURS}:
+        raise UnknownNameError("family", options.family, {*families, *registry.NEIGHBOURS})
     specs = [registry.spec(id) for id in registry.list_envs(options.family)]
+    specs += _of_others(options)
     if options.json:
         as_json(
             [
@@ -63,11 +70,30 @@ def run(argv: Sequence[str]) -> None:
     print("learners:", ", ".join(list_learners()))
 
 
+def _of_others(options: ListOptions) -> list[EnvSpec]:
+    """The tasks of other collections that are asked for, without those that are refused."""
+    if options.family in registry.NEIGHBOURS:
+        asked = [options.family]
+    elif options.installed and options.family is None:
+        asked = [name for name in registry.NEIGHBOURS if neighbours.is_installed(name)]
+    else:
+        asked = []
+    return [
+        EnvSpec(
+            id=f"{name}:{task}",
+            entry_point="",
+            family=name,
+            agents=known.agents,
+            summary=known.summary,
+        )
+        for name in asked
+        for task, known in neighbours.collection(name).tasks().items()
+        if not known.refused
+    ]
+
+
 def _list_learners(options: ListOptions) -> None:
-    rows = []
-    for name in list_learners():
-        summary = (learner_class(name).__doc__ or "").strip().splitlines()[0]
-        rows.append((name, summary))
+    rows = [(name, learner_summary(name)) for name in list_learners()]
     if options.json:
         as_json([{"name": name, "summary": summary} for name, summary in rows])
     else:

@@ -3,7 +3,8 @@
 A command's options are the fields of dataclasses; their help texts are the ``Args`` section of the
 docstrings. ``--env.NAME``, ``--learner.NAME``, ``--lora.NAME`` and ``--seat.AGENT.NAME`` fill the
 mappings ``env_args``, ``learner_args``, ``lora_args`` and ``seat_args``, ``--source`` is
-``--env.source``, dashes in a name are as good as underscores, and a switch needs no value.
+``--env.source``, dashes in a name are as good as underscores, a list is ``a,b`` or ``[a,b]``, and a
+switch needs no value.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 from argparse import ArgumentError, RawDescriptionHelpFormatter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -21,7 +22,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import yaml
 from jsonargparse import ActionConfigFile, ArgumentParser, DefaultHelpFormatter
 
-from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.cli.shipped import with_shipped
+from llmzoo.errors import ConfigError, LlmzooError, UnknownNameError, check_names
 
 _SHORT = {
     "env": "env_args",
@@ -30,12 +32,24 @@ _SHORT = {
     "lora": "lora_args",
     "sampler": "sampler_args",
     "engine": "engine_args",
+    "opponents": "opponents_args",
     "policy": "policy_args",
 }
 _TEXTS = ("system", "thought_end")  # settings of a seat that are texts, even "Note: be brief"
 _WITHIN = "/"  # stands for the dot between a mapping's name in a family and a name in it
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _ALIASES = {"source": "env.source"}  # where the tasks come from is asked for so often
+# the name in one command -> the name of the same thing in another
+_SAME = {
+    "env": "envs",
+    "learner": "learners",
+    "seed": "seeds",
+    "tasks": "eval_tasks",
+    "eval_tasks": "tasks",
+    "split": "eval_split",
+    "eval_split": "split",
+}
+_NO_LISTS = ("stop",)  # a comma may be a part of the text
 
 
 class CommandOptions:
@@ -63,7 +77,7 @@ def read(
     hints = option_hints(options)
     for cls in others:
         hints |= {name: h for name, h in option_hints(cls).items() if name not in without}
-    argv = _normal_form(_named(argv, options.FIRST, hints), hints)
+    argv = with_shipped(_normal_form(_named(argv, options.FIRST, hints), hints))
     _check_files(argv, hints)
     parser = ArgumentParser(
         prog=f"llmzoo {command}",
@@ -80,7 +94,7 @@ def read(
         parser.add_class_arguments(cls, skip=set(without))
     parser.add_class_arguments(options)
     try:
-        given = parser.parse_args(argv, defaults=False)
+        given = parser.parse_args(argv, defaults="--print_config" in argv)
     except ArgumentError as error:
         raise ConfigError(_plainly(_one_line(str(error)), hints)) from None
     values = {name: value for name, value in given.as_dict().items() if name != "config"}
@@ -104,14 +118,14 @@ def typed(hints: Mapping[str, Any], values: Mapping[str, Any], what: str) -> dic
 
     ``what`` says whose names they are, such as ``"option of learner 'grpo'"``.
     """
-    for name in values:
-        if name not in hints:
-            raise UnknownNameError(what, name, hints)
+    check_names(what, values, hints)
     checked = {}
     for name, value in values.items():
         parser = ArgumentParser(exit_on_error=False)
         parser.add_argument(f"--{name}", type=hints[name])
         try:
+            if isinstance(value, str) and _lists_texts(hints[name]) and name not in _NO_LISTS:
+                value = names(value)
             # as plain mappings, also where a hint names a dataclass
             checked[name] = parser.parse_object({name: value}).as_dict()[name]
         except ArgumentError:
@@ -142,9 +156,17 @@ def in_words(hint: Any) -> str:
 
 
 def names(value: str | int | Sequence[str | int]) -> list[str]:
-    """``"a,b"`` or a list, as a list of strings."""
-    parts = value.split(",") if isinstance(value, str) else value
+    """``"a,b"``, ``"[a,b]"`` or a list, as a list of strings."""
+    if isinstance(value, str):
+        value = value.strip().removeprefix("[").removesuffix("]").split(",")
+    parts = value
     return [str(p).strip() for p in (parts if isinstance(parts, Sequence) else [parts])]
+
+
+def _lists_texts(hint: Any) -> bool:
+    """Whether a type is a list of texts, and nothing else."""
+    kind = get_origin(hint)
+    return isinstance(kind, type) and issubclass(kind, Sequence) and get_args(hint)[0] is str
 
 
 def field_names(cls: Any) -> set[str]:
@@ -174,7 +196,10 @@ def _normal_form(argv: Sequence[str], hints: Mapping[str, Any]) -> list[str]:
     """The command line as the parser wants it; an unknown option is refused."""
     known = {*hints, "help", "config", "print_config"}
     normal = []
+    taken = -1  # the index of a value that has been joined to its option
     for index, token in enumerate(argv):
+        if index == taken:
+            continue
         if not token.startswith("--") or token == "--":
             normal.append(token)
             continue
@@ -183,15 +208,69 @@ def _normal_form(argv: Sequence[str], hints: Mapping[str, Any]) -> list[str]:
         root, dot, rest = option.replace("-", "_").partition(".")
         if dot and _SHORT.get(root) in hints:
             root = _SHORT[root]
+        if root not in known and not dot:
+            root = _SAME.get(root, root)
         if root not in known:
-            raise UnknownNameError("option", f"--{option}", [f"--{name}" for name in known])
+            raise _unknown(option, root, hints, known, argv)
         following = argv[index + 1] if index + 1 < len(argv) else ""
         switch = hints.get(root) is bool and following not in ("true", "false")
         if not equals and (switch or (dot and following[:2] in ("", "--"))):
             equals, value = "=", "true"
+        if (
+            not dot
+            and _lists_texts(hints.get(root))
+            and (equals or following[:2] not in ("", "--"))
+        ):
+            value, taken = (value, taken) if equals else (following, index + 1)
+            equals, value = "=", value if value.startswith("[") else json.dumps(names(value))
         # the parser would take the parts of a mapping in a mapping for the whole of it
         normal.append(f"--{root}{dot}{rest.replace('.', _WITHIN)}{equals}{value}")
     return normal
+
+
+# what other tools call an option
+_ELSEWHERE = {
+    "lr": "learner.learning_rate",
+    "learning_rate": "learner.learning_rate",
+    "batch_size": "episodes_per_step",
+    "per_device_train_batch_size": "episodes_per_step",
+    **dict.fromkeys(("num_generations", "group_size", "k", "n"), "learner.group_size"),
+    **dict.fromkeys(("beta", "kl", "kl_coef"), "learner.kl"),
+    **dict.fromkeys(("epochs", "num_train_epochs"), "learner.epochs"),
+    **dict.fromkeys(("max_steps", "iterations", "num_steps"), "steps"),
+    **dict.fromkeys(("max_tokens", "max_completion_length"), "max_new_tokens"),
+    **dict.fromkeys(("output_dir", "output", "save_dir"), "out"),
+    **dict.fromkeys(("model_name", "model_name_or_path"), "model"),
+    **dict.fromkeys(("dtype", "bf16"), "precision"),
+    **dict.fromkeys(("rank", "lora_rank", "lora_r"), "lora.r"),
+    **dict.fromkeys(("num_tasks", "limit"), "tasks"),
+}
+
+
+def _unknown(
+    option: str,
+    root: str,
+    hints: Mapping[str, Any],
+    known: Collection[str],
+    argv: Sequence[str],
+) -> LlmzooError:
+    """The error for an unknown option: what it is called here, or the nearest."""
+    here = _ELSEWHERE.get(root, "")
+    if not here and "env_args" in hints and root in _arguments_of_the_environment(argv):
+        here = f"env.{root}"
+    family, dot, _ = here.partition(".")
+    if (_SHORT.get(family, family) if dot else here) in hints:
+        return ConfigError(f"unknown option '--{option}'. Did you mean '--{here}'?")
+    return UnknownNameError("option", f"--{option}", [f"--{name}" for name in known])
+
+
+def _arguments_of_the_environment(argv: Sequence[str]) -> Collection[str]:
+    """The arguments of the environment that a command line names, or of the usual one."""
+    from llmzoo import registry
+
+    given = [value for name, value in pairwise(argv) if name == "--env"]
+    env = given[-1] if given and given[-1] in registry.list_envs() else "sudoku_v0"
+    return registry.arguments_of(registry.spec(env)) or ()
 
 
 def _check_files(argv: Sequence[str], hints: Mapping[str, Any]) -> None:

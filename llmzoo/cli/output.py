@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from typing import Any
@@ -22,7 +23,9 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from llmzoo.training.evaluation import counted, wilson
+from llmzoo.records import Episode
+from llmzoo.training.evaluation import counted
+from llmzoo.training.statistics import wilson
 
 
 @contextmanager
@@ -41,23 +44,44 @@ class _Rate(ProgressColumn):
 
 
 @contextmanager
-def counting(title: str, total: int | None, *, quiet: bool = False) -> Iterator[Callable[[], None]]:
-    """A progress bar on standard error, with rate and remaining time; each call is one more done.
+def counting(
+    title: str, total: int | None, *, quiet: bool = False
+) -> Iterator[Callable[..., None]]:
+    """Progress on standard error; each call is one more done, with its episode if it is one.
 
-    ``total``: None where it is not known.
+    In a terminal it is a bar with success, its interval, tokens, rate and remaining time; in a file
+    a line each minute. ``total``: None where it is not known.
     """
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        TextColumn("{task.fields[said]}"),
         _Rate(),
         TimeRemainingColumn(),
     )
     console = Console(stderr=True)
     hidden = quiet or not console.is_terminal  # in a file it would be one line, and an empty one
+    solved = done = tokens = 0
+    told = time.monotonic()
     with Progress(*columns, console=console, disable=hidden, transient=True) as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda: bar.advance(task)
+        task = bar.add_task(title, total=total, said="")
+
+        def ended(episode: Episode | None = None) -> None:
+            nonlocal solved, done, tokens, told
+            done += 1
+            said = ""
+            if episode is not None:
+                solved += episode.success
+                tokens += sum(len(decision.completion.ids) for decision in episode.decisions)
+                said = f"success {rate(solved / done, wilson(solved, done))}, {tokens:,} tokens"
+            bar.update(task, advance=1, said=said)
+            if hidden and not quiet and time.monotonic() - told >= _EACH_S:
+                told = time.monotonic()
+                of = "" if total is None else f" of {total}"
+                print(f"{title}: {done}{of} {said}", file=sys.stderr, flush=True)
+
+        yield ended
 
 
 def as_json(value: Any) -> None:
@@ -86,11 +110,9 @@ def evaluation_row(name: str, evaluation: Mapping[str, Any]) -> list[str]:
     """An evaluation as a row under :data:`EVALUATION_COLUMNS`."""
     return [
         name,
-        _won(evaluation)
-        if evaluation.get("win_rate")
-        else rate(evaluation["success"], evaluation["success_ci95"]),
+        _won(evaluation) if evaluation.get("win_rate") else "\n".join(_rates(evaluation)),
         f"{counted(evaluation)} ({evaluation['split']})",
-        "\n".join(f"{agent} {value:.3f}" for agent, value in evaluation["mean_return"].items()),
+        by_agent(evaluation["mean_return"]),
         f"{evaluation['mean_turns']:.2f}",
         f"{evaluation['tokens']:,}",
         f"{evaluation['seconds']:.1f}",
@@ -98,7 +120,24 @@ def evaluation_row(name: str, evaluation: Mapping[str, Any]) -> list[str]:
 
 
 _WIDE = 140  # columns
+_EACH_S = 60.0  # between lines of progress where there is no terminal
 EVALUATION_COLUMNS = ("", "success [95%]", "tasks", "mean return", "turns", "tokens", "seconds")
+
+
+def by_agent(values: Mapping[str, float]) -> str:
+    """A line for each agent."""
+    return "\n".join(f"{agent} {value:.3f}" for agent, value in values.items())
+
+
+def _rates(evaluation: Mapping[str, Any]) -> Iterator[str]:
+    """Success and, of several samples, pass@k and what the most common answer gives."""
+    yield rate(evaluation["success"], evaluation["success_ci95"])
+    for k, chance in (evaluation.get("pass_at") or {}).items():
+        if int(k) > 1:
+            ends = evaluation["pass_at_ci95"][k]
+            yield f"pass@{k} {chance:.1%}" if ends is None else f"pass@{k} {rate(chance, ends)}"
+    if evaluation.get("majority") is not None:
+        yield f"majority {evaluation['majority']:.1%}"
 
 
 def _won(evaluation: Mapping[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +12,9 @@ from pettingzoo import AECEnv
 from llmzoo import registry
 from llmzoo.cli.arguments import EnvOptions, PromptOptions, env_arguments
 from llmzoo.cli.options import read
+from llmzoo.cli.screen import Screen
 from llmzoo.envs.base import TextEnv
-from llmzoo.envs.drawing import pixels, terminal
+from llmzoo.envs.drawing import pixels
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies.base import Policy, Request
 from llmzoo.training.collecting import style_args
@@ -25,8 +25,8 @@ from llmzoo.training.players import players
 class PlayOptions(PromptOptions, EnvOptions):
     """Play one episode in the terminal. An empty line ends your answer.
 
-    A terminal shows the boards of sudoku, sokoban and plan_path in colour. Files, pipes and
-    terminals with NO_COLOR set show them as plain text.
+    Parts of a prompt that have been shown are left out. A terminal shows the boards of sudoku, sokoban
+    and plan_path in colour. Files, pipes and terminals with NO_COLOR set show them as plain text.
 
     Args:
         seat: the agent that you play; the first one by default.
@@ -93,7 +93,7 @@ class Film:
 def run(argv: Sequence[str]) -> None:
     options = PlayOptions(**read("play", argv, PlayOptions))
     env_args = env_arguments(
-        options.env, options.env_args, split="use --split", chosen=options.split
+        options.env, options.env_args, split="use --split", chosen=options.split, measured=False
     )
     agents = registry.make(options.env, **env_args, split=options.split).possible_agents
     seats = _seats(options, agents)
@@ -112,7 +112,8 @@ def run(argv: Sequence[str]) -> None:
 
 
 def play(env: AECEnv, seats: Mapping[str, Policy], seed: int, film: Film | None = None) -> None:
-    """Play an episode from its start and print it. Human seats print their own prompts."""
+    """Play an episode from its start and print what is new. Human seats print their own prompts."""
+    screen = Screen(env)
     totals = dict.fromkeys(env.possible_agents, 0.0)
     success = False
     outcomes: Mapping[str, str] = {}
@@ -124,7 +125,7 @@ def play(env: AECEnv, seats: Mapping[str, Policy], seed: int, film: Film | None 
             env.step(None)
             continue
         text = observation or ""
-        shown = _with_boards(env, text)
+        shown = screen.prompt(agent, text)
         if seats[agent].name == "human":
             text = shown  # a person's own prompt prints itself
         else:
@@ -137,7 +138,7 @@ def play(env: AECEnv, seats: Mapping[str, Policy], seed: int, film: Film | None 
             env.step(answer)
         else:
             film.step(answer)
-        _tell(env, before)
+        _tell(env, before, screen)
         for name, reward in env.rewards.items():
             totals[name] += float(reward)
     told = ", ".join(f"{agent} {outcome}" for agent, outcome in outcomes.items())
@@ -145,8 +146,8 @@ def play(env: AECEnv, seats: Mapping[str, Policy], seed: int, film: Film | None 
     print("returns: " + ", ".join(f"{agent} {total:.3f}" for agent, total in totals.items()))
 
 
-def _tell(env: AECEnv, before: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print the effect of the last answer: errors, rewards with their parts, and the board.
+def _tell(env: AECEnv, before: Mapping[str, Mapping[str, Any]], screen: Screen) -> None:
+    """Print the effect of the last answer: errors, rewards with their parts, and a changed board.
 
     ``before``: the infos before the answer, empty for the agent that answered.
     """
@@ -163,24 +164,16 @@ def _tell(env: AECEnv, before: Mapping[str, Mapping[str, Any]]) -> None:
         }
         named = ", ".join(f"{name} {value:+.3f}" for name, value in parts.items() if value)
         print(f"reward of {agent}: {reward:+.3f}" + (f" ({named})" if named else ""))
-    if isinstance(env.unwrapped, TextEnv):
-        game = env.unwrapped
-        board = game.picture() if terminal.takes_colour(sys.stdout) else None
-        print(game.board() if board is None else terminal.coloured(board))
-
-
-def _with_boards(env: AECEnv, text: str) -> str:
-    """An observation with its boards in colour, if the terminal shows colours."""
-    game = env.unwrapped
-    if not isinstance(game, TextEnv) or not terminal.takes_colour(sys.stdout):
-        return text
-    return terminal.in_text(text, game.boards_in(text))
+    board = screen.board()
+    if board:
+        print(board)
 
 
 def _seats(options: PlayOptions, agents: Sequence[str]) -> dict[str, Policy]:
     given: dict[str, Any] = {
         "seed": options.seed,
         "chat": options.chat(),
+        "device": options.device,
         "trust_remote_code": options.trust_remote_code,
     }
     if options.policy is not None:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import faulthandler
 import gc
 import os
-import signal
-import socket
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from llmzoo.cli.arguments import PromptOptions
 from llmzoo.cli.options import names, read, typed
 from llmzoo.cli.output import apart, as_json
+from llmzoo.cli.serving import token_for, told_to_end
 from llmzoo.errors import ConfigError, MissingExtraError
-
-END_S = 20.0  # seconds in which the process has ended, after the first signal and after the second
-AT_ONCE_S = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +34,8 @@ class ServeOptions(PromptOptions):
             arguments accept booleans, bounded numbers and listed choices only, never names of
             files, tools or addresses.
         players: let clients ask the scripted experts, which give away solutions.
-        policy: the policy to host: tiny, a model folder, a hub id, a run folder of llmzoo train
-            with one trained policy, or openai:MODEL@URL.
+        policy: the policy to host: tiny, smollm2, a model folder, a hub id, a run folder of llmzoo
+            train with one trained policy, or openai:MODEL@URL.
         policy_args: limits on policy calls: requests, rows, new_tokens, prompt_characters,
             call_characters, rows_at_once, calls; --policy.NAME VALUE sets one.
         host: address to listen on. 0.0.0.0 is reachable from other machines and needs a token.
@@ -92,12 +85,13 @@ def run(argv: Sequence[str]) -> None:
     options = ServeOptions(**read("serve", argv, ServeOptions))
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # the error for a taken port is our own
     try:
-        from llmzoo.serve.hosting import THREADS, ServeConfig, host, is_loopback
+        from llmzoo.serve.hosting import THREADS, ServeConfig, host
+        from llmzoo.serve.tokens import is_loopback
     except ModuleNotFoundError as error:
         raise MissingExtraError("llmzoo serve", "serve", error.name) from error
     with apart():
         offers = offers_of(options)
-    with _token(options) as (port, token):
+    with token_for(options) as (port, token):
         config = ServeConfig(
             host=options.host,
             port=port,
@@ -113,7 +107,7 @@ def run(argv: Sequence[str]) -> None:
         gc.freeze()
         gc.set_threshold(50_000, 20, 20)
         with host(config, [offer.service for offer in offers]) as running:
-            ended = _told_to_end(running.hurry)
+            ended = told_to_end(running.hurry)
             if options.json:
                 hosted = {offer.kind: offer.names for offer in offers}
                 as_json({"address": running.address, **hosted})
@@ -128,27 +122,6 @@ def run(argv: Sequence[str]) -> None:
                 )
             ended.wait()
     print("llmzoo: the server has ended", file=sys.stderr)
-
-
-def _told_to_end(hurry: Callable[[], object]) -> threading.Event:
-    """An event that Ctrl-C and SIGTERM set; ``hurry``, called at the second, stops pending calls.
-
-    A watchdog thread outside Python's control ends the process even if an environment or a model
-    blocks it.
-    """
-    ended = threading.Event()
-    nowhere = open(os.devnull, "w")  # noqa: SIM115, it is written to when the process ends
-
-    def told(*_: object) -> None:
-        last_s = AT_ONCE_S if ended.is_set() else END_S
-        faulthandler.dump_traceback_later(last_s, exit=True, file=nowhere)
-        if ended.is_set():
-            hurry()
-        ended.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, told)
-    return ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +156,9 @@ def offers_of(options: ServeOptions) -> list[Offer]:
         offers.append(Offer("environments", list(environments.catalogue.specs), environments))
     if options.policy is not None:
         offers.append(_policy(options.policy, options))
-    elif options.policy_args or options.chat():
-        named = ["policy_args"] if options.policy_args else list(options.chat())
+    elif options.policy_args or options.chat() or options.device is not None:
+        given = {**options.chat(), "device": options.device}
+        named = ["policy_args"] if options.policy_args else [n for n, v in given.items() if v]
         raise ConfigError(f"{', '.join(named)} need --policy")
     if not offers:
         raise ConfigError("nothing to host: give --envs or --policy")
@@ -198,35 +172,8 @@ def _policy(name: str, options: ServeOptions) -> Offer:
     hints = {limit.name: int for limit in fields(PolicyLimits) if limit.name != "message_bytes"}
     given = typed(hints, options.policy_args, "limit of a policy")
     limits = PolicyLimits(**given, message_bytes=options.max_message_bytes)
-    policy = load_hosted(name, options.chat(), trust_remote_code=options.trust_remote_code)
+    policy = load_hosted(
+        name, options.chat(), device=options.device, trust_remote_code=options.trust_remote_code
+    )
     service = PolicyService(policy, limits=limits)
     return Offer("policy", [name], service, waiting=limits.calls)
-
-
-@contextmanager
-def _token(options: ServeOptions) -> Iterator[tuple[int, str | None]]:
-    """The port and its token: the given token, or a new one that this user's clients find."""
-    from llmzoo.serve import tokens
-    from llmzoo.serve.hosting import is_loopback
-
-    given = os.environ.get(options.token_env)
-    if options.no_token:
-        if given is not None:
-            raise ConfigError(
-                f"{options.token_env} holds a token: unset it, or leave out --no_token"
-            )
-        yield options.port, None
-    elif given is not None or not is_loopback(options.host):
-        yield options.port, given
-    else:
-        port = options.port or _free_port(options.host)
-        try:
-            yield port, tokens.leave(port)
-        finally:
-            tokens.take_back(port)
-
-
-def _free_port(host: str) -> int:
-    with socket.create_server((host, 0)) as probe:
-        port: int = probe.getsockname()[1]
-    return port

@@ -28,7 +28,7 @@ class TrainOptions(CommandOptions):
     Args:
         out: the run folder; runs/ENV-LEARNER-SEED by default.
         resume: a run folder to continue with its saved settings. Only these may change: --steps
-            (upwards), where the work is done (--engine, --parallel, --cpu_offload) and what is
+            (upwards), where the work is done (--engine, --device, --parallel, --cpu_offload) and what is
             recorded (--record_every, --record_tasks). Code that the folder names is imported only
             if its option (--env module:name, --learner module:name) is given again.
         stages: consecutive runs, each starting from the model of the one before: a list of mappings
@@ -38,6 +38,7 @@ class TrainOptions(CommandOptions):
         json: print one JSON object as the last line instead of a table.
     """
 
+    FIRST = ("env",)
     EXAMPLES = (
         "llmzoo train --env sudoku_v0 --env.max_turns 1 --learner magrpo --model tiny --steps 20",
         "llmzoo train --env math_v0 --learner at_grpo --learner.group_size 8 --model Qwen/Qwen2.5-0.5B-Instruct",
@@ -82,8 +83,11 @@ def _run_one(options: TrainOptions, given: Mapping[str, Any]) -> None:
     else:
         config = FitConfig(**given)
         out = Path(options.out or f"runs/{run_name(config.env, config.learner, config.seed)}")
-    check_run(config, saved=resume)
-    check_model(config.model, trust_remote_code=config.trust_remote_code)
+    if ranks.is_first():  # who finds a mistake ends the others too
+        if not resume:
+            run_folder.check_place(out)
+        check_run(config, saved=resume)
+        check_model(config.model, trust_remote_code=config.trust_remote_code)
     try:
         from llmzoo.report.curves import plot_run
         from llmzoo.training import fit

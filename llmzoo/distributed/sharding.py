@@ -12,7 +12,8 @@ Zhao et al., PyTorch FSDP (arXiv 2304.11277); the sharding by weight is that of 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
@@ -219,6 +220,27 @@ def divided_like(tensor: Tensor, like: Tensor) -> Tensor:
 def own_part(tensor: Tensor) -> Tensor:
     """The part of a tensor that this rank holds."""
     return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+
+
+def bounded(weights: Sequence[nn.Parameter], most: float) -> float:
+    """Clip the gradients in place to a norm of at most ``most``. Returns the norm before.
+
+    For weights that are sharded over ranks this is the norm of the whole gradient.
+    """
+    trained = [weight for weight in weights if weight.grad is not None]
+    if not any(map(is_divided, trained)):
+        return float(torch.nn.utils.clip_grad_norm_(trained, most))
+    squares = {"divided": 0.0, "whole": 0.0}
+    for weight in trained:
+        assert weight.grad is not None
+        part = own_part(weight.grad).double().square().sum().item()
+        squares["divided" if is_divided(weight) else "whole"] += part
+    norm = math.sqrt(ranks.summed({"squares": squares["divided"]})["squares"] + squares["whole"])
+    scale = min(1.0, most / (norm + 1e-6))  # as clip_grad_norm_
+    for weight in trained:
+        assert weight.grad is not None
+        own_part(weight.grad).mul_(scale)
+    return norm
 
 
 def _parts(model: nn.Module) -> Iterator[Any]:

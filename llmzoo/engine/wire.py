@@ -14,13 +14,14 @@ import itertools
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from llmzoo.records import Batch, Completion, Decision, Ending, Episode, Group
+from llmzoo.files import json_text
+from llmzoo.learners.episode_rows import decision_of, decision_row
+from llmzoo.records import Batch, Completion, Ending, Episode, Group, fields_of, with_tuples
 
 _LEVEL = 1  # a third of the bytes in little time; higher levels gain little
 
@@ -33,26 +34,25 @@ def dump(batch: Batch) -> bytes:
     rows: dict[str, Any] = {
         "groups": [
             {
-                **_fields(group),
+                **fields_of(group),
                 "prompt_ids": table.prompt(group.prompt_ids),
                 "completions": [table.answer(c) for c in group.completions],
             }
             for group in batch.groups
         ],
-        "endings": [_fields(ending) for ending in batch.endings],
+        "endings": [fields_of(ending) for ending in batch.endings],
         "episodes": [
             {
-                **_fields(episode),
+                **fields_of(episode),
                 "decisions": [
-                    {**_fields(d), "completion": table.answer(d.completion)}
-                    for d in episode.decisions
+                    decision_row(d, table.answer(d.completion)) for d in episode.decisions
                 ],
             }
             for episode in batch.episodes
         ],
         "answers": [
             {
-                **_fields(c),
+                **fields_of(c),
                 "prompt_ids": table.prompt(c.prompt_ids),
                 "ids": None,  # in the arrays
                 "logprobs": None,
@@ -66,11 +66,7 @@ def dump(batch: Batch) -> bytes:
         *_packed(list(table.prompts), np.int64),
     ]
     rows["arrays"] = [(array.dtype.str, array.nbytes) for array in arrays]
-    try:
-        text = json.dumps(rows, default=_as_json)
-    except TypeError:  # a key without a JSON form
-        text = json.dumps(_with_text_keys(rows), default=_as_json)
-    header = text.encode()
+    header = json_text(rows).encode()
     parts = [len(header).to_bytes(8, "little"), header, *(a.tobytes() for a in arrays)]
     return zlib.compress(b"".join(parts), _LEVEL)
 
@@ -92,7 +88,7 @@ def load(data: bytes) -> Batch:
     ]
     groups = [
         {
-            **_tuples(row),
+            **with_tuples(row),
             "prompt_ids": prompts[row["prompt_ids"]],
             "completions": tuple(answers[i] for i in row["completions"]),
         }
@@ -139,40 +135,5 @@ def _unpacked(lengths: NDArray[Any], flat: NDArray[Any]) -> Iterator[tuple[Any, 
 
 
 def _episode(row: Mapping[str, Any], answers: Sequence[Completion]) -> Episode:
-    decisions = [
-        Decision(
-            **{
-                **_tuples(d),
-                "completion": answers[d["completion"]],
-                "paid_after": tuple((at, amount) for at, amount in d["paid_after"]),
-            }
-        )
-        for d in row["decisions"]
-    ]
-    return Episode(**{**_tuples(row), "decisions": tuple(decisions)})
-
-
-def _fields(record: Any) -> dict[str, Any]:
-    """A record's fields by name."""
-    return {field.name: getattr(record, field.name) for field in fields(record)}
-
-
-def _tuples(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A record's fields with lists as tuples."""
-    return {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}
-
-
-def _with_text_keys(value: Any) -> Any:
-    """A value whose mappings have texts for keys."""
-    if isinstance(value, Mapping):
-        return {str(key): _with_text_keys(item) for key, item in value.items()}
-    return [_with_text_keys(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
-def _as_json(value: Any) -> Any:
-    """The JSON form of a value that JSON does not know."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return dict(value) if isinstance(value, Mapping) else repr(value)
+    decisions = [decision_of(d, answers[d["completion"]]) for d in row["decisions"]]
+    return Episode(**{**with_tuples(row), "decisions": tuple(decisions)})

@@ -21,7 +21,7 @@ from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from llmzoo.envs.drawing import Board, Sighting, terminal
-from llmzoo.errors import ConfigError, NoPlayerError, UnknownNameError
+from llmzoo.errors import ConfigError, NoPlayerError, UnknownNameError, check_names
 from llmzoo.registry import to_parallel
 from llmzoo.spaces import FreeText, Observation
 
@@ -35,11 +35,11 @@ _NOBODY: Mapping[str, Any] = MappingProxyType({})
 class Outcome(NamedTuple):
     """What an answer, or a round of simultaneous answers, did.
 
-    team: the reward that all seats are paid alike, before ``team_weight``. A mapping gives it in named
-        parts, which ``metadata["team_parts"]`` lists; a number is the part "team".
-    local: named reward parts of single seats.
-    done: the task is over (solved or lost).
-    errors: what was wrong with an answer, for ``infos[agent]["error"]``.
+    * ``team``: the reward that all seats are paid alike, before ``team_weight``. A mapping gives it in
+      named parts, which ``metadata["team_parts"]`` lists; a number is the part "team".
+    * ``local``: named reward parts of single seats.
+    * ``done``: the task is over (solved or lost).
+    * ``errors``: what was wrong with an answer, for ``infos[agent]["error"]``.
     """
 
     team: float | Mapping[str, float] = 0.0
@@ -145,6 +145,18 @@ class TextEnv(AECEnv[str, str, str]):
         """Let all seats' answers of a round act at once (a simultaneous task)."""
         raise NotImplementedError
 
+    def keeps_turn(self, agent: str) -> bool:
+        """Whether the seat that has just answered answers again before the next one (a task in turns)."""
+        return False
+
+    def deciding(self) -> list[str]:
+        """The seats that choose next without seeing each other's choice, the selected one first: one in
+        a task in turns, all live ones in a simultaneous task."""
+        if not self.metadata["is_parallelizable"]:
+            return [self.agent_selection]
+        first = self.agents.index(self.agent_selection)
+        return [*self.agents[first:], *self.agents[:first]]
+
     def describe(self) -> Mapping[str, Any]:
         """What every info of the episode says: the task's source, split, number and id."""
         return {}
@@ -224,17 +236,14 @@ class TextEnv(AECEnv[str, str, str]):
 
     def step(self, action: str | None) -> None:
         agent = self.agent_selection
-        if self.terminations[agent] or self.truncations[agent]:
-            self._was_dead_step(action)
+        if not self._answers_now(agent, action):
             return
-        if not isinstance(action, str):
-            raise TypeError(f"an action is a str, got {type(action).__name__} for {agent!r}")
-        self._cumulative_rewards[agent] = 0.0
-        self._clear_rewards()
-        self.infos[agent] = {**self.infos[agent], "reward_parts": {}, "error": None}
+        assert action is not None
         last_of_round = agent == self.agents[-1]
+        again = False
         if not self.simultaneous:
             self._pay(self.play(agent, action))
+            again = self.keeps_turn(agent)
         else:
             self._answers[agent] = action
             if last_of_round:
@@ -243,14 +252,14 @@ class TextEnv(AECEnv[str, str, str]):
                 self._pay(outcome)
         self._accumulate_rewards()
         ended = True in self.terminations.values()
-        if last_of_round and not ended:
+        if last_of_round and not again and not ended:
             self.turn += 1
             ended = self.turn >= self.max_turns
             self.truncations = dict.fromkeys(self.agents, ended)
         if ended:
             self.infos = {a: {**info, **self.ending(a)} for a, info in self.infos.items()}
         following = self.agents[(self.agents.index(agent) + 1) % len(self.agents)]
-        if following != agent:
+        if following != agent and not again:
             self._select(following)
         if self.render_mode == "human":
             self.render()
@@ -300,6 +309,18 @@ class TextEnv(AECEnv[str, str, str]):
         return forked
 
     # Bookkeeping
+
+    def _answers_now(self, agent: str, action: str | None) -> bool:
+        """Begin the step of an agent's answer, or take the step of one that is done, which is all."""
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return False
+        if not isinstance(action, str):
+            raise TypeError(f"an action is a str, got {type(action).__name__} for {agent!r}")
+        self._cumulative_rewards[agent] = 0.0
+        self._clear_rewards()
+        self.infos[agent] = {**self.infos[agent], "reward_parts": {}, "error": None}
+        return True
 
     def _pay(self, outcome: Outcome) -> None:
         """Pay every agent its parts of the reward, and end the episode if the task is over."""
@@ -392,9 +413,7 @@ def public_forms(
     known = inspect.signature(raw_env).parameters
 
     def env(**kwargs: Any) -> AECEnv:
-        for name in kwargs:
-            if name not in known:
-                raise UnknownNameError(f"argument of {raw_env.metadata['name']}", name, known)
+        check_names(f"argument of {raw_env.metadata['name']}", kwargs, known)
         return InOrder(raw_env(**kwargs))
 
     def parallel_env(**kwargs: Any) -> ParallelEnv:

@@ -23,7 +23,7 @@ def records(
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"the data set {hub_id}", "train", error.name) from error
     try:
-        with _quick_failure():
+        with _quick_failure_of_datasets():
             splits = datasets.load_dataset(hub_id, *hub_args)
     except Exception as error:  # network, cache, schema: the library raises of every kind
         raise ConfigError(
@@ -43,20 +43,32 @@ def in_reach() -> bool:
 
 
 @contextlib.contextmanager
-def _quick_failure() -> Iterator[None]:
-    """Read the cache only if the hub does not answer. The library would retry for half a minute."""
-    import datasets
+def quick_failure() -> Iterator[None]:
+    """Read the hub's cache only if the hub does not answer. Its library would retry for half a
+    minute."""
     import huggingface_hub.constants as hub
 
-    if datasets.config.HF_HUB_OFFLINE or _hub_answers(hub.ENDPOINT):
-        yield
-        return
-    before = datasets.config.HF_HUB_OFFLINE, hub.HF_HUB_OFFLINE
-    datasets.config.HF_HUB_OFFLINE = hub.HF_HUB_OFFLINE = True
+    before = hub.HF_HUB_OFFLINE
+    hub.HF_HUB_OFFLINE = not in_reach()
     try:
         yield
     finally:
-        datasets.config.HF_HUB_OFFLINE, hub.HF_HUB_OFFLINE = before
+        hub.HF_HUB_OFFLINE = before
+
+
+@contextlib.contextmanager
+def _quick_failure_of_datasets() -> Iterator[None]:
+    """The same for ``datasets``, which has a switch of its own."""
+    import datasets
+    import huggingface_hub.constants as hub
+
+    with quick_failure():
+        before = datasets.config.HF_HUB_OFFLINE
+        datasets.config.HF_HUB_OFFLINE = before or hub.HF_HUB_OFFLINE
+        try:
+            yield
+        finally:
+            datasets.config.HF_HUB_OFFLINE = before
 
 
 def _hub_answers(endpoint: str) -> bool:

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from itertools import permutations, product
 from math import gcd
 
+from llmzoo.sandbox import syntax
+
 
 def unordered(*items: object) -> str:
     """The items as a text that does not depend on their order."""
@@ -20,7 +22,7 @@ def unordered(*items: object) -> str:
 
 def commuted(expression: str) -> str:
     """An expression of numbers with sorted terms and factors; ``a - b`` and ``b - a`` are equal."""
-    return _normal(ast.parse(expression.replace("^", "**"), mode="eval").body)
+    return _normal(syntax.parse(expression.replace("^", "**"), mode="eval").body)
 
 
 def _normal(node: ast.expr) -> str:

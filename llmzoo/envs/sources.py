@@ -25,6 +25,7 @@ from llmzoo.envs.record_files import BadRecord, NamedRecord
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import Listed
 from llmzoo.errors import (
+    SAMPLE_RULE,
     ConfigError,
     FallbackWarning,
     LlmzooError,
@@ -57,16 +58,21 @@ class Loaded(Generic[T]):
     """Tasks and their ``source``: ``"hub"``, ``"sample"`` or a path.
 
     ``fallback``: the sample was taken because ``"auto"`` could not reach the hub. ``names``: the
-    records' own ids as text ("" for a record without one), or nothing at all. ``skipped``: the number
-    of bad records. ``left_out``: the number of good records that the environment does not play.
+    records' own ids as text ("" for a record without one), or nothing at all. ``bad``: what is wrong
+    with each bad record. ``left_out``: the number of good records that the environment does not play.
     """
 
     tasks: tuple[T, ...]
     source: str
     fallback: bool = False
     names: tuple[str, ...] = ()
-    skipped: int = 0
+    bad: tuple[str, ...] = ()
     left_out: int = 0
+
+    @property
+    def skipped(self) -> int:
+        """The number of bad records."""
+        return len(self.bad)
 
     def listed(self, canonical: Callable[[T], str], split: str) -> Listed[T]:
         """The tasks of a split. The result is cached, since canonical forms can be slow to compute."""
@@ -90,7 +96,7 @@ def _listed(loaded: Loaded[Any], canonical: Callable[[Any], str], split: str) ->
         source=loaded.source,
         fallback=loaded.fallback,
         names=loaded.names,
-        skipped=loaded.skipped,
+        bad=loaded.bad,
         left_out=loaded.left_out,
     )
 
@@ -257,7 +263,7 @@ def parse_records(
         raise ConfigError(_nothing(source, bad, left_out))
     if bad:
         _warn_of_skipped(source, bad, len(bad) + len(tasks) + left_out)
-    return Loaded(tuple(tasks), source, False, tuple(names), len(bad), left_out)
+    return Loaded(tuple(tasks), source, False, tuple(names), tuple(bad), left_out)
 
 
 def _task_and_id(record: Any, read: Parse[T], id_fields: tuple[str, ...]) -> tuple[T | None, str]:
@@ -335,9 +341,7 @@ def _warn_once(hub_id: str, error: Exception) -> None:
     if hub_id not in _warned:
         _warned.add(hub_id)
         warnings.warn(
-            f"{hub_id} is out of reach, and a small sample of other problems is played instead; "
-            f"its numbers do not compare with anybody's. Say source='sample' if that is meant, "
-            f"or give source='hub' or a file. ({error})",
+            f"{hub_id} cannot be reached: {SAMPLE_RULE}. ({error})",
             FallbackWarning,
             stacklevel=2,
         )

@@ -125,11 +125,11 @@ class Listed(Generic[T]):
     Tasks with the same canonical form are all kept, in the same split. ``self[i]`` is task i of the
     split for a number, and the task with this id for a text.
 
-    names: an id for each task. A task without one ("") is named by a hash of its canonical form. The
-        second task with the same name is named ``NAME-2``.
-    fallback: these are a sample, because the public set could not be reached.
-    skipped: the number of the source's bad records.
-    left_out: the number of its good records that the environment does not play.
+    * ``names``: an id for each task. A task without one ("") is named by a hash of its canonical form.
+      The second task with the same name is named ``NAME-2``.
+    * ``fallback``: these are a sample, because the public set could not be reached.
+    * ``bad``: what is wrong with each of the source's bad records, and ``skipped`` their number.
+    * ``left_out``: the number of its good records that the environment does not play.
     """
 
     def __init__(
@@ -141,14 +141,15 @@ class Listed(Generic[T]):
         source: str,
         fallback: bool = False,
         names: Sequence[str] = (),
-        skipped: int = 0,
+        bad: Sequence[str] = (),
         left_out: int = 0,
     ):
         check_split(split)
         self.split = split
         self.source = source
         self.fallback = fallback
-        self.skipped = skipped
+        self.bad = tuple(bad)
+        self.skipped = len(self.bad)
         self.left_out = left_out
         self._tasks: list[T] = []
         self._names: list[str] = []
@@ -181,6 +182,11 @@ class Listed(Generic[T]):
                 f"task {index} does not exist"
             )
         return self._tasks[index]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The ids of the split's tasks, in order."""
+        return tuple(self._names)
 
     def name_of(self, task: object) -> str:
         """The id of this task object; "" if it is not in the split."""

@@ -12,6 +12,7 @@ from typing import Any
 from llmzoo.export.copying import hub_id
 from llmzoo.files import read_object
 from llmzoo.policies.base import TINY
+from llmzoo.policies.published import PUBLISHED
 from llmzoo.training import run_folder
 
 _USER = re.compile(r"://[^/?#\s]*@")  # user and password in an address
@@ -70,7 +71,7 @@ def described(
         config=_without_secrets(config),
         parts=tuple(parts),
         adapter_base=adapter_base,
-        hub_base=tuple(filter(hub_id, (start for start in starts if start != TINY))),
+        hub_base=tuple(filter(None, map(_hub_base, starts))),
         started_from=", ".join(map(_named, starts)),
         prompt_style=str(config["env_args"].get("prompt") or ("terse" if terse else "full")),
         max_new_tokens=run_folder.answer_limit_of(run),
@@ -85,10 +86,20 @@ def _start(config: Mapping[str, Any], policy: str) -> str:
     return str(own.get("policy") or config["model"])
 
 
+def _hub_base(start: str) -> str | None:
+    """The model on the hub that a model is, or is made from; None for others."""
+    if start in PUBLISHED:
+        return PUBLISHED[start].hub_id
+    return None if start == TINY else hub_id(start)
+
+
 def _named(start: str) -> str:
     """The model in words. Folders are given by their name only, without the path to them."""
     if start == TINY:
         return "llmzoo's embedded model (`tiny`)"
+    if start in PUBLISHED:
+        model = PUBLISHED[start]
+        return f"`{model.hub_id}` as `llmzoo fetch {start}` brings it. {model.weights}"
     if run_folder.is_run(start):
         return f"the run `{Path(start).name}`"
     return f"`{start}`" if hub_id(start) else f"the folder `{Path(start).name}`"

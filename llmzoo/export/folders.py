@@ -11,6 +11,7 @@ from llmzoo.export.card import card_of
 from llmzoo.export.copying import base_in, copy_base, copy_policy, hub_id, safe_name, without_base
 from llmzoo.export.description import ExportedPolicy, described, step_of
 from llmzoo.policies.base import TINY
+from llmzoo.policies.published import PUBLISHED, fetched
 from llmzoo.training import run_folder
 
 BASE = "base"  # the folder of a base that is not on the hub
@@ -35,10 +36,10 @@ def export_run(
     A single policy is written to the folder itself, several to one subfolder each, named after
     their seats. ``AutoModelForCausalLM.from_pretrained`` loads whole models,
     ``PeftModel.from_pretrained`` loads adapters; each has its tokenizer. An adapter names its base
-    by its hub id. A base that is not on the hub is copied to the subfolder ``base``.
+    by its hub id. A base that is not on the hub, or that ``llmzoo fetch`` has brought, is copied to the subfolder ``base``.
 
     ``step``: iteration of the checkpoint; the newest one by default. ``base``: folder with the base
-    model of the adapters. It must be given unless the base is on the hub or is the embedded model:
+    model of the adapters. It must be given unless the base is on the hub or llmzoo has a name for it:
     a run may come from somebody else, so folders that only its files name are not opened.
 
     Raises :class:`CheckpointError` if the checkpoint is missing or contains links, or if ``base``
@@ -119,26 +120,34 @@ def _settle_base(folders: list[Path], given: Path | None, copy_to: Path) -> str 
         return None
     source = given
     if source is None:
-        hub_ids = {hub_id(base) for base in named.values()} - {None}
-        if len(hub_ids) == 1 and all(map(hub_id, named.values())):
+        known = {base: _known(base) for base in named.values()}
+        hub_ids = {None if known[base] else hub_id(base) for base in known}
+        if len(hub_ids) == 1 and None not in hub_ids:
             return hub_ids.pop()
-        if not all(map(_is_embedded, named.values())):
-            others = sorted({base for base in named.values() if not _is_embedded(base)})
+        if not all(known.values()):
+            others = sorted(base for base, folder in known.items() if folder is None)
             raise CheckpointError(
                 f"the adapters name the base {', '.join(map(ascii, others))}, which is no id of the "
                 "hub. Folders that only the run names are not opened: give the base with "
                 "--base FOLDER, which is copied"
             )
-        source = _embedded()
+        source, *more = filter(None, set(known.values()))
+        if more:
+            raise CheckpointError(f"the adapters have several bases: {', '.join(sorted(known))}")
     copy_base(source, copy_to)
     for folder in named:
         without_base(folder)
     return BASE
 
 
-def _is_embedded(base: str) -> bool:
-    """Whether this is the embedded model. The package may have been installed elsewhere then."""
-    return base == TINY or Path(base).parts[-4:] == _embedded().parts[-4:]
+def _known(base: str) -> Path | None:
+    """The folder of a base that llmzoo ships or has fetched; None for others.
+
+    The package with the embedded model may have been installed elsewhere when the run was written.
+    """
+    if base == TINY or Path(base).parts[-4:] == _embedded().parts[-4:]:
+        return _embedded()
+    return fetched(base) if base in PUBLISHED else None
 
 
 def _embedded() -> Path:

@@ -7,7 +7,10 @@ instead of a name, or passed to ``fit`` as an object.
 
 from __future__ import annotations
 
+import ast
 from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
@@ -15,6 +18,7 @@ from llmzoo.registry import is_path, load_object, load_path
 
 LEARNERS = {
     "at_grpo": "llmzoo.learners.at_grpo:ATGRPO",
+    "ccpo": "llmzoo.learners.ccpo:CCPO",
     "dpo": "llmzoo.learners.dpo:DPO",
     "grpo": "llmzoo.learners.grpo:GRPO",
     "iac": "llmzoo.learners.iac:IAC",
@@ -57,13 +61,25 @@ def learner_class(name: str) -> Any:
         raise MissingExtraError(f"learner {name!r}", "train", error.name) from error
 
 
+def learner_summary(name: str) -> str:
+    """The first line of what a learner says of itself, read without importing it."""
+    module, _, cls = _known()[name].partition(":")
+    found = find_spec(module)
+    if found is None or found.origin is None:
+        return ""
+    tree = ast.parse(Path(found.origin).read_text(encoding="utf-8"))
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == cls]
+    said = ast.get_docstring(classes[0]) if classes else None
+    return (said or "").strip().partition("\n")[0]
+
+
 def _checked(loaded: Any, path: str) -> Any:
     """``loaded``; raises :class:`ConfigError` unless it is a class that the loop can drive."""
     missing = [name for name in ("Config", "rollout") if not hasattr(loaded, name)]
     if missing or not isinstance(loaded, type):
         lack = f"it has no {' and no '.join(missing)}" if missing else "it is no class"
         raise ConfigError(
-            f"{path} is no learner: {lack}. Extend llmzoo.learners.base.GroupLearner, or one of "
+            f"{path} is no learner: {lack}. Extend llmzoo.learners.groups.GroupLearner, or one of "
             "the learners"
         )
     return loaded

@@ -1,8 +1,8 @@
 """Advantages: what each completion of a group was worth beyond a baseline.
 
 Pure functions. Those on the returns of one group take float tensors [K], and their baseline never
-looks beyond the group. :func:`gae` takes one agent's turns in time, float tensors [T], and
-:func:`whitened` a whole batch. The baseline that outlives a batch is in :mod:`llmzoo.learners.rae`.
+looks beyond the group; :func:`whitened` takes a whole batch. The baseline that outlives a batch is
+in :mod:`llmzoo.learners.rae`, advantages from a critic's values in :mod:`llmzoo.learners.values`.
 """
 
 from __future__ import annotations
@@ -34,6 +34,12 @@ def greedy_baseline(returns: Tensor, greedy: float) -> Tensor:
     return returns - greedy
 
 
+def redrawn_baseline(returns: Tensor, redrawn: Tensor) -> Tensor:
+    """A_k = R_k - mean return with the agent's own answer drawn again, the others' kept: the idea of COMA
+    (arXiv 1705.08926). [K], [K] -> [K]."""
+    return returns - redrawn
+
+
 def max_baseline(returns: Tensor) -> Tensor:
     """A_k = R_k - max(R): never positive, 0 for the best. [K] -> [K]."""
     return returns - returns.max()
@@ -53,40 +59,6 @@ def normalized(advantages: Tensor, returns: Tensor, eps: float = 1e-6) -> Tensor
     if _negligible(spread, returns, eps):
         return torch.zeros_like(advantages)
     return advantages / (spread + eps)
-
-
-def td_errors(rewards: Tensor, values: Tensor, discounts: Tensor) -> Tensor:
-    """delta_t = r_t + discount_t V_{t+1} - V_t. [T], [T+1], [T] -> [T]; see :func:`gae`."""
-    assert len(values) == len(rewards) + 1 == len(discounts) + 1
-    return rewards + discounts * values[1:] - values[:-1]
-
-
-def gae(rewards: Tensor, values: Tensor, discounts: Tensor, lam: float | Tensor) -> Tensor:
-    """A_t = delta_t + discount_t lam_t A_{t+1}: generalised advantages (arXiv 1506.02438).
-
-    ``rewards`` [T]: paid between turn t and the agent's next turn. ``discounts`` [T]: the discount
-    from turn t+1 to turn t, 0 if an episode ends in between. ``values`` [T+1]: the critic's, detached.
-    The last one is the bootstrap: 0 if the episode terminated, V of the last observation if it was
-    truncated. ``lam`` is a number or [T]: 0 gives :func:`td_errors`, 1 the discounted return minus
-    V. The result [T] plus ``values[:-1]`` gives the critic's targets.
-    """
-    errors = td_errors(rewards, values, discounts)
-    decay = discounts * lam
-    advantages = torch.zeros_like(errors)
-    following = errors.new_zeros(())
-    for t in reversed(range(len(errors))):
-        following = errors[t] + decay[t] * following
-        advantages[t] = following
-    return advantages
-
-
-def explained_variance(outcomes: Tensor, values: Tensor) -> float:
-    """1 - Var(outcomes - values) / Var(outcomes), both [M]: 1 for a perfect fit, 0 for a constant.
-
-    It is below 0 if a constant fits better, and 0 if all outcomes are equal.
-    """
-    spread = float(outcomes.var(correction=0))
-    return 1 - float((outcomes - values).var(correction=0)) / spread if spread > 0 else 0.0
 
 
 def whitened(advantages: Tensor, eps: float = 1e-6) -> Tensor:

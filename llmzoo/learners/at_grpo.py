@@ -12,7 +12,7 @@ from torch import Tensor
 
 from llmzoo.errors import ConfigError
 from llmzoo.learners.advantages import mean_baseline, normalized
-from llmzoo.learners.base import GroupConfig, GroupLearner
+from llmzoo.learners.groups import GroupConfig, GroupLearner
 from llmzoo.records import Group
 from llmzoo.rollout.scheduler import Rollout
 from llmzoo.rollout.turn_trees import agent_turn_tree

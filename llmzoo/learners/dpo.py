@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from pettingzoo import AECEnv
 
-from llmzoo.learners.base import Learner, joint_rollout
+from llmzoo.learners.base import Learner
+from llmzoo.learners.groups import joint_rollout
 from llmzoo.learners.updates.dpo import DPOUpdater, MADPOUpdater
 from llmzoo.learners.updates.dpo_config import DPOConfig, MADPOConfig
 from llmzoo.policies.base import Policy

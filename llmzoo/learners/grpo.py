@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from llmzoo.learners.advantages import mean_baseline, normalized
-from llmzoo.learners.base import GroupConfig, JointConfig, JointLearner
+from llmzoo.learners.groups import GroupConfig, JointConfig, JointLearner
 from llmzoo.learners.losses import Reduction
 from llmzoo.records import Group
 

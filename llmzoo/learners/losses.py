@@ -79,23 +79,6 @@ def clip_fraction(log_ratio: Tensor, mask: Tensor, low: float, high: float) -> T
     return (outside * mask).sum() / mask.sum().clamp_min(1)
 
 
-def value_loss(values: Tensor, targets: Tensor, old_values: Tensor, clip: float | None) -> Tensor:
-    """1/2 max((v - t)^2, (old + clamp(v - old, -clip, clip) - t)^2), elementwise.
-
-    The value function's counterpart of the clipped ratio, as pessimistic. PPO's code has it, its
-    paper (arXiv 1707.06347) does not (see Engstrom et al., arXiv 2005.12729). The gradient is zero
-    where v has left the range and is nearer to t than the range's edge is; v outside the range
-    and farther from t is still led to t. ``clip`` None: 1/2 (v - t)^2. All shapes are the same; no
-    gradient reaches ``targets`` or ``old_values``.
-    """
-    targets, old_values = targets.detach(), old_values.detach()
-    plain = (values - targets) ** 2
-    if clip is None:
-        return 0.5 * plain
-    near = old_values + (values - old_values).clamp(-clip, clip)
-    return 0.5 * torch.maximum(plain, (near - targets) ** 2)
-
-
 def approximate_kl(log_ratio: Tensor, mask: Tensor) -> Tensor:
     """Masked mean of exp(d) - 1 - d (scalar): an estimate of KL(pi_old || pi), for early stopping.
 

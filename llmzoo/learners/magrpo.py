@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from llmzoo.learners.advantages import mean_baseline
-from llmzoo.learners.base import JointLearner
+from llmzoo.learners.groups import JointLearner
 from llmzoo.records import Group
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from llmzoo.errors import ConfigError
 from llmzoo.learners.advantages import greedy_baseline, max_baseline
-from llmzoo.learners.base import GroupConfig, JointConfig, JointLearner
+from llmzoo.learners.groups import GroupConfig, JointConfig, JointLearner
 from llmzoo.records import Group
 
 

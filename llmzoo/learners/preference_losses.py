@@ -178,7 +178,7 @@ def apo_zero(pairs: Pairs) -> Tensor:
 
 
 def apo_down(pairs: Pairs) -> Tensor:
-    """sigma(c) + 1 - sigma(c - r): APO for chosen answers worse than the model's (same paper)."""
+    """sigma(c) + 1 - sigma(c - r): APO for chosen answers worse than the model's (arXiv 2408.06266)."""
     chosen, rejected = pairs.ratios.unbind(dim=1)
     return chosen.sigmoid() + 1 - (chosen - rejected).sigmoid()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from llmzoo.learners.updates.policy_gradient import Credited
+from llmzoo.learners.updates.credits import Credited
 from llmzoo.records import Group
 
 

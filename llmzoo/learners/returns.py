@@ -10,11 +10,13 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.records import Group
 
 ReturnFunction = Callable[[Sequence[Tensor]], list[Tensor]]
 
@@ -114,6 +116,19 @@ def parse(spec: Sequence[str]) -> ReturnFunction:
     if isinstance(spec, str):
         raise ConfigError(f"reward functions are a list, write [{spec!r}] rather than {spec!r}")
     return compose(*map(_parse_one, spec))
+
+
+def reshaped(groups: Sequence[Group], spec: Sequence[str]) -> Sequence[Group]:
+    """The groups after functions of their returns, those of greedy and redrawn answers included."""
+    if not spec:
+        return groups
+    greedy = [torch.tensor([g.greedy]) for g in groups if g.greedy is not None]
+    redrawn = [torch.tensor(g.redrawn) for g in groups if g.redrawn]
+    change = parse(spec)
+    shaped = iter(change([*(torch.tensor(g.returns) for g in groups), *greedy, *redrawn]))
+    changed = [replace(g, returns=tuple(next(shaped).tolist())) for g in groups]
+    changed = [g if g.greedy is None else replace(g, greedy=next(shaped).item()) for g in changed]
+    return [replace(g, redrawn=tuple(next(shaped).tolist())) if g.redrawn else g for g in changed]
 
 
 def _parse_one(entry: str) -> ReturnFunction:

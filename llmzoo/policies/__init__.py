@@ -1,20 +1,23 @@
 """Policies: text in, text out.
 
 ``load(name)`` returns a policy by name: a scripted player (``oracle``, ``amateur``, ``random``,
-``human``), the embedded model (``tiny``), a causal language model that transformers loads from a
-local folder or a hub id, a model behind an endpoint (``openai:MODEL``, ``openai:MODEL@BASE_URL``), or
-the policy of a server (``grpc://HOST:PORT``).
+``human``), the embedded model (``tiny``), a model that ``llmzoo fetch`` has brought (``smollm2``), a
+causal language model that transformers loads from a local folder or a hub id, a model behind an
+endpoint (``openai:MODEL``, ``openai:MODEL@BASE_URL``), or the policy of a server (``grpc://HOST:PORT``).
 """
 
 from __future__ import annotations
 
 import difflib
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from llmzoo.endpoints import PREFIX
+from llmzoo.envs.hub import quick_failure
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.policies.base import TINY, Player, Policy, Request, ScriptedPolicy, seat_policies
+from llmzoo.policies.published import PUBLISHED, fetched
 from llmzoo.policies.scripted import amateur, expert, human, mixed, oracle, random_text
 from llmzoo.registry import is_remote, load_object
 
@@ -78,13 +81,17 @@ def check_model(name: str, *, trust_remote_code: bool = False) -> None:
                 f"python scripts/tiny.py --out {TINY_FOLDER}"
             )
         return
-    known = [*SCRIPTED, TINY]
+    if name in PUBLISHED:
+        fetched(name)
+        return
+    known = [*SCRIPTED, TINY, *PUBLISHED]
     if difflib.get_close_matches(name, known, n=1, cutoff=0.75) and not Path(name).exists():
         raise UnknownNameError("policy or model", name, known)
     check_files(name)
     try:
-        if not is_adapter(name):
-            AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code)
+        with nullcontext() if Path(name).is_dir() else quick_failure():
+            if not is_adapter(name):
+                AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code)
     except (OSError, ValueError, LookupError, TypeError, RuntimeError) as error:
         if "trust_remote_code" in str(error):
             raise cannot_load(name, error) from None

@@ -85,6 +85,23 @@ class EarlyPolicy:
         raise NotImplementedError
 
 
+def respond_early(
+    policy: Policy,
+    requests: Sequence[Request],
+    group_size: int = 1,
+    *,
+    greedy: bool = False,
+    answered: Answered,
+) -> list[list[Completion]]:
+    """Like :meth:`EarlyPolicy.respond_early`, for any policy. One that is not early answers all at once."""
+    if isinstance(policy, EarlyPolicy):
+        return policy.respond_early(requests, group_size, greedy=greedy, answered=answered)
+    groups = policy.respond(requests, group_size, greedy=greedy)
+    for index, answers in enumerate(groups):
+        answered(index, answers)
+    return groups
+
+
 class ScriptedPolicy:
     """A policy that computes its answers with a function of the :class:`Request`.
 

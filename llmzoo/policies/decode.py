@@ -3,6 +3,10 @@
 Each distinct prompt is read once. Rows that have ended leave the batch, so a single long answer does
 not slow down the others.
 
+A GPU computes while the host prepares the next operations, until the host asks for a number. So the
+host reads the tokens of several steps at once. Rows may then grow beyond their end; the surplus is
+cut off. Noise belongs to a row and a step, so this changes no answer.
+
 Shapes: N rows alive, V vocabulary.
 """
 
@@ -23,6 +27,8 @@ from llmzoo.policies.prefix import SharedPrefixDecoder
 from llmzoo.policies.sampling import Sampling, Uniforms, draw, warp
 
 _COMPACT_BELOW = 0.85  # share of rows alive below which copying the rest into a smaller batch pays
+# steps between two reads: at first few, so that short answers end soon, then twice as many each time
+_FIRST_READ, _READ_EVERY = 2, 8
 
 
 @dataclass(slots=True)
@@ -43,8 +49,8 @@ class Decoder(Protocol):
         """Append a token [N] to each row."""
         ...
 
-    def keep(self, rows: Tensor) -> None:
-        """Keep only these rows: indices [M] in ascending order."""
+    def keep(self, rows: Sequence[int]) -> None:
+        """Keep only these rows: indices in ascending order."""
         ...
 
 
@@ -74,37 +80,48 @@ def sample(
 
     ``keys``: one number per prompt. It fixes the prompt's noise, whatever else is in the batch.
     ``stopped(ids)``: whether a stop string has appeared. ``finished``: called once per prompt, as
-    soon as all its rows are complete. ``given_up(prompt)``: asked before each token; if true, the
-    prompt's rows stay unfinished. Equal neighbouring prompts are read once.
+    soon as all its rows are known to be complete. ``given_up(prompt)``: asked for each token; if
+    true, the prompt's rows stay unfinished. Equal neighbouring prompts are read once.
     """
     runs = [(prompt, len(list(same))) for prompt, same in groupby(map(tuple, prompts))]
     decoder = _decoder(model, runs, group_size, sampling.max_new_tokens, pad_id)
     uniforms = Uniforms(keys, group_size, model.device)
-    growth = _Growth(len(prompts), group_size, set(eos_ids), stopped, finished)
-    alive = list(range(len(growth.rows)))  # the index in ``growth.rows`` of each row of the batch
-    alive_N = torch.arange(len(alive), device=model.device)  # the same on the device
+    growth = _Growth(len(prompts), group_size, set(eos_ids), stopped, finished, given_up)
+    batch = growth.alive
+    batch_N = torch.arange(len(batch), device=model.device)  # the same on the device
+    unread: list[Tensor] = []  # [2, N] of each step: tokens and log-probabilities
+    on_cpu = model.device.type == "cpu"  # where a read costs nothing
+    wait = 1 if on_cpu else _FIRST_READ
     for step in range(sampling.max_new_tokens):
         logprobs_NV = warp(decoder.logits, sampling)
         if greedy:
             token_N = logprobs_NV.argmax(dim=-1)
         else:
-            token_N = draw(logprobs_NV, uniforms.at(step)[alive_N])
+            token_N = draw(logprobs_NV, uniforms.at(step)[batch_N])
         logprob_N = logprobs_NV.gather(-1, token_N.unsqueeze(-1)).squeeze(-1)
-        growth.append(alive, token_N.tolist(), logprob_N.tolist())
-        left = growth.unfinished(alive, given_up)
-        if not left or step + 1 == sampling.max_new_tokens:
-            break
-        if len(left) < _COMPACT_BELOW * len(alive):
-            kept = torch.tensor(left, device=model.device)
-            decoder.keep(kept)
-            token_N, alive_N = token_N[kept], alive_N[kept]
-            alive = [alive[n] for n in left]
+        unread.append(torch.stack([token_N.double(), logprob_N.double()]))
+        last = step + 1 == sampling.max_new_tokens
+        if len(unread) == wait or last:
+            growth.append(batch, torch.stack(unread).tolist())
+            unread, wait = [], 1 if on_cpu else min(2 * wait, _READ_EVERY)
+            if last or not growth.alive:
+                break
+            if len(growth.alive) < len(batch):
+                alive = set(growth.alive)
+                kept = [n for n, row in enumerate(batch) if row in alive]
+                decoder.keep(kept)
+                kept_M = torch.tensor(kept, device=model.device)
+                token_N, batch_N, batch = token_N[kept_M], batch_N[kept_M], growth.alive
         decoder.step(token_N)
     return growth.finish()
 
 
 class _Growth:
-    """The growing rows of all prompts, ``group_size`` per prompt."""
+    """The growing rows of all prompts, ``group_size`` per prompt.
+
+    ``alive``: the indices of the rows to sample for. Rows that have ended leave it in groups, since
+    to copy the rest costs time too. It is empty as soon as no row needs another token.
+    """
 
     def __init__(
         self,
@@ -113,34 +130,52 @@ class _Growth:
         eos: set[int],
         stopped: Callable[[list[int]], bool] | None,
         finished: Finished,
+        given_up: Callable[[int], bool] | None,
     ):
         self.rows = [Tokens([], [], False) for _ in range(prompts * group_size)]
+        self.alive = list(range(len(self.rows)))
         self._growing = [group_size] * prompts  # the number of unfinished rows of each prompt
         self._group_size, self._eos = group_size, eos
-        self._stopped, self._finished = stopped, finished
+        self._stopped, self._finished, self._given_up = stopped, finished, given_up
 
-    def append(self, alive: list[int], tokens: list[int], logprobs: list[float]) -> None:
-        """Append a token to each row of ``alive`` that has not ended."""
-        for at, token, logprob in zip(alive, tokens, logprobs, strict=True):
-            row = self.rows[at]
-            if row.ended:
-                continue
-            row.ids.append(token)
-            row.logprobs.append(logprob)
-            row.ended = token in self._eos or (self._stopped is not None and self._stopped(row.ids))
-            if row.ended:
-                prompt = at // self._group_size
-                self._growing[prompt] -= 1
-                if not self._growing[prompt]:
-                    self._finished(prompt, self._of(prompt))
+    def append(self, batch: Sequence[int], steps: Sequence[Sequence[Sequence[float]]]) -> None:
+        """Append what was sampled in some steps for the rows of ``batch``.
 
-    def unfinished(self, alive: list[int], given_up: Callable[[int], bool] | None) -> list[int]:
-        """The positions in ``alive`` of the rows that must go on."""
+        ``steps``: the tokens and the log-probabilities of each step. What a row that has ended, or
+        left, was sampled further is dropped.
+        """
+        for tokens, logprobs in steps:
+            sampled = dict(zip(batch, zip(tokens, logprobs, strict=True), strict=True))
+            for at in self.alive:
+                if not self.rows[at].ended:
+                    token, logprob = sampled[at]
+                    self._append(at, int(token), logprob)
+            left = self._unfinished()
+            if not left or len(left) < _COMPACT_BELOW * len(self.alive):
+                self.alive = left
+            if not left:
+                return
+
+    def _append(self, at: int, token: int, logprob: float) -> None:
+        row = self.rows[at]
+        row.ids.append(token)
+        row.logprobs.append(logprob)
+        row.ended = token in self._eos or (self._stopped is not None and self._stopped(row.ids))
+        if row.ended:
+            prompt = at // self._group_size
+            self._growing[prompt] -= 1
+            if not self._growing[prompt]:
+                self._finished(prompt, self._of(prompt))
+
+    def _unfinished(self) -> list[int]:
+        """The rows of ``alive`` that must go on."""
         gone: set[int] = set()
-        if given_up is not None:
-            gone = {prompt for prompt, n in enumerate(self._growing) if n and given_up(prompt)}
+        if self._given_up is not None:
+            gone = {
+                prompt for prompt, n in enumerate(self._growing) if n and self._given_up(prompt)
+            }
         k = self._group_size
-        return [n for n, at in enumerate(alive) if not self.rows[at].ended and at // k not in gone]
+        return [at for at in self.alive if not self.rows[at].ended and at // k not in gone]
 
     def finish(self) -> list[list[Tokens]]:
         """The rows of each prompt. Reports those cut off by the token limit or given up."""

@@ -71,7 +71,8 @@ class EndpointPolicy(Sampled):
     returns an empty completion, and so does a prompt that the model refuses (too long, or against
     its provider's rules). The first one raises a warning, and ``answers_failed`` counts them.
     Failures that concern every prompt (a wrong key, an unknown model or address, an unsupported
-    setting) raise :class:`ConfigError`. A seed does not reproduce an endpoint's answers.
+    setting) raise :class:`ConfigError`. ``tokens_read`` and ``tokens_written`` are what the server
+    has counted of prompts and answers. A seed does not reproduce an endpoint's answers.
     """
 
     prompt_style: str | None = None
@@ -110,6 +111,7 @@ class EndpointPolicy(Sampled):
         self.answers_failed = 0
         self.thoughts_unclosed = 0
         self.left_out: set[str] = set()  # parameters that this server is asked without
+        self.tokens_read = self.tokens_written = 0  # as the server counts them
 
     @classmethod
     def load(
@@ -119,8 +121,13 @@ class EndpointPolicy(Sampled):
         :func:`llmzoo.endpoints.parse`."""
         return cls(parse(name, timeout_s=timeout_s, api_key_env=api_key_env), **options)
 
-    def chat_of(self, agent: str) -> Chat:
-        return self.chats.get(agent, self.chat)
+    def count(self, reply: Any) -> None:
+        """Add the tokens that a server says it read and wrote; many say nothing."""
+        usage = getattr(reply, "usage", None)
+        for name, counter in (("prompt", "tokens_read"), ("completion", "tokens_written")):
+            tokens = getattr(usage, f"{name}_tokens", None)
+            if isinstance(tokens, int) and tokens > 0:
+                setattr(self, counter, getattr(self, counter) + tokens)
 
     def respond(
         self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
@@ -270,7 +277,9 @@ class _Round:
                 form, asked_pause = False, 0.0
                 try:
                     create = self.client.chat.completions.create(**body)
-                    said = _read(await asyncio.wait_for(create, policy.endpoint.timeout_s))
+                    reply = await asyncio.wait_for(create, policy.endpoint.timeout_s)
+                    said = _read(reply)
+                    policy.count(reply)
                     chat = policy.chat_of(request.agent)
                     return [policy.completion(one, chat) for one in said]
                 except openai.APIStatusError as error:

@@ -22,6 +22,7 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 
 from llmzoo.errors import ConfigError
 from llmzoo.policies import attention
+from llmzoo.policies.compiling import compiled_layers
 from llmzoo.policies.packing import Packed, PackedTexts, Segments
 from llmzoo.policies.padded import left_pad, positions_of, whole_rows
 from llmzoo.policies.sampling import Sampling
@@ -60,17 +61,22 @@ def likelihood(
     top: bool = False,
     hidden: bool = False,
     recompute: Callable[[], None] | None = None,
+    compiled: bool = False,
 ) -> Likelihood:
     """The likelihood of ``completions[b]`` after ``prompts[b]``, with rows in that order.
 
     ``recompute``: turns gradient checkpointing on. It is called before each run of a layer; see
-    :func:`recomputed_layers`.
+    :func:`recomputed_layers`. ``compiled``: with gradients, the layers run as compiled code
+    (:mod:`.compiling`).
     """
     rows = [ids for group in completions for ids in group]
     targets = torch.tensor([token for ids in rows for token in ids], device=model.device)
     if attention.supported(model.config):
-        packed = Packed(prompts, completions, model.device)
-        with _layers(model, recompute) as again:
+        packed = _packed(prompts, completions, model.device)
+        compiled_code = (
+            compiled_layers(model) if compiled and torch.is_grad_enabled() else nullcontext()
+        )
+        with compiled_code, _layers(model, recompute) as again:
             states = attention.run(model, packed.ids, packed.positions, packed)[packed.predicts]
         chosen, entropy, tops = score(
             model.get_output_embeddings(),
@@ -83,8 +89,8 @@ def likelihood(
         )
     else:
         with _head_inputs(model) as read, _layers(model, recompute) as again:
-            logits, real = whole_rows(model, prompts, completions, pad_id)
-        states = read[0][real]
+            logits, slots = whole_rows(model, prompts, completions, pad_id)
+        states = read[0].flatten(0, 1)[slots]
         scored = partial(checkpoint, score_logits, **_CHECKPOINT) if again else score_logits
         chosen, entropy, tops = scored(logits, targets, sampling, top)
     cells = Segments([len(ids) for ids in rows], model.device)
@@ -96,6 +102,18 @@ def likelihood(
         None if tops is None else cells.grid(tops) & cells.real,
         cells.grid(states) if hidden else None,
     )
+
+
+def _packed(
+    prompts: Sequence[Sequence[int]],
+    completions: Sequence[Sequence[Sequence[int]]],
+    device: torch.device,
+) -> Any:
+    if device.type == "cpu":
+        return Packed(prompts, completions, device)
+    from llmzoo.policies.fused import PackedTree  # takes seconds to import; unused on a CPU
+
+    return PackedTree(prompts, completions, device)
 
 
 def last_states(
@@ -111,20 +129,28 @@ def last_states(
     The last state of a text predicts its continuation, like ``hidden[:, 0]`` of a likelihood.
     ``model``: may lack an output layer. ``recompute``: as for :func:`likelihood`.
     """
-    wanted = torch.tensor(counts, device=model.device)
     if attention.supported(model.config):
         packed = PackedTexts(texts, model.device)
-        lengths = torch.tensor(packed.segments.lengths, device=model.device)
         with _layers(model, recompute):
             states = attention.run(model, packed.ids, packed.positions, packed)
-        return states[packed.positions >= (lengths - wanted).repeat_interleave(lengths)]
+        width = packed.segments.width
+        cells = _tails([b * width + len(text) for b, text in enumerate(texts)], counts)
+        return states[packed.segments.source[cells.to(model.device)]]
     ids, mask = left_pad(texts, pad_id, model.device)
     with _layers(model, recompute):
         padded: Tensor = model.get_decoder()(
             input_ids=ids, attention_mask=mask, position_ids=positions_of(mask), use_cache=False
         ).last_hidden_state
-    width = ids.shape[1]
-    return padded[torch.arange(width, device=ids.device) >= width - wanted.unsqueeze(-1)]
+    tails = _tails([(b + 1) * ids.shape[1] for b in range(len(texts))], counts)
+    return padded.flatten(0, 1)[tails.to(model.device)]
+
+
+def _tails(ends: Sequence[int], counts: Sequence[int]) -> Tensor:
+    """The ``counts[b]`` indices before each of the ``ends``."""
+    return torch.tensor(
+        [at for end, count in zip(ends, counts, strict=True) for at in range(end - count, end)],
+        dtype=torch.long,
+    )
 
 
 @contextmanager
@@ -176,14 +202,17 @@ def recomputed_layers(model: nn.Module, around: _Around) -> Iterator[None]:
             f"{type(model).__name__} has no layers that transformers can checkpoint: "
             "set gradient_checkpointing=False"
         )
+    before = [layer.__dict__.get("forward") for layer in layers]
     for layer in layers:
         # the instance's attribute hides the class's method until it is deleted
         layer.forward = partial(_checkpointed, layer, layer.forward, around)
     try:
         yield
     finally:
-        for layer in layers:
+        for layer, forward in zip(layers, before, strict=True):
             del layer.forward
+            if forward is not None:
+                layer.forward = forward
 
 
 def _checkpointed(

@@ -6,7 +6,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,12 @@ from transformers.utils import logging
 
 from llmzoo.distributed import ranks
 from llmzoo.distributed.sharding import is_sharded, named_weights, put_into
+from llmzoo.envs.hub import quick_failure
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
 from llmzoo.files import LARGEST, check_indexes
 from llmzoo.policies import stored
+from llmzoo.policies.base import TINY
+from llmzoo.policies.published import PUBLISHED, fetched
 
 TINY_FOLDER = Path(__file__).parent / "tiny" / "weights"
 
@@ -34,6 +37,16 @@ TINY_FOLDER = Path(__file__).parent / "tiny" / "weights"
 # settings that determine the number of layers and the sizes of weights
 _LAYERS = ("num_hidden_layers", "n_layer")
 _SIZES = ("hidden_size", "intermediate_size", "vocab_size", "n_embd", "num_experts")
+
+
+def source_of(name: str) -> str:
+    """The folder of the embedded model or of a fetched one; any other name is a folder or a hub id.
+
+    Raises :class:`ConfigError` for a model that has not been fetched.
+    """
+    if name == TINY:
+        return str(TINY_FOLDER)
+    return str(fetched(name)) if name in PUBLISHED else name
 
 
 @contextmanager
@@ -57,7 +70,8 @@ def reading(name: str) -> Iterator[None]:
     """
     check_files(name)
     try:
-        yield
+        with nullcontext() if os.path.isdir(name) else quick_failure():
+            yield
     except (LlmzooError, torch.OutOfMemoryError):
         raise
     except (OSError, LookupError, TypeError, ValueError, AttributeError) as error:

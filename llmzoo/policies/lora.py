@@ -9,6 +9,7 @@ Here, switching adapters preserves these flags.
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
@@ -24,8 +25,9 @@ from transformers import PreTrainedModel
 from transformers.utils.peft_utils import find_adapter_config_file
 
 from llmzoo.distributed.sharding import made_anew, whole
-from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError, UnknownNameError
-from llmzoo.policies.loading import TINY_FOLDER, check_files, load_causal_model
+from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError, check_names
+from llmzoo.policies.loading import TINY_FOLDER, check_files, load_causal_model, source_of
+from llmzoo.policies.published import name_of
 
 DEFAULTS = {"r": 16, "lora_alpha": 32, "lora_dropout": 0.0, "target_modules": "all-linear"}
 _OURS = {"task_type", "peft_type", "inference_mode", "base_model_name_or_path", "revision"} | {
@@ -40,6 +42,14 @@ def _peft() -> ModuleType:
     except ModuleNotFoundError as error:
         raise MissingExtraError("a LoRA adapter", "train", error.name) from error
     return peft
+
+
+@contextmanager
+def _without_its_warning() -> Iterator[None]:
+    """peft asks transformers in a way that transformers warns of; a user can do nothing about it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*is_gradient_checkpointing", FutureWarning)
+        yield
 
 
 def add_adapters(
@@ -58,7 +68,7 @@ def add_adapters(
     if not names or len(set(names)) < len(names):
         raise ConfigError(f"adapters need names of their own, got {list(names)}")
     adapters = {name: _adapter_name(name) for name in names}
-    with torch.random.fork_rng(_random_devices(base)):
+    with torch.random.fork_rng(_random_devices(base)), _without_its_warning():
         torch.manual_seed(seed)
         first, *others = adapters.values()
         model = _peft().get_peft_model(base, config, adapter_name=first)
@@ -72,9 +82,7 @@ def add_adapters(
 def _lora_config(options: dict[str, Any]) -> Any:
     peft = _peft()
     known = {field.name for field in fields(peft.LoraConfig) if field.init} - _OURS
-    for name in options:
-        if name not in known:
-            raise UnknownNameError("LoRA option", name, known)
+    check_names("LoRA option", options, known)
     if options.get("init_lora_weights", True) not in (True, "gaussian"):
         raise ConfigError(
             "init_lora_weights is True or 'gaussian': others change the base, which the policies "
@@ -110,6 +118,30 @@ def activate(model: Any, adapter: str) -> None:
             model.set_adapter(adapter)
 
 
+def is_mergeable(projection: Any) -> bool:
+    """Whether a layer is linear, and its active adapters only add products of two matrices to it."""
+    if type(projection) is nn.Linear:
+        return True
+    if not hasattr(projection, "base_layer") or type(projection) is not _peft().tuners.lora.Linear:
+        return False
+    return type(projection.base_layer) is nn.Linear and not any(
+        adapter in projection.lora_variant or projection.lora_bias.get(adapter)
+        for adapter in projection.active_adapters
+    )
+
+
+def merged_weight(projection: Any) -> Tensor:
+    """The matrix that a mergeable layer multiplies with; without an adapter its own parameter."""
+    if type(projection) is nn.Linear:
+        return projection.weight
+    weight: Tensor = projection.base_layer.weight
+    if not projection.disable_adapters and not projection.merged:
+        for adapter in projection.active_adapters:
+            if adapter in projection.lora_A:
+                weight = weight + projection.get_delta_weight(adapter)
+    return weight
+
+
 @contextmanager
 def bare(model: Any) -> Iterator[None]:
     """Within this context the ``PeftModel`` computes without any adapter."""
@@ -143,19 +175,20 @@ def base_parameters(model: Any) -> list[nn.Parameter]:
     return [p for n, p in model.named_parameters() if not adapters.intersection(n.split("."))]
 
 
-def frozen_copy(model: Any, adapter: str) -> str | None:
-    """Copy the adapter's current weights to a new frozen adapter, and return that one's name.
-
-    Returns None, without a copy, if the adapter has no effect yet: the bare base is then the same.
-    """
+def has_no_effect(model: Any, adapter: str) -> bool:
+    """Whether the bare base is the same, as with an adapter that was not trained yet."""
     own = own_parameters(model, adapter)
-    # if one factor is zero, the product is; adapters with other parameters are always copied
+    # if one factor is zero, the product is; of adapters with other parameters it is not known
     factors = ("lora_A", "lora_B", "lora_embedding_A", "lora_embedding_B")
     plain = all(any(part in factors for part in name.split(".")) for name in own)
     zero = ("lora_B", "lora_embedding_A")
     switches = [p for n, p in own.items() if any(part in zero for part in n.split("."))]
-    if plain and not any(bool(p.any()) for p in switches):
-        return None
+    return plain and not bool(torch.stack([p.any() for p in switches]).any())  # a single read
+
+
+def frozen_copy(model: Any, adapter: str) -> str:
+    """Copy the adapter's current weights to a new frozen adapter, and return that one's name."""
+    own = own_parameters(model, adapter)
     copied = f"{adapter}_start{len(model.peft_config)}"
     with _same_flags(model), torch.random.fork_rng(_random_devices(model)):
         model.add_adapter(copied, copy.deepcopy(model.peft_config[adapter]))
@@ -209,7 +242,8 @@ def save_adapter(model: Any, adapter: str, folder: Path) -> None:
     )
     config = copy.deepcopy(model.peft_config[adapter])
     config.inference_mode = True
-    config.base_model_name_or_path = model.get_base_model().name_or_path or None
+    base = model.get_base_model().name_or_path
+    config.base_model_name_or_path = name_of(base) or base or None
     for name, value in vars(config).items():
         if isinstance(value, set):  # the order of a set differs between processes
             setattr(config, name, sorted(value))
@@ -239,7 +273,7 @@ def load_into_adapter(model: Any, adapter: str, folder: Path) -> None:
 
 def is_adapter(name: str) -> bool:
     """Whether a folder or hub id holds a peft adapter rather than a model."""
-    return find_adapter_config_file(name) is not None
+    return find_adapter_config_file(source_of(name)) is not None
 
 
 def load_adapter(
@@ -259,9 +293,14 @@ def load_adapter(
     if source != name:
         check_files(source)
     model = load_causal_model(source, dtype, trust_remote_code=trust_remote_code)
-    adapted = peft.PeftModel.from_pretrained(
-        model, name, adapter_name=_adapter_name("policy"), is_trainable=True, use_safetensors=True
-    )
+    with _without_its_warning():
+        adapted = peft.PeftModel.from_pretrained(
+            model,
+            name,
+            adapter_name=_adapter_name("policy"),
+            is_trainable=True,
+            use_safetensors=True,
+        )
     return adapted, source
 
 
@@ -285,7 +324,8 @@ def _check_ranks(name: str, config: Mapping[str, Any]) -> None:
 
 
 def _base_of(recorded: str | None) -> str | None:
-    """The source of the base. The embedded model is found in this package, wherever it is installed."""
+    """The source of the base. The embedded model is found in this package, wherever it is installed,
+    and a fetched model, which adapters name by its short name, in this user's cache."""
     if recorded and Path(recorded).parts[-4:] == TINY_FOLDER.parts[-4:]:
         return str(TINY_FOLDER)
-    return recorded
+    return source_of(recorded) if recorded else None

@@ -1,5 +1,9 @@
 """Groups packed into one flat row without padding: every prompt once, then all completions.
 
+Prompts that begin alike, as those of one seat do, share the tokens of their beginning: a token that
+follows the same tokens has the same states, so it is computed once for all of them. In a conversation
+the next prompt goes on from an answer, which is then read as a part of that prompt.
+
 Shapes: B prompts of P tokens at most, N completions of C tokens at most, K completions of a prompt
 at most, T tokens in all; H query heads, G of them for each of the H/G key-value heads, D the size
 of a head.
@@ -8,15 +12,13 @@ of a head.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-if TYPE_CHECKING:
-    from torch.nn.attention.flex_attention import BlockMask
+from llmzoo.policies.trie import Trie
 
 _flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 _flash_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
@@ -43,45 +45,46 @@ class Segments:
     """A flat axis of T tokens that consists of S pieces, and the same tokens as a padded grid.
 
     Piece s has ``lengths[s]`` tokens. ``width``: the longest length. ``even``: whether all lengths
-    are equal; the grid is then a view of the flat axis, and nothing is copied.
+    are equal. The grid is then a view of the flat axis, and nothing is copied.
+
+    ``columns`` [T]: the index of each token in its piece. ``slots`` [T]: its index in the flattened
+    grid. ``source`` [S * width]: the token in each cell of that grid. ``ends`` [S]: each piece's last
+    token.
     """
 
     def __init__(self, lengths: Sequence[int], device: torch.device):
-        self.lengths = tuple(lengths)
-        self.total = sum(lengths)
-        self.width = max(lengths, default=0)
-        self.even = self.total == self.width * len(lengths)
+        self._measure(lengths, device)
         sizes = torch.tensor(self.lengths, dtype=torch.long)
+        self.total = sum(lengths)
+        self._as_view = self.even
+        self.columns = _columns(lengths).to(device)
         begins = sizes.cumsum(0) - sizes
-        columns = torch.arange(self.width)
-        real = columns < sizes.unsqueeze(1)  # [S, width]
-        self.real = real.to(device)
         # padding repeats the first token; its values are arbitrary and must not be used
-        self._source = torch.where(real, begins.unsqueeze(1) + columns, 0).flatten().to(device)
-        self._slots = real.flatten().nonzero().squeeze(1).to(device)
+        cells = torch.where(self._real, begins.unsqueeze(1) + torch.arange(self.width), 0)
+        self.source = cells.flatten().to(device)
+        self.slots = self._real.flatten().nonzero().squeeze(1).to(device)
+        self.ends = (sizes.cumsum(0) - 1).to(device)
+
+    def _measure(self, lengths: Sequence[int], device: torch.device) -> None:
+        self.lengths = tuple(lengths)
+        self.width = max(lengths, default=0)
+        self.even = len(set(lengths)) < 2
+        # on the host, which knows all lengths: the device need not tell it how many cells are real
+        sizes = torch.tensor(self.lengths, dtype=torch.long)
+        self._real = torch.arange(self.width) < sizes.unsqueeze(1)  # [S, width]
+        self.real = self._real.to(device)
 
     def grid(self, flat: Tensor) -> Tensor:
         """[T, ...] as [S, width, ...]."""
         shape = (len(self.lengths), self.width, *flat.shape[1:])
-        if self.even:
+        if self._as_view:
             return flat.view(shape)
-        return flat.index_select(0, self._source).view(shape)
+        return flat.index_select(0, self.source).view(shape)
 
     def flat(self, grid: Tensor) -> Tensor:
         """[S, width, ...] as [T, ...]."""
         flat = grid.flatten(0, 1)
-        return flat if self.even else flat.index_select(0, self._slots)
-
-    @property
-    def columns(self) -> Tensor:
-        """The index [T] of each token in its piece."""
-        every = torch.arange(self.width, device=self.real.device).expand(self.real.shape)
-        return self.flat(every)
-
-    @property
-    def slots(self) -> Tensor:
-        """The index [T] of each token in the flattened grid."""
-        return self._slots
+        return flat if self._as_view else flat.index_select(0, self.slots)
 
     def outside(self, dtype: torch.dtype) -> Tensor | None:
         """The mask [S, width] to add to attention scores: -inf at padding. None without padding."""
@@ -89,6 +92,31 @@ class Segments:
             return None
         none = torch.zeros(self.real.shape, dtype=dtype, device=self.real.device)
         return none.masked_fill(~self.real, float("-inf"))
+
+
+class SharedSegments(Segments):
+    """Texts that share the tokens of beginnings they have in common: the T nodes of a trie.
+
+    ``paths``: the nodes of each text; together they are all nodes. ``ids`` [T]: the tokens. In the
+    grid every text is whole. ``flat`` takes a shared token from the first text that has it.
+    """
+
+    def __init__(self, trie: Trie, paths: Sequence[Sequence[int]], device: torch.device):
+        self._measure([len(path) for path in paths], device)
+        self.total = len(trie)
+        source: list[int] = []
+        slots = [-1] * self.total
+        for number, path in enumerate(paths):
+            for slot, node in enumerate(path, number * self.width):
+                if slots[node] < 0:
+                    slots[node] = slot
+            source += path
+            source += [0] * (self.width - len(path))
+        self._as_view = source == list(range(self.total))
+        self.ids, self.columns, self.slots, self.source, self.ends = (
+            torch.tensor(numbers, dtype=torch.long).to(device)
+            for numbers in (trie.ids, trie.depths, slots, source, [path[-1] for path in paths])
+        )
 
 
 class PackedTexts:
@@ -99,10 +127,10 @@ class PackedTexts:
     """
 
     def __init__(self, texts: Sequence[Sequence[int]], device: torch.device):
-        self.segments = Segments([len(text) for text in texts], device)
-        self.ids = torch.tensor([token for text in texts for token in text], device=device)
-        self.positions = self.segments.columns
-        self.ends = torch.tensor(self.segments.lengths, device=device).cumsum(0) - 1
+        trie = Trie()
+        self.segments = SharedSegments(trie, [trie.add(text) for text in texts], device)
+        self.ids, self.positions = self.segments.ids, self.segments.columns
+        self.ends = self.segments.ends
 
     def attend(
         self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float
@@ -123,6 +151,9 @@ class Packed:
     ``ids`` and ``positions`` [T]: the model's input. A completion's last token predicts nothing, so
     it is left out. ``predicts`` [sum of lengths]: for each completion token, in order, the index in
     the row from which it is predicted.
+
+    A completion that another prompt goes on from, as in a conversation, is read there: the turns of
+    one conversation are one text, with a completion in several places of it.
     """
 
     def __init__(
@@ -131,45 +162,39 @@ class Packed:
         completions: Sequence[Sequence[Sequence[int]]],
         device: torch.device,
     ):
-        rows = [ids for group in completions for ids in group]
-        flat = [token for prompt in prompts for token in prompt]
-        read = [len(ids) - 1 for ids in rows]
-        self.prompts = Segments([len(prompt) for prompt in prompts], device)
-        self.answers = Segments(read, device)
-        self.groups = Segments([len(group) for group in completions], device)
-        self.ids = torch.tensor(
-            flat + [token for ids in rows for token in ids[:-1]], dtype=torch.long, device=device
-        )
-        prompt_of = torch.repeat_interleave(
-            torch.arange(len(prompts), device=device),
-            torch.tensor(self.groups.lengths, device=device),
-        )
-        sizes = torch.tensor(self.prompts.lengths, device=device)
-        lengths = torch.tensor(self.answers.lengths, device=device)
-        after = torch.repeat_interleave(sizes[prompt_of], lengths) + self.answers.columns
-        self.positions = torch.cat([self.prompts.columns, after])
-        self._prompt_of, self._lengths = prompt_of, lengths
-        self.predicts = _predictors(sizes, prompt_of, lengths, self.prompts.total)
-
-    @cached_property
-    def mask(self) -> BlockMask:
-        """Which token attends to which, for the fused kernel."""
-        from llmzoo.policies.fused import group_mask  # takes seconds to import; unused on a CPU
-
-        own = torch.arange(len(self._prompt_of), device=self.ids.device)
-        group = torch.repeat_interleave(self._prompt_of, self._lengths)
-        piece = torch.repeat_interleave(own + 1, self._lengths)
-        prompts = torch.tensor(self.prompts.lengths, device=self.ids.device)
-        first = torch.arange(len(prompts), device=self.ids.device).repeat_interleave(prompts)
-        return group_mask(torch.cat([first, group]), torch.cat([torch.zeros_like(first), piece]))
+        trie = Trie()
+        paths = [trie.add(prompt) for prompt in prompts]
+        inner = set(trie.parents)
+        kept: list[list[int]] = []  # the prompts that are read as texts; others begin one of them
+        sizes: list[int] = []  # of each, the completions that are read after it
+        read: list[Sequence[int]] = []
+        after: list[int] = []
+        predicts: list[int] = []
+        leaves: set[int] = set()
+        for path, group in zip(paths, completions, strict=True):
+            end, before = path[-1], len(read)
+            for ids in group:
+                within = trie.find(ids[:-1], end)
+                if within is None:
+                    start = len(trie) + len(after)
+                    within = list(range(start, start + len(ids) - 1))
+                    read.append(ids[:-1])
+                    after += range(len(path), len(path) + len(ids) - 1)
+                predicts += [end, *within]
+            if len(read) > before or (end not in inner and end not in leaves):
+                kept.append(path)
+                sizes.append(len(read) - before)
+                leaves.add(end)
+        self.prompts = SharedSegments(trie, kept, device)
+        self.answers = Segments([len(ids) for ids in read], device)
+        self.groups = Segments(sizes, device)
+        self.ids = torch.tensor([*trie.ids, *(t for ids in read for t in ids)]).to(device)
+        self.positions = torch.tensor([*trie.depths, *after]).to(device)
+        self.predicts = torch.tensor(predicts).to(device)
 
     def attend(
         self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float
     ) -> Tensor:
-        if query.device.type != "cpu":
-            from llmzoo.policies import fused
-
-            return fused.attend(query, key, value, self.mask, scaling)
         sizes = [self.prompts.total, self.answers.total]
         # halves of [T, heads, D]; a split joins its gradients once, slices would add them
         halves = [x[0].transpose(0, 1).split(sizes) for x in (query, key, value)]
@@ -183,15 +208,11 @@ class Packed:
         return torch.cat(parts).unsqueeze(0)
 
 
-def _predictors(sizes: Tensor, prompt_of: Tensor, lengths: Tensor, start: int) -> Tensor:
-    """For each completion: the index of its prompt's last token, then those of its own tokens."""
-    last = (sizes.cumsum(0) - 1)[prompt_of]
-    begins = start + lengths.cumsum(0) - lengths
-    counts = lengths + 1
-    first = counts.cumsum(0) - counts
-    steps = torch.arange(int(counts.sum()), device=counts.device) - first.repeat_interleave(counts)
-    own = begins.repeat_interleave(counts) + steps - 1
-    return torch.where(steps == 0, last.repeat_interleave(counts), own)
+def _columns(lengths: Sequence[int]) -> Tensor:
+    """The index of each token in its piece, on the host: 0, 1, ... up to each of the lengths."""
+    sizes = torch.tensor(lengths, dtype=torch.long)
+    begins = sizes.cumsum(0) - sizes
+    return torch.arange(sum(lengths)) - begins.repeat_interleave(sizes)
 
 
 def _causal(query: Tensor, key: Tensor, value: Tensor, scaling: float) -> Tensor:

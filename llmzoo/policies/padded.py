@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
+from llmzoo.policies.packing import Segments
+
 
 class CacheDecoder:
     """Rows that grow by one token at a time. A prompt is read once; its cache is copied to its rows.
@@ -35,11 +37,8 @@ class CacheDecoder:
             use_cache=True,
             logits_to_keep=1,
         ).logits[:, -1]
-        row_of = torch.repeat_interleave(torch.arange(len(prompts)), torch.tensor(counts)).to(
-            model.device
-        )
         self.logits, self._mask, self._next = logits, mask, positions[:, -1] + 1
-        self.keep(row_of)
+        self.keep([prompt for prompt, count in enumerate(counts) for _ in range(count)])
 
     def step(self, tokens: Tensor) -> None:
         """Append a token [N] to each row."""
@@ -53,10 +52,11 @@ class CacheDecoder:
         ).logits[:, -1]
         self._next = self._next + 1
 
-    def keep(self, rows: Tensor) -> None:
-        """Keep only these rows: indices [M] in ascending order."""
-        self._cache.batch_select_indices(rows)
-        self.logits, self._mask, self._next = self.logits[rows], self._mask[rows], self._next[rows]
+    def keep(self, rows: Sequence[int]) -> None:
+        """Keep only these rows: indices in ascending order; one may be there several times."""
+        kept = torch.tensor(rows, device=self.logits.device)
+        self._cache.batch_select_indices(kept)
+        self.logits, self._mask, self._next = self.logits[kept], self._mask[kept], self._next[kept]
 
 
 def whole_rows(
@@ -67,7 +67,7 @@ def whole_rows(
 ) -> tuple[Tensor, Tensor]:
     """The logits [sum of lengths, V] that predict each completion token, in order.
 
-    Also returns which cells [N, C] hold a token.
+    Also returns the index of each of these tokens in the flattened cells [N, C].
     """
     flat = [ids for group in completions for ids in group]
     longest = max(len(ids) for ids in flat)
@@ -78,12 +78,10 @@ def whole_rows(
         model.device,
     )
     answers = torch.full((len(flat), longest - 1), pad_id)
-    real = torch.zeros((len(flat), longest), dtype=torch.bool)
     for row, ids in enumerate(flat):
         answers[row, : len(ids) - 1] = torch.tensor(ids[:-1])
-        real[row, : len(ids)] = True
-    real = real.to(model.device)
-    mask = torch.cat([prompt_mask, real[:, 1:].long()], dim=1)
+    cells = Segments([len(ids) for ids in flat], model.device)
+    mask = torch.cat([prompt_mask, cells.real[:, 1:].long()], dim=1)
     logits: Tensor = model(
         input_ids=torch.cat([prompt_ids, answers.to(model.device)], dim=1),
         attention_mask=mask,
@@ -91,7 +89,7 @@ def whole_rows(
         use_cache=False,
         logits_to_keep=longest,
     ).logits
-    return logits[real], real
+    return logits.flatten(0, 1)[cells.slots], cells.slots
 
 
 def positions_of(mask: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
@@ -22,11 +23,38 @@ WEIGHTS: Mapping[str, torch.dtype] = {
 FULL = (torch.float32, torch.float64)  # formats that do not round small updates away
 
 
+# names in torch.cpu.get_capabilities of processors' instructions for bfloat16
+_BF16 = ("avx512_bf16", "amx_bf16", "bf16", "sve_bf16")
+
+
 def weight_dtype(precision: str) -> torch.dtype:
     """The format of the weights. Raises :class:`ConfigError` for an unknown precision."""
     if precision not in WEIGHTS:
         raise ConfigError(f"precision is one of {', '.join(WEIGHTS)}; got {precision!r}")
     return WEIGHTS[precision]
+
+
+def has_bf16(device: torch.device) -> bool:
+    """Whether the device has instructions for bfloat16. Without them it computes in float32, and
+    rounds."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(False)  # not emulated
+    if device.type == "cpu":
+        read = getattr(torch.cpu, "get_capabilities", None)  # older versions do not tell
+        known = {} if read is None else read()
+        return read is None or any(known.get(name) for name in _BF16)
+    return True
+
+
+def warn_if_slow(device: torch.device, precision: str | None) -> None:
+    """Warns where bfloat16 is asked for and the device has no instructions for it."""
+    if precision in ("bf16", "bf16_autocast") and not has_bf16(device):
+        saves = "saves memory, but is" if precision == "bf16" else "is"
+        warnings.warn(
+            f"this {device.type} has no instructions for bfloat16: precision={precision} {saves} "
+            "slower than float32",
+            stacklevel=3,
+        )
 
 
 def cast_weights(model: nn.Module, precision: str) -> None:

@@ -36,11 +36,13 @@ class SharedPrefixDecoder:
         self._room, self._grown = room, 0
         read = _KeptPrompts(prompts, model.device)
         states = attention.run(model, read.ids, read.positions, read)
-        self._prompts, self._prefixes = read.segments, read.kept
+        self._prompts: Segments = read.segments
+        self._prefixes = read.kept
         # layer -> the rows' own keys and values [B, kv, R, ., D]
         self._own: dict[int, tuple[Tensor, Tensor]] = {}
         self._assign([b for b, count in enumerate(counts) for _ in range(count)])
-        self.logits = self._head(states[read.ends]).index_select(0, self._prompt_of)
+        prompt_of = self._indices(self._prompt_of)
+        self.logits = self._head(states[read.ends]).index_select(0, prompt_of)
 
     def step(self, tokens: Tensor) -> None:
         """Append a token [N] to each row."""
@@ -52,19 +54,22 @@ class SharedPrefixDecoder:
         self._grown += 1
         self.logits = self._head(states)
 
-    def keep(self, rows: Tensor) -> None:
-        """Keep only these rows: indices [M] in ascending order."""
-        before, slots = self._rows, self._rows.slots[rows]
-        left, prompt_of = self._prompt_of[rows].unique_consecutive(return_inverse=True)
+    def keep(self, rows: Sequence[int]) -> None:
+        """Keep only these rows: indices in ascending order."""
+        kept = self._indices(rows)
+        before, slots = self._rows, self._rows.slots[kept]
+        prompt_of = [self._prompt_of[n] for n in rows]
+        left = sorted(set(prompt_of))
         if len(left) < len(self._prompts.lengths):
-            self._prompts = Segments([self._prompts.lengths[b] for b in left.tolist()], rows.device)
-            width = self._prompts.width
+            self._prompts = Segments([self._prompts.lengths[b] for b in left], kept.device)
+            width, prompts = self._prompts.width, self._indices(left)
             self._prefixes = {
-                layer: (keys[left, ..., :width], values[left, :, :width])
+                layer: (keys[prompts, ..., :width], values[prompts, :, :width])
                 for layer, (keys, values) in self._prefixes.items()
             }
-        self.logits = self.logits[rows]
-        self._assign(prompt_of.tolist())
+        self.logits = self.logits[kept]
+        number = {b: n for n, b in enumerate(left)}
+        self._assign([number[b] for b in prompt_of])
         # the old slot of each row, in the new grid
         positions = self._rows.grid(slots)
         self._own = {
@@ -121,13 +126,16 @@ class SharedPrefixDecoder:
 
     def _assign(self, prompt_of: list[int]) -> None:
         """Set which prompt each row belongs to; rows of one prompt are neighbours."""
-        device = self._model.device
-        self._prompt_of = torch.tensor(prompt_of, device=device)
-        lengths = torch.tensor(self._prompts.lengths, device=device)
-        self._starts = lengths[self._prompt_of]  # the position of each row's first token
-        self._rows = Segments([len(list(same)) for _, same in groupby(prompt_of)], device)
+        self._prompt_of = prompt_of
+        # the position of each row's first token
+        self._starts = self._indices([self._prompts.lengths[b] for b in prompt_of])
+        counts = [len(list(same)) for _, same in groupby(prompt_of)]
+        self._rows = Segments(counts, self._model.device)
         outside = self._prompts.outside(self._model.dtype)
         self._outside = None if outside is None else outside.unsqueeze(1)  # [B, 1, P]
+
+    def _indices(self, numbers: Sequence[int]) -> Tensor:
+        return torch.tensor(numbers, device=self._model.device)
 
     def _head(self, states: Tensor) -> Tensor:
         logits: Tensor = self._model.get_output_embeddings()(states)

@@ -7,6 +7,7 @@ chat template writes control tokens, which begin and end the turns of a conversa
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -16,7 +17,9 @@ from jinja2 import TemplateError
 from transformers import PreTrainedTokenizerBase
 
 from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.policies.histories import Histories, Ids
 from llmzoo.policies.settings import Chat
+from llmzoo.spaces import Conversation
 from llmzoo.thoughts import FAMILIES, Marks, answer_in, marks_of
 
 _PROBE = "probe"
@@ -65,29 +68,87 @@ class Prompts:
         # DeepSeek-R1 and others: the prompt ends with the opening mark
         self.opened = self.marks is not None and _is_open(after, self.marks)
 
-    def encode(self, text: str) -> tuple[int, ...]:
-        """The token ids of a prompt, through the chat template if there is one."""
-        if self._template is None:
-            return tuple(self._raw(_pieces(self._control, text)))
-        return self.conversation([{"role": "user", "content": text}], generation_prompt=True)
+    def encode(
+        self, text: str, histories: Histories | None = None, agent: str | None = None
+    ) -> Ids:
+        """The token ids of a prompt, through the chat template if there is one.
+
+        In a conversation, the answers of ``agent`` in ``histories`` are the tokens that were sampled.
+        """
+        if not isinstance(text, Conversation):
+            if self._template is None:
+                return tuple(self._raw(_pieces(self._control, text)))
+            return self.conversation([{"role": "user", "content": text}], generation_prompt=True)
+        if histories is not None and (known := histories.sampled(agent, text.messages)):
+            ids = self._continued(text, known)
+            if ids is not None:
+                return ids
+            histories.breaks("is not repeated by the chat template as it was sampled")
+        return self.conversation(text.messages, generation_prompt=True, tools=text.tools)
 
     def conversation(
-        self, messages: Sequence[Mapping[str, Any]], *, generation_prompt: bool
-    ) -> tuple[int, ...]:
-        """The token ids of messages, after the system prompt unless they start with their own."""
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        generation_prompt: bool,
+        tools: Sequence[Mapping[str, Any]] = (),
+    ) -> Ids:
+        """The token ids of messages, after the system prompt unless they start with their own.
+
+        A model without a chat template reads their contents.
+        """
         said = [dict(message) for message in messages]
+        cut = _unused(said)
+        text = self._split_and_rendered(said, cut, generation_prompt, tools)
+        if self._template is None:
+            return tuple(self._raw(text.split(cut)))
+        return tuple(self._joined(text.split(cut)))
+
+    def _continued(self, text: Conversation, known: Mapping[int, tuple[Ids, Ids]]) -> Ids | None:
+        """The token ids of a conversation in which the messages with these indices are sampled ones.
+
+        None if what is before one of them is not the prompt that it was sampled after.
+        """
+        said = [dict(message) for message in text.messages]
+        cut = _unused(said)
+        mark = _unused(said, but=cut)
+        for index in known:
+            said[index]["content"] = mark
+        rendered = self._split_and_rendered(said, cut, True, text.tools)
+        first, *rest = rendered.split(mark)
+        if len(rest) != len(known):
+            return None
+        ids = [*(self._raw if self._template is None else self._joined)(first.split(cut))]
+        for part, (prompt, answer) in zip(rest, known.values(), strict=True):
+            if tuple(ids) != prompt:
+                return None
+            after = self._joined(["", *part.split(cut)])
+            ended = after[:1] == [answer[-1]]  # the end of the turn was sampled
+            ids += [*answer, *after[ended:]]
+        return tuple(ids)
+
+    def _split_and_rendered(
+        self,
+        said: list[dict[str, Any]],
+        cut: str,
+        generation_prompt: bool,
+        tools: Sequence[Mapping[str, Any]],
+    ) -> str:
+        """The text of messages, which are changed, with ``cut`` inside of control tokens."""
+        if tools and "tools" not in (self._template or ""):
+            said.insert(0, {"role": "system", "content": json.dumps(list(tools))})
+            tools = ()
         if self.chat.system is not None and said[0]["role"] != "system":
             said.insert(0, {"role": "system", "content": self.chat.system})
-        everything = "".join(message["content"] for message in said)
-        cut = next(chr(n) for n in _CUTS if chr(n) not in everything)
         for message in said:
             own = message["role"] == "assistant"  # the model's, thoughts included
             control = self._control_of_turns if own else self._control
             message["content"] = cut.join(_pieces(control, message["content"]))
-        text = self._rendered(said, generation_prompt)
-        return tuple(self._joined(text.split(cut)))
+        if self._template is None:
+            return _contents(said)
+        return self._rendered(said, generation_prompt, tools)
 
-    def written(self, text: str) -> tuple[int, ...]:
+    def written(self, text: str) -> Ids:
         """The token ids of a text as the model's answer, without the end-of-sequence token.
 
         The only control tokens are those around thoughts. If the prompt has opened a thought that
@@ -133,9 +194,15 @@ class Prompts:
         at = next(n for n in range(len(whole)) if whole[n : n + len(first)] == first)
         return [*whole[:at], *self._joined(pieces), *whole[at + len(first) :]]
 
-    def _rendered(self, messages: Sequence[Mapping[str, Any]], generation_prompt: bool) -> str:
+    def _rendered(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        generation_prompt: bool,
+        tools: Sequence[Mapping[str, Any]] = (),
+    ) -> str:
         prompt = self.tokenizer.apply_chat_template(
             [dict(message) for message in messages],
+            tools=[dict(tool) for tool in tools] or None,
             tokenize=False,
             add_generation_prompt=generation_prompt,
             **self._arguments,
@@ -181,6 +248,23 @@ class Prompts:
                 raise UnknownNameError(
                     f"argument of the chat template of {self._name}", argument, sorted(set(known))
                 )
+
+
+def _unused(messages: Sequence[Mapping[str, Any]], but: str = "") -> str:
+    """A character that no message holds."""
+    everything = but.join(message["content"] for message in messages) + but
+    return next(chr(n) for n in _CUTS if chr(n) not in everything)
+
+
+def _contents(messages: Sequence[Mapping[str, Any]]) -> str:
+    """Messages as paragraphs. An answer follows its prompt directly, as it was sampled."""
+    text = ""
+    for number, message in enumerate(messages):
+        calls = [json.dumps(call["function"]) for call in message.get("tool_calls", ())]
+        answers = message["role"] == "assistant" and messages[number - 1]["role"] != "assistant"
+        text += "" if number == 0 or answers else "\n\n"
+        text += "\n".join([message["content"], *calls])
+    return text
 
 
 def _marks(thought_end: str | None, added: Sequence[str], template: str) -> Marks | None:

@@ -20,7 +20,7 @@ _LEAST = torch.finfo(torch.float32).min
 
 # for each target [M]: its log-probability and the entropy of its distribution, in float32; if asked
 # for, whether no other token is more likely
-Scores = tuple[Tensor, Tensor, Tensor | None]
+Scores = tuple[Tensor, Tensor, "Tensor | None"]
 
 
 def score(
@@ -159,7 +159,9 @@ class _ProductScore(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         states, weights, targets, entropy = ctx.saved_tensors
-        of_states, of_weights = torch.empty_like(states), torch.zeros_like(weights)
+        of_states = torch.empty_like(states)
+        # a head under adapters is frozen
+        of_weights = torch.zeros_like(weights) if ctx.needs_input_grad[1] else None
         for at in range(0, len(states), ctx.most):
             piece = slice(at, at + ctx.most)
             logits = (states[piece] @ weights.T).div_(ctx.temperature)
@@ -170,7 +172,8 @@ class _ProductScore(torch.autograd.Function):
                 *(None if x is None else x[piece] / ctx.temperature for x in grads[:2]),
             )
             torch.mm(grad, weights, out=of_states[piece])
-            of_weights.addmm_(grad.T, states[piece])
+            if of_weights is not None:
+                of_weights.addmm_(grad.T, states[piece])
         return of_states, of_weights, None, None, None, None
 
 

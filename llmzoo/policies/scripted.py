@@ -50,10 +50,15 @@ def random_text() -> ScriptedPolicy:
 
 
 def human() -> ScriptedPolicy:
-    """A person who types. An empty line or the end of the input ends the answer."""
+    """A person who types. An empty line or the end of the input ends the answer; the first prompt
+    says so."""
+    asked: list[Request] = []
 
     def answer(request: Request) -> str:
         print(f"\n--- {request.agent} ---\n{request.observation}", flush=True)
+        if not asked:
+            print("(An empty line ends your answer.)", flush=True)
+        asked.append(request)
         lines: list[str] = []
         for line in sys.stdin:
             if not line.strip():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 SampledT = TypeVar("SampledT", bound="Sampled")
@@ -86,6 +87,8 @@ class Sampled:
 
     sampling: Sampling | None
     seats: Mapping[str, Sampling]  # for single seats
+    chat: Chat = Chat()
+    chats: Mapping[str, Chat] = MappingProxyType({})  # for single seats
 
     @property
     def context(self) -> int | None:
@@ -100,3 +103,6 @@ class Sampled:
 
     def sampling_of(self, agent: str) -> Sampling | None:
         return self.seats.get(agent, self.sampling)
+
+    def chat_of(self, agent: str) -> Chat:
+        return self.chats.get(agent, self.chat)

@@ -22,7 +22,10 @@ from llmzoo.distributed import ranks, sharding
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
 from llmzoo.policies import lora
 from llmzoo.policies.base import TINY, Answered, Chance, EarlyPolicy, Request, answer_limit
+from llmzoo.policies.compiling import Compile, is_compiled
 from llmzoo.policies.decode import Finished, Sampler, Tokens, sample
+from llmzoo.policies.devices import device_here
+from llmzoo.policies.histories import Histories
 from llmzoo.policies.likelihood import Likelihood, last_states, likelihood
 from llmzoo.policies.loading import (
     TINY_FOLDER,
@@ -33,13 +36,31 @@ from llmzoo.policies.loading import (
     no_bars,
     reading,
     save_sharded,
+    source_of,
 )
-from llmzoo.policies.precision import Precision, autocast, cast_weights, weight_dtype
+from llmzoo.policies.memory import limited_by, tokens_at_once
+from llmzoo.policies.packing import packs
+from llmzoo.policies.precision import (
+    Precision,
+    autocast,
+    cast_weights,
+    warn_if_slow,
+    weight_dtype,
+)
 from llmzoo.policies.prompts import Prompts
 from llmzoo.policies.settings import Chat, Sampled, Sampling
+from llmzoo.policies.threads import warned_of_others
 from llmzoo.records import Completion, Group
+from llmzoo.spaces import Conversation
 
 __all__ = ["TINY_FOLDER", "TransformersPolicy", "no_bars"]
+
+# read in one pass: their keys and values stay in memory, 3 GB for a model of 135 million weights
+_PROMPT_TOKENS = 2**16
+_FEWER_ROWS = (
+    "max_rows is an option of TransformersPolicy. In a run, lower max_new_tokens, episodes_per_step "
+    "or the learner's group_size."
+)
 
 
 class TransformersPolicy(EarlyPolicy, Sampled):
@@ -60,6 +81,8 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         them unchanged. Log-probabilities are always float32.
     gradient_checkpointing: likelihoods with gradients recompute the layers' activations in the
         backward pass instead of keeping them, which takes less memory and more time.
+    compile: ``"on"`` runs the layers of likelihoods with gradients as compiled code, ``"auto"``
+        does so on a GPU that has Triton (:mod:`llmzoo.policies.compiling`).
 
     ``adapter`` is the adapter of a ``PeftModel`` that this policy uses and trains: at first the
     active one. Every use activates it. None, with a ``PeftModel``, means the bare base.
@@ -93,6 +116,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         learning_rate: float | None = None,
         precision: Precision | None = None,
         gradient_checkpointing: bool = False,
+        compile: Compile = "off",
     ):
         if learning_rate is not None and not learning_rate > 0:
             raise ConfigError(f"learning_rate must be above 0, got {learning_rate}")
@@ -109,12 +133,14 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         self.learning_rate = learning_rate
         self.precision = precision
         self.gradient_checkpointing = gradient_checkpointing
+        self.compiled = is_compiled(model, compile)
         self.tokenizer = tokenizer
         self.sampling: Sampling = sampling or Sampling()
         self.seats = dict(seats or {})
         self.chat = chat or Chat(system=system)
         self.chats = dict(chats or {})
         self._prompts: dict[str | None, Prompts] = {}
+        self.histories = Histories()
         self.max_rows = max_rows
         self.chance = Chance(seed)
         self.sampler: Sampler | None = None  # a separate engine that samples instead of the model
@@ -137,20 +163,24 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         trust_remote_code: bool = False,
         **options: Any,
     ) -> TransformersPolicy:
-        """Load ``"tiny"``, a local folder or a hub id with transformers' own ``from_pretrained``.
+        """Load a model by name with transformers' own ``from_pretrained``.
 
+        ``name``: ``"tiny"``, a fetched model such as ``"smollm2"``, a local folder or a hub id.
         A peft folder is loaded with its base, and the adapter is what trains; ``base`` overrides the
         base that the adapter names. ``dtype``: of the weights, unless ``precision`` is given. Code
         that comes with a model runs only with ``trust_remote_code``. Weights are read only from
-        safetensors files. Raises :class:`ConfigError` for models that cannot be loaded.
+        safetensors files. ``device``: ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"mps"``; by default a GPU
+        of CUDA if there is one. Raises :class:`ConfigError` for models that cannot be loaded and for a
+        device that is not there.
         """
-        folder = str(TINY_FOLDER) if name == TINY else name
+        device = device_here(device)
+        folder = source_of(name)
         wanted: Any = dtype if precision is None else weight_dtype(precision)
         if name == TINY:
             wanted = "float32" if precision is None else wanted
             options.setdefault("sampling", Sampling(max_new_tokens=answer_limit(name)))
         trust = {"trust_remote_code": trust_remote_code}
-        with reading(folder):
+        with reading(folder), warned_of_others():
             if lora.is_adapter(folder):
                 model, base_source = lora.load_adapter(folder, base, wanted, **trust)
                 own = (Path(folder) / "tokenizer_config.json").exists()
@@ -160,8 +190,8 @@ class TransformersPolicy(EarlyPolicy, Sampled):
             else:
                 model, tokenizer_from = load_causal_model(folder, wanted, **trust), folder
             tokenizer = load_tokenizer(tokenizer_from, **trust)
-        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         policy = cls(model.to(device), tokenizer, name=name, **options)
+        warn_if_slow(policy.model.device, precision)
         policy.precision = precision  # the weights have it already, and an adapter stays float32
         for agent in (None, *policy.chats):
             policy.prompts_of(agent)  # raises now for settings that the model cannot use
@@ -176,6 +206,11 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         read = _read_by(self.model)
         return read if self.sampler is None else min(read, self.sampler.context)
 
+    @property
+    def tokens_at_once(self) -> int:
+        """The tokens that a forward pass with gradients reads, where no setting says."""
+        return tokens_at_once(self.model, recompute=self.gradient_checkpointing)
+
     def prompts_of(self, agent: str | None = None) -> Prompts:
         """Formats the prompts of ``agent``; None: of a seat without its own settings."""
         if agent not in self.chats:
@@ -187,7 +222,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
 
     def encode(self, observation: str, agent: str | None = None) -> tuple[int, ...]:
         """The token ids of a prompt, through the chat template if there is one."""
-        return self.prompts_of(agent).encode(observation)
+        return self.prompts_of(agent).encode(observation, self.histories, agent)
 
     def respond_early(
         self,
@@ -197,7 +232,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         greedy: bool = False,
         answered: Answered,
     ) -> list[list[Completion]]:
-        prompts = [self.encode(str(r.observation), r.agent) for r in requests]
+        prompts = [self.encode(r.observation, r.agent) for r in requests]
         keys = self.chance.keys(requests)
         answers: list[list[Completion]] = [[] for _ in requests]
         by_sampling: dict[Sampling, list[int]] = {}
@@ -221,8 +256,9 @@ class TransformersPolicy(EarlyPolicy, Sampled):
                 sampling: Sampling = sampling,
             ) -> None:
                 i = indices[n]
-                agent = requests[i].agent
-                answers[i] = [self._completion(prompts[i], row, sampling, agent) for row in rows]
+                answers[i] = [
+                    self._completion(prompts[i], row, sampling, requests[i]) for row in rows
+                ]
                 answered(i, answers[i])
 
             prompts_of, keys_of = [prompts[i] for i in indices], [keys[i] for i in indices]
@@ -255,6 +291,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
                 top=top,
                 hidden=hidden,
                 recompute=self._recompute(),
+                compiled=self.compiled,
             )
             return result.logprobs, result.entropy, result.mask, result.top, result.hidden
 
@@ -289,6 +326,12 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         For an adapter that has no effect yet, this is the bare base, and nothing is copied. A
         trained adapter is copied within the shared model, and stays there. Full weights are copied.
         """
+        if self.adapter is not None and lora.has_no_effect(self.model, self.adapter):
+            return self.with_adapter(None)
+        return self.frozen()
+
+    def frozen(self) -> TransformersPolicy:
+        """A frozen copy of this policy with weights of its own: an adapter's within the shared model."""
         if self.adapter is not None:
             return self.with_adapter(lora.frozen_copy(self.model, self.adapter))
         frozen = copy.copy(self)
@@ -417,10 +460,11 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         finished: Finished,
         given_up: Sequence[Event | None],
     ) -> None:
-        """Sample K rows per prompt with the sampler, or else with the model, ``max_rows`` at once.
+        """Sample K rows per prompt with the sampler, or else with the model, ``max_rows`` and prompts
+        of :data:`_PROMPT_TOKENS` at once.
 
         A prompt's rows are passed to ``finished``, with its index, as soon as they are complete or
-        its event in ``given_up`` is set.
+        its event in ``given_up`` is set. Raises :class:`llmzoo.errors.OutOfMemoryError`.
         """
         if self.sampler is not None:
             batch = self.sampler.sample(prompts, group_size, sampling, keys=keys, greedy=greedy)
@@ -428,21 +472,28 @@ class TransformersPolicy(EarlyPolicy, Sampled):
                 finished(n, rows)
             return
         at_once = max(1, self.max_rows // group_size)
+        parts = [
+            pack[start : start + at_once]
+            for pack in packs([len(prompt) for prompt in prompts], _PROMPT_TOKENS)
+            for start in range(0, len(pack), at_once)
+        ]
         with self.ready():
-            for start in range(0, len(prompts), at_once):
-                sample(
-                    self.model,
-                    prompts[start : start + at_once],
-                    group_size,
-                    sampling,
-                    eos_ids=self.eos_ids,
-                    pad_id=self.pad_id,
-                    keys=keys[start : start + at_once],
-                    greedy=greedy,
-                    stopped=self._stopped(sampling),
-                    finished=partial(_counted_on, finished, start),
-                    given_up=_any_set(given_up[start : start + at_once]),
-                )
+            for part in parts:
+                count, here = len(part) * group_size, slice(part.start, part.stop)
+                with limited_by("max_rows", count, f"Sampling from {self.name!r}", _FEWER_ROWS):
+                    sample(
+                        self.model,
+                        prompts[here],
+                        group_size,
+                        sampling,
+                        eos_ids=self.eos_ids,
+                        pad_id=self.pad_id,
+                        keys=keys[here],
+                        greedy=greedy,
+                        stopped=self._stopped(sampling),
+                        finished=partial(_counted_on, finished, part.start),
+                        given_up=_any_set(given_up[here]),
+                    )
 
     def _recompute(self) -> Callable[[], None] | None:
         """The preparation of a layer's second run under gradient checkpointing; else None."""
@@ -473,11 +524,15 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         return stopped
 
     def _completion(
-        self, prompt: tuple[int, ...], row: Tokens, sampling: Sampling, agent: str
+        self, prompt: tuple[int, ...], row: Tokens, sampling: Sampling, request: Request
     ) -> Completion:
         self.tokens_sampled += len(row.ids)
-        prompts = self.prompts_of(agent)
+        prompts = self.prompts_of(request.agent)
         text = prompts.answer(row.ids)
+        if isinstance(request.observation, Conversation):
+            said = str(self.tokenizer.decode(row.ids, skip_special_tokens=True))
+            ids = tuple(row.ids)
+            self.histories.remember(request.agent, request.observation, said, prompt, ids)
         if text is None:
             self._count_unclosed(prompts)
             text = ""

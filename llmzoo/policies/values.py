@@ -18,9 +18,12 @@ from llmzoo.distributed import sharding
 from llmzoo.errors import ConfigError
 from llmzoo.policies.likelihood import last_states, nothing
 from llmzoo.policies.lora import is_peft, whole_copy
+from llmzoo.policies.memory import limited_by
 from llmzoo.policies.packing import Segments, packs
 from llmzoo.policies.precision import Precision, autocast, cast_weights
 from llmzoo.policies.transformers import TransformersPolicy
+
+_SMALLER = "critic=value_head keeps no model of its own."
 
 
 class ValueHead(nn.Module):
@@ -93,7 +96,7 @@ class CriticModel(nn.Module):
 
     @classmethod
     def load(cls, name: str, *, device: str | None = None, **options: Any) -> CriticModel:
-        """A critic that starts from ``"tiny"``, a folder (an adapter's too) or a hub id."""
+        """A critic that starts from a model by name: see :meth:`TransformersPolicy.load`."""
         policy = TransformersPolicy.load(name, device=device)
         if is_peft(policy.model):
             return cls(_merged(policy.model, policy.adapter), **options)
@@ -138,7 +141,11 @@ class CriticModel(nn.Module):
                 [counts[i] for i in part],
                 recompute=nothing if self.gradient_checkpointing else None,
             )
-            with autocast(sharding.device_of(self.body), self.precision):
+            size = sum(len(texts[i]) for i in part)
+            with (
+                limited_by("tokens_at_once", size, "A pass of the critic", _SMALLER),
+                autocast(sharding.device_of(self.body), self.precision),
+            ):
                 states = sharding.run(self.body, states_of_part)
             values += self.head(states).split([counts[i] for i in part])
         return torch.cat(

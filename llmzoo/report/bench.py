@@ -1,10 +1,11 @@
 """The table and the heatmap of ``llmzoo bench``, which compare learners.
 
 A row is one run: ``env, learner, seed, steps, tokens, tasks, split_tasks, before, before_ci95, after,
-after_ci95, solved, gain, return_before, return_after, seconds``. A run that diverged has ``error``
+after_ci95, solved, gain, return_before, return_after, ids, returns, seconds``. A run that diverged has ``error``
 instead of results. ``steps``: iterations done. ``tokens``: sampled tokens, and for ``sft`` the
 demonstrated ones. ``split_tasks``: tasks of the split, null if it is endless. ``solved``: 0 or 1 for
-each task after training. Rows of earlier versions lack the last three.
+each task after training, ``ids``: the tasks, ``returns``: of each agent in each task. Rows of earlier
+versions lack the last five.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from llmzoo.report.style import save
-from llmzoo.training.evaluation import counted, pooled
+from llmzoo.training.evaluation import counted
+from llmzoo.training.statistics import pooled
 
 Row = Mapping[str, Any]
 

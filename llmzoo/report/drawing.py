@@ -32,10 +32,10 @@ class Line:
     value: Callable[[Row], Any]
 
 
-def success(groups: Sequence[RunGroup]) -> Figure:
+def success(groups: Sequence[RunGroup], size: tuple[float, float] = style.WIDE) -> Figure:
     """Success in training, and on held-out tasks with intervals by distinct tasks."""
     with style.styled():
-        figure, axes = style.blank(style.WIDE, x=style.ITERATION, y="success (share)")
+        figure, axes = style.blank(size, x=style.ITERATION, y="success (share)")
         for number, group in enumerate(groups):
             _success_in_play(axes, group, number, alone=len(groups) == 1)
             _held_out(axes, group, number, alone=len(groups) == 1)
@@ -80,11 +80,11 @@ def time_of_group(group: RunGroup) -> Figure:
     return figure
 
 
-def time_of_groups(groups: Sequence[RunGroup]) -> Figure:
+def time_of_groups(groups: Sequence[RunGroup], size: tuple[float, float] = style.WIDE) -> Figure:
     """Mean seconds of an iteration of each group, as bars."""
     with style.styled():
-        size = style.WIDE[0], 1.5 + 0.42 * len(groups)
-        figure, axes = style.blank(size, x="time (s per iteration, mean)", y="")
+        tall = size[0], 1.5 + 0.42 * len(groups)
+        figure, axes = style.blank(tall, x="time (s per iteration, mean)", y="")
         keys = [key for key in TIMES if any(key in time_parts(group) for group in groups)]
         left = [0.0] * len(groups)
         for number, key in enumerate(keys):
@@ -116,13 +116,13 @@ def time_parts(group: RunGroup) -> list[str]:
 
 def _success_in_play(axes: Axes, group: RunGroup, number: int, *, alone: bool) -> None:
     window = window_of(group.runs)
-    smooth = curve(group.runs, _success_of, window=window)
+    smooth = curve(group.runs, success_of, window=window)
     if not smooth:
         return
     shown = any(row.get("demonstrated_tokens") for run in group.runs for row in run.train)
     where = "of demonstrations" if shown else "in play"
     if alone and len(group.runs) == 1 and window > 1:
-        _thin(axes, curve(group.runs, _success_of), number, f"{where}, each batch")
+        _thin(axes, curve(group.runs, success_of), number, f"{where}, each batch")
     name = "" if alone else f"{group.label}, "
     mean = f", mean of {window}" if window > 1 else ""
     seeds = f", {len(group.runs)} seeds" if len(group.runs) > 1 else ""
@@ -135,20 +135,13 @@ def _held_out(axes: Axes, group: RunGroup, number: int, *, alone: bool) -> None:
         return
     first = {"tasks": points[0].tasks, "split_tasks": points[0].split_tasks}
     tasks = f"{counted(first)} held-out tasks, 95% interval"
-    axes.errorbar(
+    style.intervals(
+        axes,
         [point.step for point in points],
         [point.success for point in points],
-        yerr=[
-            [point.success - point.ci95[0] for point in points],
-            [point.ci95[1] - point.success for point in points],
-        ],
-        fmt="o",
-        markersize=5,
-        capsize=3,
-        elinewidth=1.4,
-        color=style.SERIES[1] if alone else style.colour(number),
+        [point.ci95 for point in points],
+        colour=style.SERIES[1] if alone else style.colour(number),
         label=tasks if alone else None,
-        zorder=4,
     )
 
 
@@ -179,7 +172,7 @@ def _mean_time(group: RunGroup, key: str) -> float:
     return sum(times) / len(times) if times else 0.0
 
 
-def _success_of(row: Row) -> Any:
+def success_of(row: Row) -> Any:
     """The success of an iteration; None if nothing was played."""
     return row.get("success") if row.get("return") else None
 

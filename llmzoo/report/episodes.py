@@ -144,9 +144,10 @@ def body_of(record: Mapping[str, Any], draw: Draw) -> dict[str, Any]:
 
 
 def _answer(answer: Mapping[str, Any], draw: Draw) -> dict[str, Any]:
-    reply, error = answer.get("reply"), answer.get("error")
+    reply, error, sampled = answer.get("reply"), answer.get("error"), answer.get("sampled")
     return {
         "text": str(answer["text"]),
+        "sampled": None if sampled is None else str(sampled),
         "return": number(answer.get("return")),
         "advantage": number(answer.get("advantage")),
         "tokens": answer.get("tokens"),
@@ -163,7 +164,7 @@ def drawer(env_id: str) -> Callable[[str], Segments]:
     Only registered environments are used. A run folder cannot make the report import a
     ``module:name`` or call a server; texts of such environments stay whole.
     """
-    cls = _class_of(env_id)
+    cls = class_of(env_id)
     if cls is None:
         return _whole
     return lambda text: cut(text, cls.boards_in(text))
@@ -237,7 +238,8 @@ def _joined(bodies: Sequence[str]) -> str:
     return f"[{','.join(bodies)}]"
 
 
-def _class_of(env_id: str) -> type[TextEnv] | None:
+def class_of(env_id: str) -> type[TextEnv] | None:
+    """The class of a registered environment; None for code and for what is absent here."""
     if registry.is_remote(env_id) or registry.is_path(env_id):
         return None
     try:

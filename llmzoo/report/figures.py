@@ -72,13 +72,14 @@ HIDDEN = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """One figure. ``name`` is unique in the report and can be a file name."""
+    """One figure. ``name`` is unique in the report and can be a file name. ``narrow`` draws a wide
+    figure for a phone; the others fit as they are."""
 
     name: str
     section: str
     title: str
     draw: Callable[[], Figure]
-    wide: bool = False
+    narrow: Callable[[], Figure] | None = None
 
 
 def plots(groups: Sequence[RunGroup]) -> list[Plot]:
@@ -109,9 +110,10 @@ def save_plots(runs: Sequence[RunData], folder: Path, form: Literal["png", "svg"
 
 
 def _of_env(groups: Sequence[RunGroup]) -> list[Plot]:
+    narrow = partial(success, groups, style.NARROW)
     draw = partial(success, groups)
     return [
-        Plot(name="success", section="Success", title="Success", draw=draw, wide=True),
+        Plot(name="success", section="Success", title="Success", draw=draw, narrow=narrow),
         *_returns(groups),
         *_reward_parts(groups),
         *_measures(groups),
@@ -206,8 +208,9 @@ def _time(groups: Sequence[RunGroup]) -> list[Plot]:
         return []
     alone = len(timed) == 1
     draw = partial(time_of_group, timed[0]) if alone else partial(time_of_groups, timed)
+    narrow = None if alone else partial(time_of_groups, timed, style.NARROW)
     title = "Time of an iteration"
-    return [Plot(name="time", section="Time", title=title, draw=draw, wide=not alone)]
+    return [Plot(name="time", section="Time", title=title, draw=draw, narrow=narrow)]
 
 
 def _base(key: str, groups: Sequence[RunGroup]) -> str:

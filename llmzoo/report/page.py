@@ -22,10 +22,11 @@ from markupsafe import Markup
 from llmzoo import files
 from llmzoo.report import svg
 from llmzoo.report.episodes import Played, drawer, packed_index, stamp
-from llmzoo.report.figures import plots
+from llmzoo.report.figures import Plot, plots
 from llmzoo.report.runs import RunData, find, names_of, read
 from llmzoo.report.series import groups, in_order
-from llmzoo.report.summary import heading, run_row, settings_table, tiles
+from llmzoo.report.settings import table
+from llmzoo.report.summary import heading, run_row, tiles
 from llmzoo.version import __version__
 
 ASSETS = Path(__file__).parent / "assets"
@@ -91,7 +92,7 @@ class RunReport:
             tiles=tiles(self.runs[0]) if len(self.runs) == 1 else [],
             sections=self._sections(),
             runs=[run_row(run) for run in self.runs],
-            settings=settings_table(self.runs),
+            settings=table(self.runs),
             episodes=self.episodes,
             css=Markup(css),
             script=Markup(script),
@@ -114,18 +115,15 @@ class RunReport:
 
     def _sections(self) -> list[dict[str, Any]]:
         together = groups(self.runs)
-        drawn = [
-            (plot, Markup(svg.inline(plot.draw(), plot.name, plot.title)))
-            for plot in plots(together)
-        ]
+        drawn = [(plot, _inline(plot)) for plot in plots(together)]
         several = f" {SEEDS}" if any(len(group.runs) > 1 for group in together) else ""
         return [
             {
                 "title": name,
                 "about": f"{about}{several if name == 'Success' else ''}",
                 "figures": [
-                    {"title": plot.title, "wide": plot.wide, "svg": picture}
-                    for plot, picture in drawn
+                    {"title": plot.title, "wide": plot.narrow is not None, "svgs": pictures}
+                    for plot, pictures in drawn
                     if plot.section == name
                 ],
             }
@@ -213,6 +211,14 @@ def in_script(value: Mapping[str, Any]) -> Markup:
 def agents_of(played: Played) -> list[str]:
     """The agents that act in the episodes of a run."""
     return in_order({agent for row in played.index for agent in row["acted"]})
+
+
+def _inline(plot: Plot) -> list[Markup]:
+    """The figure for every window or, of a wide figure, that for a wide one and that for a phone."""
+    pictures = [Markup(svg.inline(plot.draw(), plot.name, plot.title))]
+    if plot.narrow is not None:
+        pictures.append(Markup(svg.inline(plot.narrow(), f"{plot.name}-narrow", plot.title)))
+    return pictures
 
 
 def _hash(text: str) -> str:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.errors import CheckpointError, ConfigError
-from llmzoo.files import read_object
+from llmzoo.files import lines_of, read_object
 from llmzoo.training import run_folder
-from llmzoo.training.run_folder import lines_of, row_of
+from llmzoo.training.run_folder import row_of
 
 Row = Mapping[str, Any]
 DEPTH = 4  # levels of subfolders that are searched for runs

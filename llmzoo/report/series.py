@@ -11,8 +11,8 @@ from statistics import fmean, stdev
 from typing import Any
 
 from llmzoo.report.runs import Row, RunData, is_finite
-from llmzoo.training.evaluation import pooled
 from llmzoo.training.run_folder import PLACEMENT, flat
+from llmzoo.training.statistics import pooled
 
 POINTS = 400  # maximum points of a curve; longer curves are averaged over equal stretches
 _ALIKE = {"seed", *PLACEMENT}  # settings that may differ within a group

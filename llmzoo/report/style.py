@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -26,6 +26,7 @@ SERIES = (
 )
 DASHES = ("-", "--", "-.", ":")
 WIDE, SMALL = (6.6, 3.3), (3.3, 2.3)  # inches
+NARROW = (3.6, 3.0)  # what is WIDE elsewhere, on a phone
 
 _STYLE: dict[Any, Any] = {
     "font.size": 8.5,
@@ -83,6 +84,32 @@ def dash(number: int) -> str:
 def shortened(label: str) -> str:
     """The label, cut to the available room."""
     return label if len(label) <= 44 else f"{label[:43]}…"
+
+
+def intervals(
+    axes: Axes,
+    at: Sequence[float],
+    values: Sequence[float],
+    ends: Sequence[tuple[float, float]],
+    *,
+    colour: str,
+    label: str | None = None,
+) -> None:
+    """Points with their intervals [low, high], above the lines."""
+    below = [value - low for value, (low, _) in zip(values, ends, strict=True)]
+    above = [high - value for value, (_, high) in zip(values, ends, strict=True)]
+    axes.errorbar(
+        at,
+        values,
+        yerr=[below, above],
+        fmt="o",
+        markersize=5,
+        capsize=3,
+        elinewidth=1.4,
+        color=colour,
+        label=label,
+        zorder=4,
+    )
 
 
 def legend(axes: Axes) -> None:

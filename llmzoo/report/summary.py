@@ -1,16 +1,14 @@
-"""The titles and tables of the page."""
+"""The titles, main numbers and rows of the page."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields
+from collections.abc import Sequence
 from typing import Any
 
 from llmzoo.report.runs import Row, RunData, is_finite
-from llmzoo.report.series import differences
+from llmzoo.report.settings import effective
 from llmzoo.training.evaluation import counted
-from llmzoo.training.run_folder import flat
 
 
 def heading(runs: Sequence[RunData]) -> tuple[str, str]:
@@ -72,37 +70,8 @@ def run_row(run: RunData) -> dict[str, Any]:
         "after": rate(run.after),
         "tokens": f"{run.tokens:,}",
         "time": duration(run.seconds),
-        "config": json.dumps(config, indent=2, ensure_ascii=False),
+        "config": json.dumps(effective(run), indent=2, ensure_ascii=False, default=str),
     }
-
-
-def settings_table(runs: Sequence[RunData]) -> dict[str, Any]:
-    """The settings that differ between runs; for one run, those that are not the defaults."""
-    if len(runs) > 1:
-        settings = differences([run.config for run in runs])
-        columns = [run.name for run in runs]
-    else:
-        settings = {name: [value, default] for name, value, default in unusual(runs[0].config)}
-        columns = ["this run", "default"]
-    rows = [
-        {"name": name, "values": [None if value is None else _say(value) for value in values]}
-        for name, values in settings.items()
-    ]
-    return {"columns": columns, "rows": rows}
-
-
-def unusual(config: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """(name, value, default) of the settings that differ from the defaults of ``FitConfig``."""
-    from llmzoo.training import FitConfig  # with torch
-
-    values = {field.name: _default(field) for field in fields(FitConfig)}
-    defaults = json.loads(json.dumps(values, default=str))
-    settings = []
-    flat_defaults = dict(flat(defaults, "."))
-    for name, value in flat(config, "."):
-        if name not in flat_defaults or flat_defaults[name] != value:
-            settings.append((name, value, flat_defaults.get(name)))
-    return settings
 
 
 def rate(evaluation: Row | None) -> dict[str, str]:
@@ -128,14 +97,6 @@ def short(count: int) -> str:
     if count < 10_000:
         return f"{count:,}"
     return f"{count / 1e3:.1f}k" if count < 1_000_000 else f"{count / 1e6:.2f}M"
-
-
-def _default(field: Any) -> Any:
-    return field.default if field.default is not MISSING else field.default_factory()
-
-
-def _say(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _listed(names: Sequence[str]) -> str:

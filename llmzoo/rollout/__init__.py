@@ -1,8 +1,8 @@
 """Rollouts: play environments with policies, and record what happened."""
 
+from llmzoo.envs.forking import fork
 from llmzoo.rollout.episodes import episodes
 from llmzoo.rollout.scheduler import run
-from llmzoo.rollout.stepping import fork
 from llmzoo.rollout.trees import joint_tree
 from llmzoo.rollout.turn_trees import agent_turn_tree
 

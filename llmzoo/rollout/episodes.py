@@ -21,13 +21,13 @@ def episodes(
     tasks: Sequence[int] | None = None,
     greedy: bool = False,
     env_id: str = "",
-    ended: Callable[[], object] | None = None,
+    ended: Callable[[int, Episode], object] | None = None,
 ) -> list[Episode]:
     """Play one episode per seed.
 
     ``tasks`` gives each episode its task number (``reset(options={"task": i})``). All episodes are
     played in lockstep: each policy is called once a round for every seat that waits for it.
-    ``ended`` is called after each episode.
+    ``ended`` is called with each episode as it ends, and its place among the seeds.
     """
     envs = [env_fn() for _ in seeds]
     numbers = tasks if tasks is not None else [None] * len(seeds)
@@ -39,13 +39,15 @@ def episodes(
         for env, seed in zip(envs, seeds, strict=True)
     ]
     if ended is not None:
-        rollouts = [_reporting_end(rollout, ended) for rollout in rollouts]
+        rollouts = [_reporting_end(r, place, ended) for place, r in enumerate(rollouts)]
     return run(rollouts, seats, keys=rollout_keys(seeds), early=slow_steps(envs))
 
 
-def _reporting_end(rollout: Rollout, ended: Callable[[], object]) -> Rollout:
+def _reporting_end(
+    rollout: Rollout, place: int, ended: Callable[[int, Episode], object]
+) -> Rollout:
     episode = yield from rollout
-    ended()
+    ended(place, episode)
     return episode
 
 

@@ -1,8 +1,7 @@
-"""Steps and copies of environments in mid-episode, and the time that steps take."""
+"""Steps of environments, and the time that they take."""
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 from abc import ABC, abstractmethod
@@ -12,9 +11,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, TypeVar
 
-from gymnasium.spaces import Space
-from gymnasium.utils import EzPickle
-from pettingzoo import AECEnv, ParallelEnv
+from pettingzoo import AECEnv
 
 from llmzoo.envs.base import InOrder, TextEnv
 from llmzoo.errors import ConfigError
@@ -22,59 +19,14 @@ from llmzoo.errors import ConfigError
 Result = TypeVar("Result")
 
 
-def fork(env: AECEnv) -> AECEnv:
-    """A copy of the episode in its present state; stepping the copy leaves ``env`` as it was.
-
-    Our own environments share their task data with the copy. Other environments are copied deeply,
-    except for their spaces, which are shared. Raises :class:`ConfigError` for an environment that
-    holds something that cannot be copied, such as a window.
-    """
-    return _copied(env, {})
-
-
-def _copied(value: Any, memo: dict[int, Any]) -> Any:
-    """A deep copy.
-
-    Most environments of PettingZoo are :class:`EzPickle`. ``copy.deepcopy`` makes a new one from
-    the constructor's arguments, which would silently restart the game. So environments are copied
-    attribute by attribute, unless they define how to copy them.
-    """
-    if id(value) in memo:
-        return memo[id(value)]
-    if isinstance(value, Space):
-        return value
-    new: Any
-    if isinstance(value, TextEnv):
-        new = memo[id(value)] = value.fork()
-    elif isinstance(value, AECEnv | ParallelEnv | EzPickle) and not hasattr(value, "__deepcopy__"):
-        new = memo[id(value)] = object.__new__(type(value))
-        for name, held in vars(value).items():
-            new.__dict__[name] = _copied(held, memo)
-    elif type(value) is dict:
-        new = memo[id(value)] = {}
-        new.update((_copied(key, memo), _copied(held, memo)) for key, held in value.items())
-    elif type(value) is list:
-        new = memo[id(value)] = []
-        new.extend(_copied(held, memo) for held in value)
-    elif type(value) is tuple:
-        new = tuple(_copied(held, memo) for held in value)
-        new = memo.setdefault(id(value), new)  # a tuple in a cycle has been copied meanwhile
-    else:
-        try:
-            new = copy.deepcopy(value, memo)
-        except TypeError as error:
-            raise ConfigError(
-                f"an environment that holds a {type(value).__name__} cannot be copied in "
-                f"mid-episode ({error}); make it without a render_mode"
-            ) from error
-    return new
-
-
 def deciders(env: AECEnv) -> list[str]:
     """The seats that choose next without seeing each other's choice.
 
-    One seat in a task in turns; all live seats, in their order, in a simultaneous one.
+    One seat in a task in turns; all live seats, in their order, in a simultaneous one; those that a
+    :class:`TextEnv` says, in others.
     """
+    if isinstance(env.unwrapped, TextEnv):
+        return env.unwrapped.deciding()
     if not env.metadata.get("is_parallelizable", False):
         return [env.agent_selection]
     first = env.agents.index(env.agent_selection)

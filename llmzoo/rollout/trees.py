@@ -14,9 +14,10 @@ from typing import Any, Literal
 
 from pettingzoo import AECEnv
 
+from llmzoo.envs.forking import fork
 from llmzoo.records import Batch, Completion, Ending, Group
 from llmzoo.rollout.scheduler import Ask, Rollout, request
-from llmzoo.rollout.stepping import Act, deciders, fork, is_over, skip_dead, succeeded
+from llmzoo.rollout.stepping import Act, deciders, is_over, skip_dead, succeeded
 
 
 def joint_tree(
@@ -29,6 +30,7 @@ def joint_tree(
     gamma: float = 1.0,
     expand: int | None = 1,
     with_greedy: bool = False,
+    redraws: int = 0,
 ) -> Rollout:
     """At a node, ``group_size`` answers of every seat that chooses there; returns are means over
     what follows.
@@ -44,7 +46,9 @@ def joint_tree(
     cost that grows with the square of the depth. The ``reach`` of a group is the share of joint
     actions that lead to its node, times the number of children that go on for each expanded one.
     ``with_greedy`` also tries the joint greedy answer at each node and notes its return in the
-    groups.
+    groups. ``redraws`` (with ``align``) also tries each joint action with the answer of one seat
+    replaced by that many of its other answers, and notes the mean return as ``redrawn``: no answers
+    are sampled for this here, but each of the ``N * group_size * redraws`` copies is played on.
     """
     tree = _JointTree(
         seed=seed,
@@ -54,6 +58,7 @@ def joint_tree(
         gamma=gamma,
         expand=expand,
         with_greedy=with_greedy,
+        redraws=redraws,
         rng=random.Random(f"{seed}/expand"),
     )
     unpaid, turns = dict.fromkeys(env.possible_agents, 0.0), dict.fromkeys(env.possible_agents, 0)
@@ -76,6 +81,7 @@ class _JointTree:
     gamma: float
     expand: int | None
     with_greedy: bool
+    redraws: int
     rng: random.Random
     groups: list[Group] = field(default_factory=list)
     endings: list[Ending] = field(default_factory=list)
@@ -95,6 +101,8 @@ class _JointTree:
         """
         agents = deciders(env)
         answers, joint, texts = yield from self._sample(env, agents, grouped=reach is not None)
+        swaps = self._swaps(agents, joint) if reach is not None else []
+        texts += [tuple(answers[s][i].text for s, i in enumerate(action)) for _, _, action in swaps]
         forks = [fork(env) for _ in texts]
         paid = yield [Act(f, t) for f, t in zip(forks, texts, strict=True)]
         infos = [f.infos for f in forks]
@@ -121,7 +129,8 @@ class _JointTree:
             for j, p in enumerate(paid)
         ]
         if reach is not None:
-            self._note_groups(agents, answers, joint, returns, infos, path, turns, reach)
+            redrawn = self._redrawn(agents, joint, swaps, returns)
+            self._note_groups(agents, answers, joint, returns, infos, path, turns, reach, redrawn)
         mean = {a: sum(returns[j][a] for j in range(len(joint))) / len(joint) for a in paid_before}
         return {a: self.gamma * v if a in agents else v for a, v in mean.items()}
 
@@ -143,6 +152,35 @@ class _JointTree:
             texts.append(tuple(completions[0].text for completions in best))
         return answers, joint, texts
 
+    def _swaps(
+        self, agents: Sequence[str], joint: Sequence[tuple[int, ...]]
+    ) -> list[tuple[str, int, tuple[int, ...]]]:
+        """The joint actions in which one trained agent's answer is another of its answers: the agent, the
+        number of the joint action, and the action."""
+        return [
+            (agent, g, (*action[:seat], (action[seat] + step) % len(joint), *action[seat + 1 :]))
+            for seat, agent in enumerate(agents)
+            if agent in self.trained
+            for g, action in enumerate(joint)
+            for step in range(1, self.redraws + 1)
+        ]
+
+    def _redrawn(
+        self,
+        agents: Sequence[str],
+        joint: Sequence[tuple[int, ...]],
+        swaps: Sequence[tuple[str, int, tuple[int, ...]]],
+        returns: Sequence[Mapping[str, float]],
+    ) -> dict[str, tuple[float, ...]]:
+        """For each agent and each joint action the mean return with another answer of its own."""
+        if not swaps:
+            return {}
+        found = zip(swaps, returns[-len(swaps) :], strict=True)
+        sums = {agent: [0.0] * len(joint) for agent in agents if agent in self.trained}
+        for (agent, g, _), paid in found:
+            sums[agent][g] += paid[agent]
+        return {agent: tuple(s / self.redraws for s in of) for agent, of in sums.items()}
+
     def _note_groups(
         self,
         agents: Sequence[str],
@@ -153,6 +191,7 @@ class _JointTree:
         path: tuple[int, ...],
         turns: Mapping[str, int],
         reach: float,
+        redrawn: Mapping[str, tuple[float, ...]],
     ) -> None:
         """Add the group of each trained agent at a node; ``returns`` and ``infos``: of its forks."""
         for seat, agent in enumerate(agents):
@@ -172,6 +211,7 @@ class _JointTree:
                     completions=tuple(answers[seat]),
                     returns=tuple(sum(returns[j][agent] for j in js) / len(js) for js in actions),
                     greedy=returns[len(joint)][agent] if self.with_greedy else None,
+                    redrawn=redrawn.get(agent, ()),
                     infos=tuple(infos[js[0]].get(agent, {}) for js in actions),
                     reach=reach,
                 )

@@ -16,9 +16,10 @@ from typing import Literal
 from pettingzoo import AECEnv
 
 from llmzoo.envs.base import TEAM_PART
+from llmzoo.envs.forking import fork
 from llmzoo.records import Batch, Ending, Group
 from llmzoo.rollout.scheduler import Ask, Rollout, request
-from llmzoo.rollout.stepping import Act, deciders, fork, is_over, skip_dead, succeeded
+from llmzoo.rollout.stepping import Act, deciders, is_over, skip_dead, succeeded
 
 
 def agent_turn_tree(

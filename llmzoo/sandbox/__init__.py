@@ -6,12 +6,13 @@ that it imports run in the sandbox's own processes, under the package name ``san
 
 from llmzoo.errors import SandboxError
 from llmzoo.sandbox.box import Sandbox, configure, shared
-from llmzoo.sandbox.results import CaseResult, Checker, Limits, Report, Run, Verdict
+from llmzoo.sandbox.results import CaseResult, Checker, CommandLimits, Limits, Report, Run, Verdict
 from llmzoo.sandbox.session import Session
 
 __all__ = [
     "CaseResult",
     "Checker",
+    "CommandLimits",
     "Limits",
     "Report",
     "Run",

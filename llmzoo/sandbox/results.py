@@ -28,6 +28,23 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandLimits:
+    """What a command and all that it starts may use (:class:`llmzoo.sandbox.commands.ConfinedCommand`)."""
+
+    memory_mb: int = 2048  # of all its processes together; also the writable memory of each
+    processes: int = 256  # processes and threads at once
+    file_mb: int = 64  # the largest file, and its standard output and standard error, each
+    scratch_mb: int = 256  # /tmp, which is held in memory
+    cpu_s: int = 600  # seconds of processor time of all its processes together
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            value = getattr(self, name)
+            if not isinstance(value, int) or value <= 0:
+                raise ConfigError(f"{name} must be a positive whole number, got {value!r}")
+
+
 @dataclass(frozen=True, slots=True)
 class Checker:
     """A trusted program that judges outputs. It defines ``check(input, expected, output)``, which

@@ -59,9 +59,13 @@ _TEXTS: Mapping[str, _Rule] = {
 }
 # those of this suite's environments
 _OURS: Mapping[tuple[str, str], _Rule] = {
+    ("calendar_v0", "source"): _one_of("generator", "auto", "hub", "sample"),
+    ("coop_functions_v0", "source"): _one_of("generator", "generator_easy", "sample"),
     ("math_v0", "family"): _like(r"\w{1,40}"),
+    ("telecom_v0", "source"): _one_of("generator"),
     ("tool_use_v0", "family"): _like(r"\w{1,40}"),
     ("tool_use_v0", "tools"): _built_in_tools,
+    ("travel_v0", "source"): _one_of("generator", "auto", "hub", "sample"),
     ("livecodebench_v0", "since"): _like(r"[0-9-]{1,20}"),
     ("livecodebench_v0", "until"): _like(r"[0-9-]{1,20}"),
 }

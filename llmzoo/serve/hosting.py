@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import os
 import threading
 from collections.abc import Coroutine, Sequence
@@ -17,14 +16,13 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from llmzoo.errors import ConfigError
 from llmzoo.serve.door import Door
+from llmzoo.serve.tokens import check_access
 
-TOKEN_ENV = "LLMZOO_TOKEN"
 DEFAULT_PORT = 50051
 MAX_MESSAGE_BYTES = 64 * 2**20
 GREATEST_MESSAGE_BYTES = 512 * 2**20  # clients refuse larger messages
 LIMITS_S = (0.001, 86_400.0)  # bounds of every time limit, in seconds
 THREADS = 16
-SHORTEST_TOKEN = 16  # characters; 16 random hexadecimal digits are 64 bits
 
 GRACE_S = 5.0  # seconds that running calls have to end
 HANDSHAKE_S = 10.0  # seconds to open a connection
@@ -68,13 +66,7 @@ class ServeConfig:
             raise ConfigError("tls_cert and tls_key go together: a certificate and its key")
         if self.tls_client_ca is not None and self.tls_cert is None:
             raise ConfigError("tls_client_ca asks clients for certificates, which needs tls_cert")
-        if self.token is not None:
-            check_token(self.token)
-        elif not is_loopback(self.host):
-            raise ConfigError(
-                f"a server at {self.host} can be reached from other machines and needs a token: put "
-                f"a secret into {TOKEN_ENV}, such as the output of: openssl rand -hex 16"
-            )
+        check_access(self.host, self.token)
 
     @property
     def scheme(self) -> str:
@@ -189,23 +181,6 @@ async def _started(config: ServeConfig, services: Sequence[Service], loop: Loop)
     await server.start()
     address = f"{config.scheme}://{_authority(config.host, port)}"
     return Running(loop, server, checks, services, address, port)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach what listens at ``host``."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def check_token(token: str) -> None:
-    """Raise :class:`ConfigError` for a token that is too short or does not fit a header."""
-    if len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable()):
-        raise ConfigError(
-            f"a token is at least {SHORTEST_TOKEN} printable ASCII characters, such as the output "
-            "of: openssl rand -hex 16"
-        )
 
 
 def _listen(server: grpc.aio.Server, config: ServeConfig) -> int:

@@ -8,8 +8,9 @@ import grpc
 from pettingzoo import AECEnv
 
 from llmzoo.envs.base import TextEnv
+from llmzoo.envs.forking import fork
 from llmzoo.errors import ConfigError, LlmzooError, NoPlayerError
-from llmzoo.rollout.stepping import advance, fork, step_each
+from llmzoo.rollout.stepping import advance, step_each
 from llmzoo.serve import descriptions, values, views
 from llmzoo.serve.catalogue import Catalogue
 from llmzoo.serve.generated import environments_pb2 as pb

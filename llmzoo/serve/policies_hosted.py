@@ -10,7 +10,7 @@ from pettingzoo import AECEnv
 from llmzoo.endpoints import PREFIX
 from llmzoo.errors import ConfigError
 from llmzoo.policies import SCRIPTED, check_model, load
-from llmzoo.policies.base import Answered, EarlyPolicy, Policy, Request, answer_limit
+from llmzoo.policies.base import Answered, Policy, Request, answer_limit, respond_early
 from llmzoo.policies.settings import Chat, Sampled, Sampling
 from llmzoo.registry import is_remote
 from llmzoo.training import run_folder
@@ -19,13 +19,17 @@ _KEPT = 64  # policies kept, one per settings
 
 
 def load_hosted(
-    name: str, chat: Mapping[str, Any] | None = None, *, trust_remote_code: bool = False
+    name: str,
+    chat: Mapping[str, Any] | None = None,
+    *,
+    device: str | None = None,
+    trust_remote_code: bool = False,
 ) -> Policy:
     """Load the policy called ``name`` (as for ``llmzoo.policies.load``) for serving.
 
     The folder of a run that trained one policy stands for its newest checkpoint, with the run's
     sampling settings. ``chat``: fields of ``Chat``, which override the run's.
-    ``trust_remote_code``: run code that comes with a model. Raises :class:`ConfigError` for a
+    ``device``: where the model runs. ``trust_remote_code``: run code that comes with it. Raises :class:`ConfigError` for a
     policy that reads the environment, for a person, for a run that trained several policies, for a
     name that cannot be found, and for invalid settings.
     """
@@ -38,7 +42,9 @@ def load_hosted(
         )
     if run_folder.is_run(name):
         settings = _chat({**run_folder.chat_of(name), **given})
-        return load(_trained(name), sampling=_settings(name), chat=settings, **trust)
+        return load(_trained(name), sampling=_settings(name), chat=settings, device=device, **trust)
+    if device is not None and (is_remote(name) or name.startswith(PREFIX)):
+        raise ConfigError(f"{name} runs no model in this process: device would mean nothing")
     if is_remote(name):
         if given:
             raise ConfigError(
@@ -49,7 +55,7 @@ def load_hosted(
         sampling = Sampling(max_new_tokens=answer_limit(name))
         return load(name, sampling=sampling, chat=_chat(given))
     check_model(name, **trust)
-    return load(name, chat=_chat(given), **trust)
+    return load(name, chat=_chat(given), device=device, **trust)
 
 
 def _chat(given: Mapping[str, Any]) -> Chat:
@@ -116,11 +122,7 @@ class Hosted:
         ``sampling``: None for the policy's own.
         """
         policy = self._policy(sampling)
-        if isinstance(policy, EarlyPolicy):
-            policy.respond_early(requests, group_size, greedy=greedy, answered=answered)
-        else:
-            for number, answers in enumerate(policy.respond(requests, group_size, greedy=greedy)):
-                answered(number, answers)
+        respond_early(policy, requests, group_size, greedy=greedy, answered=answered)
 
     def _policy(self, sampling: Sampling | None) -> Policy:
         if sampling is None:

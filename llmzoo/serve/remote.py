@@ -15,7 +15,13 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo.envs.base import InOrder, TextEnv
-from llmzoo.errors import ConfigError, FallbackWarning, LlmzooError, UnknownNameError
+from llmzoo.errors import (
+    SAMPLE_RULE,
+    ConfigError,
+    FallbackWarning,
+    LlmzooError,
+    UnknownNameError,
+)
 from llmzoo.registry import EnvSpec
 from llmzoo.rollout.stepping import RemotelyHosted, paid_now
 from llmzoo.serve import complaints, trust, values, views
@@ -72,9 +78,7 @@ def make(address: str, **kwargs: Any) -> AECEnv:
     description = connection.described(asked)
     if description.fallback:
         warnings.warn(
-            f"{address}: the server cannot reach its public set and plays a small sample of other "
-            "problems instead; results on it are not comparable with published ones. Say "
-            "source='sample' if that is meant",
+            f"{address}: the server cannot reach its public set: {SAMPLE_RULE}",
             FallbackWarning,
             stacklevel=2,
         )

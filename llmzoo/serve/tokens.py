@@ -1,20 +1,27 @@
-"""Tokens that servers on this machine leave for clients of the same user, one file per port.
+"""Tokens: which servers need one, and what they leave for clients of the same user.
 
-A server without a configured token generates one, which keeps other users of the machine out.
-Clients of the same user find it here and need no setting.
+They leave a file per port. A server without a configured token generates one, which keeps other users of the machine out.
+Clients find it here and need no setting.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import secrets
 from pathlib import Path
+
+from llmzoo.errors import ConfigError
+from llmzoo.files import user_cache
+
+TOKEN_ENV = "LLMZOO_TOKEN"
+SHORTEST_TOKEN = 16  # characters; 16 random hexadecimal digits are 64 bits
 
 
 def leave(port: int) -> str:
     """Generate a token for the server at a local port, and store it for its clients."""
     token = secrets.token_hex(16)
-    file = _file(port)
+    file = file_of(port)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.unlink(missing_ok=True)  # left by a server that was killed
     # from the start, only this user may read it
@@ -27,16 +34,44 @@ def leave(port: int) -> str:
 def left_by(port: int) -> str | None:
     """The token of the server at a local port, if it left one."""
     try:
-        return _file(port).read_text()
+        return file_of(port).read_text()
     except OSError:
         return None
 
 
 def take_back(port: int) -> None:
     """Remove the token of a server that has ended."""
-    _file(port).unlink(missing_ok=True)
+    file_of(port).unlink(missing_ok=True)
 
 
-def _file(port: int) -> Path:
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "llmzoo" / "tokens" / str(port)
+def file_of(port: int) -> Path:
+    """Where the token of the server at a local port lies."""
+    return user_cache() / "tokens" / str(port)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach what listens at ``host``."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def check_token(token: str) -> None:
+    """Raise :class:`ConfigError` for a token that is too short or does not fit a header."""
+    if len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable()):
+        raise ConfigError(
+            f"a token is at least {SHORTEST_TOKEN} printable ASCII characters, such as the output "
+            "of: openssl rand -hex 16"
+        )
+
+
+def check_access(host: str, token: str | None) -> None:
+    """Raise :class:`ConfigError` for a bad token, or for none where other machines reach ``host``."""
+    if token is not None:
+        check_token(token)
+    elif not is_loopback(host):
+        raise ConfigError(
+            f"a server at {host} can be reached from other machines and needs a token: put "
+            f"a secret into {TOKEN_ENV}, such as the output of: openssl rand -hex 16"
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -13,14 +14,15 @@ from llmzoo import registry
 from llmzoo.distributed import ranks
 from llmzoo.engine import wire
 from llmzoo.envs.base import TextEnv
-from llmzoo.errors import ConfigError
+from llmzoo.errors import SAMPLE_RULE, ConfigError
 from llmzoo.policies import ScriptedPolicy
 from llmzoo.policies.base import Policy, Request
 from llmzoo.records import Batch, Episode
 from llmzoo.rollout.episodes import episodes
+from llmzoo.training.episode_folder import EpisodeFolder, Place
 from llmzoo.training.players import known_as, players
 
-_AT_ONCE = 256  # episodes in lockstep, on each rank
+AT_ONCE = 256  # episodes in lockstep, on each rank
 
 Playable = str | Policy | Mapping[str, Policy] | Callable[[str, str], str]
 
@@ -35,7 +37,8 @@ def collect(
     seed: int = 0,
     greedy: bool = False,
     env_args: Mapping[str, Any] | None = None,
-    ended: Callable[[], object] | None = None,
+    concurrency: int = AT_ONCE,
+    ended: Callable[[Episode], object] | None = None,
 ) -> list[Episode]:
     """Play each of the first ``tasks`` tasks of a split ``repeats`` times; return the episodes in order.
 
@@ -44,11 +47,13 @@ def collect(
     ``llmzoo eval --policy`` (:func:`llmzoo.training.players.players`), a policy, a policy per seat,
     or a function ``(observation, agent) -> answer``. ``tasks``: ``"all"`` plays the whole split; a
     smaller split is played to its end. Models sample new answers in each repetition; scripted
-    players depend on the seed only, and repeat theirs. ``ended`` is called after each episode. The
-    ranks of a run divide the tasks, and all of them return all episodes.
+    players depend on the seed only, and repeat theirs. ``concurrency``: episodes played at once.
+    ``ended`` is called with each episode as it ends. The ranks of a run divide the tasks, and all of
+    them return all episodes.
     """
     options: dict[str, Any] = {"tasks": tasks, "repeats": repeats, "split": split, "seed": seed}
-    options |= {"greedy": greedy, "env_args": env_args, "ended": ended}
+    options |= {"greedy": greedy, "env_args": env_args}
+    options |= {"concurrency": concurrency, "ended": ended}
     return [episode for part in in_parts(env, policy, **options) for episode in part]
 
 
@@ -62,33 +67,53 @@ def in_parts(
     seed: int = 0,
     greedy: bool = False,
     env_args: Mapping[str, Any] | None = None,
-    ended: Callable[[], object] | None = None,
+    concurrency: int = AT_ONCE,
+    ended: Callable[[Episode], object] | None = None,
+    kept: EpisodeFolder | None = None,
 ) -> Iterator[list[Episode]]:
-    """The episodes of :func:`collect` in parts, each as soon as it has been played."""
+    """The episodes of :func:`collect` in parts, each as soon as it has been played.
+
+    ``kept``: has the episodes of an earlier call, and gets those of this one.
+    """
     if tasks != "all":
         _at_least_one("tasks", tasks, " or 'all'")
     _at_least_one("repeats", repeats)
+    _at_least_one("concurrency", concurrency)
     with ranks.joined():
         player, _ = named_player(policy, env, seed=seed, split=split, env_args=env_args)
         env_fn, env_id = _maker(env, player, split, env_args or {})
         numbered = isinstance(env, str)
         first = env_fn()
         refuse_fallback(first, env_id)
-        numbers = range(_there(first, env_id, tasks, seed, numbered=numbered))
-        at_once = max(1, _AT_ONCE // repeats) * ranks.world()
+        numbers = range(number_of_tasks(first, env_id, tasks, seed, numbered=numbered))
+        at_once = max(1, concurrency // repeats) * ranks.world()
         for start in range(0, len(numbers), at_once):
             chunk = numbers[start : start + at_once]
-            mine = [chunk[i] for i in ranks.share(len(chunk)) for _ in range(repeats)]
+            mine = [(chunk[i], n) for i in ranks.share(len(chunk)) for n in range(repeats)]
+            there = {} if kept is None else kept.take(mine)
+            missing = [place for place in mine if place not in there]
+
+            def note(number: int, episode: Episode, missing: list[Place] = missing) -> None:
+                if kept is not None:
+                    kept.add(missing[number], episode, id_of(episode, missing[number][0]))
+                if ended is not None:
+                    ended(episode)
+
+            for episode in there.values():
+                if ended is not None:
+                    ended(episode)
             with _whole(player):
-                own = episodes(
+                played = episodes(
                     env_fn,
                     player,
-                    [seed + i for i in mine],
-                    tasks=mine if numbered else None,
+                    [seed + task for task, _ in missing],
+                    tasks=[task for task, _ in missing] if numbered else None,
                     greedy=greedy,
                     env_id=env_id,
-                    ended=ended,
+                    ended=note,
                 )
+            there |= zip(missing, played, strict=True)
+            own = [there[place] for place in mine]
             yield own if ranks.world() == 1 else _of_all(own)
 
 
@@ -123,9 +148,7 @@ def refuse_fallback(env: AECEnv, env_id: str) -> None:
     game = env.unwrapped
     if isinstance(game, TextEnv) and game.fallback:
         raise ConfigError(
-            f"{env_id}: its public set cannot be reached, and numbers of the shipped sample would "
-            'pass for numbers of that set. Say source="sample" (--source sample) to measure on '
-            "the sample, or give the path of a file"
+            f"{env_id}: its public set cannot be reached: {SAMPLE_RULE}; source='hub' shows the cause"
         )
 
 
@@ -134,6 +157,18 @@ def style_args(env_id: str, players: Iterable[Policy]) -> dict[str, Any]:
     if any(player.prompt_style == "terse" for player in players):
         return registry.spec(env_id).terse
     return {}
+
+
+def each(player: Policy | Mapping[str, Policy]) -> Mapping[str, Policy]:
+    """The policies by seat; one that plays every seat is called "all"."""
+    return player if isinstance(player, Mapping) else {"all": player}
+
+
+def whole_args(
+    env_id: str, player: Policy | Mapping[str, Policy], env_args: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The arguments that are given, and those for models that read terse prompts."""
+    return {**style_args(env_id, each(player).values()), **env_args}
 
 
 def id_of(episode: Episode, number: int) -> str:
@@ -159,10 +194,16 @@ def _maker(
 ) -> tuple[Callable[[], AECEnv], str]:
     """What makes the environment, and its id."""
     if not isinstance(env, str):
-        return env, str(env())
-    players = player.values() if isinstance(player, Mapping) else [player]
-    arguments = {**style_args(env, players), **env_args, "split": split}
-    return partial(registry.make, env, **arguments), env
+        make = _of_split(env, split)
+        return make, str(make())
+    return partial(registry.make, env, **whole_args(env, player, env_args), split=split), env
+
+
+def _of_split(make: Callable[..., AECEnv], split: str) -> Callable[[], AECEnv]:
+    """A function that takes ``split`` is given it, unless a partial of it has one already."""
+    if isinstance(make, partial) and "split" in make.keywords:
+        return make
+    return partial(make, split=split) if "split" in inspect.signature(make).parameters else make
 
 
 def _at_least_one(name: str, value: object, otherwise: str = "") -> None:
@@ -170,7 +211,7 @@ def _at_least_one(name: str, value: object, otherwise: str = "") -> None:
         raise ConfigError(f"{name} must be at least 1{otherwise}, got {value!r}")
 
 
-def _there(
+def number_of_tasks(
     env: AECEnv, env_id: str, tasks: int | Literal["all"], seed: int, *, numbered: bool
 ) -> int:
     """The number of tasks to play: those asked for, or fewer if the source has fewer."""
@@ -203,6 +244,7 @@ def _whole(player: Policy | Mapping[str, Policy]) -> AbstractContextManager[None
     from llmzoo.distributed.sharding import gathered
     from llmzoo.policies.transformers import TransformersPolicy
 
-    players = player.values() if isinstance(player, Mapping) else [player]
-    models = [p for p in players if isinstance(p, TransformersPolicy) and p.sampler is None]
+    models = [
+        p for p in each(player).values() if isinstance(p, TransformersPolicy) and p.sampler is None
+    ]
     return gathered([policy.model for policy in models])

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
+from llmzoo.engine.opponents_config import Draw, opponent_args
 from llmzoo.engine.ray.config import ray_args
-from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.errors import ConfigError, check_names
 from llmzoo.policies.base import TINY, answer_limit
+from llmzoo.policies.devices import check_device
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.policies.vllm.config import sampler_config
 from llmzoo.training import run_folder
@@ -19,11 +21,12 @@ class FitConfig:
     """The settings of a run, except the learner's own options.
 
     Args:
-        env: id of the environment.
+        env: id of the environment; on the command line it can be given first, without --env.
         env_args: arguments of the environment; --env.NAME VALUE sets one.
         learner: name of the learner.
         learner_args: options of the learner; --learner.NAME VALUE sets one.
-        model: tiny (the embedded model), a model folder, or a hub id.
+        model: tiny (the embedded model), smollm2 (after llmzoo fetch smollm2), a model folder, or a
+            hub id.
         seats: shared (one model for all seats), separate (one model per seat), lora (one model
             with an adapter per seat), or the name of the only seat that learns.
         seat_args: settings of single seats: policy, frozen, learning_rate, temperature, top_p,
@@ -34,6 +37,7 @@ class FitConfig:
         precision: float32, bf16_autocast (float32 weights, forward passes in bfloat16), or bf16
             (bfloat16 weights, trained through float32 copies).
         gradient_checkpointing: recompute activations in the backward pass instead of storing them.
+        compile: run updates as compiled code: off, on, or auto (on a GPU that has Triton).
         sampler: how the learning models sample: transformers (the model that trains), vllm (in this
             process), or the address http://HOST:PORT of a vLLM server. With several processes, one
             address each, separated by commas.
@@ -49,6 +53,13 @@ class FitConfig:
         engine: local (this process, or those of a launcher), or ray (separate processes for
             rollouts and updates, on one or more machines).
         engine_args: options of the engine; --engine.NAME VALUE sets one.
+        opponents: whom the seats that learn play against: self (each other), or frozen copies of earlier
+            iterations, drawn as latest, uniform, recency, prioritized (those that are hardest to beat)
+            or fictitious (all alike, none is dropped). In each such episode one seat learns.
+        opponents_args: options of the opponents; --opponents.NAME VALUE sets one: every, size, share,
+            scripted, gate, at_once.
+        device: where the models of this process run: cpu, cuda, cuda:1 or mps; null is the first GPU of
+            CUDA, or the CPU without one.
         parallel: how models are distributed over processes: ddp (a full copy each), fsdp (sharded
             weights), or auto (as accelerate launch was configured, otherwise ddp).
         cpu_offload: with fsdp, keep the shards in CPU memory and update them there.
@@ -67,7 +78,7 @@ class FitConfig:
             reads it from the tokenizer or the chat template. none: the whole output is the answer.
         trust_remote_code: run Python code that comes with a model. Only use it for models whose
             code you have read. Without it such models are refused. A resumed run does not keep it.
-        eval_tasks: number of held-out tasks in each evaluation.
+        eval_tasks: number of held-out tasks in each evaluation; all plays every task of the split.
         eval_split: split of the held-out tasks.
         eval_every: iterations between evaluations during the run; 0 evaluates only before and after.
         checkpoint_every: iterations between checkpoints. The last iteration is always saved.
@@ -75,7 +86,7 @@ class FitConfig:
             first and the last are always recorded; 0 records none.
         record_tasks: rollouts recorded in each of these iterations.
         trackers: where metrics go besides metrics.jsonl: tensorboard, wandb, trackio, mlflow, or
-            any other tracker of accelerate; --trackers [tensorboard,wandb].
+            any other tracker of accelerate; --trackers tensorboard,wandb.
     """
 
     env: str = "sudoku_v0"
@@ -89,6 +100,7 @@ class FitConfig:
     lora_args: Mapping[str, Any] = field(default_factory=dict)
     precision: Literal["float32", "bf16_autocast", "bf16"] = "float32"
     gradient_checkpointing: bool = False
+    compile: Literal["off", "on", "auto"] = "off"
     sampler: Literal["transformers", "vllm"] | str = "transformers"
     sampler_args: Mapping[str, Any] = field(default_factory=dict)
     steps: int = 100
@@ -98,6 +110,9 @@ class FitConfig:
     max_off_policy_steps: int = 0
     engine: Literal["local", "ray"] = "local"
     engine_args: Mapping[str, Any] = field(default_factory=dict)
+    opponents: Draw = "self"
+    opponents_args: Mapping[str, Any] = field(default_factory=dict)
+    device: str | None = None
     parallel: Literal["auto", "ddp", "fsdp"] = "auto"
     cpu_offload: bool = False
     token_budget: int | None = None
@@ -110,7 +125,7 @@ class FitConfig:
     chat_template_args: Mapping[str, Any] | None = None
     thought_end: str | None = None
     trust_remote_code: bool = False
-    eval_tasks: int = 200
+    eval_tasks: int | Literal["all"] = 200
     eval_split: str = "test"
     eval_every: int = 0
     checkpoint_every: int = 20
@@ -144,6 +159,16 @@ class FitConfig:
             ray_args(self.engine_args)
         if lag and self.sampler != "transformers":
             raise ConfigError("max_off_policy_steps above 0 needs sampler='transformers'")
+        pool = opponent_args(self.opponents, self.opponents_args)
+        if pool and (self.engine == "ray" or lag or self.parallel == "fsdp"):
+            raise ConfigError(
+                "opponents are for engine='local', max_off_policy_steps=0 and parallel='ddp'"
+            )
+        if pool and self.sampler != "transformers":
+            raise ConfigError("opponents need sampler='transformers'")
+        check_device(self.device)
+        if self.device is not None and self.engine == "ray":
+            raise ConfigError("device is for engine='local': Ray gives its workers their devices")
         if self.parallel not in ("auto", "ddp", "fsdp"):
             raise ConfigError(f"parallel must be auto, ddp or fsdp, got {self.parallel!r}")
         if self.token_budget is not None and self.token_budget < 1:
@@ -181,8 +206,5 @@ class FitConfig:
 
 def make_config(cls: type, values: Mapping[str, Any], what: str) -> Any:
     """A configuration dataclass from a mapping; an error for an unknown key names the nearest."""
-    known = [f.name for f in fields(cls)]
-    for key in values:
-        if key not in known:
-            raise UnknownNameError(f"option of {what}", key, known)
+    check_names(f"option of {what}", values, [f.name for f in fields(cls)])
     return cls(**values)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from pettingzoo import AECEnv
@@ -14,6 +15,8 @@ from llmzoo.distributed import ranks
 from llmzoo.engine.base import Engine
 from llmzoo.engine.local import LocalEngine
 from llmzoo.engine.off_policy import OffPolicyEngine
+from llmzoo.engine.opponents import Opponents
+from llmzoo.engine.opponents_config import opponent_args
 from llmzoo.engine.ray import ray_args
 from llmzoo.engine.ray.plan import Plan
 from llmzoo.errors import ConfigError
@@ -30,13 +33,18 @@ def opened_engine(
     policies: Mapping[str, TransformersPolicy],
     seats: Mapping[str, Policy],
     env_args: Mapping[str, Any],
+    folder: Path,
 ) -> Iterator[Engine]:
     """The engine of a run. The processes that it starts end with the context.
 
     ``policies``: those that learn. ``env_args``: all arguments of the environment but its split.
+    ``folder``: of the run.
     """
     if config.engine == "local":
         engine_class = OffPolicyEngine if config.max_off_policy_steps else LocalEngine
+        pool = None
+        if args := opponent_args(config.opponents, config.opponents_args):
+            pool = Opponents(config.opponents, args, policies, seats, folder / "opponents")
         yield engine_class(
             learner,
             policies,
@@ -44,6 +52,7 @@ def opened_engine(
             total_steps=config.steps,
             cohorts=config.cohorts,
             workers=config.workers,
+            opponents=pool,
         )
         return
     from llmzoo.engine.ray.cluster import import_ray
@@ -52,9 +61,9 @@ def opened_engine(
     from llmzoo.engine.ray.engine import ray_engine
 
     plan = _plan(config, list(seats), env_args)
-    args = ray_args(config.engine_args)
+    ray = ray_args(config.engine_args)
     lag = config.max_off_policy_steps
-    with ray_engine(plan, args, learner, policies, seats, max_off_policy_steps=lag) as engine:
+    with ray_engine(plan, ray, learner, policies, seats, max_off_policy_steps=lag) as engine:
         yield engine
 
 
@@ -75,6 +84,7 @@ def _plan(config: FitConfig, agents: list[str], env_args: Mapping[str, Any]) -> 
         seat_args=config.seat_args,
         precision=config.precision,
         gradient_checkpointing=config.gradient_checkpointing,
+        compile=config.compile,
         lora_args=config.lora_args,
         cohorts=config.cohorts,
         workers=config.workers,

@@ -1,27 +1,36 @@
-"""Evaluates policies on held-out tasks; confidence intervals and paired tests of success rates."""
+"""Evaluates policies on held-out tasks."""
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from pettingzoo import AECEnv
 
 from llmzoo.policies.base import Policy
+from llmzoo.policies.endpoint import EndpointPolicy
+from llmzoo.policies.settings import Sampled
 from llmzoo.records import Episode
 from llmzoo.training.collecting import (
+    AT_ONCE,
     Playable,
-    collect,
+    each,
     id_of,
+    in_parts,
     is_scripted,
     named_player,
+    whole_args,
     without_solution,
 )
+from llmzoo.training.episode_folder import opened
+from llmzoo.training.run_folder import check_place
+from llmzoo.training.statistics import Z95, mean_interval, of_clusters, pass_at
 
-Z95 = 1.959964
 _MOST_NAMED = 20  # ids in a note; the result has all of them
 FEW_TASKS = 30  # with fewer, the interval is too wide to compare learners
 
@@ -34,6 +43,12 @@ class Evaluation:
     agents play against each other, ``success`` is the first agent's and ``win_rate`` has the share
     of tasks that each agent won. ``solved`` has the result of each task, in order, so that two
     evaluations of the same tasks can be compared (:func:`paired`). In JSON it is a string of 0 and 1.
+    ``return_ci95`` is :func:`mean_interval` of ``returns``, again with distinct tasks as units.
+
+    With several samples of a task, ``success`` is the share of all episodes, which is pass@1, and
+    ``pass_at`` has :func:`pass_at` for 1, 2, 4 and so on up to ``samples``. ``majority`` counts a
+    task as solved if the most common final answer of its samples is right; environments whose
+    answers can be compared put them into ``infos`` as ``answer``.
     """
 
     env: str
@@ -43,23 +58,30 @@ class Evaluation:
     feedback: str | None  # what agents are told of the answer key; None if it is not declared
     decoding: str  # "sampled" or "greedy"
     tasks: int  # tasks played
+    samples: int  # episodes of each task
     split_tasks: int | None  # tasks in the split; None for an endless generator
     distinct_tasks: int  # distinct tasks among those played; sources may repeat tasks
-    ids: tuple[str, ...]  # ids of the tasks, in the order of the source
+    ids: tuple[str, ...]  # the task of each episode, in the order of the source
     skipped: int  # bad records of the source
     left_out: int  # records that the environment does not play
     no_solution: tuple[str, ...]  # ids of the tasks for which a scripted player knew no answer
     seed: int
     success: float
     success_ci95: tuple[float, float]
-    solved: tuple[bool, ...]
+    solved: tuple[bool, ...]  # of each episode, a task's samples together
+    pass_at: Mapping[int, float] | None  # pass@k by k; None for one sample
+    pass_at_ci95: Mapping[int, tuple[float, float] | None] | None
+    majority: float | None  # success of the most common answer; None where there is none to compare
     win_rate: Mapping[str, float] | None  # per agent; None if nobody plays against others
     draws: float | None  # share of tasks without a winner
     mean_return: Mapping[str, float]  # per agent, undiscounted
+    return_ci95: Mapping[str, tuple[float, float] | None]  # None for a single task
+    returns: Mapping[str, tuple[float, ...]]  # of each episode, in order
     mean_turns: float  # decisions of the busiest agent
     answers: int  # answers of all agents in all tasks
     refused: int  # answers left empty because the prompt was too long for the model
     tokens: int  # sampled tokens of all answers
+    usage: Mapping[str, int] | None  # tokens "read" and "written" by endpoints, as they count them
     seconds: float
     notes: tuple[str, ...] = ()  # what to keep in mind when the numbers are read
 
@@ -68,11 +90,20 @@ class Evaluation:
         return {
             **asdict(self),
             "success_ci95": list(self.success_ci95),
+            "return_ci95": {a: ends and list(ends) for a, ends in self.return_ci95.items()},
+            "returns": {a: [round(x, 6) for x in xs] for a, xs in self.returns.items()},
             "ids": list(self.ids),
             "no_solution": list(self.no_solution),
             "solved": solved,
+            "pass_at": _by_k(self.pass_at),
+            "pass_at_ci95": _by_k(self.pass_at_ci95),
             "notes": list(self.notes),
         }
+
+
+def _by_k(values: Mapping[int, Any] | None) -> dict[str, Any] | None:
+    """With keys that JSON has too."""
+    return None if values is None else {str(k): value for k, value in values.items()}
 
 
 def counted(evaluation: Mapping[str, Any]) -> str:
@@ -84,111 +115,6 @@ def counted(evaluation: Mapping[str, Any]) -> str:
     return str(evaluation["tasks"]) if count is None else f"{evaluation['tasks']} of {count}"
 
 
-def wilson(successes: float, trials: float, z: float = Z95) -> tuple[float, float]:
-    """Wilson's score interval of a proportion (E. B. Wilson, 1927); z=1.96 for 95%.
-
-    Both may be effective numbers, which need not be integers (:func:`clustered`).
-    """
-    if trials == 0:
-        return 0.0, 1.0
-    rate = successes / trials
-    scale = 1 + z * z / trials
-    centre = (rate + z * z / (2 * trials)) / scale
-    half = z / scale * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
-    low = 0.0 if successes == 0 else max(0.0, centre - half)  # exact at the ends
-    high = 1.0 if successes == trials else min(1.0, centre + half)
-    return low, high
-
-
-def clustered(solved: Sequence[Sequence[bool]], z: float = Z95) -> tuple[float, float]:
-    """The interval of a success rate over several evaluations of the same tasks.
-
-    ``solved[s][i]``: whether evaluation s solved task i. Results on one task under several seeds
-    are correlated, so each task is a cluster. The interval is Wilson's with the number of trials
-    divided by the design effect: the variance of the rate with tasks as clusters over that of
-    independent trials (J. N. K. Rao and A. J. Scott, 1992; coverage: N. Dean and M. Pagano, 2015).
-    For one evaluation this is Wilson's interval. A design effect below 1 counts as 1. If all or
-    none are solved it cannot be estimated, and each task counts once.
-
-    The interval covers the choice of tasks and the sampling of answers, not the variation of
-    training between seeds.
-    """
-    results = [[one[i] for one in solved if i < len(one)] for i in range(max(map(len, solved)))]
-    return _of_clusters(results, z)
-
-
-def _of_clusters(results: Sequence[Sequence[bool]], z: float) -> tuple[float, float]:
-    """The interval for correlated results within each sequence."""
-    successes, trials = sum(map(sum, results)), sum(map(len, results))
-    if successes in (0, trials):
-        return wilson(len(results) if successes else 0, len(results), z)
-    rate = successes / trials
-    between = sum((sum(of_task) - rate * len(of_task)) ** 2 for of_task in results)
-    effect = max(1.0, between / (trials * rate * (1 - rate)))
-    return wilson(successes / effect, trials / effect, z)
-
-
-def pooled(measured: Sequence[Mapping[str, Any]]) -> tuple[float, tuple[float, float]]:
-    """The success rate over evaluations of the same tasks, and its interval (:func:`clustered`).
-
-    ``measured``: evaluations as written to files, with ``solved`` as a string of 0 and 1. If one
-    lacks it, each distinct task counts once, which gives the widest possible interval.
-    """
-    if all("solved" in one for one in measured):
-        solved = [[mark == "1" for mark in one["solved"]] for one in measured]
-        return sum(map(sum, solved)) / sum(map(len, solved)), clustered(solved)
-    rate = sum(one["success"] * one["tasks"] for one in measured)
-    rate /= sum(one["tasks"] for one in measured)
-    distinct = max(one["tasks"] for one in measured)
-    return rate, wilson(rate * distinct, distinct)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Paired:
-    """Two policies on the same tasks: the number of distinct tasks that each solved under more seeds
-    than the other, and the p-value of no difference."""
-
-    only_first: int
-    only_second: int
-    p_value: float  # exact, two-sided
-
-
-def paired(first: Sequence[bool], second: Sequence[bool]) -> Paired:
-    """McNemar's exact test (Q. McNemar, 1947) of two evaluations of the same tasks.
-
-    Under the null hypothesis, a task that only one policy solved is equally likely to be either's.
-    Raises ``ValueError`` for different numbers of tasks.
-    """
-    return paired_over_seeds([first], [second])
-
-
-def paired_over_seeds(first: Sequence[Sequence[bool]], second: Sequence[Sequence[bool]]) -> Paired:
-    """The same test for policies that were evaluated on the same tasks under several seeds.
-
-    A task's difference is the number of seeds under which the first policy solved it minus that of
-    the second. Under the null hypothesis each difference is equally likely to have the other sign.
-    The p-value is the share of all choices of signs whose sum is at least as far from 0 (R. A.
-    Fisher's randomization test, 1935, computed exactly). With one seed this is McNemar's test.
-    Raises ``ValueError`` for different numbers of seeds or tasks.
-    """
-    seeds = list(zip(first, second, strict=True))
-    of_seeds = [[a - b for a, b in zip(one, other, strict=True)] for one, other in seeds]
-    differences = [sum(of_task) for of_task in zip(*of_seeds, strict=True)]
-    sums = {0: 1}  # sum of signed differences -> number of sign choices that give it
-    for size in map(abs, filter(None, differences)):
-        added: dict[int, int] = {}
-        for value, count in sums.items():
-            for signed in (value - size, value + size):
-                added[signed] = added.get(signed, 0) + count
-        sums = added
-    as_far = sum(count for value, count in sums.items() if abs(value) >= abs(sum(differences)))
-    return Paired(
-        only_first=sum(difference > 0 for difference in differences),
-        only_second=sum(difference < 0 for difference in differences),
-        p_value=as_far / sum(sums.values()),
-    )
-
-
 def evaluate(
     env: str | Callable[[], AECEnv],
     policy: Playable,
@@ -197,58 +123,127 @@ def evaluate(
     split: str = "test",
     seed: int = 0,
     greedy: bool = False,
+    samples: int = 1,
     env_args: Mapping[str, Any] | None = None,
-    ended: Callable[[], object] | None = None,
+    out: str | Path | None = None,
+    resume: bool = False,
+    concurrency: int = AT_ONCE,
+    ended: Callable[[Episode], object] | None = None,
 ) -> Evaluation:
-    """Play each of the first ``tasks`` tasks of a split once, or ``"all"``; see :func:`llmzoo.collect`.
+    """Play each of the first ``tasks`` tasks of a split, or ``"all"``; see :func:`llmzoo.collect`.
 
-    If a function makes the environment, ``split`` only labels the result. A scripted player gives an
+    If a function makes the environment, it is given ``split`` if it takes it. A scripted player gives an
     empty answer to a task whose solution it does not know; ``no_solution`` lists these tasks.
+
+    ``samples``: episodes of each task, for pass@k. ``out``: a folder that keeps every episode as it
+    ends (:mod:`llmzoo.training.episode_folder`); with ``resume``, an evaluation that was cut off goes
+    on there. ``concurrency``: episodes played at once.
     """
+    if out is not None and not resume:
+        check_place(Path(out))
     player, name = named_player(policy, env, seed=seed, split=split, env_args=env_args)
-    started = time.monotonic()
-    options: dict[str, Any] = {"tasks": tasks, "split": split, "seed": seed, "greedy": greedy}
-    episodes = collect(env, player, **options, env_args=env_args, ended=ended)
-    result = _summed_up(episodes, player)
-    return Evaluation(
-        policy=name,
-        split=split,
-        decoding="greedy" if greedy else "sampled",
-        seed=seed,
-        seconds=time.monotonic() - started,
-        **result,
-        notes=tuple(_notes(result, episodes[0].info, split)),
-    )
+    started, before = time.monotonic(), _usage(player)
+    args = dict(env_args or {})
+    options: dict[str, Any] = {
+        **{"tasks": tasks, "split": split, "seed": seed, "greedy": greedy},
+        **{"env_args": args, "concurrency": concurrency},
+    }
+    with ExitStack() as stack:
+        kept = None
+        if out is not None:
+            config = {"env": str(env), "policy": name, "samples": samples, **options}
+            config["seats"] = _told(player)
+            config["env_args"] = whole_args(env, player, args) if isinstance(env, str) else args
+            kept = stack.enter_context(
+                opened(Path(out), config, resume=resume, replayed=not _is_billed(player))
+            )
+        parts = in_parts(env, player, **options, repeats=samples, ended=ended, kept=kept)
+        episodes = [episode for part in parts for episode in part]
+        result = _summed_up(episodes, player, samples)
+        usage = _usage(player)
+        used = {name: usage[name] - before[name] for name in usage} if _is_billed(player) else None
+        evaluation = Evaluation(
+            policy=name,
+            split=split,
+            decoding="greedy" if greedy else "sampled",
+            seed=seed,
+            seconds=time.monotonic() - started,
+            usage=used,
+            **result,
+            notes=tuple(_notes(result, episodes[0].info, split)),
+        )
+        if kept is not None:
+            kept.finish(evaluation.to_dict())
+    return evaluation
+
+
+def _told(player: Policy | Mapping[str, Policy]) -> dict[str, Any]:
+    """What plays each seat, as far as an evaluation that goes on has to find it unchanged."""
+    told = {}
+    for agent, policy in each(player).items():
+        model = policy if isinstance(policy, Sampled) else None
+        sampling, chat = model and model.sampling_of(agent), model and model.chat_of(agent)
+        told[agent] = {
+            "policy": policy.name,
+            "sampling": sampling and asdict(sampling),
+            "chat": chat and asdict(chat),
+        }
+    return told
+
+
+def _usage(player: Policy | Mapping[str, Policy]) -> dict[str, int]:
+    """Tokens that endpoints have read and written so far."""
+    endpoints = {id(p): p for p in each(player).values() if isinstance(p, EndpointPolicy)}
+    return {
+        "read": sum(policy.tokens_read for policy in endpoints.values()),
+        "written": sum(policy.tokens_written for policy in endpoints.values()),
+    }
+
+
+def _is_billed(player: Policy | Mapping[str, Policy]) -> bool:
+    """Whether answers come from a server whose calls are not repeated without need."""
+    return any(isinstance(policy, EndpointPolicy) for policy in each(player).values())
 
 
 def _summed_up(
-    episodes: Sequence[Episode], player: Policy | Mapping[str, Policy]
+    episodes: Sequence[Episode], player: Policy | Mapping[str, Policy], samples: int
 ) -> dict[str, Any]:
-    """The fields of an :class:`Evaluation` that the episodes give."""
+    """The fields of an :class:`Evaluation` that the episodes give, a task's samples together."""
     count, info = len(episodes), episodes[0].info
     solved = tuple(episode.success for episode in episodes)
-    by_content: dict[Any, list[bool]] = {}  # the results of each distinct task
+    by_content: dict[Any, list[Episode]] = {}  # the episodes of each distinct task
     for number, episode in enumerate(episodes):
-        by_content.setdefault(episode.info.get("task_id", number), []).append(episode.success)
-    ids = tuple(id_of(episode, number) for number, episode in enumerate(episodes))
+        by_content.setdefault(episode.info.get("task_id", number // samples), []).append(episode)
+    agents = tuple(episodes[0].totals)
+    returns = {a: tuple(episode.totals[a] for episode in episodes) for a in agents}
+    ids = tuple(id_of(episode, number // samples) for number, episode in enumerate(episodes))
     unanswered = [without_solution(episode, player) for episode in episodes]
     decisions = [decision for episode in episodes for decision in episode.decisions]
     return {
         "env": episodes[0].env_id,
         "source": str(info.get("source", "environment")),
         "feedback": info.get("feedback"),
-        "tasks": count,
+        "tasks": count // samples,
+        "samples": samples,
         "split_tasks": info.get("tasks"),
         "distinct_tasks": len(by_content),
         "ids": ids,
         "skipped": info.get("skipped", 0),
         "left_out": info.get("left_out", 0),
-        "no_solution": tuple(id for id, missing in zip(ids, unanswered, strict=True) if missing),
+        "no_solution": tuple(
+            dict.fromkeys(id for id, missing in zip(ids, unanswered, strict=True) if missing)
+        ),
         "success": sum(solved) / count,
-        "success_ci95": _of_clusters([*by_content.values()], Z95),
+        "success_ci95": of_clusters([[e.success for e in es] for es in by_content.values()], Z95),
         "solved": solved,
+        **_of_samples(by_content.values(), samples),
         **_outcomes([e.info["outcomes"] for e in episodes if "outcomes" in e.info]),
-        "mean_return": {a: sum(e.totals[a] for e in episodes) / count for a in episodes[0].totals},
+        "mean_return": {a: sum(returns[a]) / count for a in agents},
+        "return_ci95": {
+            a: mean_interval([[e.totals[a] for e in es] for es in by_content.values()])
+            for a in agents
+        },
+        "returns": returns,
         "mean_turns": sum(max(len(e.of(a)) for a in e.agents) for e in episodes) / count,
         "answers": len(decisions),
         "refused": sum(
@@ -256,6 +251,40 @@ def _summed_up(
         ),
         "tokens": sum(len(decision.completion.ids) for decision in decisions),
     }
+
+
+def _of_samples(by_content: Iterable[Sequence[Episode]], samples: int) -> dict[str, Any]:
+    """``pass_at`` with its intervals, and ``majority``; ``by_content``: the episodes of each distinct
+    task, which may stand several times in its set."""
+    if samples == 1:
+        return {"pass_at": None, "pass_at_ci95": None, "majority": None}
+    clusters = [[es[i : i + samples] for i in range(0, len(es), samples)] for es in by_content]
+    widths = sorted({*(2**i for i in range(samples.bit_length()) if 2**i <= samples), samples})
+    each_k = {
+        k: [[pass_at(k, sum(e.success for e in es), samples) for es in own] for own in clusters]
+        for k in widths
+    }
+    tasks = [of_task for own in clusters for of_task in own]
+    known = [right for right in map(_majority, tasks) if right is not None]
+    return {
+        "pass_at": {k: sum(map(sum, rates)) / len(tasks) for k, rates in each_k.items()},
+        "pass_at_ci95": {k: _within_one(mean_interval(rates)) for k, rates in each_k.items()},
+        "majority": sum(known) / len(tasks) if known else None,
+    }
+
+
+def _within_one(ends: tuple[float, float] | None) -> tuple[float, float] | None:
+    return ends and (max(0.0, ends[0]), min(1.0, ends[1]))
+
+
+def _majority(of_task: Sequence[Episode]) -> bool | None:
+    """Whether the most common answer is right, the earliest of those as common; None without any."""
+    answers = [e.info.get("answer") for e in of_task]
+    given = Counter(answer for answer in answers if answer is not None)
+    if not given:
+        return None
+    chosen = max(given, key=lambda answer: given[answer])
+    return of_task[answers.index(chosen)].success
 
 
 def _outcomes(outcomes: Sequence[Mapping[str, str]]) -> dict[str, Any]:

@@ -60,6 +60,7 @@ class FlatSeats:
     agents: Collection[str]
     window: int = WINDOW
     _flat: dict[str, list[_Seen]] = field(default_factory=dict)  # of the iterations in a row
+    _learned: set[str] = field(default_factory=set)  # seats that were not flat at some time
 
     def iteration(self, iteration: Iteration) -> None:
         """Check an iteration; warns with :class:`FlatGroupsWarning`."""
@@ -69,16 +70,27 @@ class FlatSeats:
                 continue
             if not seen.flat:
                 self._flat[agent] = []
+                self._learned.add(agent)
                 continue
             row = self._flat.setdefault(agent, [])
             row.append(seen)
             if len(row) == self.window:
-                warnings.warn(
-                    f"{agent} has learned nothing in {self.window} iterations: the returns of its "
-                    f"answers to a prompt are all the same. {_reason(row)}",
-                    FlatGroupsWarning,
-                    stacklevel=2,
-                )
+                self._warn(agent)
+
+    def end(self) -> None:
+        """Warn of seats that learned nothing in a whole run that is shorter than the window."""
+        for agent, row in self._flat.items():
+            if row and len(row) < self.window and agent not in self._learned:
+                self._warn(agent)
+
+    def _warn(self, agent: str) -> None:
+        row = self._flat[agent]
+        warnings.warn(
+            f"{agent} has learned nothing in {len(row)} iteration{'s' * (len(row) > 1)}: the returns "
+            f"of its answers to a prompt are all the same. {_reason(row)}",
+            FlatGroupsWarning,
+            stacklevel=3,
+        )
 
 
 @dataclass(frozen=True, slots=True)

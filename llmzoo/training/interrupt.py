@@ -1,4 +1,4 @@
-"""Ctrl-C in a run: the first lets the iteration finish, the second stops at once."""
+"""Ctrl-C or SIGTERM in a run: the first lets the iteration finish, the second stops at once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
+_DEFAULTS = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 WAITING = "stopping after this iteration, with a checkpoint; press Ctrl-C again to stop at once"
 
 
@@ -21,17 +22,19 @@ class Stop:
 
 @contextmanager
 def patient(note: Callable[[str], None]) -> Iterator[Stop]:
-    """Within this context the first SIGINT sets ``Stop.asked`` and calls ``note``.
+    """Within this context the first SIGINT or SIGTERM sets ``Stop.asked`` and calls ``note``.
 
-    The second SIGINT raises ``KeyboardInterrupt``. So does leaving the context after the first.
-    This replaces only Python's default handler, and only in the main thread, the only one where
-    that is possible. A program with its own handler, or one that ignores the signal, keeps it.
+    The second raises ``KeyboardInterrupt``. So does leaving the context after the first. This
+    replaces only Python's default handlers, and only in the main thread, the only one where that is
+    possible. A program with its own handler, or one that ignores a signal, keeps it.
     """
     stop = Stop()
     main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield stop
-        return
+    before = {
+        number: default
+        for number, default in _DEFAULTS.items()
+        if main and signal.getsignal(number) is default
+    }
 
     def handle(number: int, frame: FrameType | None) -> None:
         if stop.asked:
@@ -40,10 +43,12 @@ def patient(note: Callable[[str], None]) -> Iterator[Stop]:
         # a thread of its own: this one may be in the middle of writing to the same stream
         threading.Thread(target=note, args=(WAITING,), name="llmzoo-stopping", daemon=True).start()
 
-    signal.signal(signal.SIGINT, handle)
+    for number in before:
+        signal.signal(number, handle)
     try:
         yield stop
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number, default in before.items():
+            signal.signal(number, default)
     if stop.asked:
         raise KeyboardInterrupt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
@@ -14,10 +15,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from llmzoo.distributed import ranks
 from llmzoo.engine.base import Iteration
+from llmzoo.errors import CheckpointError
 from llmzoo.policies.base import Policy
 from llmzoo.training.config import FitConfig
+from llmzoo.training.evaluation import counted
 from llmzoo.training.recording import Recorder
 from llmzoo.training.tracking import Tracker
+
+_EACH_S = 60.0  # between lines of progress where there is no terminal
 
 
 class RunLog(AbstractContextManager["RunLog"]):
@@ -46,6 +51,7 @@ class RunLog(AbstractContextManager["RunLog"]):
             self._bar = opened.enter_context(_progress_bar(quiet))
             title = f"{config.learner} on {config.env}"
             self._task = self._bar.add_task(title, total=config.steps, completed=first, figures="")
+            self._steps, self._told = config.steps, time.monotonic()
             self._opened = opened.pop_all()
 
     def __exit__(self, *error: object) -> None:
@@ -65,6 +71,10 @@ class RunLog(AbstractContextManager["RunLog"]):
             self._tracker.iteration(step, row)
             self._recorder.iteration(step, iteration, seats, last=last)
             self._bar.update(self._task, advance=1, figures=figures(row))
+            now = time.monotonic()
+            if not self._bar.console.is_terminal and now - self._told >= _EACH_S:
+                self._told = now  # the bar of a file is drawn once, at the end
+                self.note(f"iteration {step} of {self._steps}  {figures(row)}")
 
     def evaluation(self, step: int, evaluation: Mapping[str, Any]) -> None:
         """Log the evaluation after ``step`` iterations."""
@@ -89,6 +99,22 @@ def figures(row: Mapping[str, Any]) -> str:
     if not row["success"] and row["return"]:
         outcome += f"  return {fmean(row['return'].values()):.3f}"
     return f"{outcome}  {row['tokens_per_second']:,.0f} tokens/s"
+
+
+def summary(evaluation: Mapping[str, Any]) -> str:
+    """An evaluation in one line."""
+    try:
+        low, high = evaluation["success_ci95"]
+        return (
+            f"success {evaluation['success']:.1%} [{low:.1%}, {high:.1%}] sampled, "
+            f"{evaluation['greedy']['success']:.1%} greedy, "
+            f"on {counted(evaluation)} {evaluation['split']} tasks"
+        )
+    except (LookupError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            "before.json or after.json does not hold an evaluation: delete it, and the resumed run "
+            f"evaluates again ({error!r})"
+        ) from error
 
 
 def _progress_bar(quiet: bool) -> Progress:

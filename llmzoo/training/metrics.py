@@ -1,4 +1,4 @@
-"""What an iteration's play says, in numbers; docs/metrics.md explains each of them."""
+"""What an iteration says, in numbers; docs/metrics.md explains each of them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean, pstdev
 from typing import Any
 
+from llmzoo.engine.base import Iteration
 from llmzoo.records import Batch, Completion, Episode, Group
 from llmzoo.rollout.stepping import Clock
 
@@ -23,6 +24,20 @@ class _Answer:
     completion: Completion
     returned: float
     info: Mapping[str, Any]
+
+
+def of_iteration(iteration: Iteration, agents: Collection[str]) -> dict[str, Any]:
+    """All metrics of an iteration. ``agents``: those that learn."""
+    return {
+        **of_batch(iteration.batch, agents),
+        **iteration.learned,
+        **of_time(
+            iteration.clock,
+            tokens=iteration.tokens + iteration.learned.get("demonstrated_tokens", 0),
+            rollout_seconds=iteration.rollout_seconds,
+            update_seconds=iteration.update_seconds,
+        ),
+    }
 
 
 def of_batch(batch: Batch, agents: Collection[str]) -> dict[str, Any]:

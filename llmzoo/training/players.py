@@ -25,6 +25,7 @@ def players(
     seed: int = 0,
     sampling: Mapping[str, Any] | None = None,
     chat: Mapping[str, Any] | None = None,
+    device: str | None = None,
     trust_remote_code: bool = False,
 ) -> dict[str, Policy]:
     """The policy called ``name`` in the seats ``agents``.
@@ -32,6 +33,7 @@ def players(
     A run folder of ``llmzoo train`` gives the policies of its newest checkpoint, with the sampling
     settings of the run. Seats that did not learn keep the policies of the run. ``sampling`` and
     ``chat``: fields of ``Sampling`` and ``Chat`` that override the defaults or the run's settings.
+    ``device``: where models run (:func:`llmzoo.policies.devices.device_here`).
     ``trust_remote_code``: run Python code that comes with a model.
     """
     given, given_chat = dict(sampling or {}), dict(chat or {})
@@ -49,9 +51,10 @@ def players(
             seed=seed,
             sampling=given,
             chat=given_chat,
+            device=device,
             trust_remote_code=trust_remote_code,
         )
-    return dict.fromkeys(agents, _one(name, seed, given, given_chat, trust_remote_code))
+    return dict.fromkeys(agents, _one(name, seed, given, given_chat, device, trust_remote_code))
 
 
 def known_as(name: str, seats: Mapping[str, Policy]) -> str:
@@ -85,8 +88,15 @@ def _checked(make: Callable[..., T], given: Mapping[str, Any]) -> T:
 
 
 def _one(
-    name: str, seed: int, given: Mapping[str, Any], chat: Mapping[str, Any], trust: bool
+    name: str,
+    seed: int,
+    given: Mapping[str, Any],
+    chat: Mapping[str, Any],
+    device: str | None,
+    trust: bool,
 ) -> Policy:
+    if device is not None and (name in SCRIPTED or is_remote(name) or name.startswith(PREFIX)):
+        raise ConfigError(f"{name} runs no model in this process: device would mean nothing")
     if chat and (name in SCRIPTED or is_remote(name)):
         why = "makes its own prompts" if is_remote(name) else "reads no prompts"
         raise ConfigError(f"{name} {why}: {', '.join(chat)} would mean nothing")
@@ -102,4 +112,6 @@ def _one(
     prompts = _checked(Chat, chat)
     if behind_endpoint:
         return load(name, sampling=settings, chat=prompts)
-    return load(name, seed=seed, sampling=settings, chat=prompts, trust_remote_code=trust)
+    return load(
+        name, seed=seed, sampling=settings, chat=prompts, device=device, trust_remote_code=trust
+    )

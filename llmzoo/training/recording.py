@@ -126,7 +126,7 @@ def _of_tree(
     nodes: dict[tuple[Any, ...], list[Group]] = {}
     for group in groups:
         nodes.setdefault(_path(group), []).append(group)
-    prompts = {group.key: _prompt(group.prompt_ids, seats[group.agent]) for group in groups}
+    prompts = {group.key: cut(_decoded(group.prompt_ids, seats[group.agent])) for group in groups}
 
     def reply(group: Group, number: int) -> str | None:
         path = _path(group)
@@ -149,6 +149,7 @@ def _of_tree(
                     advantages,
                     group.infos[number] if group.infos else {},
                     reply(group, number),
+                    seats[group.agent],
                 )
                 for number, completion in enumerate(group.completions)
             ],
@@ -165,7 +166,7 @@ def _of_episode(episode: Episode, advantages: Advantages, seats: Mapping[str, Po
     taken = list(zip(episode.decisions, episode.returns(), strict=True))
     for decision, returned in reversed(taken):
         completion = decision.completion
-        prompt = _prompt(completion.prompt_ids, seats[decision.agent]) or decision.observation
+        prompt = _decoded(completion.prompt_ids, seats[decision.agent]) or decision.observation
         reply = following.get(decision.agent)
         following[decision.agent] = decision.observation
         rows.append(
@@ -174,7 +175,16 @@ def _of_episode(episode: Episode, advantages: Advantages, seats: Mapping[str, Po
                 "turn": decision.turn,
                 "path": [decision.turn],
                 "prompt": cut(prompt),
-                "answers": [_answer(completion, returned, advantages, decision.info, reply)],
+                "answers": [
+                    _answer(
+                        completion,
+                        returned,
+                        advantages,
+                        decision.info,
+                        reply,
+                        seats[decision.agent],
+                    )
+                ],
             }
         )
     return rows[::-1]
@@ -186,10 +196,13 @@ def _answer(
     advantages: Advantages,
     info: Mapping[str, Any],
     reply: str | None,
+    policy: Policy,
 ) -> Row:
     error = info.get("error")
+    sampled = _decoded(completion.ids, policy)
     return {
         "text": cut(completion.text),
+        "sampled": None if sampled in ("", completion.text) else cut(sampled),
         "return": float(returned),
         "advantage": advantages[id(completion)],
         "tokens": len(completion.ids),
@@ -204,11 +217,11 @@ def _path(group: Group) -> tuple[Any, ...]:
     return group.key[1:-1]  # before it the seed, behind it the agent
 
 
-def _prompt(ids: Sequence[int], policy: Policy) -> str:
-    """What a model read, without the marks of its chat template; nothing of one without tokens."""
+def _decoded(ids: Sequence[int], policy: Policy) -> str:
+    """Tokens as text, special tokens included; nothing for a policy without tokens."""
     if not ids or not isinstance(policy, TransformersPolicy):
         return ""
-    return cut(str(policy.tokenizer.decode(list(ids), skip_special_tokens=True)))
+    return str(policy.tokenizer.decode(list(ids), skip_special_tokens=False))
 
 
 def cut(text: str) -> str:

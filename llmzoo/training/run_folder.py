@@ -19,7 +19,7 @@ from llmzoo.errors import RENAMED, CheckpointError, ConfigError
 from llmzoo.policies.base import answer_limit
 
 # settings that say where the work is done and do not change results
-PLACEMENT = ("engine", "engine_args", "parallel", "cpu_offload")
+PLACEMENT = ("engine", "engine_args", "device", "parallel", "cpu_offload")
 # settings that a resumed run may change: its length, the above, and what is recorded
 FREE = ("steps", *PLACEMENT, "record_every", "record_tasks", "trust_remote_code")
 LOCK = ".lock"
@@ -31,6 +31,18 @@ _FILES = (
 )
 # left behind by killed runs of earlier versions
 _EARLIER = ("metrics.writing", "played.writing", "before.writing", "after.writing")
+
+
+def check_place(run: Path) -> None:
+    """Raise :class:`CheckpointError` if a run cannot lie in this folder. Nothing is written.
+
+    It comes before models are loaded; :func:`claimed` and :func:`prepare` look again.
+    """
+    if (run / "config.json").exists():
+        raise CheckpointError(f"{run} already holds a run: resume it, or choose another folder")
+    why = files.why_not_writable(run)
+    if why:
+        raise CheckpointError(f"{why}: choose another one for the run")
 
 
 @contextmanager
@@ -101,8 +113,7 @@ def prepare(run: Path, config: Mapping[str, Any], *, resume: bool) -> None:
     path = run / "config.json"
     text = json.dumps(config, indent=2, default=str) + "\n"
     if not resume:
-        if path.exists():
-            raise CheckpointError(f"{run} already holds a run: resume it, or choose another folder")
+        check_place(run)
         run.mkdir(parents=True, exist_ok=True)
         files.write(path, text)
         return
@@ -128,7 +139,7 @@ def keep_lines(path: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
         return
     unreadable = []
     with files.rewritten(path) as kept:
-        for line in lines_of(path):
+        for line in files.lines_of(path):
             row = row_of(line)
             if row is None:
                 unreadable.append(line)
@@ -142,20 +153,6 @@ def keep_lines(path: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
                 f"{len(unreadable)} lines of {path} cannot be read; they are now in {aside}",
                 stacklevel=2,
             )
-
-
-def lines_of(path: Path) -> Iterator[bytes]:
-    """The lines of a file that are not empty; none if the file does not exist.
-
-    A last line without a line break is skipped: it is still being written, or was truncated.
-    """
-    try:
-        with files.opened(path) as file:
-            for line in file:
-                if line.endswith(b"\n") and line.strip():
-                    yield line
-    except FileNotFoundError:
-        return
 
 
 def row_of(line: bytes) -> dict[str, Any] | None:
@@ -178,7 +175,7 @@ def flat(values: Mapping[str, Any], joint: str, prefix: str = "") -> Iterator[tu
 
 def metrics(run: Path, kind: str) -> list[dict[str, Any]]:
     """The readable rows of ``metrics.jsonl`` of a kind, ``train`` or ``eval``."""
-    rows = filter(None, map(row_of, lines_of(run / "metrics.jsonl")))
+    rows = filter(None, map(row_of, files.lines_of(run / "metrics.jsonl")))
     return [row for row in rows if row.get("kind") == kind]
 
 

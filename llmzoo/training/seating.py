@@ -13,6 +13,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.files import read_object
 from llmzoo.policies import check_model, load, load_model
 from llmzoo.policies.base import Policy, Request, ScriptedPolicy
+from llmzoo.policies.compiling import Compile
 from llmzoo.policies.decode import Sampler
 from llmzoo.policies.lora import is_adapter
 from llmzoo.policies.precision import Precision
@@ -48,8 +49,10 @@ def take_seats(
     seat_args: Mapping[str, Mapping[str, Any]] | None = None,
     precision: Precision = "float32",
     gradient_checkpointing: bool = False,
+    compile: Compile = "off",
     lora_args: Mapping[str, Any] | None = None,
     only: str | None = None,
+    device: str | None = None,
     trust_remote_code: bool = False,
 ) -> tuple[dict[str, Policy], Learning]:
     """The policy of every seat, and those that learn.
@@ -57,7 +60,7 @@ def take_seats(
     ``arrangement``: ``"shared"`` (one model in all seats), ``"separate"`` (a copy of the model per
     seat), ``"lora"`` (one base with an adapter per seat; ``lora_args`` are the options of
     :meth:`TransformersPolicy.with_adapters`), or the name of the only seat that learns, while
-    ``others`` play the remaining seats. ``model`` is ``"tiny"``, a folder, a hub id, or the folder
+    ``others`` play the remaining seats. ``model`` is ``"tiny"``, ``"smollm2"``, a folder, a hub id, or the folder
     of an earlier run, whose newest checkpoint has the seat's start.
 
     ``sampling`` and ``chat`` are the defaults of all seats. ``seat_args`` maps seats to the fields
@@ -66,6 +69,7 @@ def take_seats(
     endpoints and policy servers never learn. ``precision`` applies to the policies that learn.
 
     ``only``: load just the policy of this name; the other seats cannot be played in this process.
+    ``device``: where the models run (:func:`llmzoo.policies.devices.device_here`).
     ``trust_remote_code``: run Python code that comes with a model.
 
     Raises :class:`ConfigError` for settings that exclude each other, a model that does not exist,
@@ -94,7 +98,9 @@ def take_seats(
         chat or Chat(),
         precision=precision,
         gradient_checkpointing=gradient_checkpointing,
+        compile=compile,
         lora_args=lora_args or {},
+        device=device,
         trust_remote_code=trust_remote_code,
     )
     learning: Learning = {}
@@ -114,13 +120,14 @@ def seats_of_run(
     seed: int = 0,
     sampling: Mapping[str, Any] | None = None,
     chat: Mapping[str, Any] | None = None,
+    device: str | None = None,
     trust_remote_code: bool = False,
 ) -> dict[str, Policy]:
     """The policies of a run's seats; those that learned come from its newest checkpoint.
 
     ``sampling`` and ``chat``: fields of ``Sampling`` and ``Chat`` that override the run's settings
-    and those of single seats. ``trust_remote_code``: run Python code that comes with a model; the
-    run's own setting is ignored. Raises :class:`ConfigError` for a seat without a policy in the run.
+    and those of single seats. ``device``: where the models run. ``trust_remote_code``: run Python code
+    that comes with a model; the run's own setting is ignored. Raises :class:`ConfigError` for a seat without a policy in the run.
     """
     given, given_chat = dict(sampling or {}), dict(chat or {})
     needed = ("seats", "model", "others", "temperature", "top_p", "top_k")
@@ -159,6 +166,7 @@ def seats_of_run(
         chat_settings,
         precision=config.get("precision", "float32"),
         seed=seed,
+        device=device,
         trust_remote_code=trust_remote_code,
     )
 
@@ -194,8 +202,10 @@ def _open(
     *,
     precision: Precision,
     gradient_checkpointing: bool = False,
+    compile: Compile = "off",
     lora_args: Mapping[str, Any] | None = None,
     seed: int = 0,
+    device: str | None = None,
     trust_remote_code: bool = False,
 ) -> dict[str, Policy]:
     """The policy of every seat; ``sampling`` and ``chat`` are the defaults of all seats."""
@@ -204,12 +214,19 @@ def _open(
     training: dict[str, Any] = {
         "precision": precision,
         "gradient_checkpointing": gradient_checkpointing,
+        "compile": compile,
     }
     policies: dict[str, Policy] = {}
     adapters = [seat for seat in seats.values() if seat.adapter]
     if adapters:
         folders = {seat.agent: starts[seat.agent] for seat in adapters}
-        options = {**training, **_settings(adapters, sampling, chat), "seed": seed, **trust}
+        options = {
+            **training,
+            **_settings(adapters, sampling, chat),
+            "seed": seed,
+            "device": device,
+            **trust,
+        }
         policies |= _adapters(folders, options, lora_args or {})
     groups: dict[tuple[str, str], list[Seat]] = {}
     for seat in seats.values():
@@ -224,7 +241,7 @@ def _open(
             if kind(start) == "server":  # it makes its own prompts
                 options = {n: v for n, v in options.items() if n not in ("chat", "chats")}
             else:
-                options |= trust
+                options |= {"device": device, **trust}
         policies |= dict.fromkeys((seat.agent for seat in members), load(start, **options))
     return {agent: policies[agent] for agent in seats}
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from llmzoo.endpoints import PREFIX
-from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.errors import ConfigError, check_names
 from llmzoo.policies import SCRIPTED
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.registry import is_remote
@@ -119,9 +119,7 @@ def plan(
             "seats is 'lora', 'shared', 'separate' or one of "
             f"{', '.join(agents)}; got {arrangement!r}"
         )
-    for agent in seat_args:
-        if agent not in agents:
-            raise UnknownNameError("seat", agent, agents)
+    check_names("seat", seat_args, agents)
     configs = {agent: _config(agent, seat_args.get(agent, {})) for agent in agents}
     seats = {
         agent: _seat(agent, config, arrangement, model, others, sampling, chat or Chat())
@@ -151,9 +149,7 @@ def kind(source: str) -> str:
 def _config(agent: str, values: Mapping[str, Any]) -> SeatConfig:
     if not isinstance(values, Mapping):
         raise ConfigError(f"seat {agent!r} has settings by name, got {values!r}")
-    for name in values:
-        if name not in _KINDS:
-            raise UnknownNameError(f"setting of seat {agent!r}", name, _KINDS)
+    check_names(f"setting of seat {agent!r}", values, _KINDS)
     try:
         return SeatConfig(**values)
     except ConfigError as error:

@@ -278,6 +278,7 @@ def test_without_pygame_the_extra_is_named(monkeypatch):
         registry.make(PATH)
 
 
+@pytest.mark.slow
 def test_magrpo_learns_in_self_play_for_two_steps(tmp_path, small_model):
     from llmzoo.training import fit
 

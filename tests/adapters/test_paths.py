@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import torch
 
-from llmzoo.learners.base import JointConfig, JointLearner
+from llmzoo.learners.groups import JointConfig, JointLearner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +152,16 @@ def test_train_eval_and_resume_with_both(folder, small_model):
 @pytest.mark.slow
 def test_bench_names_its_runs(folder, small_model):
     argv = ["--envs", "paths_env:Echo", "--learners", "magrpo,paths_learner:BestOnly", "--seeds", 0]
-    small = ["--model", small_model, "--batch", 2, "--eval-tasks", 2, "--max-new-tokens", 4]
+    small = [
+        "--model",
+        small_model,
+        "--episodes_per_step",
+        2,
+        "--eval_tasks",
+        2,
+        "--max_new_tokens",
+        4,
+    ]
     said = llmzoo(folder, "bench", *argv, *small, "--steps", 1, "--out", "bench")
     assert said.returncode == 0, said.stderr
     assert {run.name for run in (folder / "bench" / "runs").iterdir()} == {
@@ -163,6 +172,7 @@ def test_bench_names_its_runs(folder, small_model):
     assert {row["learner"] for row in rows} == {"magrpo", "paths_learner:BestOnly"}
 
 
+@pytest.mark.slow
 def test_eval_and_play(folder):
     argv = ["--env", "paths_env:Echo", "--policy", "oracle"]
     said = llmzoo(folder, "eval", *argv, "--tasks", 5, "--json")

@@ -340,6 +340,7 @@ def parity(completions, prompt):
     ]
 
 
+@pytest.mark.slow
 def test_it_learns(tmp_path):
     """Chance gives a half; a few steps teach a tiny model which letters are paid."""
     player = TransformersPolicy(model(), tokenizer(), sampling=Sampling(max_new_tokens=1))

@@ -42,6 +42,7 @@ def train(learner, steps, folder):
 
 
 @pytest.mark.parametrize("learner", list(SETTINGS))
+@pytest.mark.samples(1)
 def test_both_sides_are_learned_from(learner, tmp_path):
     rows = train(learner, 2, tmp_path / "run")
     assert set(rows[0]["agents"]) == {"player_1", "player_2"}

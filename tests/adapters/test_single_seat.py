@@ -274,6 +274,7 @@ class Alike(TextEnv):
 
 
 @pytest.mark.parametrize("others", ["random", "tiny"])
+@pytest.mark.slow
 def test_the_others_chance_is_the_seeds_own(others):
     """The same prompt: another seed draws other answers, and the same one the same again."""
     env = single_seat(Alike, seat="b_1", others=others)

@@ -193,6 +193,7 @@ def run(tmp_path_factory):
     return seen, made
 
 
+@pytest.mark.slow
 def test_three_steps_move_the_weights(run):
     seen, made = run
     assert len(made) == 3
@@ -268,6 +269,7 @@ def test_a_prompt_that_does_not_fit_is_masked(tmp_path):
 
 
 @pytest.mark.numeric
+@pytest.mark.slow
 def test_an_adapter_is_trained_alone(tmp_path):
     """And what was sampled has the likelihood that TRL finds, under the trainer's temperature."""
     rollouts = adapter.rollout_func("sudoku_v0", env_args={"prompt": "terse", "max_turns": 1})

@@ -272,6 +272,7 @@ def run(tmp_path_factory):
     return seen, played
 
 
+@pytest.mark.slow
 def test_three_steps_move_the_weights(run):
     seen, played = run
     assert [len(step) for step in played] == [8, 8, 8]
@@ -358,6 +359,7 @@ def test_a_model_with_random_weights_writes_rubbish_that_is_paid_for(tmp_path):
     assert seen.logged("rewards/seat_return/mean") == [pytest.approx(-1.2)]
 
 
+@pytest.mark.slow
 def test_a_chat_model_calls_the_tool(tmp_path, monkeypatch):
     """TRL's own template for Qwen3, and a model whose words are given here."""
     template = Path(chat_template_utils.__file__).parent / "chat_templates" / "qwen3.jinja"

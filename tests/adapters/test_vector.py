@@ -99,6 +99,7 @@ class _Infos(gymnasium.vector.VectorEnv):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.samples(8)
 def test_equal_to_single_seats_step_for_step(name, mode):
     """Ragged ends, hostile text, every way to begin anew: observations, rewards, ends and infos."""
     make, seat, others = ENVIRONMENTS[name]

@@ -24,6 +24,7 @@ FEWEST = 60  # that a column must have tried, for its silence to mean anything
 @pytest.mark.parametrize(
     "level", [pytest.param(n, marks=pytest.mark.slow) if n < max(LEVELS) else n for n in LEVELS]
 )
+@pytest.mark.slow
 def test_no_attack_succeeds(level):
     who = "root" if os.geteuid() == 0 else "user"
     records = list(run(who, [f"L{level}"], NAMES))

@@ -3,9 +3,12 @@
 import json
 import shlex
 
+import pytest
+
 from llmzoo import training
 
 
+@pytest.mark.slow
 def test_one_environment_two_learners(llmzoo, small, tmp_path):
     argv = ["bench", "--envs", "sudoku_v0", "--learners", "grpo,at_grpo", "--seeds", 0]
     argv += ["--steps", 1, "--out", tmp_path / "bench", *small]
@@ -26,6 +29,12 @@ def test_one_environment_two_learners(llmzoo, small, tmp_path):
     assert set(rows[0]["return_after"]) == {"planner_0"}
     table = (tmp_path / "bench" / "table.md").read_text()
     assert said.out == table
+    assert "| sudoku_v0 | grpo against at_grpo | " in table
+    tests = json.loads((tmp_path / "bench" / "tests.json").read_text())
+    assert [(pair["first"], pair["second"], pair["tasks"]) for pair in tests["sudoku_v0"]] == [
+        ("grpo", "at_grpo", 4)
+    ]
+    assert (tmp_path / "bench" / "curve-sudoku_v0.png").read_bytes().startswith(b"\x89PNG")
     assert table.startswith("`llmzoo bench --envs sudoku_v0 --learners grpo,at_grpo")
     assert "| learner | sudoku_v0 |" in table
     assert (tmp_path / "bench" / "heatmap.png").read_bytes().startswith(b"\x89PNG")
@@ -52,6 +61,7 @@ def test_one_environment_two_learners(llmzoo, small, tmp_path):
     assert "belongs to a bench with another temperature" in said.err
 
 
+@pytest.mark.slow
 def test_learners_of_every_kind_under_one_budget(llmzoo, small, tmp_path):
     argv = ["bench", "--envs", "sudoku_v0", "--learners", "sft,iac,grpo", "--seeds", 0]
     argv += ["--steps", 50, "--token_budget", 60, "--out", tmp_path / "bench", *small]

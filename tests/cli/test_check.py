@@ -7,8 +7,10 @@ import pytest
 
 ENVS = '''
 import random
+import threading
 
-from pettingzoo import ParallelEnv
+from gymnasium.spaces import Text
+from pettingzoo import AECEnv, ParallelEnv
 
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.tasks import Listed
@@ -88,6 +90,40 @@ class Echo(ParallelEnv):
         going = dict.fromkeys(self.possible_agents, False)
         paid = {agent: float(len(text)) for agent, text in actions.items()}
         return self._say("over"), paid, ended, going, {agent: {} for agent in ended}
+
+
+class Plain(AECEnv):
+    """Somebody's AEC environment: plain strings, gymnasium's own spaces, and a lock."""
+
+    metadata = {"name": "plain_v0"}
+
+    def __init__(self, split="train", render_mode=None):
+        self.render_mode = render_mode
+        self.possible_agents = ["a_0"]
+        self.space = Text(100)
+        self.lock = threading.Lock()
+
+    def observation_space(self, agent):
+        return self.space
+
+    def action_space(self, agent):
+        return self.space
+
+    def reset(self, seed=None, options=None):
+        self.agents, self.agent_selection = ["a_0"], "a_0"
+        self.rewards, self._cumulative_rewards = {"a_0": 0.0}, {"a_0": 0.0}
+        self.terminations, self.truncations = {"a_0": False}, {"a_0": False}
+        self.infos = {"a_0": {}}
+
+    def observe(self, agent):
+        return "say"
+
+    def step(self, action):
+        if self.terminations[self.agent_selection]:
+            return self._was_dead_step(action)
+        self.rewards = {"a_0": float(len(action))}
+        self._accumulate_rewards()
+        self.terminations = {"a_0": True}
 '''
 
 
@@ -155,6 +191,16 @@ def test_somebodys_parallel_environment_promises_less(llmzoo, folder):
         *("rewards", "credit", "groups", "expert", "splits")
     ]
     assert "no llmzoo.envs.base.TextEnv" in checks["rewards"]["why"]
+
+
+def test_a_plain_environment_gets_findings_with_remedies(llmzoo, folder):
+    said = llmzoo("check", f"{folder}:Plain", "--texts", 30, "--quiet", "--json")
+    _, checks = results(said)
+    assert said.code == 1
+    assert "llmzoo.spaces.Observation(text)" in checks["pettingzoo"]["why"]
+    assert "llmzoo.spaces.FreeText" in checks["text spaces"]["why"]
+    for remedy in ("holds a lock", "__deepcopy__", "--learner ippo"):
+        assert remedy in checks["forks"]["why"]
 
 
 def test_an_unknown_environment(llmzoo):

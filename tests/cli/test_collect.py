@@ -110,10 +110,10 @@ def test_ctrl_c_keeps_what_has_been_played(llmzoo, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return whole(*args, **kwargs)
 
-    monkeypatch.setattr(collecting, "_AT_ONCE", 2)
     monkeypatch.setattr(collecting, "episodes", played)
     out = tmp_path / "rows.jsonl"
-    said = llmzoo("collect", "--env", "sudoku_v0", "--tasks", 9, "--out", out, "--json", "--quiet")
+    asked = ("collect", "--env", "sudoku_v0", "--tasks", 9, "--concurrency", 2, "--out", out)
+    said = llmzoo(*asked, "--json", "--quiet")
     assert said.code == 130
     result = json.loads(said.out)
     assert (result["episodes"], result["stopped"]) == (4, True)

@@ -1,9 +1,13 @@
 """``llmzoo eval``"""
 
 import json
+import re
 import warnings
 
 import pytest
+
+from llmzoo.envs import sources
+from llmzoo.errors import SAMPLE_RULE, FallbackWarning
 
 Z2 = 1.959964**2
 
@@ -88,11 +92,56 @@ def test_a_table_for_people(llmzoo):
 
 def test_numbers_of_a_public_set_are_not_taken_from_the_sample(llmzoo, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    sources._warned.clear()  # as in a process that has just started
+    sources._loaded.clear()
     argv = ["eval", "--env", "mbpp_v0", "--policy", "oracle", "--tasks", 2, "--json"]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # once in a process it says that the sample is played
+        warnings.simplefilter("error", FallbackWarning)  # that the sample is played would be wrong
         said = llmzoo(*argv)
     assert said.code == 2
-    assert "--source sample" in said.err
+    assert SAMPLE_RULE in said.err
+    sources._warned.clear()
+    sources._loaded.clear()
+    with pytest.warns(FallbackWarning, match=re.escape(SAMPLE_RULE)):
+        assert llmzoo("play", "mbpp_v0", "--policy", "random").code == 0
     result = json.loads(llmzoo(*argv, "--source", "sample").out)
     assert (result["source"], result["success"]) == ("sample", 1.0)
+
+
+def test_a_run_folder_brings_its_environment(llmzoo, tmp_path):
+    run = tmp_path / "run"
+    asked = ("--env", "sudoku_v0", "--env.max_turns", 1, "--env.num_agents", 1)
+    trained = ("--steps", 1, "--episodes_per_step", 1, "--eval_tasks", 2, "--seed", 3)
+    assert llmzoo("train", *asked, *trained, "--out", run, "--quiet").code == 0
+    played = ("eval", "--policy", run, "--tasks", 2, "--seed", 3, "--json", "--quiet")
+    alone = json.loads(llmzoo(*played).out)
+    assert alone["env"] == "sudoku_v0"
+    assert list(alone["mean_return"]) == ["planner_0"]
+    assert alone["mean_turns"] == 1
+    after = json.loads((run / "after.json").read_text())
+    assert alone["solved"] == after["solved"]
+    assert json.loads(llmzoo(*played, "--env", "sudoku_v0").out)["mean_turns"] == 1
+    more = json.loads(llmzoo(*played, "--env.max_turns", 3).out)
+    assert list(more["mean_return"]) == ["planner_0"]
+    assert more["mean_turns"] > 1
+    other = json.loads(llmzoo(*played, "--env", "plan_path_v0").out)
+    assert list(other["mean_return"]) == ["proposer_0", "planner_1"]
+    missing = llmzoo("eval", "--policy", "tiny")
+    assert missing.code == 2
+    assert "give --env ID" in missing.err
+
+
+def test_what_is_kept_by_the_command(llmzoo, tmp_path):
+    asked = ("eval", "--env", "sudoku_v0", "--policy", "amateur", "--tasks", 4, "--samples", 2)
+    out = ("--out", tmp_path / "kept", "--quiet")
+    result = json.loads(llmzoo(*asked, *out, "--json").out)
+    assert result["pass_at"].keys() == {"1", "2"}
+    again = llmzoo(*asked, *out)
+    assert again.code == 2
+    assert "already holds a run" in again.err
+    assert llmzoo(*asked, *out, "--resume").code == 0
+    assert "pass@2" in llmzoo(*asked, "--quiet").out
+    refused = llmzoo(*asked, "--resume")
+    assert refused.code == 2
+    assert "give both" in refused.err
+    assert llmzoo("rescore", tmp_path / "kept", "--quiet").code == 0

@@ -10,7 +10,7 @@ def test_json_is_the_contract(llmzoo):
     assert said.code == 0
     assert list(result) == [
         *("llmzoo", "python", "machine", "devices", "extras", "packages"),
-        *("environments", "learners", "sandbox"),
+        *("environments", "learners", "sandbox", "shipped"),
     ]
     assert result["devices"][0].startswith("cpu: ")
     assert result["extras"]["train"] == []

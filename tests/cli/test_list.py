@@ -45,7 +45,19 @@ def test_a_table_for_people(llmzoo):
 def test_families_stand_together(llmzoo):
     rows = [line.split("│")[1:3] for line in llmzoo("list").out.splitlines() if "_v0" in line]
     named = [family.strip() for family, _ in rows if family.strip()]
-    assert named == sorted(set(named)) == ["coding", "debate", "games", "math", "tools", "writing"]
+    families = [
+        "building",
+        "coding",
+        "debate",
+        "duels",
+        "games",
+        "math",
+        "planning",
+        "signals",
+        "tools",
+        "writing",
+    ]
+    assert named == sorted(set(named)) == families
 
 
 def test_a_reader_who_stops_reading_is_no_error():

@@ -52,7 +52,7 @@ def test_an_unknown_name_is_an_error_that_names_the_nearest(llmzoo, argv, near):
 @pytest.mark.parametrize(
     ("argv", "reason"),
     [
-        ("eval", "required: env"),
+        ("eval", "give --env ID"),
         ("eval --env sudoku_v0 --tasks few", "--tasks must be a whole number or all, got few"),
         ("eval --env sudoku_v0 --env.size big", "'size' must be a whole number, got 'big'"),
         ("eval --env sudoku_v0 --env.size 5", "size must be 4 or 9, got 5"),

@@ -34,6 +34,7 @@ def own_tests(folder, *names):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_tests_of_an_environment_pass(folder):
     ran = own_tests(folder, "test_made_up_env.py")
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -47,6 +48,7 @@ def test_the_tests_of_a_learner_pass(folder):
     assert "4 passed" in ran.stdout
 
 
+@pytest.mark.slow
 def test_a_broken_environment_fails_its_tests(folder, tmp_path):
     """The tests that come with a template see a mistake in it."""
     for name, text in new.render("env", "made_up_env").items():
@@ -61,6 +63,7 @@ def test_a_broken_environment_fails_its_tests(folder, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["env", "learner"])
+@pytest.mark.samples(1)
 def test_the_next_steps_work(kind, folder, llmzoo, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "path", [*sys.path])  # where the command adds the folder
@@ -80,12 +83,19 @@ def test_the_next_steps_work(kind, folder, llmzoo, monkeypatch):
 
 
 def test_they_read_as_ruff_wants_it(folder):
+    """With the rules of this project, and with ruff's own, which a new project has. The length of a
+    line depends on the name, so it is that of this project."""
     from ruff.__main__ import find_ruff_bin
 
     settings = ["--no-cache", "--config", str(ROOT / "pyproject.toml")]
+    own = ["--no-cache", "--isolated"]
     # in a project of the user's llmzoo is somebody else's package
     third = ["--config", 'lint.isort.known-third-party = ["llmzoo"]']
-    for command in (["check", *settings, *third], ["format", "--diff", *settings]):
+    for command in (
+        ["check", *settings, *third],
+        ["check", *own, *third],
+        ["format", "--diff", *settings],
+    ):
         ran = subprocess.run(
             [find_ruff_bin(), *command, "."],
             cwd=folder,
@@ -108,7 +118,7 @@ def test_it_says_what_was_written_and_what_to_do_next(llmzoo, tmp_path, monkeypa
     ]
     assert "  llmzoo play river_run:RiverRun --policy oracle" in said.out
     assert (
-        'metadata = {**TextEnv.metadata, "name": "river_run_v0"}'
+        '= {**TextEnv.metadata, "name": "river_run_v0"}'
         in (tmp_path / "games" / "river_run.py").read_text()
     )
     here = llmzoo("new", "learner", "ranked")

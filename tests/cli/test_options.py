@@ -1,10 +1,12 @@
 """How options are read."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import pytest
+import yaml
 
 from llmzoo.cli.options import CommandOptions, in_words, names, read, typed
 from llmzoo.envs import hub as hub_sets
@@ -170,3 +172,35 @@ def test_a_source_that_was_asked_for_is_the_only_one_that_is_tried(llmzoo, monke
     said = llmzoo("play", "mbpp_v0", "--policy", "oracle", "--source", "sample")
     assert said.code == 0
     assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("option", "here"),
+    [
+        ("--lr", "--learner.learning_rate"),
+        ("--learning-rate", "--learner.learning_rate"),
+        ("--batch_size", "--episodes_per_step"),
+        ("--max_turns", "--env.max_turns"),
+        ("--rank", "--lora.r"),
+        ("--num_generations", "--learner.group_size"),
+        ("--max_steps", "--steps"),
+    ],
+)
+def test_names_of_other_tools_lead_to_ours(option, here):
+    from llmzoo.cli.train import TrainOptions
+    from llmzoo.training import FitConfig
+
+    with pytest.raises(ConfigError, match=f"Did you mean '{here}'"):
+        read("train", [option, "3"], TrainOptions, FitConfig)
+
+
+def test_print_config_prints_every_default(capsys):
+    from llmzoo.cli.train import TrainOptions
+    from llmzoo.training import FitConfig
+
+    with pytest.raises(SystemExit):
+        read("train", ["--steps", "3", "--print_config"], TrainOptions, FitConfig)
+    printed = yaml.safe_load(capsys.readouterr().out)
+    assert printed["steps"] == 3
+    assert printed["episodes_per_step"] == 16
+    assert {field.name for field in dataclasses.fields(FitConfig)} <= printed.keys()

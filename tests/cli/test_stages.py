@@ -37,6 +37,7 @@ def write(model_folder, tmp_path):
     return written
 
 
+@pytest.mark.slow
 def test_each_stage_starts_where_the_one_before_ended(llmzoo, write, tmp_path):
     said = llmzoo("train", "--config", write(), "--quiet", "--json")
     assert said.code == 0, said.err
@@ -70,6 +71,7 @@ def test_each_stage_starts_where_the_one_before_ended(llmzoo, write, tmp_path):
     assert result["mean_return"] == second["after"]["mean_return"]
 
 
+@pytest.mark.slow
 def test_the_same_command_goes_on_after_an_interruption(llmzoo, write, tmp_path, monkeypatch):
     whole = write(out=str(tmp_path / "whole"))
     assert llmzoo("train", "--config", whole, "--quiet").code == 0
@@ -92,6 +94,7 @@ def test_the_same_command_goes_on_after_an_interruption(llmzoo, write, tmp_path,
     assert (tmp_path / "out" / last).read_bytes() == (tmp_path / "whole" / last).read_bytes()
 
 
+@pytest.mark.slow
 def test_adapters_go_on_as_adapters(llmzoo, write, tmp_path):
     said = llmzoo("train", "--config", write(seats="lora", lora_args={"r": 2}), "--quiet")
     assert said.code == 0, said.err
@@ -134,6 +137,7 @@ FROZEN = {"seats": "separate", "seat_args": {"planner_1": {"frozen": True}}}
         ({}, {"stages": ["sft", "magrpo"]}, "--stages must be a list of mappings"),
     ],
 )
+@pytest.mark.samples(12)
 def test_a_later_stage_is_checked_before_the_first(
     llmzoo, write, tmp_path, change, settings, reason
 ):

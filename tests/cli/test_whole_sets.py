@@ -15,8 +15,11 @@ from llmzoo.envs.coding.functions import coop_humaneval, humaneval, mbpp
 from llmzoo.envs.debate.tasks import shipped
 from llmzoo.envs.games.sudoku import tasks as sudoku
 from llmzoo.envs.math import aime24, aime25, gsm8k, math500, olympiadbench
+from llmzoo.envs.planning.calendar import natural_plan
+from llmzoo.envs.planning.travel import travel_planner
 from llmzoo.envs.sources import ID_FIELDS, identifier
 from llmzoo.envs.tools.bfcl import tasks as bfcl
+from llmzoo.envs.tools.bfcl_multi_turn import tasks as dialogues
 from llmzoo.envs.writing import arxiv, story, tldr
 from llmzoo.errors import ConfigError, SkippedWarning, UnknownNameError
 
@@ -62,6 +65,11 @@ SETS = {
     "arxiv_v0": lambda: sample(arxiv)[:6],
     "story_v0": lambda: sample(story)[:6],
     "bfcl_v0": lambda: bfcl.PUBLIC_SET.sample_records()[:40],
+    "bfcl_multi_turn_v0": lambda: [  # the others need a padding beside the file
+        r for r in dialogues.PUBLIC_SET.sample_records() if "long_context" not in r["id"]
+    ],
+    "calendar_v0": lambda: natural_plan.PUBLIC_SET.sample_records()[:40],  # of two people
+    "travel_v0": lambda: travel_planner.PUBLIC_SET.sample_records(),
     "sudoku_v0": puzzles,
     "sokoban_v0": levels,
     "plan_path_v0": grids,
@@ -81,6 +89,7 @@ def measured(llmzoo, env, source, *more):
 
 
 @pytest.mark.parametrize("env", SETS)
+@pytest.mark.samples(6)
 def test_every_task_of_a_file_is_played_once_in_its_order(env, llmzoo, tmp_path):
     records = SETS[env]()
     random.Random(1).shuffle(records)

@@ -30,7 +30,10 @@ RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
     "dpo": ("dpo", {"rounds": 2, "batch_size": 4}, "separate"),
     "madpo": ("madpo", {"rounds": 0}, "separate"),
     "few": ("at_grpo", {}, "shared"),
-    **{name: (name, {}, "shared") for name in ("mareinforce", "marloo", "maremax", "iac", "maac")},
+    **{
+        name: (name, {}, "shared")
+        for name in ("ccpo", "mareinforce", "marloo", "maremax", "iac", "maac")
+    },
     **{name: (name, {}, "alone") for name in ("grpo", "ppo")},
 }
 # fewer episodes than processes: one of these answers nothing

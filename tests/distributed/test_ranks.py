@@ -11,7 +11,7 @@ from torch import nn
 from llmzoo.cli import main
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
-from llmzoo.learners.updates.passes import dealt
+from llmzoo.learners.updates.parts import dealt
 
 
 def as_rank(monkeypatch, rank, world):

@@ -25,7 +25,7 @@ pytestmark = [
 STEPS = 30
 SCRIPT = Path(__file__).with_name("rank_runs.py")
 PROGRAM = f"""
-import sys
+import os, sys
 sys.path.insert(0, {str(SCRIPT.parent)!r})
 from pathlib import Path
 from rank_runs import play
@@ -33,7 +33,7 @@ try:
     play("at_grpo", Path(sys.argv[1]), steps={STEPS}, resume=sys.argv[2] == "resume", record_every=5,
          parallel=sys.argv[3])
 except KeyboardInterrupt:
-    print("stopped", flush=True)
+    os.write(1, b"stopped\\n")  # at once: two processes write to one pipe
     sys.exit(130)
 """
 

@@ -23,8 +23,6 @@ pytestmark = [
         not torch.distributed.is_gloo_available(), reason="this build of torch has no gloo"
     ),
 ]
-# what make test shows; the others have nothing that these lack but their credit
-SHOWN = ("magrpo", "at_grpo", "ippo", "sft", "dpo", "few")
 
 
 def on_two(folder: Path, parallel: str, *names: str) -> None:
@@ -36,7 +34,7 @@ def on_two(folder: Path, parallel: str, *names: str) -> None:
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
     )
     ranked = [line for line in done.stderr.splitlines() if line.startswith("[rank")]
     assert done.returncode == 0, "\n".join(ranked[-40:]) or done.stderr[-3000:]
@@ -60,15 +58,13 @@ def alone(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def together(tmp_path_factory):
-    """The folder of runs on two processes, all of :data:`SHOWN` started at once."""
+    """The folder of runs on two processes, all played when the first is asked for."""
     folders: dict[str, Path] = {}
 
     def run(name: str, parallel: str) -> Path:
         if parallel not in folders:
             folders[parallel] = tmp_path_factory.mktemp(parallel)
-            on_two(folders[parallel], parallel, *SHOWN)
-        if name not in SHOWN and not (folders[parallel] / name).exists():
-            on_two(folders[parallel], parallel, *(other for other in RUNS if other not in SHOWN))
+            on_two(folders[parallel], parallel, *RUNS)
         return folders[parallel] / name
 
     return run
@@ -91,10 +87,9 @@ def rows(run: Path) -> list[dict]:
     return [row for row in found if row["kind"] == "train"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
-@pytest.mark.parametrize(
-    "name", [n if n in SHOWN else pytest.param(n, marks=pytest.mark.slow) for n in RUNS]
-)
+@pytest.mark.parametrize("name", RUNS)
 def test_two_processes_equal_one(name, parallel, alone, together):
     """In float64 every weight, to 1e-9.
 

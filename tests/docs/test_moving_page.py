@@ -29,6 +29,7 @@ def test_the_tables_are_read():
 
 
 @pytest.mark.parametrize("token", [t for t in HERE if re.fullmatch(r"learner_args\.\w+", t)])
+@pytest.mark.samples(6)
 def test_an_option_of_a_learner_exists(token):
     option = token.removeprefix("learner_args.")
     known = {

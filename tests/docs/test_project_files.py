@@ -1,6 +1,8 @@
-"""CITATION.cff and the forms for issues are what their readers expect."""
+"""CITATION.cff, the forms for issues and CONTRIBUTING.md are what their readers expect."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 import yaml
@@ -34,3 +36,10 @@ def test_a_form_can_be_filled_in(form):
 
 def test_there_are_forms():
     assert {f.stem for f in FORMS} == {"bug", "feature", "environment", "config"}
+
+
+def test_the_files_that_contributing_names_are_there():
+    named = set(re.findall(r"`([\w/]+/\w+\.py)`", (ROOT / "CONTRIBUTING.md").read_text()))
+    assert "training/loop.py" in named
+    missing = [n for n in named if not any((ROOT / at / n).exists() for at in (".", "llmzoo"))]
+    assert missing == []

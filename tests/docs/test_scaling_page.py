@@ -23,6 +23,7 @@ def test_the_page_shows_what_the_model_says():
     assert [line for line in lines if line not in page] == []
 
 
+@pytest.mark.slow
 def test_counts_that_can_be_worked_out_by_hand(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "examples" / "benchmark"))
     import scaling
@@ -46,6 +47,7 @@ def test_counts_that_can_be_worked_out_by_hand(monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_the_estimates_of_the_configurations_for_models_of_the_hub(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "examples" / "benchmark"))
     import scaling

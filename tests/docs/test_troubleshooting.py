@@ -27,7 +27,6 @@ from llmzoo.policies.endpoint import EndpointPolicy
 from llmzoo.registry import spec
 from llmzoo.sandbox import Sandbox, box
 from llmzoo.serve.hosting import ServeConfig, host
-from llmzoo.training import collecting
 from llmzoo.training.config import FitConfig
 from llmzoo.training.run_folder import claimed, prepare
 
@@ -92,13 +91,6 @@ def _(tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "_loaded", {})
     gsm8k = llmzoo.make("gsm8k_v0", source="sample").unwrapped.public_set
     replace(gsm8k, hub_records=unreachable).load("auto")
-
-
-@provokes("Numbers of the sample are refused")
-def _(tmp_path, monkeypatch):
-    env = llmzoo.make("gsm8k_v0", source="sample")
-    monkeypatch.setattr(env.unwrapped, "fallback", True)
-    collecting.refuse_fallback(env, "gsm8k_v0")
 
 
 @provokes("A record is malformed")

@@ -60,6 +60,7 @@ def same(one, other):
 
 @pytest.mark.numeric
 @pytest.mark.parametrize("arrangement", ["shared", "separate", "lora"])
+@pytest.mark.samples(1)
 def test_each_batch_is_played_one_update_before_it_is_learned_from(arrangement, folder):
     engine = an_engine(folder, arrangement)
     seen = []  # what every update was given, and the weights that it started from
@@ -128,6 +129,7 @@ class Later(First):
 
 @pytest.mark.parametrize("name", ["at_grpo", "ippo"])
 @pytest.mark.parametrize("arrangement", ["shared", "lora"])
+@pytest.mark.samples(2)
 def test_nothing_depends_on_what_is_done_first(arrangement, name, folder, monkeypatch):
     ends, turns = [], []
     for pool in (None, First, Later):
@@ -143,6 +145,7 @@ def test_nothing_depends_on_what_is_done_first(arrangement, name, folder, monkey
 
 
 @pytest.mark.parametrize("arrangement", ["shared", "lora"])
+@pytest.mark.samples(1)
 def test_a_resumed_run_plays_the_batch_in_flight_again(arrangement, folder, tmp_path):
     whole = an_engine(folder, arrangement)
     expected = iterated(whole, range(5))
@@ -176,7 +179,9 @@ def test_adapters_are_copied_and_their_base_is_not(folder):
 
 
 def threads():
-    return [t.name for t in threading.enumerate() if t.name.startswith("llmzoo")]
+    """The threads that play; servers of this process are not counted."""
+    names = [thread.name for thread in threading.enumerate()]
+    return [name for name in names if name.startswith(("llmzoo-rollouts", "llmzoo-step"))]
 
 
 def test_a_failing_update_stops_the_play_beside_it(folder):
@@ -239,6 +244,7 @@ def test_settings_that_cannot_be():
         FitConfig(workers=0)
 
 
+@pytest.mark.slow
 def test_it_learns_one_update_behind(tmp_path):
     player = TransformersPolicy(
         model(initializer_range=0.1), tokenizer(), sampling=Sampling(max_new_tokens=1)

@@ -134,6 +134,7 @@ def files(engine, folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
+@pytest.mark.slow
 def test_room_in_a_cluster(cluster):
     with room_for(RayArgs().bundles(1), RayArgs()):
         pass  # two workers of a CPU each have room on 2 CPUs
@@ -153,6 +154,7 @@ def test_room_in_a_cluster(cluster):
         assert time.monotonic() - started < 20
 
 
+@pytest.mark.slow
 def test_a_run_is_that_of_the_local_engine(engine, local, folders, tmp_path):
     expected, other = local
     start = weights(engine)
@@ -194,6 +196,7 @@ def test_an_update_worker_that_dies_between_updates_learns_them_again(engine, lo
     assert same(weights(engine), weights(other))
 
 
+@pytest.mark.slow
 def test_what_a_worker_raises_ends_the_run_as_itself(engine, local, folders, order):
     engine.load(folders / "start")
     order("update", "diverge")

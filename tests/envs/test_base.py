@@ -77,6 +77,27 @@ def test_no_seat_sees_an_answer_of_the_same_round():
     assert env.observe("seat_0").endswith("so far (('1', '22', '1'),)")
 
 
+class Keeping(InTurn):
+    """A seat that says "more" answers again."""
+
+    def keeps_turn(self, agent):
+        return self.episode[1][-1] == "more"
+
+
+def test_a_seat_that_keeps_its_turn_answers_again_and_the_round_goes_on():
+    testing.check_env(partial(Keeping, max_turns=3))
+    env = started(Keeping, seats=2)
+    seen = []
+    for text in ("more", "1", "more", "more", "2", "3", "more", "4"):
+        seen.append((env.agent_selection, env.turn))
+        env.step(text)
+    assert seen == [
+        *(("seat_0", 0), ("seat_0", 0), ("seat_1", 0), ("seat_1", 0), ("seat_1", 0)),
+        *(("seat_0", 1), ("seat_1", 1), ("seat_1", 1)),
+    ]
+    assert env.truncations == {"seat_0": True, "seat_1": True}
+
+
 def test_a_round_is_paid_to_all_at_once():
     env = started(team_weight=2.0)
     for text in ("1", "22", ""):

@@ -69,7 +69,9 @@ def test_auto_takes_the_hub_where_it_answers(hub):
 
 def test_auto_falls_back_with_one_warning_for_a_set(hub):
     hub.result = ConnectionError("no network")
-    with pytest.warns(UserWarning, match=r"someone/numbers is out of reach.*no network"):
+    with pytest.warns(
+        UserWarning, match=r"someone/numbers cannot be reached: make and play take.*no network"
+    ):
         result = get("auto")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -94,7 +96,7 @@ def test_without_datasets(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(MissingExtraError, match=r"llmzoo-marl\[train\]"):
         get("hub")
-    with pytest.warns(UserWarning, match="out of reach"):
+    with pytest.warns(UserWarning, match="cannot be reached"):
         assert get("auto").fallback
 
 

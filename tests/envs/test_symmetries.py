@@ -76,6 +76,7 @@ def sudoku_images(task):
                 yield SudokuTask(turned.translate(names), ())
 
 
+@pytest.mark.slow
 def test_no_image_of_a_test_sudoku_is_a_training_puzzle():
     assert leaked("sudoku_v0", sudoku_images) == []
 
@@ -139,6 +140,7 @@ def level_images(task):
         yield SokobanTask(image)
 
 
+@pytest.mark.slow
 def test_no_image_of_a_test_path_is_a_training_grid():
     """On grids so small that both splits would share most of them."""
     small = {"height": 3, "width": 4, "density": 0.3, "min_distance": 2}
@@ -197,6 +199,7 @@ def images_by_sums(text):
 
 @pytest.mark.parametrize("level", generator.LEVELS)
 @pytest.mark.parametrize("family", generator.FAMILIES)
+@pytest.mark.samples(3)
 def test_no_image_of_a_test_question_is_a_training_question(family, level):
     settings = {"family": family, "level": level}
     train = {task.terse for task in drawn("math_v0", "train", TRAIN_DRAWS, **settings)}

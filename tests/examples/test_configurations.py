@@ -14,11 +14,11 @@ from llmzoo.cli import main
 from llmzoo.learners import list_learners
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
-# large_models/ are for models of the hub: test_large_models.py
+# large_models/ and smollm2/ are for models that are not in the package: test_large_models.py
 NAMES = sorted(
     path.relative_to(CONFIGS).as_posix()
     for path in CONFIGS.rglob("*.yaml")
-    if path.parent.name != "large_models"
+    if path.parent.name not in ("large_models", "smollm2")
 )
 SMALL = [
     "--episodes_per_step",
@@ -54,6 +54,7 @@ BY_TIME = [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in NAME
 
 
 @pytest.mark.parametrize("name", BY_TIME)
+@pytest.mark.samples(3)
 def test_two_steps(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     staged = "stages" in read(name)
@@ -111,6 +112,7 @@ GIVEN = {
 @pytest.mark.parametrize(
     "learner", ["at_grpo", *(pytest.param(n, marks=pytest.mark.slow) for n in ("ippo", "sft"))]
 )
+@pytest.mark.slow
 def test_the_configuration_of_a_run_gives_the_same_run(learner, tmp_path):
     first, again, other = tmp_path / "first", tmp_path / "again", tmp_path / "other"
     small = "--env sudoku_v0 --env.max_turns 1 --steps 1 --episodes_per_step 2 --eval_tasks 2 --trackers [] --quiet"

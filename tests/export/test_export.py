@@ -100,6 +100,7 @@ def close(outcome, wanted):
 
 
 @pytest.mark.numeric
+@pytest.mark.slow
 def test_exports_compute_without_llmzoo_what_was_trained(runs, tmp_path, small_model):
     """The cards' own code, run where llmzoo cannot be imported."""
     shared = export_run(runs / "shared", tmp_path / "shared")

@@ -55,6 +55,7 @@ def unmarked(id, kwargs, seeds):
 
 
 @pytest.mark.parametrize("id", llmzoo.list_envs())
+@pytest.mark.samples(6)
 def test_what_all_seats_are_paid_alike_is_marked_as_the_teams(id):
     spec = llmzoo.spec(id)
     slow = llmzoo.make(id, **spec.offline).metadata.get("slow_step")

@@ -70,6 +70,7 @@ def same(before, after):
     ],
 )
 @pytest.mark.parametrize("name", list_learners())
+@pytest.mark.samples(10)
 def test_one_seat_and_three_learn_under_every_arrangement(name, seats, arrangement, folder):
     engine = an_engine(name, seats, arrangement, folder)
     assert len(engine.policies) == (1 if arrangement == "shared" else seats)
@@ -86,6 +87,7 @@ def test_one_seat_and_three_learn_under_every_arrangement(name, seats, arrangeme
 
 @pytest.mark.parametrize("arrangement", ["separate", "lora"])
 @pytest.mark.parametrize("name", list_learners())
+@pytest.mark.samples(5)
 def test_training_one_seat_leaves_the_others_as_they_are(name, arrangement, folder):
     frozen = {"writer_1": {"frozen": True}, "writer_2": {"frozen": True}}
     engine = an_engine(name, 3, arrangement, folder, frozen)

@@ -12,7 +12,7 @@ from toy_envs import Matcher
 import llmzoo
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class
-from llmzoo.learners.base import GroupConfig
+from llmzoo.learners.groups import GroupConfig
 from llmzoo.policies import scripted
 from llmzoo.policies.base import Request
 from llmzoo.records import Completion, Group
@@ -42,7 +42,7 @@ def advantages(name, group, **options):
     return credited.advantages.tolist()
 
 
-GROUP = a_group([1.0, 0.0, 0.5, 0.5], greedy=0.75)
+GROUP = replace(a_group([1.0, 0.0, 0.5, 0.5], greedy=0.75), redrawn=(0.75, 0.0, 0.0, 1.0))
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,7 @@ GROUP = a_group([1.0, 0.0, 0.5, 0.5], greedy=0.75)
         ("magrpo", {}, [0.5, -0.5, 0.0, 0.0]),
         ("magrpo", {"normalize": True}, [2**0.5, -(2**0.5), 0.0, 0.0]),
         ("marloo", {}, [2 / 3, -2 / 3, 0.0, 0.0]),
+        ("ccpo", {}, [0.25, 0.0, 0.5, -0.5]),
         ("maremax", {}, [0.25, -0.75, -0.25, -0.25]),
         ("maremax", {"baseline": "group_max"}, [0.0, -1.0, -0.5, -0.5]),
         ("at_grpo", {}, [2**0.5, -(2**0.5), 0.0, 0.0]),

@@ -32,6 +32,7 @@ def run(learner, players, out, **options):
 
 
 @pytest.mark.parametrize("rounds", [0, pytest.param(6, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_dpo_learns(rounds, tmp_path):
     result = run(DPO, {"writer_0": a_player()}, tmp_path, rounds=rounds)
     assert result.before["success"] < 0.6
@@ -39,6 +40,7 @@ def test_dpo_learns(rounds, tmp_path):
 
 
 @pytest.mark.parametrize("how", ["shared", pytest.param("separate", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_the_joint_form_learns_where_only_the_joint_answer_is_paid(how, tmp_path):
     shared = a_player()
     players = {f"writer_{i}": shared if how == "shared" else a_player(i) for i in range(2)}

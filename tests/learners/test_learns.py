@@ -16,6 +16,7 @@ ROUNDS = {"rounds": 6, "learning_rate": 1e-2}
 ALONE = ("grpo", "ppo")  # play with one seat
 SETTINGS = {
     "at_grpo": (GROUPS, 16, 40),
+    "ccpo": (GROUPS, 16, 40),
     "dpo": ({**GROUPS, **ROUNDS}, 16, 30),
     "grpo": (GROUPS, 16, 40),
     "iac": ({}, 64, 40),
@@ -42,6 +43,7 @@ LONG = ("iac", "maac", "mappo")  # ten seconds and more; ippo and ppo show that 
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in SETTINGS]
 )
+@pytest.mark.samples(3)
 def test_every_learner_learns(name, tmp_path):
     """One or two seats answer "U" and "D" by the parity of a letter; only all right are paid."""
     options, episodes, steps = SETTINGS[name]

@@ -13,7 +13,6 @@ from llmzoo.learners.losses import (
     sequence_log_ratio,
     token_log_ratio,
     token_weights,
-    value_loss,
 )
 
 pytestmark = pytest.mark.usefixtures("float64")
@@ -165,45 +164,6 @@ def test_dual_clip_bounds_what_a_bad_token_costs():
 def test_dual_clip_wants_a_bound_above_one():
     with pytest.raises(AssertionError):
         dual_clip(torch.zeros(1, 1), torch.tensor([-1.0]), 1.0)
-
-
-@pytest.mark.parametrize(
-    ("value", "loss", "slope"),
-    [
-        # old 1, target 2, clip 0.2: the range is [0.8, 1.2]
-        (1.1, 0.5 * 0.9**2, -0.9),  # inside: plain
-        (1.5, 0.5 * 0.8**2, 0.0),  # past 1.2 towards 2: judged as 1.2, max(0.25, 0.64): clipped
-        (2.5, 0.5 * 0.8**2, 0.0),  # even past the target, 0.5 away: still nearer than 1.2 is
-        (3.0, 0.5 * 1.0**2, 1.0),  # past it by more than 0.8: led back
-        (0.5, 0.5 * 1.5**2, -1.5),  # left the range on the far side: max(2.25, 1.44): led back
-    ],
-)
-def test_clipped_value_loss(value, loss, slope):
-    values = torch.tensor([value], requires_grad=True)
-    result = value_loss(values, torch.tensor([2.0]), torch.tensor([1.0]), 0.2)
-    assert result.item() == pytest.approx(loss)
-    result.sum().backward()
-    assert values.grad.item() == pytest.approx(slope)
-
-
-def test_value_loss_without_a_clip_is_half_the_squared_error():
-    values, targets, old = (
-        torch.tensor([[1.5, -1.0]], requires_grad=True),
-        torch.tensor([[2.0, 1.0]], requires_grad=True),
-        torch.tensor([[1.0, 0.0]], requires_grad=True),
-    )
-    result = value_loss(values, targets, old, None)
-    assert result.tolist() == [[0.125, 2.0]]
-    result.sum().backward()
-    assert values.grad.tolist() == [[-0.5, -2.0]]
-    assert targets.grad is None
-    assert old.grad is None
-
-
-def test_a_target_that_is_a_function_of_the_values_passes_no_gradient():
-    values = torch.tensor([1.1], requires_grad=True)
-    value_loss(values, values + 0.9, torch.tensor([1.0]), 0.2).sum().backward()
-    assert values.grad.item() == pytest.approx(-0.9)  # not 0, as of a constant loss
 
 
 def test_approximate_kl_is_zero_at_equality_and_counts_sampled_tokens_only():

@@ -8,7 +8,7 @@ from tiny_models import model, tokenizer
 from trl import GRPOConfig, GRPOTrainer
 
 from llmzoo.learners.grpo import GRPO
-from llmzoo.learners.updates.policy_gradient import sampled_only
+from llmzoo.learners.updates.credits import sampled_only
 from llmzoo.policies.padded import left_pad
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
@@ -150,6 +150,7 @@ def theirs(player, made, advantages, reference, settings, folder):
         ),
     ],
 )
+@pytest.mark.samples(5)
 def test_loss_and_gradients_are_those_of_trl(kind, options, settings, temperature, tmp_path):
     settings = {"epsilon": 0.2, "beta": 0.0, **settings}
     player = a_policy(kind, temperature)

@@ -20,7 +20,7 @@ from toy_envs import Adder
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
-from llmzoo.learners.base import JointConfig
+from llmzoo.learners.groups import JointConfig
 from llmzoo.learners.mareinforce import MAREINFORCE
 from llmzoo.rollout.scheduler import run
 from llmzoo.rollout.trees import joint_tree
@@ -120,11 +120,11 @@ def test_reach_where_nothing_ends_early_sums_to_one_at_each_depth(mode, expand, 
         assert sum(values) == pytest.approx(1.0, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ["magrpo", "marloo", "maremax", "mareinforce"])
+@pytest.mark.parametrize("name", ["ccpo", "magrpo", "marloo", "maremax", "mareinforce"])
 def test_every_learner_of_the_family_weighs(name):
     cls = learner_class(name)
     batch = next(batch for _, batch in trees(1) if len(batch.groups) == 2)
-    groups = [replace(group, greedy=0.5) for group in batch.groups]
+    groups = [replace(group, greedy=0.5, redrawn=(0.2, 0.7)) for group in batch.groups]
     plain = cls(cls.Config(group_size=2)).credited(groups)
     weighed = cls(cls.Config(group_size=2, weigh_by_reach=True)).credited(groups)
     for one, other in zip(plain, weighed, strict=True):

@@ -94,6 +94,7 @@ def same(one, other):
     return all(torch.equal(one[n], other[n]) for n in one)
 
 
+@pytest.mark.slow
 def test_it_learns_from_the_expert(tmp_path):
     """By chance hardly anything is right; then nearly all that can be had (4 a pair of seats)."""
     player = a_player()
@@ -113,6 +114,7 @@ def test_it_learns_from_the_expert(tmp_path):
     assert sum(result.after["mean_return"].values()) > 0.9 * 4
 
 
+@pytest.mark.slow
 def test_it_learns_from_its_own_best(tmp_path):
     """Chance is a half; imitating what succeeded finds the rule, with no expert in sight."""
     player = a_player(sampling=Sampling(max_new_tokens=1))

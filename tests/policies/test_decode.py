@@ -4,12 +4,13 @@ import peft
 import pytest
 import torch
 from float64 import assert_equal
-from tiny_models import model, policy, tokenizer
+from tiny_models import group, model, policy, tokenizer
 
+from llmzoo.policies import transformers
 from llmzoo.policies.base import Request
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Completion, Group
+from llmzoo.records import Group
 
 pytestmark = pytest.mark.usefixtures("float64")
 
@@ -61,6 +62,7 @@ def test_greedy_equals_generate(kind, lora, prompts):
     ],
     ids=["plain", "filtered"],
 )
+@pytest.mark.samples(3)
 def test_training_recomputes_the_sampled_logprobs(kind, lora, sampling):
     player = a_policy(kind, lora, sampling=sampling)
     # an unlikely end makes rows ragged
@@ -91,7 +93,7 @@ def test_shared_prompt_equals_one_row_at_a_time(kind):
     player = policy(kind)
     prompts = [(5, 6, 7), (8, 9, 10, 11, 12), (13,)]
     completions = [[(20, 21), (22, 23, 24, 0)], [(25, 0), (26,)], [(27, 28, 29), (30, 31)]]
-    groups = [group(p, answers) for p, answers in zip(prompts, completions, strict=True)]
+    groups = [group(answers, prompt=p) for p, answers in zip(prompts, completions, strict=True)]
     together = player.likelihood(groups)
     weights = torch.linspace(-1, 1, 6).unsqueeze(-1)
     (together.logprobs * weights).sum().backward()
@@ -113,24 +115,10 @@ def test_shared_prompt_equals_one_row_at_a_time(kind):
         assert_equal(ours, parameter.grad)
 
 
-def group(prompt, answers):
-    return Group(
-        agent="a_0",
-        turn=0,
-        key=(prompt,),
-        prompt_ids=prompt,
-        completions=tuple(
-            Completion(text="", prompt_ids=prompt, ids=ids, logprobs=(0.0,) * len(ids))
-            for ids in answers
-        ),
-        returns=(0.0,) * len(answers),
-    )
-
-
 def test_uneven_groups_share_a_batch():
     player = policy()
     groups = [
-        group(p, answers)
+        group(answers, prompt=p)
         for p, answers in [((5, 6), [(7, 8), (9,), (10, 11)]), ((5, 6, 7, 8), [(9, 10)])]
     ]
     together = player.likelihood(groups).logprobs
@@ -211,3 +199,22 @@ def test_rows_that_ended_do_not_change_the_others():
     together = wide.respond(requests(), greedy=True)
     apart = narrow.respond(requests(), greedy=True)
     assert [c[0].ids for c in together] == [c[0].ids for c in apart]
+
+
+def test_long_prompts_are_read_in_several_passes(monkeypatch):
+    """The memory of their keys and values is bounded, and answers are those of one pass."""
+    asked, sizes, sample = requests(), [], transformers.sample
+    together = policy().respond(asked, 2)
+    most = max(len(completions[0].prompt_ids) for completions in together)
+    monkeypatch.setattr(transformers, "_PROMPT_TOKENS", most)
+
+    def counted(model, prompts, *args, **options):
+        sizes.append(sum(map(len, prompts)))
+        return sample(model, prompts, *args, **options)
+
+    monkeypatch.setattr(transformers, "sample", counted)
+    assert [[c.ids for c in k] for k in policy().respond(asked, 2)] == [
+        [c.ids for c in k] for k in together
+    ]
+    assert len(sizes) > 1
+    assert max(sizes) <= most

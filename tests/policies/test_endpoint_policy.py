@@ -470,6 +470,7 @@ BODIES = [
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: repr(body[:30]))
+@pytest.mark.samples(5)
 def test_a_body_that_is_no_chat_completion_is_asked_for_again(server, body):
     server.reply = lambda asked: body if len(server.asked) < 2 else echo(asked)
     with no_warnings():

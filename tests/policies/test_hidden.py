@@ -3,8 +3,8 @@
 import pytest
 import torch
 from float64 import assert_equal
-from test_decode import a_policy, group
-from tiny_models import policy
+from test_decode import a_policy
+from tiny_models import group, policy
 
 pytestmark = pytest.mark.usefixtures("float64")
 
@@ -13,7 +13,7 @@ ANSWERS = [[(20, 21), (22, 23, 24, 0)], [(25, 0), (26,)], [(27, 28, 29), (30, 31
 
 
 def groups():
-    return [group(p, answers) for p, answers in zip(PROMPTS, ANSWERS, strict=True)]
+    return [group(answers, prompt=p) for p, answers in zip(PROMPTS, ANSWERS, strict=True)]
 
 
 def alone(player):
@@ -65,7 +65,7 @@ def test_states_are_kept_only_where_they_are_asked_for_and_no_hook_stays():
     assert player.likelihood(groups()).hidden is None
     assert not player.model.get_output_embeddings()._forward_pre_hooks
     with pytest.raises(IndexError):
-        player.likelihood([group((10_000,), [(1,)])], hidden=True)  # no such token
+        player.likelihood([group([(1,)], prompt=(10_000,))], hidden=True)  # no such token
     assert not player.model.get_output_embeddings()._forward_pre_hooks
 
 

@@ -1,18 +1,22 @@
 """Packed rows and shared prompts against each model's own attention, over plain unpadded rows."""
 
+import random
+import shutil
+
 import peft
 import pytest
 import torch
 from float64 import LIMIT, assert_equal
-from torch.nn.attention.flex_attention import flex_attention
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from llmzoo.policies import attention, fused, lean
+from llmzoo.policies import attention, fused, lean, lora
 from llmzoo.policies.likelihood import last_states, likelihood
 from llmzoo.policies.packing import Packed
 from llmzoo.policies.padded import CacheDecoder
 from llmzoo.policies.prefix import SharedPrefixDecoder
 from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.trie import Trie
 
 VOCABULARY = 61
 SIZES = {
@@ -41,7 +45,27 @@ OWN = {  # what some families need beside the common sizes
 }
 PROMPTS = [(5, 6, 7), (8, 9, 10, 11, 12), (13,)]
 ANSWERS = [[(20, 21), (22, 23, 24, 1)], [(25, 1), (26,), (27, 28, 29)], [(30, 31)]]
+# beginnings in common, at several depths; the last prompt is the first one again
+ALIKE = (
+    [(5, 6, 7), (5, 6, 8, 9), (5, 6, 7, 9, 10), (11, 6), (5, 6, 7)],
+    [[(20, 21), (22, 23, 1)], [(24, 25, 1)], [(20,), (26, 1)], [(27, 28)], [(20, 29), (30,)]],
+)
 EVEN = ([(5, 6, 7), (8, 9, 10)], [[(20, 21, 1), (22, 23, 1)], [(24, 25, 1), (26, 27, 1)]])
+
+# two conversations of one beginning: later prompts go on from one of the answers before them, the
+# last from no answer in particular; one answer of a token, and a group of two that both go on
+TURNS = (
+    [(5, 6), (5, 6, 20, 21, 7), (5, 6, 20, 21, 7, 22, 1, 8, 9), (5, 6, 23, 24, 7), (5, 6, 30)],
+    [
+        [(20, 21, 1), (23, 24), (25, 26, 27)],
+        [(22, 1), (28,)],
+        [(20, 21), (29, 1)],
+        [(31, 32)],
+        [(33, 34)],
+    ],
+)
+
+KINDS = {"ragged": (PROMPTS, ANSWERS), "even": EVEN, "alike": ALIKE, "turns": TURNS}
 
 
 # after some tokens: of rows 0 1 | 2 3 4 | 5 every prompt keeps some, then the last one none, then
@@ -57,9 +81,9 @@ def a_model(family, **changes):
     return AutoModelForCausalLM.from_config(config, **options).eval()
 
 
-def adapted(model):
+def adapted(model, **options):
     """With two adapters, of which the second computes, its start no longer doing nothing."""
-    config = peft.LoraConfig(r=4, target_modules="all-linear", task_type="CAUSAL_LM")
+    config = peft.LoraConfig(r=4, target_modules="all-linear", task_type="CAUSAL_LM", **options)
     model = peft.get_peft_model(model, config, adapter_name="first")
     model.add_adapter("second", config)
     model.set_adapter("second")
@@ -85,14 +109,15 @@ def gradients(model):
 
 
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize("lora", [False, True])
-@pytest.mark.parametrize("kind", ["ragged", "even"])
+@pytest.mark.parametrize("with_lora", [False, True])
+@pytest.mark.parametrize("kind", sorted(KINDS))
 @pytest.mark.parametrize("family", sorted(attention.FAMILIES))
-def test_packed_equals_one_row_at_a_time(family, kind, lora):
+@pytest.mark.samples(33)
+def test_packed_equals_one_row_at_a_time(family, kind, with_lora):
     """The loss agrees, and each gradient relative to its norm."""
-    model = adapted(a_model(family)) if lora else a_model(family)
+    model = adapted(a_model(family)) if with_lora else a_model(family)
     assert attention.supported(model.config)
-    prompts, answers = (PROMPTS, ANSWERS) if kind == "ragged" else EVEN
+    prompts, answers = KINDS[kind]
     before = model.config._attn_implementation
     together = likelihood(model, prompts, answers, Sampling(temperature=0.7), pad_id=0)
     weights = torch.linspace(0.5, 1.5, len(together.mask))  # nothing cancels
@@ -118,9 +143,78 @@ def test_packed_equals_one_row_at_a_time(family, kind, lora):
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("few", [True, False], ids=["lean", "own_layers"])
 @pytest.mark.parametrize("family", sorted(attention.FAMILIES))
+@pytest.mark.samples(11)
 def test_rows_that_share_a_prompt_grow_as_rows_of_their_own(family, few, monkeypatch):
     """Ragged prompts, uneven numbers of rows, rows that leave, and more tokens than the first room."""
-    model = a_model(family)
+    grows_as_rows_of_their_own(a_model(family), few, monkeypatch)
+
+
+@pytest.mark.usefixtures("float64")
+def test_rows_after_prompts_that_begin_alike():
+    model, prompts = a_model("qwen2"), ALIKE[0]
+    with torch.inference_mode():
+        decoder = SharedPrefixDecoder(model, prompts, [1] * len(prompts), 4)
+        decoder.step(torch.tensor([20, 21, 22, 23, 24]))
+        alone = [
+            model(torch.tensor([[*prompt, 20 + n]])).logits[0, -1]
+            for n, prompt in enumerate(prompts)
+        ]
+    assert_equal(decoder.logits, torch.stack(alone))
+
+
+def test_a_beginning_in_common_is_computed_once():
+    """Worked out: 3 tokens, then 2, 2, 2 and no new ones; the answers' last tokens are not read."""
+    prompts, answers = ALIKE
+    packed = Packed(prompts, answers, torch.device("cpu"))
+    assert packed.ids[:9].tolist() == [5, 6, 7, 8, 9, 9, 10, 11, 6]
+    assert packed.positions[:9].tolist() == [0, 1, 2, 2, 3, 3, 4, 0, 1]
+    assert len(packed.ids) == 9 + sum(len(ids) - 1 for group in answers for ids in group)
+    # the ends of prompts predict the first tokens: 7 for both answers of the first and the last
+    firsts = [0, 2, 5, 8, 9, 11, 13, 15]
+    assert packed.predicts[firsts].tolist() == [2, 2, 4, 6, 6, 8, 2, 2]
+
+
+def test_turns_of_a_conversation_are_read_once():
+    """Worked out: the nodes of two prompts that hold the others, and the answers that none goes on."""
+    prompts, answers = TURNS
+    packed = Packed(prompts, answers, torch.device("cpu"))
+    # 5 6 20 21 7 22 1 8 9 | 23 24 7 | 30, then 25 26 of the first turn, 20 | 29 of the third, 31, 33
+    assert packed.ids.tolist() == [
+        5,
+        6,
+        20,
+        21,
+        7,
+        22,
+        1,
+        8,
+        9,
+        23,
+        24,
+        7,
+        30,
+        25,
+        26,
+        20,
+        29,
+        31,
+        33,
+    ]
+    # (20, 21, 1) and (23, 24) of the first turn are predicted by its end and within the prompts
+    assert packed.predicts[:5].tolist() == [1, 2, 3, 1, 9]
+    assert len(packed.predicts) == sum(len(ids) for group in answers for ids in group)
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("family", ["llama", "qwen2"])
+def test_rows_under_an_adapter_grow_as_rows_of_their_own(family, monkeypatch):
+    model = adapted(a_model(family))
+    grows_as_rows_of_their_own(model, True, monkeypatch)
+    with lora.bare(model):
+        grows_as_rows_of_their_own(model, True, monkeypatch)
+
+
+def grows_as_rows_of_their_own(model, few, monkeypatch):
     if not few:
         monkeypatch.setattr(lean, "fits", lambda model: False)
     elif not lean.fits(model):
@@ -133,7 +227,7 @@ def test_rows_that_share_a_prompt_grow_as_rows_of_their_own(family, few, monkeyp
             alone = torch.stack([model(torch.tensor([row])).logits[0, -1] for row in rows])
             assert_equal(decoder.logits, alone)
             if step in LEFT:
-                decoder.keep(torch.tensor(LEFT[step]))
+                decoder.keep(LEFT[step])
                 rows = [rows[n] for n in LEFT[step]]
             tokens = torch.randint(VOCABULARY, (len(rows),), generator=noise)
             decoder.step(tokens)
@@ -146,7 +240,8 @@ def test_which_models_are_written_in_few_operations():
     assert lean.fits(a_model("llama"))
     assert not lean.fits(a_model("llama", mlp_bias=True))
     assert not lean.fits(a_model("gemma"))
-    assert not lean.fits(adapted(a_model("qwen2")))
+    assert lean.fits(adapted(a_model("qwen2")))
+    assert not lean.fits(adapted(a_model("qwen2"), use_dora=True))
     assert not lean.fits(a_model("qwen2").to(torch.bfloat16))
     with torch.autocast("cpu", torch.bfloat16):
         assert not lean.fits(plain)
@@ -176,27 +271,88 @@ def test_both_decoders_see_the_same():
         for tokens in ([1, 2, 3, 4, 5], [6, 7, 8, 9, 10]):
             assert_equal(shared.logits, cached.logits)
             for decoder in (shared, cached):
-                decoder.keep(torch.tensor([0, 1, 2, 3, 4]))
+                decoder.keep([0, 1, 2, 3, 4])
                 decoder.step(torch.tensor(tokens))
 
 
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize(("prompts", "answers"), [(PROMPTS, ANSWERS), EVEN], ids=["ragged", "even"])
+@pytest.mark.parametrize(("prompts", "answers"), KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("family", ["llama", "qwen2"])
 def test_the_fused_kernel_sees_what_the_blocks_see(family, prompts, answers):
     """Flex attention, uncompiled; on a CPU it has no backward pass."""
     model = a_model(family)
 
-    class Fused(Packed):
+    class Fused(fused.PackedTree):
         def attend(self, layer, query, key, value, scaling):
             return fused.attend(query, key, value, self.mask, scaling, kernel=flex_attention)
 
     with torch.no_grad():
         found, expected = (
-            attention.run(model, row.ids, row.positions, row)
+            attention.run(model, row.ids, row.positions, row)[row.predicts]
             for row in (kind(prompts, answers, torch.device("cpu")) for kind in (Fused, Packed))
         )
     assert_equal(found, expected)
+
+
+def trees():
+    """The last descendants in trees of several blocks of 128 tokens: groups, chains and both."""
+    noise = random.Random(0)
+
+    def text(length):
+        return [noise.randrange(VOCABULARY) for _ in range(length)]
+
+    for lengths in (
+        [(100, 250, 60), (40, 90, 130)],
+        [(128, 128), (128, 256)],
+        [(1,) * 300, (2, 2)],
+    ):
+        trie = Trie()
+        for prompt in lengths[0]:
+            end = trie.add(text(prompt))[-1]
+            for answer in lengths[1]:
+                trie.add(text(answer), end)
+        yield trie
+    conversation = Trie()
+    end = -1
+    for length in (50, 200, 3, 300):
+        end = conversation.add(text(length), end)[-1]
+        for answer in (20, 140):
+            conversation.add(text(answer), end)
+    yield conversation
+    one = Trie()
+    one.add([5])
+    yield one
+
+
+LAST = []
+for _trie in trees():
+    places, last = _trie.preorder()
+    LAST.append(torch.tensor(last)[torch.tensor(places).argsort()])
+
+
+@pytest.mark.parametrize("last", LAST)
+def test_blocks_that_are_computed_hold_all_that_is_seen(last):
+    """Against torch's search through all pairs of tokens."""
+    mask = fused.tree_mask(last, torch.device("cpu"))
+    everything = create_block_mask(mask.mask_mod, None, None, len(last), len(last), device="cpu")
+    assert torch.equal(mask.to_dense(), everything.to_dense())  # and nothing in vain
+
+
+@pytest.mark.slow
+def test_the_compiled_kernel_computes_only_these_blocks():
+    """Compiled for the CPU, flex attention skips the other blocks, as its GPU kernel does."""
+    if shutil.which("g++") is None:
+        pytest.skip("needs a C++ compiler")
+    noise = torch.Generator().manual_seed(0)
+    mask = fused.tree_mask(LAST[0], torch.device("cpu"))
+    total = mask.seq_lengths[0]
+    query, key, value = (torch.randn(1, h, total, 16, generator=noise) for h in (4, 2, 2))
+    with torch.no_grad():
+        found, expected = (
+            fused.attend(query, key, value, mask, 0.25, kernel=kernel)
+            for kernel in (torch.compile(flex_attention), flex_attention)
+        )
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -208,13 +364,13 @@ def test_a_gpu_gives_the_gradients_of_the_cpu(prompts, answers):
         likelihood(model, prompts, answers, Sampling(), pad_id=0).logprobs.sum().backward()
         found.append({name: gradient.cpu() for name, gradient in gradients(model).items()})
     for name, gradient in found[0].items():
-        assert (found[1][name] - gradient).norm() <= 1e-2 * gradient.norm(), name  # TF32
+        assert (found[1][name] - gradient).norm() <= 1e-2 * gradient.norm(), name  # other kernels
 
 
 @pytest.mark.usefixtures("float64")
 def test_last_states_are_those_of_texts_alone():
     model = a_model("llama")
-    texts, counts = [(5, 6, 7, 8), (9,), (10, 11, 12)], [2, 1, 3]
+    texts, counts = [(5, 6, 7, 8), (9,), (10, 11, 12), (5, 6, 7)], [2, 1, 3, 2]
     found = last_states(model, texts, counts)
     alone = [
         model.model(torch.tensor([text])).last_hidden_state[0, -count:]

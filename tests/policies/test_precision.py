@@ -1,15 +1,17 @@
 """Number formats: masters keep small updates, and log-probabilities are float32."""
 
+import warnings
+
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from test_decode import group, requests
+from test_decode import requests
 from test_hidden import groups
-from tiny_models import model, policy, tokenizer
+from tiny_models import group, model, policy, tokenizer
 from torch.nn import Parameter
 
 from llmzoo.errors import CheckpointError, ConfigError
-from llmzoo.policies.precision import MasterWeights
+from llmzoo.policies.precision import MasterWeights, warn_if_slow
 from llmzoo.policies.transformers import TransformersPolicy
 
 pytestmark = pytest.mark.numeric
@@ -116,7 +118,7 @@ def test_precisions_of_a_policy(precision, dtype):
 def test_updates_recompute_the_sample_as_well_as_bfloat16_can(precision):
     player = policy(precision=precision)
     found = player.respond(requests(), 4)
-    asked = [group(c[0].prompt_ids, [x.ids for x in c]) for c in found]
+    asked = [group([x.ids for x in c], prompt=c[0].prompt_ids) for c in found]
     again = player.likelihood(asked).logprobs
     sampled = [x.logprobs for c in found for x in c]
     differences = torch.cat(
@@ -130,7 +132,7 @@ def test_checkpointing_under_autocast_recomputes_under_autocast():
     found = []
     for on in (False, True):
         player = policy(precision="bf16_autocast", gradient_checkpointing=on)
-        player.likelihood([group((5, 6, 7), [(20, 21, 22)])]).logprobs.sum().backward()
+        player.likelihood([group([(20, 21, 22)], prompt=(5, 6, 7))]).logprobs.sum().backward()
         found.append(torch.cat([p.grad.flatten() for p in player.parameters()]))
     cosine = torch.nn.functional.cosine_similarity(*found, dim=0)
     assert cosine > 0.999
@@ -175,3 +177,18 @@ def test_a_policy_may_have_a_learning_rate_of_its_own():
     for options in ({"learning_rate": 0.0}, {"learning_rate": -1.0}, {"precision": "fp8"}):
         with pytest.raises(ConfigError):
             TransformersPolicy(model(), tokenizer(), **options)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "bf16_autocast"])
+@pytest.mark.parametrize(
+    ("known", "slow"),
+    [({"avx512_f": True}, True), ({"avx512_bf16": True}, False), ({"amx_bf16": True}, False)],
+)
+def test_a_processor_without_bfloat16_is_named(monkeypatch, known, slow, precision):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: known, raising=False)
+    cpu = torch.device("cpu")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        warn_if_slow(cpu, precision)
+        warn_if_slow(cpu, "float32")
+    assert ["no instructions for bfloat16" in str(one.message) for one in said] == [True] * slow

@@ -7,10 +7,9 @@ import peft
 import pytest
 import torch
 from float64 import assert_equal
-from test_decode import group
 from test_hidden import groups
 from test_learned_positions import gpt2
-from tiny_models import model, policy, tokenizer
+from tiny_models import group, model, policy, tokenizer
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from llmzoo.errors import ConfigError
@@ -71,7 +70,7 @@ def bytes_held(player, asked):
 
 
 def test_checkpointing_holds_less_for_the_backward_pass():
-    asked = [group((5, 6, 7, 8) * 10, [tuple(range(5, 25))] * 4)]
+    asked = [group([tuple(range(5, 25))] * 4, prompt=(5, 6, 7, 8) * 10)]
     sizes = {"num_hidden_layers": 6}
     found = {
         on: bytes_held(
@@ -120,7 +119,9 @@ def test_the_layers_are_as_before_afterwards():
         assert [("forward" in vars(layer)) for layer in layers] == [True, True]
     assert not any("forward" in vars(layer) for layer in layers)
     with pytest.raises(IndexError):
-        policy(gradient_checkpointing=True).likelihood([group((10_000,), [(1,)])])  # no such token
+        policy(gradient_checkpointing=True).likelihood(
+            [group([(1,)], prompt=(10_000,))]
+        )  # no such token
     with pytest.raises(KeyError), recomputed_layers(player.model, {}.popitem):
         player.model(torch.tensor([[5]]))
     assert not any("forward" in vars(layer) for layer in layers)

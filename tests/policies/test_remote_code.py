@@ -125,6 +125,7 @@ def test_it_runs_where_it_is_trusted(marker, evil, evil_tokenizer, capsys):
     assert type(found.tokenizer).__name__ == "EvilTokenizer"
 
 
+@pytest.mark.slow
 def test_a_run_folder_does_not_say_what_is_trusted(marker, evil, tmp_path, capsys):
     """The option is given by the person who goes on with a run, not by the run."""
     out = str(tmp_path / "out")
@@ -162,7 +163,7 @@ def calls_of_from_pretrained():
                 yield pytest.param(node, id=f"{path.relative_to(package)}:{node.lineno}")
 
 
-@pytest.mark.parametrize("call", calls_of_from_pretrained())
+@pytest.mark.parametrize("call", list(calls_of_from_pretrained()))
 def test_every_call_says_whether_code_is_trusted(call):
     if ast.unparse(call.func).startswith("peft."):
         return  # it reads a configuration and weights, and takes no such argument
@@ -231,6 +232,7 @@ def adapter(tmp_path, plain):
 
 
 @pytest.mark.parametrize("rank", [10**12, 10**6, -1, 0, "two", None])
+@pytest.mark.samples(2)
 def test_an_adapter_of_an_absurd_rank(adapter, rank):
     _, folder = adapter
     changed(folder / "adapter_config.json", r=rank)

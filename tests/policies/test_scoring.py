@@ -73,6 +73,12 @@ def test_a_plain_product_in_pieces_is_the_whole(monkeypatch, sampling, use):
     assert torch.equal(*tops)
     for a, b in zip(*found, strict=True):
         assert_equal(a, b)
+    # a frozen head, as under adapters
+    head.requires_grad_(False)
+    inputs = states.clone().requires_grad_()
+    scores = score(head, inputs, targets, sampling, vocabulary=50, recompute=False)
+    sum((weights[i] * scores[i]).sum() for i in parts).backward()
+    assert torch.equal(inputs.grad, found[1][2])
 
 
 @pytest.mark.parametrize("sampling", SETTINGS)

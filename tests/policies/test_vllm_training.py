@@ -63,6 +63,7 @@ def players(arrangement: str):
 
 
 @pytest.mark.parametrize("arrangement", ["shared", "separate", "lora"])
+@pytest.mark.samples(1)
 def test_a_run_samples_from_the_weights_of_its_time(vllm, drift, tmp_path, arrangement):
     seats = players(arrangement)
     before = [w.clone() for w in seats["writer_0"].parameters()]
@@ -84,6 +85,7 @@ def test_without_the_sync_it_would_not(vllm, drift, tmp_path, monkeypatch):
     assert max(drift) > 1e-3
 
 
+@pytest.mark.slow
 def test_a_resumed_run_begins_with_its_checkpoint(vllm, drift, tmp_path):
     fit("magrpo", Parities, out=tmp_path, policies=players("shared"), steps=1, **SMALL)
     drift.clear()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from llmzoo.training.evaluation import wilson
+from llmzoo.training.statistics import wilson
 
 CONFIG = {
     "env": "sudoku_v0",

@@ -3,7 +3,7 @@
 import pytest
 
 from llmzoo.report.bench import cell, heatmap, table, tokens
-from llmzoo.training.evaluation import wilson
+from llmzoo.training.statistics import wilson
 
 
 def run(learner, seed, before, after, env="sudoku_v0", tasks=100, seats=2, **more):

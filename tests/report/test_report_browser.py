@@ -108,7 +108,7 @@ def seeds(page):
 def test_the_views_and_the_figures(tmp_path, opened):
     page = opened(build([make(tmp_path / "a", learning(3), PLAYED)], tmp_path / "r.html"))
     assert page.title() == "at_grpo on sudoku_v0 · llmzoo report"
-    boxes = page.locator(".plot svg").evaluate_all(
+    boxes = page.locator(".plot svg:visible").evaluate_all(
         "all => all.map(s => s.getBoundingClientRect().height)"
     )
     assert len(boxes) == page.locator("figure").count() == 10
@@ -394,6 +394,17 @@ def test_on_a_phone(one, opened):
     page.go_back()
     page.click(".back")
     assert page.locator("#list").is_visible()
+
+
+def test_no_figure_is_cut_on_a_phone(tmp_path, opened):
+    folder = make(tmp_path / "a", learning(3), PLAYED)
+    page = opened(build([folder], tmp_path / "r.html"), viewport={"width": 380, "height": 760})
+    widths = page.locator(".plot").evaluate_all(
+        "all => all.map(p => [p.scrollWidth, p.clientWidth])"
+    )
+    assert len(widths) == 10
+    assert all(inner <= outer for inner, outer in widths)
+    assert page.locator(".plot svg:visible").count() == 10
 
 
 def luminance(colour):

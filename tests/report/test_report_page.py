@@ -15,10 +15,10 @@ from made_runs import answer, episode, evaluation, iteration, learning, make
 from llmzoo.report import page
 from llmzoo.report.drawing import success
 from llmzoo.report.figures import plots, save_plots
-from llmzoo.report.page import RunReport, write
+from llmzoo.report.page import RunReport, asset, write
 from llmzoo.report.runs import read
 from llmzoo.report.series import groups
-from llmzoo.report.summary import duration, heading, run_row, settings_table, short, tiles, unusual
+from llmzoo.report.summary import duration, heading, run_row, short, tiles
 from llmzoo.report.svg import inline
 
 HOSTILE = "</script><img src=x onerror=alert(1)><!--<script>"
@@ -69,6 +69,7 @@ def test_a_page_has_everything_of_its_run(tmp_path):
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.slow
 def test_nothing_is_fetched_and_the_policy_says_so(tmp_path):
     elements = Elements(page_of(make(tmp_path / "a", learning(5), [episode(1, 1)])))
     for tag, attrs, _ in elements.result:
@@ -90,6 +91,7 @@ def test_nothing_is_fetched_and_the_policy_says_so(tmp_path):
     assert [sha(text) for text in running] == [policy["script-src"]]
 
 
+@pytest.mark.slow
 def test_hostile_names_and_texts_are_escaped(tmp_path):
     rows = [iteration(1, 0.5, **{HOSTILE: 1.0}), evaluation(1, 5)]
     rows[0]["return"] = {HOSTILE: 1.0, "b": 2.0}
@@ -128,6 +130,7 @@ def test_figures_of_a_page_are_svg_without_styles(tmp_path):
     assert "#3355cc" not in one
 
 
+@pytest.mark.slow
 def test_figures_are_files_too(tmp_path):
     run = read(make(tmp_path / "a", learning(5)), "a")
     names = {path.name for path in save_plots([run], tmp_path / "plots", "svg")}
@@ -137,6 +140,20 @@ def test_figures_are_files_too(tmp_path):
     assert (tmp_path / "plots" / "success.svg").read_text().count("#3355cc") > 0
     (first, *_) = save_plots([run], tmp_path / "png", "png")
     assert first.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_wide_figure_has_a_second_form_for_a_phone(tmp_path):
+    text = page_of(make(tmp_path / "a", learning(5), [episode(1, 1)]))
+    wide = re.search(r'<figure class="wide">(.*?)</figure>', text, re.DOTALL)
+    boxes = re.findall(r'<svg[^>]* viewBox="0 0 ([0-9.]+) ', wide[1])
+    assert [float(width) for width in boxes] == [72 * 6.6, 72 * 3.6]
+    assert not re.search(r'<svg[^>]* (width|height)="', text)  # they take the room that there is
+    css = asset("page.css")
+    assert not re.search(r"svg[^{}]*\{[^}]*min-width", css)  # so that none is wider than a window
+    _, narrow = css.split("@media (max-width: 44rem)")
+    for rules, shown, hidden in ((css[: css.index("@media (max-width")], 1, 2), (narrow, 2, 1)):
+        assert f".wide .plot svg:nth-child({hidden}) {{ display: none; }}" in rules
+        assert f".wide .plot svg:nth-child({shown}) {{ display: none; }}" not in rules
 
 
 def test_numbers_that_are_none_leave_gaps(tmp_path):
@@ -226,20 +243,6 @@ def test_durations(seconds, said):
 
 def test_counts():
     assert [short(n) for n in (950, 9999, 12_345, 4_567_000)] == ["950", "9,999", "12.3k", "4.57M"]
-
-
-def test_settings_that_are_not_the_defaults():
-    assert unusual({"env": "sudoku_v0", "env_args": {"size": 4}, "steps": 7, "mine": 1}) == [
-        *(("env_args.size", 4, None), ("steps", 7, 100), ("mine", 1, None))
-    ]
-
-
-def test_the_table_of_differences(tmp_path):
-    runs = [read(make(tmp_path / str(n), seed=n), str(n)) for n in (0, 1)]
-    assert settings_table(runs) == {
-        "columns": ["0", "1"],
-        "rows": [{"name": "seed", "values": ["0", "1"]}],
-    }
 
 
 def test_a_page_is_written_whole_or_not_at_all(tmp_path, monkeypatch):

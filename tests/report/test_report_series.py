@@ -16,7 +16,7 @@ from llmzoo.report.series import (
     running_mean,
     thinned,
 )
-from llmzoo.training.evaluation import wilson
+from llmzoo.training.statistics import wilson
 
 
 def run_of(folder, rows=(), **config):

@@ -11,7 +11,7 @@ import yaml
 from llmzoo.training import FitConfig, make_config
 
 ROOT = Path(__file__).resolve().parents[2]
-STUDIES = ("games", "longer", "ablations", "learners", "sensitivity")
+STUDIES = ("games", "longer", "ablations", "learners", "sensitivity", "smollm2")
 PAGES = ROOT / "docs" / "results"
 # arms of studies whose runs are not yet in the committed logs; the tables show them as not run
 AWAITED: dict[str, set[str]] = {}
@@ -34,7 +34,7 @@ def test_mappings_are_merged_and_null_takes_away():
 @pytest.mark.parametrize("quick", [False, True])
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_run_has_settings_that_fit_takes(name, quick, tmp_path):
-    from study import read, runs_of
+    from study import GIVEN, read, runs_of
 
     study = read(name, quick=quick)
     runs = list(runs_of(study, tmp_path))
@@ -43,7 +43,7 @@ def test_every_run_has_settings_that_fit_takes(name, quick, tmp_path):
     for run in runs:
         config = make_config(FitConfig, run.settings, "fit")
         assert config.token_budget is not None
-        assert run.settings["model"] == "tiny" or Path(run.settings["model"]).name in known
+        assert run.settings["model"] in GIVEN or Path(run.settings["model"]).name in known
     assert {run.seed for run in runs} == set([0] if quick else study["seeds"])
 
 
@@ -95,6 +95,7 @@ SMALL = {
         "eval_tasks": 4,
         "max_new_tokens": 8,
         "record_every": 0,
+        "transcripts": 2,
     },
     "tasks": {"sudoku_v0": {}},
     "arms": {"base": {"also": {"two": {"max_turns": 2}, "swapped": {"swap": True}}}},
@@ -117,6 +118,10 @@ def test_a_study_goes_on_and_refuses_other_settings(tmp_path, monkeypatch):
         assert 8 <= when["tokens"] <= 8 * 8
     assert row["also"]["swapped"]["answers"] == 8
     assert 8 < row["also"]["two"]["answers"] <= 16  # two rounds, of what is not yet solved
+    for when in ("before", "after"):
+        shown = row["transcripts"][when]
+        assert [episode["task"] for episode in shown] == row["after"]["ids"][:2]
+        assert {agent for agent, _ in shown[0]["answers"]} == {"proposer_0", "planner_1"}
     line = tmp_path / "out" / "lines" / f"{run.name}.json"
     written = line.stat().st_mtime_ns
     assert study.train(run, tmp_path / "out") == row  # as it was kept, and not run again
@@ -126,6 +131,20 @@ def test_a_study_goes_on_and_refuses_other_settings(tmp_path, monkeypatch):
     (changed,) = study.runs_of(study.read("small", quick=False), tmp_path / "models")
     with pytest.raises(SystemExit, match="of other settings"):
         study.train(changed, tmp_path / "out")
+
+
+def test_runs_of_a_log_are_not_repeated(tmp_path, monkeypatch):
+    import study
+
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(SMALL))
+    (tmp_path / "models.yaml").write_text("{}\n")
+    monkeypatch.setattr(study, "HERE", tmp_path)
+    first = study.run_study("small", tmp_path / "one")
+    log = tmp_path / "one" / "small.jsonl.gz"
+    again = study.run_study("small", tmp_path / "two", known_runs=log)
+    assert again == first
+    assert not (tmp_path / "two" / "small" / "runs").exists()
+    assert (tmp_path / "two" / "small.jsonl.gz").read_bytes() == log.read_bytes()
 
 
 def test_a_start_is_measured_once_for_all_arms(tmp_path, monkeypatch):
@@ -245,8 +264,10 @@ def test_the_committed_tables_come_from_the_committed_logs():
         assert placed(page, tables) == page, f"python examples/results/tables.py writes {name} anew"
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/results/games.md"])
-def test_where_the_headline_stands_it_says_which_at_grpo_that_is(page):
+@pytest.mark.parametrize(
+    ("page", "table"), [("README.md", "short"), ("docs/results/games.md", "headline")]
+)
+def test_where_the_headline_stands_it_says_which_at_grpo_that_is(page, table):
     """Its settings, as the study has them, and what the intervals count."""
     from study import read
 
@@ -256,7 +277,7 @@ def test_where_the_headline_stands_it_says_which_at_grpo_that_is(page):
         **{"normalize": False, "kl": 0.05, "select": "random"},
     }
     text = (ROOT / page).read_text()
-    above = " ".join(text[: text.index("<!-- headline -->")].split())[-2500:]
+    above = " ".join(text[: text.index(f"<!-- {table} -->")].split())[-2500:]
     assert "not divided by the group's standard deviation" in above
     assert "KL term of 0.05" in above
     assert "the answer that is carried out is chosen at random" in above

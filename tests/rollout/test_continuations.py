@@ -9,11 +9,12 @@ from toy_envs import Adder
 
 import llmzoo
 from llmzoo.envs.base import Outcome, TextEnv
+from llmzoo.envs.forking import fork
 from llmzoo.policies import scripted
 from llmzoo.policies.base import Request
 from llmzoo.rollout import agent_turn_tree, run
 from llmzoo.rollout.scheduler import Ask
-from llmzoo.rollout.stepping import Act, fork, is_over
+from llmzoo.rollout.stepping import Act, is_over
 
 
 class Relay(TextEnv):

@@ -92,6 +92,7 @@ def play(rollout, make, player=None, **options):
 
 @pytest.mark.parametrize("make", [Delayed, DelayedTurns])
 @pytest.mark.parametrize("rollout", ROLLOUTS)
+@pytest.mark.samples(3)
 def test_play_is_the_same_for_any_number_of_threads_and_any_delays(rollout, make):
     make = partial(make, 2)
     alone, by_turns = play(rollout, make, workers=1)

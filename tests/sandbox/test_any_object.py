@@ -123,6 +123,7 @@ assert next(iter(f(3))) == 9 // assert [*f(3)] == [9] // assert {**f(3)} == {9: 
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.samples(1)
 def test_an_object_with_every_method_passes_no_test(answer):
     pytest.importorskip("numpy")
     forms = [form.strip() for line in FORMS.strip().splitlines() for form in line.split(" // ")]

@@ -19,7 +19,7 @@ import pytest
 from llmzoo.errors import SandboxError
 from llmzoo.sandbox import Checker, Limits, Sandbox
 from llmzoo.sandbox.confine.folders import Folder, remove_abandoned
-from llmzoo.sandbox.confine.kernel import scratch_path
+from llmzoo.sandbox.confine.mounts import scratch_path
 
 SHORT = Limits(time_limit=0.7)
 
@@ -67,6 +67,7 @@ def box(request):
         ("import os; os.kill(1, 9)", "blocked"),
     ],
 )
+@pytest.mark.samples(16)
 def test_statuses(box, code, status):
     outcome = box.run(code, limits=SHORT)
     assert outcome.status in ((status,) if isinstance(status, str) else status), outcome

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 
 import pytest
 from test_box import SHORT, at
+
+from llmzoo.sandbox.confine.channel import Channel
 
 ENDINGS = {
     "a thread that nobody joins": (
@@ -126,6 +129,7 @@ def plainly(code: str) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize("name", ENDINGS)
+@pytest.mark.samples(12)
 def test_what_a_program_writes_last_arrives(box, name):
     code, expected = ENDINGS[name]
     if box.report.level == 1 and any(word in code for word in ("open('x'", "concurrent")):
@@ -141,6 +145,7 @@ def test_plain_python_ends_so_too(name):
 
 
 @pytest.mark.parametrize("name", FAILING_ENDINGS)
+@pytest.mark.samples(4)
 def test_an_ending_that_fails_in_plain_python_fails(box, name):
     assert plainly(FAILING_ENDINGS[name])[1] != 0
     result = box.run(FAILING_ENDINGS[name])
@@ -171,3 +176,17 @@ def test_standard_input_by_name_for_numpy(box):
 def test_each_verdict_reads_its_own_input(box):
     code = "a = [int(w) for w in open('/dev/stdin').read().split()]\nprint(sum(a))"
     assert box.check_stdio(code, [("1 2", "3"), ("4", "4"), ("", "0")]).ok
+
+
+def test_why_a_program_did_not_load_arrives_however_late_it_is_asked(box, monkeypatch):
+    """The questions are sent when the program has ended already."""
+    send = Channel.send_frames
+
+    def late(channel, frames):
+        time.sleep(0.5)
+        send(channel, frames)
+
+    monkeypatch.setattr(Channel, "send_frames", late)
+    verdict = box.check_calls("import no_such_module", [("f", (1,), 1)])
+    assert verdict.status == "error"
+    assert verdict.cases[0].error == "ModuleNotFoundError: No module named 'no_such_module'"

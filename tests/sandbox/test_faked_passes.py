@@ -335,6 +335,7 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.samples(12)
 def test_no_attack_passes(attack):
     program, tests = ATTACKS[attack]
     entry = "f" if "def check" in tests else None
@@ -372,6 +373,7 @@ IN_ONE = {
 
 
 @pytest.mark.parametrize("attack", sorted(IN_ONE))
+@pytest.mark.samples(5)
 def test_the_simpler_attacks_do_not_pass_in_one_interpreter(attack):
     program, tests = ATTACKS[attack]
     result = judge_in_one(program, tests, "f" if "def check" in tests else None)

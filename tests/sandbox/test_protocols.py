@@ -273,6 +273,7 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.samples(8)
 def test_no_protocol_decides(attack):
     program, tests = ATTACKS[attack]
     result = judge(program, tests)
@@ -283,6 +284,7 @@ def test_no_protocol_decides(attack):
 
 @pytest.mark.parametrize("kind", ["Number", "Complex", "Real", "Rational", "Integral"])
 @pytest.mark.parametrize("tests", [DECIMALS, FRACTIONS], ids=["decimals", "fractions"])
+@pytest.mark.samples(3)
 def test_a_number_by_its_own_account_equals_none(kind, tests):
     result = judge(NUMBER.replace("KIND", repr(kind)), tests)
     assert result.cases, result
@@ -290,6 +292,7 @@ def test_a_number_by_its_own_account_equals_none(kind, tests):
     assert result.error is None, result
 
 
+@pytest.mark.slow
 def test_no_class_of_the_library_makes_an_object_equal_to_a_value():
     result = judge(ANY_CLASS, NUMPY + ANY_CLASS_TESTS)
     assert result.passed, result
@@ -356,6 +359,7 @@ HONEST = {
 
 
 @pytest.mark.parametrize("name", HONEST)
+@pytest.mark.samples(3)
 def test_honest_programs_pass(name):
     program, tests = HONEST[name]
     result = judge(NUMPY + program, NUMPY + tests)

@@ -7,6 +7,7 @@ import struct
 
 import pytest
 
+from llmzoo.sandbox.confine.command_filter import FORBIDDEN, SOCKET, CommandFilter
 from llmzoo.sandbox.confine.seccomp import AUDIT_ARCH, Filter
 from llmzoo.sandbox.confine.syscalls import NUMBERS
 
@@ -131,3 +132,62 @@ def test_another_machines_calls_kill():
 def test_unknown_machine():
     with pytest.raises(OSError, match="no system-call table for mips"):
         Filter(3, machine="mips")
+
+
+def ask_command(machine, call, *args):
+    numbers = {**NUMBERS[machine], **FORBIDDEN[machine], "socket": SOCKET[machine]}
+    answer = verdict(
+        CommandFilter(machine).program(), numbers[call], *args, arch=AUDIT_ARCH[machine]
+    )
+    names = {ALLOW: "allow", ERRNO | errno.EPERM: "deny", ERRNO | errno.ENOSYS: "absent"}
+    return names[answer]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_what_a_command_may_call(machine):
+    """All calls that have a name here and are not forbidden."""
+    special = {"clone3", "io_uring_setup"}
+    for call in set(NUMBERS[machine]) - set(FORBIDDEN[machine]) - special:
+        assert ask_command(machine, call) == "allow", call
+    assert {ask_command(machine, call) for call in special} == {"absent"}
+    assert {ask_command(machine, call) for call in FORBIDDEN[machine]} == {"deny"}
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_command_makes_no_namespaces(machine):
+    assert ask_command(machine, "clone", 0x11) == "allow"  # fork
+    assert ask_command(machine, "clone", 0x3D0F00) == "allow"  # a thread
+    for namespace in (0x20000, 0x2000000, 0x10000000, 0x20000000, 0x40000000):
+        assert ask_command(machine, "clone", namespace | 0x11) == "deny"
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(
+    ("domain", "kind", "protocol", "answer"),
+    [
+        *[(1, 1, 0, "allow"), (1, 5, 0, "allow"), (2, 1, 0, "allow"), (2, 2, 17, "allow")],
+        *[(10, 1 | 0o2004000, 6, "allow"), (16, 3, 0, "allow")],
+        *[(2, 3, 1, "deny"), (2, 3, 0, "deny"), (10, 3, 255, "deny"), (2, 2, 1, "deny")],
+        *[(2, 1, 132, "deny"), (2, 1, 262, "deny"), (16, 3, 12, "deny")],  # SCTP, MPTCP, netfilter
+        *[(17, 3, 0, "deny"), (40, 1, 0, "deny"), (38, 5, 0, "deny"), (0, 1, 0, "deny")],
+    ],
+)
+def test_the_sockets_of_a_command(machine, domain, kind, protocol, answer):
+    assert ask_command(machine, "socket", domain, kind, protocol) == answer
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_command_types_into_no_terminal(machine):
+    answers = [ask_command(machine, "ioctl", 0, n) for n in (0x5401, 0x5412, 0x541C, 0x5413)]
+    assert answers == ["allow", "deny", "deny", "allow"]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_calls_newer_than_the_list_are_absent(machine):
+    program = CommandFilter(machine).program()
+    for number in (451, 462, 600, 0x3FFFFFFF):
+        answer = verdict(program, number, arch=AUDIT_ARCH[machine])
+        assert answer == ERRNO | errno.ENOSYS
+    other = AUDIT_ARCH["aarch64" if machine == "x86_64" else "x86_64"]
+    assert verdict(program, 0, arch=other) == KILL
+    assert verdict(program, 0x40000000, arch=AUDIT_ARCH[machine]) == KILL

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import textwrap
 
 import pytest
-from two_processes import Judged, judge, judge_in_one
+from two_processes import Judged, judge, judge_in_one, passes_plainly
 
 
 def run(program: str, tests: str, entry_point: str | None = None, prelude: str = "") -> Judged:
@@ -143,6 +142,7 @@ def test_functions_named_test_and_helpers():
         ("def f(x): return x", "def check(c):\n    assert c(1)", None, "without an entry point"),
     ],
 )
+@pytest.mark.samples(3)
 def test_what_cannot_be_judged_says_why(program, tests, entry_point, error):
     result = run(program, tests, entry_point)
     assert not result.passed
@@ -682,6 +682,7 @@ def test_annotations_are_the_programs_own():
         ("import os\nos.environ['A'] = '1'\nassert f(1)", "environ"),
     ],
 )
+@pytest.mark.samples(2)
 def test_tests_that_need_one_interpreter_say_so(tests, reason):
     result = run("def f(x): return x", tests)
     assert reason in (result.shared_needed or "")
@@ -733,6 +734,7 @@ def test_all_mbpp_solutions_pass(shared_data):
     assert not failed
 
 
+@pytest.mark.slow
 def test_classeval_solutions_pass(shared_data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     failed, judged = {}, 0
@@ -773,21 +775,6 @@ class Mutate(ast.NodeTransformer):
         return node
 
 
-def passes_plainly(program: str, tests: str, time_limit: float) -> bool:
-    source = f"import signal\nsignal.alarm({int(time_limit)})\n{program}\n{tests}\n"
-    child = os.fork()
-    if not child:
-        null = os.open(os.devnull, os.O_RDWR)
-        for fd in range(3):
-            os.dup2(null, fd)
-        try:
-            exec(compile(source, "<plain>", "exec", dont_inherit=True), {})
-        except BaseException:
-            os._exit(1)
-        os._exit(0)
-    return os.waitpid(child, 0)[1] == 0
-
-
 @pytest.mark.slow
 def test_mutated_solutions_fail_where_they_fail_plainly(shared_data):
     wrong = passed = 0
@@ -798,7 +785,7 @@ def test_mutated_solutions_fail_where_they_fail_plainly(shared_data):
         for n in (1, 3, 5):
             tree = Mutate(n).visit(ast.parse(record["code"]))
             program = ast.unparse(ast.fix_missing_locations(tree))
-            plainly = passes_plainly(program, tests, 2)
+            plainly = passes_plainly(f"{program}\n{tests}\n", 2)
             result = judge(program, tests, time_limit=4)
             assert result.passed == plainly, (record["task_id"], program, result)
             wrong, passed = wrong + (not plainly), passed + plainly

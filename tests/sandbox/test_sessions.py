@@ -43,6 +43,7 @@ def box(request):
         "import os; os.fork()",
     ],
 )
+@pytest.mark.samples(4)
 def test_no_thread_goes_on_between_two_pieces_of_code(box, start):
     with box.session(SHORT) as session:
         assert session.run(THREAD).status == "passed"
@@ -62,6 +63,7 @@ def test_an_answer_to_a_later_question_ends_the_session(box):
         assert session.run("1 + 1").stdout == "2\n"
 
 
+@pytest.mark.slow
 def test_a_session_of_a_sandbox_with_processes_starts_none():
     with at(3, processes=True) as box, box.session(SHORT) as session:
         assert session.run("import os; os.fork()").status == "blocked"

@@ -137,6 +137,7 @@ CHEATS = {
 
 
 @pytest.mark.parametrize("cheat", CHEATS)
+@pytest.mark.samples(6)
 def test_no_cheat_passes_in_one_interpreter(cheat):
     program, tests = CHEATS[cheat]
     result = judge_in_one(program, tests)
@@ -171,6 +172,7 @@ HONEST = {
 
 
 @pytest.mark.parametrize("name", HONEST)
+@pytest.mark.samples(3)
 def test_honest_programs_pass_in_one_interpreter(name):
     result = judge_in_one(*HONEST[name])
     assert result.passed, result

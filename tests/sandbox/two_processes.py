@@ -1,17 +1,23 @@
 """A program and its tests in two forked processes, or one, without any confinement.
 
-What is judged is how the processes talk; a run is killed when its time is up.
+What is judged is how the processes talk; a run is killed when its time is up. A process of its own,
+started from this file, does the forking: the one that runs the tests may hold threads, as gRPC's,
+that do not survive it.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import asdict, dataclass
+from functools import cache, partial
 from typing import Any
 
 from llmzoo.sandbox.confine.channel import Channel, Closed
@@ -52,6 +58,50 @@ def judge(
     time_limit: float = 20,
 ) -> Judged:
     """Judge with the program in a process of its own."""
+    return Judged(**_asked("judge", program, tests, entry_point, prelude, time_limit))
+
+
+def judge_in_one(
+    program: str,
+    tests: str,
+    entry_point: str | None = None,
+    *,
+    prelude: str = "",
+    time_limit: float = 20,
+) -> Judged:
+    """Judge in one interpreter."""
+    return Judged(**_asked("judge_in_one", program, tests, entry_point, prelude, time_limit))
+
+
+def passes_plainly(source: str, time_limit: int) -> bool:
+    """Whether a program runs to its end, told by the status of a process that executes it."""
+    return bool(_asked("passes_plainly", source, time_limit))
+
+
+def _asked(*question: Any) -> Any:
+    helper = _helper()
+    assert helper.stdin is not None
+    assert helper.stdout is not None
+    helper.stdin.write(json.dumps([os.getcwd(), *question]) + "\n")
+    helper.stdin.flush()
+    return json.loads(helper.stdout.readline())
+
+
+@cache
+def _helper() -> subprocess.Popen[str]:
+    helper = subprocess.Popen(
+        [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    atexit.register(helper.kill)
+    return helper
+
+
+# -- in the helper
+
+
+def _judge(
+    program: str, tests: str, entry_point: str | None, prelude: str, time_limit: float
+) -> Judged:
     host, far_host = socket.socketpair()
     near, far = socket.socketpair()
     children = [
@@ -71,15 +121,9 @@ def judge(
     return _result(host, [far_host, near, far], children, time_limit)
 
 
-def judge_in_one(
-    program: str,
-    tests: str,
-    entry_point: str | None = None,
-    *,
-    prelude: str = "",
-    time_limit: float = 20,
+def _judge_in_one(
+    program: str, tests: str, entry_point: str | None, prelude: str, time_limit: float
 ) -> Judged:
-    """Judge in one interpreter."""
     host, far_host = socket.socketpair()
     child = _fork(
         [far_host],
@@ -88,8 +132,25 @@ def judge_in_one(
     return _result(host, [far_host], [child], time_limit, partial(receive_shared_outcome, tests))
 
 
+def _passes_plainly(source: str, time_limit: int) -> bool:
+    def act() -> None:
+        signal.alarm(time_limit)
+        exec(compile(source, "<plain>", "exec", dont_inherit=True), {})
+
+    return os.waitpid(_fork([], act), 0)[1] == 0
+
+
+def _serve() -> None:
+    does = {"judge": _judge, "judge_in_one": _judge_in_one, "passes_plainly": _passes_plainly}
+    for line in sys.stdin:
+        folder, what, *arguments = json.loads(line)
+        os.chdir(folder)
+        answer = does[what](*arguments)
+        print(json.dumps(asdict(answer) if isinstance(answer, Judged) else answer), flush=True)
+
+
 def _fork(kept: list[socket.socket], act: Callable[[], None]) -> int:
-    """A child with ``kept`` and nothing else of what this process, which runs all tests, has open."""
+    """A child with ``kept`` and nothing else of what this process has open."""
     child = os.fork()
     if child:
         return child
@@ -128,3 +189,7 @@ def _result(
         for child in children:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
+
+
+if __name__ == "__main__":
+    _serve()

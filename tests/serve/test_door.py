@@ -61,6 +61,7 @@ def listed(address):
 
 
 @pytest.mark.parametrize("method", [LIST, CHECK, "/llmzoo.v1.Environments/StepBatch", "/no/Method"])
+@pytest.mark.samples(1)
 def test_calls_without_the_token_that_are_never_finished(method):
     with (
         hosted(envs=["sudoku_v0"]) as server,
@@ -134,6 +135,7 @@ def test_a_health_check_of_64_mb_is_not_read():
         assert until(lambda: checked(server.running.address) < 1)
 
 
+@pytest.mark.slow
 def test_a_health_check_is_answered_while_steps_compute():
     class Computing(Adder):
         def play(self, agent, text):

@@ -74,6 +74,7 @@ def step(env):
     ],
 )
 @pytest.mark.parametrize("env", ["hanging:sleeps", "hanging:computes"])
+@pytest.mark.samples(1)
 def test_a_server_ends_in_the_middle_of_steps(env, signals, least, most, tokens):
     with serving("--envs", env) as (process, address), ThreadPoolExecutor() as pool:
         envs = [llmzoo.make(f"{address}/{env}") for _ in range(3)]
@@ -88,6 +89,7 @@ def test_a_server_ends_in_the_middle_of_steps(env, signals, least, most, tokens)
         assert list(tokens.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_server_ends_in_the_middle_of_making_an_environment(tokens):
     with serving("--envs", "hanging:made_slowly") as (process, address):
         stub = EnvironmentsStub(connect(parse(address)))

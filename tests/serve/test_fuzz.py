@@ -116,6 +116,7 @@ def slowest():
     thread.join()
 
 
+@pytest.mark.slow
 def test_calls_of_environments(slowest):
     address, took = slowest
     codes, wrong = set(), []
@@ -153,6 +154,7 @@ def test_calls_of_environments(slowest):
     assert took[0] < 1
 
 
+@pytest.mark.slow
 def test_calls_of_policies(slowest):
     address, took = slowest
     codes, wrong = set(), []

@@ -279,6 +279,7 @@ DONE = policies_pb2.Completion(text="x")
         ([answer(ask=0, completions=[policies_pb2.Completion(text="x" * 600 * 2**20)])], "no room"),
     ],
 )
+@pytest.mark.samples(2)
 def test_answers_of_a_policy_that_nobody_asked_for(server, answers, said):
     policy = load(server.address, retries=0)
     server.says.answers = answers

@@ -18,7 +18,8 @@ from llmzoo.serve.channel import RemoteError, connect, parse, plainly
 from llmzoo.serve.environments import Environments, EnvironmentsConfig
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.generated.environments_pb2_grpc import EnvironmentsStub
-from llmzoo.serve.hosting import ServeConfig, host, is_loopback
+from llmzoo.serve.hosting import ServeConfig, host
+from llmzoo.serve.tokens import is_loopback
 
 SUDOKU = EnvironmentsConfig(envs=["sudoku_v0"])
 

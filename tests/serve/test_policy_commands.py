@@ -96,6 +96,7 @@ def test_play(server, call):
     assert "returns: proposer_0 " in out
 
 
+@pytest.mark.slow
 def test_train_beside_a_model_elsewhere(server, call, tmp_path):
     """One seat learns, and the server plays the other."""
     model().save(tmp_path / "model")
@@ -189,6 +190,7 @@ def test_eval_with_an_endpoint(endpoint, call):
     assert {body["max_tokens"] for body in endpoint.asked} == {8}
 
 
+@pytest.mark.slow
 def test_a_client_needs_no_torch(server):
     """Where there are environments and no model, the package of models is not loaded."""
     code = (

@@ -125,6 +125,7 @@ def test_what_a_server_says_of_itself(server):
     assert far.sampling_of("a_0") is None
 
 
+@pytest.mark.slow
 def test_an_evaluation_gives_the_same_as_in_this_process():
     tiny = load("tiny", seed=1)
     with served(load("tiny")) as (running, _):

@@ -18,7 +18,7 @@ import llmzoo
 from llmzoo import registry, testing
 from llmzoo.envs.base import InOrder
 from llmzoo.errors import NoPlayerError
-from llmzoo.rollout import stepping
+from llmzoo.rollout import fork
 from llmzoo.serve.remote import RemoteEnv
 from llmzoo.spaces import FreeText
 
@@ -42,6 +42,7 @@ def offline(id):
 
 
 @pytest.mark.parametrize("id", llmzoo.list_envs())
+@pytest.mark.samples(5)
 def test_pettingzoos_own_tests_through_the_wire(server, id):
     made = partial(server.make, id, **offline(id))
     parallel = partial(llmzoo.parallel, server.at(id), **offline(id))
@@ -52,6 +53,7 @@ def test_pettingzoos_own_tests_through_the_wire(server, id):
     "id",
     ["sudoku_v0", *(pytest.param(i, marks=slow) for i in ("debate_v0", "tldr_v0", "bfcl_v0"))],
 )
+@pytest.mark.slow
 def test_the_conformance_kit_through_the_wire(server, id):
     made = partial(server.make, id, **offline(id))
     testing.check_text_spaces(made)
@@ -102,6 +104,7 @@ def played(env, texts, seed, with_state):
 
 
 @pytest.mark.parametrize("id", llmzoo.list_envs())
+@pytest.mark.samples(5)
 def test_every_environment_plays_as_it_does_here(server, id):
     here, there = llmzoo.make(id, **offline(id)), server.make(id, **offline(id))
     assert isinstance(there.unwrapped, RemoteEnv)
@@ -250,11 +253,11 @@ def test_a_fork_goes_its_own_way(server):
     env = server.make("sokoban_v0")
     env.reset(seed=1)
     before = seen(env)
-    forked = stepping.fork(env)
+    forked = fork(env)
     assert isinstance(forked, InOrder)
     assert seen(forked) == before
     forked.step("U")
-    grandchild = stepping.fork(forked)  # of one whose step is only noted
+    grandchild = fork(forked)  # of one whose step is only noted
     assert seen(forked) != before
     assert seen(grandchild) == seen(forked)
     grandchild.step("D")
@@ -273,7 +276,7 @@ def test_forks_of_forks_in_one_call_are_as_here(server):
         for _ in range(40):
             env = rng.choice(grown)
             if rng.random() < 0.5:
-                grown.append(stepping.fork(env))
+                grown.append(fork(env))
             else:
                 env.step(rng.choice("UDLR"))
         return [seen(env) for env in grown]
@@ -296,7 +299,7 @@ def test_calls_out_of_order_are_named(server):
         with pytest.raises(AttributeError, match="reset"):
             call()
     with pytest.raises(AttributeError, match="reset"):
-        stepping.fork(env)
+        fork(env)
     env.reset(seed=1)
     with pytest.raises(TypeError, match=r"an action is a str, got int for 'proposer_0'"):
         env.step(3)
@@ -349,7 +352,7 @@ def drop(server):
     assert env.agents
     gc.collect()
     before = len(server.service.sessions)
-    forks = [stepping.fork(env) for _ in range(5)]
+    forks = [fork(env) for _ in range(5)]
     for forked in forks:
         forked.step("x")
     assert [forked.agent_selection for forked in forks] == ["planner_1"] * 5

@@ -20,8 +20,8 @@ from env_servers import TOKEN, hosted, registered, until
 from toy_envs import Adder, Matcher
 
 from llmzoo.envs.base import TextEnv
+from llmzoo.envs.forking import fork
 from llmzoo.errors import ConfigError, LlmzooError
-from llmzoo.rollout.stepping import fork
 from llmzoo.serve.channel import RemoteError
 from llmzoo.serve.complaints import SessionLostError
 from llmzoo.serve.environments import EnvironmentsConfig
@@ -363,6 +363,7 @@ def client(server, how):
     )
 
 
+@pytest.mark.slow
 def test_a_client_that_is_killed_in_a_step_and_one_that_ends():
     with hosted(envs=["doing_v0"], idle_s=1.5) as server:
         (mine,) = started(server, 1)
@@ -433,6 +434,7 @@ def _lost(env, told):
 # Memory
 
 
+@pytest.mark.slow
 def test_sessions_that_are_dropped_leave_nothing():
     with hosted(envs=["doing_v0"]) as server:
 

@@ -15,12 +15,13 @@ from toy_envs import Adder, Matcher
 import llmzoo
 from llmzoo.engine.base import draws
 from llmzoo.envs.base import InOrder
+from llmzoo.envs.forking import fork
 from llmzoo.policies.base import EarlyPolicy, ScriptedPolicy
 from llmzoo.records import Completion
 from llmzoo.rollout import agent_turn_tree, episodes, joint_tree
 from llmzoo.rollout.episodes import play_episode
 from llmzoo.rollout.scheduler import rollout_keys, run
-from llmzoo.rollout.stepping import Act, Clock, advance, fork, host_of, step_each
+from llmzoo.rollout.stepping import Act, Clock, advance, host_of, step_each
 from llmzoo.training import fit
 
 SEEDS = [7, 3, 7, 11, 5]
@@ -113,6 +114,7 @@ def play(make, line, seeds=SEEDS, player=None, **how):
 
 @pytest.mark.parametrize("id", ["adder_v0", "matcher_v0", "slow_v0"])
 @pytest.mark.parametrize("rollout", ROLLOUTS)
+@pytest.mark.samples(4)
 def test_the_same_decisions_as_here_however_it_is_played(server, rollout, id):
     line = ROLLOUTS[rollout]
     here, asked_here = play(partial(llmzoo.make, id), line)
@@ -286,6 +288,7 @@ def rows(folder):
     ]
 
 
+@pytest.mark.slow
 def test_at_grpo_learns_the_same_from_afar(server, tmp_path):
     """The embedded model, two iterations: every loss, reward and weight."""
     settings = {"steps": 2, "episodes_per_step": 2, "eval_tasks": 4, "seed": 3, "quiet": True}
@@ -301,6 +304,7 @@ def test_at_grpo_learns_the_same_from_afar(server, tmp_path):
     assert draws(3, 0, models=1, envs=2).seeds  # the seeds are those of the run
 
 
+@pytest.mark.slow
 def test_demonstrations_of_the_scripted_expert_come_from_afar(server, tmp_path):
     settings = {"steps": 1, "episodes_per_step": 2, "eval_tasks": 2, "seed": 1, "quiet": True}
     settings |= {"learner_args": {"source": "oracle"}, "env_args": {"max_turns": 1}}
@@ -311,6 +315,7 @@ def test_demonstrations_of_the_scripted_expert_come_from_afar(server, tmp_path):
 
 @pytest.mark.parametrize("policy", ["random", "amateur", "tiny"])
 @pytest.mark.parametrize("id", ["plan_path_v0", "coop_functions_v0"])
+@pytest.mark.samples(2)
 def test_evaluations_are_the_same(server, id, policy):
     results = [
         llmzoo.evaluate(env, policy, tasks=4, seed=2, env_args={"max_turns": 2})

@@ -19,8 +19,8 @@ from env_servers import TOKEN
 import llmzoo
 from llmzoo.cli import main
 from llmzoo.cli.serve import ServeOptions, offers_of
+from llmzoo.envs.forking import fork
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.rollout.stepping import fork
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "serving.md"
 ADDRESS = "grpc://127.0.0.1:50051"  # on the page
@@ -110,6 +110,8 @@ def certificate(tmp_path_factory):
 
 
 @pytest.mark.parametrize("number", range(len(of_llmzoo("serve"))))
+@pytest.mark.samples(1)
+@pytest.mark.slow
 def test_the_servers_commands_of_the_page(number, cache, certificate, call, monkeypatch):
     """Each starts, says where it is, is called, and ends by Ctrl-C."""
     command = of_llmzoo("serve")[number]
@@ -144,6 +146,7 @@ def test_eval_says_the_same_as_here(server, call):
     assert there == here
 
 
+@pytest.mark.slow
 def test_train_names_its_run_after_the_address(server, call, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     env = f"{server[1]}/sudoku_v0"
@@ -212,6 +215,7 @@ def resident(process):
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")
+@pytest.mark.slow
 def test_a_thousand_sessions_opened_and_dropped_leave_memory_where_it_was(server):
     process, address = server
 
@@ -246,6 +250,7 @@ def test_a_server_for_other_machines_asks_for_a_token(call, monkeypatch):
     assert "needs a token: put a secret into LLMZOO_TOKEN" in err
 
 
+@pytest.mark.slow
 def test_a_token_by_another_name_and_none_at_all(call, cache):
     with serving("--envs", "sudoku_v0", "--token_env", "MINE", "--json", MINE=TOKEN) as (_, line):
         env = ["--env", json.loads(line)["address"] + "/sudoku_v0"]

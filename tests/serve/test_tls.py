@@ -233,6 +233,7 @@ def is_closed(connection):
 
 @pytest.mark.parametrize("begin", [b"", HELLO, b"GET / HTTP/1.1\r\nHost: x\r\n", b"PRI * HTTP/2.0"])
 @pytest.mark.parametrize("encrypted", [True, False])
+@pytest.mark.samples(2)
 def test_connections_that_stay_silent(begin, encrypted, tls, certificates, monkeypatch):
     """300 of them keep nobody waiting, and are closed."""
     monkeypatch.setattr(hosting, "HANDSHAKE_S", 2.0)

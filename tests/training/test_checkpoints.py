@@ -42,6 +42,7 @@ def saved(folder, engine):
         "one/model.safetensors",
     ],
 )
+@pytest.mark.samples(4)
 def test_a_file_cut_short(file, length, tmp_path):
     folder = saved(tmp_path, an_engine("ippo"))
     whole = (folder / file).read_bytes()
@@ -62,6 +63,7 @@ def test_a_critic_of_another_shape(tmp_path):
 
 @pytest.mark.parametrize("name", ["magrpo", "ippo"])
 @pytest.mark.parametrize("make", [full, with_adapter])
+@pytest.mark.samples(1)
 def test_kl_is_to_the_weights_at_the_start_after_resuming_too(name, make, tmp_path):
     """A policy that has been trained since would be compared with itself."""
     player = make()

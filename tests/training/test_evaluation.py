@@ -1,4 +1,5 @@
 import json
+import math
 import random
 from itertools import chain
 
@@ -7,7 +8,14 @@ import pytest
 import llmzoo
 from llmzoo.cli import main
 from llmzoo.errors import ConfigError, NoPlayerError
-from llmzoo.training.evaluation import clustered, paired, paired_over_seeds, pooled, wilson
+from llmzoo.training.statistics import (
+    clustered,
+    mean_interval,
+    paired,
+    paired_over_seeds,
+    pooled,
+    wilson,
+)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +101,18 @@ def test_rates_are_pooled_from_rows():
     assert pooled([rows[0], {"success": 1.0, "tasks": 6}]) == (0.8, wilson(0.8 * 6, 6))
 
 
+def test_results_on_one_task_are_a_cluster_wherever_they_stand():
+    once = {"solved": "1010", "ids": ["a", "b", "a", "b"]}
+    again = {"solved": "1010", "ids": ["b", "a", "b", "a"]}
+    apart = {"solved": "1010", "ids": ["a", "b", "c", "d"]}
+    assert pooled([once]) == (0.5, pytest.approx(wilson(1, 2)))  # two tasks, each one way
+    assert pooled([once, again]) == (0.5, pytest.approx(wilson(4, 8)))  # each task half and half
+    assert pooled([apart, apart]) == (
+        0.5,
+        pytest.approx(wilson(2, 4)),
+    )
+
+
 def test_where_all_or_none_are_solved_the_distinct_tasks_count():
     assert clustered(marks("1" * 50, "1" * 50)) == wilson(50, 50)
     assert clustered(marks("00", "00", "0")) == wilson(0, 2)
@@ -140,6 +160,7 @@ def test_over_one_seed_the_test_is_mcnemars():
     assert paired(one[0], other[0]).p_value == pytest.approx(44 / 64)
 
 
+@pytest.mark.slow
 def test_the_test_over_seeds_rejects_as_seldom_as_it_says():
     """Two policies that solve the same share of tasks, but others: one is not better."""
     chance = random.Random(1)
@@ -151,6 +172,37 @@ def test_the_test_over_seeds_rejects_as_seldom_as_it_says():
         naive += paired([*chain(*one)], [*chain(*two)]).p_value < 0.05
     assert wrong <= 25 + 3 * 4.9
     assert naive > 60
+
+
+def test_the_interval_of_a_mean_counts_clusters():
+    singles = mean_interval([[0.0], [1.0], [2.0], [3.0]], z=2.0)
+    half = 2.0 * math.sqrt((2.25 + 0.25 + 0.25 + 2.25) * 4 / 3) / 4
+    assert singles == pytest.approx((1.5 - half, 1.5 + half))
+    pairs = mean_interval([[0.0, 0.0], [3.0, 3.0]], z=2.0)  # deviations of -3 and 3 a cluster
+    assert pairs == pytest.approx((1.5 - 3.0, 1.5 + 3.0))
+    assert mean_interval([[1.0, 2.0]]) is None
+
+
+def test_the_interval_of_a_mean_covers_it_as_often_as_it_says():
+    chance, covered = random.Random(0), 0
+    for _ in range(400):
+        clusters = []
+        for _ in range(50):
+            of_task = chance.gauss(0, 1)
+            clusters.append([0.7 + of_task + chance.gauss(0, 0.3) for _ in range(2)])
+        low, high = mean_interval(clusters)
+        covered += low <= 0.7 <= high
+    assert 400 * 0.95 - 3 * 4.4 <= covered <= 400 * 0.95 + 3 * 4.4
+
+
+def test_an_evaluation_gives_the_return_of_each_task():
+    result = llmzoo.evaluate("sudoku_v0", "amateur", tasks=20, env_args={"max_turns": 1})
+    for agent, mean in result.mean_return.items():
+        returns = result.returns[agent]
+        assert len(returns) == 20
+        assert sum(returns) / 20 == pytest.approx(mean)
+        assert result.return_ci95[agent] == pytest.approx(mean_interval([[r] for r in returns]))
+    assert len(set(result.returns["planner_1"])) > 1
 
 
 def test_an_evaluation_says_which_tasks_were_solved():
@@ -294,6 +346,7 @@ def test_a_missing_scripted_player_is_named():
         llmzoo.evaluate(Adder, "oracle", tasks=1)
 
 
+@pytest.mark.slow
 def test_a_run_folder_is_played_as_the_command_line_plays_it(tmp_path, capsys):
     run = str(tmp_path / "run")
     asked = {"env_args": {"max_turns": 1}}
@@ -333,6 +386,7 @@ def test_a_folder_that_is_no_run_is_named(tmp_path):
         llmzoo.evaluate("sudoku_v0", str(tmp_path / "absent"), tasks=1)
 
 
+@pytest.mark.slow
 def test_a_generator_with_fewer_tasks_is_played_to_its_end():
     """4x4 puzzles with 6 clues are few under the symmetries of sudoku."""
     few = llmzoo.evaluate("sudoku_v0", "oracle", tasks=100, env_args={"clues": 6, "max_turns": 1})

@@ -43,12 +43,14 @@ def iteration(*groups, credits=None, total=0.0):
     )
 
 
-def warned(iterations, agents=("a_0", "b_1")):
+def warned(iterations, agents=("a_0", "b_1"), *, end=False):
     watch = FlatSeats(agents, window=3)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for result in iterations:
             watch.iteration(result)
+        if end:
+            watch.end()
     assert all(w.category is FlatGroupsWarning for w in caught)
     return [str(w.message) for w in caught]
 
@@ -60,6 +62,17 @@ def test_the_flat_seat_is_named_once_after_a_whole_window():
     assert said.startswith("a_0 has learned nothing in 3 iterations")
     assert "They earn 0.3 on average" in said
     assert warned([flat] * 9, agents=["b_1"]) == []
+
+
+def test_a_run_that_is_shorter_than_the_window_is_judged_at_its_end():
+    flat = iteration(group([0.3, 0.3]), group([0.0, 1.0], "b_1"))
+    (said,) = warned([flat] * 2, end=True)
+    assert said.startswith("a_0 has learned nothing in 2 iterations: ")
+    (said,) = warned([flat], end=True)
+    assert said.startswith("a_0 has learned nothing in 1 iteration: ")
+    assert len(warned([flat] * 5, end=True)) == 1  # it was said at the third
+    informative = iteration(group([0.3, 0.4]), group([0.3, 0.4], "b_1"))
+    assert warned([informative, flat], end=True) == []
 
 
 def test_one_group_that_differs_begins_the_window_anew():
@@ -118,6 +131,7 @@ class Unpaid(TextEnv):
         return Outcome(local={agent: {"length": float(len(text))}} if agent == "writer_1" else {})
 
 
+@pytest.mark.slow
 def test_fit_names_the_seat(tmp_path):
     settings = {
         "steps": WINDOW,

@@ -111,6 +111,7 @@ def whole(folder, tmp_path_factory) -> Path:
     return run(folder, tmp_path_factory.mktemp("whole") / "run")
 
 
+@pytest.mark.slow
 def test_the_first_lets_the_iteration_end(press, folder, whole, tmp_path, capsys):
     out = tmp_path / "run"
     press(9)  # the first of two steps in the third iteration
@@ -152,6 +153,7 @@ def test_in_the_last_iteration_the_evaluation_is_left_for_later(press, folder, w
 
 
 @pytest.mark.parametrize(("at", "reached"), [(2, ""), (16, "step_000005")])
+@pytest.mark.samples(1)
 def test_evaluations_before_and_after_stop_at_once(at, reached, press, folder, whole, tmp_path):
     out = tmp_path / "run"
     press(at)
@@ -177,6 +179,7 @@ def test_an_evaluation_in_the_run_is_not_lost(press, folder, tmp_path):
     same(out, undisturbed)
 
 
+@pytest.mark.slow
 def test_play_that_runs_ahead(press, folder, tmp_path):
     undisturbed = run(folder, tmp_path / "undisturbed", "at_grpo", max_off_policy_steps=1)
     out = tmp_path / "run"
@@ -188,6 +191,7 @@ def test_play_that_runs_ahead(press, folder, tmp_path):
     same(out, undisturbed)
 
 
+@pytest.mark.slow
 def test_a_stage_that_was_stopped_goes_on(press, folder, tmp_path):
     def stages(name: str) -> Path:
         fit_stages(
@@ -242,6 +246,24 @@ def test_the_signal_is_taken_only_where_python_s_own_handler_is():
     assert noted == [WAITING]
 
 
+def test_sigterm_is_taken_alike():
+    noted: list[str] = []
+    with patient(noted.append) as stop:
+        signal.raise_signal(signal.SIGTERM)
+        assert stop.asked
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        stop.asked = False
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with patient(noted.append) as stop:
+            signal.raise_signal(signal.SIGTERM)
+            assert not stop.asked
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def test_one_that_comes_too_late_for_the_loop_is_not_lost():
     with pytest.raises(KeyboardInterrupt), patient(lambda text: None):
         signal.raise_signal(signal.SIGINT)
@@ -275,7 +297,7 @@ def command(*arguments: object, cwd: Path) -> subprocess.Popen:
         env={
             **os.environ,
             **{"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
-            "PYTHONPATH": str(Path(__file__).parent),
+            "PYTHONPATH": os.pathsep.join(map(str, Path(__file__).parents[:2])),
         },
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

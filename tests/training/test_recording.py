@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import chat_models
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -17,9 +18,10 @@ from llmzoo.envs.base import Outcome
 from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class, list_learners
 from llmzoo.learners.advantages import mean_baseline, normalized
-from llmzoo.learners.updates.policy_gradient import Credited, credits_of, merged_credits
+from llmzoo.learners.updates.credits import Credited, credits_of, merged_credits
 from llmzoo.learners.updates.turns import chains
 from llmzoo.policies import amateur
+from llmzoo.policies.base import Request
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Completion, Decision, Ending, Episode, Group
@@ -62,7 +64,7 @@ def test_a_row_of_a_tree():
         endings=(ending(success=False, a=-1.0, b=0.0), ending(a=2.0, b=1.0), ending(8, a=0, b=0)),
     )
     (row,) = played(batch, [None, -1.5, 1.5], {"a": policy()}, tasks=1)
-    rest = {"tokens": 2, "truncated": False}
+    rest = {"tokens": 2, "truncated": False, "sampled": "<|pad|>!"}  # of the ids 1 and 2
     nothing = {"error": None, "reward_parts": {}, "reply": None}
     assert row == {
         "seed": 7,
@@ -112,6 +114,28 @@ def test_a_parent_comes_before_its_children_and_seats_in_their_order():
     # what follows a joint answer is no single seat's doing
     replies = [turn["answers"][0]["reply"] for turn in row["turns"]]
     assert replies == ["U", None, None, None, None, None]
+
+
+def test_special_tokens_are_recorded_so_that_a_chat_template_can_be_checked():
+    tok = chat_models.thinking()
+    seat = chat_models.saying(tok, "<think>\n2 + 2</think>4")
+    request = Request(agent="a", observation="2 + 2?", env=None, seed=0)
+    ((completion,),) = seat.respond([request])
+    decided = Decision(agent="a", turn=0, observation="2 + 2?", completion=completion, reward=1.0)
+    episode = Episode(
+        env_id="x",
+        seed=7,
+        decisions=(decided,),
+        terminated=True,
+        truncated=False,
+        success=True,
+        totals={"a": 1.0},
+    )
+    (row,) = played(Batch(episodes=(episode,)), [None], {"a": seat}, tasks=1)
+    (turn,) = row["turns"]
+    assert turn["prompt"] == "<|im_start|>user\n2 + 2?<|im_end|>\n<|im_start|>assistant\n"
+    assert turn["answers"][0]["text"] == "4"
+    assert turn["answers"][0]["sampled"] == "<think>\n2 + 2</think>4<|im_end|>"
 
 
 def test_a_row_of_an_episode():
@@ -302,6 +326,7 @@ SHOWN = ("at_grpo", "dpo", "ippo", "magrpo", "mappo", "sft")
         ("ippo", {"max_off_policy_steps": 1, "seats": "lora"}),
     ],
 )
+@pytest.mark.samples(2)
 def test_recording_changes_nothing(learner, settings, folder, tmp_path):
     with_rows = run(folder, tmp_path / "with", learner, record_every=1, record_tasks=2, **settings)
     without = run(folder, tmp_path / "without", learner, record_every=0, **settings)

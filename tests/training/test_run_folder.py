@@ -115,6 +115,7 @@ def test_lines_that_are_no_rows_do_not_end_a_run_that_goes_on(run, small_model):
     assert steps == wanted
 
 
+@pytest.mark.slow
 def test_a_report_counts_the_same_lines(run):
     lines = (run / "metrics.jsonl").read_bytes()
     (run / "metrics.jsonl").write_bytes(lines + b"".join(BAD))
@@ -129,6 +130,7 @@ def test_a_report_counts_the_same_lines(run):
     "name", ["config.json", "before.json", "checkpoints/step_000002/state.json"]
 )
 @pytest.mark.parametrize("text", ["", "{", "[1]", "[" * 100_000, "\udcff"])
+@pytest.mark.samples(5)
 def test_a_file_that_is_no_json_object_is_named(run, small_model, name, text):
     (run / name).write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(CheckpointError, match=f"{Path(name).name} cannot be read"):
@@ -349,6 +351,7 @@ def process(tmp_path, small_model):
         one.wait()
 
 
+@pytest.mark.slow
 def test_one_process_at_a_time_and_none_that_was_killed(tmp_path, small_model, process):
     run = tmp_path / "run"
     first = process(run, "new")
@@ -405,6 +408,7 @@ raise SystemExit(main(sys.argv[2:]))
         (20_000, "the checkpoint of iteration 1 cannot be written to .*those before it are whole"),
     ],
 )
+@pytest.mark.slow
 def test_a_disk_without_room_is_told(tmp_path, room, said):
     run = tmp_path / "run"
     sizes = [
@@ -458,6 +462,7 @@ def test_old_arguments_of_environments_that_run_programs_are_read_under_the_new_
         assert run_folder.with_new_names(other) == other
 
 
+@pytest.mark.slow
 def test_a_run_with_old_option_names_evaluates_reports_and_exports(old_run, tmp_path, capsys):
     agents = Parity().possible_agents
     assert players(str(old_run), agents).keys() == set(agents)

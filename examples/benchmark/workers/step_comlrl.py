@@ -14,7 +14,7 @@ import step_task
 from comlrl.trainers.reinforce import MAGRPOConfig, MAGRPOTrainer
 from datasets import Dataset
 from serving import serve
-from step_task import LEARNING_RATE, PROMPTS, Watch
+from step_task import LEARNING_RATE, Watch
 
 AGENTS = 2
 
@@ -27,7 +27,7 @@ def main() -> None:
         help="a thread for each agent; its arithmetic has one thread then",
     )
     task, found = step_task.from_arguments(parser)
-    models = [step_task.build_model(task.vocabulary) for _ in range(AGENTS)]
+    models = [step_task.build_model(task.vocabulary, task.millions) for _ in range(AGENTS)]
     tokenizer = step_task.build_tokenizer(task)
     sampled = 0
 
@@ -54,8 +54,8 @@ def main() -> None:
             top_p=1.0,
             top_k=0,
             agent_learning_rate=LEARNING_RATE,
-            rollout_buffer_size=PROMPTS,
-            train_batch_size=PROMPTS,
+            rollout_buffer_size=task.prompts,
+            train_batch_size=task.prompts,
             eval_interval=0,
             **(parallel if found.parallel else {}),
         ),

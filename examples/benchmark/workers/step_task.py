@@ -17,19 +17,33 @@ from typing import Any
 
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+from transformers import (
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+)
 
-PROMPTS, PROMPT_TOKENS = 16, 128
+PROMPT_TOKENS = 128
+SMALL, SMOLLM2 = 1, 135  # sizes in millions of parameters
+SMOLLM2_WORDS = 49_152
 LEARNING_RATE = 1e-6  # the same on every side; no figure depends on it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A step: K completions of every prompt, of exactly ``new_tokens`` each."""
+    """A step: K completions of every prompt, of exactly ``new_tokens`` each.
+
+    ``millions``: the size of the model, see :func:`build_model`.
+    """
 
     new_tokens: int
     k: int
     vocabulary: int
+    prompts: int = 16
+    millions: int = SMALL
 
     def arguments(self) -> list[str]:
         """For a worker's command line; :func:`from_arguments` reads them."""
@@ -44,22 +58,37 @@ def from_arguments(parser: argparse.ArgumentParser) -> tuple[Task, argparse.Name
     return Task(**{f.name: vars(found).pop(f.name) for f in fields(Task)}), found
 
 
-def build_model(vocabulary: int) -> Qwen2ForCausalLM:
-    """Random weights, float32: 0.79 million parameters and a tied embedding of 128 a word."""
+def build_model(vocabulary: int, millions: int = SMALL) -> PreTrainedModel:
+    """Random weights, float32. Small: 0.79 million parameters and a tied embedding of 128 a word.
+    135: the shape of SmolLM2-135M."""
     torch.manual_seed(0)
-    config = Qwen2Config(
-        vocab_size=vocabulary,
-        hidden_size=128,
-        intermediate_size=384,
-        num_hidden_layers=4,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=2048,
-        tie_word_embeddings=True,
-        bos_token_id=None,
-        eos_token_id=None,
+    ends = {"bos_token_id": None, "eos_token_id": None, "tie_word_embeddings": True}
+    if millions == SMOLLM2:
+        return LlamaForCausalLM(
+            LlamaConfig(
+                vocab_size=vocabulary,
+                hidden_size=576,
+                intermediate_size=1536,
+                num_hidden_layers=30,
+                num_attention_heads=9,
+                num_key_value_heads=3,
+                max_position_embeddings=8192,
+                rope_theta=100_000,
+                **ends,
+            )
+        )
+    return Qwen2ForCausalLM(
+        Qwen2Config(
+            vocab_size=vocabulary,
+            hidden_size=128,
+            intermediate_size=384,
+            num_hidden_layers=4,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            max_position_embeddings=2048,
+            **ends,
+        )
     )
-    return Qwen2ForCausalLM(config)
 
 
 def build_tokenizer(task: Task) -> PreTrainedTokenizerFast:
@@ -76,11 +105,11 @@ def build_tokenizer(task: Task) -> PreTrainedTokenizerFast:
 
 
 def prompts(task: Task) -> list[str]:
-    """16 prompts of 128 random words, the same on every side."""
+    """Prompts of 128 random words, the same on every side."""
     rng = random.Random(0)
     return [
         " ".join(f"w{rng.randrange(task.vocabulary)}" for _ in range(PROMPT_TOKENS))
-        for _ in range(PROMPTS)
+        for _ in range(task.prompts)
     ]
 
 

@@ -2,7 +2,8 @@
 
 Its settings are the defaults but for: float32 instead of bfloat16, which is what the other side
 computes in; no gradient checkpointing, which would make it slower; one batch of all completions a
-step, in a fixed order; and nothing logged, saved or reported.
+step, in a fixed order; and nothing logged, saved or reported. The large model's gradient of long completions
+is accumulated over four parts of the batch, since one would take more than 20 GB.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import step_task
 import torch
 from datasets import Dataset
 from serving import serve
-from step_task import LEARNING_RATE, PROMPTS, Watch
+from step_task import LEARNING_RATE, Watch
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from trl import GRPOConfig, GRPOTrainer
 
@@ -73,8 +74,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--checkpointing", action="store_true", help="as TRL does by default")
     task, found = step_task.from_arguments(parser)
-    model = step_task.build_model(task.vocabulary)
+    model = step_task.build_model(task.vocabulary, task.millions)
     halting = Halting(model)
+    parts = 4 if task.millions > 100 and task.new_tokens > 32 else 1
     with tempfile.TemporaryDirectory() as folder:
         trainer = GRPOTrainer(
             model=model,
@@ -87,7 +89,8 @@ def main() -> None:
                 use_cpu=True,
                 bf16=False,
                 gradient_checkpointing=found.checkpointing,
-                per_device_train_batch_size=PROMPTS * task.k,
+                per_device_train_batch_size=task.prompts * task.k // parts,
+                gradient_accumulation_steps=parts,
                 num_generations=task.k,
                 max_completion_length=task.new_tokens,
                 learning_rate=LEARNING_RATE,

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from pettingzoo import AECEnv
 
 from llmzoo.adapters.trl.table import Others, TrlSetup
+from llmzoo.envs.forking import fork
 from llmzoo.errors import ConfigError, MissingExtraError
 from llmzoo.policies.base import Policy, Request
 from llmzoo.records import Decision, Episode
 from llmzoo.rollout.episodes import play_episode
 from llmzoo.rollout.scheduler import Ask, Rollout, RolloutKey, run, slow_steps
-from llmzoo.rollout.stepping import Act, deciders, fork, is_over, skip_dead, step_each
+from llmzoo.rollout.stepping import Act, deciders, is_over, skip_dead, step_each
 
 
 @dataclass(frozen=True, slots=True)

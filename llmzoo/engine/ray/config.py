@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.errors import ConfigError, check_names
 
 Bundle = dict[str, float]  # the resources of one worker: its number of "CPU" and "GPU"
 
@@ -73,10 +73,7 @@ class RayArgs:
 
 def ray_args(values: Mapping[str, Any]) -> RayArgs:
     """Options by name; raises :class:`UnknownNameError` or :class:`ConfigError`."""
-    known = [field.name for field in fields(RayArgs)]
-    for name in values:
-        if name not in known:
-            raise UnknownNameError("option of engine 'ray'", name, known)
+    check_names("option of engine 'ray'", values, [field.name for field in fields(RayArgs)])
     for name, value in values.items():
         _check(name, value)
     return RayArgs(**values)

@@ -30,7 +30,8 @@ from llmzoo.engine.ray.weights import Bytes, packed, unpacked, write_folder
 from llmzoo.engine.snapshot import Snapshot, file_name
 from llmzoo.errors import CheckpointError
 from llmzoo.learners.base import Learner
-from llmzoo.learners.updates.policy_gradient import merged_credits, named
+from llmzoo.learners.updates.credits import merged_credits
+from llmzoo.learners.updates.policy_gradient import named
 from llmzoo.policies.base import Policy
 from llmzoo.policies.decode import Sampler
 from llmzoo.policies.transformers import TransformersPolicy

@@ -16,6 +16,7 @@ from llmzoo.engine.setup import Parallel, keep_freed_memory
 from llmzoo.learners import learner_class
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
+from llmzoo.policies.compiling import Compile
 from llmzoo.policies.precision import Precision
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.policies.transformers import TransformersPolicy
@@ -42,6 +43,7 @@ class Plan:
     seat_args: Mapping[str, Any]
     precision: Precision
     gradient_checkpointing: bool
+    compile: Compile = "off"
     lora_args: Mapping[str, Any]
     cohorts: int
     workers: int
@@ -82,6 +84,7 @@ class Plan:
             seat_args=self.seat_args,
             precision=self.precision,
             gradient_checkpointing=self.gradient_checkpointing,
+            compile=self.compile,
             lora_args=self.lora_args,
             only=only,
             trust_remote_code=self.trust_remote_code,

@@ -16,6 +16,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from llmzoo.envs.coding.programs import Definition
+from llmzoo.sandbox import syntax
 
 Path = tuple[tuple[str, int], ...]  # from the module down: field, and position in a list or -1
 Names = Sequence[str]  # what the function around a node calls its values, in order of appearance
@@ -37,7 +38,7 @@ def changes(source: str) -> Mapping[str, Change]:
     """All mutations of a program, by name."""
     named: dict[str, Change] = {}
     counts = dict.fromkeys(OPERATORS, 0)
-    for path, node, names in _nodes(ast.parse(source)):
+    for path, node, names in _nodes(syntax.parse(source)):
         for name, operator in OPERATORS.items():
             for other in operator(node, names):
                 named[f"{name}:{counts[name]}"] = Change(path, other)
@@ -55,7 +56,7 @@ def mutate(source: str, names: Sequence[str]) -> str:
     for later, earlier in pairwise(chosen):
         if later.path[: len(earlier.path)] == earlier.path:
             raise ValueError(f"{' and '.join(names)} change the same place")
-    tree = ast.parse(source)
+    tree = syntax.parse(source)
     for change in chosen:  # from the end, so that earlier positions stay valid
         *way, (field, position) = change.path
         parent: ast.AST = tree
@@ -87,7 +88,7 @@ def locations(correct: str, broken: str) -> frozenset[tuple[str, int]]:
             lines |= set(range(start + 1, end + 1)) or {start, start + 1}
     return frozenset(
         (node.name, line)
-        for node in ast.parse(broken).body
+        for node in syntax.parse(broken).body
         if isinstance(node, ast.FunctionDef)
         for line in lines
         if node.lineno <= line <= (node.end_lineno or 0)

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from llmzoo.envs.base import MAX_ANSWER_CHARS
+from llmzoo.sandbox import syntax
 
 MAX_NESTING = 100  # of brackets; Python's own limit is 200, and deep nests take it long
 _MAX_BLOCKS = 20  # fenced blocks that are looked at, the last ones
@@ -52,7 +53,7 @@ def _parse(source: str) -> ast.Module | str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # odd escapes and comparisons are the author's business
-            return ast.parse(source)
+            return syntax.parse(source)
     except SyntaxError as error:
         return f"syntax error in line {error.lineno}: {error.msg}"
     except (ValueError, RecursionError, MemoryError):
@@ -90,6 +91,7 @@ def _extract(text: str, wanted: frozenset[str]) -> str:
 
 def left_out(text: str) -> str:
     """Why a piece of an answer that defines something was left out of its program; "" if none was."""
+    text = text[:MAX_ANSWER_CHARS]
     blocks = _fenced(text)[-_MAX_BLOCKS:]
     if blocks:
         pieces = [block for block in blocks if any(map(_HEADER.match, block.splitlines()))]

@@ -19,6 +19,14 @@ Kind = Literal[
     "filled",  # a digit that was filled in
     "empty",
     "wrong",  # a digit that is twice in a row, column or box, or that replaces a given
+    "wood",  # blocks of a building, by their material
+    "stone",
+    "brick",
+    "glass",
+    "iron",
+    "door",
+    "plan",  # a cell of a building where no block stands yet; the symbol is that of its material
+    "earth",
 ]
 
 

@@ -34,6 +34,14 @@ CELLS: Mapping[Kind, Look] = {
     "filled": Look("#ffffff", _PLAYER),
     "empty": Look("#ffffff", LINE),
     "wrong": Look("#f6d9d2", "#b3382c"),
+    "wood": Look(_WOOD, "#8f6a35"),
+    "stone": Look("#a9adb3", "#7b8087"),
+    "brick": Look("#c0694f", "#8a4331"),
+    "glass": Look("#bfe0ea", "#5fa3b8"),
+    "iron": Look("#d8d3cf", "#a0643c"),
+    "door": Look("#7a5230", "#d9b46a"),
+    "plan": Look("#ffffff", "#9a917f"),
+    "earth": Look("#8a7460", "#6d5a49"),
 }
 
 

@@ -191,6 +191,48 @@ def _digit(pen: Pen, cell: BoardCell) -> None:
     )
 
 
+def _block(pen: Pen, cell: BoardCell) -> None:
+    """A face with a bevelled edge and two courses."""
+    look = CELLS[cell.kind]
+    pen.block(0.0, 0.06, look.fill, look.ink, 0.05)
+    pen.line((0.05, 0.5), (0.95, 0.5), look.ink)
+    pen.line((0.34, 0.05), (0.34, 0.5), look.ink)
+    pen.line((0.67, 0.5), (0.67, 0.95), look.ink)
+
+
+def _pane(pen: Pen, cell: BoardCell) -> None:
+    look = CELLS[cell.kind]
+    pen.block(0.0, 0.06, look.fill, look.ink, 0.07)
+    pen.line((0.2, 0.55), (0.55, 0.2), look.ink)
+    pen.line((0.35, 0.75), (0.75, 0.35), look.ink)
+
+
+def _ore(pen: Pen, cell: BoardCell) -> None:
+    look = CELLS[cell.kind]
+    pen.block(0.0, 0.06, look.fill, _mixed(look.fill, "#000000", 0.3), 0.05)
+    for x, y in ((0.3, 0.32), (0.66, 0.3), (0.48, 0.6), (0.26, 0.74), (0.74, 0.72)):
+        pen.disc(x, y, 0.09, look.ink)
+
+
+def _door(pen: Pen, cell: BoardCell) -> None:
+    look = CELLS[cell.kind]
+    pen.canvas.rectangle(
+        pen.span((0.16, 0.14, 0.84, 0.86)), outline=look.ink, width=pen.thickness(0.05)
+    )
+    pen.disc(0.7, 0.52, 0.07, look.ink)
+
+
+def _plan(pen: Pen, cell: BoardCell) -> None:
+    """A frame, and the letter of what is to stand there."""
+    pen.block(0.1, 0.06, CELLS[cell.kind].fill, CELLS[cell.kind].ink, 0.03)
+    _digit(pen, cell)
+
+
+def _earth(pen: Pen, cell: BoardCell) -> None:
+    for x, y in ((0.25, 0.3), (0.6, 0.2), (0.8, 0.55), (0.42, 0.62), (0.18, 0.8), (0.7, 0.85)):
+        pen.disc(x, y, 0.06, CELLS[cell.kind].ink)
+
+
 def _mixed(one: str, other: str, share: float) -> str:
     """A colour with ``share`` of another one in it."""
     parts = zip(rgb(one), rgb(other), strict=True)
@@ -211,4 +253,12 @@ _DRAWN: dict[Kind, Callable[[Pen, BoardCell], None]] = {
     "given": _digit,
     "filled": _digit,
     "wrong": _digit,
+    "wood": _block,
+    "stone": _block,
+    "brick": _block,
+    "glass": _pane,
+    "iron": _ore,
+    "door": _door,
+    "plan": _plan,
+    "earth": _earth,
 }

@@ -15,22 +15,31 @@ The planner's step pays the proposer the team reward too. The proposer's own ans
 paid for at once, by the same measure, so a learner can judge it without playing on
 (``metadata["judged_at_once"]``). The planner is paid at its own steps only.
 
+With ``view="split"`` each seat sees one half of the cells (:mod:`llmzoo.envs.games.halves`). The
+proposer's whole answer is a message to the planner; nothing is simulated. The planner's plan is read as
+ever, and the proposer reads the planner's whole answer before it writes again. Both are paid the team
+reward; an answer that cannot be delivered or read costs ``NO_MESSAGE``.
+
 A game is a subclass of :class:`PlanningGame` with six methods (`parse`, `carry_out`, `report`,
-`progress`, `draw`, `rules`), and its registration.
+`progress`, `draw`, `rules`), and its registration. A game with a split view has `half`, `half_report`,
+`half_expert` and `half_amateur` too.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 
+from llmzoo.envs import messages
 from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
 from llmzoo.envs.drawing import Board, Sighting
+from llmzoo.envs.games.halves import HIDDEN, HalfView
 from llmzoo.envs.games.sightings import BoardView, find_boards
+from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import Tasks, described
-from llmzoo.errors import ConfigError
+from llmzoo.errors import ConfigError, NoPlayerError
 
 Task = TypeVar("Task")
 World = TypeVar("World")
@@ -69,7 +78,8 @@ class PlanResult(Generic[World]):
 class PlanningState(Generic[Task, World]):
     """The state of an episode, replaced at each step and never changed: forks share it.
 
-    ``scores``: each seat's format, legal and quality as last paid.
+    ``scores``: each seat's format, legal and quality as last paid. ``said``: in the split view, the last
+    answer of each seat.
     """
 
     task: Task
@@ -79,6 +89,7 @@ class PlanningState(Generic[Task, World]):
     feedback: Mapping[str, str] = field(default_factory=dict)
     scores: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
     progress: float = 0.0
+    said: Mapping[str, str] = field(default_factory=dict)
 
 
 class PlanningGame(TextEnv, Generic[Task, World, Plan]):
@@ -90,6 +101,8 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     num_agents: 2 (``proposer_0``, ``planner_1``) or 1 (``planner_0``).
     max_turns: rounds; a seat answers once a round.
     prompt: ``"full"`` explains itself in words; ``"terse"`` holds the same in few tokens.
+    view: ``"full"``, or ``"split"``: each of two seats sees one half.
+    message_chars: in the split view, the longest message, and how much of the planner's answer is shown.
     team_weight: weight of the team reward beside the local one.
     """
 
@@ -102,6 +115,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     }
     terse_name: ClassVar[str]  # the game's name in terse prompts
     prompt_view: ClassVar[BoardView[Any]] = BoardView()  # how its boards are drawn and found
+    seen_by_one: ClassVar[str] = ""  # what only one seat sees beside its half, in words
 
     def __init__(
         self,
@@ -110,6 +124,8 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         num_agents: int = 2,
         max_turns: int = 4,
         prompt: Literal["full", "terse"] = "full",
+        view: Literal["full", "split"] = "full",
+        message_chars: int = messages.MESSAGE_CHARS,
         team_weight: float = 1.0,
         render_mode: str | None = None,
     ):
@@ -117,6 +133,9 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
             raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
         if prompt not in ("full", "terse"):
             raise ConfigError(f"prompt must be 'full' or 'terse', got {prompt!r}")
+        one_of("view", view, ("full", "split"))
+        if view == "split" and num_agents != 2:
+            raise ConfigError("view='split' is for two seats, each with one half; got num_agents=1")
         super().__init__(
             [PROPOSER, PLANNER] if num_agents == 2 else [ALONE],
             max_turns=max_turns,
@@ -125,6 +144,10 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         )
         self.tasks = tasks
         self.prompt_style = prompt
+        self.view = view
+        self.message_chars = messages.message_limit(message_chars)
+        if view == "split":
+            self.metadata["judged_at_once"] = []
         self.episode: PlanningState[Task, World]
 
     # What a game supplies
@@ -150,10 +173,40 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         raise NotImplementedError
 
     def rules(self) -> str:
-        """The task, the symbols of :meth:`draw`, and the answer format, in words."""
+        """The task, the symbols of :meth:`draw`, and the answer format unless :meth:`answer_form` has it."""
         raise NotImplementedError
 
+    # What a game with a split view supplies
+
+    def half(self, agent: str, world: World) -> str:
+        """What a seat sees of the world."""
+        raise NotImplementedError
+
+    def half_report(self, result: PlanResult[World]) -> str:
+        """What the planner is told of its plan."""
+        raise NotImplementedError
+
+    def half_expert(self, heard: str) -> str:
+        """The planner's best answer to a message, from its own half and the message alone."""
+        raise NotImplementedError
+
+    def half_amateur(self, heard: str, rng: random.Random) -> str:
+        """A sloppy planner's answer to a message."""
+        raise NotImplementedError
+
+    def full_expert(self) -> str:
+        """The best answer of either seat in the full view."""
+        raise NoPlayerError(f"{self.metadata['name']} has no scripted expert")
+
+    def full_amateur(self, rng: random.Random) -> str:
+        """A sloppy player's answer in the full view."""
+        raise NoPlayerError(f"{self.metadata['name']} has no scripted amateur")
+
     # What a game may change
+
+    def answer_form(self) -> str:
+        """How a plan is written, in words, where :meth:`rules` leaves it out."""
+        return ""
 
     def start(self, task: Task) -> World:
         """The world at the start; by default the task itself."""
@@ -180,13 +233,15 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
         self.episode = PlanningState(chosen, self.start(chosen))
-        rules = self.rules()
+        rules = "\n".join(filter(None, (self.rules(), self.answer_form())))
         self._instructions = {a: f"{_ROLES[a]}\n\n{rules}\n\n" for a in self.possible_agents}
 
     def describe(self) -> Mapping[str, Any]:
         return described(self.tasks, self.fingerprint(self.episode.task), self.episode.task)
 
     def play(self, agent: str, text: str) -> Outcome:
+        if self.view == "split":
+            return self._tell(text) if agent == PROPOSER else self._act(text)
         state = self.episode
         terse = self.prompt_style == "terse"
         error = None
@@ -231,7 +286,69 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         self.episode = PlanningState(state.task, world, None, None, feedback, scores, value)
         return Outcome(value - state.progress, local, self.success, errors)
 
+    def _tell(self, text: str) -> Outcome:
+        """Deliver the proposer's message."""
+        state = self.episode
+        try:
+            said, reason = messages.read_message(text, self.message_chars), None
+        except messages.Malformed as malformed:
+            said, reason = "", str(malformed)
+        feedback = {PROPOSER: f"not delivered: {reason}"} if reason else {}
+        feedback |= {a: told for a, told in state.feedback.items() if a == PLANNER}
+        self.episode = replace(state, said={**state.said, PROPOSER: said}, feedback=feedback)
+        if reason is None:
+            return Outcome()
+        return Outcome(
+            local={PROPOSER: {"message": messages.NO_MESSAGE}},
+            errors={PROPOSER: f"malformed: {reason}"},
+        )
+
+    def _act(self, text: str) -> Outcome:
+        """Carry out the planner's plan, and keep its answer for the proposer."""
+        state = self.episode
+        said = {**state.said, PLANNER: text.strip()}
+        try:
+            if len(text) > MAX_ANSWER_CHARS:
+                raise Malformed(f"answer longer than {MAX_ANSWER_CHARS} characters")
+            plan = self.parse(text)
+        except Malformed as malformed:
+            feedback = {**state.feedback, PLANNER: f"malformed answer: {malformed}"}
+            self.episode = replace(state, said=said, feedback=feedback)
+            return Outcome(
+                local={PLANNER: {"format": messages.NO_MESSAGE}},
+                errors={PLANNER: f"malformed: {malformed}"},
+            )
+        result = self.carry_out(state.world, plan)
+        report = self.half_report(result)
+        value = self.progress(result.world)
+        self.success = value == 1.0
+        self.episode = replace(
+            state,
+            world=result.world,
+            said=said,
+            feedback={**state.feedback, PLANNER: report},
+            progress=value,
+        )
+        errors = {} if result.legal else {PLANNER: f"illegal: {report}"}
+        return Outcome(value - state.progress, done=self.success, errors=errors)
+
+    def expert(self, agent: str) -> str:
+        if self.view == "full":
+            return self.full_expert()
+        if agent == PROPOSER:
+            return self.half(PROPOSER, self.episode.world)
+        return self.half_expert(self.episode.said.get(PROPOSER, ""))
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        if self.view == "full":
+            return self.full_amateur(rng)
+        if agent == PROPOSER:
+            return _mistaken(self.half(PROPOSER, self.episode.world), rng)
+        return self.half_amateur(self.episode.said.get(PROPOSER, ""), rng)
+
     def prompt(self, agent: str) -> str:
+        if self.view == "split":
+            return self._half_prompt(agent)
         return self._terse(agent) if self.prompt_style == "terse" else self._full(agent)
 
     def board(self) -> str:
@@ -262,6 +379,21 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
 
     # Prompts
 
+    def _half_prompt(self, agent: str) -> str:
+        state = self.episode
+        view = HalfView(
+            planner=agent == PLANNER,
+            rules=f"{self.rules()} {HIDDEN}{self.seen_by_one}",
+            answer_form=self.answer_form(),
+            seen=self.half(agent, state.world),
+            number=self._round(),
+            rounds=self.max_turns,
+            heard=state.said.get(PROPOSER if agent == PLANNER else PLANNER),
+            told=state.feedback.get(agent),
+            limit=self.message_chars,
+        )
+        return view.terse(self.terse_name) if self.prompt_style == "terse" else view.full()
+
     def _full(self, agent: str) -> str:
         state = self.episode
         text = (
@@ -289,3 +421,12 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
 
     def _round(self) -> int:
         return min(self.turn + 1, self.max_turns)
+
+
+def _mistaken(message: str, rng: random.Random) -> str:
+    """A message with one to three of its symbols replaced by others of its symbols."""
+    symbols = list(message)
+    places = [place for place, symbol in enumerate(symbols) if symbol not in "?\n"]
+    for _ in range(rng.randint(1, 3)):
+        symbols[rng.choice(places)] = symbols[rng.choice(places)]
+    return "".join(symbols)

@@ -10,7 +10,7 @@ and correct themselves until they agree.
 | agents | `reasoner_0` and `tool_1` together; with `num_agents=1`: `reasoner_0`; or any number of `reasoners` and `tools`, and an `aggregator`, numbered consecutively |
 | observation, action | text |
 | rounds | at most `max_turns` (4); the episode ends when all answers agree, right or wrong. A lone reasoner ends it by giving the same answer twice |
-| success | the reasoner's last answer is right; with several reasoners, the answer that most of them give (the earliest seat breaks ties); with an aggregator, its answer |
+| success | the reasoner's last answer is right; with several reasoners, the answer that most of them give (the earliest seat breaks ties); without one, what the tools' programs print; with an aggregator, its answer |
 
 **Actions.** The reasoner and the aggregator: any text with the answer in `\\boxed{}`; the last box
 counts. The tool: a Python program, fenced or not. The sandbox runs it without input, and the last
@@ -24,7 +24,8 @@ return is the value of the last answers.
 |---|---|---|
 | team | all | 1 for a success |
 | format | reasoners, aggregator | 0.2 for an answer in a box; else 0.1 for something in a box, 0.05 for a number |
-| parses, runs | tools | 0.1 for a program that parses, 0.1 for one that comes to its end |
+| parses, runs | tools | 0.05 for a program that parses, 0.05 for one that comes to its end |
+| prints | tools | 0.1 if its last line is an answer, right or wrong; 0.05 for any other line |
 | right | each | 0.8 for its own answer being right |
 
 Answers are equal when their values are exactly equal: `0.5`, `1/2` and `50%`, `\\{1, 4\\}` and `{4, 1}`,
@@ -45,8 +46,15 @@ agent and for several alike:
 
 `infos` and evaluations report the setting.
 
+**Split view.** With `view="split"` a word problem [needs two](../split_views.md). The two seats read the same
+words, and each reads every other number. Each reads the first `message_chars` characters of the other's last
+answer, instead of what its box holds or its program prints. Answers are read and paid as ever, so the first
+round is for messages: an answer without a box or a program costs nothing that the last one does not give
+back.
+
 **Arguments.** `family`, `level`, `num_agents` (1 or 2) or `reasoners`, `tools` and `aggregator`,
-`max_turns`, `feedback` ("none" or "verdict"), `prompt` ("full" or "terse"), `time_limit` (seconds for a
+`max_turns`, `feedback` ("none" or "verdict"), `view` ("full"; "split", for two seats and
+`family="word_problems"`), `message_chars` (400, at most 2000, of the split view), `prompt` ("full" or "terse"), `time_limit` (seconds for a
 program), `team_weight`, `split` ("train", "test", "all"), `source` ("generator"), `render_mode`.
 
 **Tasks.** Drawn by `family`, of each `level` ("easy", "medium", "hard"); None draws from all.
@@ -66,20 +74,34 @@ multiplied by a number.
 **The scripted expert** writes the answer in a box, and the task's program.
 
 **Version history.** v0: first version; a reasoner alone is no longer told that its answer is not
-right (`feedback="verdict"` tells it); an attempt at an answer earns a little; the families
-number_theory, counting and multi_step are gone.
+right (`feedback="verdict"` tells it); an attempt at an answer earns a little; a tool's
+program earns half as much for ending as before, and the rest for printing; the families number_theory,
+counting and multi_step are gone.
 """
 
 from __future__ import annotations
 
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from llmzoo.envs.base import public_forms
-from llmzoo.envs.math import generator
-from llmzoo.envs.math.rounds import Reasoning
+from llmzoo.envs.base import Outcome, public_forms
+from llmzoo.envs.math import generator, halves, oracle, prompts
+from llmzoo.envs.math.prompts import role_of
+from llmzoo.envs.math.rounds import Reasoning, Solving
 from llmzoo.envs.math.tasks import MathTask, canonical
+from llmzoo.envs.messages import MESSAGE_CHARS, message_limit, quoted
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import Tasks, generated
+from llmzoo.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class SplitSolving(Solving):
+    """The state in the split view. ``said``: each seat's last answer."""
+
+    said: Mapping[str, str] = field(default_factory=dict)
 
 
 class Math(Reasoning):
@@ -100,6 +122,8 @@ class Math(Reasoning):
         aggregator: bool = False,
         max_turns: int = 4,
         feedback: Literal["none", "verdict"] = "none",
+        view: Literal["full", "split"] = "full",
+        message_chars: int = MESSAGE_CHARS,
         prompt: Literal["full", "terse"] = "full",
         time_limit: float = 5.0,
         team_weight: float = 1.0,
@@ -108,8 +132,12 @@ class Math(Reasoning):
         one_of("family", family, (None, *generator.FAMILIES))
         one_of("level", level, (None, *generator.LEVELS))
         one_of("source", source, ("generator",))
+        one_of("view", view, ("full", "split"))
+        self.view = view
+        self.message_chars = message_limit(message_chars)
         self.family = family
         self.level = level
+        self.episode: SplitSolving
         super().__init__(
             source=source,
             split=split,
@@ -124,6 +152,14 @@ class Math(Reasoning):
             team_weight=team_weight,
             render_mode=render_mode,
         )
+        if view == "split" and (len(self.possible_agents) != 2 or aggregator):
+            raise ConfigError(
+                "view='split' is for two seats, a reasoner among them, and no aggregator"
+            )
+        if view == "split" and (
+            family != "word_problems" or "reasoner_0" not in self.possible_agents
+        ):
+            raise ConfigError("view='split' is for family='word_problems' and a reasoner")
 
     def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[MathTask]:
         return generated(
@@ -134,6 +170,73 @@ class Math(Reasoning):
             family=self.family,
             level=self.level,
         )
+
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
+        super().begin(rng, task)
+        self.episode = SplitSolving(self.episode.task)
+
+    def play_together(self, texts: Mapping[str, str]) -> Outcome:
+        outcome = super().play_together(texts)
+        if self.view == "split":
+            self.episode = replace(self.episode, said=dict(texts))
+        return outcome
+
+    def prompt(self, agent: str) -> str:
+        if self.view == "full":
+            return super().prompt(agent)
+        state = self.episode
+        seats = self.possible_agents
+        (other,) = (seat for seat in seats if seat != agent)
+        seen = halves.half(self._text(), seats.index(agent))
+        own = state.heard.get(agent)
+        heard = (
+            quoted(state.said[other].strip(), self.message_chars) if other in state.said else None
+        )
+        verdict = agent in state.right if self.feedback == "verdict" else None
+        turn = min(self.turn + 1, self.max_turns)
+        if self.prompt_style == "terse":
+            heading = f"{turn}/{self.max_turns}"
+            return prompts.terse_split(seen, agent, own, heard, heading, verdict)
+        rule = halves.RULE.format(other=other, hidden=halves.HIDDEN, limit=self.message_chars)
+        heading = f"Round {turn} of {self.max_turns}."
+        return prompts.split(seen, agent, seats, own, heard, heading, rule, verdict)
+
+    def expert(self, agent: str) -> str:
+        if self.view == "full":
+            return super().expert(agent)
+        message = self._message(agent)
+        if agent not in self.episode.said:
+            return message
+        task = self.episode.task
+        if not self._knows(agent):
+            seat = self.possible_agents.index(agent)
+            task = replace(task, answer=halves.guess(task, self.prompt_style, seat), program="")
+        if role_of(agent) == "tool":
+            return f"# {message}\n{oracle.program(task)}"
+        return f"{message}\n{oracle.reason(task)}"
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        if self.view == "full":
+            return super().amateur(agent, rng)
+        message = self._message(agent)
+        if agent not in self.episode.said:
+            return message.replace("1", rng.choice("1123"))
+        if self._knows(agent):
+            return super().amateur(agent, rng)
+        task = replace(self.episode.task, answer=str(rng.randint(2, 99)), program="")
+        return oracle.program(task) if role_of(agent) == "tool" else oracle.reason(task)
+
+    def _text(self) -> str:
+        return halves.text_of(self.episode.task, self.prompt_style)
+
+    def _message(self, agent: str) -> str:
+        return halves.message(self._text(), self.possible_agents.index(agent))
+
+    def _knows(self, agent: str) -> bool:
+        """Whether a seat knows the whole problem, from its half and all that it was told last."""
+        (heard,) = (text for seat, text in self.episode.said.items() if seat != agent)
+        heard = heard[: self.message_chars]
+        return halves.joined(self._text(), self.possible_agents.index(agent), heard) == self._text()
 
 
 raw_env = Math

@@ -10,7 +10,7 @@ actions, rewards, feedback and arguments are those of [`math_v0`](math.md).
 | agents | `reasoner_0` and `tool_1`, together; others as in `math_v0` |
 | rounds | at most `max_turns` (4); fewer when the two agree |
 | success | the reasoner's last answer is right |
-| tasks | `HuggingFaceH4/MATH-500`, every problem; llmzoo splits by content |
+| tasks | `HuggingFaceH4/MATH-500`, all 500 problems; llmzoo splits by content |
 | `source` | `"auto"` (default), `"hub"`, `"sample"` or a [file](../data.md#files-of-records) of the hub's schema; `on_bad_record="skip"` skips the file's bad records |
 
 A record has `problem`, `answer` (LaTeX), `subject` and `level` (1 to 5), which stand in the infos

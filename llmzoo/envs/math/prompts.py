@@ -14,11 +14,12 @@ _MAX_SHOWN = 120  # characters of an answer
 _MAX_TERSE = 60  # in a terse prompt
 
 _TASKS = {
-    "reasoner": "Think step by step, and end with the answer in \\boxed{}, worked out.",
-    "tool": "Write a Python program that computes the answer and prints it; the last line that it "
-    "prints counts. It has the standard library, no input and a few seconds.",
+    "reasoner": "Think step by step, and end with the answer in \\boxed{}, worked out, such as "
+    "\\boxed{42}.",
+    "tool": "Write a Python program that computes the answer and prints it, such as print(6 * 7); "
+    "the last line that it prints counts. It has the standard library, no input and a few seconds.",
     "aggregator": "Weigh the answers of the others, which may be wrong, and end with the right one "
-    "in \\boxed{}, worked out.",
+    "in \\boxed{}, worked out, such as \\boxed{42}.",
 }
 _TOGETHER = "You answer together with {}: nobody sees an answer of the same round. "
 _BEFORE = "You read what {} answered in this round. "
@@ -47,6 +48,41 @@ def full(
         lines += [_own(heard[agent], verdict, alone=not others)]
     lines += [f"The answer of {seat}: {_shown(heard[seat])}" for seat in others if seat in heard]
     return "\n".join([*lines, "", "Your answer:"])
+
+
+def split(
+    seen: str,
+    agent: str,
+    seats: Sequence[str],
+    own: Read | None,
+    heard: str | None,
+    heading: str,
+    rule: str,
+    verdict: bool | None,
+) -> str:
+    """The prompt of the split view in sentences. ``seen``: the half of the problem. ``own``: the seat's last
+    answer. ``heard``: the other's, quoted."""
+    (other,) = (seat for seat in seats if seat != agent)
+    opening = _opening(agent, (other,), _AFTER if verdict is None else _AFTER_JUDGED)
+    lines = [opening, rule, "", "The problem:", seen, "", heading]
+    lines += [] if own is None else [_own(own, verdict, alone=False)]
+    lines += [] if heard is None else [f"{other} wrote:", heard]
+    return "\n".join([*lines, "", "Your answer:"])
+
+
+def terse_split(
+    seen: str,
+    agent: str,
+    own: Read | None,
+    heard: str | None,
+    heading: str,
+    verdict: bool | None,
+) -> str:
+    """The same in few words."""
+    lines = [f"math half {role_of(agent)} {heading}", seen]
+    lines += [] if own is None else [f"you {_brief(own, verdict)}"]
+    lines += [] if heard is None else ["heard", heard]
+    return "\n".join([*lines, "answer\n"])
 
 
 def terse(

@@ -143,6 +143,10 @@ class Reasoning(TextEnv):
             return oracle.sloppy_program(task, rng)
         return oracle.sloppy_reason(task, rng)
 
+    def ending(self, agent: str) -> Mapping[str, Any]:
+        """The answer that counts is told, so that those of several episodes can be compared."""
+        return {**super().ending(agent), "answer": self._chosen(self.episode) or None}
+
     # A round
 
     def _answered(self, texts: Mapping[str, str]) -> Outcome:
@@ -182,16 +186,22 @@ class Reasoning(TextEnv):
         return scoring.read_reasoner(text, computed=computed)
 
     def _solved(self, solving: Solving) -> bool:
-        """Whether the answer that counts is right: the aggregator's, or the reasoners' majority."""
-        deciding = self.possible_agents[-1:]
-        if role_of(deciding[0]) != "aggregator":
-            deciding = [seat for seat in self.possible_agents if role_of(seat) == "reasoner"]
-        if not any(solving.paid[seat]["right"] > 0 for seat in deciding):
+        """Whether the answer that counts is right: the aggregator's, else the reasoners' majority, else
+        the tools'."""
+        if not any(solving.paid[seat]["right"] > 0 for seat in self._deciding()):
             return False  # no majority can be right
-        chosen = scoring.majority(
-            [solving.now[seat].value for seat in deciding], computed=solving.task.computed
-        )
-        return scoring.right(solving.task, chosen)
+        return scoring.right(solving.task, self._chosen(solving))
+
+    def _chosen(self, solving: Solving) -> str:
+        """The answer that counts; "" if there is none."""
+        values = [solving.now[seat].value for seat in self._deciding() if seat in solving.now]
+        return scoring.majority(values, computed=solving.task.computed)
+
+    def _deciding(self) -> list[str]:
+        seats = self.possible_agents
+        roles = {role_of(seat) for seat in seats}
+        decides = next(role for role in ("aggregator", "reasoner", "tool") if role in roles)
+        return [seat for seat in seats if role_of(seat) == decides]
 
     def _settled(self, before: Solving, after: Solving) -> bool:
         """Whether the episode is over: all seats agree, or a lone seat repeats its answer; with verdicts, on
@@ -222,10 +232,11 @@ def _seats(
         reasoners, tools = 1, num_agents - 1
     reasoners = 1 if reasoners is None else reasoners
     tools = 1 if tools is None else tools
-    if reasoners < 1 or tools < 0 or reasoners + tools + aggregator > MAX_SEATS:
+    seats = reasoners + tools
+    if min(reasoners, tools) < 0 or seats < 1 or seats + aggregator > MAX_SEATS:
         raise ConfigError(
-            f"there must be at least one reasoner, a non-negative number of tools and at most {MAX_SEATS} "
-            f"seats in all; got reasoners={reasoners}, tools={tools}"
+            f"there must be at least one reasoner or tool, and at most {MAX_SEATS} seats in all; "
+            f"got reasoners={reasoners}, tools={tools}"
         )
     roles = ["reasoner"] * reasoners + ["tool"] * tools + ["aggregator"] * aggregator
     return [f"{role}_{number}" for number, role in enumerate(roles)]

@@ -21,11 +21,12 @@ MAX_VALUE_CHARS = 500  # of an answer
 _MAX_ERROR_CHARS = 160
 
 REASONER_WEIGHTS = {"format": 0.2, "right": 0.8}
-TOOL_WEIGHTS = {"parses": 0.1, "runs": 0.1, "right": 0.8}
-# attempts at an answer in a box earn a little, so that a weak model's completions differ in reward
+TOOL_WEIGHTS = {"parses": 0.05, "runs": 0.05, "prints": 0.1, "right": 0.8}
+# attempts at an answer earn a little, so that a weak model's completions differ in reward
 BOX_BEGUN, NUMBER_TOLD = 0.1, 0.05
+LINE_PRINTED = 0.05
 
-_BOX = re.compile(r"\\boxed *\{\s*[^\s{}\\]")  # the box in the prompt is empty
+_BOX = re.compile(r"\\boxed *\{\s*[^\s{}\\]")  # an empty box begins nothing
 _DIGIT = re.compile("[0-9]")
 _ENDED = {
     "timeout": "the program ran out of time",
@@ -67,15 +68,16 @@ def read_tool(text: str, limits: Limits, *, computed: bool) -> Read:
     try:
         program = programs.extract(text)
     except programs.NoProgram as reason:
-        return Read("", f"malformed: {cut(str(reason), _MAX_ERROR_CHARS)}", _tool_parts(0))
+        return Read("", f"malformed: {cut(str(reason), _MAX_ERROR_CHARS)}", _tool_parts())
     run = judging.run(program, limits=limits)
     if run.status != "passed":
-        return Read("", f"failed: {_ending(run)}", _tool_parts(1))
+        return Read("", f"failed: {_ending(run)}", _tool_parts("parses"))
     printed = [line.strip() for line in run.stdout.splitlines() if line.strip()]
     if not printed:
-        return Read("", "failed: the program printed nothing", _tool_parts(2))
+        return Read("", "failed: the program printed nothing", _tool_parts("parses", "runs"))
     value, error = _checked(printed[-1], computed=computed)
-    return Read(value, error, _tool_parts(2))
+    paid = _tool_parts("parses", "runs", "prints")
+    return Read(value, error, {**paid, "prints": LINE_PRINTED} if error else paid)
 
 
 def equal(one: str, other: str, *, computed: bool) -> bool:
@@ -131,11 +133,10 @@ def _begun(text: str) -> float:
     return NUMBER_TOLD if _DIGIT.search(text) else 0.0
 
 
-def _tool_parts(steps: int) -> dict[str, float]:
-    """0 steps: nothing can be read; 1: the program parses; 2: it also runs to its end."""
+def _tool_parts(*earned: str) -> dict[str, float]:
+    """The form of a tool's answer: the parts that it earned, in full."""
     return {
-        name: TOOL_WEIGHTS[name] if steps > number else 0.0
-        for number, name in enumerate(("parses", "runs"))
+        name: TOOL_WEIGHTS[name] if name in earned else 0.0 for name in ("parses", "runs", "prints")
     }
 
 

@@ -19,6 +19,7 @@ from fractions import Fraction
 
 from llmzoo.envs.text import cut
 from llmzoo.envs.tools.toolbox import Tool, ToolError, tool
+from llmzoo.sandbox import syntax
 
 Number = int | Fraction | float
 
@@ -66,7 +67,7 @@ def evaluate(expression: str) -> Number:
     values: dict[str, Number] = {}
     source = _as_python(expression, values)
     try:
-        return _value(ast.parse(source, mode="eval").body, values, 0)
+        return _value(syntax.parse(source, mode="eval").body, values, 0)
     except (SyntaxError, MemoryError, RecursionError):
         raise CalculationError(
             f"{cut(expression, 60)!r} cannot be read: write every operator, closed parentheses, and "

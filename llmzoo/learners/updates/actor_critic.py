@@ -15,7 +15,12 @@ from torch import Tensor
 from llmzoo.learners.advantages import whitened
 from llmzoo.learners.updates.critics import ActorCriticConfig, HeadCritic, ModelCritic
 from llmzoo.learners.updates.passes import passes
-from llmzoo.learners.updates.policy_gradient import PolicyGradientUpdater, named, surrogate_loss
+from llmzoo.learners.updates.policy_gradient import (
+    Metrics,
+    PolicyGradientUpdater,
+    named,
+    surrogate_loss,
+)
 from llmzoo.learners.updates.turns import Chain, Turn, Valued, chains, explained, valued
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
@@ -124,7 +129,7 @@ class ActorCriticUpdater(PolicyGradientUpdater):
         *,
         rows: int,
         tokens: int,
-    ) -> tuple[Tensor, dict[str, float]]:
+    ) -> tuple[Tensor, Metrics]:
         groups = [item.group for item in part]
         now = policy.likelihood(groups, hidden=head is not None)
         loss, metrics = surrogate_loss(
@@ -133,7 +138,7 @@ class ActorCriticUpdater(PolicyGradientUpdater):
         if head is not None:
             mean = head.summed_loss(part, now) / (rows if self.config.values == "turn" else tokens)
             loss = loss + self.config.value_weight * mean
-            metrics["value_loss"] = float(mean.detach()) * tokens
+            metrics["value_loss"] = mean.detach() * tokens
         return loss, metrics
 
     def save(self, folder: Path) -> None:

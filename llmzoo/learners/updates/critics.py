@@ -15,14 +15,16 @@ from torch import Tensor
 from llmzoo.distributed import ranks
 from llmzoo.distributed.sharding import device_of, gathered, named_weights, put_into, shard_like
 from llmzoo.errors import ConfigError
-from llmzoo.learners.losses import value_loss
 from llmzoo.learners.updates.optimizer import Optimizer
-from llmzoo.learners.updates.passes import dealt, minibatches, optimizer_step
-from llmzoo.learners.updates.policy_gradient import SurrogateConfig
+from llmzoo.learners.updates.parts import dealt
+from llmzoo.learners.updates.passes import SMALLER, minibatches, optimizer_step
+from llmzoo.learners.updates.policy_gradient import Metrics, SurrogateConfig
 from llmzoo.learners.updates.turns import Chain, Turn, Valued
+from llmzoo.learners.values import value_loss
 from llmzoo.policies import check_model, stored
 from llmzoo.policies.likelihood import Likelihood
-from llmzoo.policies.packing import packs
+from llmzoo.policies.memory import limited_by
+from llmzoo.policies.packing import Segments, packs
 from llmzoo.policies.settings import Chat
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.values import CriticModel, ValueHead
@@ -104,7 +106,7 @@ class ModelCritic:
         self.model = CriticModel.of(
             start,
             outputs=len(agents) if central else 1,
-            tokens=config.tokens_at_once,
+            tokens=config.tokens_at_once or policy.tokens_at_once,
             precision=policy.precision or "float32",
             gradient_checkpointing=policy.gradient_checkpointing,
         )
@@ -127,9 +129,7 @@ class ModelCritic:
     def values(self, turns: Sequence[Turn]) -> list[Tensor]:
         """Of each turn, [1] or one before each token, [C]."""
         with gathered([self.model.body]):
-            return ranks.spread(
-                turns, lambda mine: self._values(mine).cpu().split(_sizes(mine, self._config))
-            )
+            return ranks.spread(turns, self._judged)
 
     @torch.no_grad()
     def final(self, chains: Sequence[Chain]) -> list[float]:
@@ -137,12 +137,15 @@ class ModelCritic:
         with gathered([self.model.body]):
             return [float(value) for value in ranks.spread(chains, self._final)]
 
+    def _judged(self, turns: Sequence[Turn]) -> Sequence[Tensor]:
+        return self._values(turns).cpu().split(_sizes(turns, self._config))
+
     def _final(self, chains: Sequence[Chain]) -> list[Tensor]:
         if self._central:
             read = [_read(self._reader, c.final_state) for c in chains]
         else:
             read = [_read(self._reader, c.final, c.agent) for c in chains]
-        values = self.model.values(read)
+        values = self.model.values(read).cpu()
         return [values[row, [self._output[c.agent]]] for row, c in enumerate(chains)]
 
     def learn(self, items: Sequence[Valued], rng: random.Random) -> dict[str, float]:
@@ -151,8 +154,9 @@ class ModelCritic:
         for minibatch in minibatches(items, self._config, rng):
             norm, metrics = optimizer_step(
                 [self.optimizer],
-                dealt(minibatch, self._config.tokens_at_once, self._parts),
+                dealt(minibatch, self.model.tokens, self._parts),
                 partial(self._loss, count=sum(len(item.targets) for item in minibatch)),
+                at_once=("tokens_at_once", self._tokens),
                 whose="the critic",
                 remedy="lower critic_learning_rate",
             )
@@ -160,14 +164,17 @@ class ModelCritic:
             losses.append(metrics["loss"])
         return {"value_loss": sum(losses) / len(losses), "value_grad_norm": sum(norms) / len(norms)}
 
-    def _loss(self, part: Sequence[Valued], *, count: int) -> tuple[Tensor, dict[str, float]]:
+    def _loss(self, part: Sequence[Valued], *, count: int) -> tuple[Tensor, Metrics]:
         """The part's share of the mean over ``count`` values."""
         now = self._values([item.turn for item in part])
         return summed_value_loss(now, part, self._config.value_clip) / count, {}
 
     def _parts(self, items: Sequence[Valued], tokens_at_once: int) -> list[list[Valued]]:
-        sizes = [len(self._text(item.turn)) + _answer(item.turn) for item in items]
+        sizes = [self._tokens([item]) for item in items]
         return [[items[i] for i in pack] for pack in packs(sizes, tokens_at_once)]
+
+    def _tokens(self, items: Sequence[Valued]) -> int:
+        return sum(len(self._text(item.turn)) + _answer(item.turn) for item in items)
 
     def save(self, folder: Path, name: str) -> None:
         stored.save(named_weights(self.model), folder, f"{name}.critic")
@@ -228,7 +235,7 @@ class HeadCritic:
 
     def _final(self, chains: Sequence[Chain]) -> list[Tensor]:
         hidden = self.policy.prompt_hidden([_read(self.policy, c.final, c.agent) for c in chains])
-        return list(self.head(hidden))
+        return list(self.head(hidden).cpu())
 
     def _judged(self, rows: Sequence[Group], sizes: Sequence[int]) -> list[Tensor]:
         """The values of groups of one, in their order."""
@@ -236,16 +243,20 @@ class HeadCritic:
         for agent in dict.fromkeys(group.agent for group in rows):
             mine = [i for i, group in enumerate(rows) if group.agent == agent]
             lengths = [len(rows[i].prompt_ids) + len(rows[i].completions[0].ids) for i in mine]
-            for pack in packs(lengths, self._config.tokens_at_once):
+            for pack in packs(lengths, self._config.tokens_at_once or self.policy.tokens_at_once):
                 part = [mine[i] for i in pack]
-                now = self.policy.likelihood([rows[i] for i in part], hidden=True)
-                values = self._values(now).cpu().split([sizes[i] for i in part])
-                values_of |= dict(zip(part, values, strict=True))
+                size = sum(lengths[at] for at in pack)
+                with limited_by("tokens_at_once", size, "A pass of the critic", SMALLER):
+                    now = self.policy.likelihood([rows[i] for i in part], hidden=True)
+                    values = self._values(now, [len(rows[i].completions[0].ids) for i in part])
+                split = values.cpu().split([sizes[i] for i in part])
+                values_of |= dict(zip(part, split, strict=True))
         return [values_of[i] for i in range(len(rows))]
 
     def summed_loss(self, part: Sequence[Valued], now: Likelihood) -> Tensor:
         """The value loss summed over the values of a part of a minibatch."""
-        return summed_value_loss(self._values(now), part, self._config.value_clip)
+        values = self._values(now, [_answer(item.turn) for item in part])
+        return summed_value_loss(values, part, self._config.value_clip)
 
     def save(self, folder: Path, name: str) -> None:
         stored.save(self.head.state_dict(), folder, f"{name}.head")
@@ -255,11 +266,12 @@ class HeadCritic:
         put_into(self.head, stored.load(folder, f"{name}.head"))
         self.optimizer.restore(stored.load(folder, f"{name}.head_optimizer"))
 
-    def _values(self, now: Likelihood) -> Tensor:
+    def _values(self, now: Likelihood, lengths: Sequence[int]) -> Tensor:
+        """All values of answers with these lengths, one after the other."""
         assert now.hidden is not None
         if self._config.values == "turn":
             return self.head(now.hidden[:, 0]).squeeze(-1)
-        return self.head(now.hidden).squeeze(-1)[now.mask.bool()]
+        return Segments(lengths, now.hidden.device).flat(self.head(now.hidden).squeeze(-1))
 
 
 def summed_value_loss(values: Tensor, items: Sequence[Valued], clip: float | None) -> Tensor:

@@ -20,10 +20,12 @@ from llmzoo.learners.preferences import conversational, load_preferences
 from llmzoo.learners.updates.dpo_config import DPOConfig, MADPOConfig, PreferenceConfig
 from llmzoo.learners.updates.dpo_reference import RoundReference
 from llmzoo.learners.updates.pairs import JointPair, Pair, cut_off, encoded, joint_pairs, own_pairs
-from llmzoo.learners.updates.policy_gradient import named
+from llmzoo.learners.updates.passes import SMALLER
+from llmzoo.learners.updates.policy_gradient import Metrics, named
 from llmzoo.learners.updates.rows import RowsUpdater, answers_likelihood, batches, chunks
 from llmzoo.policies.base import Policy
 from llmzoo.policies.likelihood import Likelihood
+from llmzoo.policies.memory import limited_by
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 
@@ -63,7 +65,7 @@ def preference_loss(
     options: LossOptions,
     batch: Sequence[ComparedPair],
     mean_over: int,
-) -> tuple[Tensor, dict[str, float]]:
+) -> tuple[Tensor, Metrics]:
     """The part's share of the loss of a batch, summed over its pairs and divided by ``mean_over``.
 
     The metrics, the loss among them, are means over the batch's own pairs.
@@ -90,11 +92,11 @@ def preference_loss(
         "logps/chosen": own[:, 0],
         "logps/rejected": own[:, 1],
     }
-    metrics = {name: float(values.sum()) / len(batch) for name, values in means.items()}
-    metrics["entropy"] = float(now.entropy.detach().sum()) / tokens
+    metrics: Metrics = {name: values.sum() / len(batch) for name, values in means.items()}
+    metrics["entropy"] = now.entropy.detach().sum() / tokens
     assert now.top is not None
     chosen_tokens = sum(len(c.pair.chosen_ids) for c in batch)
-    metrics["mean_token_accuracy"] = float(now.top[::2].sum()) / chosen_tokens
+    metrics["mean_token_accuracy"] = now.top[::2].sum() / chosen_tokens
     return losses.sum() / mean_over, metrics
 
 
@@ -159,12 +161,11 @@ class PreferenceUpdater(RowsUpdater):
 
         @torch.no_grad()
         def compute(mine: Sequence[Pair]) -> list[Tensor]:
-            parts = chunks(mine, self.config.rows_at_once)
-            return [
-                row
-                for part in parts
-                for row in pair_logps(policy, part, self.options.ld_alpha)[0].cpu()
-            ]
+            logps: list[Tensor] = []
+            for part in chunks(mine, self.config.rows_at_once):
+                with limited_by("rows_at_once", len(part), f"A pass of {policy.name!r}", SMALLER):
+                    logps += pair_logps(policy, part, self.options.ld_alpha)[0].cpu()
+            return logps
 
         with gathered([policy.model]):
             values = ranks.spread(pairs, compute)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
-from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.errors import ConfigError, UnknownNameError, check_names
 from llmzoo.learners.preference_losses import JOINT_LOSSES, LOSSES, LossOptions
 from llmzoo.learners.preferences import Choice
 from llmzoo.learners.updates.rows import RowsConfig
@@ -30,14 +30,12 @@ class PreferenceConfig(RowsConfig):
     pairs: Choice = "gap"  # of a group: best against worst, one at random, or all that differ
     min_gap: float = 0.0  # least difference of the returns of a pair
 
-    allowed_losses: ClassVar[Iterable[str]] = LOSSES
+    allowed_losses: ClassVar[Collection[str]] = LOSSES
 
     def __post_init__(self) -> None:
         RowsConfig.__post_init__(self)
         check_trl_args(self.trl_args, ("max_length", *_OF_THE_LOSS))
-        for name in self.loss_options.losses:
-            if name not in self.allowed_losses:
-                raise UnknownNameError("loss_type", name, self.allowed_losses)
+        check_names("loss_type", self.loss_options.losses, self.allowed_losses)
         if self.beta <= 0:
             raise ConfigError(f"beta must be above 0, got {self.beta}")
         if self.rounds < 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import ClassVar, Literal
@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from llmzoo.distributed import ranks
-from llmzoo.distributed.sharding import divided_like, is_divided, own_part
+from llmzoo.distributed.sharding import bounded, divided_like, is_divided
 from llmzoo.errors import ConfigError, DivergedError
 from llmzoo.policies.lora import base_parameters
 from llmzoo.policies.precision import MasterWeights
@@ -64,27 +64,6 @@ class OptimizerConfig:
             return 1.0
         done = min(1.0, (step - self.warmup) / max(1, total - self.warmup))
         return 1.0 - done if self.schedule == "linear" else 0.5 * (1 + math.cos(math.pi * done))
-
-
-def bounded(weights: Sequence[Parameter], most: float) -> float:
-    """Clip the gradients in place to a norm of at most ``most``. Returns the norm before.
-
-    For weights that are sharded over ranks this is the norm of the whole gradient.
-    """
-    trained = [weight for weight in weights if weight.grad is not None]
-    if not any(map(is_divided, trained)):
-        return float(torch.nn.utils.clip_grad_norm_(trained, most))
-    squares = {"divided": 0.0, "whole": 0.0}
-    for weight in trained:
-        assert weight.grad is not None
-        part = own_part(weight.grad).double().square().sum().item()
-        squares["divided" if is_divided(weight) else "whole"] += part
-    norm = math.sqrt(ranks.summed({"squares": squares["divided"]})["squares"] + squares["whole"])
-    scale = min(1.0, most / (norm + 1e-6))  # as clip_grad_norm_
-    for weight in trained:
-        assert weight.grad is not None
-        own_part(weight.grad).mul_(scale)
-    return norm
 
 
 class Optimizer:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from llmzoo.learners.preferences import Choice, candidates, choose_pairs, conversational
-from llmzoo.learners.updates.policy_gradient import sampled_only
+from llmzoo.learners.updates.credits import sampled_only
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Group
 

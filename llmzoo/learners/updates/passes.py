@@ -9,19 +9,22 @@ from functools import partial
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
+import torch
 from torch import Tensor
 
 from llmzoo.distributed import ranks
 from llmzoo.errors import DivergedError
+from llmzoo.learners.updates.credits import Credited
 from llmzoo.learners.updates.optimizer import Optimizer
-from llmzoo.learners.updates.policy_gradient import Credited, SurrogateConfig
-from llmzoo.policies.packing import packs
-from llmzoo.policies.sampling import Sampling
+from llmzoo.learners.updates.parts import dealt, parts, tokens_of
+from llmzoo.learners.updates.policy_gradient import Metrics, SurrogateConfig
+from llmzoo.policies.memory import limited_by
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Group
 
 Item = TypeVar("Item")
 Part = TypeVar("Part")
+
+SMALLER = "gradient_checkpointing, precision=bf16 and seats=lora need less memory too."
 
 
 class PartLoss(Protocol):
@@ -29,7 +32,7 @@ class PartLoss(Protocol):
 
     def __call__(
         self, part: Sequence[Credited], *, rows: int, tokens: int
-    ) -> tuple[Tensor, dict[str, float]]: ...
+    ) -> tuple[Tensor, Metrics]: ...
 
 
 def passes(
@@ -59,8 +62,9 @@ def passes(
         needed = [c for c in minibatch if all_matter or bool(c.advantages.any())]
         norm, metrics = optimizer_step(
             optimizers,
-            dealt(needed, config.tokens_at_once, partial(parts, policy)),
+            dealt(needed, config.tokens_at_once or policy.tokens_at_once, partial(parts, policy)),
             partial(loss, rows=rows, tokens=tokens),
+            at_once=("tokens_at_once", _tokens_in),
             whose=repr(policy.name),
             remedy="lower learning_rate or set clip",
         )
@@ -81,34 +85,49 @@ def passes(
 def optimizer_step(
     optimizers: Sequence[Optimizer],
     parts: Iterable[tuple[Part, bool]],
-    loss: Callable[[Part], tuple[Tensor, dict[str, float]]],
+    loss: Callable[[Part], tuple[Tensor, Metrics]],
     *,
+    at_once: tuple[str, Callable[[Part], int]],
     whose: str,
     remedy: str = "lower learning_rate",
 ) -> tuple[float, dict[str, float]]:
     """One step of each optimiser on the gradient of a batch that is read in ``parts``.
 
-    ``loss`` returns a part's share of the batch's loss, and its shares of metrics. Parts that do
-    not count are run without effect, see :func:`dealt`. Returns the gradient norm of the first
-    optimiser, and the sums over parts and ranks, ``loss`` among them.
+    ``loss`` returns a part's share of the batch's loss, and its shares of metrics. ``at_once``: the
+    setting that bounds a part, and a part's size in its unit. Parts that do not count are run
+    without effect, see :func:`llmzoo.learners.updates.parts.dealt`. Returns the gradient norm of the
+    first optimiser, and the sums over parts and ranks, ``loss`` among them.
 
-    Raises :class:`DivergedError`, before any weight changes, if the loss is not finite.
+    Raises :class:`DivergedError`, before any weight changes, if the loss is not finite, and
+    :class:`OutOfMemoryError` if a part does not fit into a GPU's memory.
     """
-    sums = {"loss": 0.0}
+    setting, size_of = at_once
+    shares: Metrics = {"loss": 0.0}
     for optimizer in optimizers:
         optimizer.zero_grad()
     for part, counts in parts:
-        value, metrics = loss(part)
-        (value if counts else value * 0).backward()
+        with limited_by(setting, size_of(part), f"A training pass of {whose}", SMALLER):
+            value, metrics = loss(part)
+            (value if counts else value * 0).backward()
         for optimizer in optimizers:
             optimizer.accumulate()
-        for key, amount in {"loss": value.item(), **metrics}.items() if counts else ():
-            sums[key] = sums.get(key, 0.0) + amount
-    sums = ranks.summed(sums)
+        for key, amount in {"loss": value, **metrics}.items() if counts else ():
+            exact = amount.detach().double() if isinstance(amount, Tensor) else amount
+            shares[key] = shares.get(key, 0.0) + exact
+    sums = ranks.summed(on_host(shares))
     if not math.isfinite(sums["loss"]):
         raise DivergedError(f"the loss of {whose} is {sums['loss']}: {remedy}")
     norms = [optimizer.step() for optimizer in optimizers]
     return norms[0], sums
+
+
+def on_host(metrics: Metrics) -> dict[str, float]:
+    """The metrics as numbers, with a single read of the device."""
+    tensors = {name: value for name, value in metrics.items() if isinstance(value, Tensor)}
+    read = torch.stack([*tensors.values()]).tolist() if tensors else []
+    numbers = {name: value for name, value in metrics.items() if not isinstance(value, Tensor)}
+    known = {**numbers, **dict(zip(tensors, read, strict=True))}
+    return {name: known[name] for name in metrics}
 
 
 def minibatches(
@@ -127,60 +146,10 @@ def minibatches(
     return cut_up
 
 
+def _tokens_in(part: Sequence[Credited]) -> int:
+    return sum(tokens_of(credited.group) for credited in part)
+
+
 def _per_token(totals: dict[str, float]) -> dict[str, float]:
     tokens = max(1.0, totals.get("tokens", 0.0))
     return {key: value / tokens for key, value in totals.items() if key != "tokens"}
-
-
-def dealt(
-    items: Sequence[Item], tokens_at_once: int, cut: Callable[[Sequence[Item], int], list[Part]]
-) -> list[tuple[Part, bool]]:
-    """This rank's parts of a minibatch, which ``cut`` divides, and whether each part counts.
-
-    All ranks get the same number of parts, because the ranks of a sharded model run it together. A
-    rank with too few parts also runs a part of another rank, which does not count.
-    """
-    world = ranks.world()
-    if world == 1:
-        return [(part, True) for part in cut(items, tokens_at_once)]
-    pieces = cut(items, tokens_at_once)
-    while len(pieces) < min(world, len(items)) and tokens_at_once > 1:
-        tokens_at_once = -(-tokens_at_once // 2)
-        pieces = cut(items, tokens_at_once)
-    mine = [(part, True) for part in pieces[ranks.rank() :: world]]
-    lacking = len(mine) < math.ceil(len(pieces) / world)
-    return [*mine, (pieces[0], False)] if lacking else mine
-
-
-def parts(
-    policy: TransformersPolicy, credited: Sequence[Credited], tokens_at_once: int
-) -> list[list[Credited]]:
-    """Parts of at most ``tokens_at_once`` tokens, with groups of equal sampling settings.
-
-    Groups are sorted by prompt length. A prompt counts once for all its completions. A group with
-    too many tokens is split.
-    """
-    alike: dict[Sampling, list[Credited]] = {}
-    for c in sorted(credited, key=lambda c: len(c.group.prompt_ids)):
-        pieces = _divided(c, tokens_at_once)
-        alike.setdefault(policy.sampling_of(c.group.agent), []).extend(pieces)
-    return [
-        [pieces[i] for i in pack]
-        for pieces in alike.values()
-        for pack in packs([_tokens(c.group) for c in pieces], tokens_at_once)
-    ]
-
-
-def _divided(credited: Credited, tokens_at_once: int) -> list[Credited]:
-    group = credited.group
-    if _tokens(group) <= tokens_at_once:
-        return [credited]
-    sizes = [len(completion.ids) for completion in group.completions]
-    return [
-        Credited(group.only(pack), credited.advantages[pack.start : pack.stop])
-        for pack in packs(sizes, tokens_at_once - len(group.prompt_ids))
-    ]
-
-
-def _tokens(group: Group) -> int:
-    return len(group.prompt_ids) + sum(len(completion.ids) for completion in group.completions)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,9 +10,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from llmzoo.distributed import ranks
-from llmzoo.distributed.sharding import whole
-from llmzoo.errors import CheckpointError, ConfigError
+from llmzoo.errors import ConfigError
 from llmzoo.learners.losses import (
     Reduction,
     approximate_kl,
@@ -27,22 +23,17 @@ from llmzoo.learners.losses import (
     token_log_ratio,
     token_weights,
 )
+from llmzoo.learners.updates.credits import Credited, credits_of
+from llmzoo.learners.updates.kl_reference import StartingPolicies
 from llmzoo.learners.updates.optimizer import Optimizer, OptimizerConfig
 from llmzoo.policies import stored
 from llmzoo.policies.base import Policy
 from llmzoo.policies.likelihood import Likelihood
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Batch, Group
+from llmzoo.records import Batch
 
-_STARTS = "starts.json"
-
-
-@dataclass(frozen=True, slots=True)
-class Credited:
-    """A group with the advantage of each completion, [K] or one a token, [K, C]."""
-
-    group: Group
-    advantages: Tensor
+# of a loss, by name; tensors are scalars, which stay on their device until a minibatch has ended
+Metrics = dict[str, "Tensor | float"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +49,12 @@ class SurrogateConfig(OptimizerConfig):
     reduction: Reduction = "token_mean"  # how tokens are weighed (losses.token_weights)
     epochs: int = 1  # passes over each batch
     minibatches: int = 1  # optimiser steps in a pass
-    tokens_at_once: int = 32_768  # tokens in one forward pass; the rest is accumulated
+    tokens_at_once: int | None = None  # tokens in one forward pass; the rest is accumulated
 
     def __post_init__(self) -> None:
         OptimizerConfig.__post_init__(self)
-        if self.epochs < 1 or self.minibatches < 1 or self.tokens_at_once < 1:
+        at_once = 1 if self.tokens_at_once is None else self.tokens_at_once
+        if min(self.epochs, self.minibatches, at_once) < 1:
             raise ConfigError("epochs, minibatches and tokens_at_once are at least 1")
         if self.clip is None:
             if self.epochs > 1 or self.minibatches > 1:
@@ -98,11 +90,11 @@ def surrogate_loss(
     tokens: int,
     reference: TransformersPolicy | None = None,
     now: Likelihood | None = None,
-) -> tuple[Tensor, dict[str, float]]:
+) -> tuple[Tensor, Metrics]:
     """The part's share of the loss of a minibatch with ``rows`` completions and ``tokens`` tokens.
 
     ``now``: the part's likelihood, if it was computed already. Also returns metrics, as sums over
-    the part's tokens.
+    the part's tokens; they stay on the device.
     """
     groups = [credited.group for credited in part]
     now = policy.likelihood(groups) if now is None else now
@@ -111,7 +103,7 @@ def surrogate_loss(
         log_ratio = token_log_ratio(now.logprobs, old)
     else:
         log_ratio = sequence_log_ratio(now.logprobs, old, now.mask)
-    metrics: dict[str, float] = {}
+    metrics: Metrics = {}
     if config.clip is None:
         per_token = policy_gradient(now.logprobs, advantages)
     else:
@@ -119,10 +111,11 @@ def surrogate_loss(
         per_token = clipped_ratio(log_ratio, advantages, config.clip, high)
         if config.dual_clip is not None:
             per_token = dual_clip(per_token, advantages, config.dual_clip)
-        share = clip_fraction(log_ratio, now.mask, config.clip, high)
-        metrics["clip_fraction"] = float(share * now.mask.sum())
-        metrics["ratio"] = float((log_ratio.detach().exp() * now.mask).sum())
-        metrics["update_kl"] = float(approximate_kl(log_ratio.detach(), now.mask) * now.mask.sum())
+        moved = log_ratio.detach()
+        share = clip_fraction(moved, now.mask, config.clip, high)
+        metrics["clip_fraction"] = share * now.mask.sum()
+        metrics["ratio"] = (moved.exp() * now.mask).sum()
+        metrics["update_kl"] = approximate_kl(moved, now.mask) * now.mask.sum()
     if config.kl:
         assert reference is not None
         with torch.no_grad():
@@ -131,38 +124,36 @@ def surrogate_loss(
         # sampling; without it the penalty is biased (DeepSeek-V3.2, arXiv 2512.02556).
         kl = kl_k3(now.logprobs, fixed.logprobs)
         per_token = per_token + config.kl * kl * token_log_ratio(now.logprobs, old).exp()
-        metrics["kl"] = float((kl.detach() * now.mask).sum())
+        metrics["kl"] = (kl.detach() * now.mask).sum()
     if config.entropy:
         per_token = per_token - config.entropy * now.entropy
     weights = token_weights(now.mask, config.reduction, rows=rows, tokens=tokens)
-    metrics["entropy"] = float(now.entropy.detach().sum())
-    metrics["drift"] = float(((old - now.logprobs.detach()) * now.mask).sum())
-    metrics["tokens"] = float(now.mask.sum())
+    metrics["entropy"] = now.entropy.detach().sum()
+    metrics["drift"] = ((old - now.logprobs.detach()) * now.mask).sum()
+    metrics["tokens"] = now.mask.sum()
     return (per_token * weights).sum(), metrics
 
 
 def rows_of(part: Sequence[Credited], now: Likelihood) -> tuple[Tensor, Tensor]:
     """A part's log-probabilities as sampled [N, C], and its advantages [N] or [N, C]."""
-    old = torch.zeros_like(now.logprobs)
+    like = now.logprobs
+    old = torch.zeros(like.shape, dtype=like.dtype)  # on the host, to be copied once
     completions = [completion for c in part for completion in c.group.completions]
     for row, completion in enumerate(completions):
         old[row, : len(completion.ids)] = torch.tensor(completion.logprobs)
     if part[0].advantages.dim() == 1:
-        return old, torch.cat([c.advantages for c in part]).to(old)
+        return old.to(like.device), torch.cat([c.advantages for c in part]).to(like)
     advantages = torch.zeros_like(old)
     row = 0
     for c in part:
         for per_token in c.advantages:
             advantages[row, : len(per_token)] = per_token[: old.shape[1]]
             row += 1
-    return old, advantages
+    return old.to(like.device), advantages.to(like.device)
 
 
 class PolicyGradientUpdater:
-    """Holds an optimiser for each policy and, under a KL penalty, a copy of the starting policy.
-
-    The starting policy is not saved. A resumed run starts from the same model, and is refused if
-    the weights differ.
+    """Holds an optimiser for each policy and, under a KL penalty, the starting policies.
 
     ``used``: what the last update learned from, for :meth:`credits`. A subclass sets it.
     """
@@ -182,9 +173,7 @@ class PolicyGradientUpdater:
             name: Optimizer.of(policy, config, total=total, name=name)
             for name, policy in self.policies.items()
         }
-        with_kl = self.policies if config.kl else {}
-        self.references = {name: policy.reference() for name, policy in with_kl.items()}
-        self.starts = {name: digest(policy.parameters()) for name, policy in with_kl.items()}
+        self.references = StartingPolicies(self.policies if config.kl else {})
         self.used: list[Credited] = []
 
     def players(self) -> Mapping[str, Policy]:
@@ -197,19 +186,11 @@ class PolicyGradientUpdater:
     def save(self, folder: Path) -> None:
         for name, optimizer in self.optimizers.items():
             stored.save(optimizer.state(), folder, f"{name}.optimizer")
-        if self.starts and ranks.rank() == 0:
-            (folder / _STARTS).write_text(json.dumps(self.starts))
+        self.references.save(folder)
 
     def load(self, folder: Path) -> None:
         """Raises :class:`CheckpointError` if the run started from other weights."""
-        if self.starts:
-            saved = json.loads((folder / _STARTS).read_text())
-            for name, start in self.starts.items():
-                if saved[name] != start:
-                    raise CheckpointError(
-                        f"kl compares {name!r} with the weights that the run started from, but "
-                        "these differ: resume with the same model, before training"
-                    )
+        self.references.load(folder)
         for name, optimizer in self.optimizers.items():
             optimizer.restore(stored.load(folder, f"{name}.optimizer"))
 
@@ -217,55 +198,3 @@ class PolicyGradientUpdater:
 def named(name: str, metrics: Mapping[str, Any], among: Sized) -> dict[str, Any]:
     """The metrics of one policy, with its name before each unless the policy is the only one."""
     return {key if len(among) == 1 else f"{name}/{key}": value for key, value in metrics.items()}
-
-
-def digest(weights: Iterable[Tensor]) -> str:
-    """A hash of all bits of the weights, in their order."""
-    hasher = hashlib.blake2b(digest_size=16)
-    for tensor in weights:
-        hasher.update(
-            whole(tensor.detach()).cpu().contiguous().flatten().view(torch.uint8).numpy().data
-        )
-    return hasher.hexdigest()
-
-
-def sampled_only(groups: Sequence[Group]) -> list[Group]:
-    """The groups with only the completions that a model sampled; others enter no baseline."""
-    kept = []
-    for group in groups:
-        sampled = [i for i, c in enumerate(group.completions) if c.trainable]
-        if sampled:
-            kept.append(group if len(sampled) == len(group.completions) else group.only(sampled))
-    return kept
-
-
-def credits_of(batch: Batch, used: Iterable[Credited]) -> list[float | None]:
-    """The advantage of each of ``batch.completions`` in ``used``, as the loss received it.
-
-    Completions are matched by identity, because groups may have been filtered or rebuilt. Per-token
-    advantages are averaged over the answer.
-    """
-    advantage_of: dict[int, float] = {}
-    for credited in used:
-        completions, given = credited.group.completions, credited.advantages
-        if given.dim() == 2:  # one a token, and nothing after an answer's last
-            rows = zip(given, completions, strict=True)
-            given = torch.stack([row[: len(c.ids)].mean() for row, c in rows])
-        advantage_of |= zip(map(id, completions), given.tolist(), strict=True)
-    return [advantage_of.get(id(completion)) for completion in batch.completions]
-
-
-def merged_credits(
-    batch: Batch, parts: Sequence[tuple[Batch, Sequence[float | None]]]
-) -> list[float | None]:
-    """The credits of a batch that several updaters learned from, each from a part of it.
-
-    ``parts``: each part, which shares the batch's completions, with its credits.
-    """
-    given = {
-        id(completion): advantage
-        for part, credits in parts
-        for completion, advantage in zip(part.completions, credits, strict=True)
-        if advantage is not None
-    }
-    return [given.get(id(completion)) for completion in batch.completions]

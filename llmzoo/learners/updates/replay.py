@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from llmzoo.learners.updates.policy_gradient import Credited
+from llmzoo.learners.updates.credits import Credited
 from llmzoo.records import Completion, Group
 
 

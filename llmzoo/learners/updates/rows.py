@@ -18,7 +18,9 @@ from torch import Tensor
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
 from llmzoo.learners.updates.optimizer import Optimizer, OptimizerConfig
-from llmzoo.learners.updates.passes import dealt, optimizer_step
+from llmzoo.learners.updates.parts import dealt
+from llmzoo.learners.updates.passes import optimizer_step
+from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.policies import stored
 from llmzoo.policies.base import Policy
 from llmzoo.policies.likelihood import Likelihood
@@ -27,7 +29,7 @@ from llmzoo.records import Batch, Completion, Group
 
 Row = TypeVar("Row")
 Ids = tuple[int, ...]
-Loss = Callable[[Sequence[Row]], tuple[Tensor, dict[str, float]]]
+Loss = Callable[[Sequence[Row]], tuple[Tensor, Metrics]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +132,7 @@ class RowsUpdater:
             [self.optimizers[name]],
             dealt(rows, self.config.rows_at_once, chunks),
             loss,
+            at_once=("rows_at_once", len),
             whose=repr(name),
         )
         return {**metrics, "grad_norm": norm}

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.learners import trajectories
+from llmzoo.learners import episode_rows, trajectories
 from llmzoo.learners.updates.examples import (
     Example,
     answer_ids,
@@ -25,6 +25,7 @@ from llmzoo.learners.updates.examples import (
     refuse_too_long,
     world_model_example,
 )
+from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.learners.updates.rows import RowsConfig, RowsUpdater, answers_likelihood, batches
 from llmzoo.learners.updates.trl_args import check_trl_args
 from llmzoo.policies import amateur, expert, mixed
@@ -37,7 +38,7 @@ from llmzoo.records import Batch, Decision, Episode
 class SFTConfig(RowsConfig):
     """Options of supervised fine-tuning."""
 
-    source: str = "oracle"  # oracle, amateur, mixed, self, or a file or hub id of trajectories
+    source: str = "oracle"  # oracle, amateur, mixed, self, or a file, folder or hub id of episodes
     expert_share: float = 0.5  # of the decisions, with source="mixed"
     min_return: float | None = None  # learn from what was paid at least this in its episode
     success_only: bool = False  # learn from episodes that succeeded
@@ -103,10 +104,13 @@ def demonstrators(config: SFTConfig, seats: Mapping[str, Policy]) -> Mapping[str
 
 
 class Demonstrations:
-    """The episodes of a file, repeated, in an order that ``seed`` fixes for each repetition."""
+    """The episodes of a file of trajectories or of whole episodes, repeated, in an order that ``seed`` fixes for each repetition."""
 
     def __init__(self, source: str):
-        self.episodes = trajectories.episodes(trajectories.load(source))
+        if episode_rows.holds_episodes(source):
+            self.episodes = episode_rows.load_episodes(source)
+        else:
+            self.episodes = trajectories.episodes(trajectories.load(source))
         self.taken = 0
         self.seed: int | None = None
 
@@ -141,7 +145,7 @@ class Demonstrations:
 
 def imitation_loss(
     policy: TransformersPolicy, part: Sequence[Example], *, tokens: int, dynamic: bool
-) -> tuple[Tensor, dict[str, float]]:
+) -> tuple[Tensor, Metrics]:
     """The part's share of the mean of -log p over a batch's ``tokens`` completion tokens.
 
     ``dynamic``: each token's loss is weighed by its probability p, through which no gradient flows
@@ -152,9 +156,9 @@ def imitation_loss(
     losses = -now.logprobs
     if dynamic:
         losses = losses * now.logprobs.detach().exp()
-    metrics = {
-        "entropy": float(now.entropy.detach().sum()) / tokens,
-        "mean_token_accuracy": float(now.top.sum()) / tokens,
+    metrics: Metrics = {
+        "entropy": now.entropy.detach().sum() / tokens,
+        "mean_token_accuracy": now.top.sum() / tokens,
     }
     return (losses * now.mask).sum() / tokens, metrics
 
@@ -254,6 +258,8 @@ class SFTUpdater(RowsUpdater):
     def _behaviour(self, policy: TransformersPolicy, decision: Decision) -> list[Example]:
         """The decision's example: sampled by the model or written by another; or no example."""
         completion = decision.completion
+        if completion.refused:  # no answer was written
+            return []
         if self.config.source != "self":
             prompt = policy.encode(decision.observation, decision.agent)
             written = answer_ids(policy, completion.text, decision.agent)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from llmzoo.learners.advantages import explained_variance, gae
-from llmzoo.learners.updates.policy_gradient import Credited
+from llmzoo.learners.updates.credits import Credited
+from llmzoo.learners.values import explained_variance, gae
 from llmzoo.records import Decision, Episode, Group
 
 

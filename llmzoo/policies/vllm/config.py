@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError, check_names
 
 # arguments of vLLM's LLM that the policy determines
 _OURS = {
@@ -99,10 +99,7 @@ def sampler_config(sampler: str, args: Mapping[str, Any]) -> VllmArgs | ServerAr
         cls = ServerArgs
     else:
         raise UnknownNameError("sampler", sampler, ["transformers", "vllm", "http://HOST:PORT"])
-    known = [f.name for f in fields(cls)]
-    for name in args:
-        if name not in known:
-            raise UnknownNameError(f"option of sampler {sampler!r}", name, known)
+    check_names(f"option of sampler {sampler!r}", args, [f.name for f in fields(cls)])
     config = cls(**args)
     here = isinstance(config, VllmArgs) or config.weights == "nccl"
     if here and importlib.util.find_spec("vllm") is None:

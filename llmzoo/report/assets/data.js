@@ -27,7 +27,7 @@ function searchable(body) {
   for (const turn of body.turns) {
     texts.push(written(turn.prompt));
     for (const answer of turn.answers) {
-      texts.push(answer.text, answer.error ?? "", answer.reply === null ? "" : written(answer.reply));
+      texts.push(answer.text, answer.sampled ?? "", answer.error ?? "", answer.reply === null ? "" : written(answer.reply));
     }
   }
   return plain(texts.join("\n"));

@@ -111,6 +111,10 @@ function answerCard(answer, number, best, widest, wanted, drawn) {
     ),
     ...(answer.text === "" ? [element("p", { class: "empty" }, "(empty)")] : words(answer.text, wanted, drawn)),
   );
+  if (answer.sampled !== null) {
+    const open = wanted !== "" && plain(answer.sampled).includes(plain(wanted)) && !plain(answer.text).includes(plain(wanted));
+    card.append(element("details", { open }, element("summary", {}, "As sampled, with special tokens"), ...words(answer.sampled, wanted, drawn)));
+  }
   if (answer.error !== null) card.append(element("p", { class: "wrong" }, "Error: ", ...marked(answer.error, wanted)));
   if (parts.length) card.append(element("div", { class: "parts", "aria-label": "reward parts" }, ...parts.map(([name, value]) => element("span", {}, `${name} ${decimals(value)}`))));
   if (answer.reply !== null) {

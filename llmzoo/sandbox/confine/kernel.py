@@ -1,22 +1,24 @@
-"""Takes privileges away from a process: namespaces, a new root, Landlock, limits, seccomp.
+"""Takes privileges away from a process: namespaces, Landlock, limits, seccomp. See mounts.py for the root.
 
 These are thin wrappers around Linux system calls. Each raises ``OSError`` if the machine does not
-support the call. See namespaces(7), pivot_root(2), landlock(7), capabilities(7).
+support the call. See namespaces(7), landlock(7), capabilities(7).
 """
 
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import platform
 import resource
+import socket
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from .syscalls import NUMBERS
 
-_libc = ctypes.CDLL(None, use_errno=True)
-_libc.syscall.restype = ctypes.c_long
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP = 1, 4, 24
 _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 38, 47, 4
@@ -25,14 +27,9 @@ _SIGKILL = 9
 _NEWNS, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = (
     0x00020000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000,
 )  # fmt: skip
-_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT, _MS_BIND = 2, 4, 8, 32, 4096
-_MS_RDONLY, _MS_REC, _MS_PRIVATE = 1, 16384, 1 << 18
-_MNT_DETACH = 2
-_MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID, _MOUNT_ATTR_NODEV = 1, 2, 4
-_AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _HOST_NAME = b"sandbox"
-_DEVICES = ("null", "zero", "full", "random", "urandom")
-_STREAMS = ("stdin", "stdout", "stderr")
+_SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
+DEVICES = ("null", "zero", "full", "random", "urandom")
 
 # bits of Landlock's rights, and the rights that each version of its interface knows
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
@@ -42,25 +39,25 @@ _ONLY_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE
 _SCRATCH_RIGHTS = _WRITE_FILE | _READ_FILE | _READ_DIR | _TRUNCATE | 0b1_1011_0000
 
 
-def _check(result: int, what: str) -> int:
+def check(result: int, what: str) -> int:
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
     return result
 
 
-def _call(name: str, *args: object) -> int:
+def call(name: str, *args: object) -> int:
     """Make a system call for which the C library may have no wrapper."""
     numbers = NUMBERS.get(platform.machine())
     if numbers is None:
         raise OSError(f"no system-call table for {platform.machine()}")
     wide = [ctypes.c_long(a) if isinstance(a, int) else a for a in args]
-    return _check(_libc.syscall(ctypes.c_long(numbers[name]), *wide), name)
+    return check(libc.syscall(ctypes.c_long(numbers[name]), *wide), name)
 
 
 def _prctl(option: int, *args: int) -> None:
     padded = [*args, 0, 0, 0, 0][:4]
-    _check(_libc.prctl(option, *map(ctypes.c_ulong, padded)), f"prctl {option}")
+    check(libc.prctl(option, *map(ctypes.c_ulong, padded)), f"prctl {option}")
 
 
 def new_namespaces() -> None:
@@ -70,15 +67,15 @@ def new_namespaces() -> None:
     host name is hidden too.
     """
     others = _NEWNS | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS
-    if not (os.geteuid() == 0 and _libc.unshare(others) == 0):
+    if not (os.geteuid() == 0 and libc.unshare(others) == 0):
         _new_user_namespace(others)
-    _check(_libc.sethostname(_HOST_NAME, len(_HOST_NAME)), "sethostname")
+    check(libc.sethostname(_HOST_NAME, len(_HOST_NAME)), "sethostname")
 
 
 def _new_user_namespace(others: int) -> None:
     """A user namespace that maps this user to itself, and has the right to enter ``others``."""
     user, group = os.geteuid(), os.getegid()
-    _check(_libc.unshare(_NEWUSER | others), "unshare")
+    check(libc.unshare(_NEWUSER | others), "unshare")
     for name, text in (
         ("setgroups", "deny"),
         ("uid_map", f"{user} {user} 1"),
@@ -88,86 +85,10 @@ def _new_user_namespace(others: int) -> None:
             file.write(text)
 
 
-def _mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
-    arguments = [a.encode() or None for a in (source, target, kind)]
-    _check(_libc.mount(*arguments, ctypes.c_ulong(flags), data.encode() or None), f"mount {target}")
-
-
-def _read_only(path: str) -> None:
-    """Make all mounts at and below a path read-only, without set-user-id and devices."""
-    flags = _MOUNT_ATTR_RDONLY | _MOUNT_ATTR_NOSUID | _MOUNT_ATTR_NODEV
-    attributes = struct.pack("QQQQ", flags, 0, 0, 0)
-    where = (_AT_FDCWD, path.encode(), _AT_RECURSIVE)
-    _call("mount_setattr", *where, attributes, len(attributes))
-
-
-def new_root(
-    at: str,
-    visible: Sequence[str],
-    hidden: Iterable[str],
-    packages: Sequence[str],
-    scratch_mb: int,
-    *,
-    run_files: bool,
-) -> str:
-    """Make the empty folder ``at`` the root, and return the path of its scratch folder.
-
-    The root holds ``visible`` paths, read-only; of ``hidden`` folders below them only ``packages``;
-    five devices; and an empty scratch folder of ``scratch_mb`` megabytes. Needs a new mount namespace.
-    """
-    _mount("", "/", "", _MS_REC | _MS_PRIVATE)
-    _mount("tmpfs", at, "tmpfs", _MS_NOSUID, "size=1m,nr_inodes=4096,mode=755")
-    for path in visible:
-        _show(at, path)
-    for folder in hidden:
-        if os.path.isdir(at + folder):
-            _mount("tmpfs", at + folder, "tmpfs", 0, "size=64k,mode=755")
-            for path in packages:
-                if path.startswith(f"{folder}/"):
-                    _show(at, path)
-            _read_only(at + folder)
-    os.makedirs(f"{at}/dev", exist_ok=True)
-    for name in _DEVICES:
-        with open(f"{at}/dev/{name}", "x"):
-            pass
-        _mount(f"/dev/{name}", f"{at}/dev/{name}", "", _MS_BIND)
-    for name in _STREAMS:
-        with open(f"{at}/dev/{name}", "x"):
-            pass  # numpy checks that a path exists before it opens it, see streams.py
-    scratch = scratch_path(visible)
-    os.mkdir(at + scratch)
-    no_exec = 0 if run_files else _MS_NOEXEC
-    _mount(
-        "tmpfs", at + scratch, "tmpfs", _MS_NOSUID | _MS_NODEV | no_exec,
-        f"size={scratch_mb}m,nr_inodes=4096,mode=1777",
-    )  # fmt: skip
-    os.mkdir(f"{at}/old")
-    _call("pivot_root", at.encode(), f"{at}/old".encode())
-    os.chdir("/")
-    _check(_libc.umount2(b"/old", _MNT_DETACH), "umount /old")
-    os.rmdir("/old")
-    _mount("", "/", "", _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOSUID)
-    os.chdir(scratch)
-    return scratch
-
-
-def _show(at: str, path: str) -> None:
-    """Mount a path below ``at``, read-only."""
-    target = at + path
-    if os.path.isdir(path):
-        os.makedirs(target, exist_ok=True)
-    else:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        with open(target, "x"):
-            pass
-    _mount(path, target, "", _MS_BIND | _MS_REC)
-    _read_only(target)
-
-
-def scratch_path(visible: Iterable[str]) -> str:
-    """``/tmp``, or another path if Python itself is below ``/tmp``."""
-    taken = any(f"{path}/".startswith("/tmp/") for path in visible)
-    return "/scratch" if taken else "/tmp"
+def loopback_up() -> None:
+    """Switch on the loopback interface of a new network namespace."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", _IFF_UP))
 
 
 def drop_privileges(user: int | None) -> None:
@@ -175,14 +96,14 @@ def drop_privileges(user: int | None) -> None:
     if user is not None:
         os.setgroups([])
     last = 0
-    while last < 64 and _libc.prctl(_PR_CAPBSET_DROP, ctypes.c_ulong(last), 0, 0, 0) == 0:
+    while last < 64 and libc.prctl(_PR_CAPBSET_DROP, ctypes.c_ulong(last), 0, 0, 0) == 0:
         last += 1
-    _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
     if user is not None:
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
     header = struct.pack("Ii", 0x20080522, 0)  # version 3, this process
-    _check(_libc.capset(header, bytes(24)), "capset")
+    check(libc.capset(header, bytes(24)), "capset")
 
 
 def lock_down() -> None:
@@ -199,17 +120,17 @@ def die_with_parent() -> None:
 def landlock(readable: Iterable[str], scratch: str | None, *, run_files: bool) -> None:
     """Allow reading of ``readable`` paths and changes of ``scratch`` only. Forbid TCP, and signals and
     abstract sockets to processes outside."""
-    version = _call("landlock_create_ruleset", None, 0, 1)
+    version = call("landlock_create_ruleset", None, 0, 1)
     handled = next(
         rights for v, rights in sorted(_FILE_RIGHTS.items(), reverse=True) if v <= version
     )
     attributes = struct.pack(
         "QQQ", handled, 3 if version >= 4 else 0, 3 if version >= 6 else 0
     )[: 24 if version >= 6 else 16 if version >= 4 else 8]  # fmt: skip
-    ruleset = _call("landlock_create_ruleset", attributes, len(attributes), 0)
+    ruleset = call("landlock_create_ruleset", attributes, len(attributes), 0)
     reading = _READ_FILE | _READ_DIR | (_EXECUTE if run_files else 0)
     rules = [(path, reading) for path in readable]
-    rules += [(f"/dev/{name}", _READ_FILE | _WRITE_FILE) for name in _DEVICES]
+    rules += [(f"/dev/{name}", _READ_FILE | _WRITE_FILE) for name in DEVICES]
     if scratch is not None:
         rules.append((scratch, _SCRATCH_RIGHTS | (_EXECUTE if run_files else 0)))
     for path, rights in rules:
@@ -220,9 +141,9 @@ def landlock(readable: Iterable[str], scratch: str | None, *, run_files: bool) -
         allowed = rights & handled
         if not os.path.isdir(path):
             allowed &= _ONLY_FILES
-        _call("landlock_add_rule", ruleset, 1, struct.pack("=Qi", allowed, fd), 0)
+        call("landlock_add_rule", ruleset, 1, struct.pack("=Qi", allowed, fd), 0)
         os.close(fd)
-    _call("landlock_restrict_self", ruleset, 0)
+    call("landlock_restrict_self", ruleset, 0)
     os.close(ruleset)
 
 
@@ -238,4 +159,4 @@ def install(program: bytes) -> None:
     """Install a seccomp filter (an array of ``struct sock_filter``) in this process."""
     code = ctypes.create_string_buffer(program, len(program))
     fprog = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
-    _call("seccomp", 1, 0, fprog)
+    call("seccomp", 1, 0, fprog)

@@ -139,13 +139,6 @@ def preload(names: list[str]) -> dict[str, Any]:
     return {"not_installed": missing} if missing else {}
 
 
-def maps_other_users() -> bool:
-    """Whether this user namespace maps other users, so that the process can become one of them."""
-    with open("/proc/self/uid_map") as file:
-        lines = file.read().splitlines()
-    return len(lines) > 1 or int(lines[0].split()[2]) > 1
-
-
 def reachable(folder: str, user: int) -> bool:
     """Whether ``user`` may read the library and ``folder``; false if Python is in a home folder."""
     os.seteuid(user)

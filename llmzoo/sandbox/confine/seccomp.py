@@ -17,15 +17,15 @@ from .syscalls import NUMBERS
 
 AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
-_ALLOW, _KILL = 0x7FFF0000, 0x80000000
-_ERRNO = 0x00050000
-_LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
-_JUMP_EQUAL, _JUMP_AT_LEAST = 0x15, 0x35
-_NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
+ALLOW, _KILL = 0x7FFF0000, 0x80000000
+ERRNO = 0x00050000
+LOAD, AND, RETURN = 0x20, 0x54, 0x06
+JUMP_EQUAL, JUMP_AT_LEAST = 0x15, 0x35
+_NUMBER, _ARCH, ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 _X32 = 0x40000000
 _OWN_PID = 0xFFFFFFF1  # stands for the child's process id until it is known
 
-_CLONE_VM, _CLONE_THREAD, _CLONE_NAMESPACES = 0x100, 0x10000, 0x7E020080
+_CLONE_VM, _CLONE_THREAD, CLONE_NAMESPACES = 0x100, 0x10000, 0x7E020080
 _O_TMPFILE = 0x400000  # the bit that O_DIRECTORY lacks
 _PRCTL = (15, 16, 0x53564D41)  # PR_SET_NAME, PR_GET_NAME, PR_SET_VMA (malloc names its arenas)
 # TCGETS, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, TIOCGWINSZ
@@ -60,7 +60,108 @@ _PROCESSES = "fork vfork execve setpgid setsid kill tkill tgkill".split()  # noq
 _ABSENT = ("clone3", "openat2", "io_uring_setup", "faccessat2", "futex_waitv")
 
 
-class Filter:
+class Assembler:
+    """A filter in the making, and the patterns that filters are made of."""
+
+    def __init__(self, machine: str = ""):
+        """Raises ``OSError`` on a machine whose call numbers are unknown."""
+        self.machine = machine or platform.machine()
+        if self.machine not in NUMBERS:
+            raise OSError(f"no system-call table for {self.machine}")
+        self._code: list[tuple[int, int, int, int]] = []
+        self._head(self.machine)
+
+    def __len__(self) -> int:
+        return len(self._code)
+
+    def _assembled(self) -> bytes:
+        """The filter as an array of ``struct sock_filter``."""
+        return b"".join(struct.pack("<HBBI", *line) for line in self._code)
+
+    def _head(self, machine: str) -> None:
+        self._code += [
+            (LOAD, 0, 0, _ARCH),
+            (JUMP_EQUAL, 1, 0, AUDIT_ARCH[machine]),
+            (RETURN, 0, 0, _KILL),
+            (LOAD, 0, 0, _NUMBER),
+            (JUMP_AT_LEAST, 0, 1, _X32),
+            (RETURN, 0, 0, _KILL),
+        ]
+
+    def _match(self, number: int, block: Sequence[tuple[int, int, int, int]]) -> None:
+        """Let ``block`` decide about the call ``number``. Each of its paths must end in a return."""
+        self._code += [(JUMP_EQUAL, 0, len(block), number), *block]
+
+    def _one_of(self, number: int, argument: int, allowed: Sequence[int]) -> None:
+        """Allow a call if the low half of an argument is one of these values."""
+        tests = [(JUMP_EQUAL, len(allowed) - i, 0, value) for i, value in enumerate(allowed)]
+        self._match(
+            number,
+            [(LOAD, 0, 0, ARGUMENTS + 8 * argument), *tests, DENY, (RETURN, 0, 0, ALLOW)],
+        )
+
+    def _masked(self, number: int, mask: int, wanted: int, *, argument: int = 0) -> None:
+        """Allow a call if exactly the bits ``wanted`` of ``mask`` are set in an argument."""
+        self._match(
+            number,
+            [
+                (LOAD, 0, 0, ARGUMENTS + 8 * argument),
+                (AND, 0, 0, mask),
+                (JUMP_EQUAL, 1, 0, wanted),
+                DENY,
+                (RETURN, 0, 0, ALLOW),
+            ],
+        )
+
+    def _none_of(self, number: int, argument: int, forbidden: Sequence[int]) -> None:
+        """Allow a call unless the low half of an argument is one of these values."""
+        count = len(forbidden)
+        tests = [(JUMP_EQUAL, count - i, 0, value) for i, value in enumerate(forbidden)]
+        load = (LOAD, 0, 0, ARGUMENTS + 8 * argument)
+        self._match(number, [load, *tests, (RETURN, 0, 0, ALLOW), DENY])
+
+    def _absent(self, number: int) -> None:
+        """Answer a call as a kernel that does not have it."""
+        self._match(number, [(RETURN, 0, 0, ERRNO | errno.ENOSYS)])
+
+    def _socketpair(self, number: int) -> None:
+        """Allow stream pairs of AF_UNIX, which asyncio and multiprocessing use in one process."""
+        self._match(
+            number,
+            [
+                (LOAD, 0, 0, ARGUMENTS),
+                (JUMP_EQUAL, 0, 3, 1),
+                (LOAD, 0, 0, ARGUMENTS + 8),
+                (AND, 0, 0, 0xF),
+                (JUMP_EQUAL, 1, 0, 1),
+                DENY,
+                (RETURN, 0, 0, ALLOW),
+            ],
+        )
+
+    def _search(self, ranges: Sequence[tuple[int, int]]) -> None:
+        """Allow the numbers in ``ranges`` (sorted, first and last), by binary search."""
+        if not ranges:
+            self._code.append(DENY)
+        elif len(ranges) == 1:
+            first, last = ranges[0]
+            self._code += [
+                (JUMP_AT_LEAST, 0, 2, first),
+                (JUMP_AT_LEAST, 1, 0, last + 1),
+                (RETURN, 0, 0, ALLOW),
+                DENY,
+            ]
+        else:
+            middle = len(ranges) // 2
+            at = len(self._code)
+            self._code.append((JUMP_AT_LEAST, 0, 0, ranges[middle][0]))
+            self._search(ranges[:middle])
+            # jump over the lower half, which is far below the limit of 255 instructions
+            self._code[at] = (JUMP_AT_LEAST, len(self._code) - at - 1, 0, ranges[middle][0])
+            self._search(ranges[middle:])
+
+
+class Filter(Assembler):
     """The filter for one level. A child installs the result of ``for_process``.
 
     Level 1 opens no files, level 2 opens files, and level 3 may also look at paths. ``processes``:
@@ -71,25 +172,21 @@ class Filter:
     def __init__(
         self, level: int, *, processes: bool = False, threads: bool = True, machine: str = ""
     ):
-        machine = machine or platform.machine()
-        if machine not in NUMBERS:
-            raise OSError(f"no system-call table for {machine}")
-        numbers = NUMBERS[machine]
+        super().__init__(machine)
+        numbers = NUMBERS[self.machine]
         names = [*_BASIC, *_FILES * (level >= 2), *_OWN_ROOT * (level >= 3)]
         names += _PROCESSES * processes
-        self._code: list[tuple[int, int, int, int]] = []
-        self._head(machine)
         for name in _ABSENT:
-            self._match(numbers[name], [(_RETURN, 0, 0, _ERRNO | errno.ENOSYS)])
+            self._absent(numbers[name])
         if level == 2:  # no files without a name, which the measuring would not see
             for name, flags in (("open", 1), ("openat", 2)):
                 if name in numbers:
                     self._masked(numbers[name], _O_TMPFILE, 0, argument=flags)
         if processes:
-            self._masked(numbers["clone"], _CLONE_NAMESPACES, 0)
+            self._masked(numbers["clone"], CLONE_NAMESPACES, 0)
         elif threads:
             only_threads = _CLONE_VM | _CLONE_THREAD
-            self._masked(numbers["clone"], only_threads | _CLONE_NAMESPACES, only_threads)
+            self._masked(numbers["clone"], only_threads | CLONE_NAMESPACES, only_threads)
         if not processes:
             for name in ("kill", "tgkill"):
                 self._one_of(numbers[name], 0, [_OWN_PID])
@@ -98,12 +195,9 @@ class Filter:
         self._one_of(numbers["ioctl"], 1, _IOCTL)
         self._one_of(numbers["fcntl"], 1, _FCNTL)
         self._socketpair(numbers["socketpair"])
-        self._search(_ranges(numbers[name] for name in names if name in numbers))
+        self._search(ranges(numbers[name] for name in names if name in numbers))
         self._own_pid = [at for at, line in enumerate(self._code) if line[3] == _OWN_PID]
-        self._bytes = b"".join(struct.pack("<HBBI", *line) for line in self._code)
-
-    def __len__(self) -> int:
-        return len(self._code)
+        self._bytes = self._assembled()
 
     def for_process(self, pid: int) -> bytes:
         """The filter as an array of ``struct sock_filter``, for the process ``pid``."""
@@ -112,82 +206,11 @@ class Filter:
             struct.pack_into("<I", program, at * 8 + 4, pid)
         return bytes(program)
 
-    def _head(self, machine: str) -> None:
-        self._code += [
-            (_LOAD, 0, 0, _ARCH),
-            (_JUMP_EQUAL, 1, 0, AUDIT_ARCH[machine]),
-            (_RETURN, 0, 0, _KILL),
-            (_LOAD, 0, 0, _NUMBER),
-            (_JUMP_AT_LEAST, 0, 1, _X32),
-            (_RETURN, 0, 0, _KILL),
-        ]
 
-    def _match(self, number: int, block: Sequence[tuple[int, int, int, int]]) -> None:
-        """Let ``block`` decide about the call ``number``. Each of its paths must end in a return."""
-        self._code += [(_JUMP_EQUAL, 0, len(block), number), *block]
-
-    def _one_of(self, number: int, argument: int, allowed: Sequence[int]) -> None:
-        """Allow a call if the low half of an argument is one of these values."""
-        tests = [(_JUMP_EQUAL, len(allowed) - i, 0, value) for i, value in enumerate(allowed)]
-        self._match(
-            number,
-            [(_LOAD, 0, 0, _ARGUMENTS + 8 * argument), *tests, _DENY, (_RETURN, 0, 0, _ALLOW)],
-        )
-
-    def _masked(self, number: int, mask: int, wanted: int, *, argument: int = 0) -> None:
-        """Allow a call if exactly the bits ``wanted`` of ``mask`` are set in an argument."""
-        self._match(
-            number,
-            [
-                (_LOAD, 0, 0, _ARGUMENTS + 8 * argument),
-                (_AND, 0, 0, mask),
-                (_JUMP_EQUAL, 1, 0, wanted),
-                _DENY,
-                (_RETURN, 0, 0, _ALLOW),
-            ],
-        )
-
-    def _socketpair(self, number: int) -> None:
-        """Allow stream pairs of AF_UNIX, which asyncio and multiprocessing use in one process."""
-        self._match(
-            number,
-            [
-                (_LOAD, 0, 0, _ARGUMENTS),
-                (_JUMP_EQUAL, 0, 3, 1),
-                (_LOAD, 0, 0, _ARGUMENTS + 8),
-                (_AND, 0, 0, 0xF),
-                (_JUMP_EQUAL, 1, 0, 1),
-                _DENY,
-                (_RETURN, 0, 0, _ALLOW),
-            ],
-        )
-
-    def _search(self, ranges: Sequence[tuple[int, int]]) -> None:
-        """Allow the numbers in ``ranges`` (sorted, first and last), by binary search."""
-        if not ranges:
-            self._code.append(_DENY)
-        elif len(ranges) == 1:
-            first, last = ranges[0]
-            self._code += [
-                (_JUMP_AT_LEAST, 0, 2, first),
-                (_JUMP_AT_LEAST, 1, 0, last + 1),
-                (_RETURN, 0, 0, _ALLOW),
-                _DENY,
-            ]
-        else:
-            middle = len(ranges) // 2
-            at = len(self._code)
-            self._code.append((_JUMP_AT_LEAST, 0, 0, ranges[middle][0]))
-            self._search(ranges[:middle])
-            # jump over the lower half, which is far below the limit of 255 instructions
-            self._code[at] = (_JUMP_AT_LEAST, len(self._code) - at - 1, 0, ranges[middle][0])
-            self._search(ranges[middle:])
+DENY = (RETURN, 0, 0, ERRNO | errno.EPERM)
 
 
-_DENY = (_RETURN, 0, 0, _ERRNO | errno.EPERM)
-
-
-def _ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
+def ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
     """The sorted ranges (first, last) of consecutive numbers."""
     ranges: list[tuple[int, int]] = []
     for number in sorted(set(numbers)):

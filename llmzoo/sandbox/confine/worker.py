@@ -11,15 +11,14 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import time
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from llmzoo.errors import SandboxError
+from llmzoo.sandbox.confine import boot
 from llmzoo.sandbox.confine.folders import Folder
 from llmzoo.sandbox.results import Limits
 
@@ -35,15 +34,6 @@ _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
 }
-# the zygote imports this folder as a package of its own, without the rest of llmzoo
-_BOOT = """
-import sys, types
-sys.path[:] = [path for path in sys.path if path]
-package = sys.modules["sandbox"] = types.ModuleType("sandbox")
-package.__path__ = [{folder!r}]
-from sandbox.roles import main
-main({fd})
-"""
 _numbers = itertools.count()
 _workers: weakref.WeakSet[Worker] = weakref.WeakSet()
 
@@ -52,6 +42,11 @@ _workers: weakref.WeakSet[Worker] = weakref.WeakSet()
 def _close_all() -> None:
     for worker in list(_workers):
         worker.close()
+
+
+def private_user() -> int:
+    """The number of a user that no other process of the sandbox has, where root can become users."""
+    return (os.getpid() * 64 + next(_numbers)) % (1 << 20)
 
 
 class Broken(SandboxError):
@@ -98,28 +93,22 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = near
-        sandbox = Path(__file__).resolve().parent.parent
         try:
             with far:
-                self._process = subprocess.Popen(
-                    [
-                        *(sys.executable, "-s", "-X", "utf8", "-c"),
-                        _BOOT.format(folder=str(sandbox), fd=far.fileno()),
-                    ],
-                    pass_fds=[far.fileno()],
-                    env=_ENVIRONMENT,
-                    cwd="/",
-                    stdin=subprocess.DEVNULL,
+                self._process = boot.start(
+                    "roles",
+                    [far.fileno()],
+                    ["-s"],
+                    _ENVIRONMENT,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
-                    start_new_session=True,
                 )
             settings = {
                 "level": level,
                 "processes": processes,
                 "preload": list(preload),
                 "folder": str(self._folder.path),
-                "private_user": (os.getpid() * 64 + next(_numbers)) % (1 << 20),
+                "private_user": private_user(),
             }
             self._send(settings)
             self.notes = self._started()

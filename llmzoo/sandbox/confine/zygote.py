@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import kernel, machine, streams
+from . import kernel, machine, mounts, streams, users
 from .program import ENDED, RAISED
 from .seccomp import Filter
 
@@ -34,7 +34,6 @@ _SCRATCH_FILES = 1024  # at level 2, where they are counted
 _OPEN_FILES = 256
 _THREADS = 64
 _OTHER_THREADS = 512
-_FIRST_PRIVATE_USER = 1_879_048_192  # far above the ids that machines assign
 _MEASURE_EVERY_S = 0.01  # how often the scratch folder is measured at level 2
 _POLL_EVERY_S = 0.005  # how often a child is polled if no descriptor reports its end
 
@@ -83,7 +82,7 @@ class _Zygote:
         finder = machine.IndexedFinder(packages) if self.level == 2 else None
         user: int | None = None
         if os.geteuid() == 0 and settings["private_user"] is not None:
-            user = _FIRST_PRIVATE_USER + settings["private_user"]
+            user = users.FIRST_PRIVATE_USER + settings["private_user"]
         if self.level >= 3:
             user = self._enter_namespaces(settings["folder"], readable, packages, user)
         elif self.level == 2:
@@ -122,9 +121,9 @@ class _Zygote:
     ) -> int | None:
         """Enter new namespaces and a new root. Returns the user to become, if one can be become."""
         kernel.new_namespaces()
-        if not machine.maps_other_users():
+        if not users.maps_other_users():
             user = None  # in a user namespace of its own, root is nobody outside it
-        self.scratch = kernel.new_root(
+        self.scratch = mounts.new_root(
             folder,
             machine.outermost([*machine.folders(), *readable]),
             machine.hidden(),

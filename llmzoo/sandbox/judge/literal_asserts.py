@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
+from llmzoo.sandbox import syntax
 from llmzoo.sandbox.confine.values import check_keys
 from llmzoo.sandbox.judge.literals import OPERATORS, Unreadable, literal
 from llmzoo.sandbox.judge.needs import is_builtin
@@ -54,7 +55,7 @@ def as_calls(tests: str, entry_point: str | None) -> tuple[AskedCall, ...] | Non
     ``entry_point``. Asserts of a true constant are left out.
     """
     try:
-        tree = ast.parse(tests)
+        tree = syntax.parse(tests)
         reader = _Reader(tests, tree, entry_point)
         return tuple(reader.cases()) or None
     except (Unreadable, SyntaxError, ValueError, RecursionError, MemoryError):

@@ -18,9 +18,9 @@ from .kinds import VALUES
 from .operations import ARITHMETIC, COMPARISONS, CONVERSIONS, IN_PLACE, OTHERS, UNARY
 from .proxies import (
     Holder,
+    PeerError,
     Proxy,
     RemoteClass,
-    RemoteError,
     State,
     do,
     do_as_made,
@@ -51,7 +51,7 @@ def mirror(state: State, described: Any) -> type:
         root: type
         base: type | None
         if error is not None:
-            root, base = RemoteError, nearest(error)
+            root, base = PeerError, nearest(error)
         elif builtin in _IMMUTABLE:
             root, base = Holder, _IMMUTABLE[builtin]
             special &= {"str", "repr", "format"}

@@ -106,7 +106,7 @@ class Proxy(Remote):
     __array_ufunc__ = None  # numpy's operators then use the methods here
 
 
-class RemoteError(Remote):
+class PeerError(Remote):
     """An exception of a class of the program, with the text that the program sent."""
 
     _remote_text = ""

@@ -16,9 +16,9 @@ from .peer import CALLABLE, LIBRARY, Gone, Peer, Reply
 from .proxies import (
     Function,
     Holder,
+    PeerError,
     Proxy,
     RemoteClass,
-    RemoteError,
     State,
     is_remote,
     may_ask,
@@ -157,7 +157,7 @@ class TesterPeer(Peer):
             kind = Function if class_handle == CALLABLE else self._class(class_handle)
             if not isinstance(kind, RemoteClass) and issubclass(kind, Exception):
                 return kind.__new__(kind)  # a library class that is known here
-            if not issubclass(kind, (Proxy, RemoteError)):
+            if not issubclass(kind, (Proxy, PeerError)):
                 raise NotData("an object of a class that has none")
             proxy = kind.__new__(kind)
             object.__setattr__(proxy, "_remote", self._state(handle))
@@ -196,7 +196,7 @@ class TesterPeer(Peer):
         error: BaseException
         if kind is SystemExit and self.expects_exit:
             error = SystemExit(*args)
-        elif isinstance(own, RemoteError) and isinstance(own, Exception):
+        elif isinstance(own, PeerError) and isinstance(own, Exception):
             error = own
             object.__setattr__(error, "_remote_text", text)
             object.__setattr__(error, "args", args)

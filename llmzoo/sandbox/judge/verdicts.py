@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -121,7 +122,8 @@ def _exchange(job: Job, calls: Sequence[AskedCall], results: list[CaseResult]) -
     # calls that fit into the pipe are sent at once, since sending them cannot block
     at_once = sum(map(len, questions)) <= _FITS_A_PIPE
     if at_once:
-        job.channel.send_frames(b"".join(questions))
+        with suppress(Closed):  # it may have said why it ended before it was asked anything
+            job.channel.send_frames(b"".join(questions))
     loaded = job.channel.receive()
     if loaded != ["loaded"]:
         return _text(loaded)

@@ -7,6 +7,12 @@ import re
 from collections.abc import Callable
 
 from llmzoo.envs.base import TextEnv
+from llmzoo.envs.planning.calendar.tasks import written
+from llmzoo.envs.planning.travel import plans
+from llmzoo.envs.planning.travel.plans import Day
+from llmzoo.envs.planning.travel.prompts import fields_of
+
+from ..rewards.trips import first_rows
 
 Answers = tuple[str, str]  # the first legal move, wrong at once
 
@@ -53,7 +59,11 @@ def _sudoku(grid: str) -> Answers:
 
 
 def _tools(env: TextEnv, role: str, prompt: str) -> Answers:
-    if env.metadata["name"] == "bfcl_v0":
+    if env.metadata["name"] == "bfcl_multi_turn_v0" and role == "planner":
+        return "Call the first function next.", "Nothing is left to do."
+    if env.metadata["name"] == "telecom_v0":
+        return _telephone(role)
+    if env.metadata["name"] != "tool_use_v0":
         function = json.loads(next(line for line in prompt.splitlines() if line.startswith("{")))
         required = function["parameters"].get("required", [])
         arguments = ", ".join(f"{name}=1" for name in required)
@@ -62,6 +72,59 @@ def _tools(env: TextEnv, role: str, prompt: str) -> Answers:
         return "Call list_files next.", "Everything is known now: answer with it."
     call = '<tool_call>{"name": "list_files", "arguments": {}}</tool_call>'
     return call, "<answer>unknown</answer>"
+
+
+def _telephone(role: str) -> Answers:
+    """A look at what the seat can look up, and the end of the call."""
+    if role == "user":
+        look = '<tool_call>{"name": "check_status_bar", "arguments": {}}</tool_call>'
+        return look, "Goodbye. ###STOP###"
+    look = '<tool_call>{"name": "get_customer_by_id", "arguments": {"customer_id": "C1001"}}</tool_call>'
+    over = '{"name": "transfer_to_human_agents", "arguments": {"summary": "no"}}'
+    return look, f"<tool_call>{over}</tool_call>"
+
+
+def _planning(env: TextEnv, role: str, prompt: str) -> Answers:
+    if env.metadata["name"] == "travel_v0":
+        return _trip(env, role)
+    task = env.episode.task
+    first = task.slots[0]
+    return written(first), written(first._replace(day="Friday", start=0, end=task.length))
+
+
+def _trip(env: TextEnv, role: str) -> Answers:
+    """The first row of each table, every day; and every day nothing."""
+    days = first_rows(env.episode.task)
+    fields = fields_of((role,) if role != "planner" else ("booker", "guide"))
+    return plans.written(days, fields), plans.written([Day(day.number) for day in days], fields)
+
+
+def _duels(env: TextEnv, role: str, prompt: str) -> Answers:
+    names = env.rules.moves(env.episode.state)
+    return f"Move: {names[0]}", "Move: none"
+
+
+def _building(env: TextEnv, role: str, prompt: str) -> Answers:
+    """A block in the first cell that the seat reaches, or a step to the side."""
+    if env.metadata["name"] == "resource_gathering_v0":
+        world = env.episode.world
+        worker = role if role in world.places else "miner"
+        x, z = world.places[worker]
+        name = "" if role == worker else f"{worker} "
+        return f"{name}go {x - 1 if x else 1} {z}", f"{name}go 9999 9999"
+    material = "stone" if prompt.startswith("You are builder_1") else "wood"
+    middle = env.episode.task.box.width // 2  # which every seat reaches
+    return f"setblock {middle} 0 0 {material}", "setblock 9999 0 0 wood"
+
+
+def _signals(env: TextEnv, role: str, prompt: str) -> Answers:
+    """The first letter as often as it takes and the first answer; the last letter, and the last answer."""
+    if role in ("speaker", "first", "middle"):
+        letters, most = env.alphabet.letters, env.alphabet.max_len
+        return letters[0] * most, letters[-1] * most
+    if env.metadata["name"] == "signal_v0":
+        return env.write(env.episode.task.offered[0]), env.write((0,) * env.attributes)
+    return env.write((0,) * env.length), env.write((env.values - 1,) * env.length)
 
 
 def _debate(env: TextEnv, role: str, prompt: str) -> Answers:
@@ -147,10 +210,14 @@ _CODING = {
     "fixer": _fixer,
 }
 _FAMILIES: dict[str, Callable[[TextEnv, str, str], Answers]] = {
+    "building": _building,
+    "duels": _duels,
     "coding": _coding,
     "debate": _debate,
     "games": _games,
     "math": _math,
+    "planning": _planning,
+    "signals": _signals,
     "tools": _tools,
     "writing": _writing,
 }

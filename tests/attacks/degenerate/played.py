@@ -29,6 +29,7 @@ class Row:
     form: str
     seat: str
     returns: Mapping[str, Sequence[float]]  # by policy, the amateur and the expert included
+    honest: Sequence[str] = ()  # policies that may earn more: in a duel a legal move is honest play
 
     @property
     def paying(self) -> list[str]:
@@ -36,7 +37,8 @@ class Row:
 
         The mean difference, task by task, must be above two of its standard errors.
         """
-        return [p for p in self.returns if p not in ("amateur", "expert") and self._pays(p)]
+        honest = {"amateur", "expert", *self.honest}
+        return [p for p in self.returns if p not in honest and self._pays(p)]
 
     def _pays(self, policy: str) -> bool:
         pairs = zip(self.returns[policy], self.returns["amateur"], strict=True)
@@ -53,9 +55,14 @@ def forms(id: str) -> list[dict[str, Any]]:
             {"reward": "cooperative"},
             {"reward": "cooperative", "judge_seat": True},
         ],
-        "math_v0": [{"aggregator": True}],
+        **{game: [{"view": "split"}] for game in llmzoo.list_envs("games")},
+        "math_v0": [{"aggregator": True}, {"view": "split", "family": "word_problems"}],
+        "calendar_v0": [{"level": "easy"}, {"level": "hard", "num_agents": 3}],
+        "relay_v0": [{"num_agents": 5}],
+        "travel_v0": [{"level": "easy"}, {"level": "hard"}],
     }
-    return [{}, *own.get(id, []), {"num_agents": 1}]
+    alone = [] if llmzoo.spec(id).family == "duels" else [{"num_agents": 1}]
+    return [{}, *own.get(id, []), *alone]
 
 
 def rows(id: str, form: Mapping[str, Any], tasks: int) -> Iterator[Row]:
@@ -83,7 +90,8 @@ def rows(id: str, form: Mapping[str, Any], tasks: int) -> Iterator[Row]:
             name: [_paid(make(), seed, seat, policy) for seed in seeds]
             for name, policy in policies.items()
         }
-        yield Row(env=id, form=named, seat=seat, returns=paid)
+        honest = ("constant", "first legal") if spec.family == "duels" else ()
+        yield Row(env=id, form=named, seat=seat, returns=paid, honest=honest)
 
 
 def amateur(env: TextEnv, agent: str) -> str:

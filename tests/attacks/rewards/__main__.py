@@ -17,7 +17,17 @@ from rich.table import Table
 
 from .scored import Scored
 
-FAMILIES = ("math", "tools", "debate", "writing", "coding")
+FAMILIES = (
+    "math",
+    "tools",
+    "debate",
+    "writing",
+    "coding",
+    "planning",
+    "trips",
+    "building",
+    "signals",
+)
 
 
 def scored(families: list[str]) -> list[Scored]:

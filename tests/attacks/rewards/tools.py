@@ -1,4 +1,5 @@
-"""Attacks on tool_use_v0 and bfcl_v0: calls for their own sake, guesses, hedges, and lists of all there is.
+"""Attacks on tool_use_v0, bfcl_v0, bfcl_multi_turn_v0 and telecom_v0: calls for their own sake, guesses, hedges, and
+lists of all there is.
 
 The score is the best return that the attack gets on any task; it must stay below what the expert gets
 on every one of them, or below what is said for it: 0.2 and a little where no right answer is given.
@@ -17,7 +18,12 @@ from pettingzoo import AECEnv
 import llmzoo
 from llmzoo.envs.tools.bfcl import oracle as bfcl_oracle
 from llmzoo.envs.tools.bfcl import reading
+from llmzoo.envs.tools.bfcl_multi_turn import oracle as multi_turn_oracle
+from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS
+from llmzoo.envs.tools.bfcl_multi_turn.apis.base import functions_of
 from llmzoo.envs.tools.call_syntax import ToolCall
+from llmzoo.envs.tools.telecom import phone, talk
+from llmzoo.envs.tools.telecom.toolset import Call
 from llmzoo.envs.tools.tool_use import oracle
 
 from .episode import returns
@@ -37,6 +43,8 @@ NO_ANSWER = 0.2 + 1e-9  # what calls alone are worth at most
 def attacks() -> Iterator[Scored]:
     yield from _tool_use()
     yield from _bfcl()
+    yield from _bfcl_multi_turn()
+    yield from _telecom()
 
 
 # tool_use_v0
@@ -64,12 +72,12 @@ def _tool_use() -> Iterator[Scored]:
             )
 
 
-def _mean(envs: dict[str, AECEnv], act: Act) -> float:
+def _mean(envs: dict[str, AECEnv], act: Act, *, tasks: int = TASKS) -> float:
     """The mean return over the tasks of all families; all seats are paid alike."""
     found = [
         returns(env, task, lambda agent, env=env: act(env, agent, env.unwrapped.turn))
         for env in envs.values()
-        for task in range(TASKS)
+        for task in range(tasks)
     ]
     return sum(next(iter(total.values())) for total in found) / len(found)
 
@@ -328,6 +336,161 @@ _LISTS: dict[str, Act] = {
     "no calls": _nothing,
     "two lists": _two_lists,
     "each call twice": _repeated,
+}
+
+
+# bfcl_multi_turn_v0
+
+
+def _bfcl_multi_turn() -> Iterator[Scored]:
+    for num_agents, whose in ((1, "alone"), (2, "both seats")):
+        env = llmzoo.make("bfcl_multi_turn_v0", source="sample", split="all", num_agents=num_agents)
+        count = env.unwrapped.tasks.count
+        honest = _returns(env, _honest, tasks=count)
+        for name, (act, limit) in _TURNS.items():
+            score = _returns(env, _caller(act), tasks=count, best=True)
+            yield Scored(
+                env="bfcl_multi_turn_v0",
+                attack=f"{name}, {whose}",
+                score=score,
+                honest=honest,
+                limit=limit,
+            )
+
+
+def _caller(act: Act) -> Act:
+    """The planner says something; the caller attacks."""
+
+    def played(env: AECEnv, agent: str, turn: int) -> str:
+        return "Go on." if agent.startswith("planner") else act(env, agent, turn)
+
+    return played
+
+
+def _once(calls: Callable[[AECEnv], str]) -> Act:
+    """The same calls at the beginning of each of the user's turns, and nothing more."""
+
+    def played(env: AECEnv, agent: str, turn: int) -> str:
+        return "[]" if env.unwrapped.episode.step else calls(env)
+
+    return played
+
+
+def _functions(env: AECEnv) -> list[tuple[str, Callable[..., object]]]:
+    apis = (APIS[name] for name in env.unwrapped.episode.dialogue.apis)
+    return [each for api in apis for each in functions_of(api).items()]
+
+
+def _bare_calls(env: AECEnv) -> str:
+    """Every function that needs no argument, as many as an answer may hold."""
+    names = [n for n, f in _functions(env) if f.__code__.co_argcount == 1]
+    return f"[{', '.join(f'{name}()' for name in names[: reading.MAX_CALLS])}]"
+
+
+def _empty_calls(env: AECEnv) -> str:
+    """Every function with empty texts: many change nothing and respond something."""
+    calls = [
+        ToolCall(n, dict.fromkeys(f.__code__.co_varnames[1 : f.__code__.co_argcount], ""))
+        for n, f in _functions(env)
+    ]
+    return reading.write(tuple(calls[: reading.MAX_CALLS]))
+
+
+def _whole_truth(env: AECEnv) -> str:
+    """The calls of all turns in each turn."""
+    dialogue = env.unwrapped.episode.dialogue
+    every = [call for calls in dialogue.truths for call in calls]
+    return multi_turn_oracle.act(every[: reading.MAX_CALLS], dialogue)
+
+
+_SOME_TURNS = 0.35  # those of which the responses were there and the state right
+
+_TURNS: dict[str, tuple[Act, float | None]] = {
+    "no calls": (_nothing, 0.1 + 1e-9),
+    "a function that does not exist": (_once(lambda env: "[done()]"), 0.1 + 1e-9),
+    "every function without arguments": (_once(_bare_calls), _SOME_TURNS),
+    "every function with empty texts": (_once(_empty_calls), _SOME_TURNS),
+    "the calls of all turns in each turn": (_once(_whole_truth), _SOME_TURNS),
+}
+
+
+# telecom_v0
+
+CALLERS = 60  # tasks
+
+
+def _telecom() -> Iterator[Scored]:
+    for num_agents, whose in ((1, "alone"), (2, "both seats")):
+        env = llmzoo.make("telecom_v0", num_agents=num_agents)
+        honest = _returns(env, _honest, tasks=CALLERS)
+        amateur = _mean({"": env}, _amateur, tasks=CALLERS)
+        for name, act in _ON_THE_PHONE.items():
+            score = _mean({"": env}, act, tasks=CALLERS)
+            named = f"{name}, {whose}"
+            yield Scored(env="telecom_v0", attack=named, score=score, honest=honest, limit=amateur)
+        yield Scored(
+            env="telecom_v0",
+            attack=f"a line resumed without payment, {whose}",
+            score=_unpaid_at_best(num_agents),
+            honest=honest,
+            limit=0.6,
+        )
+
+
+def _unpaid_at_best(num_agents: int) -> float:
+    """The best return of who resumes a line for which a bill is due, on all such tasks."""
+    env = llmzoo.make("telecom_v0", intent="service_issue", split="all", num_agents=num_agents)
+    found: list[float] = []
+    for task in range(47):
+        env.reset(options={"task": task})
+        name = env.unwrapped.episode.talk.task.name
+        if "overdue_bill" in name and "lock_sim" not in name:
+            found += returns(env, task, lambda agent: _unpaid(env, agent)).values()
+    return max(found)
+
+
+def _to_the_customer(message: str) -> Act:
+    """The agent always says this; the customer does it."""
+
+    def act(env: AECEnv, agent: str, turn: int) -> str:
+        return message if agent.startswith("agent") else env.unwrapped.expert(agent)
+
+    return act
+
+
+def _over_at_once(env: AECEnv, agent: str, turn: int) -> str:
+    if agent.startswith("user"):
+        return talk.STOP
+    return talk.written([Call("assistant", talk.TRANSFER, {"summary": "no"})])
+
+
+def _hung_up(env: AECEnv, agent: str, turn: int) -> str:
+    return talk.STOP
+
+
+def _unpaid(env: AECEnv, agent: str) -> str:
+    """The expert, but the line is resumed first, and no payment asked for."""
+    expert = env.unwrapped.expert(agent)
+    if agent.startswith("user"):
+        return expert
+    said = env.unwrapped.episode.talk
+    if "send_payment_request" in expert:
+        place, data = said.world.place, said.world.data
+        ids = {
+            "customer_id": data.customer_with(place.phone_number)["customer_id"],
+            "line_id": data.line_with(place.phone_number)["line_id"],
+        }
+        return talk.written([Call("assistant", "resume_line", ids)])
+    return expert
+
+
+_SWITCHES = [name for name in phone.TOOLS if name.startswith("toggle")]
+_ON_THE_PHONE: dict[str, Act] = {
+    "handing over at once": _over_at_once,
+    "hanging up": _hung_up,
+    "every switch once, again and again": _to_the_customer(f"Use {'; '.join(_SWITCHES)}."),
+    "every switch twice": _to_the_customer(f"Use {'; '.join(s for s in _SWITCHES for _ in '12')}."),
+    "the defaults": _to_the_customer("Use reset_apn_settings, reboot_device, reseat_sim_card."),
 }
 
 

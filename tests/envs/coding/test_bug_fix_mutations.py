@@ -198,6 +198,7 @@ def test_both_splits_have_programs():
 # The shipped mutants
 
 
+@pytest.mark.slow
 def test_shipped_mutants_are_different_programs_that_compile():
     shipped = tasks.shipped(None)
     assert len(shipped) > 1_600

@@ -537,6 +537,7 @@ def test_shipped_class(task):
 
 @pytest.mark.parametrize("divide", tasks.DIVISIONS)
 @pytest.mark.parametrize("agents", [1, 2, 3])
+@pytest.mark.samples(2)
 def test_the_experts_parts_make_the_reference(divide, agents):
     for task in SHIPPED:
         own = tasks.assign(task, [f"writer_{i}" for i in range(agents)], divide)
@@ -606,6 +607,7 @@ NEED_PACKAGES = {"ClassEval_28", "ClassEval_30", "ClassEval_34", "ClassEval_38"}
 BY_CHANCE = {"ClassEval_58"}
 
 
+@pytest.mark.slow
 def test_real_solutions_pass(shared_data):
     env = llmzoo.make(
         "classeval_v0", source=str(shared_data / "classeval_dev.jsonl"), split="all"

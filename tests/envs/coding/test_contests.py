@@ -25,7 +25,7 @@ from llmzoo.envs.coding.contests import trials as trying
 from llmzoo.envs.coding.contests.scoring import NoTests
 from llmzoo.envs.sources import BadField
 from llmzoo.errors import ConfigError, NoPlayerError
-from llmzoo.rollout import stepping
+from llmzoo.rollout import fork
 from llmzoo.sandbox.results import Limits
 
 RIGHT = "```python\nprint(2 * int(input()))\n```"
@@ -420,7 +420,7 @@ def test_a_fork_leaves_its_original_alone(tmp_path):
     env = make(tmp_path, DOUBLE)
     play(env, WRONG, answer(("4000", "8000")))
     before = env.observe("coder_0"), env.unwrapped.episode
-    play(stepping.fork(env), RIGHT, answer(("1", "2")))
+    play(fork(env), RIGHT, answer(("1", "2")))
     assert (env.observe("coder_0"), env.unwrapped.episode) == before
     assert not env.terminations["coder_0"]
 
@@ -439,6 +439,7 @@ def test_settings_are_checked(setting, value):
 
 @pytest.mark.parametrize("id", ["contests_v0", "apps_v0", "code_contests_v0", "livecodebench_v0"])
 @pytest.mark.parametrize("split", ["train", "test"])
+@pytest.mark.samples(3)
 def test_experts_earn_all_there_is(id, split):
     def env():
         return llmzoo.make(id, source="sample", split=split)
@@ -601,6 +602,7 @@ def test_livecodebench_days(tmp_path):
 # Real records
 
 
+@pytest.mark.slow
 def test_every_code_contests_solution_passes(shared_data):
     def env():
         path = str(shared_data / "codecontests_dev.jsonl")
@@ -610,6 +612,7 @@ def test_every_code_contests_solution_passes(shared_data):
     testing.check_oracle(env, range(40), best=2.0)
 
 
+@pytest.mark.slow
 def test_apps_records_are_judged_right(shared_data):
     path = shared_data / "apps_dev.jsonl"
     records = [json.loads(line) for line in path.read_text().splitlines()]

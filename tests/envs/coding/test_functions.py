@@ -6,6 +6,7 @@ import json
 import random
 import warnings
 from collections import Counter, OrderedDict
+from functools import partial
 
 import pytest
 from judge import check
@@ -79,8 +80,9 @@ def one(source, **kwargs):
     [
         (AUX, MAIN, 4.0, 1.0, True),
         (f"Sure:\n```python\n{AUX}\n```", f"```\n{MAIN}\nprint(double_odd([1]))\n```", 4.0, 1.0, True),
-        (AUX, ALONE, 0.4 + 0.6 + 0.5 + 1.0, 0.04 + 0.384, True),
-        ("", ALONE, 0.6 + 0.25 + 1.0, 0.015 + 0.0075 + 0.384, True),
+        # main leaves the helper out: two thirds of what its form is worth are gone
+        (AUX, ALONE, 0.4 + 0.6 + 0.5 + 1.0, 0.03 + 0.384, True),
+        ("", ALONE, 0.6 + 0.25 + 1.0, 0.005 + 0.0075 + 0.384, True),
         # one of two tests, which a constant would pass too
         (AUX, HALF_RIGHT, 1.5 + 0.5 * (1.0 + 0.5 + 1.0), 0.04, False),
         (WRAPPER_AUX, WRAPPER, 3.0, 0.04 + 0.384 + 0.192, True),
@@ -319,18 +321,22 @@ def test_the_last_round_runs_hidden_tests_only(source, trusting):
 
 @every_id
 @pytest.mark.parametrize("agents", [1, 2, 3])
+@pytest.mark.samples(4)
 def test_the_expert_takes_the_full_reward_on_everything_shipped(id, agents, trusting):
     env = llmzoo.make(id, source="sample", split="all", num_agents=agents)
     env.reset(seed=0)
     testing.check_oracle(lambda: env, range(env.infos[env.agents[0]]["tasks"]), best=1.0)
 
 
+@pytest.mark.parametrize("source", ["generator", "generator_easy"])
 @pytest.mark.parametrize("agents", [1, 2, 3])
-def test_the_expert_takes_the_full_reward_on_generated_tasks(agents, trusting):
-    env = llmzoo.make("coop_functions_v0", prompt="terse", num_agents=agents, split="test")
+@pytest.mark.samples(1)
+def test_the_expert_takes_the_full_reward_on_generated_tasks(agents, source, trusting):
+    env = llmzoo.make("coop_functions_v0", source=source, num_agents=agents, split="test")
     testing.check_oracle(lambda: env, range(100), best=1.0)
 
 
+@pytest.mark.slow
 def test_a_quarter_of_experts_among_amateurs_succeeds_now_and_then(trusting):
     env = llmzoo.make("coop_functions_v0", prompt="terse")
     players = mixed(0.25)
@@ -353,6 +359,18 @@ def test_terse_prompts_are_short():
             assert len(env.observe(agent)) < 90
             assert len(env.unwrapped.expert(agent)) < 80
     assert env.observe("helper_0").startswith("code aux 1/1\naux x ")
+
+
+def test_easy_problems_have_one_number_in_place_of_many():
+    make = partial(llmzoo.make, "coop_functions_v0", source="generator_easy")
+    testing.check_splits(make, 300)
+    env = make()
+    env.reset(seed=0)
+    task = env.unwrapped.episode.task
+    assert task.terse == "aux x times 8 plus 1\nf x aux minus 7"
+    assert "Return aux(x), minus 7." in task.statement
+    assert task.helper == "aux(x) returns x times 8, plus 1."
+    assert task.solution == ("def aux(x):\n return x*8+1", "def f(x):\n return aux(x)-7")
 
 
 @every_id
@@ -380,7 +398,7 @@ def test_the_sample_instead_of_the_hub_warns(monkeypatch):
         raise ConfigError("out of reach")
 
     monkeypatch.setattr("llmzoo.envs.hub.records", no_hub)
-    with pytest.warns(UserWarning, match="openai/openai_humaneval is out of reach"):
+    with pytest.warns(UserWarning, match="openai/openai_humaneval cannot be reached"):
         env = llmzoo.make("humaneval_v0")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -405,7 +423,7 @@ def test_no_solution_no_expert(tmp_path):
         ({"feedback": "loud"}, "feedback must be one of diagnostics, passed, plain, expert"),
         ({"reward": "big"}, "reward must be one of unit, paper"),
         ({"prompt": "short"}, "prompt must be one of full, terse"),
-        ({"source": "hub"}, "source must be one of auto, sample, generator"),
+        ({"source": "hub"}, "source must be one of auto, sample, generator, generator_easy"),
         ({"num_agents": 9}, "num_agents must be from 1 to 5"),
     ],
 )
@@ -452,6 +470,7 @@ def test_a_player_may_review(source, trusting):
     assert isinstance(env.unwrapped, TwoWriters)
 
 
+@pytest.mark.slow
 def test_every_mbpp_solution_passes_through_the_environment(shared_data):
     """In the sandbox itself; ``full`` tasks earn all that there is."""
     path = shared_data / "mbpp_sanitized_dev.jsonl"

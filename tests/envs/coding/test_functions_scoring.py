@@ -119,34 +119,34 @@ def read(*sources, helpers=("aux",)):
 
 def test_facts_of_good_and_bad_programs():
     good = "def f(a):\n    return [aux(x) for x in a]"
-    assert read(AUX, good) == Facts(1.0, True, True, 1.0, True, 0.0)
-    assert read(good) == Facts(0.0, True, True, 0.0, False, 0.0)
+    assert read(AUX, good) == Facts(1.0, True, True, 1.0, True, 0.0, 1.0)
+    assert read(good) == Facts(0.0, True, True, 0.0, False, 0.0, 1.0)  # asked for, not written
     assert read(AUX) == Facts(1.0, False, True, 0.0, False, 0.0)
     assert read(AUX, "def f(a):\n    aux(a)\n    return a[0]") == Facts(
-        1.0, True, True, 1.0, True, 1.0
+        1.0, True, True, 1.0, True, 1.0, 1.0
     )
 
 
 def test_several_helpers_count_by_their_share():
     source = "def f(a):\n    aux_1(a)\n    return aux(a) + 1"
     result = read(AUX, "def aux_1(x):\n    x", source, helpers=("aux", "aux_1"))
-    assert result == Facts(0.5, True, True, 1.0, True, 0.5)
+    assert result == Facts(0.5, True, True, 1.0, True, 0.5, 1.0)
 
 
 @pytest.mark.parametrize(
     ("result", "passed", "paper", "unit"),
     [
-        (Facts(1, True, 1, 1, True, 0), 1.0, 0.4 + 0.6 + 0.5 + 1.0 + 0.5 + 1.0, 1.0),
-        (Facts(1, True, 1, 1, True, 0), 0.25, 1.5 + 2.5 / 4, 0.04 + 0.96 / 4),
-        (Facts(1, True, 1, 1, True, 0), 0.0, 0.4 + 0.6 + 0.5, 0.04),
-        (Facts(1, True, 1, 1, False, 0), 1.0, 3.0, 0.04 + 0.384 + 0.192),
-        (Facts(1, True, 1, 1, True, 1), 1.0, 3.5, 1.0 - 0.192),
-        (Facts(1, True, 1, 1, True, 1), 0.5, 1.5 + 0.5 * 2.0, 0.04 + 0.5 * 0.768),
-        (Facts(0, True, 1, 0, False, 0), 1.0, 2.1, 0.03 + 0.384),
-        (Facts(0, True, 0.5, 0, False, 0), 0.5, 0.6 + 0.25 + 0.5, 0.0225 + 0.192),
+        (Facts(1, True, 1, 1, True, 0, 1), 1.0, 0.4 + 0.6 + 0.5 + 1.0 + 0.5 + 1.0, 1.0),
+        (Facts(1, True, 1, 1, True, 0, 1), 0.25, 1.5 + 2.5 / 4, 0.04 + 0.96 / 4),
+        (Facts(1, True, 1, 1, True, 0, 1), 0.0, 0.4 + 0.6 + 0.5, 0.04),
+        (Facts(1, True, 1, 1, False, 0, 1), 1.0, 3.0, 0.04 + 0.384 + 0.192),
+        (Facts(1, True, 1, 1, True, 1, 1), 1.0, 3.5, 1.0 - 0.192),
+        (Facts(1, True, 1, 1, True, 1, 1), 0.5, 1.5 + 0.5 * 2.0, 0.04 + 0.5 * 0.768),
+        (Facts(0, True, 1, 0, False, 0), 1.0, 2.1, 0.02 + 0.384),
+        (Facts(0, True, 0.5, 0, False, 0), 0.5, 0.6 + 0.25 + 0.5, 0.0125 + 0.192),
         (Facts(1, False, 1, 0, False, 0), 0.0, 0.9, 0.025),
         (Facts(), 0.0, 0.0, 0.0),
-        (Facts(0.5, True, 1, 1.0, True, 0.5), 1.0, 0.2 + 0.6 + 0.5 + 2.5 - 0.25, 0.995 - 0.096),
+        (Facts(0.5, True, 1, 1.0, True, 0.5, 1), 1.0, 0.2 + 0.6 + 0.5 + 2.5 - 0.25, 0.995 - 0.096),
     ],
 )
 def test_parts(result, passed, paper, unit):

@@ -67,6 +67,7 @@ def test_our_problems_cannot_be_passed_by_a_constant(problem):
 
 @every_problem
 @pytest.mark.parametrize("form", ["humaneval", "coop_humaneval", "mbpp"])
+@pytest.mark.samples(30)
 def test_our_problems_as_records_of_public_sets(problem, form):
     write = build.mbpp if form == "mbpp" else build.humaneval
     record = json.loads(json.dumps(write(problem)))
@@ -83,6 +84,7 @@ def test_our_problems_as_records_of_public_sets(problem, form):
         assert ast.unparse(ast.parse(test)) not in hidden
 
 
+@pytest.mark.slow
 def test_generated_problems_are_right_and_their_solutions_earn_full_marks():
     rng = random.Random(0)
     drawn = [generator.draw(rng) for _ in range(500)]
@@ -95,6 +97,7 @@ def test_generated_problems_are_right_and_their_solutions_earn_full_marks():
     assert len({canonical(task) for task in drawn}) > 400
 
 
+@pytest.mark.slow
 def test_the_same_words_give_the_same_problem():
     rng = random.Random(1)
     seen = {}

@@ -128,7 +128,7 @@ NASTY = (
 )
 
 
-def test_hostile_text_is_quick_and_raises_nothing_else():
+def test_hostile_text_is_quick_and_raises_nothing_else(no_collector):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for text in [*testing.hostile_texts(500), *NASTY]:

@@ -169,6 +169,7 @@ def test_cooperative_pays_all_the_mean_of_both_sides():
     [{"max_turns": 2}, {}, {"max_turns": 6}, {"per_side": 2}, {"per_side": 3, "max_turns": 2}],
 )
 @pytest.mark.parametrize("task", range(0, 60, 12))
+@pytest.mark.samples(5)
 def test_experts_earn_all_there_is(form, task):
     total = play(started(task, reward="cooperative", **form))
     assert total == pytest.approx(dict.fromkeys(total, 1.0))
@@ -407,6 +408,7 @@ def test_arguments_that_cannot_be_used(kwargs, message):
         DebateEnv(**kwargs)
 
 
+@pytest.mark.slow
 def test_the_amateur_plays_worse_than_the_expert():
     import random
 
@@ -418,6 +420,7 @@ def test_the_amateur_plays_worse_than_the_expert():
     assert 0.2 < sum(returns) / 20 < 0.5
 
 
+@pytest.mark.slow
 def test_the_amateur_judge_errs_and_tells_the_sides_apart_all_the_same():
     import random
 

@@ -48,6 +48,7 @@ def test_no_honest_speech_is_thrown_out():
 
 
 @pytest.mark.parametrize("attack", family.ATTACKS, ids=lambda attack: attack.__name__)
+@pytest.mark.samples(16)
 def test_an_attack_is_worth_less_than_the_weakest_honest_speaker(attack):
     one = HONEST[1]
     for side in ("pro", "con"):
@@ -74,6 +75,7 @@ def test_no_idle_policy_earns_what_an_amateur_does_in_any_seat():
     assert [row.attack for row in rows if not row.failed] == []
 
 
+@pytest.mark.slow
 def test_no_verdict_that_is_always_the_same_earns_what_an_amateur_judge_does():
     """0.5 and 0.5 once earned 0.49 where the amateur earned 0.26."""
     env = llmzoo.make("debate_v0", split="all", judge_seat=True).unwrapped

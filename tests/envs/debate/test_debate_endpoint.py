@@ -139,6 +139,7 @@ def test_a_slow_or_broken_endpoint_is_neutral(server):
         b'{"choices": [{"message": {"content": [1, 2]}}]}',
     ],
 )
+@pytest.mark.samples(5)
 def test_a_body_that_is_no_chat_completion_is_neutral(server, body):
     server.answers = [body]
     with pytest.warns(UserWarning, match=r"no chat completion|no text|Error"):

@@ -235,14 +235,14 @@ def test_a_debate_counts_what_was_not_said_as_nothing():
     assert sum(scores["con"].values()) == 0.0
 
 
-def test_the_judge_survives_anything():
+def test_the_judge_survives_anything(no_collector):
     for text in (*hostile_texts(200, seed=3), "my opponent " * 200, "but " * 500, "not, " * 500):
         speech = Speech("pro_0", "pro", "opening", text[:2_000])
         before = (Speech("con_1", "con", "opening", text[:2_000]),)
         started = time.process_time()
         score = sum(rules.score_speech(TOPIC, before, speech).values())
         assert 0.0 <= score <= 0.5, text[:60]
-        assert time.process_time() - started < 0.2
+        assert time.process_time() - started < 1
 
 
 def test_the_expert_answers_whatever_was_said():

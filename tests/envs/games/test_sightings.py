@@ -159,6 +159,7 @@ def episode(env, seed):
 
 @pytest.mark.parametrize("prompt", ["full", "terse"])
 @every_form
+@pytest.mark.samples(5)
 def test_the_boards_are_those_of_the_environment(id, kwargs, prompt, tmp_path):
     env = made(id, prompt, tmp_path, **kwargs)
     simulated = 0
@@ -353,7 +354,8 @@ def attacks(id, name):
 
 
 @pytest.mark.parametrize("id", list(CELLS))
-def test_long_texts_take_time_in_proportion(id):
+@pytest.mark.samples(1)
+def test_long_texts_take_time_in_proportion(id, no_collector):
     env = made(id)
     for text in attacks(id, env.terse_name):
         begun = time.process_time()
@@ -361,13 +363,14 @@ def test_long_texts_take_time_in_proportion(id):
         assert time.process_time() - begun < 1.0
 
 
-def test_a_million_cells_and_a_thousand_moves():
+@pytest.mark.slow
+def test_a_million_cells_and_a_thousand_moves(no_collector):
     env = made("sokoban_v0")
     rows = ["#" * 1000, "#@" + " " * 997 + "#", *["#" + " " * 998 + "#"] * 997, "#" * 1000]
     text = "\n".join(rows)
     begun = time.process_time()
     text = f"Round 1 of 2. The current state:\n\n{text}\n\nCandidate plan:\n{'R' * 990}\nIts simulation: "
     state, plan = env.boards_in(text)
-    assert time.process_time() - begun < 3.0
+    assert time.process_time() - begun < 10.0  # about a second as a rule
     assert len(state.board.rows) == 1000
     assert plan.board.rows[1][1].kind == "player"  # nothing is left to do, so nobody moves

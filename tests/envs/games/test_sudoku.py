@@ -139,7 +139,7 @@ def test_units_and_right_cells_on_random_grids():
 
 
 def progress(puzzle, solutions, grid):
-    return scoring.progress(puzzle, grid, scoring.right_cells(solutions, grid))
+    return scoring.progress(puzzle, grid, scoring.right_cells(solutions, grid), puzzle)
 
 
 def test_progress_by_hand():
@@ -368,7 +368,7 @@ def test_solutions_are_those_of_plain_backtracking():
     assert len(solutions("." * 16, 288)) == len(solutions("." * 81, 288)) == 288
 
 
-def test_a_file_of_sparse_puzzles_is_read_fast_and_once(tmp_path):
+def test_a_file_of_sparse_puzzles_is_read_fast_and_once(tmp_path, no_collector):
     """Backtracking without looking ahead takes half a second for each of these."""
     sparse = "14......5.........7..5...6932...5...........2..........6.....5.2.8......43....79."
     names = ["123456789"[n:] + "123456789"[:n] for n in range(9)]

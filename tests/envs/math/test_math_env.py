@@ -13,7 +13,7 @@ from llmzoo.envs.math import generator, oracle, scoring
 from llmzoo.envs.math.rounds import Solving
 from llmzoo.envs.math.tasks import MathTask, canonical
 from llmzoo.errors import ConfigError
-from llmzoo.rollout import stepping
+from llmzoo.rollout import fork
 from llmzoo.sandbox.results import Limits
 
 SUM = MathTask(
@@ -51,7 +51,13 @@ def test_two_right_answers_earn_all_there_is_and_end_it():
     env = make()
     paid = play(env, f"37 + 48 is {BOX}.", PROGRAM)
     assert paid["reasoner_0"] == {"team": 1.0, "format": 0.2, "right": 0.8}
-    assert paid["tool_1"] == {"team": 1.0, "parses": 0.1, "runs": 0.1, "right": 0.8}
+    assert paid["tool_1"] == {
+        "team": 1.0,
+        "parses": 0.05,
+        "runs": 0.05,
+        "prints": 0.1,
+        "right": 0.8,
+    }
     assert all(env.terminations.values())
     assert env.infos["tool_1"]["success"] is True
 
@@ -60,21 +66,21 @@ def test_the_reasoner_decides_and_the_tool_is_paid_for_its_own():
     env = make()
     paid = play(env, "\\boxed{84}", PROGRAM)
     assert paid["reasoner_0"] == {"format": 0.2, "right": 0.0}
-    assert paid["tool_1"] == {"parses": 0.1, "runs": 0.1, "right": 0.8}
+    assert paid["tool_1"] == {"parses": 0.05, "runs": 0.05, "prints": 0.1, "right": 0.8}
     assert not over(env)
     paid = play(env, BOX, "print(1)")  # the tool was right, and is no more
     assert paid["reasoner_0"] == {"team": 1.0, "format": 0.0, "right": 0.8}
-    assert paid["tool_1"] == {"team": 1.0, "parses": 0.0, "runs": 0.0, "right": -0.8}
+    assert paid["tool_1"] == {"team": 1.0, "parses": 0.0, "runs": 0.0, "prints": 0.0, "right": -0.8}
     paid = play(env, "no box", PROGRAM)  # what was lost is paid back
     assert paid["reasoner_0"] == {"team": -1.0, "format": -0.2, "right": -0.8}
-    assert paid["tool_1"] == {"team": -1.0, "parses": 0.0, "runs": 0.0, "right": 0.8}
+    assert paid["tool_1"] == {"team": -1.0, "parses": 0.0, "runs": 0.0, "prints": 0.0, "right": 0.8}
 
 
 def test_agreeing_on_a_wrong_answer_ends_it_without_success():
     env = make()
     paid = play(env, "\\boxed{84}", "print(84)")
     assert paid["reasoner_0"] == {"format": 0.2, "right": 0.0}
-    assert paid["tool_1"] == {"parses": 0.1, "runs": 0.1, "right": 0.0}
+    assert paid["tool_1"] == {"parses": 0.05, "runs": 0.05, "prints": 0.1, "right": 0.0}
     assert all(env.terminations.values())
     assert env.infos["reasoner_0"]["success"] is False
 
@@ -211,18 +217,18 @@ def test_what_a_reasoner_answers(text, value, error, form):
 @pytest.mark.parametrize(
     ("text", "value", "error", "parts"),
     [
-        ("```python\nx = 37\nprint(x + 48)\n```", "85", "", (0.1, 0.1)),
-        ("print('first')\nprint(85)\nprint()", "85", "", (0.1, 0.1)),
-        ("from fractions import Fraction\nprint(Fraction(6, 16))", "3/8", "", (0.1, 0.1)),
-        ("print({4, 1})", "{1, 4}", "", (0.1, 0.1)),
-        ("print(37 +", "", "malformed: ", (0.0, 0.0)),
-        ("```python\nprint(37 +\n```", "", "malformed: ", (0.0, 0.0)),
-        ("I do not know.", "", "malformed: syntax error", (0.0, 0.0)),
-        ("print(1 // 0)", "", "failed: ZeroDivisionError: ", (0.1, 0.0)),
-        ("x = 85", "", "failed: the program printed nothing", (0.1, 0.1)),
-        ("while True: pass", "", "failed: the program ran out of time", (0.1, 0.0)),
-        ("print('37 + 48')", "", "malformed: not a number in its last form", (0.1, 0.1)),
-        ("print(input())", "", "failed: EOFError: ", (0.1, 0.0)),
+        ("```python\nx = 37\nprint(x + 48)\n```", "85", "", (0.05, 0.05, 0.1)),
+        ("print('first')\nprint(85)\nprint()", "85", "", (0.05, 0.05, 0.1)),
+        ("from fractions import Fraction\nprint(Fraction(6, 16))", "3/8", "", (0.05, 0.05, 0.1)),
+        ("print({4, 1})", "{1, 4}", "", (0.05, 0.05, 0.1)),
+        ("print(37 +", "", "malformed: ", (0.0, 0.0, 0.0)),
+        ("```python\nprint(37 +\n```", "", "malformed: ", (0.0, 0.0, 0.0)),
+        ("I do not know.", "", "malformed: syntax error", (0.0, 0.0, 0.0)),
+        ("print(1 // 0)", "", "failed: ZeroDivisionError: ", (0.05, 0.0, 0.0)),
+        ("x = 85", "", "failed: the program printed nothing", (0.05, 0.05, 0.0)),
+        ("while True: pass", "", "failed: the program ran out of time", (0.05, 0.0, 0.0)),
+        ("print('37 + 48')", "", "malformed: not a number in its last form", (0.05, 0.05, 0.05)),
+        ("print(input())", "", "failed: EOFError: ", (0.05, 0.0, 0.0)),
     ],
 )
 def test_what_a_tool_answers(text, value, error, parts):
@@ -389,6 +395,19 @@ def test_most_reasoners_decide():
     assert not over(env)
 
 
+def test_without_a_reasoner_what_most_programs_print_decides():
+    env = make(reasoners=0, tools=1)
+    assert env.possible_agents == ["tool_0"]
+    parts = {"team": 1.0, "parses": 0.05, "runs": 0.05, "prints": 0.1, "right": 0.8}
+    assert play(env, PROGRAM)["tool_0"] == parts
+    env.step(PROGRAM)
+    assert all(env.terminations.values())
+    assert env.infos["tool_0"]["success"] is True
+    env = make(reasoners=0, tools=3)
+    play(env, "print(84)", "print(84)", PROGRAM)
+    assert env.unwrapped.success is False
+
+
 def test_an_aggregator_acts_last_and_decides():
     env = make(reasoners=2, aggregator=True)
     assert env.possible_agents == ["reasoner_0", "reasoner_1", "tool_2", "aggregator_3"]
@@ -398,7 +417,12 @@ def test_an_aggregator_acts_last_and_decides():
     assert env.observe("reasoner_1") == first  # not this round's answers
     env.step(BOX)
     env.step("print(84)")
-    assert env.infos["tool_2"]["reward_parts"] == {"parses": 0.1, "runs": 0.1, "right": 0.0}
+    assert env.infos["tool_2"]["reward_parts"] == {
+        "parses": 0.05,
+        "runs": 0.05,
+        "prints": 0.1,
+        "right": 0.0,
+    }
     heard = env.observe("aggregator_3")
     assert "The answer of reasoner_0: 84\nThe answer of reasoner_1: 85\n" in heard
     assert env.rewards["aggregator_3"] == 0.0
@@ -418,7 +442,8 @@ def test_an_aggregator_acts_last_and_decides():
     [
         ({"num_agents": 3}, "for more seats give reasoners"),
         ({"num_agents": 2, "tools": 1}, "give either num_agents or"),
-        ({"reasoners": 0}, "at least one reasoner"),
+        ({"reasoners": 0, "tools": 0}, "at least one reasoner or tool"),
+        ({"reasoners": 0, "tools": -1, "aggregator": True}, "at least one reasoner or tool"),
         ({"reasoners": 8, "tools": 1}, "at most 8"),
         ({"family": "geometry"}, "arithmetic"),
         ({"level": "extreme"}, "easy, medium, hard"),
@@ -438,6 +463,7 @@ def test_bad_arguments(settings, message):
 
 
 @pytest.mark.parametrize(("family", "level"), [(None, None), ("arithmetic", "easy")])
+@pytest.mark.slow
 def test_the_expert_solves_five_hundred_test_tasks(family, level):
     make = llmzoo.make
     testing.check_oracle(
@@ -476,7 +502,7 @@ def test_every_program_imports_the_standard_library_and_takes_no_time():
     assert sorted(times)[len(times) // 2] < 0.05
 
 
-def test_a_thousand_checks_a_second():
+def test_a_thousand_checks_a_second(no_collector):
     env = llmzoo.make("math_v0", num_agents=1, max_turns=1).unwrapped
     rng = random.Random(0)
     started = time.process_time()
@@ -489,7 +515,7 @@ def test_a_thousand_checks_a_second():
 def test_a_fork_in_mid_round_of_an_aggregator_env():
     env = make(reasoners=1, aggregator=True)
     env.step(BOX)
-    copy = stepping.fork(env)
+    copy = fork(env)
     copy.step(PROGRAM)
     assert "tool_1" not in env.unwrapped.episode.now
     assert env.agent_selection == "tool_1"

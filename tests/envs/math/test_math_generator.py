@@ -210,6 +210,7 @@ def right(task):
 
 
 @EVERY_CELL
+@pytest.mark.samples(2)
 def test_answers_worked_out_again(family, level):
     for task in drawn(family, level):
         assert right(task), task
@@ -253,6 +254,7 @@ def test_the_short_form_has_the_numbers_of_the_question(family, level):
 
 
 @EVERY_CELL
+@pytest.mark.samples(3)
 def test_questions_are_many_and_in_both_splits(family, level):
     tasks = drawn(family, level, 3_000)
     forms = {canonical(task) for task in tasks}

@@ -189,19 +189,19 @@ def test_what_has_no_value_says_why(expression, error):
         "lcm(" + ",".join(str(10**13 + i) for i in range(60)) + ")" + "^10" * 4,
     ],
 )
-def test_what_is_too_large_is_refused_at_once(expression):
-    started = time.perf_counter()
+def test_what_is_too_large_is_refused_at_once(expression, no_collector):
+    started = time.process_time()
     reply = calculator.call({"expression": expression})
-    assert time.perf_counter() - started < 0.1
+    assert time.process_time() - started < 0.1
     assert reply.error
     assert len(reply.text) < 400
 
 
 @pytest.mark.parametrize("expression", ["9" * 900, "1000!", "2^9999", "1/7^3000", "-" * 900 + "1"])
-def test_what_is_just_small_enough_is_quick(expression):
-    started = time.perf_counter()
+def test_what_is_just_small_enough_is_quick(expression, no_collector):
+    started = time.process_time()
     assert calculator.call({"expression": expression}).error is None
-    assert time.perf_counter() - started < 0.1
+    assert time.process_time() - started < 0.1
 
 
 OPERATORS = {

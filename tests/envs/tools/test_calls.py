@@ -206,7 +206,7 @@ def test_the_last_whole_answer_counts(text, answer):
         *("{", "[", '{"a":', '"', "\\", "<answer>", "</answer>", "<answer></answer>", "\ud800"),
     ],
 )
-def test_hostile_text_takes_linear_time(piece):
+def test_hostile_text_takes_linear_time(piece, no_collector):
     text = (piece * MAX_CHARS)[:MAX_CHARS]
     started = time.process_time()
     calls = read_calls(text)

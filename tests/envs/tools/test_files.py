@@ -76,13 +76,13 @@ def test_the_folder_of_a_fork_is_its_own():
     ],
 )
 @pytest.mark.parametrize("name", ["read_file", "write_file", "delete_file", "list_files"])
-def test_paths_that_lead_out_are_refused(path, name):
+def test_paths_that_lead_out_are_refused(path, name, no_collector):
     key = "folder" if name == "list_files" else "path"
     arguments = {key: path, **({"content": "x"} if name == "write_file" else {})}
     start = {"files": {"a.txt": "1"}}
-    started = time.perf_counter()
+    started = time.process_time()
     (reply,), states = play(start, (name, arguments))
-    assert time.perf_counter() - started < 0.1
+    assert time.process_time() - started < 0.1
     assert reply.error
     assert len(reply.text) < 400
     reply.text.encode()

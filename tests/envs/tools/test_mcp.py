@@ -77,6 +77,7 @@ def test_an_error_of_the_server_is_read(tools):
     assert len(tools["fail"].call({"text": "x" * 20_000}).error) < 350
 
 
+@pytest.mark.slow
 def test_a_call_that_takes_too_long_is_an_error():
     pytest.importorskip("mcp", reason="the extra mcp is not installed")
     with McpServer(command=SERVER, timeout_s=1.0) as server:
@@ -115,6 +116,7 @@ def test_a_server_that_cannot_be_used_says_why(arguments, message):
         mcp_tools(**arguments)
 
 
+@pytest.mark.slow
 def test_missing_mcp_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "mcp", None)
     with pytest.raises(MissingExtraError, match=r"llmzoo-marl\[mcp\]"):

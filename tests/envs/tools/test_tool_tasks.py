@@ -36,6 +36,7 @@ def test_there_are_families_of_one_to_four_calls_and_of_every_tool():
 
 
 @every_family
+@pytest.mark.samples(3)
 def test_a_family_has_thousands_of_tasks_with_the_calls_that_it_says(name):
     questions = drawn(name, 4_000)
     assert len({*questions}) > 2_000

@@ -25,6 +25,18 @@ EPISODES = {
         {"source": "sample", "category": "parallel", "max_turns": 2},
         ["I would rather not.", "[no_such_function(a=1)]"],
     ),
+    "bfcl_multi_turn_v0": (
+        {"source": "sample", "category": "miss_func"},
+        ["Let us look around.", "[pwd(), no_such_function(a=1)]"],
+    ),
+    "telecom_v0": (
+        {"intent": "mobile_data_issue", "issues": 3},
+        [
+            '<tool_call>{"name": "toggle_data", "arguments": {}}</tool_call>',
+            "Please look at your phone.",
+            '<tool_call>{"name": "toggle_data", "arguments": {',
+        ],
+    ),
 }
 
 

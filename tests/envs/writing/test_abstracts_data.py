@@ -102,6 +102,7 @@ def test_figures_of_an_introduction_stand_in_the_abstract(record):
 
 
 @every_record
+@pytest.mark.samples(20)
 def test_an_introduction_is_worth_at_least_four_fifths_of_the_most(record):
     background, method = record["background"], record["method"]
     source = grounding.read_source(record["title"], record["abstract"], grounding.ARXIV)

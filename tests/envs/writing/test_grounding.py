@@ -276,6 +276,7 @@ TASKS = {
 
 
 @pytest.mark.parametrize("kind", TASKS)
+@pytest.mark.samples(1)
 def test_honest_pairs_get_above_four_fifths(kind):
     standard = getattr(grounding, kind.upper())
     assert len(TASKS[kind]) >= 60
@@ -285,6 +286,7 @@ def test_honest_pairs_get_above_four_fifths(kind):
 
 
 @pytest.mark.parametrize("kind", TASKS)
+@pytest.mark.samples(1)
 def test_the_pair_of_another_task_gets_next_to_nothing(kind):
     standard = getattr(grounding, kind.upper())
     tasks = TASKS[kind]
@@ -390,6 +392,7 @@ def refilled(frame, words, rng):
 # words in sentences that they do not belong to: sentences of another pair, of the honest one itself
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize(("kind", "mean"), [("tldr", 0.02), ("arxiv", 0.01), ("story", 0.05)])
+@pytest.mark.samples(2)
 def test_the_right_words_in_the_wrong_sentences(kind, mean, own):
     standard = getattr(grounding, kind.upper())
     tasks = TASKS[kind]

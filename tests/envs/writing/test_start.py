@@ -54,6 +54,7 @@ def test_near():
 
 @every_id
 @pytest.mark.parametrize("task", TASKS)
+@pytest.mark.samples(6)
 def test_every_better_pair_earns_more(id, task):
     rungs = list(zip(ladder(id, task, 0), ladder(id, task, 1), strict=True))
     earned = [paid(id, task, *rung) for rung in rungs]
@@ -63,6 +64,7 @@ def test_every_better_pair_earns_more(id, task):
 
 @every_id
 @pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.samples(2)
 def test_every_better_answer_of_one_seat_earns_more(id, seat):
     for task in TASKS:
         other = made(id, task).expert(made(id).possible_agents[1 - seat])
@@ -97,6 +99,7 @@ def test_the_start_is_a_part_and_structural_has_none(id):
 
 
 @every_id
+@pytest.mark.samples(1)
 def test_degenerate_policies_earn_less_than_amateurs(id):
     rng = random.Random(0)
     tasks = range(0, 62, 3)

@@ -239,7 +239,7 @@ def test_a_record_with_an_empty_post_is_no_task(tmp_path):
     assert [task.title for task in tldr.raw_env.public_set.load(str(path)).tasks] == ["b"]
 
 
-def test_long_answers_on_a_long_post_take_little_time(tmp_path):
+def test_long_answers_on_a_long_post_take_little_time(tmp_path, no_collector):
     path = tmp_path / "posts.jsonl"
     rng = random.Random(0)
     words = ["".join(rng.choices("abcdefghij", k=6)) for _ in range(1500)]
@@ -327,6 +327,7 @@ def test_amateurs_earn_less_than_experts(id):
 
 
 @pytest.mark.parametrize("count", [1, pytest.param(16, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_no_attack_pays(count):
     rows = list(fixed_attacks(count))
     assert len(rows) > 100
@@ -336,6 +337,7 @@ def test_no_attack_pays(count):
     assert all(row.honest > 0.8 * MAXIMUM for row in rows)
 
 
+@pytest.mark.slow
 def test_two_word_pieces_do_not_climb():
     """They reached 2.84 of 2.98 in 850 evaluations of the reward, many of them in the first."""
     assert climbed("tldr_v0", climbed_pieces_of_two) < NONSENSE

@@ -89,6 +89,7 @@ def critic_module(engine, name):
 
 
 @pytest.mark.parametrize(("name", "options"), FORMS)
+@pytest.mark.samples(4)
 def test_gradients_reach_the_actor_and_the_critic(name, options):
     engine = an_engine(name, options, dict.fromkeys(["a_0", "b_1"], short()))
     (judge,) = engine.updater.critics
@@ -126,6 +127,7 @@ def test_the_ratio_is_one_at_the_first_update(name, options):
 
 @pytest.mark.parametrize(("name", "options"), FORMS)
 @pytest.mark.parametrize("seats", [1, 3])
+@pytest.mark.samples(4)
 def test_one_seat_and_three(name, options, seats):
     names = [f"seat_{i}" for i in range(seats)]
     players = {agent: short(seed=i) for i, agent in enumerate(names)}
@@ -157,6 +159,7 @@ def test_a_seat_that_does_not_act_keeps_its_weights(name, options):
 
 
 @pytest.mark.parametrize(("name", "options"), [*FORMS, ("ippo", {"kl": 0.1, "minibatches": 2})])
+@pytest.mark.samples(3)
 def test_a_saved_state_goes_on_bit_for_bit(name, options, tmp_path):
     def new():
         return an_engine(name, options, dict.fromkeys(["a_0", "b_1"], short()))
@@ -225,6 +228,7 @@ def test_the_value_of_a_final_state_is_read_where_a_time_limit_cut(env, time_lim
     assert b.advantages.item() == pytest.approx(b.turn.reward + after - 7.0, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_central_values_are_the_seats_own():
     """Two seats with different rewards in one state: each output learns its own."""
     players = dict.fromkeys(["a_0", "b_1"], short())

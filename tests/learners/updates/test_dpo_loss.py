@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from datasets import Dataset
 from float64 import LIMIT, assert_equal
-from tiny_models import policy
+from tiny_models import group, policy
 from trl import DPOConfig as TRLArguments
 from trl import DPOTrainer
 from trl.trainer.dpo_trainer import DataCollatorForPreference
@@ -19,29 +19,15 @@ from llmzoo.learners.preference_losses import JOINT_LOSSES, LOSSES
 from llmzoo.learners.updates.dpo import pair_logps
 from llmzoo.learners.updates.pairs import Pair
 from llmzoo.policies.base import ScriptedPolicy
-from llmzoo.records import Batch, Completion, Group
+from llmzoo.records import Batch
 
 END = 0
 
 
-def group(agent, answers, returns, prompt=(5, 6), node=0):
-    return Group(
-        agent=agent,
-        turn=0,
-        key=(node, agent),
-        prompt_ids=prompt,
-        completions=tuple(
-            Completion(text="", prompt_ids=prompt, ids=ids, logprobs=(-1.0,) * len(ids))
-            for ids in answers
-        ),
-        returns=returns,
-    )
-
-
-A = group("a_0", [(20, 21, END), (22, END), (23, 24, 25, 26)], (1.0, 0.0, 0.5))
-B = group("b_1", [(30, END), (31, 32, 33, END), (34, 35)], (1.0, 0.0, 0.5), prompt=(7, 8, 9))
-A2 = group("a_0", [(40, END), (41, 42), (43, 44, END)], (0.0, 2.0, 0.5), (10,), node=1)
-B2 = group("b_1", [(21, 22), (45, END), (46, END)], (0.0, 2.0, 0.25), (11, 12), node=1)
+A = group([(20, 21, END), (22, END), (23, 24, 25, 26)], (1.0, 0.0, 0.5), agent="a_0")
+B = group([(30, END), (31, 32, 33, END), (34, 35)], (1.0, 0.0, 0.5), agent="b_1", prompt=(7, 8, 9))
+A2 = group([(40, END), (41, 42), (43, 44, END)], (0.0, 2.0, 0.5), prompt=(10,), agent="a_0", node=1)
+B2 = group([(21, 22), (45, END), (46, END)], (0.0, 2.0, 0.25), prompt=(11, 12), agent="b_1", node=1)
 
 
 def an_engine(learner, policies, seats=None, **options):
@@ -141,6 +127,7 @@ BEST = [pair_of(A, 0, 1), pair_of(B, 0, 1), pair_of(A2, 1, 0), pair_of(B2, 1, 0)
 
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("loss_type", LOSSES)
+@pytest.mark.samples(5)
 def test_dpo_is_what_trl_computes_for_the_same_pairs(loss_type, tmp_path):
     engine = an_engine(DPO, {"policy": policy()}, beta=0.3, **one_loss(loss_type))
     reference = engine.updater.references["policy"].player
@@ -168,6 +155,7 @@ def test_dpo_is_what_trl_computes_for_the_same_pairs(loss_type, tmp_path):
     ],
     ids=str,
 )
+@pytest.mark.samples(4)
 def test_options_do_what_they_do_in_trl(trl_args, tmp_path):
     trl_args = dict(trl_args)
     default = "robust" if "label_smoothing" in trl_args else "sigmoid"
@@ -330,6 +318,7 @@ def test_seats_with_an_adapter_each_have_the_joint_gradient_too(checkpointing):
 
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("loss_type", JOINT_LOSSES)
+@pytest.mark.samples(4)
 def test_every_joint_loss_is_of_the_sums(loss_type):
     check_joint(*seated("separate"), FORMULAS[loss_type], **one_loss(loss_type))
 
@@ -339,7 +328,7 @@ def test_three_seats_of_which_two_share_weights():
     shared, own = policy(seed=0), policy(seed=1)
     policies = {"shared": shared, "own": own}
     seats = {"a_0": shared, "b_1": own, "c_2": shared, "d_3": ScriptedPolicy(lambda r: "")}
-    third = group("c_2", [(50, END), (51, END), (52, 53)], (1.0, 0.0, 0.5), prompt=(3, 4))
+    third = group([(50, END), (51, END), (52, 53)], (1.0, 0.0, 0.5), agent="c_2", prompt=(3, 4))
     engine = an_engine(MADPO, policies, seats, beta=BETA)
     references = dict(engine.updater.players())
     _, result = gradients(engine, A, B, third)

@@ -100,6 +100,7 @@ def test_more_rounds_than_steps_are_refused():
 
 @pytest.mark.parametrize("learner", [DPO, MADPO])
 @pytest.mark.parametrize("seated", [shared, separate, adapters])
+@pytest.mark.samples(2)
 def test_the_reference_changes_exactly_where_a_round_starts(learner, seated):
     engine = an_engine(learner, seated(), total_steps=4, rounds=2)
     starts = [compared_with(engine)]
@@ -161,6 +162,7 @@ def test_other_seats_are_played_by_who_sits_there():
 @pytest.mark.parametrize("learner", [DPO, MADPO])
 @pytest.mark.parametrize("seated", [shared, separate, adapters])
 @pytest.mark.parametrize("stop", [1, 3])  # in the first round and in the second
+@pytest.mark.samples(3)
 def test_a_run_goes_on_exactly_in_the_middle_of_a_round(learner, seated, stop, tmp_path):
     options = {"schedule": "linear", "batch_size": 4, "total_steps": 4}
     whole = an_engine(learner, seated(), **options)

@@ -10,7 +10,7 @@ from toy_envs import Parity
 from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class
-from llmzoo.learners.base import GroupConfig
+from llmzoo.learners.groups import GroupConfig
 from llmzoo.learners.updates.policy_gradient import surrogate_loss
 from llmzoo.policies import scoring
 from llmzoo.policies.sampling import Sampling
@@ -238,7 +238,7 @@ def test_clip_higher_lets_good_answers_grow_further(options, ratios, clipped):
             }
         )
         player.model.zero_grad()
-        from llmzoo.learners.updates.policy_gradient import Credited
+        from llmzoo.learners.updates.credits import Credited
 
         loss, _ = surrogate_loss(
             player, [Credited(group, torch.tensor([1.0]))], engine.learner.config, rows=1, tokens=1
@@ -249,7 +249,7 @@ def test_clip_higher_lets_good_answers_grow_further(options, ratios, clipped):
 
 
 def test_dual_clip_bounds_what_a_bad_answer_costs():
-    from llmzoo.learners.updates.policy_gradient import Credited
+    from llmzoo.learners.updates.credits import Credited
 
     player = policy()
     group = a_group([(20,)], [-1.0])

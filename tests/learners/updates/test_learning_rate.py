@@ -6,7 +6,7 @@ import pytest
 import tiny_models
 from toy_envs import Parities
 
-from llmzoo.learners.base import GroupConfig
+from llmzoo.learners.groups import GroupConfig
 from llmzoo.learners.updates.critics import ActorCriticConfig, ModelCritic
 from llmzoo.learners.updates.policy_gradient import PolicyGradientUpdater
 from llmzoo.learners.updates.sft import SFTConfig
@@ -73,6 +73,7 @@ def test_the_critic_of_an_adapter_is_a_whole_model(central):
     assert critic.optimizer.rate == 1e-6
 
 
+@pytest.mark.slow
 def test_an_adapter_on_a_large_base_learns_with_the_default(tmp_path):
     """A seat answers "U" and "D" by the parity of a letter; at a tenth of the rate it stays as it is."""
     policies = player(**LARGE).with_adapters(["writer_0"])

@@ -8,6 +8,7 @@ import random
 
 from llmzoo.envs.coding import mutations
 from llmzoo.envs.coding.bug_fix.tasks import BugTask
+from llmzoo.sandbox import syntax
 
 
 def locate(task: BugTask) -> str:
@@ -58,7 +59,7 @@ def amateur_fix(task: BugTask, rng: random.Random) -> str:
 def by_heart(task: BugTask) -> str:
     """The broken program, preceded by a look-up of the public tests."""
     public, _ = task.program.calls()
-    tree = ast.parse(task.broken)
+    tree = syntax.parse(task.broken)
     function = next(
         node
         for node in tree.body
@@ -67,7 +68,7 @@ def by_heart(task: BugTask) -> str:
     given = ", ".join(arg.arg for arg in function.args.args)
     table = [[list(args), result] for _, args, result in public]
     lookup = f"for args, result in {table!r}:\n    if args == [{given}]:\n        return result"
-    function.body[:0] = ast.parse(lookup).body
+    function.body[:0] = syntax.parse(lookup).body
     return ast.unparse(ast.fix_missing_locations(tree))
 
 

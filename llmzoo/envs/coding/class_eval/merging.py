@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from llmzoo.envs.coding import programs
 from llmzoo.envs.coding.class_eval.tasks import ClassTask, class_of
 from llmzoo.envs.coding.programs import NoProgram
+from llmzoo.sandbox import syntax
 
 Methods = Mapping[str, list[programs.Function]]  # several: a property and its setter, for example
 
@@ -85,7 +86,7 @@ def _whole(
         owner_first = sorted(parts, key=lambda seat: name not in own[seat])
         versions = [parts[s].methods[name] for s in owner_first if name in parts[s].methods]
         methods += versions[0] if versions else []
-    imports = list(ast.parse(task.imports).body)
+    imports = list(syntax.parse(task.imports).body)
     module = _once([*imports, *(n for part in parts.values() for n in part.module)])
     future = [n for n in module if isinstance(n, ast.ImportFrom) and n.module == "__future__"]
     rest = [n for n in module if n not in future]

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from llmzoo.envs.coding import programs
 from llmzoo.envs.coding.class_eval.tasks import ClassTask, class_of
+from llmzoo.sandbox import syntax
 
 
 def expert(task: ClassTask, methods: Iterable[str]) -> str:
@@ -52,7 +53,7 @@ def _nodes(task: ClassTask, methods: Iterable[str]) -> list[programs.Function]:
 def _answer(task: ClassTask, nodes: list[programs.Function]) -> str:
     helpers = [
         node
-        for node in ast.parse(task.reference).body
+        for node in syntax.parse(task.reference).body
         if not (isinstance(node, ast.ClassDef) and node.name == task.class_name)
     ]
     whole = ast.ClassDef(task.class_name, [], [], list(nodes), [])

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from llmzoo.envs.coding import programs
 from llmzoo.envs.sources import BadField, PublicSet, field, identifier, texts
+from llmzoo.sandbox import syntax
 
 DIVISIONS = ("dependency", "arity")
 
@@ -133,14 +134,14 @@ def assign(
 
 def _parsed(name: str, source: str) -> list[ast.stmt]:
     try:
-        return ast.parse(source).body
+        return syntax.parse(source).body
     except (SyntaxError, ValueError) as error:
         raise BadField(name, f"is not a Python program ({error})") from error
 
 
 def class_of(source: str, name: str) -> ast.ClassDef:
     """The class ``name`` of a trusted program; ``KeyError`` where there is none."""
-    for node in ast.parse(source).body:
+    for node in syntax.parse(source).body:
         if isinstance(node, ast.ClassDef) and node.name == name:
             return node
     raise KeyError(name)
@@ -152,7 +153,7 @@ def methods_of(node: ast.ClassDef) -> dict[str, programs.Function]:
 
 
 def _suites(tests: str) -> list[ast.ClassDef]:
-    return [node for node in ast.parse(tests).body if isinstance(node, ast.ClassDef)]
+    return [node for node in syntax.parse(tests).body if isinstance(node, ast.ClassDef)]
 
 
 def _tests(suite: ast.ClassDef) -> list[str]:
@@ -160,7 +161,7 @@ def _tests(suite: ast.ClassDef) -> list[str]:
 
 
 def _only(tests: str, names: list[str]) -> Half:
-    tree = ast.parse(tests)
+    tree = syntax.parse(tests)
     kept = set(names)
     for suite in tree.body:
         if isinstance(suite, ast.ClassDef):

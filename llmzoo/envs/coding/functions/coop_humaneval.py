@@ -8,7 +8,7 @@ Agents, actions, rewards, feedback and arguments are those of
 |---|---|
 | id | `coop_humaneval_v0` |
 | agents | `helper_0` and `main_1`, together; one or more than two with `num_agents` |
-| tasks | every problem of `OpenMLRL/CoopHumanEval` |
+| tasks | the 82 problems of `OpenMLRL/CoopHumanEval` |
 | public tests | the examples in the docstring whose value is a literal |
 | hidden tests | what `check(candidate)` asserts, without the public tests |
 | success | all that `check(candidate)` asserts |

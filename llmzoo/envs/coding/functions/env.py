@@ -23,7 +23,7 @@ decides what the code contains.
 | part | unit | paper | paid for |
 |---|---|---|---|
 | helper | 0.01 | 0.4 | `aux` is defined and returns something |
-| main | 0.015 | 0.6 | the entry point is defined |
+| main | 0.015 | 0.6 | the entry point is defined; in the unit scale that is a third of it, and the rest is for using `aux`, whether or not somebody has written it |
 | parses | 0.015 | 0.5 | the share of the seats whose program parses; a quarter for a seat whose function is begun and does not parse |
 | tests | 0.384 | 1.0 | passed tests |
 | calls | 0.192 | 0.5 | main uses `aux`, times passed tests |
@@ -37,7 +37,7 @@ the square of the share beyond what a constant passes: `((share - constant) / (1
 `constant` is the largest share of tests that ask for one and the same value.
 
 In the unit scale `aux` counts as used only if fewer tests pass when it returns None: a mention such as
-`0 if aux else 1` does not count. With several helpers, helper, calls and ignored count each helper's
+`0 if aux else 1` does not count. With several helpers, helper, main, calls and ignored count each helper's
 share. A round pays the change since the previous round (potential-based, gamma 1), so the return of
 an episode is the value of its last program, whatever the number of rounds. `team_weight` multiplies all of it. The episode ends early
 at the full reward.
@@ -64,13 +64,15 @@ comes from hidden tests:
 * `source="generator"`: an endless supply of small functions composed from tables of operations on
   numbers, ranges and words. The terse form is two lines such as `aux x times 3 plus 1` and
   `f a odd aux total minus 2`: a condition before `aux` filters items, one after it filters aux's values.
+* `source="generator_easy"`: the same with one number in place of many: `aux x times 3 plus 1` and
+  `f x aux minus 2`. There are some 5,700 of them.
 * `"auto"`, the default, is `"sample"` with full prompts and `"generator"` with terse ones.
 
 **The scripted expert** plays the reference solution.
 
 **Version history.** v0: first version. Since then calls, beyond and ignored are paid in proportion
 to passed tests, tests that are shown pay nothing, the unit scale has weights of its own instead of a
-quarter of the paper's, and success asks for every test. Returns before and after do not compare.
+quarter of the paper's, success asks for every test, and an entry point that leaves `aux` out earns less for its form. Returns before and after do not compare.
 """
 
 from __future__ import annotations
@@ -86,7 +88,7 @@ from llmzoo.envs.settings import one_of
 from llmzoo.envs.sources import records
 from llmzoo.envs.tasks import Listed, Tasks, generated
 
-SOURCES = ("auto", "sample", "generator")
+SOURCES = ("auto", "sample", "generator", "generator_easy")
 
 
 class CoopFunctions(TwoWriters):
@@ -100,7 +102,9 @@ class CoopFunctions(TwoWriters):
             source = "generator" if self.prompt_style == "terse" else "sample"
         if source == "sample":
             return _written(split)
-        return generated(generator.draw, canonical, split=split, name="small composed functions")
+        easy = source == "generator_easy"
+        name = f"small composed functions{', easy' if easy else ''}"
+        return generated(generator.draw, canonical, split=split, name=name, easy=easy)
 
 
 @lru_cache(maxsize=8)

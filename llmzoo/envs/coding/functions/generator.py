@@ -8,7 +8,11 @@ the tests. Drawn code is never executed.
     f a odd aux total minus 2
 
 means ``aux(x) = x*3+1`` and ``f(a) = sum(aux(x) for x in a if x%2)-2``. In the second line a condition
-before ``aux`` filters the items, one after it the values of ``aux``.
+before ``aux`` filters the items, one after it the values of ``aux``. The easy problems have one
+number in place of items:
+
+    aux x times 3 plus 1
+    f x aux minus 2
 """
 
 from __future__ import annotations
@@ -121,19 +125,20 @@ ENDINGS = (
 class Composition:
     """``f``: an argument, an optional filter before or after ``aux``, a fold, an optional ending.
 
-    ``items``: "numbers" (a list ``a``), "words" (a list ``w``), or "range" (the numbers below ``n``).
+    ``items``: "numbers" (a list ``a``), "words" (a list ``w``), "range" (the numbers below ``n``), or
+    "number" (``x`` itself, with no fold).
     """
 
     items: str
     helper: Step
-    fold: Step
+    fold: Step | None
     before: Step | None = None
     after: Step | None = None
     ending: Step | None = None
 
     @property
     def argument(self) -> str:
-        return {"numbers": "a", "words": "w", "range": "n"}[self.items]
+        return {"numbers": "a", "words": "w", "range": "n", "number": "x"}[self.items]
 
     def words(self) -> str:
         """The two lines of the terse specification."""
@@ -143,6 +148,9 @@ class Composition:
 
     def english(self) -> str:
         """What ``f`` returns."""
+        ending = self.ending.english if self.ending else ""
+        if self.fold is None:
+            return f"Return aux(x){ending}."
         group = {
             "numbers": "the numbers of the list a",
             "words": "the words of the list w",
@@ -154,17 +162,19 @@ class Composition:
             if self.after
             else "the values aux(x)"
         )
-        ending = self.ending.english if self.ending else ""
         return f"Return {self.fold.english} of {what}, for x among {group}{which}{ending}."
 
     def solution(self) -> tuple[str, str]:
         """The sources of ``aux`` and ``f``."""
         items = "range(n)" if self.items == "range" else self.argument
-        if self.after:
+        if self.fold is None:
+            group = "aux(x)"
+        elif self.after:
             group = f"x for x in map(aux,{items}) if {self.after.code}"
         else:
             group = f"aux(x) for x in {items}" + (f" if {self.before.code}" if self.before else "")
-        code = self.fold.code.format(g=group) + (self.ending.code if self.ending else "")
+        code = self.fold.code.format(g=group) if self.fold else group
+        code += self.ending.code if self.ending else ""
         return (
             f"def aux(x):\n return {self.helper.code}",
             f"def f({self.argument}):\n return {code}",
@@ -172,20 +182,23 @@ class Composition:
 
     def values(self, argument: Any) -> list[Any]:
         """What is folded for an argument of ``f``."""
+        if self.items == "number":
+            return [self.helper.value(argument)]
         items = range(argument) if self.items == "range" else argument
         kept = [x for x in items if self.before is None or self.before.value(x)]
         values = [self.helper.value(x) for x in kept]
         return [x for x in values if self.after is None or self.after.value(x)]
 
     def __call__(self, argument: Any) -> Any:
-        result = self.fold.value(self.values(argument))
+        values = self.values(argument)
+        result = self.fold.value(values) if self.fold else values[0]
         return self.ending.value(result) if self.ending else result
 
 
-def draw(rng: random.Random) -> FunctionTask:
+def draw(rng: random.Random, *, easy: bool = False) -> FunctionTask:
     """A problem with its tests."""
     while True:
-        composition = compose(rng)
+        composition = compose_easy(rng) if easy else compose(rng)
         arguments = _arguments(composition)
         results = [composition(argument) for argument in arguments]
         if len({repr(result) for result in results}) >= MIN_RESULTS:
@@ -209,6 +222,10 @@ def compose(rng: random.Random) -> Composition:
     )
 
 
+def compose_easy(rng: random.Random) -> Composition:
+    return Composition("number", _step(rng, NUMBER_HELPERS), None, ending=_step(rng, ENDINGS))
+
+
 def _step(rng: random.Random, operations: Sequence[Operation]) -> Step:
     return rng.choice(operations).step(rng.randint(2, 9), rng.randint(1, 9))
 
@@ -224,6 +241,8 @@ def _arguments(composition: Composition) -> list[Any]:
         argument: Any
         if composition.items == "range":
             argument = rng.randint(3, 24)
+        elif composition.items == "number":
+            argument = rng.choice(_NUMBERS)
         else:
             pool = _WORDS if composition.items == "words" else _NUMBERS
             argument = rng.sample(pool, rng.randint(3, 6))
@@ -233,7 +252,7 @@ def _arguments(composition: Composition) -> list[Any]:
             break
     else:
         return []
-    if composition.items == "range":
+    if composition.items in ("range", "number"):
         return [*arguments, 40]
     everything = list(_WORDS if composition.items == "words" else _NUMBERS)
     rng.shuffle(everything)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from llmzoo.envs.coding.functions import scoring
 from llmzoo.envs.coding.functions.tasks import HELPER
 from llmzoo.errors import NoSolutionError
+from llmzoo.sandbox import syntax
 
 RIGHT_SHARE = 0.4  # of an amateur's answers
 
@@ -30,7 +31,7 @@ def split(
     do work. A solution that does next to nothing has none; its division earns all but the share for
     work beyond a wrapper. Raises ``NoSolutionError`` if the source does not define ``entry_point``.
     """
-    tree = ast.parse(source)
+    tree = syntax.parse(source)
     helpers = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == HELPER]
     if helpers:
         rest = [node for node in tree.body if node not in helpers]
@@ -61,10 +62,10 @@ def agree(main: str, entry_point: str, helpers: Sequence[str]) -> str:
     if not others:
         return main
     check = " and ".join(f"{name}(*args) == result" for name in others)
-    agreed = ast.parse(
+    agreed = syntax.parse(
         f"def agreed(*args):\n    result = {HELPER}(*args)\n    return result if {check} else None"
     ).body
-    tree = ast.parse(main)
+    tree = syntax.parse(main)
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == entry_point:
             for inner in ast.walk(node):
@@ -156,7 +157,7 @@ def _extract_function(
     passed = _names_bound(whole) - outside - _names_bound(inside)
     read = [n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
     arguments = ", ".join(name for name in dict.fromkeys(read) if name in passed)
-    call = ast.parse(f"{HELPER}({arguments})", mode="eval").body
+    call = syntax.parse(f"{HELPER}({arguments})", mode="eval").body
     # the memo keeps this one expression itself, so that the copy holds it too
     main = _Replace(expression, call).visit(copy.deepcopy(function, {id(expression): expression}))
     assert isinstance(main, ast.FunctionDef)

@@ -6,14 +6,14 @@ collaborative-coding reward of MAGRPO (arXiv 2508.04652):
 | part | paper | unit | paid for |
 |---|---|---|---|
 | helper | 0.4 | 0.01 | every helper function is defined and returns something |
-| main | 0.6 | 0.015 | the entry point is defined |
+| main | 0.6 | 0.015 | the entry point is defined; in the unit scale a third for that, the rest if it uses ``aux`` |
 | parses | 0.5 | 0.015 | the programs of all seats parse |
 | tests | 1.0 | 0.384 | passed tests |
 | calls | 0.5 | 0.192 | the entry point uses ``aux``; times passed tests |
 | beyond | 1.0 | 0.384 | and does work of its own, more than a wrapper would; times passed tests |
 | ignored | -0.5 | -0.192 | what ``aux`` returns is never used; times passed tests |
 
-With several helpers, helper, calls and ignored count each helper's share. Form alone is worth 1.5
+With several helpers, helper, main, calls and ignored count each helper's share. Form alone is worth 1.5
 of 4 in the paper's scale, more than an honest attempt with a mistake earns. The unit scale pays little
 for form, and its "passed tests" is :func:`earned` instead of a share.
 """
@@ -66,7 +66,8 @@ _WORK = (
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What the syntax tree of a merged program says. ``helper``, ``calls`` and ``ignored`` are shares of
-    the helpers, ``parses`` is a share of the seats."""
+    the helpers, and so is ``asks``: those that the entry point uses, whether or not somebody wrote
+    them. ``parses`` is a share of the seats."""
 
     helper: float = 0.0
     main: bool = False
@@ -74,6 +75,7 @@ class Facts:
     calls: float = 0.0
     beyond: bool = False
     ignored: float = 0.0
+    asks: float = 0.0
 
 
 def facts(
@@ -89,6 +91,7 @@ def facts(
     return Facts(
         helper=helper,
         main=True,
+        asks=sum(bool(uses(main, name)) for name in helpers) / len(helpers),
         parses=parses,
         calls=len(uses_of) / len(helpers),
         beyond=bool(uses_of) and does_work(main, helpers),
@@ -111,7 +114,7 @@ def parts(facts: Facts, passed: float, scale: Scale = "unit") -> dict[str, float
     """The named parts. ``passed``: the worth of the passed tests, from 0 to 1."""
     worth = {
         "helper": facts.helper,
-        "main": float(facts.main),
+        "main": facts.main * (1.0 if scale == "paper" else (1 + 2 * facts.asks) / 3),
         "parses": facts.parses,
         "tests": passed,
         "calls": facts.calls * passed,

@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from llmzoo.envs.sources import BadField
+from llmzoo.sandbox import syntax
 
 SAMPLES = Path(__file__).parent / "records"  # of public sets: records written for llmzoo
 HELPER = "aux"  # the helper's name; of several helpers the second writes aux_1, and so on
@@ -69,7 +70,7 @@ def stub(signature: str, doc: str, examples: Sequence[tuple[str, str]]) -> str:
 def parsed(name: str, source: str) -> list[ast.stmt]:
     """The statements of a record's field; raises ``BadField`` for a field that is no program."""
     try:
-        return ast.parse(source).body
+        return syntax.parse(source).body
     except (SyntaxError, ValueError) as error:
         raise BadField(name, f"is no program: {error}") from error
 
@@ -79,8 +80,8 @@ def examples(statement: str, entry_point: str) -> tuple[str, ...]:
     asserts = []
     for call, value in _EXAMPLE.findall(statement):
         try:
-            ast.parse(call, mode="eval")
-            ast.literal_eval(value)
+            syntax.parse(call, mode="eval")
+            ast.literal_eval(syntax.parse(value.lstrip(" \t"), mode="eval"))
         except (SyntaxError, ValueError):
             continue
         if entry_point in call:
@@ -90,8 +91,8 @@ def examples(statement: str, entry_point: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _hidden(tests: str, public: tuple[str, ...], entry_point: str) -> str:
-    tree = ast.parse(tests)
-    shown = {_canonical(node, entry_point) for text in public for node in ast.parse(text).body}
+    tree = syntax.parse(tests)
+    shown = {_canonical(node, entry_point) for text in public for node in syntax.parse(text).body}
     body = _statements(tree)
     kept = [node for node in body if _canonical(node, entry_point) not in shown]
     if len(kept) == len(body):
@@ -102,7 +103,7 @@ def _hidden(tests: str, public: tuple[str, ...], entry_point: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _floor(tests: str, entry_point: str) -> float:
-    share = _constant(ast.parse(tests), entry_point)
+    share = _constant(syntax.parse(tests), entry_point)
     return share if share < 1 else 0.0  # tests that a constant passes ask for no more than that
 
 
@@ -111,7 +112,9 @@ def _constant(tree: ast.Module, entry_point: str) -> float:
     asked: Counter[str] = Counter()
     for node in ast.walk(tree):
         if isinstance(node, ast.Assert):
-            asked[ast.unparse(_Called(entry_point).visit(ast.parse(ast.unparse(node.test))))] += 1
+            asked[
+                ast.unparse(_Called(entry_point).visit(syntax.parse(ast.unparse(node.test))))
+            ] += 1
     return max(asked.values()) / asked.total() if asked else 0.0
 
 

@@ -291,7 +291,10 @@ class TwoWriters(TextEnv):
             lines += [f"It is agreed that {play.task.helper}", ""]
             if len(self.helpers) > 1:
                 lines[-1:] = [f"So does each of {names}, for comparison.", ""]
-        lines += ["Answer with Python code: the imports that you need, and functions.", ""]
+        heads = " and ".join(f"def {name}(...)" for name in self._duties(agent))
+        if name == entry_point:
+            heads += ", which calls " + " and ".join(f"{helper}(...)" for helper in self.helpers)
+        lines += [f"Answer with Python code alone: the imports that you need, then {heads}.", ""]
         if agent in play.feedback:
             lines += [
                 f"Round {self.turn + 1} of {self.max_turns}. Your last program:",

@@ -31,13 +31,18 @@ d is the length of a shortest path to the goal, around the walls.
 
 **Arguments.** `size` (10; `height` and `width` if the grid is not square, 2 to 30 each),
 `density` (0.22, probability that a cell is a wall), `min_distance` (4, least number of moves from
-start to goal), `num_agents`, `max_turns`, `prompt` ("full" or "terse"), `team_weight`, `split`
-("train", "test", "all"), `source` ("generator", or a [file](../data.md#files-of-records) with `grid`:
+start to goal), `num_agents`, `max_turns`, `prompt` ("full" or "terse"), `view`
+("full" or "split"), `message_chars` (400, at most 2000, of the split view), `team_weight`, `split` ("train", "test", "all"), `source` ("generator", or a [file](../data.md#files-of-records) with `grid`:
 lines of `#`, `.`, one `S` and one `G`), `on_bad_record` ("error" or "skip": of a file),
 `render_mode`.
 
 **Tasks.** The goal of every grid can be reached. The split is by content: mirror images, turns
 and grids with start and goal exchanged stay together.
+
+**Split view.** With `view="split"` the task [needs two](../split_views.md). Each seat sees one half of the
+cells. The proposer also sees the goal, and writes messages; the planner also sees where it is, and walks.
+What a walk tells, where it ended and which move was blocked, the planner is told. Both are paid the team
+part only, and -0.05 for an answer that cannot be delivered or read.
 
 **Pictures.** `render_mode="human"` prints the grid after the reset and every step, `"ansi"` returns
 it as text and `"rgb_array"` as a picture ([rendering](../concepts.md#rendering)).
@@ -51,10 +56,12 @@ import random
 from typing import Any, Literal
 
 from llmzoo.envs.base import public_forms
+from llmzoo.envs.games import halves
 from llmzoo.envs.games.moves import parse_moves
 from llmzoo.envs.games.plan_path import oracle, scoring, tasks
 from llmzoo.envs.games.plan_path.tasks import PathTask, Position
-from llmzoo.envs.games.planning import PlanningGame, PlanResult
+from llmzoo.envs.games.planning import PLANNER, PlanningGame, PlanResult
+from llmzoo.envs.messages import MESSAGE_CHARS
 from llmzoo.envs.tasks import Tasks, generated
 
 
@@ -64,6 +71,7 @@ class PlanPath(PlanningGame[PathTask, Position, str]):
     metadata: dict[str, Any] = {**PlanningGame.metadata, "name": "plan_path_v0"}
     terse_name = "path"
     prompt_view = scoring.PathView()
+    seen_by_one = " Only the proposer sees G, and only the planner sees @."
 
     def __init__(
         self,
@@ -79,6 +87,8 @@ class PlanPath(PlanningGame[PathTask, Position, str]):
         num_agents: int = 2,
         max_turns: int = 4,
         prompt: Literal["full", "terse"] = "full",
+        view: Literal["full", "split"] = "full",
+        message_chars: int = MESSAGE_CHARS,
         team_weight: float = 1.0,
         render_mode: str | None = None,
     ):
@@ -103,6 +113,8 @@ class PlanPath(PlanningGame[PathTask, Position, str]):
             num_agents=num_agents,
             max_turns=max_turns,
             prompt=prompt,
+            view=view,
+            message_chars=message_chars,
             team_weight=team_weight,
             render_mode=render_mode,
         )
@@ -146,18 +158,44 @@ class PlanPath(PlanningGame[PathTask, Position, str]):
             "Task: walk from @ to G. A dot is floor, # is a wall; nobody can leave the grid. "
             "U, D, L and R go one cell up, down, left and right. The walk ends at the goal, or "
             "before the first move that is blocked; the next round begins where it ended. Rows "
-            "count from the top, columns from the left, both from 1.\n"
-            "Answer with the moves, such as UURRD."
+            "count from the top, columns from the left, both from 1."
         )
+
+    def answer_form(self) -> str:
+        return "Answer with the moves, such as UURRD."
 
     def fingerprint(self, task: PathTask) -> str:
         return task.grid
 
-    def expert(self, agent: str) -> str:
+    def full_expert(self) -> str:
         return oracle.expert(self.episode.task, self.episode.world)
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def full_amateur(self, rng: random.Random) -> str:
         return oracle.amateur(self.episode.task, self.episode.world, rng)
+
+    def half(self, agent: str, world: Position) -> str:
+        """Half of the cells: of the proposer with the goal, of the planner with where it is."""
+        task, planner = self.episode.task, agent == PLANNER
+        floor = [row.replace(tasks.START, ".").replace(tasks.GOAL, ".") for row in task.rows]
+        cell, symbol = (world, "@") if planner else (task.goal, tasks.GOAL)
+        rows = halves.masked(floor, planner)
+        row, column = cell
+        rows[row] = f"{rows[row][:column]}{symbol}{rows[row][column + 1 :]}"
+        return "\n".join(rows)
+
+    def half_report(self, result: PlanResult[Position]) -> str:
+        return self.report(result)
+
+    def half_expert(self, heard: str) -> str:
+        world = self.episode.world
+        return oracle.from_half(self.half(PLANNER, world).split("\n"), world, heard, self.turn)
+
+    def half_amateur(self, heard: str, rng: random.Random) -> str:
+        world = self.episode.world
+        believed = oracle.believed(self.half(PLANNER, world).split("\n"), world, heard)
+        if believed is None:
+            return "".join(rng.choices("UDLR", k=rng.randint(1, 8)))
+        return oracle.amateur(believed, world, rng)
 
 
 raw_env = PlanPath

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
+from llmzoo.envs.games import halves
 from llmzoo.envs.games.moves import DELTAS
-from llmzoo.envs.games.plan_path.tasks import PathTask, Position
+from llmzoo.envs.games.plan_path.tasks import (
+    FLOOR,
+    GOAL,
+    START,
+    UNREACHABLE,
+    WALL,
+    PathTask,
+    Position,
+)
 
 _ORDER = "UDLR"
+_BACK = {"U": "D", "D": "U", "L": "R", "R": "L"}
+_MOST = 1000  # moves of an answer
 
 
 def expert(task: PathTask, position: Position) -> str:
@@ -44,3 +56,62 @@ def amateur(task: PathTask, position: Position, rng: random.Random) -> str:
     if slip == "mistaken":
         return path[:index] + rng.choice(_ORDER.replace(path[index], "")) + path[index + 1 :]
     return path[:index] + path[index + 1 :] or path
+
+
+def from_half(seen: Sequence[str], position: Position, heard: str, turn: int) -> str:
+    """The walker's plan in the split view: a shortest path on the grid as it is :func:`believed` to be, or
+    else a :func:`sweep`."""
+    task = believed(seen, position, heard)
+    return sweep(seen, position, turn) if task is None else expert(task, position)
+
+
+def believed(seen: Sequence[str], position: Position, heard: str) -> PathTask | None:
+    """The grid that the walker's half and a message give; None if they name no goal that can be reached.
+
+    A message tells the other half if it holds a map. An unseen cell counts as floor.
+    """
+    told = halves.read_rows(heard, len(seen), len(seen[0]), WALL + FLOOR + GOAL + halves.UNSEEN)
+    if told is None or sum(row.count(GOAL) for row in told) != 1:
+        return None
+    rows = [
+        "".join(
+            theirs if theirs == GOAL or not halves.chessboard(r, c) else mine
+            for c, (mine, theirs) in enumerate(zip(*pair, strict=True))
+        ).replace(halves.UNSEEN, FLOOR)
+        for r, pair in enumerate(zip(seen, told, strict=True))
+    ]
+    row, column = position
+    if rows[row][column] == GOAL:
+        return None
+    rows[row] = f"{rows[row][:column]}{START}{rows[row][column + 1 :]}"
+    task = PathTask("\n".join(rows))
+    return None if task.distance(position) == UNREACHABLE else task
+
+
+def sweep(seen: Sequence[str], position: Position, turn: int) -> str:
+    """A walk over all cells that may be floor, depth first, for a walker that knows no goal.
+
+    Each turn tries the directions in another order, so that a wall met once does not stop every walk.
+    """
+    order = _ORDER[turn % 4 :] + _ORDER[: turn % 4]
+    height, width = len(seen), len(seen[0])
+    visited = {position}
+    moves: list[str] = []
+    stack: list[tuple[Position, list[str]]] = [(position, list(order))]
+    way: list[str] = []
+    while stack and len(moves) < _MOST:
+        (row, column), left = stack[-1]
+        if not left:
+            stack.pop()
+            if way:
+                moves.append(_BACK[way.pop()])
+            continue
+        move = left.pop(0)
+        cell = row + DELTAS[move][0], column + DELTAS[move][1]
+        inside = 0 <= cell[0] < height and 0 <= cell[1] < width
+        if inside and cell not in visited and seen[cell[0]][cell[1]] != WALL:
+            visited.add(cell)
+            moves.append(move)
+            way.append(move)
+            stack.append((cell, list(order)))
+    return "".join(moves) or order[0]

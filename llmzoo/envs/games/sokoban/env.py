@@ -39,11 +39,17 @@ the share of inner cells), `min_pushes` (2 where possible), `split` ("train", "t
 `source` ("generator", or a file of levels in XSB text, separated by blank or `;` lines, or of
 [records](../data.md#files-of-records) with `level`, which takes none of the arguments before),
 `on_bad_record` ("error" or "skip": of a file), `num_agents`, `max_turns`, `prompt` ("full" or "terse"),
-`team_weight`, `render_mode`.
+`view` ("full" or "split"), `message_chars` (400, at most 2000, of the split view), `team_weight`, `render_mode`.
 
 **Tasks.** Generated levels are solvable by construction and start with no box on a goal. Levels from
 a file need not be solvable. The split is by content: mirror images and turns of a level, and starts
 between which the player can walk, stay together.
+
+**Split view.** With `view="split"` the task [needs two](../split_views.md). Each seat sees one half of the
+cells with the boxes on them. The proposer also sees every goal, and writes messages; the planner also sees
+the player, and moves it. The planner is told which move was blocked and where the player is, not how many
+boxes are on goals. Both are paid the team part only, and -0.05 for an answer that cannot be delivered or
+read.
 
 **Pictures.** `render_mode="human"` prints the level after the reset and every step, `"ansi"` returns
 it as text and `"rgb_array"` as a picture ([rendering](../concepts.md#rendering)).
@@ -57,10 +63,11 @@ import random
 from typing import Any, Literal
 
 from llmzoo.envs.base import public_forms
-from llmzoo.envs.games.planning import PlanningGame, PlanResult
+from llmzoo.envs.games.planning import PLANNER, PlanningGame, PlanResult
 from llmzoo.envs.games.sokoban import oracle, scoring, tasks, view
 from llmzoo.envs.games.sokoban.scoring import Position
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
+from llmzoo.envs.messages import MESSAGE_CHARS
 from llmzoo.envs.tasks import Tasks, generated
 from llmzoo.errors import ConfigError
 
@@ -73,6 +80,7 @@ class Sokoban(PlanningGame[SokobanTask, Position, str]):
     metadata: dict[str, Any] = {**PlanningGame.metadata, "name": "sokoban_v0"}
     terse_name = "sokoban"
     prompt_view = view.LevelView()
+    seen_by_one = " Only the proposer sees goals, and only the planner sees the player."
 
     def __init__(
         self,
@@ -89,6 +97,8 @@ class Sokoban(PlanningGame[SokobanTask, Position, str]):
         num_agents: int = 2,
         max_turns: int = 4,
         prompt: Literal["full", "terse"] = "full",
+        view: Literal["full", "split"] = "full",
+        message_chars: int = MESSAGE_CHARS,
         team_weight: float = 1.0,
         render_mode: str | None = None,
     ):
@@ -123,6 +133,8 @@ class Sokoban(PlanningGame[SokobanTask, Position, str]):
             num_agents=num_agents,
             max_turns=max_turns,
             prompt=prompt,
+            view=view,
+            message_chars=message_chars,
             team_weight=team_weight,
             render_mode=render_mode,
         )
@@ -155,7 +167,11 @@ class Sokoban(PlanningGame[SokobanTask, Position, str]):
             "pushed by walking against it if the cell behind it is free; it cannot be pulled, and "
             "two boxes cannot be pushed at once.\n"
             "Symbols: # wall, @ player, $ box, . goal, * box on a goal, + player on a goal, space "
-            "floor. Rows and columns are counted from 1, outer wall included.\n"
+            "floor. Rows and columns are counted from 1, outer wall included."
+        )
+
+    def answer_form(self) -> str:
+        return (
             "Answer with the moves as one string of U (up), D (down), L (left) and R (right), such as "
             f"RRDLU, at most {scoring.MAX_MOVES}. They are carried out until one is blocked."
         )
@@ -163,11 +179,29 @@ class Sokoban(PlanningGame[SokobanTask, Position, str]):
     def fingerprint(self, task: SokobanTask) -> str:
         return task.level
 
-    def expert(self, agent: str) -> str:
+    def full_expert(self) -> str:
         return oracle.expert(self.episode.world)
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def full_amateur(self, rng: random.Random) -> str:
         return oracle.amateur(self.episode.world, rng)
+
+    def half(self, agent: str, world: Position) -> str:
+        """Half of the cells: of the proposer with every goal, of the planner with the player."""
+        return view.half_of(scoring.draw(world), agent == PLANNER)
+
+    def half_report(self, result: PlanResult[Position]) -> str:
+        return scoring.brief_report(result.event)
+
+    def half_expert(self, heard: str) -> str:
+        seen = self.half(PLANNER, self.episode.world)
+        believed = oracle.believed(seen, heard)
+        return oracle.explore(seen, self.turn) if believed is None else oracle.expert(believed)
+
+    def half_amateur(self, heard: str, rng: random.Random) -> str:
+        believed = oracle.believed(self.half(PLANNER, self.episode.world), heard)
+        if believed is None:
+            return "".join(rng.choices("UDLR", k=rng.randint(1, 8)))
+        return oracle.amateur(believed, rng)
 
 
 _SETTINGS = "{height}x{width}, boxes {boxes}, walls {walls}, min_pushes {min_pushes}"

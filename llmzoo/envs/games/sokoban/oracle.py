@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import heapq
 import random
+from collections.abc import Iterator, Set
 from functools import lru_cache
 
-from llmzoo.envs.games.sokoban import scoring
+from llmzoo.envs.games import halves
+from llmzoo.envs.games.moves import DELTAS
+from llmzoo.envs.games.sokoban import scoring, tasks
 from llmzoo.envs.games.sokoban.levels import NEVER, LevelTables, bits, flood, tables_of
 from llmzoo.envs.games.sokoban.scoring import Position
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
+from llmzoo.envs.record_files import BadRecord
 
 NODE_LIMIT = 50_000  # positions expanded: a few seconds on 10x10 levels with 4 boxes
 
@@ -151,3 +155,85 @@ def _walk(start: int, end: int, free: int, tables: LevelTables) -> list[int]:
         path.append(came[end])
         end -= came[end]
     return path[::-1]
+
+
+def believed(seen: str, heard: str) -> Position | None:
+    """The position that the planner's half and a message give; None if they give no level."""
+    mine = seen.split("\n")
+    told = halves.read_rows(heard, len(mine), len(mine[0]), "# .$*?")
+    if told is None:
+        return None
+    rows = [
+        "".join(
+            _together(own, theirs, halves.chessboard(r, c))
+            for c, (own, theirs) in enumerate(zip(*pair, strict=True))
+        )
+        for r, pair in enumerate(zip(mine, told, strict=True))
+    ]
+    try:
+        return scoring.start(tasks.checked(rows))
+    except BadRecord:
+        return None
+
+
+def _together(own: str, theirs: str, planners: bool) -> str:
+    """A cell, from the symbols that the planner and the proposer have for it."""
+    goal = theirs in ".*"
+    if own == "@" or planners:
+        return {"@": "@+", " ": " .", "$": "$*"}.get(own, own * 2)[goal]
+    return theirs.replace(halves.UNSEEN, " ")
+
+
+def explore(seen: str, turn: int) -> str:
+    """The moves of a planner who hears nothing: they push a box that it sees over every cell that the box
+    may reach, or else walk over every cell, in another order each turn. Unseen cells count as floor."""
+    rows = seen.split("\n")
+    cells = {(r, c): symbol for r, row in enumerate(rows) for c, symbol in enumerate(row)}
+    inner = {
+        (r, c) for r, c in cells if 0 < r < len(rows) - 1 and 0 < c < len(rows[0]) - 1
+    }  # the outer wall is certain
+    boxes = sorted(cell for cell in inner if cells[cell] == "$")
+    box = boxes[turn % len(boxes)] if boxes else None
+    free = {cell for cell in inner if cells[cell] not in "#$"} | ({box} if box else set())
+    player = next(cell for cell, symbol in cells.items() if symbol == "@")
+    order = "UDLR"[turn % 4 :] + "UDLR"[: turn % 4]
+    moves = ""
+    visited: set[tuple[int, int] | None] = {box or player}
+    while len(moves) < scoring.MAX_MOVES:
+        further = _to_a_new_cell((player, box), free, visited, order)
+        if further is None:
+            break
+        path, (player, box) = further
+        visited.add(box or player)
+        moves += path
+    return moves[: scoring.MAX_MOVES] or order[0]
+
+
+_Cell = tuple[int, int]
+_Places = tuple[_Cell, _Cell | None]  # of the player and of the box
+
+
+def _to_a_new_cell(
+    start: _Places, free: Set[_Cell], visited: Set[_Cell | None], order: str
+) -> tuple[str, _Places] | None:
+    """The fewest moves that bring the box, or the player if there is no box, to a cell not visited yet."""
+    came = {start: ""}
+    for places in (frontier := [start]):  # grows during the loop: breadth first
+        if (places[1] or places[0]) not in visited:
+            return came[places], places
+        for move, following in _steps(places, free, order):
+            if following not in came:
+                came[following] = came[places] + move
+                frontier.append(following)
+    return None
+
+
+def _steps(places: _Places, free: Set[_Cell], order: str) -> Iterator[tuple[str, _Places]]:
+    """The moves that are possible, and the places after them."""
+    (row, column), box = places
+    for move in order:
+        down, right = DELTAS[move]
+        to = row + down, column + right
+        pushed = (to[0] + down, to[1] + right) if to == box else box
+        if to in free and (pushed is None or pushed in free):
+            yield move, (to, pushed)

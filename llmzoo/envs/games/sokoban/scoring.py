@@ -204,6 +204,17 @@ def report(done: MovesResult) -> str:
     return told
 
 
+def brief_report(done: MovesResult) -> str:
+    """What the moves did, without a word on boxes and goals: for a planner who sees half of the cells."""
+    world, made, blocked = done
+    tables = tables_of(world.level)
+    if world.boxes == tables.goals:
+        return "solved"
+    where = _coordinates(tables.width, tables.height, "row {} column {}")[world.player]
+    told = "every move was made" if blocked is None else f"move {made + 1} ({blocked}) was blocked"
+    return f"{told}; the player is at {where}"
+
+
 def terse_report(done: MovesResult) -> str:
     """The same in few tokens: ``player 3 4 box 2 2 placed 0/1 blocked 5 dead 2 2``, or ``solved``."""
     world, made, blocked = done

@@ -118,7 +118,7 @@ def read(record: Record) -> SokobanTask:
     lines = [line for line in lines if line.strip()]
     if not lines:
         raise BadField("level", "is empty")
-    return SokobanTask(_checked(lines))
+    return SokobanTask(checked(lines))
 
 
 def _records(path: str) -> Iterator[NamedRecord]:
@@ -141,7 +141,7 @@ def _records(path: str) -> Iterator[NamedRecord]:
         yield where, {"level": level}
 
 
-def _checked(lines: Sequence[str]) -> str:
+def checked(lines: Sequence[str]) -> str:
     """A level with lines of one length; raises ``BadRecord``."""
     lines = [line.rstrip().replace("-", " ").replace("_", " ") for line in lines]
     width = max(len(line) for line in lines)

@@ -7,6 +7,7 @@ tables of :mod:`.levels` are not computed for it.
 from __future__ import annotations
 
 from llmzoo.envs.drawing import Board, BoardCell
+from llmzoo.envs.games import halves
 from llmzoo.envs.games.moves import DELTAS
 from llmzoo.envs.games.sightings import MovesView, Rows
 
@@ -63,3 +64,25 @@ def _moved(rows: Rows, moves: str) -> list[str]:
 
 def _player_in(line: str) -> list[int]:
     return [column for column in (line.find("@"), line.find("+")) if column >= 0]
+
+
+_NO_GOALS, _NO_PLAYER = str.maketrans(".*+", " $@"), str.maketrans("@+", " .")
+_GOALS = frozenset(".*+")
+
+
+def half_of(drawn: str, planner: bool) -> str:
+    """What a seat sees of a position in the split view.
+
+    The planner sees the player and no goals, the proposer every goal and no player.
+    """
+    rows = drawn.split("\n")
+    kept, shown = (_NO_GOALS, "@") if planner else (_NO_PLAYER, ".")
+    always = frozenset("@+") if planner else _GOALS
+    seen = halves.masked([row.translate(kept) for row in rows], planner)
+    return "\n".join(
+        "".join(
+            shown if own == halves.UNSEEN and symbol in always else own
+            for own, symbol in zip(*pair, strict=True)
+        )
+        for pair in zip(seen, rows, strict=True)
+    )

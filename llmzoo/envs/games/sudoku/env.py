@@ -26,7 +26,8 @@ rejected as a whole.
 | quality | own answer | 0.8 x the share of open cells that are right after it |
 
 **Arguments.** `size` (4 or 9), `clues` (number of givens) or `difficulty` ("easy", "medium",
-"hard"), `num_agents`, `max_turns`, `prompt` ("full" or "terse"), `team_weight`, `split` ("train",
+"hard"), `num_agents`, `max_turns`, `prompt` ("full" or "terse"), `view` ("full" or
+"split"), `message_chars` (400, at most 2000, of the split view), `team_weight`, `split` ("train",
 "test", "all"), `source` ("generator", or a file of puzzles: plain lines, or
 [records](../data.md#files-of-records) with `puzzle`), `on_bad_record` ("error" or "skip": of a file),
 `render_mode`.
@@ -37,6 +38,12 @@ counts. The split is by content: puzzles that a symmetry of sudoku maps onto one
 4x4 puzzles with 6 to 10 clues there are 3,895 such classes; of those with 4 clues there are 13, none of
 which is in the test split. There are only 288 completed 4x4 grids, in two classes, and both splits share
 them: a test puzzle is new, its solution need not be.
+
+**Split view.** With `view="split"` the task [needs two](../split_views.md). Each seat sees the givens in
+one half of the rows, the planner in the lower half. The proposer writes messages; the planner fills in, from an empty grid with its own
+givens. Its report counts blank cells and digits that are twice in what it sees itself. Both are paid the
+team part only (of the cells that the planner does not see filled at the start), and -0.05 for an answer
+that cannot be delivered or read.
 
 **Pictures.** `render_mode="human"` prints the grid after the reset and every step, `"ansi"` returns
 it as text and `"rgb_array"` as a picture ([rendering](../concepts.md#rendering)). Givens are dark, digits
@@ -53,9 +60,11 @@ from typing import Any, Literal, NamedTuple
 
 from llmzoo.envs.base import public_forms
 from llmzoo.envs.drawing import Board
-from llmzoo.envs.games.planning import PlanningGame, PlanResult
+from llmzoo.envs.games import halves
+from llmzoo.envs.games.planning import PLANNER, PlanningGame, PlanResult
 from llmzoo.envs.games.sudoku import oracle, scoring, tasks, view
 from llmzoo.envs.games.sudoku.tasks import SudokuTask
+from llmzoo.envs.messages import MESSAGE_CHARS
 from llmzoo.envs.tasks import Tasks, generated
 
 
@@ -86,6 +95,8 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
         num_agents: int = 2,
         max_turns: int = 4,
         prompt: Literal["full", "terse"] = "full",
+        view: Literal["full", "split"] = "full",
+        message_chars: int = MESSAGE_CHARS,
         team_weight: float = 1.0,
         render_mode: str | None = None,
     ):
@@ -107,20 +118,24 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
             num_agents=num_agents,
             max_turns=max_turns,
             prompt=prompt,
+            view=view,
+            message_chars=message_chars,
             team_weight=team_weight,
             render_mode=render_mode,
         )
 
     def start(self, task: SudokuTask) -> FilledGrid:
-        return _filled(task, task.puzzle)
+        return _filled(task, self._visible(task))
 
     def parse(self, text: str) -> tuple[scoring.Fill, ...]:
+        if self.view == "split":
+            text = text.replace(halves.UNSEEN, scoring.BLANK)
         return scoring.parse(text, self.episode.task.size)
 
     def carry_out(
         self, world: FilledGrid, plan: tuple[scoring.Fill, ...]
     ) -> PlanResult[FilledGrid]:
-        broken = scoring.broken_given(world.puzzle, plan)
+        broken = scoring.broken_given(self._visible(self.episode.task), plan)
         if broken is not None:
             return PlanResult(world, False, broken)
         return PlanResult(_filled(self.episode.task, scoring.fill_in(world.grid, plan)), True)
@@ -148,7 +163,7 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
         return f"left {blanks} twice {where}"
 
     def progress(self, world: FilledGrid) -> float:
-        return scoring.progress(*world)
+        return scoring.progress(*world, self._visible(self.episode.task))
 
     def draw(self, world: FilledGrid) -> str:
         drawn = scoring.rows(world.grid)
@@ -167,19 +182,60 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
     def rules(self) -> str:
         return _rules(self.episode.task.size)
 
+    def answer_form(self) -> str:
+        size = self.episode.task.size
+        return (
+            f"Answer with the whole grid, {size} lines of {size} digits, or with a list of "
+            "[row, column, value], counted from 1."
+        )
+
     def fingerprint(self, task: SudokuTask) -> str:
         return task.puzzle
 
-    def expert(self, agent: str) -> str:
+    def full_expert(self) -> str:
         return oracle.expert(self.episode.task)
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def full_amateur(self, rng: random.Random) -> str:
         return oracle.amateur(self.episode.task, rng)
+
+    def half(self, agent: str, world: FilledGrid) -> str:
+        """The proposer's givens; or the planner's, and what it has filled in."""
+        lower = halves.lower(self.episode.task.size)
+        givens = scoring.rows(world.puzzle).split("\n")
+        if agent != PLANNER:
+            return "\n".join(halves.masked(givens, False, lower))
+        unseen = "".join(halves.masked(givens, True, lower))
+        filled = zip(world.grid, unseen, strict=True)
+        return scoring.rows("".join(d if d != scoring.BLANK else own for d, own in filled))
+
+    def half_report(self, result: PlanResult[FilledGrid]) -> str:
+        """The report of what the planner sees: no word on the other givens, but whether it is solved."""
+        blanks, clashes = _state(result.world)
+        if result.event is None and not blanks and not clashes and self.progress(result.world) < 1:
+            return "complete, no digit twice, but not solved: a given that you do not see differs"
+        return self.report(result)
+
+    def half_expert(self, heard: str) -> str:
+        return scoring.rows(oracle.from_half(self._visible(self.episode.task), heard, self.turn))
+
+    def half_amateur(self, heard: str, rng: random.Random) -> str:
+        own = self._visible(self.episode.task)
+        return oracle.amateur(SudokuTask(own, (oracle.from_half(own, heard, self.turn),)), rng)
+
+    def _visible(self, task: SudokuTask) -> str:
+        """The puzzle as the planner sees it."""
+        return task.puzzle if self.view == "full" else _planners_half(task.puzzle)
 
 
 @lru_cache(maxsize=1024)  # the same at each step of an episode
 def _givens(puzzle: str) -> str:
     return scoring.rows(puzzle)
+
+
+@lru_cache(maxsize=1024)
+def _planners_half(puzzle: str) -> str:
+    rows = scoring.rows(puzzle).split("\n")
+    return "".join(halves.masked(rows, True, halves.lower(len(rows)), scoring.BLANK))
 
 
 def _filled(task: SudokuTask, grid: str) -> FilledGrid:
@@ -200,9 +256,7 @@ def _rules(size: int) -> str:
     return (
         f"Task: complete the {size}x{size} sudoku. Every row, every column and every "
         f"{side}x{side} box holds each digit from 1 to {size} once; a dot is a blank cell; "
-        "givens must stay.\n"
-        f"Answer with the whole grid, {size} lines of {size} digits, or with a list of "
-        "[row, column, value], counted from 1."
+        "givens must stay."
     )
 
 

@@ -195,14 +195,15 @@ def _unequal(difference: int) -> int:
     return ((difference | difference >> 1) & _ONES).bit_count()
 
 
-def progress(puzzle: str, grid: str, right: int) -> float:
+def progress(puzzle: str, grid: str, right: int, shown: str) -> float:
     """The share of the open cells that are right; 1 only when solved.
 
-    ``right``: the :func:`right_cells` of ``grid``. A changed given counts as one right cell less.
+    ``right``: the :func:`right_cells` of ``grid``. ``shown``: the puzzle with only those givens that stand
+    in the grid from the start. A changed given counts as one right cell less.
     """
     if right == len(grid) or is_solved(puzzle, grid):
         return 1.0
-    to_fill = puzzle.count(BLANK)
+    to_fill = shown.count(BLANK)
     right_fills = right - (len(puzzle) - to_fill)
     return max(0, min(right_fills, to_fill - 1)) / to_fill
 

@@ -56,7 +56,7 @@ _BASE = "log"  # the unknown base of a logarithm, as a variable
 Point = Callable[[str], Number]  # the value of a variable
 
 
-class Unreadable(Exception):
+class NotAnExpression(Exception):
     """A text that is no expression, or one without a value here."""
 
 
@@ -148,7 +148,7 @@ def _computed(text: str) -> tuple[Number, frozenset[str]] | None:
     try:
         parser = _Parser(text, _point(_SCALES[0]))
         return parser.whole(), frozenset(parser.names)
-    except Unreadable:
+    except NotAnExpression:
         return None
 
 
@@ -161,7 +161,7 @@ def _values(text: str, names: frozenset[str]) -> list[Number]:
     for point in points:
         try:
             results.append(_Parser(text, point).whole())
-        except Unreadable:
+        except NotAnExpression:
             results.append(None)
     return results
 
@@ -195,7 +195,7 @@ class _Parser:
     def whole(self) -> Number:
         result = self.sum()
         if self.peek():
-            raise Unreadable
+            raise NotAnExpression
         return _checked(result, _BITS)
 
     def token(self) -> re.Match[str] | None:
@@ -216,7 +216,7 @@ class _Parser:
 
     def expect(self, sign: str) -> None:
         if not self.take(sign):
-            raise Unreadable
+            raise NotAnExpression
 
     def sum(self) -> Number:
         total = self.signed(self.product)
@@ -242,7 +242,7 @@ class _Parser:
             elif self.begins_factor():
                 both = self.text[: self.at].rstrip()[-1:] + self.text[self.at]
                 if not was_power and _TWO_NUMBERS.fullmatch(both):
-                    raise Unreadable
+                    raise NotAnExpression
                 factor, was_power = self.factor()
                 result = _checked(result * factor)
             else:
@@ -264,7 +264,7 @@ class _Parser:
                 base, was_power = _power(base, self.exponent()), True
             elif self.take("!"):
                 if self.peek() == "!":
-                    raise Unreadable
+                    raise NotAnExpression
                 base = _factorial(base)
             elif self.angle and self.take("°"):
                 base = base * _mp().pi / 180
@@ -285,7 +285,7 @@ class _Parser:
         self.depth += 1
         token = self.token()
         if token is None or self.depth > _DEEPEST:
-            raise Unreadable
+            raise NotAnExpression
         sign = token[0]
         if sign in _CLOSING:
             result = self.group(sign)
@@ -296,7 +296,7 @@ class _Parser:
             elif token["number"]:
                 result = _literal(sign)
                 if self.peek() == "_":
-                    raise Unreadable  # digits of another base
+                    raise NotAnExpression  # digits of another base
             elif token["name"]:
                 result = self.named(sign)
             else:
@@ -344,7 +344,7 @@ class _Parser:
             if name in FUNCTIONS:
                 return self.function(name)
             if name.rstrip("'") not in GREEK:
-                raise Unreadable
+                raise NotAnExpression
         subscript = _SUBSCRIPT.match(self.text, self.at)
         if subscript:
             self.at = subscript.end()
@@ -368,10 +368,10 @@ class _Parser:
             self.at = bounds.end()
             return self.variable(re.sub(r"[\s{}]", "", f"sum {bounds[1]} {bounds[2]}"))
         if name != r"\sqrt":
-            raise Unreadable
+            raise NotAnExpression
         degree = self.group("[") if self.peek() == "[" else _mp().mpf(2)
         if not is_real(degree) or degree.real < 1:
-            raise Unreadable
+            raise NotAnExpression
         inner = self.argument()
         if is_real(inner) and inner.real < 0 and _is_whole(degree) and int(degree.real) % 2:
             return -_power(-inner, 1 / degree)
@@ -389,13 +389,13 @@ class _Parser:
             below = self.variable(_BASE) if base is None else _applied("log", base)
             result = _divided(_applied("log", inner), below)
         elif base is not None:
-            raise Unreadable
+            raise NotAnExpression
         elif name == "abs":
             result = abs(inner)
         elif name in _FUNCTIONS_OF_MPMATH:
             result = _applied(_FUNCTIONS_OF_MPMATH[name], inner)
         else:
-            raise Unreadable
+            raise NotAnExpression
         return result if exponent is None else _power(result, exponent)
 
     def operand(self) -> Number:
@@ -417,7 +417,7 @@ def _checked(number: Number, bits: int = _MOST_BITS) -> Number:
     if number == 0:
         return number
     if not _mp().isfinite(number) or abs(int(_mp().mag(number))) > bits:
-        raise Unreadable
+        raise NotAnExpression
     return number
 
 
@@ -428,7 +428,7 @@ def _flushed(number: Number) -> Number:
 
 def _divided(one: Number, other: Number) -> Number:
     if other == 0:
-        raise Unreadable
+        raise NotAnExpression
     return _checked(one / other)
 
 
@@ -440,41 +440,41 @@ def _power(base: Number, exponent: Number) -> Number:
     if base == 0:
         if exponent.real > 0:
             return _mp().zero
-        raise Unreadable
+        raise NotAnExpression
     if base in (1, -1) and _is_whole(exponent):
         return _mp().mpf(base) ** (int(exponent.real) % 2)
     if abs(exponent) * (abs(int(_mp().mag(base))) + 1) > 2 * _MOST_BITS:
-        raise Unreadable
+        raise NotAnExpression
     return _checked(_mp().power(base, exponent))
 
 
 def _factorial(number: Number) -> Number:
     if abs(number) > _LARGEST_FACTORIAL or (_is_whole(number) and number.real < 0):
-        raise Unreadable
+        raise NotAnExpression
     return _checked(_mp().factorial(number))
 
 
 def _binomial(above: Number, below: Number) -> Number:
     if max(abs(above), abs(below)) > _LARGEST_BINOMIAL:
-        raise Unreadable
+        raise NotAnExpression
     if _is_whole(above) and _is_whole(below) and not 0 <= below.real <= above.real:
-        raise Unreadable
+        raise NotAnExpression
     return _checked(_mp().binomial(above, below))
 
 
 def _applied(function: str, inner: Number) -> Number:
     """A function of mpmath."""
     if inner == 0 and function.startswith("log"):
-        raise Unreadable
+        raise NotAnExpression
     if abs(inner) > _LARGEST_ARGUMENT and not function.startswith("log"):
-        raise Unreadable
+        raise NotAnExpression
     try:
         return _flushed(getattr(_mp(), function)(inner))
     except (ValueError, ZeroDivisionError):
-        raise Unreadable from None
+        raise NotAnExpression from None
 
 
 def _literal(digits: str) -> Number:
     if len(digits) > _DIGITS:
-        raise Unreadable
+        raise NotAnExpression
     return _checked(_mp().mpf("0" + digits.rstrip(".")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from llmzoo.envs.base import MAX_ANSWER_CHARS
 from llmzoo.envs.coding import programs
@@ -23,15 +23,16 @@ class NoCalls(ValueError):
     """A text has no readable calls; the message tells the agent why."""
 
 
-def read(text: str) -> tuple[ToolCall, ...]:
+def read(text: str, *, unnamed: Literal["error", "drop"] = "error") -> tuple[ToolCall, ...]:
     """The calls in an answer: its last list, without prose and code fences around it.
 
     Forms: ``[f(a=1), g(b="x")]`` and ``[]``, calls without the brackets, or tool calls in JSON. Raises
-    :class:`NoCalls` if any call cannot be read.
+    :class:`NoCalls` if any call cannot be read, and for an argument without a name unless ``unnamed`` says
+    to drop those.
     """
     if len(text) > MAX_ANSWER_CHARS:
         raise NoCalls(f"an answer longer than {MAX_ANSWER_CHARS} characters")
-    calls = _python_calls(text)
+    calls = _python_calls(text, unnamed == "drop")
     if calls is None:
         calls = _json_calls(text)
     if len(calls) > MAX_CALLS:
@@ -50,7 +51,7 @@ def _written(call: ToolCall) -> str:
     )
 
 
-def _python_calls(text: str) -> tuple[ToolCall, ...] | None:
+def _python_calls(text: str, drop: bool) -> tuple[ToolCall, ...] | None:
     """The calls of the first candidate that is Python calls; None if there is none."""
     for source in _candidates(text):
         try:
@@ -59,7 +60,7 @@ def _python_calls(text: str) -> tuple[ToolCall, ...] | None:
             continue
         nodes = _call_nodes(body)
         if nodes is not None:
-            return tuple(map(_call, nodes))
+            return tuple(_call(node, drop) for node in nodes)
     return None
 
 
@@ -90,9 +91,9 @@ def _call_nodes(body: list[ast.stmt]) -> list[ast.Call] | None:
     return calls if body and len(calls) == len(nodes) else None
 
 
-def _call(node: ast.Call) -> ToolCall:
+def _call(node: ast.Call, drop: bool) -> ToolCall:
     name = _name(node.func)
-    if node.args:
+    if node.args and not drop:
         raise NoCalls(f"an argument of {name} without a name: write {name}(parameter=value)")
     arguments: dict[str, Any] = {}
     for keyword in node.keywords:

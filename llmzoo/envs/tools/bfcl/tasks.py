@@ -159,16 +159,19 @@ def hub_records() -> list[dict[str, Any]]:
     ``datasets.load_dataset`` cannot read them, since a parameter's accepted values have several types.
     Raises ``ConfigError`` and ``MissingExtraError``.
     """
+    return [*both_files(FILES)]
+
+
+def both_files(names: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """The records of files of the hub or its cache, joined with those in ``possible_answer``. Raises
+    ``ConfigError`` and ``MissingExtraError``."""
     try:
         # the library itself would try for half a minute to reach a hub that does not answer
         cached = not in_reach()
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"the data set {HUB_ID}", "train", error.name) from error
-    return [
-        record
-        for name in FILES
-        for record in joined(_hub_file(name, cached), _hub_file(f"possible_answer/{name}", cached))
-    ]
+    for name in names:
+        yield from joined(_hub_file(name, cached), _hub_file(f"possible_answer/{name}", cached))
 
 
 def joined(

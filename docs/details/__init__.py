@@ -1,0 +1,70 @@
+"""What the page of a learner says beside its docstrings: equations, an example, implementation details.
+
+A detail names the code that it is about by a fragment of a line. The line's number is looked up when
+the page is written, so the links follow the code.
+"""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from pathlib import Path
+
+from . import critics, examples, groups
+from .parts import PROJECTS, Detail, Method, Reference
+
+PACKAGE = Path(__file__).resolve().parents[2] / "llmzoo"
+_INTRODUCTION = """What this implementation does where the paper leaves a choice, or otherwise than the paper. Each entry links
+to the line of code. It names the function of another library that does the same, or differs as said, in the
+[versions](../details/parts.py) that were read."""
+METHODS: dict[str, Method] = {**groups.METHODS, **critics.METHODS, **examples.METHODS}
+
+
+def sections(name: str) -> str:
+    """The sections of a learner's page, as Markdown for a page in ``docs/learners/``."""
+    method = METHODS[name]
+    return "\n\n".join(
+        [
+            "## Equations",
+            "Credit:",
+            f"```text\n{method.credit.strip()}\n```",
+            "Loss:",
+            f"```text\n{method.loss.strip()}\n```",
+            "## Example",
+            f"```python\n{method.example.strip()}\n```",
+            "## Implementation details",
+            _INTRODUCTION,
+            "\n".join(map(_entry, method.details)),
+        ]
+    )
+
+
+def line_of(file: Path, fragment: str) -> int:
+    """The number of the line of ``file`` that contains ``fragment``.
+
+    Raises ``ValueError`` unless the fragment occurs exactly once.
+    """
+    text = file.read_text(encoding="utf-8")
+    if text.count(fragment) != 1:
+        raise ValueError(f"{file} contains {fragment!r} {text.count(fragment)} times, not once")
+    return text.count("\n", 0, text.index(fragment)) + 1
+
+
+def _entry(detail: Detail) -> str:
+    """A detail as an item of a list."""
+    file = PACKAGE / detail.file
+    number = line_of(file, detail.fragment)
+    target = os.path.relpath(file, PACKAGE.parent / "docs" / "learners")
+    places = [f"[`{detail.file}:{number}`]({target}#L{number})", *map(_named, detail.see)]
+    return textwrap.fill(
+        f"- {detail.text} ({'; '.join(places)})",
+        width=110,
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _named(reference: Reference) -> str:
+    place = f"[{reference.project}]({PROJECTS[reference.project]}) `{reference.file}`"
+    return f"{place} `{reference.function}`" if reference.function else place

@@ -1,0 +1,350 @@
+"""Learners with a critic: ppo, ippo, mappo, iac, maac."""
+
+from __future__ import annotations
+
+from .groups import CLIPPED, KL, LOGPROBS, MASK, OLD, OLD_LOGPROBS, OPTIMIZER, TOKEN_MEAN
+from .parts import (
+    CLEANRL,
+    IAC_ADVANTAGES,
+    IAC_ROLLOUTS,
+    MAPPO_CRITIC,
+    MAPPO_TRAIN,
+    MAPPO_UPDATE,
+    MAPPO_VALUE_LOSS,
+    SB3_GAE,
+    SB3_ROLLOUTS,
+    SB3_TRAIN,
+    Detail,
+    Method,
+    equation,
+)
+
+_TURNS = {
+    "r [T]": "rewards of the agent's T turns in an episode: paid after the turn, before its next one",
+    "V [T+1]": "values of what the critic reads at each turn; the last is that of the end of the episode",
+    "A [T]": "advantages; no gradient flows through them",
+    "target [T]": "what the critic's values are trained towards",
+}
+_GAE = equation(
+    """delta_t = r_t + gamma V_(t+1) - V_t
+A_t = delta_t + gamma lam A_(t+1)
+target_t = A_t + V_t""",
+    {
+        **_TURNS,
+        "A [T]": "advantages; the loss gets (A - mean(A)) / (std(A) + 1e-6), over all turns of the batch",
+    },
+)
+_STEP = equation(
+    """A_t = r_t + gamma V_(t+1) - V_t
+target_t = r_t + gamma V_(t+1)""",
+    _TURNS,
+)
+_SYMBOLS = {
+    "A_i": "advantage of the turn in which answer i was given, at each of its tokens",
+    **MASK,
+    **LOGPROBS,
+    "v [M]": "values of the minibatch's M turns under the weights that are trained",
+}
+_PPO_LOSS = equation(
+    f"""{CLIPPED}{TOKEN_MEAN}
+
+L_critic = 1/M sum_i 1/2 max((v_i - target_i)^2, (V_i + clip(v_i - V_i, -c, c) - target_i)^2)""",
+    {**_SYMBOLS, **OLD, "c": "value_clip (scalar)"},
+)
+_AC_LOSS = equation(
+    f"""L = sum_i sum_t w_it (-A_i log pi_it)
+{TOKEN_MEAN}
+
+L_critic = 1/M sum_i 1/2 (v_i - target_i)^2""",
+    _SYMBOLS,
+)
+
+RECURSION = Detail(
+    "**Generalised advantages.** The recursion runs over the agent's own turns. The turns of other agents "
+    "in between are no steps of it.",
+    "learners/values.py",
+    "following = errors[t] + decay[t] * following",
+    (SB3_GAE, CLEANRL),
+)
+PAYMENT = Detail(
+    "**Time of payment.** A turn's reward is all that is paid before the agent's next turn. What is paid "
+    "after an answer that no model sampled counts for the sampled one before it.",
+    "learners/updates/turns.py",
+    "turns[-1] = replace(turns[-1], reward=turns[-1].reward + decision.reward)",
+)
+TIME_LIMIT = Detail(
+    "**End of an episode.** V is 0 at the end, and the critic's value where a time limit outside the task cut "
+    'the episode off. A limit that is a rule of the task ends it with 0; `time_limit="bootstrap"` and `"end"` '
+    "overrule this. stable-baselines3 bootstraps at every time limit, CleanRL's PPO at none.",
+    "learners/updates/actor_critic.py",
+    "return chain.cut_off and not chain.timed_task",
+    (SB3_ROLLOUTS, CLEANRL),
+)
+WHITENING = Detail(
+    "**Whitening.** Advantages get mean 0 and deviation 1 once for each batch and policy, with the biased "
+    "deviation plus 1e-6. stable-baselines3 and CleanRL do this in each minibatch, on-policy for each batch.",
+    "learners/updates/actor_critic.py",
+    "items = _with(items, whitened(flat))",
+    (SB3_TRAIN, CLEANRL, MAPPO_TRAIN),
+)
+VALUE_CLIP = Detail(
+    "**Value clipping.** The larger of the plain and the clipped squared error, as in CleanRL. "
+    "stable-baselines3 takes the clipped error alone, and only if asked to. on-policy takes Huber losses.",
+    "learners/values.py",
+    "return 0.5 * torch.maximum(plain, (near - targets) ** 2)",
+    (CLEANRL, SB3_TRAIN, MAPPO_VALUE_LOSS),
+)
+PLAIN_VALUE = Detail(
+    "**Value loss.** Half the squared error, without clipping (`value_clip=None`).",
+    "learners/iac.py",
+    "value_clip: float | None = None",
+)
+ZERO_HEAD = Detail(
+    "**Start of the critic.** A separate critic is a copy of the actor's weights with a linear head that "
+    "starts at 0, so the first values are 0.",
+    "policies/values.py",
+    "nn.init.zeros_(self.linear.weight)",
+)
+VALUE_HEAD = Detail(
+    "**Weight of the value loss.** A separate critic has its own optimiser, so its loss needs no weight. With "
+    '`critic="value_head"` the head trains in the actor\'s loss, weighed by `value_weight`.',
+    "learners/updates/actor_critic.py",
+    "loss = loss + self.config.value_weight * mean",
+)
+ONE_VALUE = Detail(
+    '**A value for each turn.** The critic reads the prompt of a turn and gives it one value. `values="token"` '
+    "gives one before each token; lambda then counts tokens, and a turn is paid at its last token.",
+    "learners/updates/turns.py",
+    "rewards[at] = turn.reward",
+)
+EARLY_STOP = Detail(
+    "**Early stopping.** `target_kl` ends the passes of a batch after any step whose estimated KL is larger. "
+    "CleanRL tests once an epoch, stable-baselines3 against 1.5 times the bound. Off by default.",
+    "learners/updates/actor_critic.py",
+    'enough=lambda means: target is not None and means.get("update_kl", 0.0) > target,',
+    (CLEANRL, SB3_TRAIN),
+)
+EPOCHS = Detail(
+    "**Passes.** Four passes over each batch, each one step (`minibatches=1`). Actor and critic make the same "
+    "number; the actor's come first.",
+    "learners/ippo.py",
+    "epochs: int = 4",
+)
+ENTROPY = Detail(
+    "**No entropy bonus by default**, as in stable-baselines3. CleanRL's weight is 0.01.",
+    "learners/updates/policy_gradient.py",
+    "entropy: float = 0.0  # weight of the entropy bonus",
+    (SB3_TRAIN, CLEANRL),
+)
+MEAN_OVER_TOKENS = Detail(
+    "**Mean over tokens.** A turn's advantage counts at each of its tokens, and the loss is the mean over the "
+    "minibatch's tokens: long answers weigh more.",
+    "learners/losses.py",
+    "return mask / total",
+)
+TOKEN_RATIO = Detail(
+    '**Ratio of a token.** The ratio is that of each token, not of the whole answer. `ratio="sequence"` takes '
+    "that of the answer (GSPO).",
+    "learners/losses.py",
+    "return logprobs - old_logprobs",
+)
+CENTRAL_STATE = Detail(
+    "**What the critic reads.** The text of `env.state()`, which the rollout records at each turn. An "
+    "environment without such a text is refused.",
+    "learners/updates/critics.py",
+    "return _read(self._reader, turn.state)",
+)
+ONE_STATE = Detail(
+    '**A value for each turn.** A state is judged once a turn. `values="token"` and `critic="value_head"` are '
+    "refused.",
+    "learners/mappo.py",
+    "a central critic judges states, of which a turn has one: values='turn'",
+)
+SEAT_OUTPUTS = Detail(
+    "**One output for each seat**, because seats may be paid differently. on-policy's critic has one output.",
+    "learners/updates/critics.py",
+    "outputs=len(agents) if central else 1,",
+    (MAPPO_CRITIC,),
+)
+CRITIC_ONCE = Detail(
+    "**Training of the critic.** It is trained once for each batch on the turns of all seats, after the actors.",
+    "learners/updates/actor_critic.py",
+    "if isinstance(critic, ModelCritic) and judged[name]:",
+)
+ONE_STEP = Detail(
+    "**One step ahead.** `lam` is 0 and cannot be changed. The value target is r + gamma V(next).",
+    "learners/iac.py",
+    "lam: float = 0.0",
+)
+NO_WHITENING = Detail(
+    "**No whitening.** Advantages keep the scale of the rewards. CoMLRL's `advantage_normalization` divides "
+    "them.",
+    "learners/iac.py",
+    "whiten: bool = False",
+    (IAC_ADVANTAGES,),
+)
+ONE_PASS = Detail(
+    "**One pass.** Each batch is used for one step, without a ratio.",
+    "learners/updates/policy_gradient.py",
+    "per_token = policy_gradient(now.logprobs, advantages)",
+)
+
+_COMMON = (TIME_LIMIT, PAYMENT, MEAN_OVER_TOKENS)
+_PPO = (
+    RECURSION,
+    *_COMMON,
+    WHITENING,
+    VALUE_CLIP,
+    ZERO_HEAD,
+    EPOCHS,
+    TOKEN_RATIO,
+    OLD_LOGPROBS,
+    EARLY_STOP,
+    ENTROPY,
+    KL,
+    OPTIMIZER,
+)
+
+METHODS = {
+    "ppo": Method(
+        credit=_GAE,
+        loss=_PPO_LOSS,
+        example="""import torch
+
+from llmzoo.learners.values import gae
+
+rewards = torch.tensor([0.0, 1.0])  # of two turns
+values = torch.tensor([0.5, 0.5, 0.0])  # of these turns, and 0 because the episode has ended
+advantages = gae(rewards, values, discounts=torch.ones(2), lam=0.95)
+# the second: 1 + 0 - 0.5; the first: 0 + 0.5 - 0.5 + 0.95 x 0.5
+torch.testing.assert_close(advantages, torch.tensor([0.475, 0.5]))""",
+        details=(
+            Detail(
+                "**One agent.** Environments with a choice of seats are made with `num_agents=1`.",
+                "learners/ippo.py",
+                'env_defaults: ClassVar[Mapping[str, Any]] = {"num_agents": 1}',
+            ),
+            *_PPO,
+            ONE_VALUE,
+            VALUE_HEAD,
+        ),
+    ),
+    "ippo": Method(
+        credit=_GAE,
+        loss=_PPO_LOSS,
+        example="""import torch
+
+from llmzoo.learners.losses import clipped_ratio
+
+ratios = torch.tensor([[1.5, 0.5]])  # of an answer's two tokens
+loss = clipped_ratio(ratios.log(), torch.tensor([1.0]), low=0.2, high=0.2)
+# the first ratio counts as 1.2; the second as it is, since the smaller term is taken
+torch.testing.assert_close(loss, torch.tensor([[-1.2, -0.5]]))""",
+        details=(
+            Detail(
+                "**One critic for each policy.** A policy in several seats has one critic, which reads the "
+                "seat in the prompt. Separate policies have separate critics.",
+                "learners/updates/actor_critic.py",
+                "for name, policy in self.policies.items() if not central else ():",
+            ),
+            *_PPO,
+            ONE_VALUE,
+            VALUE_HEAD,
+        ),
+    ),
+    "mappo": Method(
+        credit=_GAE,
+        loss=_PPO_LOSS,
+        example="""import llmzoo
+
+env = llmzoo.make("plan_path_v0", max_turns=1)
+env.reset(seed=0)
+print(env.state())  # what the critic reads
+print(env.observe(env.agent_selection))  # what the seat reads
+assert env.state() != env.observe(env.agent_selection)""",
+        details=(
+            CENTRAL_STATE,
+            ONE_STATE,
+            SEAT_OUTPUTS,
+            CRITIC_ONCE,
+            Detail(
+                "**No normalisation of values.** The critic predicts returns in the scale of the rewards. "
+                "on-policy can normalise them with running statistics.",
+                "learners/values.py",
+                "plain = (values - targets) ** 2",
+                (MAPPO_VALUE_LOSS,),
+            ),
+            *_PPO,
+            Detail(
+                "**Actors.** Each policy has its own optimiser and its own passes, as on-policy has for policies that "
+                "are not shared.",
+                "learners/updates/actor_critic.py",
+                "learned = {} if not items else self._act(name, policy, items, seed)",
+                (MAPPO_UPDATE,),
+            ),
+        ),
+    ),
+    "iac": Method(
+        credit=_STEP,
+        loss=_AC_LOSS,
+        example="""import llmzoo
+
+llmzoo.fit(
+    "iac",
+    "plan_path_v0",
+    env_args={"max_turns": 1},
+    learner_args={"critic": "value_head"},  # no second model
+    model="tiny",
+    out="runs/iac",
+    steps=1,
+    episodes_per_step=2,
+    eval_tasks=1,
+)""",
+        details=(
+            ONE_STEP,
+            Detail(
+                "**The critic's values at the time of play.** Both values of a difference are those from before "
+                "the update. CoMLRL's single-turn difference is the return less the value.",
+                "learners/values.py",
+                "return rewards + discounts * values[1:] - values[:-1]",
+                (IAC_ROLLOUTS,),
+            ),
+            NO_WHITENING,
+            PLAIN_VALUE,
+            ONE_PASS,
+            *_COMMON,
+            ONE_VALUE,
+            ZERO_HEAD,
+            VALUE_HEAD,
+            KL,
+            OPTIMIZER,
+        ),
+    ),
+    "maac": Method(
+        credit=_STEP,
+        loss=_AC_LOSS,
+        example="""import torch
+
+from llmzoo.learners.values import td_errors
+
+rewards = torch.tensor([0.0, 1.0])  # of two turns of one seat
+values = torch.tensor([0.5, 0.75, 0.0])  # of the states there, and 0 because the episode has ended
+advantages = td_errors(rewards, values, discounts=torch.ones(2))
+# the first: 0 + 0.75 - 0.5; the second: 1 + 0 - 0.75
+torch.testing.assert_close(advantages, torch.tensor([0.25, 0.25]))""",
+        details=(
+            CENTRAL_STATE,
+            ONE_STATE,
+            SEAT_OUTPUTS,
+            CRITIC_ONCE,
+            ONE_STEP,
+            NO_WHITENING,
+            PLAIN_VALUE,
+            ONE_PASS,
+            *_COMMON,
+            ZERO_HEAD,
+            KL,
+            OPTIMIZER,
+        ),
+    ),
+}

@@ -1,0 +1,252 @@
+"""Learners that train on given answers: sft, dpo, madpo."""
+
+from __future__ import annotations
+
+from .groups import LOGPROBS, OPTIMIZER
+from .parts import (
+    DPO_LOSS,
+    MADPO_LOSS,
+    MADPO_PAIRS,
+    MADPO_STEPS,
+    SFT_LOSS,
+    Detail,
+    Method,
+    equation,
+)
+
+_PAIRS = {
+    "M": "pairs in the batch",
+    "log pi [M, 2]": "log-probability of the chosen (c) and the rejected (r) answer: the sum over its tokens",
+    "log ref [M, 2]": "the same under the reference, which is fixed during a round",
+}
+_LOSS = equation(
+    "L = 1/M sum_i -log sigmoid(beta margin_i)",
+    {"beta": "how strongly the policy is held to the reference (scalar)"},
+)
+
+TEMPERATURE = Detail(
+    "**Temperature 1.** Log-probabilities are those of the model itself, whatever temperature and top-p the "
+    "answers were sampled with.",
+    "learners/updates/rows.py",
+    "plain = replace(policy.sampling, temperature=1.0, top_p=1.0, top_k=0)",
+)
+SCHEDULE = Detail(
+    "**Schedule.** The number of steps to come is estimated before each iteration, because iterations differ "
+    "in their number of rows.",
+    "learners/updates/rows.py",
+    "optimizer.total = optimizer.steps + steps * max(1, self.total_steps - self.iterations)",
+)
+TIES = Detail(
+    "**Ties.** Returns that differ by no more than rounding, and answers with the same tokens, make no pair.",
+    "learners/preferences.py",
+    "if tie or gap < min_gap or (same is not None and same[i] == same[j]):",
+)
+LORA_REFERENCE = Detail(
+    "**Reference of an adapter.** While a fresh LoRA adapter does nothing, the reference is the bare base, and "
+    "no copy is made.",
+    "learners/updates/dpo_reference.py",
+    "return self._policy.adapter is not None and player.adapter is None",
+    (DPO_LOSS,),
+)
+ROUNDS = Detail(
+    "**Rounds.** The reference becomes a copy of the policy at the start of each round, and plays during it. "
+    "`rounds=1` is the paper's DPO.",
+    "learners/updates/dpo.py",
+    "reference.renew()",
+)
+
+METHODS = {
+    "sft": Method(
+        credit=equation(
+            "none: every token of the kept episodes counts alike",
+            {
+                "kept": "the agent's episodes with success (success_only) and a return of at least min_return, "
+                "and among these the share top with the highest returns",
+            },
+        ),
+        loss=equation(
+            """L = 1/T sum_i sum_t m_it (-log pi_it)              loss_type="nll"
+L = 1/T sum_i sum_t m_it (-sg(pi_it) log pi_it)    loss_type="dft\"""",
+            {
+                "T": "completion tokens of the batch's N rows, their ends of sequence included",
+                "m [N, C]": "1 on completion tokens, 0 on padding to C tokens; prompts are no part of it",
+                **LOGPROBS,
+                "sg": "no gradient flows through it",
+            },
+        ),
+        example="""import llmzoo
+
+llmzoo.fit(
+    "sft",
+    "plan_path_v0",
+    env_args={"max_turns": 1},
+    learner_args={"source": "oracle", "success_only": True},
+    model="tiny",
+    out="runs/sft",
+    steps=1,
+    episodes_per_step=2,
+    eval_tasks=1,
+)""",
+        details=(
+            Detail(
+                "**Mean over tokens.** The loss is the mean over all completion tokens of a batch, as in TRL. A "
+                "batch that is read in parts has the same gradient.",
+                "learners/updates/sft.py",
+                "return (losses * now.mask).sum() / tokens, metrics",
+                (SFT_LOSS,),
+            ),
+            Detail(
+                "**End of sequence.** A demonstration ends with the policy's end-of-sequence token. It is trained "
+                "on.",
+                "learners/updates/examples.py",
+                "return (*ids, min(policy.eos_ids) if own is None else int(own))",
+            ),
+            Detail(
+                "**The model's own answers** are trained on as sampled, without being cut into tokens again.",
+                "learners/updates/sft.py",
+                "return [Example(completion.prompt_ids, completion.ids, False)]",
+            ),
+            Detail(
+                "**Filters.** They choose whole episodes, for each agent by itself, because agents may be paid in "
+                "different scales.",
+                "learners/trajectories.py",
+                "best = sorted(entries, key=lambda entry: -entry[1])[:count]",
+            ),
+            Detail(
+                '**Dynamic fine-tuning.** `trl_args={"loss_type": "dft"}` weighs a token by its probability, as '
+                "in TRL.",
+                "learners/updates/sft.py",
+                "losses = losses * now.logprobs.detach().exp()",
+                (SFT_LOSS,),
+            ),
+            Detail(
+                "**Rows that are too long** for the model's context are left out. They are not cut, unless "
+                "`max_length` says so.",
+                "learners/updates/sft.py",
+                "if fits(policy, example)",
+            ),
+            Detail(
+                "**No dropout.** Training has none; an adapter with dropout is refused.",
+                "learners/updates/sft.py",
+                '"sft trains with no dropout: leave lora_dropout at 0"',
+            ),
+            TEMPERATURE,
+            SCHEDULE,
+            OPTIMIZER,
+        ),
+    ),
+    "dpo": Method(
+        credit=equation("margin_i = (log pi_ic - log ref_ic) - (log pi_ir - log ref_ir)", _PAIRS),
+        loss=_LOSS,
+        example="""import torch
+
+from llmzoo.learners.preference_losses import Pairs, pair_losses
+
+pairs = Pairs(  # one pair: the chosen answer and the rejected one
+    logps=torch.tensor([[-4.0, -7.0]]),
+    reference=torch.tensor([[-5.0, -6.0]]),
+    lengths=torch.tensor([[3, 3]]),
+    token_logps=torch.tensor(-4 / 3),
+)
+# the margin is (-4 + 5) - (-7 + 6) = 2, and beta 0.1
+expected = -torch.tensor([0.2]).sigmoid().log()
+torch.testing.assert_close(pair_losses(pairs), expected)""",
+        details=(
+            Detail(
+                "**Which pairs.** Of each group the best answer against the worst, the first ones where several "
+                "are equal. `pairs` and `min_gap` choose others. The paper takes labelled pairs.",
+                "learners/preferences.py",
+                "return [max(usable, key=lambda pair: returns[pair[0]] - returns[pair[1]])]",
+            ),
+            TIES,
+            Detail(
+                "**Sum over tokens.** An answer's log-probability is the sum over its tokens. Only "
+                "`sigmoid_norm` and `ipo` divide by lengths, as in TRL.",
+                "learners/updates/dpo.py",
+                "return logps.sum(dim=1).view(-1, 2), now",
+                (DPO_LOSS,),
+            ),
+            ROUNDS,
+            Detail(
+                "**Reference log-probabilities** are computed once for each iteration, before its first step.",
+                "learners/updates/dpo.py",
+                "reference = self.logps(self.references[name].player, pairs)",
+            ),
+            LORA_REFERENCE,
+            Detail(
+                "**Other losses.** `loss_type` takes TRL's names. `ipo` squares the margin per token, as TRL does.",
+                "learners/preference_losses.py",
+                "return (pairs.mean_margin / beta - 1 / (2 * beta)) ** 2",
+                (DPO_LOSS,),
+            ),
+            TEMPERATURE,
+            SCHEDULE,
+            OPTIMIZER,
+        ),
+    ),
+    "madpo": Method(
+        credit=equation(
+            "margin_i = sum_s ((log pi_sic - log ref_sic) - (log pi_sir - log ref_sir))",
+            {"s": "the seats that answer at the node, each with the following", **_PAIRS},
+        ),
+        loss=_LOSS,
+        example="""import llmzoo
+
+llmzoo.fit(
+    "madpo",
+    "plan_path_v0",
+    env_args={"max_turns": 1},
+    learner_args={"group_size": 4, "beta": 0.1},
+    model="tiny",
+    out="runs/madpo",
+    steps=1,
+    episodes_per_step=2,
+    eval_tasks=1,
+)""",
+        details=(
+            Detail(
+                "**Gradient of a seat.** Each policy trains on the joint margin, in which the others' part is a "
+                "constant. The sum of these gradients is that of the joint loss. CoMLRL does the same, without "
+                "a reference.",
+                "learners/updates/dpo.py",
+                "others = total[numbers[name]] - ratios[name]",
+                (MADPO_LOSS,),
+            ),
+            Detail(
+                "**Order of steps.** All margins of a batch are computed before any policy takes its step.",
+                "learners/updates/dpo.py",
+                "for name, part in parts.items():  # all before anyone's step",
+                (MADPO_STEPS,),
+            ),
+            Detail(
+                "**Return of a joint answer.** The mean of the returns of the learning seats that answer at the "
+                "node.",
+                "learners/updates/pairs.py",
+                "returns = [sum(r) / len(seats) for r in zip(*(g.returns for g in seats), strict=True)]",
+            ),
+            Detail(
+                "**Seats left out.** A seat whose prompt was too long for its model is no part of the pair; the "
+                "others are.",
+                "learners/updates/pairs.py",
+                "sampled = [g for g in seats if all(c.trainable for c in g.completions)]",
+            ),
+            Detail(
+                "**Which pairs.** One of each node: the best joint answer against the worst. CoMLRL takes up to "
+                "16 of each prompt.",
+                "learners/updates/pairs.py",
+                "choose_pairs(returns, choice, rng=rng, min_gap=min_gap, same=same)",
+                (MADPO_PAIRS,),
+            ),
+            Detail(
+                "**Other losses.** Only losses of a single margin have a joint form.",
+                "learners/updates/dpo_config.py",
+                "allowed_losses: ClassVar[Iterable[str]] = JOINT_LOSSES",
+            ),
+            TIES,
+            ROUNDS,
+            LORA_REFERENCE,
+            TEMPERATURE,
+            OPTIMIZER,
+        ),
+    ),
+}

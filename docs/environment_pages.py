@@ -1,0 +1,189 @@
+"""The pages of the environments: what their modules say, and what is played to show it."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from baselines import command, ids, read, split_of, table
+
+import llmzoo
+from llmzoo.cli.about import environment_prose
+from llmzoo.registry import arguments_of
+from llmzoo.training.evaluation import FEW_TASKS
+
+_MOST_LINES = 40  # of an answer in a transcript
+ANIMATED = {*llmzoo.list_envs("games"), *llmzoo.list_envs("building")}  # docs/boards.py draws them
+
+_USE = """## Use it
+
+```python
+import llmzoo
+
+env = llmzoo.make({arguments})
+expert = llmzoo.oracle(env)  # plays every seat; put your policy here: text in, text out
+
+env.reset(seed=0)
+for agent in env.agent_iter():
+    observation, reward, terminated, truncated, info = env.last()
+    env.step(None if terminated or truncated else expert(observation, agent))
+
+print(info["success"], info["reward_parts"])
+```
+
+```bash
+llmzoo play {id} --policy oracle{options}
+```"""
+
+
+def slug(id: str) -> str:
+    return id.rpartition("_v")[0]
+
+
+def index() -> str:
+    lines = ["| id | family | seats | what it is |", "|---|---|---|---|"]
+    for spec in sorted(map(llmzoo.spec, ids()), key=lambda spec: spec.family):
+        seats = ", ".join(f"`{agent}`" for agent in spec.agents)
+        page = f"[`{spec.id}`]({slug(spec.id)}.md)"
+        lines.append(f"| {page} | {spec.family} | {seats} | {spec.summary} |")
+    return (
+        "# Environments\n\n"
+        + "\n".join(lines)
+        + "\n\n`llmzoo.make(id)` gives the AEC form, `llmzoo.parallel(id)` the parallel form; "
+        "`pettingzoo.make` knows each as `llmzoo/NAME-vN`, for example `llmzoo/sudoku-v0`. "
+        "[How to write one](../writing_environments.md).\n"
+    )
+
+
+def page(id: str) -> str:
+    offline = llmzoo.spec(id).offline
+    use = _USE.format(
+        id=id,
+        arguments=", ".join([f'"{id}"', *(f'{k}="{v}"' for k, v in offline.items())]),
+        options="".join(f" --{name} {value}" for name, value in offline.items()),
+    )
+    sections = [
+        environment_prose(id),
+        *_arguments(id),
+        *_shipped_tasks(id),
+        use,
+        "## What a seat reads",
+        _prompts(id),
+        "## An episode",
+        _episode(id),
+        *_baselines(id),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def _arguments(id: str) -> list[str]:
+    """Names and defaults, where the module's own docstring leaves them to another page."""
+    if "**Arguments.**" in environment_prose(id) or "| argument |" in environment_prose(id):
+        return []
+    env = llmzoo.make(id, **llmzoo.spec(id).offline).unwrapped
+    defaults = _defaults(type(env))
+    rows = [f"| `{name}` | `{defaults[name]!r}` |" for name in arguments_of(llmzoo.spec(id)) or ()]
+    return ["## Arguments", "\n".join(["| argument | default |", "|---|---|", *rows])]
+
+
+def _defaults(cls: type) -> dict[str, Any]:
+    """The defaults of every argument of a class and of those that it passes on."""
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        if "__init__" in vars(base):
+            for parameter in inspect.signature(base).parameters.values():
+                found[parameter.name] = parameter.default
+    return found
+
+
+def _shipped_tasks(id: str) -> list[str]:
+    """How many tasks there are without a network, unless they are generated without end."""
+    counts = {}
+    for split in ("train", "test"):
+        env = llmzoo.make(id, split=split, **llmzoo.spec(id).offline)
+        env.reset(seed=0)
+        counts[split] = env.infos[env.agent_selection]["tasks"]
+    if counts["test"] is None:
+        return []
+    given = " and ".join(f'`{k}="{v}"`' for k, v in llmzoo.spec(id).offline.items())
+    test = "1 task" if counts["test"] == 1 else f"{counts['test']} tasks"
+    said = f"the `train` split has {counts['train']} tasks and the `test` split {test}."
+    said = f"With {given} {said}" if given else said.capitalize()
+    if counts["test"] < FEW_TASKS:
+        said += (
+            f" Fewer than {FEW_TASKS} test tasks are too few to compare learners: the 95% interval "
+            "of an evaluation is all there is, and it is wide. Measure on a source with more tasks."
+        )
+    return ["## Tasks", *_of_the_hub(given), said]
+
+
+def _of_the_hub(given: str) -> list[str]:
+    """What the splits of a public set are. ``given``: the arguments for its sample, if it has one."""
+    if not given:
+        return []
+    return [
+        '`source="hub"`, like a file, is divided by a hash of each task\'s content: about one task in '
+        'five is in the `test` split and the others are in `train`. `infos[agent]["tasks"]` and every '
+        "evaluation give the size of the split that is played."
+    ]
+
+
+def _prompts(id: str) -> str:
+    """The first observation of test task 0, in every form that there is."""
+    shown = []
+    for style in ("full", "terse") if llmzoo.spec(id).terse else ("full",):
+        arguments = {"prompt": style} if style == "terse" else {}
+        env = llmzoo.make(id, split="test", **{**llmzoo.spec(id).offline, **arguments})
+        env.reset(options={"task": 0})
+        shown.append(
+            f'The first seat, test task 0, `prompt="{style}"`:\n\n'
+            f"````text\n{env.observe(env.agent_selection).rstrip()}\n````"
+        )
+    return "\n\n".join(shown)
+
+
+def _episode(id: str) -> str:
+    """What experts answer to test task 0, and what they are paid."""
+    env = llmzoo.make(id, split="test", **llmzoo.spec(id).offline)
+    expert = llmzoo.oracle(env)
+    env.reset(options={"task": 0})
+    lines: list[str] = []
+    for agent in env.agent_iter():
+        observation, _, terminated, truncated, info = env.last()
+        if terminated or truncated:
+            env.step(None)
+            continue
+        answer = expert(observation, agent)
+        env.step(answer)
+        shown = answer.rstrip().splitlines()
+        if len(shown) > _MOST_LINES:
+            shown = [*shown[:_MOST_LINES], f"({len(shown) - _MOST_LINES} more lines)"]
+        paid = ", ".join(f"{a} {r:.2f}" for a, r in env.rewards.items() if r)
+        lines += [f"[{agent}]", *shown, *([f"[paid] {paid}"] if paid else []), ""]
+    ended = "solved" if info["success"] else "not solved"
+    picture = f"![An episode played by amateurs](../images/{slug(id)}.gif)\n\n" * (id in ANIMATED)
+    body = "\n".join(lines).rstrip()
+    return (
+        f"{picture}The experts (`llmzoo.oracle`) play test task 0, which ends {ended}:\n\n"
+        f"````text\n{body}\n````"
+    )
+
+
+def _baselines(id: str) -> list[str]:
+    rows = table(id, read())
+    if not rows:
+        return []
+    played = (
+        "The first test tasks, up to 200."
+        if split_of(id) == "test"
+        else "All shipped tasks, of both splits."
+    )
+    return [
+        "## Baselines",
+        f"{played} Default arguments; success and returns with 95% intervals. The embedded model "
+        "[`tiny`](../embedded_model.md) samples at temperature 1 and knows some of these games; "
+        "[`smollm2`](../models.md) samples at 0.7 with at most 128 new tokens, and plays fewer tasks.",
+        rows,
+        "`python docs/baselines.py` makes these rows. The same tasks with a model behind an endpoint:",
+        f"```text\n{command(id)}\n```",
+    ]

@@ -1,0 +1,105 @@
+"""Tasks of other collections as environments here: ``llmzoo.make("reasoning_gym:chain_sum")``.
+
+An id is the name of a collection, a colon, and the collection's own name of the task. One module holds
+each collection; it is imported when an id of it is used. Nothing of theirs is copied: the packages are
+extras, and what a seat reads and is paid is what the collection shows and pays.
+
+=================  ===============================  ================
+collection         tasks                            extra
+=================  ===============================  ================
+``reasoning_gym``  questions with a scorer          reasoning_gym
+``textarena``      games in words, 1 to 15 players  textarena
+``openspiel``      board and card games             openspiel
+``gem``            games and puzzles of one seat    gem
+=================  ===============================  ================
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NamedTuple, Protocol
+
+from pettingzoo import AECEnv
+
+from llmzoo.envs.base import InOrder, TextEnv
+from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.registry import NEIGHBOURS, EnvSpec
+
+
+class Listed(NamedTuple):
+    """What is known of a task: its seats, a line about it, and why it is refused ("" if it is not)."""
+
+    agents: tuple[str, ...]
+    summary: str
+    refused: str = ""
+
+
+class Collection(Protocol):
+    """What the module of a collection offers."""
+
+    PACKAGE: str  # the module to import
+    EXTRA: str
+    Task: Callable[..., TextEnv]  # (name, *, split, render_mode, ...) makes a task
+
+    def tasks(self) -> Mapping[str, Listed]:
+        """All tasks of the installed package, refused ones too."""
+
+    def look_up(self, name: str) -> Listed:
+        """A task by its name; raises :class:`UnknownNameError`."""
+
+
+def collection(name: str) -> Collection:
+    """The module of a collection. Raises :class:`MissingExtraError` if its package is absent."""
+    module: Any = import_module(NEIGHBOURS[name])
+    try:
+        import_module(module.PACKAGE)
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"the collection {name!r}", module.EXTRA, error.name) from error
+    return module
+
+
+def is_installed(name: str) -> bool:
+    """Whether the package of a collection is there; it is not imported."""
+    module: Any = import_module(NEIGHBOURS[name])
+    return find_spec(module.PACKAGE) is not None
+
+
+def spec(id: str) -> EnvSpec:
+    """The :class:`EnvSpec` of ``"collection:task"``.
+
+    Raises :class:`UnknownNameError` with the nearest name, :class:`ConfigError` for a task that is
+    refused, with the reason, and :class:`MissingExtraError` if the package is absent.
+    """
+    where, _, name = id.partition(":")
+    there = collection(where)
+    known = there.look_up(name)
+    if known.refused:
+        raise ConfigError(f"{id} is refused: {known.refused}")
+    return EnvSpec(
+        id=id,
+        entry_point=_Maker(there.Task, name, id),
+        family=where,
+        agents=known.agents,
+        summary=known.summary,
+        terse={"prompt": "terse"},
+    )
+
+
+class _Maker:
+    """The entry point of a task; its signature is that of the environment's class without the name."""
+
+    def __init__(self, make: Callable[..., TextEnv], name: str, id: str):
+        self._make, self._name, self._id = make, name, id
+        whole = inspect.signature(make, eval_str=True)
+        named = [p for p in whole.parameters.values() if p.kind is p.KEYWORD_ONLY]
+        self.__signature__ = whole.replace(parameters=named)
+
+    def __call__(self, **options: Any) -> AECEnv:
+        known = self.__signature__.parameters
+        for option in options:
+            if option not in known:
+                raise UnknownNameError(f"argument of {self._id}", option, known)
+        return InOrder(self._make(self._name, **options))

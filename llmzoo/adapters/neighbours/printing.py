@@ -1,0 +1,16 @@
+"""Keeps the code of other collections from printing: a command's output is its own."""
+
+from __future__ import annotations
+
+import sys
+
+
+def silence(package: str) -> None:
+    """Replace ``print`` in the modules of a package that are imported so far."""
+    for name, module in list(sys.modules.items()):
+        if name == package or name.startswith(f"{package}."):
+            vars(module)["print"] = _nothing
+
+
+def _nothing(*_: object, **__: object) -> None:
+    """``print``, without output."""

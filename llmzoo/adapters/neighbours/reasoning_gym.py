@@ -1,0 +1,227 @@
+"""# Questions of Reasoning Gym
+
+Each id ``reasoning_gym:NAME`` is one generator of Reasoning Gym: endless questions, scored from 0 to 1 by the
+generator's own rule.
+
+| | |
+|---|---|
+| agents | `solver_0`; with `num_agents` of 2 to 4 also `reviewer_1` and so on, who act after it |
+| observation, action | text |
+| success | the answer that counts, the last seat's, scores 1 |
+
+**Actions.** Any text. The answer stands between the last `<answer>` and `</answer>`; in a text without them it
+is the whole text, without space at its ends. It has at most 5,000 characters.
+
+**Rewards.** The team is paid the score of the last seat's answer. With several seats each other seat is paid
+the score of its own answer too.
+
+| part | paid to | worth |
+|---|---|---|
+| team: score | all | the generator's score of the last seat's answer, 0 to 1 |
+| own | all but the last seat, if there are several | the score of the own answer |
+
+A reviewer reads the question and the answers of the seats before it, and no score.
+
+**Arguments.** `num_agents` (1 to 4), `config` (settings of the generator, such as `{min_terms: 2}`), `prompt`
+("full" or "terse"), `team_weight`, `split` ("train", "test", "all"), `render_mode`.
+
+**Tasks.** Drawn by the generator; the split is by the text of the question.
+
+**The scripted expert** writes the generator's answer, where it has one.
+
+Some generators are refused, and of some the scorer is replaced, because it would evaluate a model's text:
+:mod:`llmzoo.adapters.neighbours.reasoning_gym_scores` names them.
+
+Source: Stojanovski et al., "Reasoning Gym: Reasoning Environments for Reinforcement Learning with Verifiable
+Rewards", 2025 ([arXiv 2505.24760](https://arxiv.org/abs/2505.24760)). The package is under Apache-2.0.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Literal
+
+from llmzoo.adapters.neighbours import Listed
+from llmzoo.adapters.neighbours.chance import Chance
+from llmzoo.adapters.neighbours.printing import silence
+from llmzoo.adapters.neighbours.reasoning_gym_scores import REFUSED, score
+from llmzoo.envs.base import Outcome, TextEnv
+from llmzoo.envs.settings import one_of
+from llmzoo.envs.tasks import Generated, described
+from llmzoo.envs.text import cut
+from llmzoo.errors import ConfigError, NoSolutionError, UnknownNameError
+
+PACKAGE = "reasoning_gym"
+EXTRA = "reasoning_gym"
+
+MAX_SEATS = 4
+_MAX_SHOWN = 2_000  # characters of another seat's answer
+_SIZE = 2**31  # questions of a generator that makes each on demand
+# these make all their questions at once, or allow few: a generator of one question for each draw
+_AT_ONCE = frozenset({"acre", "gsm_symbolic", "list_functions"})
+_FEW = {"word_ladder": 20_000}
+_HOW = "Give your final answer between <answer> and </answer>, and nothing else between them."
+_REVIEW = "The others may be wrong. Yours is the answer that counts."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """A question. ``item`` is the generator's own record, which its scorer reads."""
+
+    text: str
+    item: Mapping[str, Any]
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Question) and self.text == other.text
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """The state of an episode: the answers so far, "" for one that cannot be read."""
+
+    task: Question
+    answers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Task(TextEnv):
+    """A generator's questions, for a solver and any reviewers."""
+
+    metadata: dict[str, Any] = {
+        **TextEnv.metadata,
+        "name": "reasoning_gym",
+        "team_parts": ["score"],
+    }
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        num_agents: int = 1,
+        config: Mapping[str, Any] | None = None,
+        prompt: Literal["full", "terse"] = "full",
+        team_weight: float = 1.0,
+        split: str = "train",
+        render_mode: str | None = None,
+    ):
+        one_of("prompt", prompt, ("full", "terse"))
+        if not 1 <= num_agents <= MAX_SEATS:
+            raise ConfigError(f"num_agents must be 1 to {MAX_SEATS}, got {num_agents}")
+        agents = ["solver_0", *(f"reviewer_{number}" for number in range(1, num_agents))]
+        super().__init__(agents, team_weight=team_weight, render_mode=render_mode)
+        self.metadata = {
+            **self.metadata,
+            "name": f"reasoning_gym:{name}",
+            "team_and_local": num_agents > 1,
+            "paid_by_others": agents[:-1],
+            "judged_at_once": agents[:-1],
+        }
+        self.prompt_style = prompt
+        self.name = name
+        self.dataset = _dataset(name, json.dumps(dict(config or {}), sort_keys=True))
+        self.tasks = _questions(name, json.dumps(dict(config or {}), sort_keys=True), split)
+        self.episode: Answering
+
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
+        self.episode = Answering(self.tasks.sample(rng) if task is None else self.tasks[task])
+
+    def describe(self) -> Mapping[str, Any]:
+        task = self.episode.task
+        return {**described(self.tasks, task.text, task), "source": "reasoning_gym"}
+
+    def prompt(self, agent: str) -> str:
+        state = self.episode
+        before = self.possible_agents[: self.possible_agents.index(agent)]
+        said = [
+            f"The answer of {seat}: {cut(state.answers[seat], _MAX_SHOWN)}"
+            for seat in before
+            if seat in state.answers
+        ]
+        if self.prompt_style == "terse":
+            return "\n".join([state.task.text, *said])
+        last = [_REVIEW] if said and agent == self.possible_agents[-1] else []
+        return "\n\n".join([state.task.text, *said, *last, _HOW])
+
+    def play(self, agent: str, text: str) -> Outcome:
+        state = self.episode
+        scored = score(self.name, self.dataset, state.task.item, text)
+        self.episode = replace(state, answers={**state.answers, agent: scored.answer})
+        errors = {agent: scored.error} if scored.error else {}
+        if agent != self.possible_agents[-1]:
+            return Outcome(local={agent: {"own": scored.score}}, errors=errors)
+        self.success = scored.score >= 1.0
+        return Outcome(team={"score": scored.score}, done=True, errors=errors)
+
+    def expert(self, agent: str) -> str:
+        return f"<answer>{self._right()}</answer>"
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        """The right answer, or one with a mistake in it."""
+        right = self._right()
+        return rng.choice([right, right, right[::-1], right[:-1], "0", "No"])
+
+    def _right(self) -> str:
+        task = self.episode.task
+        answer = task.item["answer"]
+        if not isinstance(answer, str):
+            raise NoSolutionError(f"{self.metadata['name']} gives no answer to its questions")
+        return answer
+
+
+def tasks() -> Mapping[str, Listed]:
+    known = import_module("reasoning_gym.factory").DATASETS
+    return {name: _listed(name) for name in sorted(known)}
+
+
+def look_up(name: str) -> Listed:
+    known = import_module("reasoning_gym.factory").DATASETS
+    if name not in known:
+        raise UnknownNameError("generator of reasoning_gym", name, known)
+    return _listed(name)
+
+
+def _listed(name: str) -> Listed:
+    return Listed(("solver_0",), f"{name.replace('_', ' ')}: questions", REFUSED.get(name, ""))
+
+
+@lru_cache(maxsize=128)
+def _questions(name: str, config: str, split: str) -> Generated[Question]:
+    """The questions of a split; environments with the same arguments share them."""
+
+    def draw(rng: random.Random) -> Question:
+        seed = rng.randrange(_SIZE)
+        with Chance(seed).held():
+            if name in _AT_ONCE:
+                item = _made(name, config, seed, 1)[0]
+            else:
+                item = _dataset(name, config)[seed % _FEW.get(name, _SIZE)]
+        return Question(str(item["question"]), item)
+
+    return Generated(draw, _text, split=split, name=f"reasoning_gym:{name}, {config}")
+
+
+def _text(task: Question) -> str:
+    return task.text
+
+
+@lru_cache(maxsize=32)
+def _dataset(name: str, config: str) -> Any:
+    """The generator, which also scores."""
+    with Chance(0).held():
+        return _made(name, config, 0, 1 if name in _AT_ONCE else _FEW.get(name, _SIZE))
+
+
+def _made(name: str, config: str, seed: int, size: int) -> Any:
+    make = import_module("reasoning_gym").create_dataset
+    silence("reasoning_gym")
+    try:
+        return make(name, seed=seed, size=size, **json.loads(config))
+    except (AssertionError, TypeError, ValueError) as error:
+        raise ConfigError(f"reasoning_gym:{name} with config={config}: {error}") from error

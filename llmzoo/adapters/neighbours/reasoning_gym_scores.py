@@ -1,0 +1,131 @@
+"""Scores of Reasoning Gym's generators, with care: a model's text is never evaluated.
+
+A generator scores an answer by its method ``score_answer``. Read at version 0.1.25, some of these evaluate
+what they are given as Python, and others take a time or memory that a short text can make enormous. Those are
+guarded or refused here. A test plays every generator under Python's audit hooks and fails on one that compiles
+text.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from llmzoo.adapters.neighbours.chance import Chance
+from llmzoo.envs.tools import calculator
+
+MAX_SCORED = 5_000  # characters of an answer
+
+_PARSES = "its scorer evaluates the answer as Python (sympy.parse_expr)"
+_ORDER = "it draws from sets of texts, whose order differs from process to process"
+REFUSED = {
+    "isomorphic_strings": _ORDER,
+    "ransom_note": _ORDER,
+    "composite": "it is a mixture of other generators, and must be told which; name one of them",
+    "intermediate_integration": _PARSES,
+    "simple_integration": _PARSES,
+    "polynomial_multiplication": _PARSES,
+    "game_of_life_halting": "its scorer pays every answer that is not empty: it compares bool() of texts",
+}
+
+_WHOLE = re.compile(r"[0-9]+")
+_SUM = re.compile(r"[0-9\s+\-*/().]*")  # of countdown and puzzle24, without powers
+_EXPONENT = re.compile(r"[eE][+-]?[\d_]{4}")
+_TIMES = re.compile(r"\d{3}|.{1001}", re.DOTALL)
+_FAR = re.compile(r"\d{2}")
+_LONG = re.compile(r".{81}", re.DOTALL)
+
+
+class Scored(NamedTuple):
+    """An answer as it was read, its score from 0 to 1, and what was wrong with it ("" for nothing)."""
+
+    answer: str
+    score: float
+    error: str
+
+
+def score(name: str, dataset: Any, item: Mapping[str, Any], text: str) -> Scored:
+    """The score of a text by the generator ``name``; never raises."""
+    answer = read(text)
+    if not answer:
+        return Scored("", 0.0, "malformed: there is no answer")
+    if len(answer) > MAX_SCORED:
+        return Scored("", 0.0, f"malformed: an answer longer than {MAX_SCORED} characters")
+    refused = UNREADABLE.get(name)
+    if refused is not None and refused[0].search(answer):
+        return Scored(answer, 0.0, f"malformed: {refused[1]}")
+    judge = GUARDED.get(name) or dataset.score_answer
+    try:
+        with Chance(0).held():
+            value = float(judge(answer, copy.deepcopy(dict(item))))
+    except Exception as error:  # whatever a scorer raises on a text that it cannot read
+        return Scored(answer, 0.0, f"malformed: the scorer raised {type(error).__name__}")
+    if not math.isfinite(value):
+        return Scored(answer, 0.0, "malformed: the answer has no finite score")
+    return Scored(answer, min(max(value, 0.0), 1.0), "")
+
+
+def read(text: str) -> str:
+    """What stands between the last pair of tags; without them the whole text. No space at its ends."""
+    start = text.rfind("<answer>")
+    end = text.find("</answer>", start)
+    if start >= 0 and end >= 0:
+        return text[start + len("<answer>") : end].strip()
+    return text.strip()
+
+
+def _exact(answer: str, item: Mapping[str, Any]) -> float:
+    """The generator's own rule for the answer in its own form; its other forms are evaluated."""
+    return float(answer == str(item["answer"]).strip())
+
+
+def _queens(answer: str, item: Mapping[str, Any]) -> float:
+    return float(answer in item["metadata"]["valid_answers"])
+
+
+def _countdown(answer: str, item: Mapping[str, Any]) -> float:
+    """1 for the target from the given numbers, each once; 0.05 for another sum, 0.01 for none."""
+    value = _value(answer)
+    if value is None:
+        return 0.01
+    used = sorted(int(number) for number in _WHOLE.findall(answer))
+    right = abs(value - item["metadata"]["target"]) <= 1e-6
+    return 1.0 if right and used == sorted(item["metadata"]["numbers"]) else 0.05
+
+
+def _puzzle24(answer: str, item: Mapping[str, Any]) -> float:
+    """1 for 24 from the given four numbers, each once; else 0.01."""
+    value = _value(answer)
+    used = sorted(int(number) for number in _WHOLE.findall(answer))
+    return 1.0 if value == 24 and used == sorted(item["metadata"]["numbers"]) else 0.01
+
+
+def _value(answer: str) -> float | None:
+    if not _SUM.fullmatch(answer) or "**" in answer or "//" in answer:
+        return None
+    try:
+        return float(calculator.evaluate(answer))
+    except calculator.CalculationError:
+        return None
+
+
+# scorers that evaluate the answer, replaced
+GUARDED: Mapping[str, Callable[[str, Mapping[str, Any]], float]] = {
+    "binary_matrix": _exact,
+    "spiral_matrix": _exact,
+    "string_insertion": _exact,
+    "n_queens": _queens,
+    "countdown": _countdown,
+    "puzzle24": _puzzle24,
+}
+
+# what a scorer would take very long over
+UNREADABLE: Mapping[str, tuple[re.Pattern[str], str]] = {
+    "coin_flip": (_EXPONENT, "a number with an exponent of over three digits"),
+    "rubiks_cube": (_TIMES, "over 1,000 characters, or a move that is repeated over 99 times"),
+    "rush_hour": (_FAR, "a move by over 9 squares"),
+    "propositional_logic": (_LONG, "a conclusion of over 80 characters"),
+}

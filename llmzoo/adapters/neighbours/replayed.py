@@ -1,0 +1,134 @@
+"""Games whose state cannot be copied: a copy of an episode plays the same answers again."""
+
+from __future__ import annotations
+
+import random
+import re
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from llmzoo.envs.base import MAX_OBSERVATION_CHARS, Outcome
+from llmzoo.envs.text import encodable
+from llmzoo.envs.turn_game import TurnGame
+from llmzoo.errors import LlmzooError
+
+MAX_CHARS = 2_000  # of an answer that a game is given
+FORFEIT = -1.0  # for an answer on which a game raises
+_BRACKETS = re.compile(r"\[[^\[\]\n]{1,20}\]")
+
+
+class ReplayError(LlmzooError, RuntimeError):
+    """A game that shows something else when the same answers are played again."""
+
+
+class Engine(Protocol):
+    """A running game of another collection. Its calls may raise whatever the game raises."""
+
+    def step(self, text: str) -> bool:
+        """Take an answer of the player whose turn it is; whether the game is over."""
+
+    def observed(self) -> tuple[int, str]:
+        """Whose turn it is, and what that player reads. Called once before each step."""
+
+    def paid(self) -> Mapping[int, float]:
+        """What the last step paid."""
+
+    def complaint(self, player: int) -> str:
+        """What was wrong with the last answer, by the game's own count; "" for nothing."""
+
+
+class _Live:
+    """A game in the state of one or several episodes. The first that is stepped takes it."""
+
+    def __init__(self, engine: Engine):
+        self._engine: Engine | None = engine
+        self._lock = threading.Lock()
+
+    def take(self) -> Engine | None:
+        with self._lock:
+            engine, self._engine = self._engine, None
+        return engine
+
+
+@dataclass(frozen=True, slots=True)
+class Playing:
+    """The state of an episode: its seed, the answers so far, what each player read last, whose turn it is."""
+
+    seed: int
+    live: _Live
+    answers: tuple[str, ...] = ()
+    read: Mapping[int, str] = field(default_factory=dict)
+    player: int = 0
+
+    def seen(self, engine: Engine) -> Playing:
+        """The episode after the next player has read what it sees."""
+        player, shown = engine.observed()
+        shown = encodable(shown).strip()[-MAX_OBSERVATION_CHARS:]
+        return replace(self, player=player, read={**self.read, player: shown})
+
+
+class ReplayedGame(TurnGame):
+    """A game that :meth:`engine` starts; it draws from a chance of its own and from nothing else.
+
+    A text of over 2,000 characters is malformed, and the game is given an empty one. A text on which the
+    game raises ends the episode, and costs its player the part ``forfeit`` (1).
+    """
+
+    def engine(self, seed: int) -> Engine:
+        raise NotImplementedError
+
+    def start(self, seed: int) -> None:
+        engine = self.engine(seed)
+        self.episode: Playing = Playing(seed, _Live(engine)).seen(engine)
+
+    def deciding(self) -> list[str]:
+        return [self.possible_agents[self.episode.player]]
+
+    def play(self, agent: str, text: str) -> Outcome:
+        playing = self.episode
+        error = f"malformed: longer than {MAX_CHARS} characters" if len(text) > MAX_CHARS else ""
+        given = "" if error else encodable(text)
+        engine = playing.live.take() or self._replayed(playing)
+        playing = replace(playing, live=_Live(engine), answers=(*playing.answers, given))
+        try:
+            done = engine.step(given)
+            paid = dict(engine.paid())
+            self.episode = playing if done else playing.seen(engine)
+            error = error or engine.complaint(playing.player)
+        except Exception as fault:  # whatever a game raises on a text that it did not expect
+            error = f"malformed: the game raised {type(fault).__name__}"
+            return Outcome(local={agent: {"forfeit": FORFEIT}}, errors={agent: error}, done=True)
+        if done:
+            own = paid.get(0, 0.0)
+            self.success = own >= 1.0 if len(self.possible_agents) == 1 else own > 0.0
+        local = {a: {"game": paid[p]} for p, a in enumerate(self.possible_agents) if paid.get(p)}
+        return Outcome(local=local, done=done, errors={agent: error} if error else {})
+
+    def prompt(self, agent: str) -> str:
+        return self.episode.read.get(self.possible_agents.index(agent), "It is not your turn yet.")
+
+    def ending(self, agent: str) -> Mapping[str, Any]:
+        """``success``, and ``won``: whether the last payment to the agent itself was more than 0."""
+        won = self.infos[agent]["reward_parts"].get("game", 0.0) > 0.0
+        return {**super().ending(agent), "won": won}
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        """Something in brackets from the rules or the board, or a small number in brackets."""
+        shown = _BRACKETS.findall(self.prompt(agent))
+        return rng.choice(shown) if shown and rng.random() < 0.9 else f"[{rng.randrange(9)}]"
+
+    def _replayed(self, playing: Playing) -> Engine:
+        """The game in the state of an episode. Raises :class:`ReplayError` if it shows something else."""
+        engine = self.engine(playing.seed)
+        again = Playing(playing.seed, playing.live).seen(engine)
+        for answer in playing.answers:
+            engine.step(answer)
+            again = again.seen(engine)
+        if (again.player, again.read) != (playing.player, playing.read):
+            raise ReplayError(
+                f"{self.metadata['name']} showed something else when the same answers were played again; "
+                "train on whole episodes: --learner ippo copies nothing"
+            )
+        return engine

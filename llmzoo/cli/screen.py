@@ -1,0 +1,60 @@
+"""What ``llmzoo play`` has shown of an episode, so that it prints nothing twice."""
+
+from __future__ import annotations
+
+import sys
+
+from pettingzoo import AECEnv
+
+from llmzoo.envs.base import TextEnv
+from llmzoo.envs.drawing import terminal
+
+BOARD = "[the state above]"
+BEFORE = "[as before]"
+
+
+class Screen:
+    """Shortens the prompts of one episode to what is new.
+
+    :data:`BOARD` replaces a board, or another state that prompts show, that stands on the screen.
+    :data:`BEFORE` replaces paragraphs of the seat's last prompt or of the prompt before this one. The
+    last paragraph, which asks for the answer, stays. Boards are in colour if the terminal shows colours.
+    """
+
+    def __init__(self, env: AECEnv):
+        self._game = env.unwrapped
+        self._colour = terminal.takes_colour(sys.stdout)
+        self._board = ""  # the newest one on the screen
+        self._prompts: dict[str, list[str]] = {}  # the paragraphs of each seat's last prompt
+        self._last: list[str] = []
+
+    def prompt(self, agent: str, text: str) -> str:
+        """What is new in an observation; everything in the first one."""
+        board = self._now()
+        plain = text
+        if self._colour and isinstance(self._game, TextEnv):
+            text = terminal.in_text(text, self._game.boards_in(text))
+        if board and board == self._board:
+            text = text.replace(board, BOARD)
+        elif board in text and board not in (text, plain):  # without a board it is the whole prompt
+            self._board = board
+        paragraphs = text.split("\n\n")
+        known = {*self._prompts.get(agent, ()), *self._last} - {BOARD}
+        self._prompts[agent] = self._last = paragraphs
+        new = [BEFORE if one in known else one for one in paragraphs[:-1]] + paragraphs[-1:]
+        kept = [one for i, one in enumerate(new) if one != BEFORE or new[i - 1 : i] != [BEFORE]]
+        return "\n\n".join(kept)
+
+    def board(self) -> str:
+        """The board if a prompt has shown one and it has changed since, otherwise an empty text."""
+        board = self._now() if self._board else ""
+        if board == self._board:
+            return ""
+        self._board = board
+        return board
+
+    def _now(self) -> str:
+        if not isinstance(self._game, TextEnv):
+            return ""
+        picture = self._game.picture() if self._colour else None
+        return self._game.board() if picture is None else terminal.coloured(picture)

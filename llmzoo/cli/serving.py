@@ -1,0 +1,79 @@
+"""What commands that serve have in common: their token, and how they end."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from llmzoo.errors import ConfigError
+
+END_S = 20.0  # seconds in which the process has ended, after the first signal and after the second
+AT_ONCE_S = 2.0
+
+
+class Listening(Protocol):
+    """The options that say where a command listens and who may call."""
+
+    @property
+    def host(self) -> str: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def token_env(self) -> str: ...
+    @property
+    def no_token(self) -> bool: ...
+
+
+def told_to_end(hurry: Callable[[], object]) -> threading.Event:
+    """An event that Ctrl-C and SIGTERM set; ``hurry``, called at the second, stops pending calls.
+
+    A watchdog thread outside Python's control ends the process even if an environment or a model
+    blocks it.
+    """
+    ended = threading.Event()
+    nowhere = open(os.devnull, "w")  # noqa: SIM115, it is written to when the process ends
+
+    def told(*_: object) -> None:
+        last_s = AT_ONCE_S if ended.is_set() else END_S
+        faulthandler.dump_traceback_later(last_s, exit=True, file=nowhere)
+        if ended.is_set():
+            hurry()
+        ended.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, told)
+    return ended
+
+
+@contextmanager
+def token_for(options: Listening) -> Iterator[tuple[int, str | None]]:
+    """The port and its token: the given token, or a new one that this user's clients find."""
+    from llmzoo.serve import tokens
+
+    given = os.environ.get(options.token_env)
+    if options.no_token:
+        if given is not None:
+            raise ConfigError(
+                f"{options.token_env} holds a token: unset it, or leave out --no_token"
+            )
+        yield options.port, None
+    elif given is not None or not tokens.is_loopback(options.host):
+        yield options.port, given
+    else:
+        port = options.port or _free_port(options.host)
+        try:
+            yield port, tokens.leave(port)
+        finally:
+            tokens.take_back(port)
+
+
+def _free_port(host: str) -> int:
+    with socket.create_server((host, 0)) as probe:
+        port: int = probe.getsockname()[1]
+    return port

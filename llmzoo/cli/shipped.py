@@ -1,0 +1,36 @@
+"""Configurations that were installed with the package: a name such as ``configs/demo.yaml`` works anywhere.
+
+A wheel puts ``configs`` and ``examples`` of the repository into ``share/llmzoo`` of the environment it is
+installed in. ``llmzoo info`` says where that is.
+"""
+
+from __future__ import annotations
+
+import site
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def folder() -> Path | None:
+    """Where the installed configurations and examples are; None in a clone."""
+    places = [Path(base) / "share" / "llmzoo" for base in (sys.prefix, site.getuserbase())]
+    return next((place for place in places if place.is_dir()), None)
+
+
+def with_shipped(argv: Sequence[str]) -> list[str]:
+    """A command line whose ``--config`` names an installed file where there is none of that name here."""
+    words = list(argv)
+    for index, word in enumerate(words):
+        if index and words[index - 1] == "--config":
+            words[index] = _found(word)
+        elif word.startswith("--config="):
+            words[index] = f"--config={_found(word.partition('=')[2])}"
+    return words
+
+
+def _found(name: str) -> str:
+    installed = folder()
+    if installed is None or Path(name).exists() or not name.startswith("configs/"):
+        return name
+    return str(installed / name) if (installed / name).is_file() else name

@@ -1,0 +1,74 @@
+"""``llmzoo validate``"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from llmzoo import registry
+from llmzoo.cli.arguments import env_arguments
+from llmzoo.cli.options import CommandOptions, read
+from llmzoo.cli.output import apart, as_json, as_table, counting
+from llmzoo.training.collecting import number_of_tasks
+from llmzoo.training.validation import KINDS, validate
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidateOptions(CommandOptions):
+    """Look for what is wrong with a set of tasks: bad records, references that fail, wrong answers that
+    pass, duplicates, and test tasks that stand in the training split too.
+
+    Exits with 1 if there is anything.
+
+    Args:
+        env: id of the environment; given first, without --env.
+        env_args: arguments of the environment; --env.NAME VALUE sets one. --source FILE is short for
+            --env.source FILE.
+        tasks: number of tasks, from the first one on; all plays every task of a set. By default every
+            task of a set, and 200 of a generator.
+        quiet: show no progress on standard error.
+        json: print one JSON object instead of a table.
+    """
+
+    FIRST = ("env",)
+    USAGE = "llmzoo validate ENV [options]"
+    EXAMPLES = (
+        "llmzoo validate coop_functions_v0",
+        "llmzoo validate mbpp_v0 --source my_problems.jsonl",
+    )
+
+    env: str
+    env_args: Mapping[str, Any] = field(default_factory=dict)
+    tasks: int | Literal["all"] | None = None
+    quiet: bool = False
+    json: bool = False
+
+
+def run(argv: Sequence[str]) -> int:
+    options = ValidateOptions(**read("validate", argv, ValidateOptions))
+    env_args = dict(env_arguments(options.env, options.env_args, split="validate plays all splits"))
+    if options.tasks == "all":
+        every = registry.make(options.env, **env_args, split="all")
+        number_of_tasks(every, options.env, "all", 0, numbered=True)
+    with apart(), counting("episodes", None, quiet=options.quiet) as ended:
+        result = validate(
+            options.env,
+            env_args=env_args,
+            tasks=None if options.tasks == "all" else options.tasks,
+            ended=ended,
+        )
+    if options.json:
+        as_json(asdict(result))
+    else:
+        of = "" if result.split_tasks is None else f" of {result.split_tasks}"
+        print(f"{options.env}, {result.source}: {result.tasks}{of} tasks played", end="")
+        print(f", {result.left_out} records left out" if result.left_out else "")
+        counts = Counter(fault.kind for fault in result.faults)
+        for kind, meaning in KINDS.items():
+            print(f"  {counts[kind]:4} {kind}: {meaning}")
+        if result.faults:
+            rows = [[fault.kind, fault.where, fault.what] for fault in result.faults]
+            as_table(("fault", "where", "what"), rows)
+    return 1 if result.faults else 0

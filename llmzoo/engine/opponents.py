@@ -1,0 +1,246 @@
+"""Opponents: earlier copies of the policies that learn, and scripted players, across the table.
+
+In self-play one set of weights learns in every seat, and each update changes the opponent too. Policies
+then chase each other in circles, or collapse. A pool of frozen opponents gives them something to hold on to
+(Lanctot et al., 2017, arXiv 1711.00832; Vinyals et al., 2019; Heinrich et al., 2015, fictitious
+self-play).
+
+In an episode against an opponent one seat learns, drawn by the episode's seed, and the opponent plays the
+others. Its answers are recorded without tokens, like those of scripted players, so no learner trains on them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from llmzoo import files
+from llmzoo.distributed import ranks
+from llmzoo.engine.opponents_config import Draw, OpponentArgs
+from llmzoo.errors import CheckpointError, ConfigError
+from llmzoo.policies import load
+from llmzoo.policies.base import Answered, EarlyPolicy, Policy, Request, respond_early
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch, Completion
+
+HARDNESS = 2  # of prioritized draws: (1 - win rate) to this power, as AlphaStar's f_hard
+RECENCY = 0.7  # how much less each older copy is drawn
+
+
+@dataclass(slots=True)
+class Record:
+    """Games of the learner against a member of the pool; draws count half."""
+
+    games: int = 0
+    won: float = 0.0
+
+    @property
+    def win_rate(self) -> float:
+        """With one game won and one lost before the first."""
+        return (self.won + 1.0) / (self.games + 2.0)
+
+
+class Opponents:
+    """The pool of a run: its members, what the learner won against each, and who plays where.
+
+    Copies are folders of ``folder``, one for each iteration, with a model folder for each policy. A
+    checkpoint holds the names of the members and their records.
+    """
+
+    def __init__(
+        self,
+        draw: Draw,
+        args: OpponentArgs,
+        policies: Mapping[str, TransformersPolicy],
+        seats: Mapping[str, Policy],
+        folder: Path,
+    ):
+        by_policy = {id(policy): name for name, policy in policies.items()}
+        self.draw, self.args, self.folder = draw, args, folder
+        self.policies = dict(policies)
+        self.names = {a: by_policy[id(p)] for a, p in seats.items() if id(p) in by_policy}
+        if len(self.names) < 2:
+            raise ConfigError(
+                f"opponents={draw!r} needs two seats that learn: seats='shared', 'separate' or 'lora'"
+            )
+        self.records: dict[str, Record] = {name: Record() for name in args.scripted}
+        self._scripted: dict[str, Policy] = {name: load(name) for name in args.scripted}
+        self._places: list[dict[str, TransformersPolicy]] = []  # frozen copies, filled as needed
+        self._drawn: list[str] = []  # members of this iteration
+        self._loaded: dict[str, int] = {}  # member -> place
+        self._salt = ""  # of this iteration's chance
+
+    @property
+    def copies(self) -> list[str]:
+        """The members that are copies, from the oldest on."""
+        return [name for name in self.records if name not in self._scripted]
+
+    def begin(self, step: int, seed: int) -> None:
+        """Copy the learner if it is time, and draw the opponents of iteration ``step``; ``seed``: its own."""
+        self._salt = f"opponents/{seed}"
+        if step % self.args.every == 0 and self._passes_gate():
+            self._copy(f"{step:06d}")
+        rng = random.Random(self._salt)
+        names = list(self.records)
+        weights = [self._weight(name) for name in names]
+        self._drawn = rng.choices(names, weights, k=self.args.at_once)
+        self._load([n for n in dict.fromkeys(self._drawn) if n not in self._scripted])
+
+    def against(self, seed: int) -> tuple[str, str] | None:
+        """The seat that learns in the episode of ``seed``, and the opponent; None: self-play."""
+        rng = random.Random(f"{self._salt}/{seed}")
+        if rng.random() >= self.args.share:
+            return None
+        return rng.choice(list(self.names)), rng.choice(self._drawn)
+
+    def trained(self, seed: int, trained: Collection[str]) -> Collection[str]:
+        """The seats that learn in the episode of ``seed``."""
+        against = self.against(seed)
+        return trained if against is None else [against[0]]
+
+    def seated(self, players: Mapping[str, Policy]) -> dict[str, Policy]:
+        """The players of all seats, with opponents in the episodes that have one."""
+        tables: dict[int, Policy] = {}
+        seated = dict(players)
+        for agent in self.names:
+            player = players[agent]
+            seated[agent] = tables.setdefault(id(player), Table(player, self))
+        return seated
+
+    def player(self, member: str, agent: str) -> Policy:
+        """Who plays ``agent`` for a member that was drawn for this iteration."""
+        if member in self._scripted:
+            return self._scripted[member]
+        return self._places[self._loaded[member]][self.names[agent]]
+
+    def record(self, batch: Batch) -> dict[str, float]:
+        """Count the games of a batch; returns metrics."""
+        games, won = 0, 0.0
+        for ending in batch.endings:
+            against = self.against(ending.seed)
+            if against is None:
+                continue
+            seat, member = against
+            own = ending.totals[seat]
+            others = [ending.totals[a] for a in self.names if a != seat]
+            score = 0.5 + 0.5 * ((own > max(others)) - (own < max(others)))
+            self.records[member].games += 1
+            self.records[member].won += score
+            games, won = games + 1, won + score
+        metrics = {"opponents": float(len(self.records))}
+        return {**metrics, "win_rate": won / games} if games else metrics
+
+    def save(self, folder: Path) -> None:
+        if ranks.rank() == 0:
+            kept = {name: [r.games, r.won] for name, r in self.records.items()}
+            files.write(folder / "opponents.json", files.json_text(kept))
+
+    def load(self, folder: Path) -> None:
+        kept = files.read_object(folder / "opponents.json")
+        if kept is None:
+            raise CheckpointError(f"{folder} has no opponents.json: its run had no opponents")
+        self.records = {name: Record(games, won) for name, (games, won) in kept.items()}
+        for name in self.copies:
+            if not (self.folder / name).is_dir():
+                raise CheckpointError(f"{self.folder / name} is missing: the run's opponent {name}")
+
+    def _passes_gate(self) -> bool:
+        copies = self.copies
+        if self.args.gate is None or not copies:
+            return True
+        return self.records[copies[-1]].win_rate >= self.args.gate
+
+    def _copy(self, name: str) -> None:
+        final, partial = self.folder / name, self.folder / f"{files.WRITING}{name}"
+        if ranks.rank() == 0:
+            files.fresh_folder(partial)
+        ranks.meet()
+        for policy, model in self.policies.items():
+            model.save(partial / policy)
+        if ranks.rank() == 0:
+            files.remove(final)
+            partial.rename(final)
+        ranks.meet()
+        self._loaded.pop(name, None)
+        self.records[name] = Record()
+        if self.args.size is not None:
+            for old in self.copies[: -self.args.size]:
+                del self.records[old]  # its folder stays, for checkpoints before this one
+
+    def _weight(self, name: str) -> float:
+        copies = self.copies
+        if name in self._scripted or self.draw in ("uniform", "fictitious"):
+            return 1.0
+        if self.draw == "prioritized":
+            return (1.0 - self.records[name].win_rate) ** HARDNESS
+        age = len(copies) - 1 - copies.index(name)
+        return RECENCY**age if self.draw == "recency" else float(age == 0)
+
+    def _load(self, members: Sequence[str]) -> None:
+        """Put each member into a place, those that are there already first."""
+        taken = {self._loaded[name] for name in members if name in self._loaded}
+        for name in members:
+            if name in self._loaded:
+                continue
+            place = next((i for i in range(len(self._places)) if i not in taken), None)
+            if place is None:
+                place = len(self._places)
+                self._places.append({n: p.frozen() for n, p in self.policies.items()})
+            self._loaded = {n: i for n, i in self._loaded.items() if i != place}
+            for policy, model in self._places[place].items():
+                model.load_weights(self.folder / name / policy)
+            self._loaded[name] = place
+            taken.add(place)
+
+
+class Table(EarlyPolicy):
+    """A learning policy in its seats, with an opponent in its place where the episode has one."""
+
+    def __init__(self, learner: Policy, opponents: Opponents):
+        self.learner, self.opponents = learner, opponents
+        self.name, self.prompt_style = learner.name, learner.prompt_style
+
+    def respond_early(
+        self,
+        requests: Sequence[Request],
+        group_size: int = 1,
+        *,
+        greedy: bool = False,
+        answered: Answered,
+    ) -> list[list[Completion]]:
+        answers: list[list[Completion]] = [[] for _ in requests]
+        by_player: dict[int, tuple[Policy, list[int]]] = {}
+        for index, request in enumerate(requests):
+            player = self._player(request)
+            by_player.setdefault(id(player), (player, []))[1].append(index)
+        for player, indices in by_player.values():
+
+            def told(
+                number: int,
+                group: list[Completion],
+                indices: list[int] = indices,
+                player: Policy = player,
+            ) -> None:
+                index = indices[number]
+                own = player is self.learner
+                answers[index] = group if own else [_without_tokens(c) for c in group]
+                answered(index, answers[index])
+
+            part = [requests[index] for index in indices]
+            respond_early(player, part, group_size, greedy=greedy, answered=told)
+        return answers
+
+    def _player(self, request: Request) -> Policy:
+        against = self.opponents.against(request.seed)
+        if against is None or against[0] == request.agent:
+            return self.learner
+        return self.opponents.player(against[1], request.agent)
+
+
+def _without_tokens(completion: Completion) -> Completion:
+    """No learner trains on an opponent's answers."""
+    return Completion(
+        text=completion.text, truncated=completion.truncated, refused=completion.refused
+    )

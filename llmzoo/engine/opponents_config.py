@@ -1,0 +1,60 @@
+"""Settings of the pool of opponents (:mod:`llmzoo.engine.opponents`), checked before a model is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+from llmzoo.errors import ConfigError, check_names
+from llmzoo.policies import SCRIPTED
+
+Draw = Literal["self", "latest", "uniform", "recency", "prioritized", "fictitious"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpponentArgs:
+    """Options of the pool of opponents.
+
+    every: iterations between copies; the first is of the weights at the start.
+    size: copies that are kept, the newest ones; None: all. ``fictitious`` keeps all.
+    share: of the episodes that are played against an opponent; the others are self-play.
+    scripted: players that are in the pool from the start, such as ``amateur``.
+    gate: copy only if the win rate against the newest copy is at least this; None: always.
+    at_once: opponents in one iteration. Each is a model in memory, and samples by itself.
+    """
+
+    every: int = 5
+    size: int | None = 20
+    share: float = 1.0
+    scripted: tuple[str, ...] = ()
+    gate: float | None = None
+    at_once: int = 4
+
+    def __post_init__(self) -> None:
+        if self.every < 1 or self.at_once < 1 or (self.size is not None and self.size < 1):
+            raise ConfigError("every, size and at_once of opponents are at least 1")
+        if not 0.0 < self.share <= 1.0:
+            raise ConfigError(f"share must be above 0 and at most 1, got {self.share}")
+        if self.gate is not None and not 0.0 <= self.gate <= 1.0:
+            raise ConfigError(f"gate is a win rate, from 0 to 1, got {self.gate}")
+        if isinstance(self.scripted, str):
+            raise ConfigError(f"scripted is a list of players: write [{self.scripted}]")
+        check_names("scripted player", self.scripted, SCRIPTED)
+
+
+def opponent_args(draw: str, args: Mapping[str, Any]) -> OpponentArgs | None:
+    """The options, checked; None for self-play, which has none."""
+    if draw not in get_args(Draw):
+        raise ConfigError(f"opponents must be one of {', '.join(get_args(Draw))}, got {draw!r}")
+    if draw == "self":
+        if args:
+            raise ConfigError("opponents_args mean nothing with opponents='self'")
+        return None
+    check_names("option of opponents", args, [f.name for f in fields(OpponentArgs)])
+    given = dict(args)
+    if isinstance(given.get("scripted"), list):
+        given["scripted"] = tuple(given["scripted"])
+    if draw == "fictitious" and given.setdefault("size", None) is not None:
+        raise ConfigError("opponents='fictitious' averages over all copies: leave out size")
+    return OpponentArgs(**given)

@@ -1,0 +1,218 @@
+"""Blocks in a box of cells, and the commands that place them.
+
+x counts from the left, y from the ground up, z from the front to the back, all from 0. A grid is one
+byte a cell, the number of its material in ``MATERIALS``, at ``Box.at``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from llmzoo.envs.building.orders import Orders, Reader, Refused, inside, numbers
+
+MATERIALS = ("air", "wood", "stone", "brick", "glass", "door")
+AIR, WOOD, STONE, BRICK, GLASS, DOOR = range(len(MATERIALS))
+SYMBOLS = ".WSBGD"
+
+Stock = Mapping[int, int]  # blocks that are left of each material
+
+
+class Box(NamedTuple):
+    """The size of a grid, in cells."""
+
+    width: int
+    height: int
+    depth: int
+
+    @property
+    def volume(self) -> int:
+        return self.width * self.height * self.depth
+
+    def at(self, x: int, y: int, z: int) -> int:
+        return (y * self.depth + z) * self.width + x
+
+    def place(self, index: int) -> tuple[int, int, int]:
+        """x, y and z of a cell."""
+        rest, x = divmod(index, self.width)
+        y, z = divmod(rest, self.depth)
+        return x, y, z
+
+    def rows(self, grid: bytes, y: int) -> list[str]:
+        """The symbols of a layer, a line for each z."""
+        start = y * self.depth
+        starts = [(start + z) * self.width for z in range(self.depth)]
+        return ["".join(SYMBOLS[m] for m in grid[at : at + self.width]) for at in starts]
+
+
+class Fill(NamedTuple):
+    """A command: one material in all cells from one corner to another."""
+
+    low: tuple[int, int, int]
+    high: tuple[int, int, int]
+    material: int
+
+    def __str__(self) -> str:
+        name = MATERIALS[self.material]
+        if self.low == self.high:
+            return f"setblock {_spaced(self.low)} {name}"
+        return f"fill {_spaced(self.low)} {_spaced(self.high)} {name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What the commands of a round did.
+
+    written: for each seat the cells that its commands named, as a grid of 0 and 1. stocks: what is left
+    of each seat's. refused: by seat, what could not be done for want of blocks.
+    """
+
+    grid: bytes
+    written: Mapping[str, bytes]
+    stocks: Mapping[str, Stock]
+    refused: Mapping[str, tuple[str, ...]]
+
+
+def readers(box: Box, materials: Sequence[int], columns: range | None = None) -> dict[str, Reader]:
+    """How ``setblock`` and ``fill`` are read. ``materials``: those that a seat may place; any seat may
+    place air. ``columns``: the x that it reaches, all by default."""
+    allowed = {MATERIALS[material]: material for material in (AIR, *materials)}
+    reach = range(box.width) if columns is None else columns
+
+    def corner(words: Sequence[str]) -> tuple[int, int, int]:
+        x, y, z = numbers(words)
+        inside("x", x, box.width), inside("y", y, box.height), inside("z", z, box.depth)
+        if x not in reach:
+            raise Refused(f"you reach x from {reach[0]} to {reach[-1]}")
+        return x, y, z
+
+    def material(word: str) -> int:
+        if word.lower() not in allowed:
+            raise Refused(f"a material is {', '.join(allowed)}")
+        return allowed[word.lower()]
+
+    def setblock(rest: str) -> Fill:
+        words = rest.split()
+        if len(words) != 4:
+            raise Refused("setblock takes x y z material")
+        at = corner(words[:3])
+        return Fill(at, at, material(words[3]))
+
+    def fill(rest: str) -> Fill:
+        words = rest.split()
+        if len(words) != 7:
+            raise Refused("fill takes x1 y1 z1 x2 y2 z2 material")
+        (x1, y1, z1), (x2, y2, z2) = corner(words[:3]), corner(words[3:6])
+        low = min(x1, x2), min(y1, y2), min(z1, z2)
+        return Fill(low, (max(x1, x2), max(y1, y2), max(z1, z2)), material(words[6]))
+
+    return {"setblock": setblock, "fill": fill}
+
+
+def build(
+    box: Box,
+    grid: bytes,
+    orders: Mapping[str, Orders],
+    *,
+    stocks: Mapping[str, Stock] | None = None,
+    solid: bytes | None = None,
+) -> Built:
+    """Carry out the commands of a round, seat by seat: where two write, the later one stays.
+
+    ``stocks``: what each seat may place; a cell that becomes a material takes one block, and one that
+    has it already takes none. A command that takes more than is left is refused. ``solid``: cells that
+    no command changes.
+    """
+    cells = bytearray(grid)
+    written: dict[str, bytes] = {}
+    left: dict[str, Stock] = {}
+    refused: dict[str, tuple[str, ...]] = {}
+    for seat, given in orders.items():
+        marks = bytearray(box.volume)
+        stock = None if stocks is None else dict(stocks[seat])
+        short: list[str] = []
+        for number, command in given.given:
+            spans = _spans(box, command)
+            material = command.material
+            if stock is not None and material != AIR:
+                taken = sum(n - cells.count(material, at, at + n) for at, n in spans)
+                if taken > stock[material]:
+                    have = f"{stock[material]} {MATERIALS[material]}"
+                    short.append(f"line {number}: it takes {taken} blocks, you have {have}")
+                    continue
+                stock[material] -= taken
+            for at, n in spans:
+                cells[at : at + n] = bytes((material,)) * n
+                marks[at : at + n] = b"\1" * n
+        if solid is not None:
+            for at in _ones(solid):
+                cells[at] = AIR
+        written[seat] = bytes(marks)
+        refused[seat] = tuple(short)
+        left[seat] = {} if stock is None else stock
+    return Built(bytes(cells), written, left, refused)
+
+
+def overlaps(written: Mapping[str, bytes]) -> dict[str, float]:
+    """For each seat the share of the cells it wrote that another seat wrote too, 0 if it wrote none."""
+    masks = {seat: int.from_bytes(marks, "big") for seat, marks in written.items()}
+    shares = {}
+    for seat, mask in masks.items():
+        others = 0
+        for other, theirs in masks.items():
+            others |= theirs if other != seat else 0
+        count = mask.bit_count()
+        shares[seat] = (mask & others).bit_count() / count if count else 0.0
+    return shares
+
+
+def steps(box: Box, grid: bytes, fills: Iterable[Fill]) -> list[bytes]:
+    """The grid after each command; for an animation."""
+    grids = []
+    for command in fills:
+        one = {"": Orders(((1, command),))}
+        grid = build(box, grid, one).grid
+        grids.append(grid)
+    return grids
+
+
+def boxes(box: Box, cells: Iterable[int], material: int) -> list[Fill]:
+    """Commands that fill just these cells: few, each the largest box that grows from its first cell along
+    x, then z, then y."""
+    left = set(cells)
+    found = []
+    for at in sorted(left):
+        if at not in left:
+            continue
+        x, y, z = low = box.place(at)
+        right, back, top = x, z, y
+        while right + 1 < box.width and box.at(right + 1, y, z) in left:
+            right += 1
+        while back + 1 < box.depth and all(
+            box.at(i, y, back + 1) in left for i in range(x, right + 1)
+        ):
+            back += 1
+        while top + 1 < box.height and all(
+            box.at(i, top + 1, k) in left for i in range(x, right + 1) for k in range(z, back + 1)
+        ):
+            top += 1
+        fill = Fill(low, (right, top, back), material)
+        left.difference_update(at + i for at, n in _spans(box, fill) for i in range(n))
+        found.append(fill)
+    return found
+
+
+def _spans(box: Box, command: Fill) -> list[tuple[int, int]]:
+    """The rows of cells that a command names: the first index and the number of cells of each."""
+    (x1, y1, z1), (x2, y2, z2), _ = command
+    length = x2 - x1 + 1
+    return [(box.at(x1, y, z), length) for y in range(y1, y2 + 1) for z in range(z1, z2 + 1)]
+
+
+def _ones(marks: bytes) -> Iterable[int]:
+    return (at for at, mark in enumerate(marks) if mark)
+
+
+def _spaced(place: Sequence[int]) -> str:
+    return " ".join(map(str, place))

@@ -1,0 +1,130 @@
+"""Scripted builders of a bridge: experts who tell each other where their banks are, and amateurs who err.
+
+In the first round an expert says the edge and the height of its bank. From the second on it builds its half
+of the bridge that follows from both, as far as it is not there. It reads no more of the other half than
+the message says.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Sequence
+
+from llmzoo.envs.building.blocks import Fill, boxes
+from llmzoo.envs.building.bridge_build.tasks import Bank, BridgeTask, plan
+
+SLIPS = ("own height", "no steps", "no piers", "forgets", "typing")
+
+_BANK = re.compile(r"edge[^0-9]{0,40}([0-9]{1,2})[^0-9]{1,40}([0-9]{1,2})(?![0-9])")
+
+
+def message(bank: Bank) -> str:
+    return f"say the edge of my bank is x {bank.edge}, its height y {bank.height}"
+
+
+def heard(messages: Iterable[str]) -> Bank | None:
+    """The bank that the last message names that names one."""
+    found = None
+    for text in messages:
+        for match in _BANK.finditer(text):
+            found = Bank(int(match[1]), int(match[2]))
+    return found
+
+
+def known(task: BridgeTask, seat: int, messages: Iterable[str]) -> tuple[Bank, Bank] | None:
+    """Both banks, as a seat knows them; None if it has not heard of the other's."""
+    other = heard(messages)
+    if other is None or not 0 < other.height < task.box.height:
+        return None
+    west, east = (task.west, other) if seat == 0 else (other, task.east)
+    return (west, east) if 0 <= west.edge < task.middle <= east.edge < task.box.width else None
+
+
+def commands(
+    task: BridgeTask, grid: bytes, banks: tuple[Bank, Bank], columns: Sequence[int]
+) -> list[Fill]:
+    """What is left to do in ``columns``."""
+    wanted = plan(task.box, *banks, task.rocks)
+    todo: dict[int, list[int]] = {}
+    for at, material in enumerate(wanted):
+        if task.box.place(at)[0] in columns and grid[at] != material:
+            todo.setdefault(material, []).append(at)
+    return [fill for material, cells in todo.items() for fill in boxes(task.box, cells, material)]
+
+
+def half(task: BridgeTask, seat: int) -> range:
+    """The columns of a seat's half."""
+    return range(task.middle) if seat == 0 else range(task.middle, task.box.width)
+
+
+def expert(task: BridgeTask, grid: bytes, seat: int, messages: Sequence[str]) -> str:
+    """What a seat answers after it has read ``messages`` of the other, none of them in the first round."""
+    banks = known(task, seat, messages)
+    if banks is None:
+        return message((task.west, task.east)[seat])
+    return listed(commands(task, grid, banks, half(task, seat)))
+
+
+def alone(task: BridgeTask, grid: bytes) -> str:
+    return listed(commands(task, grid, (task.west, task.east), range(task.box.width)))
+
+
+def amateur(
+    task: BridgeTask, grid: bytes, seat: int, messages: Sequence[str], rng: random.Random
+) -> str:
+    """The same, often with a slip: a message that says nothing, or a height that is one too high; a deck at
+    the own height, without steps or piers, with holes, or of a material that there is not."""
+    own = (task.west, task.east)[seat]
+    slip = rng.choice((*["none"] * 6, *SLIPS))
+    banks = known(task, seat, messages)
+    if banks is None:
+        if messages or rng.random() < 0.15:
+            banks = _guess(task, seat)
+        elif slip == "own height":
+            return "say I am ready to build, tell me about your side"
+        else:
+            return message(own._replace(height=own.height + (slip == "no steps")))
+    return _with_slip(task, grid, banks, half(task, seat), slip, rng)
+
+
+def amateur_alone(task: BridgeTask, grid: bytes, rng: random.Random) -> str:
+    slip = rng.choice((*["none"] * 6, *SLIPS))
+    everywhere = range(task.box.width)
+    return _with_slip(task, grid, (task.west, task.east), everywhere, slip, rng)
+
+
+def listed(todo: Sequence[Fill]) -> str:
+    return "\n".join(map(str, todo)) or "pass"
+
+
+def _guess(task: BridgeTask, seat: int) -> tuple[Bank, Bank]:
+    """Both banks, as if the other were the mirror image of the own one."""
+    last = task.box.width - 1
+    if seat == 0:
+        return task.west, Bank(last - task.west.edge, task.west.height)
+    return Bank(last - task.east.edge, task.east.height), task.east
+
+
+def _with_slip(
+    task: BridgeTask,
+    grid: bytes,
+    banks: tuple[Bank, Bank],
+    columns: Sequence[int],
+    slip: str,
+    rng: random.Random,
+) -> str:
+    west, east = banks
+    if slip == "own height":
+        banks = (west, east._replace(height=west.height))
+    elif slip == "no steps":
+        low = min(west.height, east.height)
+        banks = (west._replace(height=low), east._replace(height=low))
+    todo = commands(task, grid, banks, columns)
+    if slip == "no piers":
+        todo = [c for c in todo if c.low[1] == c.high[1]]
+    elif slip == "forgets":
+        todo = [c for c in todo if rng.random() < 0.7]
+    elif slip == "typing":
+        return "\n".join(str(c).replace("wood", "plank") for c in todo) or "pass"
+    return f"My half:\n{listed(todo)}"

@@ -1,0 +1,316 @@
+"""# Resource gathering
+
+Two workers gather wood, stone and iron in a field that they see only around them. What each must take lies where the
+other begins, so they write messages.
+
+| | |
+|---|---|
+| id | `resource_gathering_v0` |
+| agents | `forester_0`, who takes wood, and `miner_1`, who takes stone and iron, together; with `num_agents=1`: `gatherer_0`, who moves both workers and sees what they see |
+| observation, action | text |
+| rounds | `max_turns` (4) |
+| success | the stock has just the blocks that are needed |
+
+**What is known.** A seat reads what is needed and what the stock has, where its own worker is, and the cells that this
+worker has seen: those at most 2 away to each side, along its whole way. It does not see where the other is. A
+message is read in the next round. At the start a worker sees nothing that it can take, and all that the other
+takes lies around it.
+
+**Actions.** Orders, one a line, at most 24 a round (48 for `num_agents=1`), carried out in their order:
+
+| order | what it does |
+|---|---|
+| `go x z` | walks there, along x and then along z; all walks of a round have at most the level's steps |
+| `take x z` | takes one block from a stack at most 2 steps away (along x plus along z), into the stock |
+| `say TEXT` | a message of at most `message_chars` (200) characters, one a round |
+| `pass` | nothing |
+
+x counts from the west and z from the north, from 0. With `num_agents=1` an order begins with its worker: `forester
+go 3 4`. An order that is too far, or for a stack that is not there or that the worker does not take, is refused. How
+lines are read stands under [string build](str_build.md).
+
+**Rewards.** The team's parts are what the stock is worth; each round pays their change.
+
+| part | who | worth over an episode |
+|---|---|---|
+| team: iou | both | 0.8 x intersection over union of the blocks in the stock and the blocks that are needed, by kind; what is taken beyond the need counts in the union |
+| team: whole | both | 0.2 for success |
+| form | own answer | -0.1 x the share of refused orders, each round; -0.1 for a malformed answer |
+
+The most is 1, and doing nothing earns 0.
+
+**Arguments.** `level` ("easy", "normal" (default), "hard"), `num_agents` (2), `max_turns` (4, at least 3),
+`message_chars` (200; 0: no messages, a control), `prompt` ("full" or "terse"), `team_weight`, `split` ("train", "test",
+"all"), `render_mode`.
+
+| level | cells of a side | wood, stone, iron | steps of a round |
+|---|---|---|---|
+| easy | 7 | 2, 2, 0 | 5 |
+| normal | 9 | 3, 3, 1 | 6 |
+| hard | 11 | 4, 4, 2 | 8 |
+
+**Tasks.** Drawn at random, with up to two blocks of a kind more than are needed, until a scripted pair gathers
+everything in `max_turns` rounds. The split is by content: mirror images and turns of a field stay together.
+
+**The scripted expert** says what it sees of the other's kinds, and then goes to the nearest stack of its own that it has
+seen or heard of. It knows nothing else, unless there are no messages: then it is told.
+
+**Pictures.** `render_mode="rgb_array"` draws the field from above ([rendering](../concepts.md#rendering)).
+
+Source: ResourceGathering of CoMLRL's [Minecraft tasks](https://github.com/OpenMLRL/LLM_Collab_Minecraft) (Liu et al.,
+"LLM Collaboration with Multi-Agent Reinforcement Learning", 2025, [arXiv
+2508.04652](https://arxiv.org/abs/2508.04652), is the paper of the library). The two workers, what they take, the view, the
+reach, the four rounds and the need of 3 wood, 3 stone and 1 iron are its own. There a cell may hold several kinds, actions
+are JSON, and the reward adds bonuses for messages and zones. This version needs no Minecraft, draws its fields and has
+prompts of its own. Numbers are not comparable.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Literal
+
+from llmzoo.envs.base import public_forms
+from llmzoo.envs.building import pictures
+from llmzoo.envs.building.orders import Malformed, Orders, Reader, Refused
+from llmzoo.envs.building.resource_gathering import field as fields
+from llmzoo.envs.building.resource_gathering import oracle, tasks
+from llmzoo.envs.building.resource_gathering.field import Field
+from llmzoo.envs.building.resource_gathering.tasks import (
+    KINDS,
+    REACH,
+    TAKES,
+    VIEW,
+    WORKERS,
+    FieldTask,
+    Stack,
+)
+from llmzoo.envs.building.site import BuildingSite, Done, seats_of
+from llmzoo.envs.drawing import Board, BoardCell
+from llmzoo.envs.settings import one_of
+from llmzoo.envs.tasks import generated
+from llmzoo.errors import ConfigError
+
+MOST = 24  # orders of a seat in a round
+IOU, WHOLE = 0.8, 0.2
+SIGNS = {"wood": "W", "stone": "S", "iron": "I"}
+
+
+class ResourceGathering(BuildingSite[FieldTask, Field]):
+    """A field with two workers, moved by a seat each or both by one."""
+
+    metadata: dict[str, Any] = {
+        **BuildingSite.metadata,
+        "name": "resource_gathering_v0",
+        "team_parts": ["iou", "whole"],
+    }
+
+    def __init__(
+        self,
+        *,
+        level: Literal["easy", "normal", "hard"] = "normal",
+        num_agents: int = 2,
+        max_turns: int = 4,
+        message_chars: int = 200,
+        prompt: Literal["full", "terse"] = "full",
+        team_weight: float = 1.0,
+        split: str = "train",
+        render_mode: str | None = None,
+    ):
+        one_of("level", level, tuple(tasks.LEVELS))
+        if max_turns < 3:
+            raise ConfigError(f"max_turns must be at least 3 here, got {max_turns}")
+        super().__init__(
+            generated(
+                oracle.draw,
+                tasks.canonical,
+                split=split,
+                name=f"resource_gathering, {level}, {max_turns} rounds",
+                rounds=max_turns,
+                **tasks.LEVELS[level]._asdict(),
+            ),
+            seats_of(num_agents, ("forester_0", "miner_1"), "gatherer_0"),
+            max_turns=max_turns,
+            most=MOST * 2 // num_agents,
+            message_chars=message_chars if num_agents == 2 else 0,
+            prompt=prompt,
+            team_weight=team_weight,
+            render_mode=render_mode,
+        )
+
+    def start(self, task: FieldTask) -> Field:
+        return fields.opened(task, WORKERS)
+
+    def readers(self, agent: str) -> Mapping[str, Reader]:
+        size = self.episode.task.size
+        own = self._workers(agent)
+        if len(own) == 1:
+            return fields.readers(size, own[0])
+        return {worker: partial(_of_worker, fields.readers(size, worker)) for worker in own}
+
+    def carry_out(self, given: Mapping[str, Orders]) -> Done[Field]:
+        field, refused = fields.carried_out(self.episode.task, self.episode.world, given)
+        return Done(field, refused=refused)
+
+    def progress(self, world: Field) -> Mapping[str, float]:
+        share = fields.gathered(self.episode.task, world.stock)
+        return {"iou": IOU * share, "whole": WHOLE * (share == 1.0)}
+
+    def rules(self, agent: str) -> str:
+        task = self.episode.task
+        own = self._workers(agent)
+        if len(own) == 1:
+            worker, other = own[0], "miner_1" if own[0] == "forester" else "forester_0"
+            kinds = {name: " and ".join(TAKES[name]) for name in WORKERS}
+            theirs = kinds[other.partition("_")[0]]
+            team = f"You are {agent}. You take {kinds[worker]}, {other} takes {theirs}; you work at the same time."
+            form, before = "", ""
+        else:
+            team = f"You are {agent}. You move two workers: the forester takes wood, the miner stone and iron."
+            form, before = " Begin each order with its worker, such as: forester go 3 4", "WORKER "
+        needs = ", ".join(f"{n} {kind}" for kind, n in zip(KINDS, task.needs, strict=True) if n)
+        return (
+            f"{team}\n"
+            f"Gather {needs}, and no more. A worker sees the cells at most {VIEW} away to each side, and takes blocks "
+            f"at most {REACH} steps away. x counts from the west, z from the north, 0 to {task.size - 1}.\n"
+            f"Write orders, one a line, at most {self.most}; they are carried out in their order.{form}\n"
+            f"{before}go x z: walk there, at most {task.steps} steps a round in all\n"
+            f"{before}take x z: take one block from the stack in this cell\n"
+            f"pass: do nothing{self.saying()}"
+        )
+
+    def shown(self, agent: str) -> str:
+        state = self.episode
+        stock = ", ".join(f"{state.world.stock[k]} {k}" for k in KINDS)
+        lines = [f"The stock: {stock}."]
+        for worker in self._workers(agent):
+            x, z = state.world.places[worker]
+            whose = "You are" if len(self.possible_agents) == 2 else f"The {worker} is"
+            lines += [f"{whose} at x={x}, z={z}."]
+        known = [f"{s.kind} {s.blocks} at {s.cell[0]} {s.cell[1]}" for s in self._known(agent)]
+        lines += [f"Stacks that you have seen and that are left: {'; '.join(known) or 'none'}."]
+        signs = "W wood, S stone, I iron, @ worker, ? not seen"
+        return "\n".join([*lines, f"What you have seen ({signs}), from z=0:", *self._rows(agent)])
+
+    def terse(self, agent: str) -> str:
+        state = self.episode
+        needs = zip(KINDS, state.task.needs, strict=True)
+        lines = ["stock " + " ".join(f"{kind} {state.world.stock[kind]}/{n}" for kind, n in needs)]
+        for worker in self._workers(agent):
+            x, z = state.world.places[worker]
+            lines += [f"{worker} {x} {z} steps {state.task.steps}"]
+        known = [f"{s.kind} {s.blocks} at {s.cell[0]} {s.cell[1]}" for s in self._known(agent)]
+        return "\n".join([*lines, *known, *self._rows(agent)])
+
+    def board(self) -> str:
+        return self.picture().text()
+
+    def picture(self) -> Board:
+        return self._picture(self.episode.world)
+
+    def on_the_way(self, text: str) -> list[Board]:
+        """The field after each order of the answer that can be carried out."""
+        agent = self.agent_selection
+        try:
+            given = self.read(agent, text).given
+        except Malformed:
+            return []
+        task, field, boards = self.episode.task, self.episode.world, []
+        for count in range(1, len(given) + 1):
+            after, refused = fields.carried_out(task, field, {agent: Orders(given[:count])})
+            if len(refused[agent]) == 0 or not refused[agent][-1].startswith(
+                f"line {given[count - 1][0]}:"
+            ):
+                boards.append(self._picture(after))
+        return boards
+
+    def expert(self, agent: str) -> str:
+        state = self.episode
+        own = self._workers(agent)
+        if len(own) == 1 and self.message_chars and not state.messages:
+            return oracle.report(state.task, state.world, own[0], self.message_chars)
+        lines = []
+        for worker in own:
+            told = self._told(agent, worker)
+            orders = oracle.round_of(state.task, state.world, worker, told)
+            lines += [self._line(str(order), worker) for order in orders]
+        return "\n".join(lines) or "pass"
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        state = self.episode
+        own = self._workers(agent)
+        first = len(own) == 1 and self.message_chars and not state.messages
+        if first and rng.random() < 0.8:
+            return oracle.report(state.task, state.world, own[0], self.message_chars)
+        lines = []
+        for worker in own:
+            told = self._told(agent, worker)
+            orders = oracle.amateur(state.task, state.world, worker, told, rng)
+            lines += [self._line(order, worker) for order in orders]
+        return "\n".join(lines) or "pass"
+
+    def _told(self, agent: str, worker: str) -> list[Stack]:
+        """The stacks that a worker knows of by word of mouth."""
+        state = self.episode
+        if not self.message_chars:
+            return [stack for stack in state.world.stacks if stack.kind in TAKES[worker]]
+        said = [text for words in state.messages for s, text in words.items() if s != agent]
+        return oracle.heard(said, state.task.size)
+
+    def _workers(self, agent: str) -> tuple[str, ...]:
+        """The workers that a seat moves."""
+        if len(self.possible_agents) == 1:
+            return WORKERS
+        return (agent.partition("_")[0],)
+
+    def _line(self, order: str, worker: str) -> str:
+        return order if len(self.possible_agents) == 2 else f"{worker} {order}"
+
+    def _known(self, agent: str) -> list[Stack]:
+        seen = {s for worker in self._workers(agent) for s in self.episode.world.known(worker)}
+        return sorted(seen)
+
+    def _rows(self, agent: str) -> list[str]:
+        """The field as a seat has seen it."""
+        field, size = self.episode.world, self.episode.task.size
+        own = self._workers(agent)
+        seen = frozenset[tuple[int, int]]().union(*(field.seen[worker] for worker in own))
+        signs = {stack.cell: SIGNS[stack.kind] for stack in field.stacks}
+        signs |= {field.places[worker]: "@" for worker in own}
+        return [
+            "".join(signs.get((x, z), ".") if (x, z) in seen else "?" for x in range(size))
+            for z in range(size)
+        ]
+
+    def _picture(self, field: Field) -> Board:
+        size = self.episode.task.size
+        cells = {s.cell: BoardCell(SIGNS[s.kind], _KINDS[s.kind]) for s in field.stacks}
+        cells |= {cell: BoardCell("@", "player") for cell in field.places.values()}
+        return Board(
+            tuple(
+                tuple(cells.get((x, z), pictures.FLOOR) for x in range(size)) for z in range(size)
+            )
+        )
+
+
+_KINDS: Mapping[str, Literal["wood", "stone", "iron"]] = {
+    "wood": "wood",
+    "stone": "stone",
+    "iron": "iron",
+}
+
+
+def _of_worker(own: Mapping[str, Reader], rest: str) -> Any:
+    """The order of a worker that is named before it."""
+    verb, _, words = rest.partition(" ")
+    if verb.lower() not in own:
+        raise Refused(f"after the worker comes {' or '.join(own)}")
+    return own[verb.lower()](words)
+
+
+raw_env = ResourceGathering
+env, parallel_env = public_forms(ResourceGathering)

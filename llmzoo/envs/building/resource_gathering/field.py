@@ -1,0 +1,134 @@
+"""Walking and taking: what the orders of a round do to a field. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from llmzoo.envs.building.orders import Orders, Reader, Refused, inside, numbers
+from llmzoo.envs.building.resource_gathering.tasks import (
+    KINDS,
+    REACH,
+    TAKES,
+    Cell,
+    FieldTask,
+    Stack,
+    around,
+    distance,
+    way,
+)
+
+
+class Go(NamedTuple):
+    """``worker`` walks to ``cell``."""
+
+    worker: str
+    cell: Cell
+
+    def __str__(self) -> str:
+        return f"go {self.cell[0]} {self.cell[1]}"
+
+
+class Take(NamedTuple):
+    """``worker`` takes one block from the stack in ``cell``."""
+
+    worker: str
+    cell: Cell
+
+    def __str__(self) -> str:
+        return f"take {self.cell[0]} {self.cell[1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """places, seen: where each worker is, and the cells it has seen. stacks: what is left. stock: what has
+    been gathered, by kind."""
+
+    places: Mapping[str, Cell]
+    seen: Mapping[str, frozenset[Cell]]
+    stacks: tuple[Stack, ...]
+    stock: Mapping[str, int]
+
+    def at(self, cell: Cell) -> Stack | None:
+        return next((stack for stack in self.stacks if stack.cell == cell), None)
+
+    def known(self, worker: str) -> list[Stack]:
+        """The stacks in the cells that a worker has seen."""
+        return [stack for stack in self.stacks if stack.cell in self.seen[worker]]
+
+
+def opened(task: FieldTask, workers: Iterable[str]) -> Field:
+    """The field at the start."""
+    places = dict(zip(workers, task.starts, strict=True))
+    seen = {worker: frozenset(around(cell, task.size)) for worker, cell in places.items()}
+    return Field(places, seen, task.stacks, dict.fromkeys(KINDS, 0))
+
+
+def readers(size: int, worker: str) -> dict[str, Reader]:
+    """How a worker's ``go`` and ``take`` are read."""
+
+    def cell(rest: str, verb: str) -> Cell:
+        words = rest.split()
+        if len(words) != 2:
+            raise Refused(f"{verb} takes x z")
+        x, z = numbers(words)
+        return inside("x", x, size), inside("z", z, size)
+
+    return {
+        "go": lambda rest: Go(worker, cell(rest, "go")),
+        "take": lambda rest: Take(worker, cell(rest, "take")),
+    }
+
+
+def carried_out(
+    task: FieldTask, field: Field, given: Mapping[str, Orders]
+) -> tuple[Field, dict[str, tuple[str, ...]]]:
+    """The field after the orders of a round, seat by seat, and what was refused of each seat."""
+    steps = dict.fromkeys(field.places, task.steps)
+    refused: dict[str, tuple[str, ...]] = {}
+    for seat, orders in given.items():
+        late = []
+        for number, order in orders.given:
+            try:
+                field = _done(task, field, order, steps)
+            except Refused as reason:
+                late.append(f"line {number}: {reason}")
+        refused[seat] = tuple(late)
+    return field, refused
+
+
+def gathered(task: FieldTask, stock: Mapping[str, int]) -> float:
+    """Intersection over union of what there is and what is needed, counted in blocks of each kind."""
+    needs = dict(zip(KINDS, task.needs, strict=True))
+    both = sum(min(stock[kind], need) for kind, need in needs.items())
+    return both / sum(max(stock[kind], need) for kind, need in needs.items())
+
+
+def _done(task: FieldTask, field: Field, order: Go | Take, steps: dict[str, int]) -> Field:
+    worker = order.worker
+    here = field.places[worker]
+    if isinstance(order, Go):
+        cells = way(here, order.cell)
+        if len(cells) > steps[worker]:
+            raise Refused(f"it is {len(cells)} steps away, you have {steps[worker]}")
+        steps[worker] -= len(cells)
+        seen = field.seen[worker].union(*(around(cell, task.size) for cell in cells))
+        return replace(
+            field,
+            places={**field.places, worker: order.cell},
+            seen={**field.seen, worker: seen},
+        )
+    if distance(here, order.cell) > REACH:
+        raise Refused(f"it is more than {REACH} steps away")
+    stack = field.at(order.cell)
+    if stack is None:
+        raise Refused("there is nothing")
+    if stack.kind not in TAKES[worker]:
+        raise Refused(f"a {worker} takes {' and '.join(TAKES[worker])}, this is {stack.kind}")
+    rest = [s if s is not stack else s._replace(blocks=s.blocks - 1) for s in field.stacks]
+    return replace(
+        field,
+        stacks=tuple(s for s in rest if s.blocks),
+        stock={**field.stock, stack.kind: field.stock[stack.kind] + 1},
+    )

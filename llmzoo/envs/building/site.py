@@ -1,0 +1,245 @@
+"""What the building environments share: rounds of orders given at the same time, rewards and prompts.
+
+Every round each seat writes orders, one a line. All are carried out together, seat by seat, and the world
+stays from round to round.
+
+* team: the parts of :meth:`BuildingSite.progress`, from 0 at the start to 1 in all when the work is
+  whole. Each round pays their difference (potential-based, gamma 1), so building and tearing down again
+  earns nothing.
+* form, per seat: -0.1 x the share of the round's orders that are refused; -0.1 for an answer without any.
+* overlap, per seat: -0.1 x the share of the cells it wrote that another seat wrote in the same round.
+
+The two local parts are never positive: the most of an episode is 1, and doing nothing earns 0.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Literal, TypeVar
+
+from llmzoo.envs.base import Outcome, TextEnv
+from llmzoo.envs.building import orders
+from llmzoo.envs.building.orders import Malformed, Orders, Reader
+from llmzoo.envs.settings import one_of
+from llmzoo.envs.tasks import Tasks, described
+from llmzoo.envs.text import encodable
+from llmzoo.errors import ConfigError
+
+Task = TypeVar("Task")
+World = TypeVar("World")
+
+FORM, OVERLAP = -0.1, -0.1
+MAX_MESSAGE_CHARS = 2_000
+MAX_ROUNDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Generic[World]):
+    """What the orders of a round did. overlap: shares by seat. refused: by seat, what could not be done."""
+
+    world: World
+    overlap: Mapping[str, float] = field(default_factory=dict)
+    refused: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Work(Generic[Task, World]):
+    """The state of an episode. messages: of each past round, by seat. told: what became of each seat's
+    last answer. paid: the parts of the team reward so far."""
+
+    task: Task
+    world: World
+    messages: tuple[Mapping[str, str], ...] = ()
+    told: Mapping[str, str] = field(default_factory=dict)
+    paid: Mapping[str, float] = field(default_factory=dict)
+
+
+class BuildingSite(TextEnv, Generic[Task, World]):
+    """Seats that give orders at the same time.
+
+    Parameters
+    ----------
+    tasks: where the tasks of the split come from.
+    agents: the seats.
+    max_turns: rounds.
+    most: orders of a seat in a round.
+    message_chars: the longest message of a seat in a round, 0 for no messages.
+    prompt: ``"full"`` explains itself in words; ``"terse"`` holds the same in few tokens.
+    """
+
+    metadata: dict[str, Any] = {
+        **TextEnv.metadata,
+        "render_modes": ["ansi", "human", "rgb_array"],
+        "render_fps": 1,
+    }
+
+    def __init__(
+        self,
+        tasks: Tasks[Task],
+        agents: Sequence[str],
+        *,
+        max_turns: int,
+        most: int,
+        message_chars: int = 0,
+        prompt: Literal["full", "terse"] = "full",
+        team_weight: float = 1.0,
+        render_mode: str | None = None,
+    ):
+        one_of("prompt", prompt, ("full", "terse"))
+        if not 1 <= max_turns <= MAX_ROUNDS:
+            raise ConfigError(f"max_turns must be 1 to {MAX_ROUNDS}, got {max_turns}")
+        if not 0 <= message_chars <= MAX_MESSAGE_CHARS:
+            raise ConfigError(
+                f"message_chars must be 0 to {MAX_MESSAGE_CHARS}, got {message_chars}"
+            )
+        super().__init__(
+            list(agents),
+            simultaneous=True,
+            max_turns=max_turns,
+            team_weight=team_weight,
+            render_mode=render_mode,
+        )
+        self.tasks = tasks
+        self.most = most
+        self.message_chars = message_chars
+        self.prompt_style = prompt
+        self.episode: Work[Task, World]
+
+    # What an environment supplies
+
+    def start(self, task: Task) -> World:
+        """The world at the start."""
+        raise NotImplementedError
+
+    def readers(self, agent: str) -> Mapping[str, Reader]:
+        """How each order of a seat is read, by its verb."""
+        raise NotImplementedError
+
+    def carry_out(self, given: Mapping[str, Orders]) -> Done[World]:
+        """What the orders of all seats do."""
+        raise NotImplementedError
+
+    def progress(self, world: World) -> Mapping[str, float]:
+        """The parts of the team reward that the world is worth: all 0 at the start, 1 in all at the end.
+
+        The part "whole" is paid if the work is done, and only then.
+        """
+        raise NotImplementedError
+
+    def rules(self, agent: str) -> str:
+        """The role of a seat, the task and the orders, in words."""
+        raise NotImplementedError
+
+    def shown(self, agent: str) -> str:
+        """What a seat sees of the world, with words around it."""
+        raise NotImplementedError
+
+    def terse(self, agent: str) -> str:
+        """All that a seat needs, in few tokens."""
+        raise NotImplementedError
+
+    def fingerprint(self, task: Task) -> str:
+        """A text that identifies the task; its id in ``infos`` is a hash of it."""
+        return repr(task)
+
+    # TextEnv's side
+
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
+        chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
+        self.episode = Work(chosen, self.start(chosen))
+
+    def describe(self) -> Mapping[str, Any]:
+        task = self.episode.task
+        return described(self.tasks, self.fingerprint(task), task)
+
+    def play_together(self, texts: Mapping[str, str]) -> Outcome:
+        given: dict[str, Orders] = {}
+        told: dict[str, str] = {}
+        errors: dict[str, str] = {}
+        local: dict[str, dict[str, float]] = {agent: {} for agent in self.possible_agents}
+        for agent in self.possible_agents:
+            try:
+                given[agent] = self.read(agent, texts[agent])
+            except Malformed as reason:
+                given[agent] = Orders()
+                told[agent] = f"malformed: {reason}"
+                errors[agent] = f"malformed: {reason}"
+                local[agent]["form"] = FORM
+        done = self.carry_out(given)
+        for agent in self.possible_agents:
+            if agent in told:
+                continue
+            answer = _refusing(given[agent], done.refused.get(agent, ()))
+            told[agent] = orders.told(answer)
+            if answer.refused:
+                count = len(answer.given) + len(answer.refused) + bool(answer.message)
+                local[agent]["form"] = FORM * len(answer.refused) / count
+                errors[agent] = f"refused: {'; '.join(answer.refused[:3])}"
+        for agent, part in done.overlap.items():
+            if part:
+                local[agent]["overlap"] = OVERLAP * part
+        state = self.episode
+        parts = self.progress(done.world)
+        said = {agent: answer.message for agent, answer in given.items() if answer.message}
+        self.success = parts["whole"] > 0
+        self.episode = replace(
+            state, world=done.world, messages=(*state.messages, said), told=told, paid=parts
+        )
+        team = {name: value - state.paid.get(name, 0.0) for name, value in parts.items()}
+        return Outcome(team, local, self.success, errors)
+
+    def read(self, agent: str, text: str) -> Orders:
+        """The orders of an answer; raises :class:`Malformed`."""
+        return orders.read(
+            text, self.readers(agent), most=self.most, message_chars=self.message_chars
+        )
+
+    def prompt(self, agent: str) -> str:
+        state = self.episode
+        number = min(self.turn + 1, self.max_turns)
+        last = state.told.get(agent)
+        if self.prompt_style == "terse":
+            who = self.possible_agents.index(agent)
+            name = self.metadata["name"].removesuffix("_v0")
+            said = [
+                f"{'you' if seat == agent else self.possible_agents.index(seat)} {encodable(text)}"
+                for words in state.messages
+                for seat, text in words.items()
+            ]
+            lines = [f"{name} {who} {number}/{self.max_turns}", self.terse(agent), *said]
+            return "\n".join([*lines, *([f"last {last}"] if last else []), "orders", ""])
+        lines = [self.rules(agent), "", f"Round {number} of {self.max_turns}.", self.shown(agent)]
+        for past, words in enumerate(state.messages, start=1):
+            lines += [
+                f"{'You' if seat == agent else seat} in round {past}: {encodable(text)}"
+                for seat, text in words.items()
+            ]
+        lines += [f"Your last answer: {last}."] if last else []
+        return "\n".join([*lines, "", "Your orders:"])
+
+    def saying(self) -> str:
+        """The rule about messages, "" where there are none."""
+        if not self.message_chars or len(self.possible_agents) == 1:
+            return ""
+        return (
+            f"\nsay TEXT: a message of at most {self.message_chars} characters, one a round. The other reads "
+            "it in the next round. What you do not say, the other does not know."
+        )
+
+
+def _refusing(answer: Orders, late: Sequence[str]) -> Orders:
+    """The orders without those that were refused when they were carried out."""
+    if not late:
+        return answer
+    numbers = {int(reason.removeprefix("line ").partition(":")[0]) for reason in late}
+    kept = tuple(order for order in answer.given if order[0] not in numbers)
+    return replace(answer, given=kept, refused=(*answer.refused, *late))
+
+
+def seats_of(num_agents: int, two: Sequence[str], alone: str) -> list[str]:
+    """The seats of an environment for two, or for one that does the work of both."""
+    if num_agents not in (1, 2):
+        raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
+    return list(two) if num_agents == 2 else [alone]

@@ -1,0 +1,73 @@
+"""Scripted builders: experts who divide the cells like a chessboard, and amateurs who err.
+
+Builder 0 takes the cells with an even x + y, builder 1 those with an odd one, so touching blocks are of
+different materials, and no cell is written twice.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from llmzoo.envs.building.blocks import AIR, Fill
+from llmzoo.envs.building.str_build.tasks import WordTask
+
+SLIPS = ("forgets", "shifts", "upside down", "other half", "typing", "rows")
+
+
+def commands(task: WordTask, grid: bytes, seat: int, materials: Sequence[int]) -> list[Fill]:
+    """What is left to do in the cells of ``seat``, which places its own material there."""
+    todo = []
+    for at, wanted in enumerate(task.target):
+        x, y, z = task.box.place(at)
+        material = materials[seat] if wanted else AIR
+        if (x + y) % 2 == seat and grid[at] != material:
+            todo.append(Fill((x, y, z), (x, y, z), material))
+    return todo
+
+
+def expert(task: WordTask, grid: bytes, seats: Sequence[int], materials: Sequence[int]) -> str:
+    """The orders for the halves ``seats`` of the cells."""
+    return listed([c for seat in seats for c in commands(task, grid, seat, materials)])
+
+
+def amateur(
+    task: WordTask,
+    grid: bytes,
+    seats: Sequence[int],
+    materials: Sequence[int],
+    rng: random.Random,
+) -> str:
+    """The same, often with a slip: some cells forgotten, all of them a column too far right, the
+    text upside down, the other builder's cells, orders that are cut short, or whole rows at once."""
+    todo = [c for seat in seats for c in commands(task, grid, seat, materials)]
+    slip = rng.choice((*["none"] * 6, *SLIPS))
+    if slip == "forgets":
+        todo = [c for c in todo if rng.random() < 0.7]
+    elif slip == "shifts":
+        todo = [_moved(c, min(c.low[0] + 1, task.box.width - 1), c.low[1]) for c in todo]
+    elif slip == "upside down":
+        todo = [_moved(c, c.low[0], task.box.height - 1 - c.low[1]) for c in todo]
+    elif slip == "other half" and len(seats) == 1:
+        todo = commands(task, grid, 1 - seats[0], [materials[seats[0]]] * 2)
+    elif slip == "typing":
+        return "\n".join(_cut(str(c), rng) for c in todo) or "pass"
+    elif slip == "rows":
+        middle = task.box.height // 2
+        end = task.box.width - 1
+        row = Fill((0, middle, 0), (end, middle, 0), materials[seats[0]])
+        return "\n".join(map(str, [*todo, row]))
+    return f"I build my cells:\n{listed(todo)}"
+
+
+def listed(todo: Sequence[Fill]) -> str:
+    return "\n".join(map(str, todo)) or "pass"
+
+
+def _moved(command: Fill, x: int, y: int) -> Fill:
+    return Fill((x, y, 0), (x, y, 0), command.material)
+
+
+def _cut(order: str, rng: random.Random) -> str:
+    """The order, in three of ten cases without its material."""
+    return order.rpartition(" ")[0] if rng.random() < 0.3 else order

@@ -1,0 +1,187 @@
+"""A game of two players in words: prompts, illegal answers, payments, forks."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, ClassVar, Generic, Literal
+
+from llmzoo.envs.base import Outcome
+from llmzoo.envs.drawing import Board
+from llmzoo.envs.duels.rules import Rules, S
+from llmzoo.envs.moves import Moves
+from llmzoo.envs.tasks import content_id
+from llmzoo.envs.turn_game import MoveGame
+
+PLAYERS = ["player_0", "player_1"]
+MAX_TURNS = 400  # of any game here; none takes as long
+
+
+@dataclass(frozen=True, slots=True)
+class Playing(Generic[S]):
+    """The state of an episode.
+
+    draws: how often chance has moved. misses: wrong answers of the player in this turn.
+    """
+
+    seed: int
+    state: S
+    draws: int = 0
+    misses: int = 0
+    forfeited: bool = False
+
+
+class Duel(MoveGame, Generic[S]):
+    """A game of two players by its :class:`Rules`.
+
+    A subclass supplies ``rules`` and, for a scripted expert, :meth:`advice`.
+    """
+
+    rules: Rules[S]
+    forfeit: ClassVar[float] = 2.0  # the default of forfeit_penalty: at least the worst defeat
+    metadata: dict[str, Any] = {**MoveGame.metadata, "team_parts": [], "team_and_local": False}
+
+    def __init__(
+        self,
+        *,
+        tries: int = 2,
+        illegal_penalty: float = 0.1,
+        forfeit_penalty: float | None = None,
+        prompt: Literal["full", "terse"] = "full",
+        split: str = "train",
+        render_mode: str | None = None,
+    ):
+        super().__init__(
+            self.metadata["name"],
+            list(PLAYERS),
+            tries=tries,
+            illegal_penalty=illegal_penalty,
+            forfeit_penalty=self.forfeit if forfeit_penalty is None else forfeit_penalty,
+            max_turns=MAX_TURNS,
+            prompt=prompt,
+            split=split,
+            render_mode=render_mode,
+        )
+        if self.rules.common:
+            self.metadata |= {"team_parts": ["game"], "team_and_local": True}
+        self.episode: Playing[S]
+
+    # What a game may supply
+
+    def advice(self, player: int, rng: random.Random) -> str:
+        """The expert's move. ``rng`` is for mixed strategies."""
+        return str(super().expert(PLAYERS[player]))
+
+    # The game
+
+    def start(self, seed: int) -> None:
+        self.episode = self._settled(Playing(seed, self.rules.start()))
+
+    def deciding(self) -> list[str]:
+        player = self.rules.player(self.episode.state)
+        return [] if player is None else [PLAYERS[player]]
+
+    def choices(self, agent: str) -> Moves:
+        return _named(self.rules.moves(self.episode.state))
+
+    def move(self, agent: str, number: int) -> Outcome:
+        moved = self.rules.after(self.episode.state, self.choices(agent).names[number])
+        self.episode = self._settled(replace(self.episode, state=moved))
+        state = self.episode.state
+        if self.rules.player(state) is not None:
+            return Outcome()
+        paid = self.rules.returns(state)
+        if self.rules.common:
+            self.success = paid[0] >= self.rules.most
+            return Outcome(team={"game": paid[0]}, done=True)
+        self.success = paid[0] > paid[1]
+        parts = {a: {"game": p} for a, p in zip(PLAYERS, paid, strict=True)}
+        return Outcome(local=parts, done=True)
+
+    def describe(self) -> Mapping[str, Any]:
+        content = content_id(f"{self.metadata['name']} {self.episode.seed}")
+        return {"source": "rules", "split": self.split, "tasks": None, "task_id": content}
+
+    def ending(self, agent: str) -> Mapping[str, Any]:
+        """``success``, and ``won``: whether the agent itself was paid more than the other."""
+        state, number = self.episode.state, PLAYERS.index(agent)
+        if self.episode.forfeited:
+            return {**super().ending(agent), "won": False}
+        paid = self.rules.returns(state)
+        return {**super().ending(agent), "won": paid[number] > paid[1 - number]}
+
+    def shown(self, state: S, seed: int = 0) -> Duel[S]:
+        """A game in this state, where a player is to move; ``seed`` is that of its chance."""
+        game = copy.copy(self)
+        game.reset(seed=seed)
+        game.episode = Playing(seed, state)
+        game._select(game.deciding()[0])
+        return game
+
+    # What a player reads
+
+    def prompt(self, agent: str) -> str:
+        state, number = self.episode.state, PLAYERS.index(agent)
+        over = self.episode.forfeited or self.rules.player(state) is None
+        if self.prompt_style == "terse":
+            return self._brief(agent, over)
+        rules = self.rules
+        lines = [f"You are {agent} in {rules.name}.", rules.words(), rules.seen(state, number)]
+        if over:
+            return "\n\n".join([*lines, "The game is over."])
+        if number != rules.player(state):
+            return "\n\n".join([*lines, f"It is the turn of {PLAYERS[1 - number]}."])
+        names = self.choices(agent).names
+        lines += [f"Legal moves: {', '.join(names)}", self.refusal(agent)]
+        lines += ['End your answer with a line "Move: " and one of them.']
+        return "\n\n".join(line for line in lines if line)
+
+    def _brief(self, agent: str, over: bool) -> str:
+        state, number = self.episode.state, PLAYERS.index(agent)
+        seen = f"{self.rules.short} {number} {self.rules.briefly_seen(state, number)}"
+        if over or number != self.rules.player(state):
+            return f"{seen}\n{'over' if over else 'wait'}"
+        refused = "\nrefused" if self.episode.misses else ""
+        return f"{seen}\n{' '.join(self.choices(agent).names)}{refused}\nmove "
+
+    # For people and scripts
+
+    def board(self) -> str:
+        state = self.episode.state
+        drawn = self.rules.board(state)
+        if drawn is not None:
+            return drawn.text()
+        return "\n".join(f"{a}\n{self.rules.seen(state, n)}" for n, a in enumerate(PLAYERS))
+
+    def picture(self) -> Board | None:
+        return self.rules.board(self.episode.state)
+
+    def expert(self, agent: str) -> str:
+        playing = self.episode
+        seen = self.rules.briefly_seen(playing.state, PLAYERS.index(agent))
+        rng = random.Random(f"{playing.seed}/{playing.draws}/{seen}/expert")
+        return self.written(self.advice(PLAYERS.index(agent), rng))
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        """The expert's move in half of the turns, otherwise any legal one."""
+        return self.expert(agent) if rng.random() < 0.5 else super().amateur(agent, rng)
+
+    def _settled(self, playing: Playing[S]) -> Playing[S]:
+        """The episode after all chance that comes before the next choice.
+
+        A draw depends on the episode's seed and on the number of draws before it, so a copy of an
+        episode draws what the episode draws.
+        """
+        while outcomes := self.rules.chances(playing.state):
+            chances, states = zip(*outcomes, strict=True)
+            drawn = random.Random(f"{playing.seed}/{playing.draws}").choices(states, chances)[0]
+            playing = replace(playing, state=drawn, draws=playing.draws + 1)
+        return playing
+
+
+@lru_cache(maxsize=1024)
+def _named(moves: tuple[str, ...]) -> Moves:
+    return Moves(moves)

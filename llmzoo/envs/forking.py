@@ -1,0 +1,64 @@
+"""Copies of environments in mid-episode."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from gymnasium.spaces import Space
+from gymnasium.utils import EzPickle
+from pettingzoo import AECEnv, ParallelEnv
+
+from llmzoo.envs.base import TextEnv
+from llmzoo.errors import ConfigError
+
+
+def fork(env: AECEnv) -> AECEnv:
+    """A copy of the episode in its present state; stepping the copy leaves ``env`` as it was.
+
+    Our own environments share their task data with the copy. Other environments are copied deeply,
+    except for their spaces, which are shared. Raises :class:`ConfigError` for an environment that
+    holds something that cannot be copied, such as a window.
+    """
+    return _copied(env, {})
+
+
+def _copied(value: Any, memo: dict[int, Any]) -> Any:
+    """A deep copy.
+
+    Most environments of PettingZoo are :class:`EzPickle`. ``copy.deepcopy`` makes a new one from
+    the constructor's arguments, which would silently restart the game. So environments are copied
+    attribute by attribute, unless they define how to copy them.
+    """
+    if id(value) in memo:
+        return memo[id(value)]
+    if isinstance(value, Space):
+        return value
+    new: Any
+    if isinstance(value, TextEnv):
+        new = memo[id(value)] = value.fork()
+    elif isinstance(value, AECEnv | ParallelEnv | EzPickle) and not hasattr(value, "__deepcopy__"):
+        new = memo[id(value)] = object.__new__(type(value))
+        for name, held in vars(value).items():
+            new.__dict__[name] = _copied(held, memo)
+    elif type(value) is dict:
+        new = memo[id(value)] = {}
+        new.update((_copied(key, memo), _copied(held, memo)) for key, held in value.items())
+    elif type(value) is list:
+        new = memo[id(value)] = []
+        new.extend(_copied(held, memo) for held in value)
+    elif type(value) is tuple:
+        new = tuple(_copied(held, memo) for held in value)
+        new = memo.setdefault(id(value), new)  # a tuple in a cycle has been copied meanwhile
+    else:
+        try:
+            new = copy.deepcopy(value, memo)
+        except ConfigError:  # of an environment inside, which says more
+            raise
+        except Exception as error:  # whatever a third party's object raises
+            raise ConfigError(
+                f"an environment that holds a {type(value).__name__} cannot be copied in "
+                f"mid-episode ({error}); make it without a render_mode, give it a __deepcopy__, or "
+                "train on whole episodes: --learner ippo copies nothing"
+            ) from error
+    return new

@@ -1,0 +1,101 @@
+"""The split view of a word problem: each of two seats reads every other number, and tells the other.
+
+The words are the same for both. Of the numbers of the problem, the first seat reads the first, the third and
+so on, the second seat the others; ``__`` stands for one that a seat does not read. Words such as "twice" are
+numbers too.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+
+from llmzoo.envs.math import generator
+from llmzoo.envs.math.tasks import MathTask
+
+HIDDEN = "__"
+RULE = (
+    "You and {other} read one problem, but each reads only some of its numbers: {hidden} stands for a number "
+    "that only {other} reads. {other} reads the first {limit} characters of each of your answers, so write "
+    "there what it needs to know."
+)
+
+_WORDS = {
+    "half": 0.5,
+    "a third": 1 / 3,
+    "twice": 2.0,
+    "three times": 3.0,
+    "four times": 4.0,
+    "five times": 5.0,
+    "six times": 6.0,
+}
+_NUMBER = re.compile(rf"\d+(?:\.\d+)?|\b(?:{'|'.join(_WORDS)})\b")
+_TOLD = re.compile(r"(?m)^(?:# )?I see:([ a-z0-9.,]*)$")
+_SAMPLES, _NEAREST = 20_000, 50
+
+
+def half(text: str, seat: int) -> str:
+    """The problem as seat 0 or 1 reads it."""
+    places = iter(range(len(text)))
+    return _NUMBER.sub(lambda found: found[0] if next(places) % 2 == seat else HIDDEN, text)
+
+
+def message(text: str, seat: int) -> str:
+    """The expert's message: the numbers that it reads, in their order."""
+    return f"I see: {', '.join(_NUMBER.findall(text)[seat::2])}"
+
+
+def joined(text: str, seat: int, heard: str) -> str | None:
+    """The whole problem, from a seat's half and a message; None if the message does not fit."""
+    told = _TOLD.findall(heard)
+    seen = half(text, seat)
+    numbers = _NUMBER.findall(told[-1]) if told else []
+    if len(numbers) != seen.count(HIDDEN):
+        return None
+    return re.sub(HIDDEN, lambda _: numbers.pop(0), seen)
+
+
+def guess(task: MathTask, style: str, seat: int) -> str:
+    """The answer that is most likely for a seat that hears nothing.
+
+    Of 20,000 problems drawn from the same generator it takes those of the same kind, of these the 50 whose
+    numbers at the places that the seat reads are nearest to its own, and of their answers the most frequent.
+    """
+    own = _numbers(text_of(task, style))[seat::2]
+    alike = _samples(task.level, style).get(_kind(task), [])
+    near = sorted(alike, key=lambda sample: _distance(own, sample[0][seat::2]))[:_NEAREST]
+    return Counter(answer for _, answer in near).most_common(1)[0][0] if near else "0"
+
+
+def text_of(task: MathTask, style: str) -> str:
+    """The problem as a prompt of this style puts it."""
+    return task.terse if style == "terse" else task.question
+
+
+def _kind(task: MathTask) -> str:
+    return _NUMBER.sub(HIDDEN, task.terse)
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    return tuple(_WORDS[n] if n in _WORDS else float(n) for n in _NUMBER.findall(text))
+
+
+def _distance(one: Sequence[float], other: Sequence[float]) -> float:
+    if len(one) != len(other):
+        return float("inf")
+    return sum(abs(a - b) / (1 + a) for a, b in zip(one, other, strict=True))
+
+
+@lru_cache(maxsize=8)
+def _samples(level: str, style: str) -> dict[str, list[tuple[tuple[float, ...], str]]]:
+    """Problems by kind: their numbers and their answers."""
+    rng = random.Random(0)
+    samples: dict[str, list[tuple[tuple[float, ...], str]]] = {}
+    for _ in range(_SAMPLES):
+        task = generator.draw(rng, family="word_problems", level=level)
+        drawn = _numbers(text_of(task, style)), task.answer
+        samples.setdefault(_kind(task), []).append(drawn)
+    return samples

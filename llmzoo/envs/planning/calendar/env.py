@@ -1,0 +1,291 @@
+"""# Calendar
+
+Assistants plan a meeting. Each reads the calendar of one person only. They write short messages, and then
+each proposes a time. The meeting takes place if all propose the same time and everyone can come.
+
+| | |
+|---|---|
+| id | `calendar_v0` |
+| agents | `assistant_0`, `assistant_1`, ... together, one for each person; with `num_agents=1`: `assistant_0`, who reads all calendars |
+| observation, action | text |
+| rounds | `rounds` (1) of messages and a last one of proposals; with `num_agents=1` only the last |
+| success | all seats propose the same time, and it is a valid one |
+
+**What is known.** Every seat reads who meets, how long, on which days and between which hours. The busy times
+and the wishes of a person ("not before 10:00", "not on Friday") are read by this person's seat alone. A wish
+counts as much as a busy time. A time is valid if everyone can come, and meetings begin on the hour or half
+hour.
+
+**Actions.** In a round of messages: any text of at most `message_chars` (400) characters. An empty message and
+a longer one are malformed and not delivered. The seats write at the same time, and all read what was delivered
+from the next round on. In the last round: a day and two times, such as `Monday, 9:30 - 10:00`. The last line
+that names such a time counts, and the text before it does not matter. A line with several times is malformed.
+
+**Rewards.** Each constraint is a part. All but `message` are paid for the proposals in the last round.
+
+| part | paid to | worth |
+|---|---|---|
+| team: agree | all | 0.05 x the share of people who can come, if all propose the same time |
+| team: meeting | all | 0.95 for a success |
+| form | own answer | 0.02 if one time can be read |
+| length | own answer | 0.02 if the meeting has its length |
+| hours | own answer | 0.02 if it lies within the work hours of a day and begins on the hour or half hour |
+| own | own answer | 0.04 if the own person can come |
+| others | own answer | 0.4 x the share of the other people who can come, if the own person can |
+| message | own answer | -0.05 for each message that is not delivered |
+
+A time of another length or outside the work hours suits nobody. What needs no calendar (`form`, `length`,
+`hours`) is worth little, so that a constant time earns next to nothing. The most is 1.5.
+
+**One seat is not enough.** A seat that reads no message knows which times suit its own person, and there are at
+least three times as many of these as valid ones. With two people, the best that it can do with its own calendar
+alone is a valid time in 35% of the tasks of `level="easy"`, 21% of `"normal"` and 17% of `"hard"`: a test sums
+over all calendars of the other person. The experts have 100%. The controls are `num_agents=1` (one seat with all
+calendars) and `rounds=0` (no messages).
+
+**Arguments.** `level` ("easy", "normal" (default), "hard"), `people` (2 to 7; as many as `num_agents`),
+`num_agents` (2; 1 for one seat with all calendars), `rounds` (1, 0 to 4), `message_chars` (400), `days`,
+`slots`, `wishes`, `length` (minutes; None: 30 or 60), `opens` and `closes` (9 and 17, hours), `prompt` ("full" or "terse"),
+`team_weight`, `split` ("train", "test", "all"), `source`, `on_bad_record` ("error" or "skip": of a file),
+`render_mode`. `days`, `slots` (the number of valid times) and `wishes` replace those of the level:
+
+| level | days | slots | wishes |
+|---|---|---|---|
+| easy | 1 | 2 | no |
+| normal | 2 | 1 | no |
+| hard | 5 | 1 | half of the people have one |
+
+**Tasks.** `source` is "generator", or NATURAL PLAN's calendar scheduling: "hub"
+(`tuandunghcmut/natural-plan-benchmark`, a copy of its 1,000 records; Apache-2.0), "sample" (80 records of the
+same form, written for this project), "auto", or a [file](../data.md#files-of-records): its own
+`calendar_scheduling.json`, or records with `prompt_0shot` (or `prompt_5shot`) and `golden_plan`. Each seat reads
+one person's part of the text. Records with another number of people than `people` are left aside. NATURAL
+PLAN counts the time in `golden_plan` only; here each valid time counts, and where a record asks for the earliest
+time only this one.
+
+The split is by content. Tasks that differ by names, by the order of people or days, by the hour at which
+work begins or by the direction of time stay together.
+
+**The scripted expert** writes the times at which its person can come, and proposes the earliest time that
+also lies in all messages that it has read. It reads no other calendar, unless there are no messages
+(`rounds=0`).
+
+Source: Zheng et al., "NATURAL PLAN: Benchmarking LLMs on Natural Language Planning", 2024
+([arXiv 2406.04520](https://arxiv.org/abs/2406.04520)).
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from llmzoo.envs.base import Outcome, public_forms
+from llmzoo.envs.messages import Malformed
+from llmzoo.envs.planning.calendar import generator, natural_plan, oracle, prompts, scoring
+from llmzoo.envs.planning.calendar.tasks import MAX_PEOPLE, MeetingTask, Slot, canonical, written
+from llmzoo.envs.planning.rounds import MessageEnv, Talk
+from llmzoo.envs.settings import one_of
+from llmzoo.envs.tasks import Tasks, described, generated
+from llmzoo.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planning(Talk):
+    """The state of an episode.
+
+    proposals: of all seats, None for one that cannot be read; empty before the last round.
+    """
+
+    task: MeetingTask
+    proposals: Mapping[str, Slot | None] = field(default_factory=dict)
+
+
+class Calendar(MessageEnv):
+    """A meeting planned by a seat for each person, or by one that reads all calendars."""
+
+    metadata: dict[str, Any] = {
+        **MessageEnv.metadata,
+        "name": "calendar_v0",
+        "team_parts": ["agree", "meeting"],
+    }
+
+    def __init__(
+        self,
+        *,
+        level: Literal["easy", "normal", "hard"] | None = None,
+        people: int | None = None,
+        num_agents: int | None = None,
+        rounds: int = 1,
+        message_chars: int = 400,
+        days: int | None = None,
+        slots: int | None = None,
+        wishes: bool | None = None,
+        length: int | None = None,
+        opens: int | None = None,
+        closes: int | None = None,
+        prompt: Literal["full", "terse"] = "full",
+        team_weight: float = 1.0,
+        split: str = "train",
+        source: str = "generator",
+        on_bad_record: Literal["error", "skip"] = "error",
+        render_mode: str | None = None,
+    ):
+        one_of("prompt", prompt, ("full", "terse"))
+        one_of("level", level, (None, *generator.LEVELS))
+        people, seats = _people_and_seats(people, num_agents)
+        super().__init__(
+            [f"assistant_{number}" for number in range(seats)],
+            rounds=rounds,
+            message_chars=message_chars,
+            team_weight=team_weight,
+            render_mode=render_mode,
+        )
+        drawn = {"level": level, "days": days, "slots": slots, "wishes": wishes, "length": length}
+        drawn |= {"opens": opens, "closes": closes}
+        self.prompt_style = prompt
+        self.tasks = _tasks(source, on_bad_record, split, people, drawn)
+        self.fallback = self.tasks.fallback
+        self.episode: Planning
+
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
+        self.episode = Planning(task=self.tasks.sample(rng) if task is None else self.tasks[task])
+
+    def describe(self) -> Mapping[str, Any]:
+        task = self.episode.task
+        shared = described(self.tasks, repr(task), task)
+        return {**shared, "people": len(task.people), "days": len(task.days)}
+
+    def prompt(self, agent: str) -> str:
+        state = self.episode
+        style = prompts.terse if self.prompt_style == "terse" else prompts.full
+        return style(
+            prompts.CalendarView(
+                task=state.task,
+                agent=agent,
+                seats=self.possible_agents,
+                messages=state.messages,
+                rounds=self.rounds,
+                limit=self.message_chars,
+                told=state.told.get(agent, ""),
+            )
+        )
+
+    def board(self) -> str:
+        state = self.episode
+        lines = [prompts.table(state.task), *self.said()]
+        for seat, slot in state.proposals.items():
+            lines += [f"{seat} proposes {written(slot) if slot else 'no time'}"]
+        return "\n".join(lines)
+
+    def ending(self, agent: str) -> Mapping[str, Any]:
+        """What the seat proposed, and for each person whether they can come then."""
+        state = self.episode
+        slot = state.proposals.get(agent)
+        can = scoring.attending(slot, state.task) if slot else [False] * len(state.task.people)
+        names = [person.name for person in state.task.people]
+        return {
+            **super().ending(agent),
+            "proposal": None if slot is None else written(slot),
+            "can_come": dict(zip(names, can, strict=True)),
+        }
+
+    def expert(self, agent: str) -> str:
+        state = self.episode
+        if not self.rounds:
+            return written(state.task.valid[0])
+        own = state.task.people[self._number(agent)]
+        if self.writing:
+            return oracle.expert_message(own, self.message_chars, state.task)
+        return oracle.expert_proposal(own, self.heard(agent), state.task)
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        state = self.episode
+        own = state.task.people[self._number(agent)]
+        if self.writing:
+            return oracle.amateur_message(own, self.message_chars, state.task, rng)
+        heard = self.heard(agent)
+        if len(self.possible_agents) == 1:
+            heard = [oracle.expert_message(p, 10_000, state.task) for p in state.task.people[1:]]
+        return oracle.amateur_proposal(own, heard, state.task, rng)
+
+    def act(self, texts: Mapping[str, str]) -> Outcome:
+        """Judge the proposals; the episode ends."""
+        task = self.episode.task
+        proposals: dict[str, Slot | None] = {}
+        errors: dict[str, str] = {}
+        for number, agent in enumerate(self.possible_agents):
+            try:
+                slot = scoring.read(texts[agent])
+            except Malformed as reason:
+                proposals[agent] = None
+                errors[agent] = f"malformed: {reason}"
+                continue
+            proposals[agent] = slot
+            if wrong := scoring.complaint(slot, number, task):
+                errors[agent] = f"wrong: {wrong}"
+        self.episode = replace(self.episode, proposals=proposals, told={})
+        team = scoring.team_parts(list(proposals.values()), task)
+        self.success = team["meeting"] > 0
+        return Outcome(
+            team=team,
+            local={
+                agent: scoring.own_parts(slot, number, task)
+                for number, (agent, slot) in enumerate(proposals.items())
+            },
+            done=True,
+            errors=errors,
+        )
+
+    def _number(self, agent: str) -> int:
+        return self.possible_agents.index(agent)
+
+
+def _people_and_seats(people: int | None, num_agents: int | None) -> tuple[int, int]:
+    """The number of people and of seats; raises ``ConfigError`` unless there is one seat, or one for each."""
+    if people is None:
+        people = num_agents if num_agents is not None and num_agents > 1 else 2
+    seats = people if num_agents is None else num_agents
+    if not 2 <= people <= MAX_PEOPLE:
+        raise ConfigError(f"people must be 2 to {MAX_PEOPLE}, got {people}")
+    if seats not in (1, people):
+        raise ConfigError(
+            f"num_agents must be 1, or as many as people ({people}), got {num_agents}: each seat has a "
+            "person of its own"
+        )
+    return people, seats
+
+
+def _tasks(
+    source: str, on_bad_record: str, split: str, people: int, drawn: Mapping[str, Any]
+) -> Tasks[MeetingTask]:
+    """The tasks of a split. ``drawn``: the arguments of generated tasks, None for those not given."""
+    given = {name: value for name, value in drawn.items() if value is not None}
+    if source != "generator":
+        if given:
+            raise ConfigError(f"{', '.join(given)} is for source='generator', got {source!r}")
+        loaded = natural_plan.load(source, on_bad_record)
+        return loaded.those(_has_people, people, asked=True).listed(canonical, split)
+    level = generator.LEVELS[given.pop("level", "normal")]
+    settings = {"length": None, "opens": 9, "closes": 17, **level._asdict(), **given}
+    generator.check_arguments(people, **{k: v for k, v in settings.items() if k != "wishes"})
+    named = ", ".join(f"{name} {value}" for name, value in sorted(settings.items()))
+    return generated(
+        generator.draw,
+        canonical,
+        split=split,
+        name=f"calendar, people {people}, {named}",
+        people=people,
+        **settings,
+    )
+
+
+def _has_people(task: MeetingTask, people: int) -> bool:
+    return len(task.people) == people
+
+
+raw_env = Calendar
+env, parallel_env = public_forms(Calendar)

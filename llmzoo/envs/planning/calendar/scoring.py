@@ -1,0 +1,96 @@
+"""Reads proposals and judges them. Pure functions.
+
+A seat's own parts for its proposal, and the team's for all proposals; each constraint is a part:
+
+* form: one time can be read; length: the meeting has its length; hours: it lies within the work hours
+  of a day and begins on the hour or half hour.
+* own: the seat's own person can come. others: the share of the other people who can come. Both count only
+  for a time of the right length within the work hours, and ``others`` only if ``own`` holds.
+* agree: all seats propose the same time, weighted by the share of people who can come then.
+* meeting: all seats propose the same time, and it is a valid one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from llmzoo.envs.base import MAX_ANSWER_CHARS
+from llmzoo.envs.messages import Malformed
+from llmzoo.envs.planning.calendar.tasks import DAYS, MeetingTask, Slot
+
+FORM, LENGTH, HOURS, OWN, OTHERS = 0.02, 0.02, 0.02, 0.04, 0.4
+AGREE, MEETING = 0.05, 0.95
+
+TIME = r"(\d{1,2})(?::(\d{2}))?"
+SPAN = rf"{TIME}\s*(?:-|–|to\b)\s*{TIME}(?![\d:])"
+DAY = r"\b(Mon|Tue|Wed|Thu|Fri)(?:[a-z]{3,6})?\b"
+_SLOT = re.compile(rf"{DAY}[,:]?\s{{0,3}}(?:(?:from|at)\s)?{SPAN}", re.IGNORECASE)
+_FULL = {day[:3].lower(): day for day in DAYS}
+
+
+def read(text: str) -> Slot:
+    """The time that an answer proposes: the one in the last line that names a time with its day.
+
+    Raises :class:`Malformed` if there is none, or if that line names several.
+    """
+    if len(text) > MAX_ANSWER_CHARS:
+        raise Malformed(f"answer longer than {MAX_ANSWER_CHARS} characters")
+    for line in reversed(text.splitlines()):
+        found = {slot_of(*match.groups()) for match in _SLOT.finditer(line)}
+        if len(found) > 1:
+            raise Malformed(f"{len(found)} times instead of one")
+        if found:
+            return found.pop()
+    raise Malformed("no time such as: Monday, 9:00 - 10:00")
+
+
+def slot_of(day: str, *digits: str | None) -> Slot:
+    """The slot of a day's name, which may be cut after three letters, and of two times, each in hours and
+    minutes, which may be None."""
+    hour, minute, end_hour, end_minute = (int(number or 0) for number in digits)
+    return Slot(_FULL[day[:3].lower()], 60 * hour + minute, 60 * end_hour + end_minute)
+
+
+def attending(slot: Slot, task: MeetingTask) -> list[bool]:
+    """For each person, whether they can come; nobody to a time of the wrong length or outside work."""
+    if slot.end - slot.start != task.length or not task.open_at(slot):
+        return [False] * len(task.people)
+    return [person.can(slot) for person in task.people]
+
+
+def own_parts(slot: Slot | None, person: int, task: MeetingTask) -> dict[str, float]:
+    """The parts of the seat of ``person`` (a number) for its proposal; None: it cannot be read."""
+    if slot is None:
+        return dict.fromkeys(("form", "length", "hours", "own", "others"), 0.0)
+    can = attending(slot, task)
+    own = can.pop(person)
+    return {
+        "form": FORM,
+        "length": LENGTH * (slot.end - slot.start == task.length),
+        "hours": HOURS * task.open_at(slot),
+        "own": OWN * own,
+        "others": OTHERS * own * sum(can) / len(can),
+    }
+
+
+def team_parts(slots: Sequence[Slot | None], task: MeetingTask) -> dict[str, float]:
+    """The team's parts for the proposals of all seats."""
+    first = slots[0]
+    if first is None or any(slot != first for slot in slots):
+        return {"agree": 0.0, "meeting": 0.0}
+    can = attending(first, task)
+    return {
+        "agree": AGREE * sum(can) / len(can),
+        "meeting": MEETING * (first in task.valid),
+    }
+
+
+def complaint(slot: Slot, person: int, task: MeetingTask) -> str:
+    """What is wrong with a proposal by what its seat knows; "" for nothing."""
+    if slot.end - slot.start != task.length:
+        return f"the meeting lasts {task.length} minutes"
+    if not task.open_at(slot):
+        return "outside the work hours, or not on the hour or half hour"
+    own = task.people[person]
+    return "" if own.can(slot) else f"{own.name} cannot come then"

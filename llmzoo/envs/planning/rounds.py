@@ -1,0 +1,152 @@
+"""Rounds of messages before all seats act at once: what the environments of this family share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
+
+from llmzoo.envs.base import Outcome, TextEnv
+from llmzoo.envs.messages import NO_MESSAGE, Malformed, message_limit, read_message
+from llmzoo.envs.text import encodable
+from llmzoo.errors import ConfigError
+
+MAX_ROUNDS = 4
+NOT_DELIVERED = "(not delivered)"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """What was written in an episode so far; its state extends it.
+
+    messages: what was delivered of each seat in each round. told: what was wrong with the messages of the
+    last round.
+    """
+
+    messages: tuple[Mapping[str, str], ...] = ()
+    told: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class View(Generic[T]):
+    """What a seat reads.
+
+    ``messages``: what each of ``seats`` wrote in each round so far. ``rounds``: of messages. ``limit``:
+    characters of a message. ``told``: what was wrong with the seat's last message, "" for nothing.
+    """
+
+    task: T
+    agent: str
+    seats: Sequence[str]
+    messages: Sequence[Mapping[str, str]]
+    rounds: int
+    limit: int
+    told: str
+
+    @property
+    def number(self) -> int:
+        """Of the round, from 1."""
+        return min(len(self.messages), self.rounds) + 1
+
+    @property
+    def writing(self) -> bool:
+        """Whether a message is asked for."""
+        return self.number <= self.rounds
+
+    def said(self) -> list[str]:
+        """The lines of the messages, in sentences."""
+        lines = []
+        for number, said in enumerate(self.messages, start=1):
+            lines += ["", f"Messages of round {number}:"]
+            lines += [
+                f"{'You' if seat == self.agent else seat}: {encodable(said[seat])}"
+                for seat in self.seats
+            ]
+        return lines
+
+    def briefly_said(self) -> list[str]:
+        """The same in few words."""
+        return [
+            f"{'you' if seat == self.agent else number} {encodable(said[seat])}"
+            for said in self.messages
+            for number, seat in enumerate(self.seats)
+        ]
+
+    def standing(self) -> list[str]:
+        """The lines on the round, and on a message that was not delivered."""
+        lines = [""]
+        if len(self.seats) > 1:
+            lines += [f"Round {self.number} of {self.rounds + 1}."]
+        if self.told:
+            lines += [f"Your last message was not delivered: {self.told}."]
+        return lines
+
+
+class MessageEnv(TextEnv):
+    """Seats that write messages at the same time for some rounds, and then all act at once.
+
+    A single seat writes no messages. ``self.episode`` extends :class:`Talk`.
+    """
+
+    def __init__(
+        self,
+        agents: list[str],
+        *,
+        rounds: int,
+        message_chars: int,
+        team_weight: float,
+        render_mode: str | None,
+    ):
+        if not 0 <= rounds <= MAX_ROUNDS:
+            raise ConfigError(f"rounds must be 0 to {MAX_ROUNDS}, got {rounds}")
+        self.rounds = rounds if len(agents) > 1 else 0
+        self.message_chars = message_limit(message_chars)
+        super().__init__(
+            agents,
+            simultaneous=True,
+            max_turns=self.rounds + 1,
+            team_weight=team_weight,
+            render_mode=render_mode,
+        )
+
+    def act(self, texts: Mapping[str, str]) -> Outcome:
+        """Judge the answers of the last round."""
+        raise NotImplementedError
+
+    @property
+    def writing(self) -> bool:
+        """Whether the round is one of messages."""
+        return len(self.episode.messages) < self.rounds
+
+    def play_together(self, texts: Mapping[str, str]) -> Outcome:
+        if not self.writing:
+            return self.act(texts)
+        delivered: dict[str, str] = {}
+        told: dict[str, str] = {}
+        for agent in self.possible_agents:
+            try:
+                delivered[agent] = read_message(texts[agent], self.message_chars)
+            except Malformed as reason:
+                delivered[agent] = NOT_DELIVERED
+                told[agent] = str(reason)
+        state = self.episode
+        self.episode = replace(state, messages=(*state.messages, delivered), told=told)
+        return Outcome(
+            local={agent: {"message": NO_MESSAGE} for agent in told},
+            errors={agent: f"malformed: {reason}" for agent, reason in told.items()},
+        )
+
+    def heard(self, agent: str) -> list[str]:
+        """The messages of the other seats."""
+        return [
+            text for said in self.episode.messages for seat, text in said.items() if seat != agent
+        ]
+
+    def said(self) -> list[str]:
+        """The lines of the messages, for a person."""
+        lines = []
+        for number, said in enumerate(self.episode.messages, start=1):
+            lines += [f"Round {number}", *(f"  {seat}: {text}" for seat, text in said.items())]
+        return lines

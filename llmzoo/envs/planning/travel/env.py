@@ -1,0 +1,318 @@
+"""# Travel
+
+Two seats plan a trip. The booker reads what transport and stays cost, the guide what meals cost and which
+sights there are. They write short messages, and then each writes half of the plan. The trip succeeds if the
+plan keeps all constraints of TravelPlanner, the budget among them.
+
+| | |
+|---|---|
+| id | `travel_v0` |
+| agents | `booker_0`, `guide_1`, together; with `num_agents=1`: `planner_0`, who reads everything and writes the whole plan |
+| observation, action | text |
+| rounds | `rounds` (1) of messages and a last one of plans; with `num_agents=1` only the last |
+| success | the plan keeps all thirteen constraints |
+
+**What is known.** Both seats read the request: where the trip begins, how many of which cities it visits, days,
+people, budget, and wishes (what the stays must allow, the kind of room, cuisines, transport that is not
+wanted). Only the booker reads the tables of transport and stays, and only the guide those of restaurants and
+sights.
+
+**Actions.** In a round of messages: any text of at most `message_chars` (400) characters. An empty message and
+a longer one are malformed and not delivered. The seats write at the same time, and both read what was delivered
+from the next round on. In the last round: a line for each day, with all fields of the own half and `-` for
+nothing; text around these lines does not matter.
+
+```text
+day 1: city: Aldin -> Brome; transport: flight F123; stay: Harbour Inn
+day 2: city: Brome; transport: -; stay: Harbour Inn
+```
+
+```text
+day 1: breakfast: -; lunch: -; dinner: Blue Spoon; sights: -
+day 2: breakfast: Old Oven; lunch: Red Kettle; dinner: Salt Bowl; sights: Stone Mill | Glass Tower
+```
+
+A day or a field that is missing, written twice or unknown makes a half malformed. Of two lines for a day the
+later one counts. Names are those of the tables; `NAME, CITY` tells places of the same name apart.
+
+**Constraints.** Eight of common sense: everything is in the `tables`; the plan is `complete` (as many cities as
+asked for; transport on days of travel; a stay each night; three meals and a sight on days without travel);
+everything is in the `city` of its day; the `route` is a round trip with each city once; no `restaurants` and no
+`sights` twice; `modes` of transport do not conflict (self-driving with flights or taxis); stays are booked for
+the smallest number of `nights` or more. Five of the request: `budget`, `rule` of the stays, kind of `room`,
+`cuisine`, `transport`. A flight and a meal cost its price for each person, self-driving for each 5 people, a
+taxi for each 4, a stay for each room and night. `llmzoo/envs/planning/travel/judge.py` lists where this
+differs from TravelPlanner's own program. `infos[agent]["constraints"]` has the verdicts at the end.
+
+**Rewards.**
+
+| part | paid to | worth |
+|---|---|---|
+| team: together | both | 0.1 x the share of days on which the guide's places suit the booker's cities |
+| team: budget | both | 0.2 if that is so on all days and the plan keeps the budget |
+| team: plan | both | 0.7 for a success |
+| form | own half | 0.02 if it can be read |
+| tables, complete | own half | 0.02 each if all that it names is in the tables, and nothing is missing |
+| route, city, modes, nights, rule, room, transport | booker | 0.04, 0.04, 0.03, 0.04, 0.03, 0.03, 0.03 |
+| restaurants, sights, cuisine | guide | 0.06, 0.06, 0.12 |
+| message | own answer | -0.05 for each message that is not delivered |
+
+All but `form` and `message` are paid only for a half that is complete and in its tables, since an empty plan breaks
+no other rule; the team's parts need two such halves. The most is 1.3. A seat alone has half of the parts of each
+half.
+
+**One seat is not enough.** In a generated task only one choice of cities keeps the budget. The booker's tables
+say nothing about which it is, and the guide's little. By its own tables, the booker finds the right choice in 25%
+of the tasks of `level="easy"`, 17% of `"normal"` and 10% of `"hard"`, and the guide in at most 33%, 23% and 15%.
+Tests draw the same tables of the booker for every right choice, and count the choices that fit those of the
+guide. The experts have 100%. The controls are `num_agents=1` and `rounds=0` (no messages).
+
+**Arguments.** `level` ("easy", "normal" (default), "hard"), `visits` (1 to 3 cities; a trip has
+`2 * visits + 1` days), `candidates` (cities to choose from, at most 6), `wishes` (0 to 4 of rule, room, cuisine
+and transport), `num_agents` (2; 1 for one seat with all tables), `rounds` (1, 0 to 4), `message_chars` (400),
+`prompt` ("full" or "terse"), `team_weight`, `split` ("train", "test", "all"), `source`, `on_bad_record` ("error"
+or "skip": of a file), `render_mode`. `visits`, `candidates` and `wishes` replace those of the level:
+
+| level | visits | candidates | wishes |
+|---|---|---|---|
+| easy | 1 | 4 | 1 |
+| normal | 2 | 4 | 2 |
+| hard | 3 | 5 | 4 |
+
+**Tasks.** `source` is "generator", or TravelPlanner: "hub" (`osunlp/TravelPlanner`, the 45 rows of its training set
+and the 180 of its validation set; CC-BY-4.0), "sample" (24 records of the same form, written for this project),
+"auto", or a [file](../data.md#files-of-records) of such records. The tables are read from
+`reference_information`. Its test set has no budget and no wishes as fields, and is not read. In TravelPlanner's
+rows the cities of a trip and their order are those of its tables, so that only the budget depends on both seats.
+Some rows may have no plan that passes; the expert then writes the cheapest one.
+
+The split is by content. Tasks that differ by names, by the order of cities or of tables, by which rule, room or
+cuisine is asked for, or by the direction of the trip stay together.
+
+**The scripted experts** write what each choice of cities costs in their own tables, add up, and choose the
+cheapest. They read no other table, unless there are no messages (`rounds=0`).
+
+Source: Xie et al., "TravelPlanner: A Benchmark for Real-World Planning with Language Agents", 2024
+([arXiv 2402.01622](https://arxiv.org/abs/2402.01622)).
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from llmzoo.envs.base import Outcome, public_forms
+from llmzoo.envs.messages import Malformed
+from llmzoo.envs.planning.rounds import MessageEnv, Talk
+from llmzoo.envs.planning.travel import (
+    generator,
+    judge,
+    oracle,
+    plans,
+    prompts,
+    scoring,
+    travel_planner,
+)
+from llmzoo.envs.planning.travel.plans import Day, Fields
+from llmzoo.envs.planning.travel.scoring import BOOKER, GUIDE
+from llmzoo.envs.planning.travel.tasks import TripTask, canonical
+from llmzoo.envs.settings import one_of
+from llmzoo.envs.tasks import Tasks, described, generated
+from llmzoo.errors import ConfigError
+
+HALVES = (BOOKER, GUIDE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planning(Talk):
+    """The state of an episode.
+
+    halves: of the plan, None for one that cannot be read; empty before the last round.
+    """
+
+    task: TripTask
+    halves: Mapping[str, tuple[Fields, ...] | None] = field(default_factory=dict)
+
+    @property
+    def plan(self) -> list[Day]:
+        """The days as far as they can be read."""
+        return plans.plan(self.halves.get(BOOKER), self.halves.get(GUIDE), self.task.days)
+
+    @property
+    def whole(self) -> bool:
+        """Whether both halves can be read."""
+        return all(self.halves.get(half) is not None for half in HALVES)
+
+
+class Travel(MessageEnv):
+    """A trip planned by a booker and a guide, or by one seat that reads everything."""
+
+    metadata: dict[str, Any] = {
+        **MessageEnv.metadata,
+        "name": "travel_v0",
+        "team_parts": ["together", "budget", "plan"],
+    }
+
+    def __init__(
+        self,
+        *,
+        level: Literal["easy", "normal", "hard"] | None = None,
+        visits: int | None = None,
+        candidates: int | None = None,
+        wishes: int | None = None,
+        num_agents: int = 2,
+        rounds: int = 1,
+        message_chars: int = 400,
+        prompt: Literal["full", "terse"] = "full",
+        team_weight: float = 1.0,
+        split: str = "train",
+        source: str = "generator",
+        on_bad_record: Literal["error", "skip"] = "error",
+        render_mode: str | None = None,
+    ):
+        one_of("prompt", prompt, ("full", "terse"))
+        one_of("level", level, (None, *generator.LEVELS))
+        one_of("num_agents", num_agents, (1, 2))
+        super().__init__(
+            ["planner_0"] if num_agents == 1 else ["booker_0", "guide_1"],
+            rounds=rounds,
+            message_chars=message_chars,
+            team_weight=team_weight,
+            render_mode=render_mode,
+        )
+        self.prompt_style = prompt
+        drawn = {"level": level, "visits": visits, "candidates": candidates, "wishes": wishes}
+        self.tasks = _tasks(source, on_bad_record, split, drawn)
+        self.fallback = self.tasks.fallback
+        self.episode: Planning
+
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
+        self.episode = Planning(task=self.tasks.sample(rng) if task is None else self.tasks[task])
+
+    def describe(self) -> Mapping[str, Any]:
+        task = self.episode.task
+        shared = described(self.tasks, repr(task), task)
+        return {**shared, "people": task.people, "days": task.days, "visits": task.visits}
+
+    def prompt(self, agent: str) -> str:
+        style = prompts.terse if self.prompt_style == "terse" else prompts.full
+        return style(self._view(agent))
+
+    def board(self) -> str:
+        state = self.episode
+        lines = [prompts.whole(state.task), *self.said()]
+        for half, fields in state.halves.items():
+            own = plans.BOOKED if half == BOOKER else plans.VISITED
+            lines += [f"The {half}'s half:"]
+            lines += [plans.written(state.plan, own) if fields else "  cannot be read"]
+        return "\n".join(lines)
+
+    def ending(self, agent: str) -> Mapping[str, Any]:
+        """For each constraint whether the plan keeps it, and what the plan costs; both are None if a half
+        cannot be read."""
+        state = self.episode
+        return {
+            **super().ending(agent),
+            "constraints": judge.verdicts(state.task, state.plan) if state.whole else None,
+            "cost": judge.cost(state.task, state.plan) if state.whole else None,
+        }
+
+    def expert(self, agent: str) -> str:
+        task, halves = self.episode.task, self._view(agent).halves
+        if self.writing:
+            return oracle.expert_message(
+                halves[0], oracle.known(task, halves[0]), self.message_chars
+            )
+        if not self.rounds:
+            return plans.written(oracle.whole_plan(task), prompts.fields_of(halves))
+        return oracle.expert_plan(halves[0], oracle.known(task, halves[0]), self.heard(agent))
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        task, halves = self.episode.task, self._view(agent).halves
+        if self.writing:
+            own = oracle.known(task, halves[0])
+            return oracle.amateur_message(halves[0], own, self.message_chars, rng)
+        if len(halves) == 2:
+            return oracle.amateur_whole(task, rng)
+        own = oracle.known(task, halves[0])
+        return oracle.amateur_plan(halves[0], own, self.heard(agent), rng)
+
+    def act(self, texts: Mapping[str, str]) -> Outcome:
+        """Judge the plan; the episode ends."""
+        task = self.episode.task
+        read: dict[str, tuple[Fields, ...] | None] = dict.fromkeys(HALVES)
+        errors: dict[str, str] = {}
+        for agent, text in texts.items():
+            view = self._view(agent)
+            try:
+                fields = plans.read(text, view.fields, task.days)
+            except Malformed as reason:
+                errors[agent] = f"malformed: {reason}"
+                continue
+            read |= dict.fromkeys(view.halves, fields)
+        self.episode = replace(self.episode, halves=read, told={})
+        plan = self.episode.plan
+        verdicts = {
+            half: None if read[half] is None else scoring.own_verdicts(half, task, plan)
+            for half in HALVES
+        }
+        parts = {half: scoring.own_parts(half, verdicts[half]) for half in HALVES}
+        for agent in self.possible_agents:
+            wrong = self._complaint(agent, verdicts)
+            if agent not in errors and wrong:
+                errors[agent] = f"wrong: {wrong}"
+        sound = all(v is not None and v["tables"] and v["complete"] for v in verdicts.values())
+        team = scoring.team_parts(task, plan if sound else None)
+        self.success = team["plan"] > 0
+        return Outcome(
+            team=team,
+            local={agent: self._own(agent, parts) for agent in self.possible_agents},
+            done=True,
+            errors=errors,
+        )
+
+    def _own(self, agent: str, parts: Mapping[str, Mapping[str, float]]) -> Mapping[str, float]:
+        halves = self._view(agent).halves
+        if len(halves) == 2:
+            return scoring.alone_parts(parts[BOOKER], parts[GUIDE])
+        return parts[halves[0]]
+
+    def _complaint(self, agent: str, verdicts: Mapping[str, Mapping[str, bool] | None]) -> str:
+        found = (scoring.complaint(verdicts[half] or {}) for half in self._view(agent).halves)
+        return next(filter(None, found), "")
+
+    def _view(self, agent: str) -> prompts.TravelView:
+        state = self.episode
+        return prompts.TravelView(
+            task=state.task,
+            agent=agent,
+            seats=self.possible_agents,
+            messages=state.messages,
+            rounds=self.rounds,
+            limit=self.message_chars,
+            told=state.told.get(agent, ""),
+        )
+
+
+def _tasks(
+    source: str, on_bad_record: str, split: str, drawn: Mapping[str, Any]
+) -> Tasks[TripTask]:
+    """The tasks of a split. ``drawn``: the arguments of generated tasks, None for those not given."""
+    given = {name: value for name, value in drawn.items() if value is not None}
+    if source != "generator":
+        if given:
+            raise ConfigError(f"{', '.join(given)} is for source='generator', got {source!r}")
+        return travel_planner.PUBLIC_SET.load(source, on_bad_record).listed(canonical, split)
+    level = generator.LEVELS[given.pop("level", "normal")]
+    settings = {**level._asdict(), **given}
+    generator.check_arguments(**settings)
+    named = ", ".join(f"{name} {value}" for name, value in sorted(settings.items()))
+    return generated(generator.draw, canonical, split=split, name=f"travel, {named}", **settings)
+
+
+raw_env = Travel
+env, parallel_env = public_forms(Travel)

@@ -1,0 +1,226 @@
+"""The prompts. All seats read the request and the messages, and each the tables of its own half."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from llmzoo.envs.planning.rounds import View
+from llmzoo.envs.planning.travel.plans import BOOKED, VISITED
+from llmzoo.envs.planning.travel.scoring import BOOKER, GUIDE
+from llmzoo.envs.planning.travel.tasks import (
+    CAR_SEATS,
+    FLIGHT,
+    SELF_DRIVING,
+    TAXI,
+    Restaurant,
+    Stay,
+    Transport,
+    TripTask,
+)
+from llmzoo.envs.text import encodable
+
+_EXAMPLE = {
+    "city": ("CITY -> CITY", "CITY"),
+    "transport": ("flight NUMBER", "-"),
+    "stay": ("NAME", "NAME"),
+    "breakfast": ("-", "NAME"),
+    "lunch": ("-", "NAME"),
+    "dinner": ("NAME", "NAME"),
+    "sights": ("-", "NAME | NAME"),
+}
+_WORK = {
+    BOOKER: ("book transport and places to stay", "books transport and places to stay"),
+    GUIDE: ("choose meals and sights", "chooses meals and sights"),
+}
+
+
+class TravelView(View[TripTask]):
+    """What a seat reads of a trip."""
+
+    @property
+    def halves(self) -> tuple[str, ...]:
+        """Whose tables it reads and whose half it writes."""
+        if len(self.seats) == 1:
+            return BOOKER, GUIDE
+        return (half_of(self.agent),)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of its lines."""
+        return fields_of(self.halves)
+
+
+def half_of(agent: str) -> str:
+    return agent.partition("_")[0]
+
+
+def fields_of(halves: Sequence[str]) -> tuple[str, ...]:
+    return (*(BOOKED if BOOKER in halves else ()), *(VISITED if GUIDE in halves else ()))
+
+
+def full(view: TravelView) -> str:
+    """The prompt in sentences."""
+    lines = [_role(view), "", _request(view.task), "", *_RULES, ""]
+    lines += tables(view.task, view.halves)
+    lines += [*view.said(), *view.standing(), *_asked(view), "", "Your answer:"]
+    return encodable("\n".join(lines))
+
+
+def terse(view: TravelView) -> str:
+    """The same in few words."""
+    task = view.task
+    turn = f" {view.number}/{view.rounds + 1}" if len(view.seats) > 1 else ""
+    wishes = [f"stays allow {task.rule}" * bool(task.rule), task.room, task.transport]
+    lines = [
+        f"travel {view.agent}{turn}",
+        f"{task.people} people {task.days} days from {task.origin} to {task.visits} of "
+        f"{', '.join(task.cities)}; budget {task.budget}",
+        "; ".join(filter(None, [*wishes, *task.cuisines])) or "no wishes",
+    ]
+    lines += brief_tables(task, view.halves)
+    lines += view.briefly_said()
+    lines += [f"not delivered {view.told}"] if view.told else []
+    lines += [f"message up to {view.limit}" if view.writing else _example(view.fields, 0, 1)]
+    return encodable("\n".join([*lines, ""]))
+
+
+def tables(task: TripTask, halves: Sequence[str]) -> list[str]:
+    """The tables of the halves, in words."""
+    lines = []
+    if BOOKER in halves:
+        lines += ["Transport (a flight's price is for one person, the others' for one car):"]
+        for (start, end), ways in _legs(task).items():
+            lines += [f"{start} -> {end}: {'; '.join(map(_way, ways))}"]
+        lines += ["", "Stays (the price is for one room and night):"]
+        for city in task.cities:
+            lines += [f"{city}: {_stay(stay)}" for stay in task.stays if stay.city == city]
+    if GUIDE in halves:
+        lines += [""] * bool(lines) + ["Restaurants (the cost of a meal is for one person):"]
+        for city in task.cities:
+            lines += [f"{city}: {_meal(meal)}" for meal in task.restaurants if meal.city == city]
+        lines += ["", "Sights:"]
+        for city in task.cities:
+            seen = [sight.name for sight in task.sights if sight.city == city]
+            lines += [f"{city}: {' | '.join(seen) or 'none'}"]
+    return lines
+
+
+def brief_tables(task: TripTask, halves: Sequence[str]) -> list[str]:
+    """The tables in few words."""
+    lines = []
+    if BOOKER in halves:
+        for (start, end), ways in _legs(task).items():
+            named = [f"{_named(way)} {way.price}" for way in ways]
+            lines += [f"{start} -> {end}: {'; '.join(named)}"]
+        for stay in task.stays:
+            forbids = "".join(f", no {rule}" for rule in stay.forbids)
+            lines += [
+                f"{stay.city}: {stay.name} {stay.price}, {stay.room}, {stay.people} people, "
+                f"{stay.nights}+ nights{forbids}"
+            ]
+    if GUIDE in halves:
+        for meal in task.restaurants:
+            lines += [f"{meal.city}: {meal.name} {meal.cost} {', '.join(meal.cuisines)}"]
+        for city in task.cities:
+            seen = [sight.name for sight in task.sights if sight.city == city]
+            lines += [f"{city} sights: {' | '.join(seen)}"]
+    return lines
+
+
+def whole(task: TripTask) -> str:
+    """The request and all tables, for a person."""
+    return "\n".join([_request(task), "", *tables(task, (BOOKER, GUIDE))])
+
+
+def _role(view: TravelView) -> str:
+    if len(view.seats) == 1:
+        return f"You are {view.agent}. You plan a trip, and read all tables."
+    (half,), (other,) = view.halves, [seat for seat in view.seats if seat != view.agent]
+    return (
+        f"You are {view.agent}. You plan a trip together with {other}. You {_WORK[half][0]}, and {other} "
+        f"{_WORK[half_of(other)][1]}. Each of you reads the tables of the own half only."
+    )
+
+
+def _request(task: TripTask) -> str:
+    cities = ", ".join(f"({n}) {city}" for n, city in enumerate(task.cities, start=1))
+    one = task.visits == 1
+    chosen = f"{task.visits} {'city' if one else 'cities'}" + f" of {task.region}" * bool(
+        task.region
+    )
+    people = "One person wants" if task.people == 1 else f"{task.people} people want"
+    lines = [
+        f"The request: {people} to travel for {task.days} days from {task.origin} and back, and to visit "
+        f"{chosen}. To choose from: {cities}. All of it may cost at most ${task.budget}.",
+    ]
+    if task.rule:
+        lines += [f"Their stays must allow {task.rule}."]
+    if task.room:
+        lines += [f"Their rooms: {task.room}."]
+    if task.cuisines:
+        lines += [
+            f"At one meal at least, they want each of these cuisines: {', '.join(task.cuisines)}."
+        ]
+    if task.transport:
+        lines += [f"They want {task.transport}."]
+    return " ".join(lines)
+
+
+_RULES = (
+    "The rules:",
+    "- Day 1 begins at the origin and the last day ends there. Each city is visited once, for a night or more.",
+    "- A day of travel has two cities and a way between them. Every day but the last has a stay in the city "
+    "where the day ends, and a stay has a smallest number of nights in a row.",
+    "- Self-driving does not go along with flights or taxis on one trip.",
+    "- A day without travel has three meals and a sight, all in its city. On a day of travel they may be left "
+    "out, or be in either of its cities. No restaurant and no sight is visited twice.",
+    f"- A car holds {CAR_SEATS[SELF_DRIVING]} people, a taxi {CAR_SEATS[TAXI]}. If not all fit into a car or "
+    "a room, they take more of them.",
+)
+
+
+def _asked(view: TravelView) -> list[str]:
+    if view.writing:
+        (other,) = (seat for seat in view.seats if seat != view.agent)
+        return [
+            f"Write a message to {other}, of at most {view.limit} characters. {other} writes one at the same "
+            "time. What you do not write, the other does not know. In the last round each of you writes one "
+            "half of the plan, and both must be about the same cities on the same days."
+        ]
+    what = "the plan" if len(view.seats) == 1 else "your half of the plan"
+    return [
+        f"Write {what}: a line for each of the {view.task.days} days, with - for nothing, in this form:",
+        _example(view.fields, 0, 1),
+        _example(view.fields, 1, 2),
+    ]
+
+
+def _example(fields: Iterable[str], column: int, day: int) -> str:
+    return f"day {day}: " + "; ".join(f"{name}: {_EXAMPLE[name][column]}" for name in fields)
+
+
+def _legs(task: TripTask) -> dict[tuple[str, str], list[Transport]]:
+    legs: dict[tuple[str, str], list[Transport]] = {}
+    for way in task.transports:
+        legs.setdefault((way.origin, way.destination), []).append(way)
+    return legs
+
+
+def _named(way: Transport) -> str:
+    day = f" on day {way.day}" if way.day else ""
+    return f"{way.mode} {way.number}{day}" if way.mode == FLIGHT else way.mode
+
+
+def _way(way: Transport) -> str:
+    return f"{_named(way)} ${way.price}"
+
+
+def _stay(stay: Stay) -> str:
+    nights = "1 night" if stay.nights == 1 else f"{stay.nights} nights"
+    people = "1 person" if stay.people == 1 else f"{stay.people} people"
+    forbids = "".join(f", no {rule}" for rule in stay.forbids)
+    return f"{stay.name}: ${stay.price}, {stay.room}, for {people}, at least {nights}{forbids}"
+
+
+def _meal(meal: Restaurant) -> str:
+    return f"{meal.name}: ${meal.cost}, {', '.join(meal.cuisines)}"

@@ -1,0 +1,230 @@
+"""The HTTP side of an endpoint with OpenAI's chat completions API.
+
+It knows tokens, routes, bodies and streams. What answers are the clients of :class:`Episodes`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from dataclasses import asdict
+from typing import Any, Protocol
+
+from llmzoo.envs.programs.client import Client
+from llmzoo.envs.programs.errors import ProgramClosed
+from llmzoo.envs.programs.messages import ChatCompletion
+from llmzoo.errors import ConfigError, LlmzooError, MissingExtraError
+
+try:
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.requests import ClientDisconnect, Request
+    from starlette.responses import JSONResponse, Response, StreamingResponse
+    from starlette.routing import Route
+except ModuleNotFoundError as error:
+    raise MissingExtraError("programs in other processes", "gateway", error.name) from error
+
+MOST_BYTES = 10_000_000  # of a request
+_STARTS_IN_SECONDS = 30.0
+_WAITING = 2048  # connections that are not accepted yet
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Episodes(Protocol):
+    """The episodes behind an endpoint, by id; "" stands for a request that names none.
+
+    All of these may raise :class:`Refused`. :class:`ProgramClosed` says that the episode has ended.
+    """
+
+    @property
+    def token(self) -> str | None:
+        """What callers send as the API key; None: everyone may call."""
+        ...
+
+    def client(self, id: str) -> Client:
+        """What answers the calls of an episode."""
+        ...
+
+    def agents_of(self, id: str) -> Sequence[str]:
+        """The names that may be called in an episode."""
+        ...
+
+    async def pay(self, id: str, posted: Any) -> None:
+        """Take what was posted as the episode's reward: any JSON value."""
+        ...
+
+
+class Refused(Exception):
+    """A request that is answered with an error."""
+
+    def __init__(self, status: int, why: str):
+        super().__init__(why)
+        self.status = status
+
+    def response(self) -> Response:
+        kind = "invalid_request_error" if self.status < 500 else "server_error"
+        body = {"error": {"message": str(self), "type": kind, "param": None, "code": None}}
+        return JSONResponse(body, status_code=self.status)
+
+
+def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
+    """A socket that listens; port 0 picks a free one. Raises :class:`ConfigError` if it cannot."""
+    if not 0 <= port < 2**16:
+        raise ConfigError(f"port must be 0 to 65535, got {port}")
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        # asyncio turns Nagle's algorithm off only where the protocol is named; it costs 40 ms a call
+        listening = socket.socket(family, kind, socket.IPPROTO_TCP)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen(_WAITING)  # now, so that a taken port is found
+        except OSError:
+            listening.close()
+            raise
+    except (OSError, UnicodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"cannot listen at {host}:{port}: {why}") from None
+    return listening
+
+
+class ChatServer:
+    """Serves episodes at a socket, from a thread of its own, until :meth:`stop`.
+
+    ``grace_s``: seconds that running calls have to end when it stops.
+    """
+
+    def __init__(self, episodes: Episodes, listening: socket.socket, *, grace_s: int = 1):
+        host, port = listening.getsockname()[:2]
+        self.address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        config = uvicorn.Config(
+            _app(episodes),
+            log_level="error",
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=grace_s,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(
+            target=lambda: self._server.run([listening]), name="llmzoo gateway", daemon=True
+        )
+        self._thread.start()
+        ends = time.monotonic() + _STARTS_IN_SECONDS
+        while not self._server.started and time.monotonic() < ends:
+            time.sleep(0.005)
+
+    def stop(self) -> None:
+        """Take no more calls, and wait for the running ones."""
+        self._server.should_exit = True
+        self._thread.join()
+
+    def hurry(self) -> None:
+        """Let :meth:`stop` wait for no call. Safe in a signal handler."""
+        self._server.force_exit = True
+
+
+def _app(episodes: Episodes) -> Starlette:
+    """The routes. An episode is named in the path, or by the header X-Episode."""
+    token = None if episodes.token is None else f"Bearer {episodes.token}".encode()
+
+    def id_of(request: Request) -> str:
+        """The id that a request names; "" for none. Raises :class:`Refused` without the token."""
+        given = request.headers.get("authorization", "").encode()
+        if token is not None and not secrets.compare_digest(given, token):
+            raise Refused(401, "the token is missing or wrong: send it as the API key")
+        if token is None and "origin" in request.headers:
+            raise Refused(403, "a page in a browser may not call a server without a token")
+        return str(request.path_params.get("id", request.headers.get("x-episode", "")))
+
+    async def complete(request: Request) -> Response:
+        client = episodes.client(id_of(request))
+        asked = await _object(request)
+        stream = asked.pop("stream", False)
+        reply = await _while_connected(request, client.aio.chat.completions.create(**asked))
+        assert isinstance(reply, ChatCompletion)
+        if stream:
+            return StreamingResponse(_events(reply), media_type="text/event-stream")
+        body = json.dumps({**asdict(reply), "created": int(time.time())})  # lone surrogates too
+        return Response(body, media_type="application/json")
+
+    async def models(request: Request) -> Response:
+        named = {"object": "model", "created": 0, "owned_by": "llmzoo"}
+        agents = episodes.agents_of(id_of(request))
+        return JSONResponse({"object": "list", "data": [{"id": a, **named} for a in agents]})
+
+    async def reward(request: Request) -> Response:
+        await episodes.pay(id_of(request), await _json(request))
+        return JSONResponse({"ok": True})
+
+    routes = [
+        Route("/episodes/{id}/v1/chat/completions", _answered(complete), methods=["POST"]),
+        Route("/episodes/{id}/v1/models", _answered(models)),
+        Route("/episodes/{id}/reward", _answered(reward), methods=["POST"]),
+        Route("/v1/chat/completions", _answered(complete), methods=["POST"]),
+        Route("/v1/models", _answered(models)),
+    ]
+    return Starlette(routes=routes)
+
+
+def _answered(route: Handler) -> Handler:
+    """A route whose errors are responses."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await route(request)
+        except Refused as refused:
+            return refused.response()
+        except (LlmzooError, TypeError) as error:
+            return Refused(400, str(error)).response()
+        except ProgramClosed as error:
+            return Refused(410, str(error)).response()
+        except (asyncio.CancelledError, ClientDisconnect):
+            return Response(status_code=499)  # nobody reads it
+
+    return answer
+
+
+async def _while_connected(request: Request, asked: Coroutine[Any, Any, Any]) -> Any:
+    """The reply to a call, which is cancelled as soon as its client goes away."""
+    call = asyncio.ensure_future(asked)
+    gone = asyncio.ensure_future(request.receive())  # the body is read: what follows is the end
+    try:
+        await asyncio.wait({call, gone}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        gone.cancel()
+        if not call.done():
+            call.cancel()
+    return await call
+
+
+async def _json(request: Request) -> Any:
+    """What a request holds. Raises :class:`Refused` for what is too long or no JSON."""
+    raw = bytearray()
+    async for part in request.stream():
+        raw += part
+        if len(raw) > MOST_BYTES:
+            raise Refused(413, f"a request of more than {MOST_BYTES} bytes")
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        raise Refused(400, "the request holds no JSON") from None
+
+
+async def _object(request: Request) -> dict[str, Any]:
+    body = await _json(request)
+    if not isinstance(body, dict):
+        raise Refused(400, "the request holds no JSON object")
+    return {key: value for key, value in body.items() if value is not None}
+
+
+async def _events(reply: ChatCompletion) -> AsyncIterator[str]:
+    """A reply as server-sent events."""
+    for chunk in reply.chunks():
+        yield f"data: {json.dumps({**asdict(chunk), 'created': int(time.time())})}\n\n"
+        await asyncio.sleep(0)
+    yield "data: [DONE]\n\n"

@@ -1,0 +1,360 @@
+"""A program that calls language models, as an environment."""
+
+from __future__ import annotations
+
+import copy
+import random
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from pettingzoo import AECEnv
+
+from llmzoo.envs.base import MAX_ANSWER_CHARS, MAX_OBSERVATION_CHARS, InOrder, Outcome, TextEnv
+from llmzoo.envs.given import TaskRow, Tasks, tasks_of
+from llmzoo.envs.programs.errors import ProgramError
+from llmzoo.envs.programs.messages import Call
+from llmzoo.envs.programs.rewards import outcome_of, together
+from llmzoo.envs.programs.running import TOGETHER, Program, Running
+from llmzoo.envs.tasks import Listed, described
+from llmzoo.errors import ConfigError
+from llmzoo.spaces import Observation
+
+_ROUNDING = 1e-9  # of sums of rewards
+_JOIN_SECONDS = 1.0  # for a thread to end when an environment is closed
+Expert = Callable[[Mapping[str, Any], str, Sequence[Mapping[str, Any]]], str]
+Amateur = Callable[[Mapping[str, Any], str, Sequence[Mapping[str, Any]], random.Random], str]
+
+
+def from_program(
+    program: Program,
+    *,
+    agents: Sequence[str],
+    tasks: Tasks,
+    success: float = 1.0,
+    max_turns: int = 50,
+    time_limit: float | None = 60.0,
+    replayable: bool = True,
+    on_error: Literal["raise", "end"] = "raise",
+    slow: bool = False,
+    together: float = TOGETHER,
+    expert: Expert | None = None,
+    amateur: Amateur | None = None,
+    split: str = "train",
+    render_mode: str | None = None,
+) -> AECEnv:
+    """An environment whose agents answer the calls of a program.
+
+    Parameters
+    ----------
+    program: ``program(task, client)``, a function or a coroutine function. ``task`` is a mapping, and
+        ``client`` has the shape of OpenAI's client (:class:`llmzoo.envs.programs.client.Client`). It
+        returns the reward: a number for all agents, a mapping from agents to numbers or to named parts,
+        or either with whether the task was solved, as ``(reward, success)``.
+    agents: the names that the program calls as ``model``.
+    tasks: rows with columns (a text stands for ``{"prompt": text}``), or a ``.jsonl`` file of them, split
+        into train and test by their content; or ``{"train": rows, "test": rows}``.
+    success: the least team reward of an episode that counts as success, where the program does not say.
+    max_turns: rounds of calls after which the episode is truncated.
+    time_limit: seconds that the program may take between two calls; None for no limit.
+    replayable: whether the same answers lead the program to the same calls. Then :meth:`ProgramEnv.fork`
+        copies an episode by running the program again. Trees need that; learners that play whole episodes
+        do not.
+    on_error: what an exception of the program does: ``"raise"`` raises :class:`ProgramError`, ``"end"``
+        ends the episode with what was paid so far, and ``infos[agent]["error"]`` says why.
+    slow: whether a step is worth a thread, since the program waits for something itself.
+    together: seconds within which calls from several threads count as made at the same time.
+    expert: ``expert(task, agent, messages)`` returns the best answer; for ``llmzoo.oracle``.
+    amateur: ``amateur(task, agent, messages, rng)`` returns a sloppy player's answer; for the checks.
+
+    Calls that are made together (``asyncio.gather``, threads) are answered together: no agent sees
+    another's answer. The answers of an agent that is called twice at once are taken one after the other.
+    """
+    return InOrder(
+        ProgramEnv(
+            program,
+            tasks_of(tasks, split),
+            agents,
+            success=success,
+            max_turns=max_turns,
+            time_limit=time_limit,
+            replayable=replayable,
+            on_error=on_error,
+            slow=slow,
+            together=together,
+            expert=expert,
+            amateur=amateur,
+            render_mode=render_mode,
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramEpisode:
+    """An episode so far: what was asked together and answered, and what is asked now."""
+
+    row: TaskRow
+    seed: int
+    rounds: tuple[tuple[tuple[Call, ...], tuple[str, ...]], ...] = ()
+    calls: tuple[Call, ...] = ()
+
+    def last_of(self, agent: str) -> Call | None:
+        """The latest call of an agent."""
+        said = [*self.calls, *(call for calls, _ in reversed(self.rounds) for call in calls)]
+        return next((call for call in said if call.agent == agent), None)
+
+
+class _Live:
+    """A run in the state of one or several episodes. The first that is stepped takes it."""
+
+    _running: Running | None = None
+
+    def __init__(self, running: Running | None):
+        self._running = running
+        self._lock = threading.Lock()
+
+    def take(self) -> Running | None:
+        with self._lock:
+            running, self._running = self._running, None
+        return running
+
+    def __del__(self) -> None:
+        if self._running is not None:
+            self._running.close()
+
+
+class ProgramEnv(TextEnv):
+    """The environment of :func:`from_program`."""
+
+    def __init__(
+        self,
+        program: Program,
+        tasks: Listed[TaskRow],
+        agents: Sequence[str],
+        *,
+        success: float,
+        max_turns: int,
+        time_limit: float | None,
+        replayable: bool,
+        on_error: Literal["raise", "end"],
+        slow: bool,
+        together: float,
+        expert: Expert | None,
+        amateur: Amateur | None,
+        render_mode: str | None,
+    ):
+        if isinstance(agents, str) or not agents or len(set(agents)) < len(agents):
+            raise ConfigError(
+                f"agents are the names of at least one agent, each once; got {agents}"
+            )
+        if on_error not in ("raise", "end"):
+            raise ConfigError(f"on_error is 'raise' or 'end', got {on_error!r}")
+        super().__init__(list(agents), max_turns=max_turns, render_mode=render_mode)
+        name = getattr(program, "__name__", "program")
+        self.metadata = {
+            **self.metadata,
+            "name": f"{name}_v0" if name.isidentifier() else "program_v0",
+            "team_and_local": False,
+            "slow_step": slow,
+        }
+        self.tasks = tasks
+        self._program = program
+        self._success_at = success
+        self._time_limit = time_limit
+        self._replayable = replayable
+        self._on_error = on_error
+        self._together = together
+        self._expert = expert
+        self._amateur = amateur
+        self._live = _Live(None)
+        self._team_paid = 0.0
+
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
+        self.close()
+        row = self.tasks.sample(rng) if task is None else self.tasks[task]
+        episode = ProgramEpisode(row, rng.getrandbits(48))
+        running = self._started(episode)
+        with _closed_on_error(running):
+            calls = running.calls()
+            if not calls:
+                why = "returned without a call" if running.error is None else _why(running.error)
+                raise ProgramError(f"the program {why}, on task {row.text:.200}") from running.error
+            self.episode = replace(episode, calls=_checked(calls))
+        self._live = _Live(running)
+        self._team_paid = 0.0
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        super().reset(seed, options)
+        self._select(self.episode.calls[0].agent)
+
+    def describe(self) -> Mapping[str, Any]:
+        return described(self.tasks, self.episode.row.text, self.episode.row)
+
+    def prompt(self, agent: str) -> Observation:
+        """What an agent is asked, or was asked last; empty if the program has not called it yet."""
+        call = self.episode.last_of(agent)
+        return Observation("") if call is None else call.observation()
+
+    def observe(self, agent: str) -> Observation:
+        return self.prompt(agent)
+
+    def expert(self, agent: str) -> str:
+        if self._expert is None:
+            return super().expert(agent)
+        return self._expert(*self._seen_by(agent))
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        if self._amateur is None:
+            return super().amateur(agent, rng)
+        return self._amateur(*self._seen_by(agent), rng)
+
+    def _seen_by(self, agent: str) -> tuple[Mapping[str, Any], str, Sequence[Mapping[str, Any]]]:
+        call = self.episode.last_of(agent)
+        return copy.deepcopy(self.episode.row.columns), agent, () if call is None else call.messages
+
+    def deciding(self) -> list[str]:
+        return [call.agent for call in self.episode.calls if call.agent not in self._answers]
+
+    def step(self, action: str | None) -> None:
+        agent = self.agent_selection
+        if not self._answers_now(agent, action):
+            return
+        assert action is not None
+        if len(action) > MAX_ANSWER_CHARS:
+            error = f"malformed: longer than {MAX_ANSWER_CHARS} characters"
+            self.infos[agent] = {**self.infos[agent], "error": error}
+            action = ""
+        self._answers[agent] = action
+        if not self.deciding():
+            self._play_round()
+        self._accumulate_rewards()
+        if True in self.terminations.values() or True in self.truncations.values():
+            self.infos = {a: {**info, **self.ending(a)} for a, info in self.infos.items()}
+        else:
+            self._select(self.deciding()[0])
+        if self.render_mode == "human":
+            self.render()
+
+    def fork(self) -> ProgramEnv:
+        if not self._replayable:
+            raise ConfigError(
+                f"{self.metadata['name']} says replayable=False, so its episodes cannot be copied; train on "
+                "whole episodes: --learner ippo copies nothing"
+            )
+        forked = super().fork()
+        assert isinstance(forked, ProgramEnv)
+        return forked
+
+    def close(self) -> None:
+        """End the program, if no copy of this episode may still need it."""
+        running = self._live.take()
+        if running is not None:
+            running.close()
+            running.join(_JOIN_SECONDS)
+
+    def _play_round(self) -> None:
+        """Give the program the answers of the round, and let it run to its next calls or its end."""
+        played: ProgramEpisode = self.episode
+        texts = tuple(self._answers[call.agent] for call in played.calls)
+        self._answers = {}
+        running = self._live.take() or self._replayed(played)
+        with _closed_on_error(running):
+            running.answer(texts)
+            calls = running.calls()
+            rounds = (*played.rounds, (played.calls, texts))
+            outcome, said = (Outcome(), None) if calls else self._ended(running)
+            outcome = together(outcome, running.paid())
+            self.episode = replace(played, rounds=rounds, calls=_checked(calls))
+        self._live = _Live(running)
+        self._pay(outcome)
+        team = outcome.team
+        self._team_paid += sum(team.values()) if isinstance(team, Mapping) else team
+        self.turn += 1
+        if not outcome.done and self.turn >= self.max_turns:
+            self.truncations = dict.fromkeys(self.agents, True)
+            self.close()
+        if outcome.done or True in self.truncations.values():
+            enough = self._team_paid >= self._success_at - _ROUNDING
+            self.success = enough if said is None else said
+
+    def _ended(self, running: Running) -> tuple[Outcome, bool | None]:
+        """How the episode ends, and whether the program called it a success; None if it did not say."""
+        if running.error is None:
+            return outcome_of(running.result, self.possible_agents)
+        if self._on_error == "raise" or not isinstance(running.error, Exception):
+            raise ProgramError(
+                f"the program {_why(running.error)}, on task {self.episode.row.text:.200}; "
+                "on_error='end' ends the episode instead"
+            ) from running.error
+        errors = dict.fromkeys(self.agents, f"error: {_why(running.error)}")
+        return Outcome(done=True, errors=errors), False
+
+    def _started(self, episode: ProgramEpisode) -> Running:
+        task = copy.deepcopy(dict(episode.row.columns))
+        return Running(
+            self._program,
+            task,
+            self.possible_agents,
+            episode.seed,
+            self._time_limit,
+            self._together,
+        )
+
+    def _replayed(self, episode: ProgramEpisode) -> Running:
+        """A run of the program up to the present calls. Raises :class:`ProgramError` if it makes others."""
+        if not self._replayable:
+            raise ConfigError(f"{self.metadata['name']} says replayable=False, and was closed")
+        running = self._started(episode)
+        with _closed_on_error(running):
+            for number, (calls, texts) in enumerate((*episode.rounds, (episode.calls, ()))):
+                _compare(number, calls, running.calls(calls), running.error)
+                if texts:
+                    running.answer(texts)
+        if episode.rounds:
+            running.paid()  # what was paid before belongs to steps that have been taken
+        return running
+
+
+@contextmanager
+def _closed_on_error(running: Running) -> Iterator[None]:
+    """No run is left behind by a step that fails."""
+    try:
+        yield
+    except BaseException:
+        running.close()
+        raise
+
+
+def _compare(
+    number: int, before: Sequence[Call], now: Sequence[Call], error: BaseException | None
+) -> None:
+    if tuple(before) == tuple(now):
+        return
+    pairs = zip((*before, None), (*now, None), strict=False)
+    was, is_now = next((b, n) for b, n in pairs if b != n)
+    instead = f"{_shown(is_now)} now" if error is None else f"now it {_why(error)}"
+    raise ProgramError(
+        f"the program was run again with the same answers and differs in round {number + 1}: it asked "
+        f"{_shown(was)} first, and {instead}. Draw from client.random instead of chance and clocks, "
+        "await calls that are made together with asyncio.gather, or say replayable=False and train on "
+        "whole episodes"
+    ) from error
+
+
+def _checked(calls: Sequence[Call]) -> tuple[Call, ...]:
+    for call in calls:
+        if len(call.observation()) > MAX_OBSERVATION_CHARS:
+            raise ProgramError(
+                f"{call.agent} is asked more than {MAX_OBSERVATION_CHARS} characters"
+            )
+    return tuple(calls)
+
+
+def _why(error: BaseException) -> str:
+    return f"raised {type(error).__name__}: {error!s:.700}"
+
+
+def _shown(call: Call | None) -> str:
+    return "nobody" if call is None else f"{call.agent} {call.observation()[-200:]!r}"

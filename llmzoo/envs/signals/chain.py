@@ -1,0 +1,180 @@
+"""A chain of seats: each writes a message that only the next one reads, and the last one answers.
+
+What the environments of this family share. Rewards:
+
+* ``right``, paid to the team: 0.5 x the share of the answer that is right.
+* ``solved``, paid to the team: 0.5 if all of it is right.
+* ``form``, paid to a seat for its own text: 0.1 if it can be read.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
+from llmzoo.envs.settings import one_of
+from llmzoo.envs.signals.code import Alphabet, Malformed
+from llmzoo.envs.tasks import Tasks, described
+
+RIGHT, SOLVED, FORM = 0.5, 0.5, 0.1
+SLOPPY = 0.25  # how often an amateur errs
+NOT_DELIVERED = "(not delivered)"
+
+T = TypeVar("T")
+Values = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Relayed(Generic[T]):
+    """The state of an episode.
+
+    messages: of the seats so far, None for one that was not delivered. answer: of the last seat; None
+    before it and if it cannot be read.
+    """
+
+    task: T
+    messages: tuple[str | None, ...] = ()
+    answer: Values | None = None
+
+
+class Chain(TextEnv, Generic[T]):
+    """Seats in a chain, for one round. A single seat reads everything and answers.
+
+    A subclass says what a seat reads (:meth:`prompt`), how an answer is read (:meth:`read`) and which
+    one is right (:meth:`solution`).
+    """
+
+    metadata: dict[str, Any] = {**TextEnv.metadata, "team_parts": ["right", "solved"]}
+
+    def __init__(
+        self,
+        agents: list[str],
+        tasks: Tasks[T],
+        alphabet: Alphabet,
+        *,
+        prompt: str,
+        team_weight: float,
+        render_mode: str | None,
+    ):
+        one_of("prompt", prompt, ("full", "terse"))
+        super().__init__(agents, team_weight=team_weight, render_mode=render_mode)
+        self.metadata["paid_by_others"] = agents[:-1]
+        self.prompt_style = prompt
+        self.tasks = tasks
+        self.alphabet = alphabet
+        self.episode: Relayed[T]
+
+    # What a subclass supplies
+
+    def read(self, text: str) -> Values:
+        """The values that an answer names; raises :class:`Malformed`."""
+        raise NotImplementedError
+
+    def solution(self) -> Values:
+        """The right answer."""
+        raise NotImplementedError
+
+    def complaint(self, answer: Values) -> str:
+        """What the error says of a wrong answer."""
+        raise NotImplementedError
+
+    def say(self, agent: str) -> Values:
+        """What the scripted expert of a seat makes of what it reads: values to encode, or to answer."""
+        raise NotImplementedError
+
+    def write(self, values: Values) -> str:
+        """An answer as text."""
+        raise NotImplementedError
+
+    def slip(self, values: Values, rng: random.Random) -> Values:
+        """Values that a sloppy player confuses with these."""
+        raise NotImplementedError
+
+    # The walk of an episode
+
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
+        self.episode = Relayed(self.tasks.sample(rng) if task is None else self.tasks[task])
+
+    def describe(self) -> Mapping[str, Any]:
+        return described(self.tasks, repr(self.episode.task), self.episode.task)
+
+    def play(self, agent: str, text: str) -> Outcome:
+        text = text[: MAX_ANSWER_CHARS + 1]
+        if agent != self.agents[-1]:
+            return self._send(agent, text)
+        try:
+            answer = self.read(text)
+        except Malformed as reason:
+            return Outcome(done=True, errors={agent: f"malformed: {reason}"})
+        self.episode = replace(self.episode, answer=answer)
+        solution = self.solution()
+        self.success = answer == solution
+        right = sum(a == b for a, b in zip(answer, solution, strict=True)) / len(solution)
+        return Outcome(
+            team={"right": RIGHT * right, "solved": SOLVED * self.success},
+            local={agent: {"form": FORM}},
+            done=True,
+            errors={} if self.success else {agent: f"wrong: {self.complaint(answer)}"},
+        )
+
+    def _send(self, agent: str, text: str) -> Outcome:
+        """Deliver a message to the next seat, if it can be read."""
+        messages = self.episode.messages
+        try:
+            message = self.alphabet.read(text)
+        except Malformed as reason:
+            self.episode = replace(self.episode, messages=(*messages, None))
+            return Outcome(errors={agent: f"malformed: {reason}"})
+        self.episode = replace(self.episode, messages=(*messages, message))
+        return Outcome(local={agent: {"form": FORM}})
+
+    def expert(self, agent: str) -> str:
+        return self._written(agent, self.say(agent))
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        """The expert's text; one time in four, that of something similar."""
+        values = self.say(agent)
+        return self._written(agent, self.slip(values, rng) if rng.random() < SLOPPY else values)
+
+    def board(self) -> str:
+        state = self.episode
+        lines = [self.drawn()]
+        for seat, message in zip(self.possible_agents, state.messages, strict=False):
+            lines += [f"{seat}: {message or NOT_DELIVERED}"]
+        if state.answer is not None:
+            lines += [f"{self.possible_agents[-1]}: {self.write(state.answer)}"]
+        return "\n".join(lines)
+
+    def drawn(self) -> str:
+        """The task, for a person."""
+        raise NotImplementedError
+
+    # What a seat reads
+
+    def heard(self, agent: str) -> str | None:
+        """The message that was sent to a seat; None if there is none, or none was delivered."""
+        sent = self.episode.messages[: self.possible_agents.index(agent)]
+        return sent[-1] if len(sent) == self.possible_agents.index(agent) and sent else None
+
+    def shown_message(self, agent: str) -> str:
+        """The message to a seat, as its prompt shows it."""
+        return self.heard(agent) or ("none" if self.prompt_style == "terse" else NOT_DELIVERED)
+
+    def how_to_write(self, following: str) -> str:
+        """How to write a message, in a sentence or two."""
+        letters, most = ", ".join(self.alphabet.letters), self.alphabet.max_len
+        length = "one letter" if most == 1 else f"1 to {most} letters"
+        return (
+            f"Write a message to {following} of {length} out of {letters}, and nothing else. A letter "
+            "may occur more than once. What the letters mean is up to you."
+        )
+
+    def _written(self, agent: str, values: Sequence[int]) -> str:
+        if agent == self.possible_agents[-1]:
+            return self.write(tuple(values))
+        return self.alphabet.encode(values, self.values)
+
+    values: int  # how many values an attribute or a place has

@@ -1,0 +1,117 @@
+"""Messages of letters, and how values become letters and digits.
+
+A *value* is a number from 0. ``values`` counts them; a list of values is read as one number in that base.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from llmzoo.errors import ConfigError
+
+CAPITALS = "ABCDEFGHI"
+_SPACES = re.compile(r"[\s,]+")
+
+
+class Malformed(ValueError):
+    """An answer that cannot be read; its text says why."""
+
+
+class Alphabet(NamedTuple):
+    """The messages: 1 to ``max_len`` of ``letters``."""
+
+    letters: str
+    max_len: int
+
+    def read(self, text: str) -> str:
+        """The message without spaces and commas; raises :class:`Malformed`."""
+        message = _SPACES.sub("", text)
+        if not message:
+            raise Malformed("an empty message")
+        if len(message) > self.max_len:
+            raise Malformed(f"a message of {len(message)} characters, not of 1 to {self.max_len}")
+        if not set(message) <= set(self.letters):
+            raise Malformed(f"a message of other characters than {', '.join(self.letters)}")
+        return message
+
+    def encode(self, values: Sequence[int], base: int) -> str:
+        """A message for values from 0 to ``base - 1``: different lists of a length have different ones.
+
+        A value is a letter if there are enough of both; otherwise the list is a number, written in
+        letters.
+        """
+        if base > len(self.letters) or len(values) > self.max_len:
+            values = in_base(number_of(values, base), len(self.letters), self.max_len)
+        return "".join(self.letters[value] for value in values)
+
+    def decode(self, message: str, length: int, base: int) -> tuple[int, ...] | None:
+        """The values that :meth:`encode` would write as ``message``; None if there are none."""
+        digits = [self.letters.index(letter) for letter in message]
+        if base <= len(self.letters) and length <= self.max_len:
+            return tuple(digits) if len(digits) == length and max(digits) < base else None
+        number = number_of(digits, len(self.letters))
+        return in_base(number, base, length) if number < base**length else None
+
+
+def number_of(values: Sequence[int], base: int) -> int:
+    """The number with these digits, the first the most significant."""
+    number = 0
+    for value in values:
+        number = number * base + value
+    return number
+
+
+def in_base(number: int, base: int, length: int) -> tuple[int, ...]:
+    """The ``length`` digits of ``number``, the most significant first."""
+    return tuple(number // base**place % base for place in reversed(range(length)))
+
+
+def digits(values: Sequence[int]) -> str:
+    """Values as digits from 1, without spaces."""
+    return "".join(str(value + 1) for value in values)
+
+
+def counted(length: int, base: int) -> str:
+    """How many digits, and which: ``2 digits from 1 to 4``."""
+    return f"{length} {'digit' if length == 1 else 'digits'} from 1 to {base}"
+
+
+def read_digits(text: str, length: int, base: int) -> tuple[int, ...]:
+    """The values of ``length`` digits from 1 to ``base``; raises :class:`Malformed` for any other text.
+
+    Spaces and commas between the digits do not matter.
+    """
+    written = _SPACES.sub("", text)
+    allowed = digits(range(base))
+    if len(written) != length or not set(written) <= set(allowed):
+        raise Malformed(f"not {counted(length, base)}")
+    return tuple(allowed.index(digit) for digit in written)
+
+
+def check_range(name: str, value: int, least: int, most: int) -> None:
+    """Raise ``ConfigError`` unless ``value`` is a whole number from ``least`` to ``most``."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ConfigError(f"{name} must be {least} to {most}, got {value!r}")
+
+
+def alphabet(
+    vocab_size: int | None, max_len: int | None, length: int, base: int, prompt: str
+) -> Alphabet:
+    """The messages of an environment; None: a letter for each of ``base`` values, and ``length`` letters.
+
+    The letters are digits in terse prompts. Raises ``ConfigError`` if there are fewer messages of the
+    full length than lists of ``length`` values.
+    """
+    letters = base if vocab_size is None else vocab_size
+    longest = length if max_len is None else max_len
+    check_range("vocab_size", letters, 2, len(CAPITALS))
+    check_range("max_len", longest, 1, 20)
+    if letters**longest < base**length:
+        raise ConfigError(
+            f"{letters} letters in messages of {longest} name at most {letters**longest} things, and "
+            f"there are {base**length}: raise vocab_size or max_len"
+        )
+    first = CAPITALS if prompt == "full" else digits(range(len(CAPITALS)))
+    return Alphabet(first[:letters], longest)

@@ -1,0 +1,242 @@
+"""# Relay
+
+A secret passes along a chain. The first seat reads it, each seat in the middle reads only a message and a table of
+its own, and the last seat must answer with what becomes of the secret by all tables. Every seat is needed.
+
+| | |
+|---|---|
+| id | `relay_v0` |
+| agents | `first_0`, `middle_1`, ..., `last_N` in turns; with `num_agents=1`: `last_0`, who reads everything |
+| observation, action | text |
+| rounds | 1 |
+| success | the last seat answers with the secret after all tables |
+
+**The secret** is a list of `length` digits from 1 to `symbols`. Each seat but the first has a table, which
+says what each digit becomes. Different digits become different ones. The tables apply in the order of the seats.
+
+**Actions.** All seats but the last write a message to the next seat, which nobody else reads: 1 to `max_len` of
+the first `vocab_size` capital letters (digits from 1 in terse prompts). Spaces and commas do not matter. A message
+with anything else, an empty one and a longer one is malformed and not delivered. The last seat writes `length`
+digits.
+
+**Rewards**
+
+| part | paid to | worth |
+|---|---|---|
+| team: right | all | 0.5 x the share of the digits that are right |
+| team: solved | all | 0.5 if all are |
+| form | own text | 0.1 if it can be read |
+
+A text that cannot be read costs its part `form`, and a malformed answer is worth nothing to the team. The most
+is 1.1.
+
+**Every seat is needed.** With the default arguments, the best that the others can do without knowing the secret
+solves 1 task in 16. Without knowing one of the tables they solve 1 in 8: two equal digits become equal ones. A
+test sums over all secrets and tables. The control is `num_agents=1`, one seat that reads everything.
+
+**Arguments.** `num_agents` (3 to 8; 1), `length` (2; 1 to 6), `symbols` (4; 2 to 8), `vocab_size` (None: as
+many letters as symbols; 2 to 9), `max_len` (None: as many letters as digits; 1 to 20), `seats` (None: as
+many as `num_agents`, or 3 for one agent; the number of seats whose tables count), `prompt` ("full" or "terse"),
+`team_weight`, `split` ("train", "test", "all"), `render_mode`. There must be at least as many messages of
+`max_len` letters as secrets.
+
+**Tasks.** The secret and the tables are drawn at random. The split is by both. Renamed digits are not the same
+task here, because a code names digits.
+
+**The scripted expert** writes a letter for each digit, or the secret as a number in letters, and reads messages
+in the same way. It uses nothing but what its prompt shows.
+
+This game is ours; its two-seat form without a table is the signalling game of [`signal_v0`](signal.md).
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from llmzoo.envs.base import public_forms
+from llmzoo.envs.signals import code
+from llmzoo.envs.signals.chain import Chain, Values
+from llmzoo.envs.signals.code import check_range, digits
+from llmzoo.envs.tasks import generated
+from llmzoo.errors import ConfigError
+
+MOST_SEATS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class RelayTask:
+    """The secret, and the table of each seat but the first: what each digit becomes, from 0."""
+
+    secret: Values
+    tables: tuple[Values, ...]
+
+
+def draw(rng: random.Random, seats: int, length: int, symbols: int) -> RelayTask:
+    """A random secret and random tables."""
+    secret = tuple(rng.randrange(symbols) for _ in range(length))
+    tables = tuple(tuple(rng.sample(range(symbols), symbols)) for _ in range(seats - 1))
+    return RelayTask(secret, tables)
+
+
+def canonical(task: RelayTask) -> str:
+    return " ".join(map(digits, (task.secret, *task.tables)))
+
+
+def after(secret: Values, tables: Sequence[Values]) -> Values:
+    """What becomes of the secret by the tables, one after the other."""
+    for table in tables:
+        secret = tuple(table[digit] for digit in secret)
+    return secret
+
+
+class Relay(Chain[RelayTask]):
+    """A chain of seats, each of which changes a secret by a table of its own."""
+
+    metadata: dict[str, Any] = {**Chain.metadata, "name": "relay_v0"}
+
+    def __init__(
+        self,
+        *,
+        num_agents: int = 3,
+        length: int = 2,
+        symbols: int = 4,
+        vocab_size: int | None = None,
+        max_len: int | None = None,
+        seats: int | None = None,
+        prompt: Literal["full", "terse"] = "full",
+        team_weight: float = 1.0,
+        split: str = "train",
+        render_mode: str | None = None,
+    ):
+        if num_agents != 1:
+            check_range("num_agents", num_agents, 3, MOST_SEATS)
+        if seats is None:
+            seats = 3 if num_agents == 1 else num_agents
+        check_range("seats", seats, 3, MOST_SEATS)
+        if num_agents not in (1, seats):
+            raise ConfigError(
+                f"num_agents must be 1, or as many as seats ({seats}), got {num_agents}"
+            )
+        check_range("length", length, 1, 6)
+        check_range("symbols", symbols, 2, 8)
+        self.length = length
+        self.values = symbols
+        middle = [f"middle_{number}" for number in range(1, num_agents - 1)]
+        super().__init__(
+            ["first_0", *middle, f"last_{num_agents - 1}"] if num_agents > 1 else ["last_0"],
+            generated(
+                draw,
+                canonical,
+                split=split,
+                name=f"relay, seats {seats}, length {length}, symbols {symbols}",
+                seats=seats,
+                length=length,
+                symbols=symbols,
+            ),
+            code.alphabet(vocab_size, max_len, length, symbols, prompt),
+            prompt=prompt,
+            team_weight=team_weight,
+            render_mode=render_mode,
+        )
+
+    def read(self, text: str) -> Values:
+        return code.read_digits(text, self.length, self.values)
+
+    def write(self, values: Values) -> str:
+        return digits(values)
+
+    def solution(self) -> Values:
+        return after(self.episode.task.secret, self.episode.task.tables)
+
+    def complaint(self, answer: Values) -> str:
+        return "not what the tables make of the secret"
+
+    def say(self, agent: str) -> Values:
+        """What a seat knows of the secret after its own table."""
+        task = self.episode.task
+        number = self.possible_agents.index(agent)
+        if number == 0:
+            return after(task.secret, self._tables(agent))
+        message = self.heard(agent)
+        meant = self.alphabet.decode(message, self.length, self.values) if message else None
+        return after(meant or (0,) * self.length, self._tables(agent))
+
+    def slip(self, values: Values, rng: random.Random) -> Values:
+        """The values with one of them changed."""
+        place = rng.randrange(self.length)
+        other = (values[place] + rng.randrange(1, self.values)) % self.values
+        return (*values[:place], other, *values[place + 1 :])
+
+    def drawn(self) -> str:
+        task = self.episode.task
+        return f"secret: {digits(task.secret)}\ntables: {' '.join(map(digits, task.tables))}"
+
+    def prompt(self, agent: str) -> str:
+        return self._terse(agent) if self.prompt_style == "terse" else self._full(agent)
+
+    def _tables(self, agent: str) -> tuple[Values, ...]:
+        """The tables that a seat reads."""
+        tables = self.episode.task.tables
+        number = self.possible_agents.index(agent)
+        if len(self.possible_agents) == 1:
+            return tables
+        return tables[number - 1 : number] if number else ()
+
+    def _terse(self, agent: str) -> str:
+        lines = [f"relay {agent.partition('_')[0]}"]
+        lines += [f"table {digits(table)}" for table in self._tables(agent)]
+        if agent == self.possible_agents[0]:
+            lines += [f"secret {digits(self.episode.task.secret)}"]
+        else:
+            lines += [f"message {self.shown_message(agent)}"]
+        return "\n".join([*lines, "answer", ""])
+
+    def _full(self, agent: str) -> str:
+        seats = self.possible_agents
+        number = seats.index(agent)
+        digits_of = code.counted(self.length, self.values)
+        lines = [f"You are {agent} in a relay with the seats {', '.join(seats)}."]
+        if len(seats) == 1:
+            lines = [f"You are {agent}."]
+        lines += [
+            f"A secret of {digits_of} is changed by tables, one after the other. "
+            "A table says what each digit becomes."
+        ]
+        if len(seats) > 1:
+            lines += [
+                f"{seats[0]} alone reads the secret, and each other seat reads a table of its own. Each "
+                f"seat reads a message of the one before it, and {seats[-1]} must answer with the secret "
+                "after all tables."
+            ]
+        lines += [""]
+        if number == 0:
+            lines += [f"The secret: {digits(self.episode.task.secret)}"]
+        else:
+            lines += [f"The message of {seats[number - 1]}: {self.shown_message(agent)}"]
+        lines += [f"{_name(seats)}: {_in_words(table)}" for table in self._tables(agent)]
+        lines += [""]
+        if agent == seats[-1]:
+            lines += [
+                f"Answer with the secret after all tables: {digits_of}, such as {'1' * self.length}, and "
+                "nothing else."
+            ]
+        else:
+            lines += [self.how_to_write(seats[number + 1])]
+        return "\n".join([*lines, "", "Your answer:"])
+
+
+def _name(seats: Sequence[str]) -> str:
+    return "Your table" if len(seats) > 1 else "Next table"
+
+
+def _in_words(table: Values) -> str:
+    return ", ".join(f"{old} becomes {new + 1}" for old, new in enumerate(table, start=1))
+
+
+raw_env = Relay
+env, parallel_env = public_forms(Relay)

@@ -1,0 +1,276 @@
+"""# Signal
+
+A signalling game. The speaker sees some objects and which of them is the target, and writes a message of a few
+letters. The listener sees the same objects in another order and the message, and names one. The letters mean
+nothing at first: the two must come to use them alike.
+
+| | |
+|---|---|
+| id | `signal_v0` |
+| agents | `speaker_0`, then `listener_1`; with `num_agents=1`: `listener_0`, who sees the target |
+| observation, action | text |
+| rounds | 1 |
+| success | the listener names the target |
+
+**Objects.** An object has a value of each attribute: colour, shape, number, size, pattern. `prompt="terse"`
+writes values as digits, so that `13` is the first colour and the third shape.
+
+**Actions.** The speaker: 1 to `max_len` of the first `vocab_size` capital letters (digits from 1 in terse
+prompts). Spaces and commas do not matter. A message with anything else, an empty one and a longer one is malformed
+and not delivered. The listener: an object by one value of each attribute, such as `red circle`; in terse prompts
+`11`. Other words do not matter in full prompts, but an answer with two values of an attribute is malformed, and so
+is one without a value.
+
+**Rewards**
+
+| part | paid to | worth |
+|---|---|---|
+| team: right | both | 0.5 x the share of the target's attributes that the answer has |
+| team: solved | both | 0.5 for the target |
+| form | own text | 0.1 if it can be read |
+
+A text that cannot be read costs its part `form`, and a malformed answer is worth nothing to the team. The most
+is 1.1.
+
+**One seat is not enough.** Each candidate is the target equally often, whatever the listener sees. So without the
+message the listener is right in one of `candidates` games (a test computes it). No prompt of the listener depends on
+the target except through the message. The control is `num_agents=1`: one seat that sees the target.
+
+**Arguments.** `attributes` (2; 1 to 5), `values` of each attribute (4; 2 to 8), `candidates` (4; 2 to 20),
+`vocab_size` (None: as many letters as values; 2 to 9), `max_len` (None: as many letters as attributes; 1 to
+20), `num_agents` (2 or 1), `prompt` ("full" or "terse"), `team_weight`, `split` ("train", "test", "all"),
+`render_mode`. There must be at least as many messages of `max_len` letters as objects.
+
+**Tasks.** The candidates are drawn at random, and then the target. The split is by the set of candidates: all
+orders and all targets of a set stay together, and no set of a test task is seen in training. Single objects
+occur in both splits. Renamed values are not the same task here, because a code names values.
+
+**Learned by the embedded model.** `tiny` knows nothing of this game, and before training it solves no task. With the
+settings of one file, the two seats agree on a code in most runs so far:
+
+```text
+llmzoo train --config configs/environments/signals.yaml --learner at_grpo --learner.select random --seed 0
+llmzoo train --config configs/environments/signals.yaml --learner marloo --seed 0
+llmzoo train --config configs/environments/signals.yaml --learner magrpo --seed 0
+```
+
+| learner | seed | iterations | greedy success, 200 held-out tasks | first iteration at 95% in training | CPU seconds |
+|---|---|---|---|---|---|
+| `at_grpo` | 0 | 54 | 100.0% [98.1%, 100.0%] | 28 | - |
+| `at_grpo` | 1 | 50 | 100.0% [98.1%, 100.0%] | 31 | 44.0 |
+| `marloo` | 0 | 44 | 100.0% [98.1%, 100.0%] | 27 | - |
+| `marloo` | 1 | 50 | 100.0% [98.1%, 100.0%] | 46 | 44.5 |
+| `magrpo` | 0 | 44 | 100.0% [98.1%, 100.0%] | 32 | - |
+| `magrpo` | 1 | 73 | 100.0% [98.1%, 100.0%] | 56 | - |
+
+Brackets are 95% Wilson intervals. CPU seconds are of the whole run on one core of a busy machine, with the start of
+the program and both evaluations. A run without them was stopped at the iteration of its row, and its saved model
+was evaluated with `llmzoo eval --greedy`. Seed 2 is not in the log: after 50 iterations `at_grpo` had 41.5%
+[34.9%, 48.4%] and `marloo` 45.5% [38.7%, 52.4%], `magrpo` solved 11% in training at 81.
+At iteration 73 the other two still solved under half in training; then the runs were stopped. The lines are in `docs/results/logs/signals.jsonl`.
+
+**The scripted expert** writes a letter for each value, or the number of the object in letters, and reads
+messages in the same way. It uses nothing but what its prompt shows.
+
+Source: the signalling game of Lewis (Convention, 1969), between neural agents as in Lazaridou et al.,
+"Multi-Agent Cooperation and the Emergence of (Natural) Language", 2016
+([arXiv 1612.07182](https://arxiv.org/abs/1612.07182)). The objects here are lists of attributes, not pictures,
+and the texts are ours.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from llmzoo.envs.base import public_forms
+from llmzoo.envs.keys import unordered
+from llmzoo.envs.settings import one_of
+from llmzoo.envs.signals import code
+from llmzoo.envs.signals.chain import Chain, Values
+from llmzoo.envs.signals.code import Malformed, check_range, digits
+from llmzoo.envs.tasks import generated
+from llmzoo.errors import ConfigError
+
+# the attributes, each with its values in order
+ATTRIBUTES = {
+    "colour": ("red", "blue", "green", "yellow", "black", "white", "brown", "pink"),
+    "shape": ("circle", "square", "triangle", "star", "cross", "ring", "heart", "arrow"),
+    "number": ("one", "two", "three", "four", "five", "six", "seven", "eight"),
+    "size": ("tiny", "small", "short", "medium", "large", "long", "huge", "giant"),
+    "pattern": ("plain", "striped", "dotted", "checked", "wavy", "grainy", "starry", "netted"),
+}
+_WORD = re.compile(r"[a-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class SignalTask:
+    """One game: the objects in the order of the speaker and of the listener, and the target."""
+
+    seen: tuple[Values, ...]
+    offered: tuple[Values, ...]
+    target: Values
+
+
+def draw(rng: random.Random, attributes: int, values: int, candidates: int) -> SignalTask:
+    """A random game. The target is drawn last: what the listener sees does not depend on it."""
+    numbers = rng.sample(range(values**attributes), candidates)
+    seen = tuple(code.in_base(number, values, attributes) for number in numbers)
+    offered = tuple(rng.sample(seen, candidates))
+    return SignalTask(seen, offered, rng.choice(seen))
+
+
+def canonical(task: SignalTask) -> str:
+    """The set of the candidates."""
+    return unordered(*map(digits, task.seen))
+
+
+def words(values: Values) -> str:
+    """An object in words."""
+    return " ".join(names[value] for names, value in zip(ATTRIBUTES.values(), values, strict=False))
+
+
+def read_words(text: str, attributes: int, values: int) -> Values:
+    """The object that a text names by one value of each attribute; raises :class:`Malformed`."""
+    said = set(_WORD.findall(text.lower()))
+    answer = []
+    for attribute, names in list(ATTRIBUTES.items())[:attributes]:
+        named = [value for value, name in enumerate(names[:values]) if name in said]
+        if len(named) != 1:
+            raise Malformed(f"it names {len(named) or 'no'} values of {attribute}, and not one")
+        answer += named
+    return tuple(answer)
+
+
+class Signal(Chain[SignalTask]):
+    """A speaker who sees the target and a listener who names it."""
+
+    metadata: dict[str, Any] = {**Chain.metadata, "name": "signal_v0"}
+
+    def __init__(
+        self,
+        *,
+        attributes: int = 2,
+        values: int = 4,
+        candidates: int = 4,
+        vocab_size: int | None = None,
+        max_len: int | None = None,
+        num_agents: int = 2,
+        prompt: Literal["full", "terse"] = "full",
+        team_weight: float = 1.0,
+        split: str = "train",
+        render_mode: str | None = None,
+    ):
+        check_range("attributes", attributes, 1, len(ATTRIBUTES))
+        check_range("values", values, 2, 8)
+        check_range("candidates", candidates, 2, 20)
+        if candidates >= values**attributes:
+            raise ConfigError(
+                f"candidates must be fewer than the {values**attributes} objects of {attributes} "
+                f"attributes with {values} values, got {candidates}"
+            )
+        one_of("num_agents", num_agents, (1, 2))
+        self.attributes = attributes
+        self.values = values
+        super().__init__(
+            ["speaker_0", "listener_1"] if num_agents == 2 else ["listener_0"],
+            generated(
+                draw,
+                canonical,
+                split=split,
+                name=f"signal, attributes {attributes}, values {values}, candidates {candidates}",
+                attributes=attributes,
+                values=values,
+                candidates=candidates,
+            ),
+            code.alphabet(vocab_size, max_len, attributes, values, prompt),
+            prompt=prompt,
+            team_weight=team_weight,
+            render_mode=render_mode,
+        )
+
+    def read(self, text: str) -> Values:
+        if self.prompt_style == "terse":
+            return code.read_digits(text, self.attributes, self.values)
+        return read_words(text, self.attributes, self.values)
+
+    def write(self, values: Values) -> str:
+        return digits(values) if self.prompt_style == "terse" else words(values)
+
+    def solution(self) -> Values:
+        return self.episode.task.target
+
+    def complaint(self, answer: Values) -> str:
+        if answer not in self.episode.task.offered:
+            return "not one of the objects"
+        return "not the target"
+
+    def say(self, agent: str) -> Values:
+        """The target; for a listener, the offered object that is most like what it reads."""
+        task = self.episode.task
+        if agent != "listener_1":
+            return task.target
+        message = self.heard(agent)
+        meant = self.alphabet.decode(message, self.attributes, self.values) if message else None
+        if meant is None:
+            return task.offered[0]
+        return max(task.offered, key=lambda thing: _alike(thing, meant))
+
+    def slip(self, values: Values, rng: random.Random) -> Values:
+        return rng.choice([thing for thing in self.episode.task.seen if thing != values])
+
+    def drawn(self) -> str:
+        task = self.episode.task
+        return f"objects: {self._listed(task.seen)}\ntarget: {self.write(task.target)}"
+
+    def prompt(self, agent: str) -> str:
+        return self._terse(agent) if self.prompt_style == "terse" else self._full(agent)
+
+    def _terse(self, agent: str) -> str:
+        task = self.episode.task
+        if agent == "listener_1":
+            things, told = task.offered, f"message {self.shown_message(agent)}"
+        else:
+            things, told = task.seen, f"target {digits(task.target)}"
+        return f"signal {agent.partition('_')[0]}\n{self._listed(things)}\n{told}\nanswer\n"
+
+    def _full(self, agent: str) -> str:
+        task = self.episode.task
+        if agent == "speaker_0":
+            return (
+                "You are speaker_0 in a signalling game. You and listener_1 see the same objects. Only "
+                "you see which one is the target. listener_1 sees the objects in another order and "
+                "reads your message, and must name the target.\n\n"
+                f"The objects: {self._listed(task.seen)}.\nThe target: {words(task.target)}.\n\n"
+                f"{self.how_to_write('listener_1')}\n\nYour answer:"
+            )
+        told = "You see some objects and which one is the target. Name the target.\n\n"
+        known = f"The target: {words(task.target)}."
+        if agent == "listener_1":
+            told = (
+                "You and speaker_0 see the same objects. Only speaker_0 sees which one is the target. It "
+                "wrote you a message of letters. Name the target.\n\n"
+            )
+            known = f"The message: {self.shown_message(agent)}."
+        things = task.offered if agent == "listener_1" else task.seen
+        return (
+            f"You are {agent} in a signalling game. {told}The objects: {self._listed(things)}.\n{known}"
+            f"\n\nAnswer with the object, such as {words(things[0])}.\n\nYour answer:"
+        )
+
+    def _listed(self, things: Sequence[Values]) -> str:
+        return (" " if self.prompt_style == "terse" else "; ").join(map(self.write, things))
+
+
+def _alike(one: Values, other: Values) -> int:
+    """The number of attributes in which two objects agree."""
+    return sum(a == b for a, b in zip(one, other, strict=True))
+
+
+raw_env = Signal
+env, parallel_env = public_forms(Signal)

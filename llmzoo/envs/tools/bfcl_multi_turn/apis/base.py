@@ -1,0 +1,119 @@
+"""What the eight APIs share: their state, how it is copied and compared, and what a model reads of them.
+
+The behaviour is that of BFCL's multi-turn APIs (bfcl-eval 2026.3.23, Apache-2.0): names, results, ids
+drawn from seeds, and error messages. A public method of an API is a function that a model may call; a
+public attribute is a part of the state that is compared after each turn.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Padding:
+    """What a long context adds to states and results, by BFCL's names. ``source``: "own" or a file."""
+
+    values: Mapping[str, Any]
+    source: str
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+
+_TYPES: dict[str, dict[str, Any]] = {
+    "str": {"type": "string"},
+    "int": {"type": "integer"},
+    "float": {"type": "float"},
+    "bool": {"type": "boolean"},
+    "dict": {"type": "dict"},
+    "list[str]": {"type": "array", "items": {"type": "string"}},
+    "list[float]": {"type": "array", "items": {"type": "float"}},
+}
+
+
+class API:
+    """A stateful API. ``about``: one sentence on what it is for.
+
+    ``config`` is a record's initial configuration of the API and belongs to the API from then on.
+    ``padding`` is given for a long context only.
+    """
+
+    about: ClassVar[str] = ""
+
+    def __init__(self, config: Mapping[str, Any], padding: Padding | None = None):
+        self._padding = padding
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> API:
+        copied = object.__new__(type(self))
+        for name, value in vars(self).items():
+            if name == "_padding":
+                vars(copied)[name] = value
+            elif isinstance(value, random.Random):
+                vars(copied)[name] = copy.copy(value)
+            else:
+                vars(copied)[name] = copy.deepcopy(value, memo)
+        return copied
+
+    def _differs(self, truth: API) -> list[str]:
+        """The names of the parts of the state that are not as in ``truth``, an API of the same class."""
+        return [
+            name
+            for name, value in vars(truth).items()
+            if not name.startswith("_") and vars(self)[name] != value
+        ]
+
+
+def functions_of(api: type[API]) -> dict[str, Callable[..., Any]]:
+    """The functions of an API that a model may call, by name."""
+    return {
+        name: value
+        for name, value in vars(api).items()
+        if inspect.isfunction(value) and not name.startswith("_")
+    }
+
+
+@lru_cache(maxsize=256)
+def described(api: type[API], name: str) -> str:
+    """What a model reads about a function: JSON in the form of BFCL's descriptions.
+
+    The first paragraph of the docstring describes the function, and the lines ``parameter: text`` after
+    it the parameters.
+    """
+    function = functions_of(api)[name]
+    first, _, rest = (inspect.getdoc(function) or "").partition("\n\n")
+    told: dict[str, str] = {}
+    for line in rest.splitlines():
+        name_told, _, text = line.partition(": ")
+        told[name_told] = text
+    properties: dict[str, Any] = {}
+    required = []
+    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+        kind = str(parameter.annotation).removesuffix(" | None")
+        properties[parameter.name] = {**_TYPES[kind], "description": told[parameter.name]}
+        if parameter.default is parameter.empty:
+            required.append(parameter.name)
+        elif parameter.default is not None:
+            properties[parameter.name]["default"] = parameter.default
+    description = {
+        "name": name,
+        "description": " ".join(first.split()),
+        "parameters": {"type": "dict", "properties": properties, "required": required},
+    }
+    return json.dumps(description, ensure_ascii=False)
+
+
+@lru_cache(maxsize=1)
+def figures() -> Mapping[str, Any]:
+    """The tables that some APIs look up: prices, distances, codes. Shared, and not to be changed."""
+    path = Path(__file__).parent / "figures.json"
+    figures: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return figures

@@ -1,0 +1,97 @@
+"""What each seat reads: its role, the functions, the talk with the user so far, and the answer format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from llmzoo.envs.text import cut, encodable
+from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS
+from llmzoo.envs.tools.bfcl_multi_turn.apis.base import described, functions_of
+
+PLANNER, CALLER, ALONE = "planner_0", "caller_1", "caller_0"
+
+MAX_ADVICE_CHARS = 1_500
+MAX_ANSWER_SHOWN = 2_000  # characters of an answer that had no calls
+MAX_TALK_CHARS = 500_000  # of all that was said; the earliest of it is left out
+
+NEW_FUNCTIONS = "(More functions can be called now: {}. Go on with the last request.)"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An entry of the talk: who, and what is shown of it."""
+
+    who: str
+    text: str
+
+
+def said(who: str, text: str, most: int) -> Said:
+    return Said(who, encodable(cut(text, most)))
+
+
+def for_seat(
+    agent: str,
+    *,
+    apis: Iterable[str],
+    hidden: frozenset[str],
+    talk: Sequence[Said],
+    advice: str,
+    left: int,
+) -> str:
+    """The whole prompt of a seat. hidden: the functions that it may not know yet. left: the answers with
+    calls that are left in this turn of the user."""
+    lines = [_ROLES[agent], _RULES, "", "The functions:"]
+    for api in apis:
+        lines += ["", APIS[api].about]
+        named = (name for name in functions_of(APIS[api]) if name not in hidden)
+        lines += [(_summary if agent == PLANNER else described)(APIS[api], name) for name in named]
+    lines += ["", "The talk so far:", ""]
+    shown, left_out = _last(talk)
+    if left_out:
+        lines += [f"({left_out} earlier entries are left out.)"]
+    lines += [f"{each.who}: {each.text}" for each in shown]
+    lines += ["", f"Answers with calls that are left for this request: {left}."]
+    if agent == CALLER:
+        lines += [f"The planner says: {advice or '(nothing)'}"]
+    return "\n".join([*lines, "", _ADVICE if agent == PLANNER else _FORMAT, "", "Your answer:"])
+
+
+def _summary(api: type, name: str) -> str:
+    """A function for a planner: name, parameters and the first sentence about it."""
+    function = functions_of(api)[name]
+    count = function.__code__.co_argcount
+    parameters = ", ".join(function.__code__.co_varnames[1:count])
+    about = (function.__doc__ or "").partition("\n\n")[0].strip()
+    return f"{name}({parameters}): {' '.join(about.split())}"
+
+
+def _last(talk: Sequence[Said]) -> tuple[Sequence[Said], int]:
+    """The last entries that fit, and the number of those before them."""
+    room = MAX_TALK_CHARS
+    for number in range(len(talk) - 1, -1, -1):
+        room -= len(talk[number].text)
+        if room < 0:
+            return talk[number + 1 :], number + 1
+    return talk, 0
+
+
+_SHARED = (
+    "You and {} serve a user by calling functions. In each round the planner says what to do, and the caller "
+    "writes calls; both of you see what comes back."
+)
+_ROLES = {
+    PLANNER: f"You are the planner. {_SHARED.format('a caller')}",
+    CALLER: f"You are the caller. {_SHARED.format('a planner')}",
+    ALONE: "You serve a user by calling functions. You write calls and see what comes back.",
+}
+_RULES = (
+    "Do all that the user asks for now, and nothing else. When it is done, or cannot be done with what is "
+    "known and with the functions that there are, an answer without calls gives the word back to the user."
+)
+_ADVICE = "Say in a few sentences which functions to call next and with which values, or that nothing is left to do."
+_FORMAT = (
+    'Answer with a list of calls and nothing else: [name(parameter=value, other="text")], several of them '
+    "parted by commas; they are run in this order. Give every argument by name, with a literal value. Write [] "
+    "to give the word back to the user."
+)

@@ -1,0 +1,265 @@
+"""# Telecom support
+
+A customer calls a telephone company because the phone does not work as it should. The agent can look up and change
+the company's records; only the customer can do something on the phone. So the agent must find out what is wrong,
+say what to do, and hear what came of it. Tasks, tools and verdicts are those of the telecom domain of tau2-bench.
+
+| | |
+|---|---|
+| id | `telecom_v0` |
+| agents | `agent_0` and `user_1` (the customer); with `num_agents=1`: `agent_0`, and the customer is scripted |
+| observation, action | text |
+| rounds | `max_turns` (20): a message of the agent and one of the customer |
+| success | every assertion about the end holds |
+
+**Actions.** An answer is a message to the other side, of which 2,000 characters are heard, or calls of tools:
+`<tool_call>{"name": "toggle_data", "arguments": {}}</tool_call>`, up to 16. Text around calls is not said. After
+calls the same seat answers again and reads their results; after `max_steps` (10) answers with calls in a row the
+turn passes. Each seat reads its own calls only. An answer that is empty, or has a call that cannot be read, is
+malformed: nothing is done, and the turn passes without a word. A call with wrong arguments returns an error
+(`infos[agent]["error"]` begins with "wrong").
+
+The call ends when the agent calls `transfer_to_human_agents`, when the customer writes `###STOP###`, and after
+`max_turns` rounds.
+
+**Tools.** The agent has 13: it finds customers, shows lines, plans, bills and data use, asks for a payment, suspends
+and resumes lines, enables roaming, adds data, and hands over. The customer has 30: the status bar, the network and
+its mode, airplane mode, the SIM card, mobile data, roaming, data saver, access point (APN), Wi-Fi, Wi-Fi calling,
+VPN, permissions of apps, picture messages, restarting, paying. What one side does reaches the other as in
+tau2-bench. For example, a line that was resumed has no service before the phone looks for a network again.
+
+**Rewards.** One team reward of at most 1.
+
+| part | worth |
+|---|---|
+| repairs | 0.3 x the share of the settings that the reference changes that have its values now; paid as it changes |
+| assertions | 0.2 x the share of the assertions that hold at the end, of those that did not at the start |
+| form | 0.1 x the share of answers that were not malformed, at the end |
+| verdict | 0.4 at the end, if every assertion holds |
+
+A task that the agent cannot solve counts `transfer_to_human_agents` as an assertion and as a setting. Whoever
+solves a task in another way than the reference is paid all of it.
+
+**Arguments.** `intent` ("service_issue", "mobile_data_issue", "mms_issue"; None for all), `issues` (how many things
+are wrong: up to 5, 7 and 9; None for any), `num_agents` (2 or 1), `max_turns` (20), `max_steps` (10), `prompt`
+("full" or "terse": without the manual), `team_weight`, `split` ("train", "test", "all"), `source`, `subset` (see
+below), `on_bad_record` ("error" or "skip": of a file or folder), `render_mode`.
+
+**Tasks.** With `source="generator"` (the default) a task is a set of issues that stand together, such as airplane
+mode, a lost permission and used-up data. There are 2,285 sets, those of tau2-bench's full set, for ten lines of
+customers of our own, with three characters. A quarter of the tasks are about service, of which 71% can only
+be handed over. The split is by the set, whoever the customer is.
+
+Any other `source` is a folder with `tasks.json` and `db.toml` of tau2-bench (`data/tau2/domains/telecom` in its
+repository, MIT), or one such file of tasks beside its database. `user_db.toml` there is the phone at the start, and
+`subset="test"` takes the tasks that `split_tasks.json` lists under this name. Records are judged by `ENV_ASSERTION` and
+`ACTION`, as in the first release. A record that names another judge (`DB`, a model) is a bad record.
+
+For its 40 test tasks: `llmzoo eval --env telecom_v0 --source FOLDER --env.subset test --split all`.
+
+The policy text, the manual and what the tools answer are ours, as are the texts of drawn tasks. The call begins with a
+message of ours, not with the agent's greeting. Here a call that ends by `max_turns` is judged by the same assertions;
+tau2-bench counts it as failed.
+
+**The scripted customer** does what the agent's message names (`toggle_airplane_mode`,
+`grant_app_permission("messaging", "sms")`) or means ("turn off airplane mode"), says what the phone showed, answers questions about itself, and ends the
+call when its own test shows that the problem is solved. **The scripted agent** looks up, asks, mends and tests; it
+acts on the phone by messages alone.
+
+Source: Barres et al., "tau2-Bench: Evaluating Conversational Agents in a Dual-Control Environment", 2025
+([arXiv 2506.07982](https://arxiv.org/abs/2506.07982)).
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from llmzoo.envs.base import Outcome, TextEnv, public_forms
+from llmzoo.envs.settings import one_of
+from llmzoo.envs.tasks import Tasks, described, generated
+from llmzoo.envs.tools.telecom import (
+    customer,
+    issues,
+    oracle,
+    prompts,
+    records,
+    scoring,
+    talk,
+    tasks,
+)
+from llmzoo.envs.tools.telecom.talk import Talk
+from llmzoo.envs.tools.telecom.tasks import GOALS, Task
+from llmzoo.envs.tools.telecom.toolset import Side
+from llmzoo.errors import ConfigError
+
+AGENT, USER = "agent_0", "user_1"
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """The state of an episode.
+
+    start: which assertions held at its beginning. mended: what is mended so far, as it was paid. again: the
+    seat that answered last answers next too.
+    """
+
+    talk: Talk
+    start: list[bool]
+    mended: float = 0.0
+    again: bool = False
+
+
+class Telecom(TextEnv):
+    """A call of a customer to a service agent, who have tools for two sides of one world."""
+
+    metadata: dict[str, Any] = {
+        **TextEnv.metadata,
+        "name": "telecom_v0",
+        "team_parts": [*scoring.WORTH],
+        "team_and_local": False,
+        "paid_by_others": [AGENT, USER],
+    }
+
+    def __init__(
+        self,
+        *,
+        intent: Literal["service_issue", "mobile_data_issue", "mms_issue"] | None = None,
+        issues: int | None = None,
+        num_agents: int = 2,
+        max_turns: int = 20,
+        max_steps: int = 10,
+        prompt: Literal["full", "terse"] = "full",
+        team_weight: float = 1.0,
+        split: str = "train",
+        source: str = "generator",
+        subset: str | None = None,
+        on_bad_record: Literal["error", "skip"] = "error",
+        render_mode: str | None = None,
+    ):
+        if num_agents not in (1, 2):
+            raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
+        for name, value in (("max_turns", max_turns), ("max_steps", max_steps)):
+            if value < 1:
+                raise ConfigError(f"{name} must be at least 1, got {value}")
+        one_of("prompt", prompt, ("full", "terse"))
+        one_of("intent", intent, (None, *GOALS))
+        super().__init__(
+            [AGENT, USER][:num_agents],
+            max_turns=max_turns,
+            team_weight=team_weight,
+            render_mode=render_mode,
+        )
+        self.tasks = _tasks(source, on_bad_record, split, subset, intent, issues)
+        self.max_steps = max_steps
+        self.terse = prompt == "terse"
+        self.episode: Episode
+
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
+        chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
+        begun = talk.begin(chosen)
+        self.episode = Episode(begun, scoring.fulfilled(begun), scoring.mended(begun))
+
+    def describe(self) -> Mapping[str, Any]:
+        task = self.episode.talk.task
+        return {**described(self.tasks, tasks.content(task), task), "intent": task.goal}
+
+    def play(self, agent: str, text: str) -> Outcome:
+        side: Side = "assistant" if agent == AGENT else "user"
+        said, error = talk.answered(self.episode.talk, side, text, self.max_steps)
+        malformed = error.startswith("malformed")
+        said = replace(said, answers=said.answers + 1, malformed=said.malformed + malformed)
+        again = said.steps > 0 and not said.over
+        if not again and USER not in self.possible_agents and not said.over:
+            said = self._customer(said)
+        last = not again and agent == self.possible_agents[-1]
+        if last and self.turn + 1 >= self.max_turns:
+            said = replace(said, over=True)
+        parts, mended = scoring.step_parts(self.episode.mended, said, self.episode.start)
+        self.success = said.over and parts[scoring.VERDICT] > 0
+        self.episode = replace(self.episode, talk=said, mended=mended, again=again)
+        return Outcome(team=parts, done=said.over, errors={agent: error} if error else {})
+
+    def keeps_turn(self, agent: str) -> bool:
+        return self.episode.again
+
+    def prompt(self, agent: str) -> str:
+        side: Side = "assistant" if agent == AGENT else "user"
+        left = self.max_turns - self.turn
+        return prompts.for_seat(side, self.episode.talk, left, terse=self.terse)
+
+    def board(self) -> str:
+        return prompts.whole(self.episode.talk)
+
+    def ending(self, agent: str) -> Mapping[str, Any]:
+        """How many assertions held at the end, and how many there are."""
+        held = scoring.fulfilled(self.episode.talk)
+        return {**super().ending(agent), "assertions_held": sum(held), "assertions": len(held)}
+
+    def expert(self, agent: str) -> str:
+        player = oracle.agent if agent == AGENT else customer.answer
+        return player(self.episode.talk)
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        player = oracle.sloppy_agent if agent == AGENT else oracle.sloppy_customer
+        return player(self.episode.talk, rng)
+
+    def _customer(self, said: Talk) -> Talk:
+        """The talk after the scripted customer's turn."""
+        for _ in range(self.max_steps):
+            said, _ = talk.answered(said, "user", customer.answer(said), self.max_steps)
+            if said.over or not said.steps:
+                break
+        return said
+
+
+def _tasks(
+    source: str,
+    on_bad_record: str,
+    split: str,
+    subset: str | None,
+    intent: str | None,
+    number: int | None,
+) -> Tasks[Task]:
+    """The tasks of a split."""
+    if source == "generator":
+        if subset is not None:
+            raise ConfigError("subset is for a folder of tau2-bench; source is 'generator'")
+        able = [each for each in GOALS if number in (None, *issues.combinations(each))]
+        if (intent is None and not able) or (intent is not None and intent not in able):
+            most = {each: max(issues.combinations(each)) for each in GOALS}
+            raise ConfigError(f"issues must be from 1 to {most}, got {number}")
+        return generated(
+            issues.draw,
+            tasks.canonical,
+            split=split,
+            name=f"telecom, intent {intent}, issues {number}",
+            intent=intent,
+            issues=number,
+        )
+    if number is not None:
+        raise ConfigError(f"issues is for source='generator', got {source!r}")
+    loaded = records.load(source, on_bad_record)
+    if intent is not None:
+        loaded = loaded.those(_is_about, intent, asked=True)
+    if subset is not None:
+        loaded = loaded.those(_is_named, records.subset(source, subset), asked=True)
+    if not loaded.tasks:
+        raise ConfigError(f"{source} has no task of intent {intent} in the subset {subset}")
+    return loaded.listed(tasks.canonical, split)
+
+
+def _is_about(task: Task, intent: str) -> bool:
+    return task.goal == intent
+
+
+def _is_named(task: Task, names: frozenset[str]) -> bool:
+    return task.name in names
+
+
+raw_env = Telecom
+env, parallel_env = public_forms(Telecom)

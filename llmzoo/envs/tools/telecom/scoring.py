@@ -1,0 +1,88 @@
+"""The team's reward: what is mended on the way, and what holds at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from llmzoo.envs.tools.telecom.talk import Talk
+from llmzoo.envs.tools.telecom.tasks import Task, holds
+from llmzoo.envs.tools.telecom.toolset import Call
+from llmzoo.envs.tools.telecom.world import World
+
+REPAIRS, ASSERTIONS, FORM, VERDICT = "repairs", "assertions", "form", "verdict"
+WORTH = {REPAIRS: 0.3, ASSERTIONS: 0.2, FORM: 0.1, VERDICT: 0.4}
+
+_SWITCHES = (
+    *("airplane_mode", "sim_card_missing", "data_enabled", "roaming_enabled", "data_saver_mode"),
+    *("network_mode_preference", "wifi_calling_enabled", "vpn_connected"),
+)
+_OF_LINE = ("status", "roaming_enabled", "data_refueling_gb")
+
+
+def settings(world: World) -> Mapping[str, Any]:
+    """What a seat can set on the phone and in the database, by name."""
+    phone, data = world.phone, world.data
+    found = {name: getattr(phone, name) for name in _SWITCHES}
+    found |= {"apn": phone.apn.apn_name, "mmsc": phone.apn.mmsc_url}
+    found |= {f"{app} {name}": on for app, own in phone.apps.items() for name, on in own.items()}
+    number = world.place.phone_number or ""
+    line = data.line_with(number)
+    found |= {f"line {name}": line.get(name) for name in _OF_LINE}
+    bills = data.bills_of(data.customer_with(number))
+    return found | {f"bill {each['bill_id']}": each["status"] == "Paid" for each in bills}
+
+
+@lru_cache(maxsize=4_096)
+def wanted(task: Task) -> Mapping[str, Any]:
+    """The settings that the reference's calls change, and their values after them."""
+    before = settings(task.world)
+    after = settings(task.mended)
+    return {name: value for name, value in after.items() if before.get(name) != value}
+
+
+def mended(talk: Talk) -> float:
+    """The share of what the reference changes that is so now, or was handed over as it must be."""
+    due = wanted(talk.task)
+    now = settings(talk.world)
+    done = sum(now.get(name) == value for name, value in due.items())
+    done += sum(was_made(call, talk) for call in talk.task.required)
+    return done / max(1, len(due) + len(talk.task.required))
+
+
+def was_made(wanted: Call, talk: Talk) -> bool:
+    """Whether a required call was carried out: by its side, with at least the arguments that it has."""
+    return any(
+        (made.side, made.name) == (wanted.side, wanted.name)
+        and all(n in made.arguments and made.arguments[n] == v for n, v in wanted.arguments.items())
+        for made in talk.made
+    )
+
+
+def fulfilled(talk: Talk) -> list[bool]:
+    """Which of the task's assertions hold now, and which of its required calls were made."""
+    task, world = talk.task, talk.world
+    return [
+        *(holds(world, each) for each in task.asserts),
+        *(not holds(world, each) for each in task.refuted),
+        *(was_made(call, talk) for call in task.required),
+    ]
+
+
+def step_parts(before: float, talk: Talk, start: list[bool]) -> tuple[dict[str, float], float]:
+    """What a step pays, and what is mended after it.
+
+    before: what was mended before the step. start: ``fulfilled`` at the start of the episode.
+    """
+    now = fulfilled(talk) if talk.over else []
+    solved = bool(now) and all(now)
+    share = 1.0 if solved else mended(talk)
+    parts = dict.fromkeys(WORTH, 0.0)
+    parts[REPAIRS] = WORTH[REPAIRS] * (share - before)
+    if talk.over:
+        gained = (sum(now) - sum(start)) / max(1, len(now) - sum(start))
+        parts[ASSERTIONS] = WORTH[ASSERTIONS] * (1.0 if solved else max(0.0, gained))
+        parts[FORM] = WORTH[FORM] * (1 - talk.malformed / max(1, talk.answers))
+        parts[VERDICT] = WORTH[VERDICT] * solved
+    return parts, share

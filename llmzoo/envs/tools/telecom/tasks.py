@@ -1,0 +1,126 @@
+"""Tasks: how a call begins, what the customer knows, and what must hold at its end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from llmzoo.envs.tools.telecom import toolset
+from llmzoo.envs.tools.telecom.faults import ASSERTIONS, SETUP
+from llmzoo.envs.tools.telecom.toolset import Call
+from llmzoo.envs.tools.telecom.world import Database, Phone, ToolError, World, synced
+
+
+class Step(NamedTuple):
+    """A function of :mod:`faults` and its arguments. ``side``: "user" or "assistant"."""
+
+    side: str
+    name: str
+    arguments: Mapping[str, Any] = {}
+
+
+class Goal(NamedTuple):
+    """What a reason to call is about.
+
+    test: the phone's tool that shows whether it is solved. asserts, fails: what holds at the end if the agent
+    can solve it, and if it cannot.
+    """
+
+    test: str
+    asserts: tuple[Step, ...]
+    fails: tuple[Step, ...] = ()
+
+
+_BILL = {"overdue_bill_id": "B1234321"}
+GOALS: Mapping[str, Goal] = {
+    "service_issue": Goal(
+        "check_status_bar",
+        (
+            Step("user", "assert_service_status", {"expected_status": "connected"}),
+            Step("assistant", "assert_no_overdue_bill", _BILL),
+        ),
+        (Step("user", "assert_service_status", {"expected_status": "no_service"}),),
+    ),
+    "mobile_data_issue": Goal(
+        "run_speed_test",
+        (
+            Step("user", "assert_mobile_data_status", {"expected_status": True}),
+            Step(
+                *("user", "assert_internet_speed"),
+                {"expected_speed": 200, "expected_desc": "excellent"},
+            ),
+        ),
+    ),
+    "mms_issue": Goal(
+        "can_send_mms", (Step("user", "assert_can_send_mms", {"expected_status": True}),)
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A task.
+
+    goal: the reason to call, a key of ``GOALS``. reason, known, instructions, persona: what the customer reads.
+    setup: what breaks things, and world: the world after it. repairs: the reference's calls. required: calls
+    that must be made, those without arguments with any. asserts: what must hold at the end; a step with the
+    side's name and "not " must fail.
+    """
+
+    name: str
+    goal: str
+    reason: str
+    known: str
+    instructions: str
+    persona: str
+    setup: tuple[Step, ...]
+    world: World
+    repairs: tuple[Call, ...]
+    required: tuple[Call, ...]
+    asserts: tuple[Step, ...]
+    refuted: tuple[Step, ...] = ()
+
+    @cached_property
+    def mended(self) -> World:
+        """The world after the reference's calls."""
+        world = self.world
+        for call in self.repairs:
+            world, _ = toolset.run(world, call)
+        return world
+
+
+def holds(world: World, step: Step) -> bool:
+    """Whether an assertion holds. One about a record that is not there does not."""
+    try:
+        return ASSERTIONS[step.side][step.name](world, **step.arguments)
+    except ToolError:
+        return False
+
+
+def begun(data: Database, setup: Sequence[Step], phone: Phone | None = None) -> World:
+    """The world after all steps of a setup. Raises ``ToolError``."""
+    world = World(phone=phone or Phone(), data=data)
+    for step in setup:
+        world = synced(SETUP[step.side][step.name](world, **step.arguments))
+    return world
+
+
+def canonical(task: Task) -> str:
+    """What is wrong and what is wanted, whoever the customer is and in whatever order things broke."""
+    who = {"customer_id", "line_id", "name", "phone_number", "data_used_gb"}
+    steps = sorted(
+        json.dumps([s.side, s.name, {k: v for k, v in s.arguments.items() if k not in who}])
+        for s in task.setup
+        if s.name != "set_user_info"
+    )
+    return json.dumps([task.goal, steps])
+
+
+def content(task: Task) -> str:
+    """All of a task but its name."""
+    told = [task.reason, task.known, task.instructions, task.persona]
+    asserted = [*task.asserts, *(("not", *step) for step in task.refuted)]
+    return json.dumps([told, task.setup, asserted, [c.name for c in task.required]], default=repr)

@@ -1,0 +1,63 @@
+"""CCPO: counterfactual credit for one seat's part in a joint answer (arXiv 2603.21563, 1705.08926)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from llmzoo.errors import ConfigError
+from llmzoo.learners.advantages import redrawn_baseline
+from llmzoo.learners.groups import GroupConfig, JointConfig, JointLearner
+from llmzoo.records import Group
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CCPOConfig(JointConfig):
+    """``mode`` is ``align``: ``cross`` compares all combinations of answers."""
+
+    redraws: int | None = None  # other answers to compare with; None: all of the group
+
+    def __post_init__(self) -> None:
+        JointConfig.__post_init__(self)
+        if self.mode != "align":
+            raise ConfigError("ccpo compares aligned answers: leave mode at align")
+        if self.redraws is not None and not 1 <= self.redraws < self.group_size:
+            raise ConfigError(
+                f"redraws is at least 1 and below group_size ({self.group_size}), got {self.redraws}"
+            )
+
+
+class CCPO(JointLearner):
+    """Credit: the return minus the mean return when this seat answers anew and the others' answers stay.
+
+    The joint return of an aligned answer holds the luck of the other seats' answers. The difference to
+    the same joint answer with only this seat's part replaced does not: what the others said is on both
+    sides. An answer that makes no difference gets exactly no credit, even in a team that succeeds. This is
+    COMA's counterfactual baseline (arXiv 1705.08926), with forks of the episode in place of a critic. CCPO
+    compares with the outcome without the agent; here the agent answers, but with other words.
+
+    The replacements are the group's own other answers, so no answers are sampled for them at the node
+    itself. Each of the N x K x ``redraws`` joint answers is tried in a copy of the episode, and played on to
+    its end where the episode is not over, which costs tokens in tasks of several turns. Where steps are slow,
+    as with programs, set fewer redraws.
+
+    The baseline does not contain the answer itself, so the gradient at each node is unbiased. With one seat
+    and all redraws this is ``marloo``. MAGRPO with ``mode="cross"`` averages over all K**N
+    joint answers: less noise still, at more copies.
+    """
+
+    Config: ClassVar[type[GroupConfig]] = CCPOConfig
+    compares = True
+    config: CCPOConfig
+
+    @property
+    def redraws(self) -> int:  # type: ignore[override]
+        given = self.config.redraws
+        return self.config.group_size - 1 if given is None else given
+
+    def credit(self, group: Group) -> Tensor:
+        assert group.redrawn, "the rollout of this group drew no answers again"
+        return redrawn_baseline(torch.tensor(group.returns), torch.tensor(group.redrawn))

@@ -1,0 +1,104 @@
+"""Whole episodes as JSON objects, one on a line of ``episodes.jsonl``.
+
+``llmzoo eval --out`` and ``llmzoo gateway`` write such files. Unlike the rows of
+:mod:`llmzoo.learners.trajectories`, they keep the tokens of prompts and answers, the answers'
+log-probabilities, and the messages of conversations.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from llmzoo import files
+from llmzoo.errors import CheckpointError
+from llmzoo.records import Completion, Decision, Episode, fields_of, with_tuples
+from llmzoo.spaces import Conversation
+
+EPISODES = "episodes.jsonl"
+Place = tuple[int, int]  # a task's number, and which of its samples
+_CONVERSATION = ("messages", "tools")
+
+
+def to_row(episode: Episode, place: Place, id: str) -> dict[str, Any]:
+    """An episode as a JSON object. What it was and gave comes first, then its decisions."""
+    task, sample = place
+    row: dict[str, Any] = {"task": task, "sample": sample, "id": id}
+    decisions = [decision_row(d, fields_of(d.completion)) for d in episode.decisions]
+    return {**row, **fields_of(episode), "decisions": decisions}
+
+
+def to_episode(row: Mapping[str, Any]) -> Episode:
+    """The episode that :func:`to_row` wrote; what infos hold comes back as plain JSON."""
+    decisions = [
+        decision_of(decision, Completion(**with_tuples(decision["completion"])))
+        for decision in row["decisions"]
+    ]
+    own = {field.name: row[field.name] for field in fields(Episode)}
+    return Episode(**{**with_tuples(own), "decisions": tuple(decisions)})
+
+
+def decision_row(decision: Decision, completion: Any) -> dict[str, Any]:
+    """A decision's fields, with ``completion`` for its own, and the messages of a conversation."""
+    row = {**fields_of(decision), "completion": completion}
+    if isinstance(decision.observation, Conversation):
+        row |= {name: getattr(decision.observation, name) for name in _CONVERSATION}
+    return row
+
+
+def decision_of(row: Mapping[str, Any], completion: Completion) -> Decision:
+    """The decision that :func:`decision_row` wrote."""
+    own = {name: row[name] for name in row if name not in _CONVERSATION}
+    if "messages" in row:
+        said = (tuple(row[name]) for name in _CONVERSATION)
+        own["observation"] = Conversation(row["observation"], *said)
+    own["paid_after"] = tuple((at, amount) for at, amount in row["paid_after"])
+    return Decision(**{**with_tuples(own), "completion": completion})
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a file of episodes, or of the folder that holds one.
+
+    Raises :class:`CheckpointError` if there is no such file, or for a line that is no episode.
+    """
+    path = path / EPISODES if path.is_dir() else path
+    if not path.exists():
+        raise CheckpointError(
+            f"{path} does not exist: llmzoo eval --out FOLDER or llmzoo gateway --out FOLDER writes one"
+        )
+    for number, line in enumerate(files.lines_of(path), start=1):
+        try:
+            row = json.loads(line)
+            to_episode(row)
+            yield row | {"task": int(row["task"]), "sample": int(row["sample"])}
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
+            raise CheckpointError(f"{path}, line {number} is no episode: {error!r:.200}") from None
+
+
+def load_episodes(path: str | Path) -> list[Episode]:
+    """The episodes that ``llmzoo eval --out`` or ``llmzoo gateway`` kept, by task and sample.
+
+    ``path``: the folder, or its ``episodes.jsonl``. Raises :class:`CheckpointError` for anything else.
+    """
+    return [to_episode(row) for row in sorted(read_rows(Path(path)), key=place_of)]
+
+
+def place_of(row: Mapping[str, Any]) -> Place:
+    return row["task"], row["sample"]
+
+
+def holds_episodes(source: str) -> bool:
+    """Whether this is a file of whole episodes, or a folder that has one."""
+    path = Path(source)
+    path = path / EPISODES if path.is_dir() else path
+    if path.suffix != ".jsonl" or not path.is_file():
+        return False
+    first = next(files.lines_of(path), b"")
+    try:
+        row = json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(row, dict) and "decisions" in row

@@ -1,0 +1,279 @@
+"""Learners on groups of answers to one prompt, without a critic: options, learner, update.
+
+A learner defines the advantage of each completion of a group (:meth:`GroupLearner.credit`).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import torch
+from pettingzoo import AECEnv
+from torch import Tensor
+
+from llmzoo.distributed import ranks
+from llmzoo.errors import ConfigError
+from llmzoo.learners import returns
+from llmzoo.learners.advantages import normalized
+from llmzoo.learners.base import Learner
+from llmzoo.learners.rae import RoleMeans
+from llmzoo.learners.updates.credits import Credited, sampled_only
+from llmzoo.learners.updates.passes import passes
+from llmzoo.learners.updates.policy_gradient import (
+    Metrics,
+    PolicyGradientUpdater,
+    SurrogateConfig,
+    named,
+    surrogate_loss,
+)
+from llmzoo.learners.updates.replay import Replay
+from llmzoo.policies.base import Policy
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch, Group
+from llmzoo.rollout.scheduler import Rollout
+from llmzoo.rollout.trees import joint_tree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupConfig(SurrogateConfig):
+    """Options of every critic-free learner."""
+
+    group_size: int = 4  # K: completions of each prompt
+    gamma: float = 1.0  # discount per turn of the agent's own
+    normalize: bool = False  # divide advantages by the group's standard deviation of returns
+    rewards: tuple[str, ...] = ()  # functions of the returns before credit, such as "scale 2"
+    role_baseline: float | None = None  # RAE in place of the learner's credit: a mean's decay
+    uninformative: Literal["keep", "drop", "resample"] = "keep"  # groups without differences
+    resamples: int = 2  # most times that a batch is extended to get groups with differences
+    mask_truncated: bool = False  # answers cut off by the token limit are judged, not trained
+    replay: int = 0  # earlier batches to learn from again; needs clip
+
+    def __post_init__(self) -> None:
+        SurrogateConfig.__post_init__(self)
+        if self.group_size < 1:
+            raise ConfigError(f"group_size must be at least 1, got {self.group_size}")
+        if self.group_size == 1 and (self.normalize or self.uninformative != "keep"):
+            raise ConfigError(
+                "one answer alone never differs: normalize=False, uninformative='keep'"
+            )
+        if not 0.0 <= self.gamma <= 1.0:
+            raise ConfigError(f"gamma must be in [0, 1], got {self.gamma}")
+        returns.parse(self.rewards)
+        if self.role_baseline is not None:
+            if not 0.0 <= self.role_baseline < 1.0:
+                raise ConfigError(f"role_baseline must be in [0, 1), got {self.role_baseline}")
+            if self.normalize:
+                raise ConfigError("role_baseline replaces the group's baseline: normalize is False")
+        if self.resamples < 1 or self.replay < 0:
+            raise ConfigError("resamples is at least 1, replay at least 0")
+        if self.replay and self.clip is None:
+            raise ConfigError("answers learned from again need the clipped ratio: set clip")
+
+
+class GroupLearner(Learner):
+    """Base of the critic-free learners: policy gradient on groups with advantages."""
+
+    Config: ClassVar[type[GroupConfig]] = GroupConfig
+    compares: ClassVar[bool] = False  # credit is 0 unless a group's answers differ
+    normalizes: ClassVar[bool] = False  # credit itself divides where ``normalize`` is set
+
+    def __init__(self, config: Any = None):
+        super().__init__(config)
+        if self.compares and self.config.group_size == 1 and self.config.role_baseline is None:
+            raise ConfigError(
+                "this learner compares the answers of a group and learns nothing from a single one: "
+                "set group_size to at least 2"
+            )
+
+    @property
+    def separable(self) -> bool:
+        return True
+
+    def credit(self, group: Group) -> Tensor:
+        """The advantage [K] of each completion.
+
+        With ``normalize`` it is divided by the standard deviation of the group's returns afterwards,
+        unless the class ``normalizes`` itself.
+        """
+        raise NotImplementedError
+
+    def wants_more(self, batch: Batch, rounds: int) -> bool:
+        """Whether to play more episodes because too few groups have different returns."""
+        if self.config.uninformative != "resample" or rounds >= self.config.resamples:
+            return False
+        return 2 * sum(group.differs for group in batch.groups) < len(batch.groups)
+
+    def credited(self, groups: Sequence[Group]) -> list[Credited]:
+        """Groups with their advantages. Completions that no model sampled enter no baseline."""
+        judged = []
+        for group in sampled_only(groups):
+            advantages = self.credit(group)
+            if self.config.normalize and not self.normalizes:
+                advantages = normalized(advantages, torch.tensor(group.returns))
+            judged.append(Credited(group, advantages))
+        return judged
+
+    def loss(
+        self,
+        policy: TransformersPolicy,
+        part: Sequence[Credited],
+        *,
+        rows: int,
+        tokens: int,
+        reference: TransformersPolicy | None,
+    ) -> tuple[Tensor, Metrics]:
+        """The part's share of the loss of a batch with ``rows`` completions and ``tokens`` tokens.
+
+        Also returns metrics, as sums over the part's tokens; they stay on the device.
+        """
+        return surrogate_loss(
+            policy, part, self.config, rows=rows, tokens=tokens, reference=reference
+        )
+
+    def updater(
+        self,
+        policies: Mapping[str, TransformersPolicy],
+        seats: Mapping[str, Policy],
+        *,
+        total_steps: int,
+    ) -> GroupUpdater:
+        return GroupUpdater(self, policies, seats, total_steps=total_steps)
+
+
+class GroupUpdater(PolicyGradientUpdater):
+    """Also holds what outlives a batch: the means of ``role_baseline``, and replayed groups."""
+
+    def __init__(
+        self,
+        learner: GroupLearner,
+        policies: Mapping[str, TransformersPolicy],
+        seats: Mapping[str, Policy],
+        *,
+        total_steps: int,
+    ):
+        super().__init__(learner.config, policies, seats, total_steps=total_steps)
+        self.learner = learner
+        decay = learner.config.role_baseline
+        self.roles = None if decay is None else RoleMeans(decay)
+        self.replays = {name: Replay(learner.config.replay) for name in self.policies}
+
+    def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
+        metrics: dict[str, Any] = {}
+        self.used = []
+        for name, policy in self.policies.items():
+            mine = [g for g in batch.groups if self.seats[g.agent] is policy]
+            learned = self._update(name, policy, mine, random.Random(f"{seed}/{name}"))
+            metrics |= named(name, learned, self.policies)
+        return metrics
+
+    def _update(
+        self, name: str, policy: TransformersPolicy, groups: Sequence[Group], rng: random.Random
+    ) -> dict[str, float]:
+        config = self.learner.config
+        credited = self._credited(sampled_only(groups))
+        informed = sum(bool(c.advantages.any()) for c in credited)
+        metrics = {"informative": informed / max(1, len(credited))}
+        if config.uninformative != "keep":
+            kept = [c for c in credited if c.group.differs]
+            metrics["dropped_groups"] = len(credited) - len(kept)
+            credited = kept
+        if config.mask_truncated:
+            credited = [c for c in map(_without_truncated, credited) if c.group.completions]
+        self.used += credited
+        if config.replay:
+            credited = self.replays[name].mixed(credited)
+        loss = partial(self.learner.loss, policy, reference=self.references.get(name))
+        return metrics | passes(
+            policy,
+            [self.optimizers[name]],
+            credited,
+            loss,
+            config,
+            rng,
+            all_matter=config.learns_from_all,
+        )
+
+    def _credited(self, groups: Sequence[Group]) -> list[Credited]:
+        groups = returns.reshaped(groups, self.learner.config.rewards)
+        return self.learner.credited(groups) if self.roles is None else self.roles.credited(groups)
+
+    def save(self, folder: Path) -> None:
+        super().save(folder)
+        if self.learner.config.replay and ranks.rank() == 0:
+            for name, replay in self.replays.items():
+                replay.save(folder / f"{name}.replay.json")
+        if self.roles is not None and ranks.rank() == 0:
+            self.roles.save(folder / "roles.json")
+
+    def load(self, folder: Path) -> None:
+        super().load(folder)
+        if self.learner.config.replay:
+            for name, replay in self.replays.items():
+                replay.load(folder / f"{name}.replay.json")
+        if self.roles is not None:
+            mine = [agent for agent, p in self.seats.items() if p in self.policies.values()]
+            self.roles.load(folder / "roles.json", mine)
+
+
+def _without_truncated(credited: Credited) -> Credited:
+    """DAPO's overlong filtering (arXiv 2503.14476): truncated answers count in the baseline only."""
+    whole = [i for i, c in enumerate(credited.group.completions) if not c.truncated]
+    return Credited(credited.group.only(whole), credited.advantages[whole])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointConfig(GroupConfig):
+    """Options of learners that pair the answers of all seats."""
+
+    mode: Literal["align", "cross"] = "align"  # pair the g-th answers, or try all combinations
+    expand: int | None = 1  # children of a node that become nodes; None: all (the full tree)
+    reduction: Literal["token_mean", "sequence_sum", "sequence_mean"] = "sequence_sum"
+    weigh_by_reach: bool = False  # multiply credit by the probability of reaching the node
+
+    def __post_init__(self) -> None:
+        GroupConfig.__post_init__(self)
+        if self.weigh_by_reach and self.role_baseline is not None:
+            raise ConfigError("weigh_by_reach weighs advantages in groups: role_baseline is None")
+
+
+class JointLearner(GroupLearner):
+    """Plays joint trees; a subclass gives the credit rule.
+
+    With ``weigh_by_reach`` each advantage is multiplied by its group's ``reach``.
+    """
+
+    Config: ClassVar[type[GroupConfig]] = JointConfig
+    config: JointConfig
+    needs_greedy: bool = False
+    redraws: int = 0
+
+    def credited(self, groups: Sequence[Group]) -> list[Credited]:
+        judged = super().credited(groups)
+        if not self.config.weigh_by_reach:
+            return judged
+        return [Credited(c.group, c.advantages * c.group.reach) for c in judged]
+
+    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
+        options = {"with_greedy": self.needs_greedy, "redraws": self.redraws}
+        return joint_rollout(self.config, env, seed, trained, **options)
+
+
+def joint_rollout(
+    config: Any, env: AECEnv, seed: int, trained: Collection[str], **options: Any
+) -> Rollout:
+    """A joint tree under a learner's group_size, mode, gamma and expand; ``options``: of the tree."""
+    return joint_tree(
+        env,
+        seed,
+        group_size=config.group_size,
+        trained=trained,
+        mode=config.mode,
+        gamma=config.gamma,
+        expand=config.expand,
+        **options,
+    )

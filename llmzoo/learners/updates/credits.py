@@ -1,0 +1,61 @@
+"""Groups with their advantages: what an update learns from, and what a run records of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from llmzoo.records import Batch, Group
+
+
+@dataclass(frozen=True, slots=True)
+class Credited:
+    """A group with the advantage of each completion, [K] or one a token, [K, C]."""
+
+    group: Group
+    advantages: Tensor
+
+
+def sampled_only(groups: Sequence[Group]) -> list[Group]:
+    """The groups with only the completions that a model sampled; others enter no baseline."""
+    kept = []
+    for group in groups:
+        sampled = [i for i, c in enumerate(group.completions) if c.trainable]
+        if sampled:
+            kept.append(group if len(sampled) == len(group.completions) else group.only(sampled))
+    return kept
+
+
+def credits_of(batch: Batch, used: Iterable[Credited]) -> list[float | None]:
+    """The advantage of each of ``batch.completions`` in ``used``, as the loss received it.
+
+    Completions are matched by identity, because groups may have been filtered or rebuilt. Per-token
+    advantages are averaged over the answer.
+    """
+    advantage_of: dict[int, float] = {}
+    for credited in used:
+        completions, given = credited.group.completions, credited.advantages
+        if given.dim() == 2:  # one a token, and nothing after an answer's last
+            rows = zip(given, completions, strict=True)
+            given = torch.stack([row[: len(c.ids)].mean() for row, c in rows])
+        advantage_of |= zip(map(id, completions), given.tolist(), strict=True)
+    return [advantage_of.get(id(completion)) for completion in batch.completions]
+
+
+def merged_credits(
+    batch: Batch, parts: Sequence[tuple[Batch, Sequence[float | None]]]
+) -> list[float | None]:
+    """The credits of a batch that several updaters learned from, each from a part of it.
+
+    ``parts``: each part, which shares the batch's completions, with its credits.
+    """
+    given = {
+        id(completion): advantage
+        for part, credits in parts
+        for completion, advantage in zip(part.completions, credits, strict=True)
+        if advantage is not None
+    }
+    return [given.get(id(completion)) for completion in batch.completions]

@@ -1,0 +1,132 @@
+"""Parts of a minibatch that fit into one forward pass, dealt to the ranks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from llmzoo.distributed import ranks
+from llmzoo.learners.updates.credits import Credited
+from llmzoo.policies.packing import packs
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.policies.trie import Trie
+from llmzoo.records import Group
+
+Item = TypeVar("Item")
+Part = TypeVar("Part")
+
+
+def dealt(
+    items: Sequence[Item], tokens_at_once: int, cut: Callable[[Sequence[Item], int], list[Part]]
+) -> list[tuple[Part, bool]]:
+    """This rank's parts of a minibatch, which ``cut`` divides, and whether each part counts.
+
+    All ranks get the same number of parts, because the ranks of a sharded model run it together. A
+    rank with too few parts also runs a part of another rank, which does not count.
+    """
+    world = ranks.world()
+    if world == 1:
+        return [(part, True) for part in cut(items, tokens_at_once)]
+    pieces = cut(items, tokens_at_once)
+    while len(pieces) < min(world, len(items)) and tokens_at_once > 1:
+        tokens_at_once = -(-tokens_at_once // 2)
+        pieces = cut(items, tokens_at_once)
+    mine = [(part, True) for part in pieces[ranks.rank() :: world]]
+    lacking = len(mine) < math.ceil(len(pieces) / world)
+    return [*mine, (pieces[0], False)] if lacking else mine
+
+
+def parts(
+    policy: TransformersPolicy, credited: Sequence[Credited], tokens_at_once: int
+) -> list[list[Credited]]:
+    """Parts of at most ``tokens_at_once`` tokens, with groups of equal sampling settings.
+
+    The turns of a conversation are neighbours, and its tokens count once. Otherwise groups are
+    sorted by prompt length, and a prompt counts once for all its completions. A group with too many
+    tokens is split.
+    """
+    alike: dict[Sampling, list[Credited]] = {}
+    for c in sorted(credited, key=lambda c: len(c.group.prompt_ids)):
+        pieces = _divided(c, tokens_at_once)
+        alike.setdefault(policy.sampling_of(c.group.agent), []).extend(pieces)
+    return [
+        [c for i in pack for c in items[i]]
+        for pieces in alike.values()
+        for items, sizes in [_together(pieces, tokens_at_once)]
+        for pack in packs(sizes, tokens_at_once)
+    ]
+
+
+def _together(
+    credited: Sequence[Credited], tokens_at_once: int
+) -> tuple[list[list[Credited]], list[int]]:
+    """What one pass should read together, with its tokens, in order of the longest prompt."""
+    items = []
+    for alike in _conversations(credited):
+        if alike[0].group.prompt_ids == alike[-1].group.prompt_ids:
+            items += [([c], tokens_of(c.group)) for c in alike]
+        else:
+            items += _pieces(alike, tokens_at_once)
+    number = {id(c): n for n, c in enumerate(credited)}
+    items.sort(key=lambda item: (_longest(item[0]), number[id(item[0][0])]))
+    return [item for item, _ in items], [size for _, size in items]
+
+
+def _longest(credited: Sequence[Credited]) -> int:
+    return max(len(c.group.prompt_ids) for c in credited)
+
+
+def _conversations(credited: Sequence[Credited]) -> list[list[Credited]]:
+    """The groups whose prompts begin with a whole shorter prompt, after the group that has it."""
+    together: list[list[Credited]] = []
+    for c in sorted(credited, key=lambda c: c.group.prompt_ids):
+        first = together[-1][0].group.prompt_ids if together else None
+        if first is not None and c.group.prompt_ids[: len(first)] == first:
+            together[-1].append(c)
+        else:
+            together.append([c])
+    return together
+
+
+def _pieces(
+    conversation: Sequence[Credited], tokens_at_once: int
+) -> list[tuple[list[Credited], int]]:
+    """Consecutive groups, as many as fit into ``tokens_at_once``, and the tokens of their trie."""
+    pieces: list[list[Credited]] = []
+    sizes: list[int] = []
+    trie = Trie()
+    for c in conversation:
+        _add(trie, c.group)
+        if pieces and len(trie) <= tokens_at_once:
+            pieces[-1].append(c)
+            sizes[-1] = len(trie)
+        else:
+            trie = Trie()
+            _add(trie, c.group)
+            pieces.append([c])
+            sizes.append(len(trie))
+    return list(zip(pieces, sizes, strict=True))
+
+
+def _add(trie: Trie, group: Group) -> None:
+    end = trie.add(group.prompt_ids)[-1]
+    for completion in group.completions:
+        trie.add(completion.ids, end)
+
+
+def _divided(credited: Credited, tokens_at_once: int) -> list[Credited]:
+    group = credited.group
+    if tokens_of(group) <= tokens_at_once:
+        return [credited]
+    sizes = [len(completion.ids) for completion in group.completions]
+    return [
+        Credited(group.only(pack), credited.advantages[pack.start : pack.stop])
+        for pack in packs(sizes, tokens_at_once - len(group.prompt_ids))
+    ]
+
+
+def tokens_of(group: Group) -> int:
+    """The tokens that a pass reads for a group: the prompt once, and all completions."""
+    return len(group.prompt_ids) + sum(len(completion.ids) for completion in group.completions)

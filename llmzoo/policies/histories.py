@@ -1,0 +1,86 @@
+"""What a model has written in conversations, kept as the tokens that it sampled.
+
+A text has several encodings. When a program sends an answer back as a part of the next prompt, the
+model should read the tokens that it sampled, not those that a tokenizer would choose: then the next
+prompt begins with this one and its answer, and an update reads the conversation once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from llmzoo.spaces import Conversation
+
+Ids = tuple[int, ...]
+Messages = Sequence[Mapping[str, Any]]
+
+_KEPT = 2**15  # answers that are remembered
+_Prompt = tuple[str | None, bytes]  # an agent, and the key of a conversation
+
+
+class Histories:
+    """The last answers, by agent and conversation.
+
+    ``broken`` counts answers that came back changed, and those that the chat template does not
+    repeat as they were (a thought that it leaves out): their turn begins a new row. The first one
+    raises a warning.
+    """
+
+    def __init__(self) -> None:
+        self.broken = 0
+        self._answers: OrderedDict[tuple[_Prompt, str], tuple[Ids, Ids]] = OrderedDict()
+        self._counts: Counter[_Prompt] = Counter()  # of the answers to each prompt
+
+    def remember(
+        self, agent: str, conversation: Conversation, text: str, prompt: Ids, ids: Ids
+    ) -> None:
+        """``ids``, which say ``text``, were sampled after ``prompt``, which is ``conversation``."""
+        answer = (agent, _keys(conversation.messages)[-1]), text
+        self._counts[answer[0]] += answer not in self._answers
+        self._answers[answer] = prompt, ids
+        self._answers.move_to_end(answer)
+        if len(self._answers) > _KEPT:
+            (oldest, _), _ = self._answers.popitem(last=False)
+            self._counts[oldest] -= 1
+            if not self._counts[oldest]:
+                del self._counts[oldest]
+
+    def sampled(self, agent: str | None, messages: Messages) -> dict[int, tuple[Ids, Ids]]:
+        """By index in ``messages``: the prompt before each answer of ``agent``, and its tokens."""
+        known: dict[int, tuple[Ids, Ids]] = {}
+        if not self._answers:
+            return known
+        for index, (message, key) in enumerate(zip(messages, _keys(messages), strict=False)):
+            if message["role"] != "assistant" or (agent, key) not in self._counts:
+                continue  # others are examples, or another agent's
+            answer = self._answers.get(((agent, key), message["content"]))
+            if answer is None:
+                self.breaks(f"is not what was sampled: {message['content']!r:.80}")
+            else:
+                known[index] = answer
+        return known
+
+    def breaks(self, why: str) -> None:
+        if not self.broken:
+            warnings.warn(
+                f"an answer in a conversation {why}. It is read as the text that it is now, and the "
+                "update reads that turn as a row of its own",
+                stacklevel=2,
+            )
+        self.broken += 1
+
+
+def _keys(messages: Messages) -> list[bytes]:
+    """A key of each beginning of a conversation, from that without a message to the whole."""
+    read = hashlib.blake2b(digest_size=16)
+    keys = [read.digest()]
+    for message in messages:
+        said = json.dumps(message, sort_keys=True)
+        read.update(said.encode("utf-8", "surrogatepass"))
+        keys.append(read.digest())
+    return keys

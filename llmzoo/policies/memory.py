@@ -1,0 +1,56 @@
+"""How much an update reads at once, and what torch's out-of-memory error on a GPU says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from llmzoo.errors import OutOfMemoryError
+
+_MOST = 32_768  # tokens; more fill no processor any better
+_CPU_BYTES, _GPU_SHARE = 4e9, 0.3  # of activations: bytes, the share of a GPU's memory
+
+
+def tokens_at_once(model: Any, *, recompute: bool = False) -> int:
+    """The tokens of one forward pass with gradients, where no setting says.
+
+    As many as 4 GB of activations hold, or 30% of a GPU's memory; at most 32,768. Per token, a layer
+    of hidden size H and M inner units keeps about 12 H + 4 M numbers: the inputs and outputs of its
+    norms and projections, rotated queries and keys, and both sides of the gate. With ``recompute``
+    it keeps its inputs, and one layer at a time the rest.
+    """
+    config = model.config.get_text_config()
+    hidden = config.hidden_size
+    inner = getattr(config, "intermediate_size", None) or 4 * hidden
+    layer = 12 * hidden + 4 * inner
+    kept = config.num_hidden_layers * (hidden if recompute else layer) + layer * recompute
+    room = _CPU_BYTES
+    if model.device.type == "cuda":
+        room = _GPU_SHARE * torch.cuda.get_device_properties(model.device).total_memory
+    size = max(2, next(model.parameters()).element_size())
+    return max(1, min(_MOST, int(room / (kept * size))))
+
+
+@contextmanager
+def limited_by(setting: str, size: int, what: str, also: str) -> Iterator[None]:
+    """Name the setting that bounds what runs inside, if it does not fit into a GPU's memory.
+
+    ``size``: of what runs, in the unit of the setting. It may be below the setting's value, which
+    is why the error suggests half the size. ``what``: runs, such as "a training pass". ``also``:
+    what else helps. Raises :class:`OutOfMemoryError`. A CPU's memory ends in other ways, often with
+    the end of the process.
+    """
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        if size > 1:
+            remedy = f"Set {setting} to {max(1, size // 2)} or less (the result stays the same)"
+        else:
+            remedy = f"{setting} cannot be lower"
+        raise OutOfMemoryError(
+            f"{what} does not fit into the GPU's memory: it has {size} of {setting}. {remedy}. "
+            f"{also} ({' '.join(str(error).split())[:300]})"
+        ) from error

@@ -1,0 +1,81 @@
+"""Paired tests of the learners of ``llmzoo bench``, on the tasks that they share.
+
+A learner's seeds play the same tasks, so a task is one cluster of results
+(:mod:`llmzoo.training.statistics`). The p-values of all pairs on all environments are corrected together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from llmzoo.report.compare import COLUMNS, Pair, rows_of, tested
+from llmzoo.training.statistics import holm
+
+Row = Mapping[str, Any]
+SHOWN = 15  # pairs in the table; the file has all
+LEVEL = 0.05
+
+
+def paired_tests(rows: Sequence[Row]) -> dict[str, list[Pair]]:
+    """Every pair of learners by environment, after training.
+
+    ``rows``: as in :mod:`llmzoo.report.bench`, with ``ids``, ``solved`` and ``returns``. Rows without
+    them (diverged runs, earlier versions) are left out, and so are pairs of learners whose tasks differ.
+    """
+    by_env: dict[str, dict[str, list[Row]]] = {}
+    for row in rows:
+        if {"ids", "solved", "returns"} <= row.keys():
+            by_env.setdefault(row["env"], {}).setdefault(row["learner"], []).append(row)
+    measured = [
+        (env, first, second, tested(one, other))
+        for env, learners in by_env.items()
+        for (first, one), (second, other) in combinations(
+            [(name, _together(of_seeds)) for name, of_seeds in learners.items()], 2
+        )
+        if set(one["ids"]) == set(other["ids"])
+    ]
+    corrected = holm([result["p_value"] for *_, result in measured])
+    pairs: dict[str, list[Pair]] = {}
+    for (env, first, second, result), p in zip(measured, corrected, strict=True):
+        pairs.setdefault(env, []).append(Pair(first=first, second=second, p_holm=p, **result))
+    return pairs
+
+
+def section(pairs: Mapping[str, Sequence[Pair]]) -> str:
+    """The tests in Markdown, to follow the table of the bench; nothing without pairs."""
+    every = sorted(
+        ((env, pair) for env, of_env in pairs.items() for pair in of_env),
+        key=lambda named: named[1].p_value,
+    )
+    if not every:
+        return ""
+    differ = sum(pair.p_holm < LEVEL for _, pair in every)
+    head = ["environment", "learners", *COLUMNS[1:]]
+    lines = [
+        "",
+        f"{differ} of {len(every)} pairs differ in success at {LEVEL:.0%}, by the exact sign-flip test on the "
+        "same tasks (one seed: McNemar's test), corrected for their number (Holm). Intervals of returns "
+        "are bootstrapped over tasks. The tests cover tasks and sampling, not how training varies between seeds."
+        + (f" The {SHOWN} with the smallest p:" if len(every) > SHOWN else ""),
+        "",
+        f"| {' | '.join(head)} |",
+        "|---" * len(head) + "|",
+    ]
+    for env, pair in every[:SHOWN]:
+        (cells,) = rows_of([pair])
+        lines.append(f"| {env} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _together(rows: Sequence[Row]) -> dict[str, Any]:
+    """The evaluations of several seeds as one."""
+    return {
+        "ids": [id for row in rows for id in row["ids"]],
+        "solved": "".join(row["solved"] for row in rows),
+        "returns": {
+            agent: [value for row in rows for value in row["returns"][agent]]
+            for agent in rows[0]["returns"]
+        },
+    }

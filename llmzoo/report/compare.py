@@ -1,0 +1,204 @@
+"""Compares evaluations of the same tasks, pair by pair.
+
+An evaluation is what ``llmzoo eval --out`` keeps, the object of ``llmzoo eval --json`` in a file, or
+the last evaluation of a training run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from llmzoo import files
+from llmzoo.errors import ConfigError
+from llmzoo.training.statistics import bootstrap, holm, pooled, sign_flip
+
+_FILES = ("result.json", "after.json")  # of an evaluation, of a run
+_NAMED = 3  # tasks in an error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two evaluations, task by task.
+
+    ``more`` and ``less``: tasks that the first solved more and less often than the second.
+    ``p_value``: of no difference in success, McNemar's exact test for one sample of each task and the
+    sign-flip test otherwise (:func:`llmzoo.training.statistics.paired_over_seeds`). ``p_holm``: the
+    same, corrected for the number of pairs. ``gain``: the difference of the mean returns, of an
+    agent on average, with its bootstrap interval over tasks.
+    """
+
+    first: str
+    second: str
+    tasks: int
+    success: float  # of the first minus that of the second
+    more: int
+    less: int
+    p_value: float
+    p_holm: float
+    gain: float
+    gain_ci95: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """``rates``: success of each evaluation with its interval, and its mean return by agent."""
+
+    env: str
+    split: str
+    rates: Mapping[str, tuple[float, tuple[float, float]]]
+    returns: Mapping[str, Mapping[str, float]]
+    pairs: tuple[Pair, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def read(source: str) -> dict[str, Any]:
+    """The evaluation in a folder or file. Raises :class:`ConfigError` if there is none."""
+    path = Path(source)
+    candidates = [path / name for name in _FILES] if path.is_dir() else [path]
+    for candidate in candidates:
+        found = files.read_object(candidate)
+        if found is None:
+            continue
+        if not {"ids", "solved", "returns", "env", "split"} <= found.keys():
+            raise ConfigError(
+                f"{candidate} has no results of single tasks: evaluate again with this version"
+            )
+        return found
+    if (path / "episodes.jsonl").exists():
+        raise ConfigError(f"{source} was cut off: llmzoo eval --out {source} --resume ends it")
+    raise ConfigError(f"{source} holds no evaluation: llmzoo eval --out FOLDER writes one")
+
+
+def compare(evaluations: Mapping[str, Mapping[str, Any]]) -> Comparison:
+    """Every pair of evaluations by name.
+
+    Raises :class:`ConfigError` for evaluations of other tasks, with what differs.
+    """
+    names = list(evaluations)
+    if len(names) < 2:
+        raise ConfigError("compare needs two evaluations or more")
+    for name in names[1:]:
+        _check(names[0], evaluations[names[0]], name, evaluations[name])
+    first = evaluations[names[0]]
+    pairs = list(combinations(names, 2))
+    measured = [tested(evaluations[a], evaluations[b]) for a, b in pairs]
+    corrected = holm([one["p_value"] for one in measured])
+    return Comparison(
+        env=first["env"],
+        split=first["split"],
+        rates={name: pooled([one]) for name, one in evaluations.items()},
+        returns={name: dict(one["mean_return"]) for name, one in evaluations.items()},
+        pairs=tuple(
+            Pair(first=a, second=b, p_holm=p, **one)
+            for (a, b), one, p in zip(pairs, measured, corrected, strict=True)
+        ),
+    )
+
+
+def _check(name: str, one: Mapping[str, Any], other_name: str, other: Mapping[str, Any]) -> None:
+    for key in ("env", "split", "source"):
+        if one.get(key) != other.get(key):
+            raise ConfigError(
+                f"{name} and {other_name} differ in {key}: {one.get(key)!r}, {other.get(key)!r}. "
+                f"Evaluate both on the same tasks"
+            )
+    left, right = set(one["ids"]), set(other["ids"])
+    if left != right:
+        only = [*(left - right), *(right - left)]
+        raise ConfigError(
+            f"{name} and {other_name} played different tasks: {len(left)} and {len(right)}, of which "
+            f"{len(left & right)} are the same; not in both are {', '.join(sorted(only)[:_NAMED])}"
+            f"{' and others' if len(only) > _NAMED else ''}. Evaluate both with the same --tasks"
+        )
+
+
+def tested(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a :class:`Pair` that two evaluations of the same tasks give: those of ``llmzoo eval``
+    or, of several seeds, ``ids``, ``solved`` and ``returns`` one after another."""
+    solved, others = _by_task(one, _marks(one)), _by_task(other, _marks(other))
+    returns, returned = _by_task(one, _returns(one)), _by_task(other, _returns(other))
+    # in whole numbers, so that the exact test can count: successes times the other's samples
+    differences = [
+        round(sum(solved[id]) * len(others[id]) - sum(others[id]) * len(solved[id]))
+        for id in solved
+    ]
+    test = sign_flip(differences)
+    gains = [fmean(returns[id]) - fmean(returned[id]) for id in returns]
+    weights = [len(returns[id]) for id in returns]  # a task that a set repeats counts as often
+    clusters = [[gain] * weight for gain, weight in zip(gains, weights, strict=True)]
+    return {
+        "tasks": len(solved),
+        "success": pooled([one])[0] - pooled([other])[0],
+        "more": test.only_first,
+        "less": test.only_second,
+        "p_value": test.p_value,
+        "gain": fmean(gain for cluster in clusters for gain in cluster),
+        "gain_ci95": bootstrap(clusters),
+    }
+
+
+def _marks(evaluation: Mapping[str, Any]) -> list[float]:
+    return [float(mark == "1") for mark in evaluation["solved"]]
+
+
+def _returns(evaluation: Mapping[str, Any]) -> list[float]:
+    """The return of each episode, in the mean over its agents."""
+    return [fmean(values) for values in zip(*evaluation["returns"].values(), strict=True)]
+
+
+def _by_task(evaluation: Mapping[str, Any], values: Sequence[float]) -> dict[str, list[float]]:
+    by_task: dict[str, list[float]] = {}
+    for id, value in zip(evaluation["ids"], values, strict=True):
+        by_task.setdefault(id, []).append(value)
+    return by_task
+
+
+COLUMNS = (
+    *("", "success", "tasks solved more often", "less often"),
+    *("p", "p, corrected", "return [95%]"),
+)
+
+
+def rows_of(pairs: Sequence[Pair]) -> Iterator[list[str]]:
+    """A row under :data:`COLUMNS` for each pair."""
+    for pair in pairs:
+        low, high = pair.gain_ci95
+        yield [
+            f"{pair.first} against {pair.second}",
+            f"{pair.success:+.1%}",
+            str(pair.more),
+            str(pair.less),
+            _p(pair.p_value),
+            _p(pair.p_holm),
+            f"{pair.gain:+.3f} [{low:+.3f}, {high:+.3f}]",
+        ]
+
+
+def _p(value: float) -> str:
+    return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
+
+
+def draw(comparison: Comparison, path: Path) -> None:
+    """A picture of the success rates with their intervals."""
+    from matplotlib.figure import Figure
+
+    from llmzoo.report.style import save
+
+    names = list(comparison.rates)
+    figure = Figure(figsize=(7, 0.5 * len(names) + 1.2), dpi=130, layout="constrained")
+    axes = figure.subplots()
+    for place, (value, (low, high)) in enumerate(comparison.rates.values()):
+        axes.errorbar(value, place, xerr=[[value - low], [high - value]], fmt="o", capsize=3)
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1)
+    axes.grid(axis="x", alpha=0.3)
+    axes.set_xlabel(f"success on {comparison.env}, {comparison.split}; 95% intervals by task")
+    save(figure, path)

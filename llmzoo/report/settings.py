@@ -1,0 +1,143 @@
+"""The settings of runs, with the defaults of the run, of its learner and of its environment."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
+from typing import Any
+
+from llmzoo.errors import LlmzooError
+from llmzoo.learners import learner_class
+from llmzoo.policies.base import answer_limit
+from llmzoo.registry import is_path
+from llmzoo.report.episodes import class_of
+from llmzoo.report.runs import RunData
+from llmzoo.report.series import differences
+from llmzoo.training import run_folder
+from llmzoo.training.run_folder import flat
+
+RATE = "1e-6, or 2e-4 below 10M parameters; ten times that for LoRA"  # of OptimizerConfig.rate_for
+
+
+def table(runs: Sequence[RunData]) -> dict[str, Any]:
+    """The settings that differ between runs; for one run, those that are not the defaults.
+
+    ``values`` are effective: a setting that a run was not given has the default. None: the run's
+    learner or environment has no such setting, or its code is not imported here.
+    """
+    if len(runs) == 1:
+        settings = {name: [value, default] for name, value, default in unusual(runs[0].config)}
+        columns = ["this run", "default"]
+    else:
+        own = [dict(flat(_plain(run.config), ".")) for run in runs]
+        known = [defaults(run.config) for run in runs]
+        settings = {
+            name: [
+                one.get(name, known_of_run.get(name))
+                for one, known_of_run in zip(own, known, strict=True)
+            ]
+            for name in differences([run.config for run in runs])
+        }
+        settings = {k: v for k, v in settings.items() if any(value != v[0] for value in v)}
+        columns = [run.name for run in runs]
+    rows = [
+        {"name": name, "values": [None if value is None else _say(value) for value in values]}
+        for name, values in settings.items()
+    ]
+    return {"columns": columns, "rows": rows}
+
+
+def unusual(config: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """(name, value, default) of the settings that differ from their defaults."""
+    known = defaults(config)
+    return [
+        (name, value, known.get(name))
+        for name, value in flat(_plain(config), ".")
+        if name not in known or known[name] != value
+    ]
+
+
+def effective(run: RunData) -> dict[str, Any]:
+    """The settings as the run used them: with every option of the learner, also those not given."""
+    learner_args = {**_of_learner(run.config), **run.config.get("learner_args", {})}
+    logged = run.train[0].get("learning_rate") if run.train else None
+    if learner_args.get("learning_rate", 0) is None and not learner_args.get("warmup"):
+        learner_args["learning_rate"] = logged  # of the first step, so without a factor
+    limit = _null(run.config).get("max_new_tokens")
+    answer = run.config.get("max_new_tokens") or limit
+    return {
+        **run.config,
+        "learner_args": learner_args,
+        **({} if answer is None else {"max_new_tokens": answer}),
+    }
+
+
+def defaults(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The defaults of a run with this model, learner and environment, by flat name."""
+    from llmzoo.training import FitConfig  # with torch
+
+    values = {
+        **{field.name: _default(field) for field in fields(FitConfig)},
+        "learner_args": _of_learner(config),
+        "env_args": _of_environment(config),
+    }
+    return dict(flat(json.loads(json.dumps(values, default=str)), ".")) | _null(config)
+
+
+def _of_learner(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a learner of llmzoo and their defaults; code of others is not imported."""
+    name = str(config.get("learner"))
+    if is_path(name):
+        return {}
+    try:
+        options = fields(learner_class(name).Config)
+    except LlmzooError:  # of another version
+        return {}
+    return {option.name: _default(option) for option in options}
+
+
+def _of_environment(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a registered environment and their defaults."""
+    cls = class_of(str(config.get("env")))
+    parameters = {} if cls is None else inspect.signature(cls).parameters
+    return {
+        name: parameter.default
+        for name, parameter in parameters.items()
+        if parameter.default is not inspect.Parameter.empty
+    }
+
+
+def _null(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What a null stands for, where that depends on the model."""
+    told: dict[str, Any] = {}
+    model = str(config.get("model", ""))
+    if model and not run_folder.is_run(model):
+        told["max_new_tokens"] = answer_limit(model)
+    if _of_learner(config).get("learning_rate", 0) is None:
+        told["learner_args.learning_rate"] = RATE
+    return told
+
+
+def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the nulls that :func:`_null` explains: they are the defaults."""
+    learner_args = {
+        name: value
+        for name, value in config.get("learner_args", {}).items()
+        if (name, value) != ("learning_rate", None)
+    }
+    plain = {**config, "learner_args": learner_args} if "learner_args" in config else dict(config)
+    if plain.get("max_new_tokens", 0) is None:
+        del plain["max_new_tokens"]
+    return plain
+
+
+def _default(field: Any) -> Any:
+    if field.default is not MISSING:
+        return field.default
+    return None if field.default_factory is MISSING else field.default_factory()
+
+
+def _say(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,161 @@
+"""The root folder of a confined process: what it may read, a scratch folder, five devices.
+
+Everything that it may read is mounted read-only. See mount_namespaces(7), pivot_root(2).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+
+from .kernel import DEVICES, call, check, libc
+
+_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT, _MS_BIND = 2, 4, 8, 32, 4096
+_MS_RDONLY, _MS_REC, _MS_PRIVATE = 1, 16384, 1 << 18
+_MNT_DETACH = 2
+_MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID, _MOUNT_ATTR_NODEV = 1, 2, 4
+_AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
+_STREAMS = ("stdin", "stdout", "stderr")
+# in /dev of a command
+_COMMAND_LINKS = {
+    "fd": "/proc/self/fd",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+    "stderr": "/proc/self/fd/2",
+    "shm": "/tmp",
+}
+
+
+def _mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
+    arguments = [os.fsencode(a) or None for a in (source, target, kind)]
+    check(libc.mount(*arguments, ctypes.c_ulong(flags), data.encode() or None), f"mount {target}")
+
+
+def _read_only(path: str) -> None:
+    """Make all mounts at and below a path read-only, without set-user-id and devices."""
+    flags = _MOUNT_ATTR_RDONLY | _MOUNT_ATTR_NOSUID | _MOUNT_ATTR_NODEV
+    attributes = struct.pack("QQQQ", flags, 0, 0, 0)
+    where = (_AT_FDCWD, os.fsencode(path), _AT_RECURSIVE)
+    call("mount_setattr", *where, attributes, len(attributes))
+
+
+def new_root(
+    at: str,
+    visible: Sequence[str],
+    hidden: Iterable[str],
+    packages: Sequence[str],
+    scratch_mb: int,
+    *,
+    run_files: bool,
+) -> str:
+    """Make the empty folder ``at`` the root, and return the path of its scratch folder.
+
+    The root holds ``visible`` paths, read-only; of ``hidden`` folders below them only ``packages``;
+    five devices; and an empty scratch folder of ``scratch_mb`` megabytes. Needs a new mount namespace.
+    """
+    _begin(at)
+    for path in visible:
+        _show(at, path)
+    for folder in hidden:
+        if os.path.isdir(at + folder):
+            _mount("tmpfs", at + folder, "tmpfs", 0, "size=64k,mode=755")
+            for path in packages:
+                if path.startswith(f"{folder}/"):
+                    _show(at, path)
+            _read_only(at + folder)
+    _devices(at)
+    for name in _STREAMS:
+        with open(f"{at}/dev/{name}", "x"):
+            pass  # numpy checks that a path exists before it opens it, see streams.py
+    scratch = scratch_path(visible)
+    _scratch(at + scratch, scratch_mb, 0 if run_files else _MS_NOEXEC)
+    _enter(at)
+    os.chdir(scratch)
+    return scratch
+
+
+def command_root(
+    at: str, visible: Sequence[str], files: Mapping[str, str], scratch_mb: int
+) -> str | None:
+    """Make the empty folder ``at`` the root of a command. Returns why there is no ``/proc``, if so.
+
+    The root holds ``visible`` paths (read-only, links as links), small ``files`` with their texts, five
+    devices, and an empty ``/tmp`` of ``scratch_mb`` megabytes, which is ``/dev/shm`` too. ``/proc`` has
+    the processes of this pid namespace and nothing of the machine. Needs new mount and pid namespaces,
+    and a process inside both. ``visible`` paths may lie below ``/tmp``.
+    """
+    _begin(at)
+    _scratch(f"{at}/tmp", scratch_mb, 0)
+    for path in visible:
+        if os.path.islink(path):
+            os.makedirs(os.path.dirname(at + path), exist_ok=True)
+            os.symlink(os.readlink(path), at + path)
+        else:
+            _show(at, path)
+    _devices(at)
+    for name, target in _COMMAND_LINKS.items():
+        os.symlink(target, f"{at}/dev/{name}")
+    for path, text in files.items():
+        os.makedirs(os.path.dirname(at + path), exist_ok=True)
+        with open(at + path, "x") as file:
+            file.write(text)
+    os.mkdir(f"{at}/proc")
+    missing = None
+    try:
+        flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
+        _mount("proc", f"{at}/proc", "proc", flags, "subset=pid")
+    except OSError as error:  # a container hides parts of its own /proc
+        missing = str(error)
+    _enter(at)
+    return missing
+
+
+def _begin(at: str) -> None:
+    """Mount an empty file system on ``at``, which the machine's own mounts do not see."""
+    _mount("", "/", "", _MS_REC | _MS_PRIVATE)
+    _mount("tmpfs", at, "tmpfs", _MS_NOSUID, "size=1m,nr_inodes=4096,mode=755")
+
+
+def _devices(at: str) -> None:
+    os.makedirs(f"{at}/dev", exist_ok=True)
+    for name in DEVICES:
+        with open(f"{at}/dev/{name}", "x"):
+            pass
+        _mount(f"/dev/{name}", f"{at}/dev/{name}", "", _MS_BIND)
+
+
+def _scratch(path: str, megabytes: int, flags: int) -> None:
+    os.mkdir(path)
+    options = f"size={megabytes}m,nr_inodes={max(4096, megabytes * 64)},mode=1777"
+    _mount("tmpfs", path, "tmpfs", _MS_NOSUID | _MS_NODEV | flags, options)
+
+
+def _enter(at: str) -> None:
+    """Make ``at`` the root, and forget the root before."""
+    os.mkdir(f"{at}/old")
+    call("pivot_root", os.fsencode(at), os.fsencode(f"{at}/old"))
+    os.chdir("/")
+    check(libc.umount2(b"/old", _MNT_DETACH), "umount /old")
+    os.rmdir("/old")
+    _mount("", "/", "", _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOSUID)
+
+
+def _show(at: str, path: str) -> None:
+    """Mount a path below ``at``, read-only."""
+    target = at + path
+    if os.path.isdir(path):
+        os.makedirs(target, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "x"):
+            pass
+    _mount(path, target, "", _MS_BIND | _MS_REC)
+    _read_only(target)
+
+
+def scratch_path(visible: Iterable[str]) -> str:
+    """``/tmp``, or another path if Python itself is below ``/tmp``."""
+    taken = any(f"{path}/".startswith("/tmp/") for path in visible)
+    return "/scratch" if taken else "/tmp"

@@ -1,0 +1,144 @@
+"""The episodes of programs that run elsewhere, behind an endpoint with OpenAI's API.
+
+Any id opens an episode with its first call. It ends with its reward, or when no call has come for a
+while, and is then a line of ``episodes.jsonl`` (:mod:`llmzoo.learners.episode_rows`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from llmzoo.envs.programs.chat_server import Refused
+from llmzoo.envs.programs.client import Client
+from llmzoo.envs.programs.errors import ProgramClosed
+from llmzoo.envs.programs.gateway import reward_in
+from llmzoo.policies.base import Policy
+from llmzoo.records import Episode
+from llmzoo.serve.policies_batching import Batcher
+from llmzoo.serve.policies_hosted import Hosted
+from llmzoo.serve.sampled import Answering, SampledEpisode
+from llmzoo.serve.seated import Seated
+from llmzoo.training.episode_folder import EpisodeFolder
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_CALLS = 4096  # that wait for the policies
+_LOOKS_S = 1.0  # between looks for episodes that are idle, at most
+
+
+class PolicyGateway:
+    """Answers episodes with the policies of ``seats``, and keeps those that have ended in ``folder``.
+
+    One thread asks the policies. Calls that come while it computes are answered together.
+
+    ``token``: None for none. ``greedy``: take the most likely answers. ``success``: the least team
+    reward of an episode that counts as a success where its program does not say. ``idle_s``: seconds
+    without a call after which an episode is closed without a reward. ``max_episodes``: the number that
+    may be open.
+    """
+
+    def __init__(
+        self,
+        seats: Mapping[str, Policy],
+        folder: EpisodeFolder,
+        *,
+        token: str | None,
+        greedy: bool = False,
+        success: float = 1.0,
+        idle_s: float = 3600.0,
+        max_episodes: int = 16_384,
+    ):
+        self.token = token
+        self._batcher = Batcher(Hosted(Seated(seats)), calls=_CALLS)
+        self._shared = Answering(self._batcher, tuple(seats), greedy, success)
+        self._folder = folder
+        self._idle_s, self._most = idle_s, max_episodes
+        self._lock = threading.Lock()
+        self._open: dict[str, tuple[SampledEpisode, Client]] = {}
+        self._ended = set(folder.ids)
+        self._next = folder.next_task
+        self._closing = threading.Event()
+        self._looking = threading.Thread(target=self._look, name="llmzoo idle", daemon=True)
+        self._looking.start()
+
+    def client(self, id: str) -> Client:
+        """What answers the calls of an episode, which the first one opens."""
+        if not _ID.fullmatch(id):
+            raise Refused(
+                400,
+                f"an episode is named in the path (/episodes/ID/v1) or as X-Episode, by 1 to 64 "
+                f"letters, digits, - and _; got {id!r:.100}",
+            )
+        with self._lock:
+            if id in self._ended:
+                raise ProgramClosed(f"episode {id!r} has ended")
+            if id not in self._open:
+                if self._closing.is_set():
+                    raise Refused(503, "the server is about to end")
+                if len(self._open) >= self._most:
+                    raise Refused(429, f"{self._most} episodes are open, as many as may be")
+                episode = SampledEpisode(id, self._shared)
+                self._open[id] = episode, Client(episode)
+            return self._open[id][1]
+
+    def agents_of(self, id: str) -> Sequence[str]:
+        """The agents, whatever the episode."""
+        return self._shared.agents
+
+    async def pay(self, id: str, posted: Any) -> None:
+        """End an episode with the reward that was posted; it is on disk when this returns."""
+        with self._lock:
+            if id in self._ended:
+                raise ProgramClosed(f"episode {id!r} has ended")
+            if id not in self._open:
+                raise Refused(404, f"no episode {id!r} is open: its first call opens one")
+            episode = self._open[id][0]
+        try:
+            await asyncio.to_thread(self._end, episode, reward_in(posted))
+        except OSError as error:
+            raise Refused(500, f"episode {id!r} cannot be written: {error.strerror}") from error
+
+    def close(self) -> None:
+        """Write the open episodes without a reward, and let the policies go."""
+        self._closing.set()
+        self._looking.join()
+        for episode in self._episodes():
+            self._end_without_reward(episode)
+        self._batcher.close()
+
+    def _episodes(self) -> list[SampledEpisode]:
+        with self._lock:
+            return [episode for episode, _ in self._open.values()]
+
+    def _look(self) -> None:
+        while not self._closing.wait(min(_LOOKS_S, self._idle_s / 4)):
+            for episode in self._episodes():
+                if episode.idle_s() >= self._idle_s:
+                    self._end_without_reward(episode)
+
+    def _end_without_reward(self, episode: SampledEpisode) -> None:
+        try:
+            self._end(episode, None)
+        except ProgramClosed:  # its reward has come meanwhile
+            return
+        except OSError as error:  # it is tried again at the next look
+            print(
+                f"llmzoo: episode {episode.id} cannot be written: {error.strerror}",
+                file=sys.stderr,
+            )
+
+    def _end(self, episode: SampledEpisode, result: Any) -> None:
+        kept = episode.end(result, lambda record: self._keep(episode.id, record))
+        with self._lock:
+            if kept:  # an episode without an answer may begin again
+                self._ended.add(episode.id)
+            self._open.pop(episode.id, None)
+
+    def _keep(self, id: str, record: Episode) -> None:
+        with self._lock:
+            number, self._next = self._next, self._next + 1
+        self._folder.add((number, 0), record, id)

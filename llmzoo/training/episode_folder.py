@@ -1,0 +1,87 @@
+"""The folder of an evaluation: every episode is on disk as soon as it has ended.
+
+    config.json      what is evaluated: environment, policies, tasks, seed
+    episodes.jsonl   one line for each episode; once all have ended, in the order of tasks and samples
+    result.json      the evaluation, once all have ended
+
+An evaluation that was killed goes on from these files. Episodes are played in rounds of many at
+once, and how many play together can change a model's answers by rounding. So a round that was cut
+off is played again as a whole, except where that would cost calls of a server: then what it has is
+kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Any, TextIO
+
+from llmzoo import files
+from llmzoo.learners.episode_rows import EPISODES, Place, place_of, read_rows, to_episode, to_row
+from llmzoo.records import Episode
+from llmzoo.training import run_folder
+
+RESULT = "result.json"
+
+
+class EpisodeFolder:
+    """What an evaluation has kept so far; see :func:`opened`."""
+
+    def __init__(self, folder: Path, file: TextIO, *, replayed: bool):
+        self._folder, self._file, self._replayed = folder, file, replayed
+        self._rows = {place_of(row): row for row in read_rows(folder)}
+        self._writing = Lock()  # episodes of slow environments end in threads
+
+    def take(self, places: Sequence[Place]) -> dict[Place, Episode]:
+        """What an earlier call has of the episodes of a round: all of them or, if it was cut off, none
+        where a round is replayed, and else those that had ended."""
+        there = [place for place in places if place in self._rows]
+        if self._replayed and len(there) < len(places):
+            return {}
+        return {place: to_episode(self._rows[place]) for place in there}
+
+    @property
+    def ids(self) -> Collection[str]:
+        """The ids of what an earlier call has kept."""
+        return {str(row["id"]) for row in self._rows.values()}
+
+    @property
+    def next_task(self) -> int:
+        """The number after that of the last task that an earlier call has kept."""
+        return 1 + max((task for task, _ in self._rows), default=-1)
+
+    def add(self, place: Place, episode: Episode, id: str) -> None:
+        """Keep an episode that has ended; it is on disk when this returns."""
+        line = files.json_text(to_row(episode, place, id)) + "\n"
+        with self._writing:
+            self._file.write(line)
+            self._file.flush()
+
+    def finish(self, result: Mapping[str, Any]) -> None:
+        """Put the episodes into their order, and write the result."""
+        path = self._folder / EPISODES
+        # of an episode that was played again, the last line counts
+        lines = {place_of(json.loads(line)): line for line in files.lines_of(path)}
+        files.write(path, b"".join(lines[place] for place in sorted(lines)))
+        files.write(self._folder / RESULT, json.dumps(result, indent=2) + "\n")
+
+
+@contextmanager
+def opened(
+    folder: Path, config: Mapping[str, Any], *, resume: bool, replayed: bool
+) -> Iterator[EpisodeFolder]:
+    """The folder of an evaluation, held for this process. ``replayed``: rounds that were cut off are.
+
+    Raises :class:`CheckpointError` if another evaluation lies there or, with ``resume``, none or one
+    of other settings.
+    """
+    with run_folder.claimed(folder, resume=resume):
+        run_folder.prepare(folder, config, resume=resume)
+        # a kill may have left a last line without its end
+        files.write(folder / EPISODES, b"".join(files.lines_of(folder / EPISODES)))
+        files.remove(folder / RESULT)
+        with files.append(folder / EPISODES) as file:
+            yield EpisodeFolder(folder, file, replayed=replayed)

@@ -1,0 +1,100 @@
+"""Judges the answers that an evaluation kept once more, with the rewards of today."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pettingzoo import AECEnv
+
+from llmzoo import registry
+from llmzoo.errors import ConfigError
+from llmzoo.learners.episode_rows import read_rows, to_episode
+from llmzoo.policies import ScriptedPolicy
+from llmzoo.policies.base import Request
+from llmzoo.rollout.episodes import episodes
+from llmzoo.training import run_folder
+
+_WORKERS = 8  # programs that run at once
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rescored:
+    """An episode judged again. ``why``: how it went otherwise than when it was played; "" if it did not.
+
+    ``returns`` and ``success`` are ``before``, when it was played, and ``after``, now.
+    """
+
+    task: int
+    sample: int
+    id: str
+    success_before: bool
+    success_after: bool
+    returns_before: Mapping[str, float]
+    returns_after: Mapping[str, float]
+    why: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether success, or the return of an agent, is another."""
+        before, after = self.returns_before, self.returns_after
+        return (
+            self.success_before != self.success_after
+            or before.keys() != after.keys()
+            or any(abs(before[agent] - after[agent]) > _ROUNDING for agent in before)
+        )
+
+
+def rescore(folder: str | Path) -> Iterator[Rescored]:
+    """Judge every episode of an evaluation's folder again, in their order.
+
+    Each is begun anew, and the answers are played as they stand, whatever the prompts are now.
+    Raises :class:`ConfigError` if the folder holds no evaluation of an environment with an id, or if
+    its tasks are no longer the same.
+    """
+    folder = Path(folder)
+    config = run_folder.saved_config(folder)
+    if config is None:
+        raise ConfigError(f"{folder} holds no evaluation: llmzoo eval --out FOLDER writes one")
+    arguments = {**config["env_args"], "split": config["split"]}
+    make = partial(registry.make, config["env"], **arguments)
+    rows = sorted(read_rows(folder), key=lambda row: (row["task"], row["sample"]))
+    workers = _WORKERS if make().metadata.get("slow_step") else 1
+    with ThreadPoolExecutor(workers) as pool:
+        yield from pool.map(partial(_judged, make), rows)
+
+
+def _judged(make: Callable[[], AECEnv], row: Mapping[str, Any]) -> Rescored:
+    before = to_episode(row)
+    waiting = {agent: [d.completion.text for d in before.of(agent)] for agent in before.agents}
+    longer: list[str] = []
+
+    def answer(request: Request) -> str:
+        if waiting.get(request.agent):
+            return waiting[request.agent].pop(0)
+        longer.append(request.agent)
+        return ""
+
+    (after,) = episodes(make, ScriptedPolicy(answer), [before.seed], tasks=[row["task"]])
+    ids = [episode.info.get("task_id") for episode in (before, after)]
+    if ids[0] != ids[1]:
+        raise ConfigError(
+            f"task {row['task']} was {ids[0]} and is {ids[1]} now: the set has changed, and its "
+            "answers cannot be judged again"
+        )
+    why = "it ends earlier now" if any(waiting.values()) else ""
+    return Rescored(
+        task=row["task"],
+        sample=row["sample"],
+        id=row["id"],
+        success_before=before.success,
+        success_after=after.success,
+        returns_before=dict(before.totals),
+        returns_after=dict(after.totals),
+        why=f"it goes on now: {longer[0]} had no more answers" if longer else why,
+    )

@@ -1,0 +1,211 @@
+"""What comes before the first iteration: settings are checked, models loaded, the engine started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pettingzoo import AECEnv
+
+from llmzoo import registry
+from llmzoo.distributed import ranks
+from llmzoo.engine.base import Engine
+from llmzoo.engine.setup import distribute
+from llmzoo.errors import ConfigError
+from llmzoo.learners import learner_class
+from llmzoo.learners.base import Learner
+from llmzoo.policies.base import Policy, seat_policies
+from llmzoo.training import checkpoints
+from llmzoo.training.collecting import refuse_fallback, style_args
+from llmzoo.training.config import FitConfig, make_config
+from llmzoo.training.engines import check_engine, opened_engine
+from llmzoo.training.evaluation import evaluate
+from llmzoo.training.exploiting import can_be_asked, exploit
+from llmzoo.training.run_folder import check_place, claimed, prepare
+from llmzoo.training.seating import Learning, learning_among, take_seats
+from llmzoo.training.tracking import check_trackers
+
+# settings that make the policies, and that fit refuses where it is given policies as objects
+_OF_SEATS = (
+    *(
+        "model",
+        "seats",
+        "seat_args",
+        "others",
+        "lora_args",
+        "precision",
+        "gradient_checkpointing",
+        "compile",
+    ),
+    *("temperature", "top_p", "top_k", "max_new_tokens"),
+    *("system", "chat_template_args", "thought_end", "trust_remote_code"),
+)
+# fields of the greedy evaluation that a run keeps
+_OF_GREEDY = ("success", "success_ci95", "solved", "answers", "tokens")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """A run whose settings are checked and whose engine has started."""
+
+    folder: Path
+    config: FitConfig
+    env: str | Callable[[], AECEnv]
+    env_args: Mapping[str, Any]
+    seats: Mapping[str, Policy]
+    learning: Learning
+    engine: Engine
+    model: str | None  # what evaluations call the policies; None: by their own names
+
+    def make_env(self) -> AECEnv:
+        return _make(self.env, self.env_args)
+
+    def evaluate(self) -> dict[str, Any]:
+        """The evaluation of sampled answers, with that of the most likely ones as ``greedy``, and in small
+        games exact measures as ``exact``."""
+        self.engine.settle()
+        for policy in learning_among(self.seats).values():
+            policy.reseed(self.config.seed)
+        run = partial(
+            evaluate,
+            self.env,
+            self.seats,
+            tasks=self.config.eval_tasks,
+            split=self.config.eval_split,
+            seed=self.config.seed,
+            env_args=self.env_args,
+        )
+        sampled = run().to_dict()
+        best = run(greedy=True).to_dict()
+        greedy = {name: best[name] for name in _OF_GREEDY}
+        found = {**sampled, "policy": self.model or sampled["policy"], "greedy": greedy}
+        game = self.make_env()
+        if can_be_asked(game, self.seats):
+            found["exact"] = exploit(game, self.seats).to_dict()
+        return found
+
+    def load_checkpoint(self) -> tuple[int, int]:
+        """The iterations done by a run that continues, and the tokens that they sampled."""
+        newest = checkpoints.latest(self.folder / "checkpoints")
+        done = (0, 0) if newest is None else checkpoints.load(newest, self.engine)
+        if ranks.rank() == 0:
+            (self.folder / "after.json").unlink(missing_ok=True)  # its presence marks an ended run
+        return done
+
+
+def set_up(
+    learner: str | Learner,
+    env: str | Callable[[], AECEnv],
+    folder: Path,
+    resume: bool,
+    policies: Mapping[str, Policy] | None,
+    settings: Mapping[str, Any],
+    opened: ExitStack,
+) -> Setup:
+    """Check all settings, load the models and start the engine, which ends with ``opened``."""
+
+    def claim() -> None:
+        opened.enter_context(claimed(folder, resume=resume))
+
+    if resume:  # before anything is loaded
+        ranks.by_first(claim)
+    else:
+        ranks.by_first(lambda: check_place(folder))
+    config = _config(learner, env, policies, settings)
+    check_trackers(config.trackers)
+    check_engine(config, learner, env, policies)
+    algorithm = _learner(learner, config)
+    env_args = {**algorithm.env_defaults, **config.env_args}
+    seats, learning = _seated(config, policies, _make(env, env_args).possible_agents)
+    if isinstance(env, str):
+        env_args = {**style_args(env, seats.values()), **env_args}
+    example = _make(env, env_args)
+    refuse_fallback(example, str(env))
+    taught = [a for a, p in seats.items() if any(p is policy for policy in learning.values())]
+    algorithm.check(example, taught)
+    distribute(learning.values(), config.parallel, cpu_offload=config.cpu_offload)
+    engine = opened.enter_context(
+        opened_engine(config, algorithm, learning, seats, env_args, folder)
+    )
+    if not resume:  # a new folder is made once nothing is left to refuse
+        ranks.by_first(claim)
+    ranks.by_first(lambda: prepare(folder, asdict(config), resume=resume))
+    return Setup(
+        folder=folder,
+        config=config,
+        env=env,
+        env_args=env_args,
+        seats=seats,
+        learning=learning,
+        engine=engine,
+        model=config.model if policies is None else None,
+    )
+
+
+def _config(
+    learner: str | Learner,
+    env: str | Callable[[], AECEnv],
+    policies: Mapping[str, Policy] | None,
+    settings: Mapping[str, Any],
+) -> FitConfig:
+    """The configuration; settings that the objects given to ``fit`` replace are refused."""
+    named: dict[str, Any] = {
+        "learner": learner if isinstance(learner, str) else type(learner).__name__,
+        "env": env if isinstance(env, str) else str(env()),
+    }
+    if not isinstance(learner, str):
+        _refuse(settings, ["learner_args"], "a learner given as an object")
+        named["learner_args"] = asdict(learner.config)
+    if policies is not None:
+        _refuse(settings, _OF_SEATS, "policies")
+        named["model"] = "given"
+    if not isinstance(env, str):
+        _refuse(settings, ["env_args"], "an environment given as a function")
+    return make_config(FitConfig, {**settings, **named}, "fit")
+
+
+def _refuse(settings: Mapping[str, Any], names: Sequence[str], beside: str) -> None:
+    for name in names:
+        if name in settings:
+            raise ConfigError(f"{name} has no effect with {beside}: leave it out")
+
+
+def _learner(learner: str | Learner, config: FitConfig) -> Learner:
+    if not isinstance(learner, str):
+        return learner
+    cls = learner_class(learner)
+    return cls(make_config(cls.Config, config.learner_args, f"learner {learner!r}"))
+
+
+def _seated(
+    config: FitConfig, policies: Mapping[str, Policy] | None, agents: Sequence[str]
+) -> tuple[Mapping[str, Policy], Learning]:
+    """The policy of every seat, and those that learn."""
+    if policies is not None:
+        seats = seat_policies(policies, agents)
+        return seats, learning_among(seats)
+    return take_seats(
+        agents,
+        config.seats,
+        model=config.model,
+        others=config.others,
+        sampling=config.sampling(),
+        chat=config.chat(),
+        seat_args=config.seat_args,
+        precision=config.precision,
+        gradient_checkpointing=config.gradient_checkpointing,
+        compile=config.compile,
+        lora_args=config.lora_args,
+        device=config.device,
+        trust_remote_code=config.trust_remote_code,
+    )
+
+
+def _make(env: str | Callable[[], AECEnv], env_args: Mapping[str, Any]) -> AECEnv:
+    if isinstance(env, str):
+        return registry.make(env, **{"split": "train", **env_args})
+    return env()

@@ -1,0 +1,221 @@
+"""Looks for what is wrong with a set of tasks before anybody trains on it.
+
+Records that cannot be read, reference solutions that are judged wrong, wrong answers that are judged
+right, tasks that stand twice, and tasks of the test split that a model has seen in the training split.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from pettingzoo import AECEnv
+
+from llmzoo import registry
+from llmzoo.envs.base import TextEnv
+from llmzoo.errors import ConfigError
+from llmzoo.policies import ScriptedPolicy
+from llmzoo.policies.base import Request
+from llmzoo.policies.scripted import expert
+from llmzoo.records import Episode
+from llmzoo.rollout.episodes import episodes
+
+MOST_GENERATED = 200  # tasks that are looked at where a source has no end
+_AT_ONCE = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """Something wrong. ``kind`` is one of :data:`KINDS`, ``where`` the record or task it is found at."""
+
+    kind: str
+    where: str
+    what: str
+
+
+KINDS = {
+    "bad record": "it cannot be read, and is not played",
+    "reference fails": "the known solution is judged wrong",
+    "no reference": "no solution is known, so neither oracle nor amateur can play it",
+    "wrong answer passes": "an answer that is no solution is judged right",
+    "duplicate": "another task has the same content",
+    "leak": "a task of the test split is all but the same as one of the training split",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """``tasks``: that were looked at, of ``split_tasks`` (None where there is no end)."""
+
+    env: str
+    source: str
+    tasks: int
+    split_tasks: int | None
+    left_out: int
+    faults: tuple[Fault, ...]
+
+
+def validate(
+    env: str,
+    *,
+    env_args: Mapping[str, Any] | None = None,
+    tasks: int | None = None,
+    ended: Callable[[Episode], object] | None = None,
+) -> Validation:
+    """Play the tasks of all splits with the reference solutions and with wrong answers.
+
+    ``tasks``: how many, by default all of a set and 200 of a generator. Raises :class:`ConfigError`
+    for a source that cannot be opened and for an environment without scripted players.
+    """
+    arguments = {**(env_args or {}), "split": "all"}
+    if "on_bad_record" in (registry.arguments_of(registry.spec(env)) or {}):
+        arguments["on_bad_record"] = "skip"
+    make = partial(registry.make, env, **arguments)
+    first = make()
+    game = first.unwrapped
+    if not isinstance(game, TextEnv):
+        raise ConfigError(f"{env} has no tasks with reference solutions: validate needs a TextEnv")
+    first.reset(seed=0)
+    info = first.infos[first.agents[0]]
+    count = info.get("tasks")
+    number = min(n for n in (tasks, count, None if count else MOST_GENERATED) if n is not None)
+    source = getattr(game, "tasks", None)
+    bad = [Fault(kind="bad record", where=w, what=x) for w, x in _bad(getattr(source, "bad", ()))]
+    known = _play(make, number, expert().answer, ended)
+    faults = [
+        *bad,
+        *_references(known),
+        *_wrong(make, known, ended),
+        *_twice(known),
+        *_leaks(make, known, count),
+    ]
+    return Validation(
+        env=env,
+        source=str(info.get("source")),
+        tasks=number,
+        split_tasks=count,
+        left_out=info.get("left_out", 0),
+        faults=tuple(faults),
+    )
+
+
+def _bad(messages: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for message in messages:
+        where, _, what = message.partition(": ")
+        yield where, what
+
+
+def _play(
+    make: Callable[[], AECEnv],
+    number: int,
+    answer: Callable[[Request], str],
+    ended: Callable[[Episode], object] | None,
+) -> list[Episode]:
+    """The episodes of the first ``number`` tasks."""
+    played: list[Episode] = []
+    for start in range(0, number, _AT_ONCE):
+        numbers = range(start, min(number, start + _AT_ONCE))
+        note = None if ended is None else (lambda _, episode: ended(episode))
+        played += episodes(make, ScriptedPolicy(answer), numbers, tasks=numbers, ended=note)
+    return played
+
+
+def _name(episode: Episode) -> str:
+    return str(episode.info.get("task_name", episode.seed))
+
+
+def _unsolved(episode: Episode) -> bool:
+    return any(decision.completion.refused for decision in episode.decisions)
+
+
+def _references(known: Sequence[Episode]) -> Iterator[Fault]:
+    for episode in known:
+        if _unsolved(episode):
+            yield Fault(kind="no reference", where=_name(episode), what=KINDS["no reference"])
+        elif not episode.success:
+            said = "; ".join(_errors(episode)) or "it is read, and does not solve the task"
+            yield Fault(kind="reference fails", where=_name(episode), what=said)
+
+
+def _errors(episode: Episode) -> list[str]:
+    errors = (decision.info.get("error") for decision in episode.decisions)
+    return list(dict.fromkeys(str(error) for error in errors if error))
+
+
+def _wrong(
+    make: Callable[[], AECEnv],
+    known: Sequence[Episode],
+    ended: Callable[[Episode], object] | None,
+) -> Iterator[Fault]:
+    """Tasks that an empty answer solves, or the reference when its functions return nothing or, where
+    an answer counts, when its numbers are others.
+
+    Nothing is said of tasks in which agents play against each other: there is no wrong answer.
+    """
+    if any("outcomes" in episode.info for episode in known):
+        return
+    spoiled = {
+        episode.seed: {
+            d.agent: _spoiled(d.completion.text, answer="answer" in episode.info)
+            for d in episode.decisions
+        }
+        for episode in known
+    }
+    answers: dict[str, Callable[[Request], str]] = {
+        "nothing": lambda request: "",
+        "the reference, spoiled": lambda request: spoiled[request.seed].get(request.agent, ""),
+    }
+    for said, answer in answers.items():
+        for episode, reference in zip(_play(make, len(known), answer, ended), known, strict=True):
+            texts = {d.completion.text for d in reference.decisions}
+            same = texts.issuperset(d.completion.text for d in episode.decisions)
+            if episode.success and not same:
+                yield Fault(kind="wrong answer passes", where=_name(episode), what=said)
+
+
+def _spoiled(text: str, *, answer: bool) -> str:
+    """A program whose functions return nothing; an answer with other numbers; other texts as they
+    are."""
+    if re.search(r"^\s*return\b", text, re.MULTILINE):
+        return re.sub(r"^(\s*)return\b.*$", r"\1return None", text, flags=re.MULTILINE)
+    return re.sub(r"\d+", lambda number: str(int(number[0]) + 1), text) if answer else text
+
+
+def _twice(known: Sequence[Episode]) -> Iterator[Fault]:
+    first: dict[Any, str] = {}
+    for episode in known:
+        id = episode.info.get("task_id")
+        if id is not None and id in first and first[id] != _name(episode):
+            yield Fault(kind="duplicate", where=_name(episode), what=f"the same as {first[id]}")
+        first.setdefault(id, _name(episode))
+
+
+def _leaks(
+    make: Callable[..., AECEnv], known: Sequence[Episode], count: int | None
+) -> Iterator[Fault]:
+    """Tasks of the test split whose prompt is that of a training task but for case and punctuation."""
+    if count is None:  # generators keep the splits apart by what a task is, and the kit checks that
+        return
+    names = {_name(episode): _bare(episode) for episode in known}
+    tests = _names_of(make, "test")
+    trained = {names[name]: name for name in names if name not in tests}
+    for name in names:
+        if name in tests and names[name] in trained:
+            yield Fault(kind="leak", where=name, what=f"all but {trained[names[name]]}")
+
+
+def _bare(episode: Episode) -> str:
+    prompts = chain(*(d.observation for d in episode.decisions[:1]))
+    return re.sub(r"[\W_]+", " ", "".join(prompts)).casefold()
+
+
+def _names_of(make: Callable[..., AECEnv], split: str) -> set[str]:
+    try:
+        game = make(split=split).unwrapped
+    except ConfigError:  # a small set may have no task in a split
+        return set()
+    return set(game.tasks.names)

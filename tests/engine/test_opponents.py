@@ -1,0 +1,240 @@
+"""Pools of opponents: who plays where, what is learned from, and runs that go on exactly."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+from safetensors.torch import load_file
+from tiny_models import model, policy, tokenizer
+
+import llmzoo
+from llmzoo.engine.opponents import Opponents, Record, Table
+from llmzoo.engine.opponents_config import OpponentArgs, opponent_args
+from llmzoo.errors import ConfigError, LlmzooError
+from llmzoo.policies.base import Request
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch, Ending
+from llmzoo.training import checkpoints, fit
+
+AGENTS = ("player_0", "player_1")
+
+
+def pool(tmp_path, draw="uniform", **args):
+    learner = policy()
+    return Opponents(
+        draw, OpponentArgs(**args), {"policy": learner}, dict.fromkeys(AGENTS, learner), tmp_path
+    )
+
+
+def ending(seed, **totals):
+    return Ending(seed=seed, success=True, totals=totals, decisions=2)
+
+
+@pytest.mark.parametrize(
+    ("draw", "args", "match"),
+    [
+        ("nobody", {}, "must be one of self, latest"),
+        ("self", {"every": 2}, "mean nothing"),
+        ("uniform", {"evry": 2}, "every"),
+        ("uniform", {"every": 0}, "at least 1"),
+        ("uniform", {"share": 0}, "above 0"),
+        ("uniform", {"gate": 2}, "win rate"),
+        ("uniform", {"scripted": ["orakle"]}, "oracle"),
+        ("uniform", {"scripted": "oracle"}, "list"),
+        ("fictitious", {"size": 3}, "leave out size"),
+    ],
+)
+def test_settings_are_checked(draw, args, match):
+    with pytest.raises(LlmzooError, match=match):
+        opponent_args(draw, args)
+
+
+def test_settings_that_exclude_each_other(tmp_path):
+    for given in ({"engine": "ray"}, {"max_off_policy_steps": 1}, {"parallel": "fsdp"}):
+        with pytest.raises(ConfigError, match="opponents are for"):
+            llmzoo.fit(env="kuhn_poker_v0", opponents="latest", out=tmp_path / "run", **given)
+    with pytest.raises(ConfigError, match="two seats that learn"):
+        Opponents("latest", OpponentArgs(), {"p": (one := policy())}, {"player_0": one}, tmp_path)
+
+
+def test_a_win_rate_begins_at_one_half():
+    assert Record().win_rate == 0.5
+    assert Record(games=8, won=6.5).win_rate == pytest.approx(7.5 / 10)
+
+
+def test_how_likely_each_member_is_drawn(tmp_path):
+    """Three copies, of which the learner has beaten the middle one nine times in ten."""
+
+    def weights(draw):
+        members = pool(tmp_path, draw)
+        members.records = {
+            "000000": Record(8, 4.0),
+            "000005": Record(8, 8.0),
+            "000010": Record(8, 2.0),
+        }
+        return [members._weight(name) for name in members.records]
+
+    assert weights("latest") == [0, 0, 1]
+    assert weights("uniform") == weights("fictitious") == [1, 1, 1]
+    assert weights("recency") == pytest.approx([0.49, 0.7, 1.0])
+    # (1 - 0.5)^2, (1 - 0.9)^2, (1 - 0.3)^2
+    assert weights("prioritized") == pytest.approx([0.25, 0.01, 0.49])
+
+
+def test_one_seat_learns_in_an_episode_against_an_opponent(tmp_path):
+    members = pool(tmp_path, share=0.75, scripted=("amateur",))
+    members.begin(0, 7)
+    drawn = Counter(members.against(seed) for seed in range(4_000))
+    assert drawn[None] / 4_000 == pytest.approx(0.25, abs=0.03)
+    against = Counter(place for place in drawn.elements() if place is not None)
+    assert {seat for seat, _ in against} == set(AGENTS)
+    assert {member for _, member in against} <= {"amateur", "000000"}
+    first = sum(count for (seat, _), count in against.items() if seat == "player_0")
+    assert first / sum(against.values()) == pytest.approx(0.5, abs=0.04)
+    for seed in range(50):
+        place = members.against(seed)
+        assert place == members.against(seed)
+        assert members.trained(seed, AGENTS) == (AGENTS if place is None else [place[0]])
+
+
+def test_opponents_answer_without_tokens_and_the_learner_with_them(tmp_path):
+    members = pool(tmp_path)
+    members.begin(0, 3)
+    table = members.seated(dict.fromkeys(AGENTS, members.policies["policy"]))["player_0"]
+    assert isinstance(table, Table)
+    env = llmzoo.make("kuhn_poker_v0", prompt="terse")
+    env.reset(seed=0)
+    for seed in range(6):
+        for agent in AGENTS:
+            request = Request(agent=agent, observation="up", env=env, seed=seed, noise=seed)
+            (answers,) = table.respond([request], 2)
+            own = members.against(seed)[0] == agent
+            assert all(answer.trainable is own for answer in answers)
+
+
+def test_a_copy_stays_what_it_was(tmp_path):
+    members = pool(tmp_path, every=1)
+    learner = members.policies["policy"]
+    members.begin(0, 1)
+    first = load_file(tmp_path / "000000" / "policy" / "model.safetensors")
+    for weight in learner.parameters():
+        weight.data += 1.0
+    members.begin(1, 1)
+    name = next(n for n in first if n.endswith("embed_tokens.weight"))
+    second = load_file(tmp_path / "000001" / "policy" / "model.safetensors")
+    assert (second[name] - first[name]).mean() == pytest.approx(1.0, abs=1e-5)
+    members._load(["000000"])
+    held = dict(members.player("000000", "player_0").model.named_parameters())
+    assert (held[name] == first[name]).all()
+
+
+def test_games_are_counted_for_the_seat_that_learns(tmp_path):
+    members = pool(tmp_path, scripted=("oracle",), every=100)
+    members.records.pop("000000", None)
+    members.begin(1, 5)  # no copy: only the scripted player
+    seeds = range(6)
+    seats = [members.against(seed)[0] for seed in seeds]
+    totals = [2.0, -1.0, 0.0, 1.0, 1.0, -2.0]  # of the seat that learns
+    endings = [
+        ending(seed, **{seat: own, other(seat): -own})
+        for seed, seat, own in zip(seeds, seats, totals, strict=True)
+    ]
+    told = members.record(Batch(endings=tuple(endings)))
+    assert told == {"opponents": 1.0, "win_rate": pytest.approx(3.5 / 6)}
+    assert members.records["oracle"] == Record(games=6, won=3.5)
+
+
+def other(seat):
+    return AGENTS[1 - AGENTS.index(seat)]
+
+
+def test_the_gate_lets_no_copy_in_before_the_last_one_is_beaten(tmp_path):
+    members = pool(tmp_path, every=1, gate=0.6)
+    members.begin(0, 1)
+    members.begin(1, 1)
+    assert members.copies == ["000000"]
+    members.records["000000"] = Record(games=8, won=7.0)
+    members.begin(2, 1)
+    assert members.copies == ["000000", "000002"]
+
+
+def test_old_copies_leave_the_pool(tmp_path):
+    members = pool(tmp_path, every=1, size=2, scripted=("random",))
+    for step in range(5):
+        members.begin(step, step)
+    assert list(members.records) == ["random", "000003", "000004"]
+
+
+def player():
+    made = model(initializer_range=0.1, max_position_embeddings=512)
+    return TransformersPolicy(made, tokenizer(), sampling=Sampling(max_new_tokens=2))
+
+
+SETTINGS = {
+    "env": "tiny_hanabi_v0",
+    "env_args": {"prompt": "terse"},
+    "opponents": "prioritized",
+    "opponents_args": {"every": 2, "at_once": 2, "scripted": ["amateur"]},
+    "episodes_per_step": 6,
+    "eval_tasks": 2,
+    "checkpoint_every": 3,
+    "quiet": True,
+}
+
+
+@pytest.mark.parametrize("learner", ["at_grpo", "magrpo", "ippo"])
+@pytest.mark.samples(1)
+def test_a_run_that_was_stopped_goes_on_exactly(learner, tmp_path):
+    """Six iterations at once, and the same in two parts: weights, records and copies are equal."""
+
+    def run(folder, steps, **options):
+        seats = dict.fromkeys(AGENTS, player())
+        fit(learner, out=folder, policies=seats, steps=steps, **SETTINGS, **options)
+
+    run(tmp_path / "whole", 6)
+    run(tmp_path / "parts", 3)
+    run(tmp_path / "parts", 6, resume=True)
+    ends = [checkpoints.latest(tmp_path / name / "checkpoints") for name in ("whole", "parts")]
+    told = [json.loads((end / "opponents.json").read_text()) for end in ends]
+    assert told[0] == told[1]
+    assert set(told[0]) == {"amateur", "000000", "000002", "000004"}
+    assert sum(games for games, _ in told[0].values()) >= 36
+    for name in ("000000", "000002", "000004"):
+        same(*(tmp_path / run / "opponents" / name for run in ("whole", "parts")))
+    same(*ends)
+
+
+def same(first, second):
+    files = sorted(path.relative_to(first) for path in first.rglob("*.safetensors"))
+    assert files
+    for file in files:
+        ours, theirs = load_file(first / file), load_file(second / file)
+        assert all((ours[key] == theirs[key]).all() for key in ours)
+
+
+def test_copies_of_adapters_are_adapters(tmp_path):
+    """Two seats with LoRA on one base: a copy is two small folders, and the base is there once."""
+    adapters = player().with_adapters(list(AGENTS), r=2)
+    fit(
+        "at_grpo",
+        out=tmp_path / "run",
+        policies=adapters,
+        steps=2,
+        **{**SETTINGS, "opponents_args": {"every": 1, "at_once": 1}},
+    )
+    copy = tmp_path / "run" / "opponents" / "000001"
+    assert sorted(path.name for path in copy.iterdir()) == list(AGENTS)
+    assert (copy / "player_0" / "adapter_model.safetensors").exists()
+    assert not list(copy.rglob("model.safetensors"))
+
+
+def test_a_missing_copy_is_named(tmp_path):
+    members = pool(tmp_path / "there")
+    members.begin(0, 1)
+    members.save(tmp_path)
+    elsewhere = pool(tmp_path / "elsewhere")
+    with pytest.raises(LlmzooError, match="000000 is missing"):
+        elsewhere.load(tmp_path)

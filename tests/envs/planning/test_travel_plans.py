@@ -1,0 +1,99 @@
+"""Reading halves of plans: the form, what is malformed, and hostile text."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+import pytest
+from travel_tasks import BOOKED as BOOKED_LINES
+from travel_tasks import PLAN
+from travel_tasks import VISITED as VISITED_LINES
+
+from llmzoo.envs.messages import Malformed
+from llmzoo.envs.planning.travel import plans
+from llmzoo.envs.planning.travel.plans import BOOKED, VISITED, read
+
+
+def test_both_halves_make_the_plan():
+    booked, visited = read(BOOKED_LINES, BOOKED, 3), read(VISITED_LINES, VISITED, 3)
+    assert plans.plan(booked, visited, 3) == PLAN
+    assert plans.written(PLAN, BOOKED) == BOOKED_LINES
+    assert plans.written(PLAN, VISITED) == VISITED_LINES
+    assert plans.plan(booked, None, 3)[1].meals == ("", "", "")
+    assert plans.plan(None, visited, 3)[1].cities == ()
+
+
+def test_the_whole_plan_of_a_seat_alone():
+    fields = (*BOOKED, *VISITED)
+    whole = read(plans.written(PLAN, fields), fields, 3)
+    assert plans.plan(whole, whole, 3) == PLAN
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "day 1: city: Aldin -> Brome; transport: flight F1; stay: Inn",
+        "Day 1: stay: Inn; City: Aldin  -> Brome; TRANSPORT: flight  F1;",
+        "  - **Day 1:** city: Aldin -> Brome ; transport: flight F1 ; stay: Inn  ",
+        "day 1 : city: Aldin -> Brome; transport: flight F1; stay: Inn",
+        "day 1: city: nowhere; transport: -; stay: -\nday 1: city: Aldin -> Brome; transport: flight F1; "
+        "stay: Inn",
+        "I think that day 1: works.\nday 1: city: Aldin -> Brome; transport: flight F1; stay: Inn\nGood?",
+    ],
+)
+def test_forms_of_a_line(line):
+    (day,) = read(line, BOOKED, 1)
+    assert day == {"city": "Aldin -> Brome", "transport": "flight F1", "stay": "Inn"}
+    assert plans.plan((day,), None, 1)[0].cities == ("Aldin", "Brome")
+
+
+def test_nothing_and_lists():
+    (day,) = read("day 1: breakfast:-; lunch: ; dinner: A: the bar; sights: A | | - |B", VISITED, 1)
+    (whole,) = plans.plan(None, (day,), 1)
+    assert whole.meals == ("", "", "A: the bar")
+    assert whole.sights == ("A", "B")
+    (day,) = read("day 1: city: A->B; transport: -; stay: -", BOOKED, 1)
+    assert plans.plan((day,), None, 1)[0].cities == ("A", "B")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no line such as: day 1: city"),
+        ("a trip to Brome", "no line such as"),
+        ("day 1: city: A; transport: -", "day 1: no stay"),
+        ("day 1: city: A; transport: -; stay: -; dinner: B", "day 1: 'dinner' is not one of city"),
+        ("day 1: city: A; city: B; transport: -; stay: -", "day 1: city is written twice"),
+        ("day 1: city A", "day 1: 'city a' is not one of"),
+        ("day 2: city: A; transport: -; stay: -", "no line for day 1"),
+        ("day 0: x\nday 1: city: A; transport: -; stay: -", "has days 1 to 1"),
+        ("day 1: city: A; transport: -; stay: -\nday 2: x", "a trip of 1 days has days 1 to 1"),
+        ("day 1: city: CITY -> CITY; transport: flight NUMBER", "no stay"),
+        ("day 1:\x00; city: A; transport: -; stay: -", "is not one of"),
+        ("day \u0661: city: A; transport: -; stay: -" + "x" * 20_000, "longer than 20000"),
+    ],
+)
+def test_malformed(text, message):
+    with pytest.raises(Malformed, match=message):
+        read(text, BOOKED, 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "day 1:" + ";" * 19_000,
+        "day 1: " + "; city: A" * 2_000,
+        " " * 19_990,
+        "day" * 6_000,
+        "day 1: city: " + "->" * 9_000 + "; transport: -; stay: -",
+        "*`>#- " * 3_000,
+        "\n".join(f"day {n}:" for n in range(2_000)),
+        "day 1: city: \ud800 -> \udfff; transport: flight \u202e; stay: \u0000",
+    ],
+)
+def test_hostile_text_takes_no_time(text, no_collector):
+    start = time.perf_counter()
+    with contextlib.suppress(Malformed):
+        plans.plan(read(text, BOOKED, 1), None, 1)
+    assert time.perf_counter() - start < 0.5

@@ -1,0 +1,14 @@
+"""No attack on the rewards of signal_v0 and relay_v0 pays."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.attacks.rewards import signals
+
+
+@pytest.mark.slow
+def test_no_attack_pays():
+    rows = list(signals.attacks())
+    assert len(rows) == 4 * len(signals.ATTACKS)
+    assert not [row for row in rows if not row.failed]

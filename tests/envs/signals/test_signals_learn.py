@@ -1,0 +1,25 @@
+"""Learners find a code for signal_v0 from the embedded model, with the settings of the committed file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from llmzoo.cli import main
+
+CONFIG = Path(__file__).resolve().parents[3] / "configs" / "environments" / "signals.yaml"
+LEARNERS = {"magrpo": [], "marloo": [], "at_grpo": ["--learner.select", "random"]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_pair_learns_a_code(name, tmp_path):
+    """Chance is 25%, and the untrained model writes nothing that can be read."""
+    out = tmp_path / "run"
+    options = ["--learner", name, *LEARNERS[name], "--steps", "50", "--out", str(out), "--quiet"]
+    assert main(["train", "--config", str(CONFIG), *options]) == 0
+    before, after = (json.loads((out / f"{when}.json").read_text()) for when in ("before", "after"))
+    assert before["success"] < 0.05
+    assert after["success"] > 0.7

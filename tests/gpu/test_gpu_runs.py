@@ -1,0 +1,206 @@
+"""Runs on a virtual GPU equal those on the CPU: every learner's step, evaluation, resume and export.
+
+What is computed differs in one place: packed rows go through flex attention. So numbers agree in
+float64 up to rounding.
+"""
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+from float64 import in_float64
+from tiny_models import group, model, tokenizer
+from virtual_gpu import virtual_gpu
+
+from llmzoo.envs.base import Outcome, TextEnv
+from llmzoo.export import export_run
+from llmzoo.learners import learner_class, list_learners
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch
+from llmzoo.training import checkpoints, fit
+
+pytestmark = pytest.mark.numeric
+
+LIMIT = 1e-7  # of a weight; AdamW's first steps divide a gradient by its own size
+ALONE = ("grpo", "ppo")  # play with one seat
+GROUPS = {"group_size": 3}
+OPTIONS = {
+    **dict.fromkeys(
+        ("at_grpo", "ccpo", "grpo", "magrpo", "maremax", "marloo", "mareinforce"), GROUPS
+    ),
+    "dpo": {**GROUPS, "rounds": 1},
+    "madpo": {**GROUPS, "rounds": 1},
+}
+MORE = {  # learner, options of the learner, options of the run
+    "value_head": ("ippo", {"critic": "value_head"}, {}),
+    "values_of_tokens": ("iac", {"critic": "value_head", "values": "token"}, {}),
+    "critic_of_tokens": ("ppo", {"values": "token", "minibatches": 2, "target_kl": 0.5}, {}),
+    "replay": ("grpo", {"replay": 1, "clip": 0.2}, {"steps": 2}),
+    "kl_and_entropy": ("at_grpo", {"kl": 0.1, "entropy": 0.01}, {}),
+    "sequence_ratio": ("grpo", {"ratio": "sequence", "clip": 0.2, "dual_clip": 3.0}, {}),
+    "off_policy": ("magrpo", {"clip": 0.2}, {"steps": 2, "max_off_policy_steps": 1}),
+    "world_model": ("sft", {"mode": "mix"}, {}),
+}
+
+
+class Letters(TextEnv):
+    """Every seat is paid by the code of its first letter, so returns differ."""
+
+    metadata = {**TextEnv.metadata, "name": "letters_v0"}
+
+    def __init__(self, seats: int, **kwargs: object):
+        names = [f"writer_{i}" for i in range(seats)]
+        super().__init__(names, simultaneous=True, max_turns=1, **kwargs)
+
+    def begin(self, rng, task):
+        self.episode = rng.choice("UD")
+
+    def prompt(self, agent):
+        return f"{self.episode} {agent} {self.turn}"
+
+    def play_together(self, texts):
+        paid = {agent: ord((text or "0")[0]) % 7 / 7 for agent, text in texts.items()}
+        self.success = sum(paid.values()) > len(paid) / 2
+        return Outcome(
+            team=sum(paid.values()), local={agent: {"own": paid[agent]} for agent in paid}
+        )
+
+    def expert(self, agent):
+        return "UR"
+
+
+def trained(
+    name: str, out: Path, device: str, *, lora: bool = False, resume: bool = False, **settings
+):
+    """A short run's result, and its policies by seat."""
+    seats = [f"writer_{i}" for i in range(1 if name in ALONE else 2)]
+    made = model(initializer_range=0.1).to(device)
+    made.name_or_path = str(out.parent / "base")  # which an exported adapter names
+    player = TransformersPolicy(made, tokenizer(), sampling=Sampling(max_new_tokens=3))
+    policies = dict.fromkeys(seats, player)
+    if lora:
+        policies = player.with_adapters(seats, r=2)
+    learner_args = {"learning_rate": 1e-3, **OPTIONS.get(name, {}), **settings.pop("options", {})}
+    episodes = 4 if len(seats) == 1 else 2
+    settings = {
+        "steps": 1,
+        "episodes_per_step": episodes,
+        "eval_tasks": 1,
+        "trackers": (),
+        **settings,
+    }
+    result = fit(
+        name,
+        partial(Letters, len(seats)),
+        out=out,
+        policies=policies,
+        learner_args=learner_args,
+        resume=resume,
+        quiet=True,
+        **settings,
+    )
+    weights = {
+        f"{seat}/{n}": weight.detach().cpu()
+        for seat in seats
+        for n, weight in enumerate(policies[seat].parameters())
+    }
+    return result, weights
+
+
+def untimed(evaluation):
+    """An evaluation without how long it took."""
+    return {key: value for key, value in evaluation.items() if key != "seconds"}
+
+
+def assert_same_run(name: str, folder: Path, **settings) -> None:
+    """A run on the virtual GPU gives the evaluations and the weights of the run on the CPU."""
+    with in_float64():
+        start = [weight.detach().clone() for weight in model(initializer_range=0.1).parameters()]
+        wanted, weights = trained(name, folder / "cpu", "cpu", **settings)
+        with virtual_gpu():
+            found, others = trained(name, folder / "gpu", "cuda", **settings)
+    assert untimed(found.before) == untimed(wanted.before)
+    assert untimed(found.after) == untimed(wanted.after)
+    assert weights.keys() == others.keys()
+    for key, weight in weights.items():
+        torch.testing.assert_close(others[key], weight, rtol=LIMIT, atol=LIMIT, msg=key)
+    moved = zip(weights.values(), start, strict=False)
+    assert settings.get("lora") or any(not torch.equal(a, b) for a, b in moved)
+
+
+@pytest.mark.parametrize("name", list_learners())
+@pytest.mark.samples(3)
+def test_a_step_of_every_learner(name, tmp_path):
+    assert_same_run(name, tmp_path)
+
+
+@pytest.mark.parametrize("case", MORE)
+@pytest.mark.samples(2)
+@pytest.mark.slow
+def test_a_step_under_other_options(case, tmp_path):
+    name, options, settings = MORE[case]
+    assert_same_run(name, tmp_path, options=options, **settings)
+
+
+@pytest.mark.parametrize("precision", ["bf16_autocast", "bf16"])
+def test_likelihoods_in_half_precision(precision):
+    """Near those of the CPU: flex attention rounds elsewhere. Queries, keys and values are alike."""
+    found = []
+    with virtual_gpu():
+        for device in ("cpu", "cuda"):
+            player = TransformersPolicy(model().to(device), tokenizer(), precision=precision)
+            now = player.likelihood([group([(20, 21, 0), (22, 0)], [1.0, 0.0], agent="writer_0")])
+            now.logprobs.sum().backward()
+            gradient = torch.cat([p.grad.float().flatten().cpu() for p in player.parameters()])
+            found.append((now.logprobs.detach().cpu(), gradient))
+    (wanted, slope), (ours, other) = found
+    assert ours.dtype == torch.float32
+    torch.testing.assert_close(ours, wanted, rtol=0.1, atol=0.1)
+    assert torch.nn.functional.cosine_similarity(slope, other, dim=0) > 0.98
+
+
+@pytest.mark.parametrize("name", list_learners())
+@pytest.mark.samples(1)
+def test_a_step_of_lora_seats(name, tmp_path):
+    assert_same_run(name, tmp_path, lora=True)
+
+
+@pytest.mark.parametrize("lora", [False, True], ids=["full", "lora"])
+@pytest.mark.parametrize("name", list_learners())
+@pytest.mark.samples(1)
+def test_a_run_resumes_exactly_and_is_exported(name, lora, tmp_path):
+    TransformersPolicy(model(initializer_range=0.1), tokenizer()).save(tmp_path / "base")
+    with virtual_gpu():
+        _, whole = trained(name, tmp_path / "whole", "cuda", lora=lora, steps=2)
+        trained(name, tmp_path / "run", "cuda", lora=lora)
+        _, resumed = trained(name, tmp_path / "run", "cuda", lora=lora, steps=2, resume=True)
+        for key, weight in whole.items():
+            assert torch.equal(resumed[key], weight), key
+        base = str(tmp_path / "base") if lora else None
+        exported = export_run(tmp_path / "run", tmp_path / "exported", base=base)
+    newest = checkpoints.latest(tmp_path / "run" / "checkpoints")
+    for policy, folder in exported.policies.items():
+        for file in folder.glob("*.safetensors"):
+            assert file.read_bytes() == (newest / policy / file.name).read_bytes()
+
+
+def test_a_step_reads_the_device_a_few_times():
+    """Metrics and loss once, the gradient's norm once, whatever the number of parts."""
+    counts = []
+    for parts in (1, 4):
+        with virtual_gpu() as gpu:
+            player = TransformersPolicy(model().to("cuda"), tokenizer())
+            groups = [
+                group([(20 + n, 21, 0), (22, 0)], [1.0, 0.0], agent="writer_0") for n in range(4)
+            ]
+            config = learner_class("magrpo").Config(
+                clip=0.2, entropy=0.1, tokens_at_once=8 * (4 // parts)
+            )
+            learner = learner_class("magrpo")(config)
+            updater = learner.updater({"policy": player}, {"writer_0": player}, total_steps=2)
+            gpu.reads.clear()
+            updater.update(Batch(groups=tuple(groups)), seed=0)
+            counts.append(gpu.reads.total())
+    assert counts[0] == counts[1] <= 3

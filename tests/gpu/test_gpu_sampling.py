@@ -1,0 +1,138 @@
+"""Sampling on a virtual GPU: the host rarely waits for the device, and answers are those of the CPU."""
+
+import threading
+
+import pytest
+import torch
+from float64 import in_float64
+from tiny_models import model, tokenizer
+from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
+from virtual_gpu import virtual_gpu
+
+from llmzoo.policies import decode
+from llmzoo.policies.base import Request
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.transformers import TransformersPolicy
+
+PROMPTS = ["up", "the answer is 12", "up", "R 9\n\n. the right answer"]
+
+
+def requests(events=None):
+    events = events or [None] * len(PROMPTS)
+    return [
+        Request(agent="a_0", observation=prompt, env=None, noise=n, given_up=event)
+        for n, (prompt, event) in enumerate(zip(PROMPTS, events, strict=True))
+    ]
+
+
+def player(device, made=None, **sampling):
+    return TransformersPolicy(
+        (made or model()).to(device), tokenizer(), sampling=Sampling(**sampling)
+    )
+
+
+def neox():
+    """A family that :mod:`llmzoo.policies.attention` does not support."""
+    torch.manual_seed(0)
+    tok = tokenizer()
+    config = GPTNeoXConfig(
+        vocab_size=len(tok),
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        max_position_embeddings=128,
+        initializer_range=0.3,
+        eos_token_id=tok.eos_token_id,
+        bos_token_id=None,
+        pad_token_id=tok.pad_token_id,
+    )
+    return GPTNeoXForCausalLM(config).eval()
+
+
+@pytest.mark.parametrize("group_size", [2, 8])
+@pytest.mark.parametrize("family", [model, neox], ids=["shared_prefix", "cache"])
+@pytest.mark.samples(1)
+def test_the_host_reads_at_most_once_in_five_tokens(family, group_size):
+    """32 tokens of 8 and of 32 rows; two a token when each was read as it was sampled."""
+    with virtual_gpu() as gpu:
+        asked = player("cuda", family(), max_new_tokens=32)
+        asked.eos_ids = frozenset()  # so that no row ends
+        found = asked.respond(requests(), group_size)
+    assert {len(c.ids) for answers in found for c in answers} == {32}
+    assert gpu.reads.total() <= 0.2 * 32, gpu.reads
+
+
+@pytest.mark.parametrize(
+    ("greedy", "settings"),
+    [
+        (False, {"max_new_tokens": 40}),
+        (True, {"max_new_tokens": 20}),
+        (False, {"max_new_tokens": 40, "stop": ("1", "up")}),
+        (False, {"max_new_tokens": 21, "temperature": 0.7, "top_p": 0.8, "top_k": 20}),
+        (False, {"max_new_tokens": 1}),
+    ],
+    ids=["sampled", "greedy", "stop", "filtered", "one_token"],
+)
+@pytest.mark.parametrize("family", [model, neox], ids=["shared_prefix", "cache"])
+@pytest.mark.samples(3)
+def test_answers_are_those_of_the_cpu(family, greedy, settings):
+    """Ends, stop strings and limits fall between the reads; what follows them is cut off."""
+    with in_float64():
+        early: dict[str, list] = {"cpu": [], "cuda": []}
+
+        def answers(device):
+            asked = player(device, family(), **settings)
+            told = early[device]
+            return asked.respond_early(
+                requests(), 6, greedy=greedy, answered=lambda n, given: told.append((n, given))
+            )
+
+        wanted = answers("cpu")
+        with virtual_gpu():
+            found = answers("cuda")
+    flat = [c for given in found for c in given]
+    if settings["max_new_tokens"] > 20 and not settings.get("top_k"):
+        assert len({len(c.ids) for c in flat}) > 3  # they end at different steps
+    for ours, theirs in zip(flat, (c for given in wanted for c in given), strict=True):
+        assert (ours.text, ours.ids, ours.truncated) == (theirs.text, theirs.ids, theirs.truncated)
+        assert ours.logprobs == pytest.approx(theirs.logprobs, rel=1e-9)
+    assert [n for n, _ in early["cuda"]] == [n for n, _ in early["cpu"]]
+    assert [[c.ids for c in given] for _, given in early["cuda"]] == [
+        [c.ids for c in given] for _, given in early["cpu"]
+    ]
+
+
+def test_prompts_given_up_end_at_the_same_token():
+    """The first prompt that is complete gives the others up, as a rollout does."""
+    with in_float64():
+
+        def lengths(device):
+            events = [threading.Event() for _ in PROMPTS]
+
+            def answered(n, given):
+                for other, event in enumerate(events):
+                    if other != n:
+                        event.set()
+
+            asked = player(device, max_new_tokens=60)
+            found = asked.respond_early(requests(events), 2, answered=answered)
+            return [[len(c.ids) for c in given] for given in found]
+
+        wanted = lengths("cpu")
+        with virtual_gpu():
+            found = lengths("cuda")
+    assert found == wanted
+    assert max(map(max, wanted)) < 60
+
+
+def test_noise_does_not_depend_on_how_often_is_read(monkeypatch):
+    def ids():
+        with virtual_gpu():
+            found = player("cuda", max_new_tokens=40).respond(requests(), 4)
+        return [[c.ids for c in answers] for answers in found]
+
+    expected = ids()
+    monkeypatch.setattr(decode, "_FIRST_READ", 1)
+    monkeypatch.setattr(decode, "_READ_EVERY", 1)
+    assert ids() == expected

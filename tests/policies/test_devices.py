@@ -1,0 +1,57 @@
+"""Where models run is chosen by name; what torch does not have is an error with what it has."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from llmzoo.errors import ConfigError
+from llmzoo.policies import load
+from llmzoo.policies.devices import check_device, device_here
+from llmzoo.training import FitConfig
+from llmzoo.training.players import players
+
+
+@pytest.mark.parametrize("name", ["cpu", "cuda", "cuda:1", "mps", None])
+def test_names_that_are_devices(name):
+    check_device(name)
+    assert FitConfig(device=name).device == name
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda:", "cuda:-1", "CPU", "", "meta", "cuda:1,2"])
+def test_names_that_are_none(name):
+    with pytest.raises(ConfigError, match="must be cpu, cuda, cuda:NUMBER or mps"):
+        FitConfig(device=name)
+
+
+def test_one_of_several_processes_chooses_no_device(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ConfigError, match="CUDA_VISIBLE_DEVICES"):
+        check_device("cuda:1")
+    check_device(None)
+
+
+def test_ray_gives_devices_itself():
+    with pytest.raises(ConfigError, match="Ray gives its workers their devices"):
+        FitConfig(device="cpu", engine="ray")
+
+
+def test_what_torch_has(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    assert [device_here(name) for name in (None, "cpu", "cuda:1")] == ["cuda", "cpu", "cuda:1"]
+    with pytest.raises(ConfigError, match="no device cuda:2 here, only cpu, cuda, cuda:0, cuda:1"):
+        device_here("cuda:2")
+    with pytest.raises(ConfigError, match="no device mps here"):
+        load("tiny", device="mps")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert device_here(None) == "cpu"
+    with pytest.raises(ConfigError, match="no device cuda here, only cpu;"):
+        players("tiny", ["a_0"], device="cuda")
+
+
+@pytest.mark.parametrize("name", ["oracle", "openai:some-model", "grpc://127.0.0.1:1"])
+def test_a_player_without_a_model_here_takes_no_device(name):
+    with pytest.raises(ConfigError, match="runs no model in this process"):
+        players(name, ["a_0"], device="cpu")

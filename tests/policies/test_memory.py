@@ -1,0 +1,119 @@
+"""A GPU without enough memory: the error names the setting to lower, and the value it names fits."""
+
+import re
+
+import pytest
+import torch
+from tiny_models import group, policy
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from llmzoo.engine.local import LocalEngine
+from llmzoo.errors import OutOfMemoryError
+from llmzoo.learners import learner_class
+from llmzoo.policies import attention
+from llmzoo.policies.base import Request
+from llmzoo.policies.memory import tokens_at_once
+from llmzoo.policies.sampling import Sampling
+from llmzoo.records import Batch
+
+MESSAGE = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB"
+
+
+@pytest.fixture
+def room(monkeypatch):
+    """A GPU on which a forward pass of more than this many tokens does not fit."""
+    plain = attention.run
+
+    def limit(tokens):
+        def run(model, ids, positions, layout):
+            if len(ids) > tokens:
+                raise torch.OutOfMemoryError(MESSAGE)
+            return plain(model, ids, positions, layout)
+
+        monkeypatch.setattr(attention, "run", run)
+
+    return limit
+
+
+def a_group(first):
+    return group([(20 + first, 21, 0), (22, 23, 0)], (1.0, 0.0), prompt=(first, 6, 7), node=first)
+
+
+BATCH = Batch(groups=tuple(map(a_group, range(8))))  # 8 groups of 3 + 2 * 3 tokens
+
+
+def update(name, **options):
+    cls = learner_class(name)
+    player = policy()
+    engine = LocalEngine(
+        cls(cls.Config(**options)), {"policy": player}, {"a_0": player}, total_steps=2
+    )
+    return engine.update(BATCH, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"), [("magrpo", "tokens_at_once"), ("dpo", "rows_at_once")]
+)
+def test_an_update_names_how_much_to_read_at_once(name, setting, room):
+    everything = update(name)
+    room(40)
+    with pytest.raises(OutOfMemoryError, match=rf"Set {setting} to \d+ or less") as caught:
+        update(name)
+    assert "the GPU's memory" in str(caught.value)
+    assert "2.00 GiB" in str(caught.value)
+    assert isinstance(caught.value.__cause__, torch.OutOfMemoryError)
+    value = int(re.search(r"to (\d+) or less", str(caught.value))[1])
+    assert value == {"magrpo": 36, "dpo": 4}[name]  # half of 72 tokens, half of 8 pairs
+    less = update(name, **{setting: value})
+    assert less["loss"] == pytest.approx(everything["loss"], rel=1e-4, abs=1e-6)
+
+
+def test_sampling_names_how_many_rows_to_sample_at_once(room):
+    # prompts that begin differently: they share nothing
+    asked = [Request(agent="a_0", observation=f"{n} up up up", env=None, noise=n) for n in range(4)]
+    settings = Sampling(max_new_tokens=5)
+    player = policy(sampling=settings)
+    wanted = player.respond(asked, 2)
+    room(max(8, sum(len(player.encode(request.observation)) for request in asked) // 2))
+    with pytest.raises(OutOfMemoryError, match="Set max_rows to 4 or less") as caught:
+        policy(sampling=settings).respond(asked, 2)
+    assert "episodes_per_step" in str(caught.value)
+    found = policy(sampling=settings, max_rows=4).respond(asked, 2)
+    assert [[c.ids for c in answers] for answers in found] == [
+        [c.ids for c in answers] for answers in wanted
+    ]
+
+
+def test_nothing_smaller_than_one(room):
+    room(1)
+    with pytest.raises(OutOfMemoryError, match="max_rows cannot be lower"):
+        policy().respond([Request(agent="a_0", observation="up 1", env=None)])
+
+
+def test_the_memory_of_a_cpu_is_another_error(monkeypatch):
+    def run(*given):
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+
+    monkeypatch.setattr(attention, "run", run)
+    with pytest.raises(RuntimeError, match="DefaultCPUAllocator"):
+        policy().respond([Request(agent="a_0", observation="up 1", env=None)])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "recompute", "tokens"),
+    [
+        ((4, 128, 384), False, 32_768),  # 4 * (12 * 128 + 4 * 384) * 4 bytes: 81,380 would fit
+        ((30, 576, 1536), False, 2_553),  # 30 * (12 * 576 + 4 * 1536) * 4 bytes = 1.57 MB a token
+        ((30, 576, 1536), True, 32_768),  # 30 * 576 and one layer: 0.12 MB
+    ],
+)
+def test_an_update_reads_what_four_gigabytes_hold(sizes, recompute, tokens):
+    layers, hidden, inner = sizes
+    config = LlamaConfig(
+        num_hidden_layers=layers, hidden_size=hidden, intermediate_size=inner, vocab_size=8
+    )
+    small = LlamaForCausalLM(
+        LlamaConfig(num_hidden_layers=1, hidden_size=8, num_attention_heads=1, vocab_size=8)
+    )
+    small.config = config  # the sizes are read from here
+    assert tokens_at_once(small, recompute=recompute) == tokens

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
@@ -96,7 +96,7 @@ class DPOConfig(PreferenceConfig):
 class MADPOConfig(PreferenceConfig):
     """Options of multi-agent DPO. Answers are paired in mode align; a batch is of joint pairs."""
 
-    allowed_losses: ClassVar[Iterable[str]] = JOINT_LOSSES
+    allowed_losses: ClassVar[Collection[str]] = JOINT_LOSSES
     mode: ClassVar[str] = "align"  # a joint answer is the g-th of every seat
 
     def __post_init__(self) -> None:

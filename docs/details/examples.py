@@ -240,7 +240,7 @@ llmzoo.fit(
             Detail(
                 "**Other losses.** Only losses of a single margin have a joint form.",
                 "learners/updates/dpo_config.py",
-                "allowed_losses: ClassVar[Iterable[str]] = JOINT_LOSSES",
+                "allowed_losses: ClassVar[Collection[str]] = JOINT_LOSSES",
             ),
             TIES,
             ROUNDS,

@@ -21,7 +21,7 @@ from llmzoo.distributed import ranks
 from llmzoo.engine.opponents_config import Draw, OpponentArgs
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.policies import load
-from llmzoo.policies.base import Answered, EarlyPolicy, Policy, Request, respond_early
+from llmzoo.policies.base import Policy, Request, RoutedPolicy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Completion
 
@@ -195,48 +195,21 @@ class Opponents:
             taken.add(place)
 
 
-class Table(EarlyPolicy):
+class Table(RoutedPolicy):
     """A learning policy in its seats, with an opponent in its place where the episode has one."""
 
     def __init__(self, learner: Policy, opponents: Opponents):
         self.learner, self.opponents = learner, opponents
         self.name, self.prompt_style = learner.name, learner.prompt_style
 
-    def respond_early(
-        self,
-        requests: Sequence[Request],
-        group_size: int = 1,
-        *,
-        greedy: bool = False,
-        answered: Answered,
-    ) -> list[list[Completion]]:
-        answers: list[list[Completion]] = [[] for _ in requests]
-        by_player: dict[int, tuple[Policy, list[int]]] = {}
-        for index, request in enumerate(requests):
-            player = self._player(request)
-            by_player.setdefault(id(player), (player, []))[1].append(index)
-        for player, indices in by_player.values():
-
-            def told(
-                number: int,
-                group: list[Completion],
-                indices: list[int] = indices,
-                player: Policy = player,
-            ) -> None:
-                index = indices[number]
-                own = player is self.learner
-                answers[index] = group if own else [_without_tokens(c) for c in group]
-                answered(index, answers[index])
-
-            part = [requests[index] for index in indices]
-            respond_early(player, part, group_size, greedy=greedy, answered=told)
-        return answers
-
-    def _player(self, request: Request) -> Policy:
+    def route(self, request: Request) -> Policy:
         against = self.opponents.against(request.seed)
         if against is None or against[0] == request.agent:
             return self.learner
         return self.opponents.player(against[1], request.agent)
+
+    def received(self, policy: Policy, answers: list[Completion]) -> list[Completion]:
+        return answers if policy is self.learner else [_without_tokens(c) for c in answers]
 
 
 def _without_tokens(completion: Completion) -> Completion:

@@ -32,15 +32,21 @@ class OpponentArgs:
     at_once: int = 4
 
     def __post_init__(self) -> None:
-        if self.every < 1 or self.at_once < 1 or (self.size is not None and self.size < 1):
-            raise ConfigError("every, size and at_once of opponents are at least 1")
-        if not 0.0 < self.share <= 1.0:
-            raise ConfigError(f"share must be above 0 and at most 1, got {self.share}")
-        if self.gate is not None and not 0.0 <= self.gate <= 1.0:
-            raise ConfigError(f"gate is a win rate, from 0 to 1, got {self.gate}")
-        if isinstance(self.scripted, str):
+        for name in ("every", "size", "at_once"):
+            count = getattr(self, name)
+            if (name, count) != ("size", None) and (type(count) is not int or count < 1):
+                raise ConfigError(f"{name} must be a whole number, at least 1, got {count!r}")
+        if not _is_share(self.share) or self.share == 0:
+            raise ConfigError(f"share must be above 0 and at most 1, got {self.share!r}")
+        if self.gate is not None and not _is_share(self.gate):
+            raise ConfigError(f"gate is a win rate, from 0 to 1, got {self.gate!r}")
+        if not isinstance(self.scripted, tuple):
             raise ConfigError(f"scripted is a list of players: write [{self.scripted}]")
         check_names("scripted player", self.scripted, SCRIPTED)
+
+
+def _is_share(value: object) -> bool:
+    return type(value) in (int, float) and 0.0 <= value <= 1.0  # type: ignore[operator]
 
 
 def opponent_args(draw: str, args: Mapping[str, Any]) -> OpponentArgs | None:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from llmzoo.envs.text import cut, encodable
-from llmzoo.errors import ConfigError
+from llmzoo.envs.settings import in_range
+from llmzoo.envs.text import Malformed, cut, encodable
 
 MESSAGE_CHARS, MAX_MESSAGE_CHARS = 400, 2_000  # the default and the largest limit of a message
 NO_MESSAGE = -0.05  # for a message that cannot be delivered
-
-
-class Malformed(ValueError):
-    """An answer that cannot be read; its text tells the agent why."""
+NOT_DELIVERED = "(not delivered)"  # what is shown in its place
 
 
 def message_limit(chars: int) -> int:
     """``chars``; raises :class:`ConfigError` if a message of so many characters is not allowed."""
-    if not 1 <= chars <= MAX_MESSAGE_CHARS:
-        raise ConfigError(f"message_chars must be 1 to {MAX_MESSAGE_CHARS}, got {chars}")
+    in_range("message_chars", chars, 1, MAX_MESSAGE_CHARS)
     return chars
 
 

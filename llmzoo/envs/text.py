@@ -1,6 +1,10 @@
-"""Changes to text before it is shown, shared by several families."""
+"""Text that agents write, shared by several families: how it is refused, and changed before it is shown."""
 
 from __future__ import annotations
+
+
+class Malformed(ValueError):
+    """An answer that cannot be read; its text tells the agent why."""
 
 
 def cut(text: str, most: int) -> str:

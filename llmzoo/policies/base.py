@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from threading import Event
 from typing import Protocol
@@ -100,6 +101,51 @@ def respond_early(
     for index, answers in enumerate(groups):
         answered(index, answers)
     return groups
+
+
+class RoutedPolicy(EarlyPolicy):
+    """A policy that passes each request on to one of several policies."""
+
+    def route(self, request: Request) -> Policy:
+        """The policy that answers ``request``."""
+        raise NotImplementedError
+
+    def received(self, policy: Policy, answers: list[Completion]) -> list[Completion]:
+        """What becomes of a request's answers, which ``policy`` gave."""
+        return answers
+
+    def respond_early(
+        self,
+        requests: Sequence[Request],
+        group_size: int = 1,
+        *,
+        greedy: bool = False,
+        answered: Answered,
+    ) -> list[list[Completion]]:
+        answers: list[list[Completion]] = [[] for _ in requests]
+        routes: dict[int, tuple[Policy, list[int]]] = {}
+        for index, request in enumerate(requests):
+            policy = self.route(request)
+            routes.setdefault(id(policy), (policy, []))[1].append(index)
+        for policy, indices in routes.values():
+            told = partial(self._told, policy, indices, answers, answered)
+            part = [requests[index] for index in indices]
+            respond_early(policy, part, group_size, greedy=greedy, answered=told)
+        return answers
+
+    def _told(
+        self,
+        policy: Policy,
+        indices: Sequence[int],
+        answers: list[list[Completion]],
+        answered: Answered,
+        number: int,
+        group: list[Completion],
+    ) -> None:
+        """Note the answers to the request that is ``number`` among those of ``policy``."""
+        index = indices[number]
+        answers[index] = self.received(policy, group)
+        answered(index, answers[index])
 
 
 class ScriptedPolicy:

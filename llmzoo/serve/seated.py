@@ -6,11 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.errors import ConfigError, check_names
 from llmzoo.policies import SCRIPTED
-from llmzoo.policies.base import Answered, EarlyPolicy, Policy, Request, respond_early
+from llmzoo.policies.base import Policy, Request, RoutedPolicy
 from llmzoo.policies.settings import Sampled, Sampling
-from llmzoo.records import Completion
 from llmzoo.training.players import players
 from llmzoo.training.seats import SeatConfig
 
@@ -18,7 +17,7 @@ _PROMPTS = ("system", "chat_template_args", "thought_end")
 _LEARNING = ("frozen", "learning_rate")
 
 
-class Seated(EarlyPolicy):
+class Seated(RoutedPolicy):
     """The policies of several seats as one. Each answers its own agents."""
 
     def __init__(self, seats: Mapping[str, Policy]):
@@ -26,27 +25,8 @@ class Seated(EarlyPolicy):
         self.prompt_style: str | None = None
         self._seats = dict(seats)
 
-    def respond_early(
-        self,
-        requests: Sequence[Request],
-        group_size: int = 1,
-        *,
-        greedy: bool = False,
-        answered: Answered,
-    ) -> list[list[Completion]]:
-        answers: list[list[Completion]] = [[] for _ in requests]
-        for policy in {id(policy): policy for policy in self._seats.values()}.values():
-            mine = [n for n, r in enumerate(requests) if self._seats[r.agent] is policy]
-            if not mine:
-                continue
-
-            def note(index: int, found: list[Completion], mine: list[int] = mine) -> None:
-                answers[mine[index]] = found
-                answered(mine[index], found)
-
-            asked = [requests[n] for n in mine]
-            respond_early(policy, asked, group_size, greedy=greedy, answered=note)
-        return answers
+    def route(self, request: Request) -> Policy:
+        return self._seats[request.agent]
 
 
 def load_seats(
@@ -69,9 +49,8 @@ def load_seats(
     Raises :class:`ConfigError` for a scripted player, which would read the environment, and for
     settings of learning; :class:`UnknownNameError` for an unknown seat.
     """
+    check_names("seat", seat_args, agents)
     for agent, given in seat_args.items():
-        if agent not in agents:
-            raise UnknownNameError("seat", agent, agents)
         for name in given:
             if name in _LEARNING:
                 raise ConfigError(f"seat {agent!r}: nobody learns here, so {name} means nothing")

@@ -60,6 +60,7 @@ class Setup:
     learning: Learning
     engine: Engine
     model: str | None  # what evaluations call the policies; None: by their own names
+    game: AECEnv | None  # in which evaluations measure the policies exactly; None: they cannot
 
     def make_env(self) -> AECEnv:
         return _make(self.env, self.env_args)
@@ -83,9 +84,8 @@ class Setup:
         best = run(greedy=True).to_dict()
         greedy = {name: best[name] for name in _OF_GREEDY}
         found = {**sampled, "policy": self.model or sampled["policy"], "greedy": greedy}
-        game = self.make_env()
-        if can_be_asked(game, self.seats):
-            found["exact"] = exploit(game, self.seats).to_dict()
+        if self.game is not None:
+            found["exact"] = exploit(self.game, self.seats).to_dict()
         return found
 
     def load_checkpoint(self) -> tuple[int, int]:
@@ -143,6 +143,7 @@ def set_up(
         learning=learning,
         engine=engine,
         model=config.model if policies is None else None,
+        game=example if can_be_asked(example, seats) else None,
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from llmzoo.envs.base import MAX_ANSWER_CHARS
-from llmzoo.envs.text import cut
+from llmzoo.envs.text import Malformed, cut
 
 PASS, SAY = "pass", "say"
 
@@ -21,10 +21,6 @@ _LINE = re.compile(r"(?:[-*•][ \t]+|[0-9]{1,3}[.)][ \t]+)?/?([A-Za-z]+)(?![\w-
 _NUMBER = re.compile(r"-?[0-9]{1,4}")
 
 Reader = Callable[[str], Any]  # the rest of a line -> the order; raises Refused
-
-
-class Malformed(ValueError):
-    """An answer without an order; its text tells the agent why."""
 
 
 class Refused(ValueError):

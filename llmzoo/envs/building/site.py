@@ -21,17 +21,17 @@ from typing import Any, Generic, Literal, TypeVar
 
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.building import orders
-from llmzoo.envs.building.orders import Malformed, Orders, Reader
-from llmzoo.envs.settings import one_of
+from llmzoo.envs.building.orders import Orders, Reader
+from llmzoo.envs.messages import MAX_MESSAGE_CHARS
+from llmzoo.envs.settings import in_range, one_of
 from llmzoo.envs.tasks import Tasks, described
-from llmzoo.envs.text import encodable
+from llmzoo.envs.text import Malformed, encodable
 from llmzoo.errors import ConfigError
 
 Task = TypeVar("Task")
 World = TypeVar("World")
 
 FORM, OVERLAP = -0.1, -0.1
-MAX_MESSAGE_CHARS = 2_000
 MAX_ROUNDS = 20
 
 
@@ -88,12 +88,8 @@ class BuildingSite(TextEnv, Generic[Task, World]):
         render_mode: str | None = None,
     ):
         one_of("prompt", prompt, ("full", "terse"))
-        if not 1 <= max_turns <= MAX_ROUNDS:
-            raise ConfigError(f"max_turns must be 1 to {MAX_ROUNDS}, got {max_turns}")
-        if not 0 <= message_chars <= MAX_MESSAGE_CHARS:
-            raise ConfigError(
-                f"message_chars must be 0 to {MAX_MESSAGE_CHARS}, got {message_chars}"
-            )
+        in_range("max_turns", max_turns, 1, MAX_ROUNDS)
+        in_range("message_chars", message_chars, 0, MAX_MESSAGE_CHARS)
         super().__init__(
             list(agents),
             simultaneous=True,

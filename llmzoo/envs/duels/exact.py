@@ -73,14 +73,15 @@ def tree(rules: Rules[Any]) -> Node:
     return grown(rules.start())
 
 
-def decisions(rules: Rules[Any]) -> dict[tuple[int, str], Node]:
+@lru_cache(maxsize=8)
+def decisions(rules: Rules[Any]) -> Mapping[tuple[int, str], Node]:
     """A node of each information state of both players."""
-    return {
-        (node.player, node.information): node for node in _nodes(rules) if node.player is not None
-    }
+    nodes = _nodes(rules)
+    return {(node.player, node.information): node for node in nodes if node.player is not None}
 
 
-def _nodes(rules: Rules[Any]) -> list[Node]:
+@lru_cache(maxsize=8)
+def _nodes(rules: Rules[Any]) -> tuple[Node, ...]:
     """All nodes, each after those that lead to it."""
     ordered: dict[int, Node] = {}
 
@@ -91,7 +92,7 @@ def _nodes(rules: Rules[Any]) -> list[Node]:
             ordered[id(node)] = node
 
     visit(tree(rules))
-    return list(ordered.values())[::-1]
+    return tuple(ordered.values())[::-1]
 
 
 def uniform(information: str, moves: Sequence[str]) -> list[float]:

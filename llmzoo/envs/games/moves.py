@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from llmzoo.envs.games.planning import Malformed
+from llmzoo.envs.text import Malformed
 
 # (rows, columns) that a move adds to a position
 DELTAS = {"U": (-1, 0), "D": (1, 0), "L": (0, -1), "R": (0, 1)}

@@ -39,6 +39,7 @@ from llmzoo.envs.games.halves import HIDDEN, HalfView
 from llmzoo.envs.games.sightings import BoardView, find_boards
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import Tasks, described
+from llmzoo.envs.text import Malformed
 from llmzoo.errors import ConfigError, NoPlayerError
 
 Task = TypeVar("Task")
@@ -56,10 +57,6 @@ _ROLES = {
     "candidate plan, shown below with what its simulation gave: commit it or a better one.",
     ALONE: "You are the planner. What you answer is carried out.",
 }
-
-
-class Malformed(ValueError):
-    """An answer in which no plan can be read; its text tells the agent why."""
 
 
 @dataclass(slots=True)  # not frozen: that would take several times as long to make, each step
@@ -291,7 +288,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         state = self.episode
         try:
             said, reason = messages.read_message(text, self.message_chars), None
-        except messages.Malformed as malformed:
+        except Malformed as malformed:
             said, reason = "", str(malformed)
         feedback = {PROPOSER: f"not delivered: {reason}"} if reason else {}
         feedback |= {a: told for a, told in state.feedback.items() if a == PLANNER}

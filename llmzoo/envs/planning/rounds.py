@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from llmzoo.envs.base import Outcome, TextEnv
-from llmzoo.envs.messages import NO_MESSAGE, Malformed, message_limit, read_message
-from llmzoo.envs.text import encodable
-from llmzoo.errors import ConfigError
+from llmzoo.envs.messages import NO_MESSAGE, NOT_DELIVERED, message_limit, read_message
+from llmzoo.envs.settings import in_range
+from llmzoo.envs.text import Malformed, encodable
 
 MAX_ROUNDS = 4
-NOT_DELIVERED = "(not delivered)"
 
 T = TypeVar("T")
 
@@ -99,8 +98,7 @@ class MessageEnv(TextEnv):
         team_weight: float,
         render_mode: str | None,
     ):
-        if not 0 <= rounds <= MAX_ROUNDS:
-            raise ConfigError(f"rounds must be 0 to {MAX_ROUNDS}, got {rounds}")
+        in_range("rounds", rounds, 0, MAX_ROUNDS)
         self.rounds = rounds if len(agents) > 1 else 0
         self.message_chars = message_limit(message_chars)
         super().__init__(

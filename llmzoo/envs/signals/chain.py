@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
+from llmzoo.envs.messages import NOT_DELIVERED
 from llmzoo.envs.settings import one_of
-from llmzoo.envs.signals.code import Alphabet, Malformed
+from llmzoo.envs.signals.code import Alphabet
 from llmzoo.envs.tasks import Tasks, described
+from llmzoo.envs.text import Malformed
 
 RIGHT, SOLVED, FORM = 0.5, 0.5, 0.1
 SLOPPY = 0.25  # how often an amateur errs
-NOT_DELIVERED = "(not delivered)"
 
 T = TypeVar("T")
 Values = tuple[int, ...]

@@ -9,14 +9,12 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from llmzoo.envs.settings import in_range
+from llmzoo.envs.text import Malformed
 from llmzoo.errors import ConfigError
 
 CAPITALS = "ABCDEFGHI"
 _SPACES = re.compile(r"[\s,]+")
-
-
-class Malformed(ValueError):
-    """An answer that cannot be read; its text says why."""
 
 
 class Alphabet(NamedTuple):
@@ -90,12 +88,6 @@ def read_digits(text: str, length: int, base: int) -> tuple[int, ...]:
     return tuple(allowed.index(digit) for digit in written)
 
 
-def check_range(name: str, value: int, least: int, most: int) -> None:
-    """Raise ``ConfigError`` unless ``value`` is a whole number from ``least`` to ``most``."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ConfigError(f"{name} must be {least} to {most}, got {value!r}")
-
-
 def alphabet(
     vocab_size: int | None, max_len: int | None, length: int, base: int, prompt: str
 ) -> Alphabet:
@@ -106,8 +98,8 @@ def alphabet(
     """
     letters = base if vocab_size is None else vocab_size
     longest = length if max_len is None else max_len
-    check_range("vocab_size", letters, 2, len(CAPITALS))
-    check_range("max_len", longest, 1, 20)
+    in_range("vocab_size", letters, 2, len(CAPITALS))
+    in_range("max_len", longest, 1, 20)
     if letters**longest < base**length:
         raise ConfigError(
             f"{letters} letters in messages of {longest} name at most {letters**longest} things, and "

@@ -59,9 +59,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from llmzoo.envs.base import public_forms
+from llmzoo.envs.settings import in_range
 from llmzoo.envs.signals import code
 from llmzoo.envs.signals.chain import Chain, Values
-from llmzoo.envs.signals.code import check_range, digits
+from llmzoo.envs.signals.code import digits
 from llmzoo.envs.tasks import generated
 from llmzoo.errors import ConfigError
 
@@ -114,16 +115,16 @@ class Relay(Chain[RelayTask]):
         render_mode: str | None = None,
     ):
         if num_agents != 1:
-            check_range("num_agents", num_agents, 3, MOST_SEATS)
+            in_range("num_agents", num_agents, 3, MOST_SEATS)
         if seats is None:
             seats = 3 if num_agents == 1 else num_agents
-        check_range("seats", seats, 3, MOST_SEATS)
+        in_range("seats", seats, 3, MOST_SEATS)
         if num_agents not in (1, seats):
             raise ConfigError(
                 f"num_agents must be 1, or as many as seats ({seats}), got {num_agents}"
             )
-        check_range("length", length, 1, 6)
-        check_range("symbols", symbols, 2, 8)
+        in_range("length", length, 1, 6)
+        in_range("symbols", symbols, 2, 8)
         self.length = length
         self.values = symbols
         middle = [f"middle_{number}" for number in range(1, num_agents - 1)]

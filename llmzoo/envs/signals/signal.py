@@ -90,11 +90,12 @@ from typing import Any, Literal
 
 from llmzoo.envs.base import public_forms
 from llmzoo.envs.keys import unordered
-from llmzoo.envs.settings import one_of
+from llmzoo.envs.settings import in_range, one_of
 from llmzoo.envs.signals import code
 from llmzoo.envs.signals.chain import Chain, Values
-from llmzoo.envs.signals.code import Malformed, check_range, digits
+from llmzoo.envs.signals.code import digits
 from llmzoo.envs.tasks import generated
+from llmzoo.envs.text import Malformed
 from llmzoo.errors import ConfigError
 
 # the attributes, each with its values in order
@@ -166,9 +167,9 @@ class Signal(Chain[SignalTask]):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        check_range("attributes", attributes, 1, len(ATTRIBUTES))
-        check_range("values", values, 2, 8)
-        check_range("candidates", candidates, 2, 20)
+        in_range("attributes", attributes, 1, len(ATTRIBUTES))
+        in_range("values", values, 2, 8)
+        in_range("candidates", candidates, 2, 20)
         if candidates >= values**attributes:
             raise ConfigError(
                 f"candidates must be fewer than the {values**attributes} objects of {attributes} "

@@ -9,7 +9,7 @@ import pytest
 
 from llmzoo.envs.building import orders
 from llmzoo.envs.building.blocks import AIR, STONE, WOOD, Box, Fill, readers
-from llmzoo.envs.building.orders import Malformed
+from llmzoo.envs.text import Malformed
 
 BOX = Box(5, 4, 3)
 READERS = readers(BOX, (WOOD, STONE))

@@ -9,8 +9,9 @@ import pytest
 
 import llmzoo
 from llmzoo import testing
-from llmzoo.envs.games.planning import Malformed, PlanningGame, PlanResult
+from llmzoo.envs.games.planning import PlanningGame, PlanResult
 from llmzoo.envs.tasks import Listed
+from llmzoo.envs.text import Malformed
 from llmzoo.errors import ConfigError, UnknownNameError
 
 PUZZLE = "123434122143...."  # one solution: the last row is 4321

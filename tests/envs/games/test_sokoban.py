@@ -12,12 +12,12 @@ import pytest
 
 import llmzoo
 from llmzoo.envs.games.moves import parse_moves
-from llmzoo.envs.games.planning import Malformed
 from llmzoo.envs.games.sokoban import oracle, scoring, tasks
 from llmzoo.envs.games.sokoban.levels import NEVER, bits, flood, tables_of
 from llmzoo.envs.games.sokoban.scoring import Position
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
 from llmzoo.envs.tasks import Generated, split_of
+from llmzoo.envs.text import Malformed
 from llmzoo.errors import ConfigError
 
 ROOM = """\

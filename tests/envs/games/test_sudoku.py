@@ -7,11 +7,11 @@ import time
 import pytest
 
 import llmzoo
-from llmzoo.envs.games.planning import Malformed
 from llmzoo.envs.games.sudoku import oracle, scoring, tasks
 from llmzoo.envs.games.sudoku.solving import solutions
 from llmzoo.envs.games.sudoku.tasks import SudokuTask
 from llmzoo.envs.tasks import split_of
+from llmzoo.envs.text import Malformed
 from llmzoo.errors import ConfigError
 
 GRID = "1234341221434321"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from llmzoo.envs.messages import Malformed, read_message
+from llmzoo.envs.messages import read_message
 from llmzoo.envs.planning.calendar import oracle
 from llmzoo.envs.planning.calendar.scoring import own_parts, read, team_parts
 from llmzoo.envs.planning.calendar.tasks import MeetingTask, Person, Slot, Wish
+from llmzoo.envs.text import Malformed
 
 # 9:00 to 12:00, an hour. Ada can at 9:00, 10:30, 11:00; Bela at 9:30 to 11:00; Chidi always
 ADA = Person("Ada", (Slot("Monday", 600, 630),))

@@ -10,9 +10,9 @@ from travel_tasks import BOOKED as BOOKED_LINES
 from travel_tasks import PLAN
 from travel_tasks import VISITED as VISITED_LINES
 
-from llmzoo.envs.messages import Malformed
 from llmzoo.envs.planning.travel import plans
 from llmzoo.envs.planning.travel.plans import BOOKED, VISITED, read
+from llmzoo.envs.text import Malformed
 
 
 def test_both_halves_make_the_plan():

@@ -81,11 +81,12 @@ from llmzoo.envs.building import blocks, pictures, scoring
 from llmzoo.envs.building.blocks import STONE, SYMBOLS, WOOD
 from llmzoo.envs.building.bridge_build import oracle, tasks
 from llmzoo.envs.building.bridge_build.tasks import REACH, BridgeTask
-from llmzoo.envs.building.orders import Malformed, Orders, Reader
+from llmzoo.envs.building.orders import Orders, Reader
 from llmzoo.envs.building.site import BuildingSite, Done, seats_of
 from llmzoo.envs.drawing import Board
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import generated
+from llmzoo.envs.text import Malformed
 
 MOST = 30  # orders of a seat in a round
 IOU, JOINED, WHOLE = 0.6, 0.2, 0.2

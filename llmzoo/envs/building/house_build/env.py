@@ -82,11 +82,12 @@ from llmzoo.envs.building import blocks, pictures, scoring
 from llmzoo.envs.building.blocks import BRICK, DOOR, GLASS, MATERIALS, STONE, SYMBOLS, WOOD, Stock
 from llmzoo.envs.building.house_build import oracle, tasks
 from llmzoo.envs.building.house_build.tasks import HouseTask
-from llmzoo.envs.building.orders import Malformed, Orders, Reader
+from llmzoo.envs.building.orders import Orders, Reader
 from llmzoo.envs.building.site import BuildingSite, Done, seats_of
 from llmzoo.envs.drawing import Board
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import generated
+from llmzoo.envs.text import Malformed
 
 MOST = 40  # orders of a seat in a round
 PLACED = (WOOD, STONE, BRICK, GLASS, DOOR)

@@ -76,7 +76,7 @@ from typing import Any, Literal
 
 from llmzoo.envs.base import public_forms
 from llmzoo.envs.building import pictures
-from llmzoo.envs.building.orders import Malformed, Orders, Reader, Refused
+from llmzoo.envs.building.orders import Orders, Reader, Refused
 from llmzoo.envs.building.resource_gathering import field as fields
 from llmzoo.envs.building.resource_gathering import oracle, tasks
 from llmzoo.envs.building.resource_gathering.field import Field
@@ -93,6 +93,7 @@ from llmzoo.envs.building.site import BuildingSite, Done, seats_of
 from llmzoo.envs.drawing import Board, BoardCell
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import generated
+from llmzoo.envs.text import Malformed
 from llmzoo.errors import ConfigError
 
 MOST = 24  # orders of a seat in a round

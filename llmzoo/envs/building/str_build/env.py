@@ -71,13 +71,14 @@ from typing import Any, Literal
 from llmzoo.envs.base import public_forms
 from llmzoo.envs.building import blocks, pictures, scoring
 from llmzoo.envs.building.blocks import MATERIALS, STONE, SYMBOLS, WOOD
-from llmzoo.envs.building.orders import Malformed, Orders, Reader
+from llmzoo.envs.building.orders import Orders, Reader
 from llmzoo.envs.building.site import BuildingSite, Done, seats_of
 from llmzoo.envs.building.str_build import oracle, tasks
 from llmzoo.envs.building.str_build.tasks import WordTask
 from llmzoo.envs.drawing import Board
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import generated
+from llmzoo.envs.text import Malformed
 
 MOST = 64  # orders of a seat in a round
 OWN = (WOOD, STONE)  # the material of each seat

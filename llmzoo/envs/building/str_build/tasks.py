@@ -8,7 +8,7 @@ from functools import cached_property
 
 from llmzoo.envs.building.blocks import STONE, Box
 from llmzoo.envs.building.font import HEIGHT, LETTERS, written
-from llmzoo.errors import ConfigError
+from llmzoo.envs.settings import in_range
 
 LEVELS = {"easy": 2, "normal": 3, "hard": 5}  # letters
 MAX_LETTERS = 5
@@ -38,8 +38,7 @@ class WordTask:
 
 
 def check_letters(letters: int) -> int:
-    if not 1 <= letters <= MAX_LETTERS:
-        raise ConfigError(f"letters must be 1 to {MAX_LETTERS}, got {letters}")
+    in_range("letters", letters, 1, MAX_LETTERS)
     return letters
 
 

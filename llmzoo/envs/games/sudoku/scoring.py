@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from operator import itemgetter
 
-from llmzoo.envs.games.planning import Malformed
+from llmzoo.envs.text import Malformed
 
 SIZES = (4, 9)
 BLANK = "."

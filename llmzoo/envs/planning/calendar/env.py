@@ -84,12 +84,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from llmzoo.envs.base import Outcome, public_forms
-from llmzoo.envs.messages import Malformed
 from llmzoo.envs.planning.calendar import generator, natural_plan, oracle, prompts, scoring
 from llmzoo.envs.planning.calendar.tasks import MAX_PEOPLE, MeetingTask, Slot, canonical, written
 from llmzoo.envs.planning.rounds import MessageEnv, Talk
-from llmzoo.envs.settings import one_of
+from llmzoo.envs.settings import in_range, one_of
 from llmzoo.envs.tasks import Tasks, described, generated
+from llmzoo.envs.text import Malformed
 from llmzoo.errors import ConfigError
 
 
@@ -249,8 +249,7 @@ def _people_and_seats(people: int | None, num_agents: int | None) -> tuple[int, 
     if people is None:
         people = num_agents if num_agents is not None and num_agents > 1 else 2
     seats = people if num_agents is None else num_agents
-    if not 2 <= people <= MAX_PEOPLE:
-        raise ConfigError(f"people must be 2 to {MAX_PEOPLE}, got {people}")
+    in_range("people", people, 2, MAX_PEOPLE)
     if seats not in (1, people):
         raise ConfigError(
             f"num_agents must be 1, or as many as people ({people}), got {num_agents}: each seat has a "

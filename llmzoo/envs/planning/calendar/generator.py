@@ -20,6 +20,7 @@ from llmzoo.envs.planning.calendar.tasks import (
     Slot,
     Wish,
 )
+from llmzoo.envs.settings import in_range
 from llmzoo.errors import ConfigError
 
 AMPLE = 3
@@ -50,10 +51,8 @@ def check_arguments(
     people: int, days: int, slots: int, length: int | None, opens: int, closes: int
 ) -> None:
     """Raises ``ConfigError`` for tasks that cannot be drawn."""
-    for name, value, most in (("people", people, MAX_PEOPLE), ("days", days, len(DAYS))):
-        least = 2 if name == "people" else 1
-        if not least <= value <= most:
-            raise ConfigError(f"{name} must be {least} to {most}, got {value}")
+    in_range("people", people, 2, MAX_PEOPLE)
+    in_range("days", days, 1, len(DAYS))
     if not 0 <= opens < closes <= 24:
         raise ConfigError(
             f"opens and closes are hours of a day, opens first; got {opens}, {closes}"

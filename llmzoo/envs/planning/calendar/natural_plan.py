@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.envs import record_files, sources
-from llmzoo.envs.messages import Malformed
 from llmzoo.envs.planning.calendar.scoring import read as read_slot
 from llmzoo.envs.planning.calendar.tasks import DAYS, STEP, MeetingTask, Person, Slot, Wish
 from llmzoo.envs.record_files import NamedRecord
 from llmzoo.envs.sources import BadField, Loaded, PublicSet
+from llmzoo.envs.text import Malformed
 
 HUB_ID = "tuandunghcmut/natural-plan-benchmark"  # the set's own files are on GitHub
 HUB_CONFIGURATION = "normalized_calendar_scheduling"

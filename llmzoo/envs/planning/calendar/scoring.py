@@ -16,8 +16,8 @@ import re
 from collections.abc import Sequence
 
 from llmzoo.envs.base import MAX_ANSWER_CHARS
-from llmzoo.envs.messages import Malformed
 from llmzoo.envs.planning.calendar.tasks import DAYS, MeetingTask, Slot
+from llmzoo.envs.text import Malformed
 
 FORM, LENGTH, HOURS, OWN, OTHERS = 0.02, 0.02, 0.02, 0.04, 0.4
 AGREE, MEETING = 0.05, 0.95

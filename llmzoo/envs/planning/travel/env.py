@@ -106,7 +106,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from llmzoo.envs.base import Outcome, public_forms
-from llmzoo.envs.messages import Malformed
 from llmzoo.envs.planning.rounds import MessageEnv, Talk
 from llmzoo.envs.planning.travel import (
     generator,
@@ -122,6 +121,7 @@ from llmzoo.envs.planning.travel.scoring import BOOKER, GUIDE
 from llmzoo.envs.planning.travel.tasks import TripTask, canonical
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import Tasks, described, generated
+from llmzoo.envs.text import Malformed
 from llmzoo.errors import ConfigError
 
 HALVES = (BOOKER, GUIDE)

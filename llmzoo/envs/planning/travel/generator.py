@@ -37,7 +37,7 @@ from llmzoo.envs.planning.travel.tasks import (
     Transport,
     TripTask,
 )
-from llmzoo.errors import ConfigError
+from llmzoo.envs.settings import in_range
 
 MAX_PEOPLE = 6
 NIGHTLY = (60, 110)  # dollars a person, both included
@@ -65,13 +65,9 @@ LEVELS = {"easy": Level(1, 4, 1), "normal": Level(2, 4, 2), "hard": Level(3, 5, 
 
 def check_arguments(visits: int, candidates: int, wishes: int) -> None:
     """Raises ``ConfigError`` for tasks that cannot be drawn."""
-    for name, value, least, most in (
-        ("visits", visits, 1, MAX_VISITS),
-        ("candidates", candidates, visits + 1, MAX_CANDIDATES),
-        ("wishes", wishes, 0, len(KINDS)),
-    ):
-        if not least <= value <= most:
-            raise ConfigError(f"{name} must be {least} to {most}, got {value}")
+    in_range("visits", visits, 1, MAX_VISITS)
+    in_range("candidates", candidates, visits + 1, MAX_CANDIDATES)
+    in_range("wishes", wishes, 0, len(KINDS))
 
 
 def draw(rng: random.Random, *, visits: int, candidates: int, wishes: int) -> TripTask:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from llmzoo.envs.base import MAX_ANSWER_CHARS
-from llmzoo.envs.messages import Malformed
 from llmzoo.envs.planning.travel.tasks import MEALS
+from llmzoo.envs.text import Malformed
 
 BOOKED = ("city", "transport", "stay")
 VISITED = (*MEALS, "sights")

@@ -24,6 +24,7 @@ SECTIONS: dict[str, list[str]] = {
         "results/learners_by_environments",
         "results/sensitivity",
         "results/smollm2",
+        "results/signals",
         "results/does_not_work",
         "results/large_models",
     ],

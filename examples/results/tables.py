@@ -234,6 +234,30 @@ def of_tuning(rows: Sequence[Row]) -> dict[str, str]:
     return tables
 
 
+def of_signals(rows: Sequence[Row]) -> dict[str, str]:
+    """Each run: whether the seats agree on a code, and how long it took until they nearly always do."""
+    lines = []
+    for row in rows:
+        rates = [rate([row["after"]]), rate([row["after"]["greedy"]])]
+        reached = _steady(row["curve"], 0.95)
+        until = ["never", ""]
+        if reached is not None:
+            spent = row["curve"][: reached + 1]
+            seconds = sum(point["rollout_seconds"] + point["update_seconds"] for point in spent)
+            until = [str(reached + 1), f"{seconds:.0f}"]
+        lines.append([f"`{row['arm']}`", row["seed"], *rates, *until])
+    head = ["learner", "seed", "success, sampled", "greedy", "iterations to 95%", "seconds to 95%"]
+    return {"signals": markdown(head, lines)}
+
+
+def _steady(curve: Sequence[Row], level: float, length: int = 5) -> int | None:
+    """The first iteration from which ``length`` in a row have at least this success; None: there is none."""
+    starts = range(len(curve) - length + 1)
+    return next(
+        (i for i in starts if all(one["success"] >= level for one in curve[i : i + length])), None
+    )
+
+
 def _single(measured: Row) -> list[str]:
     return [rate([measured]), rate([{"solved": measured["greedy"]}])]
 
@@ -252,6 +276,7 @@ STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "models": of_models,
     "tuning": of_tuning,
     "smollm2": pretrained.tables,
+    "signals": of_signals,
 }
 
 

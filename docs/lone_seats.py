@@ -26,6 +26,8 @@ FORMS: list[tuple[str, dict]] = [
         ("math_v0", {"family": "word_problems", "level": level})
         for level in ("easy", "medium", "hard")
     ),
+    ("bug_fix_v0", {}),
+    ("bug_fix_v0", {"max_turns": 1}),
 ]
 
 
@@ -42,16 +44,17 @@ def solved(id: str, form: dict, task: int, silent: str | None) -> bool:
 def rows(tasks: int) -> Iterator[str]:
     """The rows of the table."""
     for id, form in FORMS:
-        seats = llmzoo.make(id, view="split", **form).possible_agents
+        env = llmzoo.make(id, view="split", split="test", **form).unwrapped
+        played = min(tasks, env.tasks.count or tasks)
         counts = [
-            sum(solved(id, form, task, silent) for task in range(tasks))
-            for silent in (None, *reversed(seats))
+            sum(solved(id, form, task, silent) for task in range(played))
+            for silent in (None, *reversed(env.possible_agents))
         ]
         named = "".join(f", `{name}={value}`" for name, value in form.items())
-        cells = [f"`{id}`{named}", f"{counts[0]} of {tasks}"]
+        cells = [f"`{id}`{named}", f"{counts[0]} of {played}"]
         for count in counts[1:]:
-            low, high = wilson(count, tasks)
-            cells.append(f"{count / tasks:.1%} [{low:.1%}, {high:.1%}]")
+            low, high = wilson(count, played)
+            cells.append(f"{count / played:.1%} [{low:.1%}, {high:.1%}]")
         yield f"| {' | '.join(cells)} |"
 
 

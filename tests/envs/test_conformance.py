@@ -70,6 +70,8 @@ def forms(id: str) -> list[dict[str, Any]]:
                 for prompt in ("full", "terse")
             ),
         ]
+    if id == "bug_fix_v0":
+        return [{}, {"num_agents": 1}, {"view": "split"}]
     if id == "calendar_v0":
         hard = {"level": "hard", "num_agents": 3, "rounds": 2}
         return [{}, {"num_agents": 1, "prompt": "terse"}, hard, {"source": "sample"}]

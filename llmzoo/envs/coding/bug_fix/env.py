@@ -34,8 +34,17 @@ public tests are shown with the value that came back: those of the broken progra
 later those of the last fix too. Public and hidden tests run in separate processes, so feedback cannot
 show a hidden test.
 
+**Split view.** With `view="split"` the task [needs two](../split_views.md). The locator reads what the
+functions are meant to do (their docstrings) and how every public test ends: the call, the expected value and
+the value that came back. The fixer reads the code without docstrings. The locator's whole answer is a message;
+the fixer writes location and fix into one answer, as `fixer_0` does, and the locator reads the first
+`message_chars` characters of it. Lines are counted, and locations judged, in the code without docstrings. The
+fixer is told only whether its fix could be used. Both are paid the rewards above; a message that is empty or
+too long costs the locator 0.05.
+
 **Arguments.** `mutations` (1 or 2 mistakes; None for both kinds), `num_agents`, `max_turns`,
-`prompt` ("full"), `team_weight`, `time_limit` (seconds for the public tests of a program, and for the
+`prompt` ("full"), `view` ("full", or "split" for two seats), `message_chars` (400, at most 2000, of the
+split view), `team_weight`, `time_limit` (seconds for the public tests of a program, and for the
 hidden ones), `split` ("train", "test", "all"), `render_mode`.
 
 **Tasks.** 54 programs written for this project, broken by 20 kinds of mutation of the syntax tree,
@@ -56,30 +65,40 @@ from typing import Any, Literal
 
 from llmzoo.envs.base import Outcome, TextEnv, public_forms
 from llmzoo.envs.coding import judging, programs
-from llmzoo.envs.coding.bug_fix import oracle, scoring, tasks
+from llmzoo.envs.coding.bug_fix import halves, oracle, scoring, tasks
 from llmzoo.envs.coding.bug_fix.tasks import BugTask, Call
 from llmzoo.envs.coding.programs import NoProgram
+from llmzoo.envs.messages import (
+    MESSAGE_CHARS,
+    NO_MESSAGE,
+    NOT_DELIVERED,
+    message_limit,
+    read_message,
+)
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import Listed, described
-from llmzoo.envs.text import cut
+from llmzoo.envs.text import Malformed, cut
+from llmzoo.errors import ConfigError
 from llmzoo.sandbox.results import CaseResult, Limits, Verdict
 
 LOCATOR, FIXER, ALONE = "locator_0", "fixer_1", "fixer_0"
 
 _MAX_SHOWN = 5  # failed tests
-_MAX_VALUE_CHARS = 300
+_MAX_VALUE_CHARS = halves.MAX_VALUE_CHARS
 _MAX_FIX_CHARS = 6_000
 
 
 @dataclass(frozen=True, slots=True)
 class Repair:
     """The state of an episode. ``after``: the report of the public tests on the last fix. ``said``: each
-    seat's last answer in normal form."""
+    seat's last answer in normal form. ``told``: in the split view, what each seat is told of its last
+    answer."""
 
     task: BugTask
     after: str = ""
     said: Mapping[str, str] = field(default_factory=dict)
     scores: Mapping[str, float] = field(default_factory=lambda: scoring.NOTHING)
+    told: Mapping[str, str] = field(default_factory=dict)
 
 
 class BugFix(TextEnv):
@@ -100,6 +119,8 @@ class BugFix(TextEnv):
         num_agents: int = 2,
         max_turns: int = 2,
         prompt: Literal["full"] = "full",
+        view: Literal["full", "split"] = "full",
+        message_chars: int = MESSAGE_CHARS,
         team_weight: float = 1.0,
         time_limit: float = 5.0,
         split: str = "train",
@@ -108,12 +129,18 @@ class BugFix(TextEnv):
         one_of("mutations", mutations, (None, 1, 2))
         one_of("num_agents", num_agents, (1, 2))
         one_of("prompt", prompt, ("full",))
+        one_of("view", view, ("full", "split"))
+        if view == "split" and num_agents != 2:
+            raise ConfigError("view='split' is for two seats, each with one half; got num_agents=1")
         super().__init__(
             [LOCATOR, FIXER] if num_agents == 2 else [ALONE],
             max_turns=max_turns,
             team_weight=team_weight,
             render_mode=render_mode,
         )
+        self.view = view
+        self.message_chars = message_limit(message_chars)
+        self.metadata["team_and_local"] = view == "split"  # a message that fails is paid alone
         self._limits = Limits(time_limit=time_limit)
         self.tasks = Listed(
             tasks.shipped(mutations), tasks.canonical, split=split, source="shipped"
@@ -128,16 +155,31 @@ class BugFix(TextEnv):
         return described(self.tasks, self.episode.task.broken, self.episode.task)
 
     def play(self, agent: str, text: str) -> Outcome:
+        if self.view == "split" and agent == LOCATOR:
+            return self._tell(text)
         scores: dict[str, float] = {}
         problems: list[str] = []
-        if agent != FIXER:
+        parts = self._parts(agent)
+        if LOCATOR in parts:
             problems += self._locate(text, scores)
-        if agent != LOCATOR:
+        if FIXER in parts:
             problems += self._mend(text, scores)
         error = "; ".join(problems)
         paid = {name: score - self.episode.scores[name] for name, score in scores.items()}
         self.episode = replace(self.episode, scores={**self.episode.scores, **scores})
         return Outcome(team=paid, done=self.success, errors={agent: error} if error else {})
+
+    def _tell(self, text: str) -> Outcome:
+        """Deliver the locator's message."""
+        try:
+            self._say(LOCATOR, read_message(text, self.message_chars))
+        except Malformed as reason:
+            self._say(LOCATOR, NOT_DELIVERED)
+            self._told(LOCATOR, f"Your last message was not delivered: {reason}.")
+            local = {LOCATOR: {"message": NO_MESSAGE}}
+            return Outcome(local=local, errors={LOCATOR: f"malformed: {reason}"})
+        self._told(LOCATOR, "")
+        return Outcome()
 
     def _locate(self, text: str, scores: dict[str, float]) -> list[str]:
         """Score a location; what was wrong with the answer."""
@@ -145,12 +187,14 @@ class BugFix(TextEnv):
             named = scoring.parse(text)
         except scoring.NoLocation as reason:
             scores["location"] = 0.0
-            self._say(LOCATOR, "no location could be read")
+            self._located("no location could be read")
             return [f"malformed: {reason}"]
-        share = scoring.location_share(self.episode.task.locations, named)
-        scores["location"] = scoring.WEIGHTS["location"] * share
+        known = self.episode.task.locations
+        if self.view == "split":
+            known = halves.locations(self.episode.task)
+        scores["location"] = scoring.WEIGHTS["location"] * scoring.location_share(known, named)
         why = cut(named.reason, _MAX_VALUE_CHARS)
-        self._say(LOCATOR, f"function {named.function[:100]}, line {named.line}: {why}")
+        self._located(f"function {named.function[:100]}, line {named.line}: {why}")
         return []
 
     def _mend(self, text: str, scores: dict[str, float]) -> list[str]:
@@ -162,7 +206,9 @@ class BugFix(TextEnv):
         except NoProgram as reason:
             scores["tests"] = 0.0
             scores["parses"] = scoring.WEIGHTS["parses"] * scoring.parses(broken, text)
-            self._judged(f"It could not be used: {cut(str(reason), _MAX_VALUE_CHARS)}")
+            why = f"{halves.UNUSABLE[:-1]}: {cut(str(reason), _MAX_VALUE_CHARS)}"
+            self._told(FIXER, why)
+            self._judged(halves.UNUSABLE if self.view == "split" else why)
             return [f"malformed: {reason}"]
         gained, trouble = self._try(program)
         if not trouble and (left_out := programs.left_out(text)):
@@ -173,13 +219,23 @@ class BugFix(TextEnv):
 
     def expert(self, agent: str) -> str:
         task = self.episode.task
+        if self.view == "split":
+            heard = self.episode.said.get(LOCATOR, "")
+            if agent == LOCATOR:
+                return oracle.tell(task, self.message_chars)
+            return oracle.mend(task, heard, self.turn)
         said = {LOCATOR: oracle.locate, FIXER: oracle.fix}
-        return "\n\n".join(said[part](task) for part in _parts(agent))
+        return "\n\n".join(said[part](task) for part in self._parts(agent))
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         task = self.episode.task
+        if self.view == "split":
+            heard = self.episode.said.get(LOCATOR, "")
+            if agent == LOCATOR:
+                return oracle.amateur_tell(task, self.message_chars, rng)
+            return oracle.amateur_mend(task, heard, rng)
         said = {LOCATOR: oracle.amateur_locate, FIXER: oracle.amateur_fix}
-        return "\n\n".join(said[part](task, rng) for part in _parts(agent))
+        return "\n\n".join(said[part](task, rng) for part in self._parts(agent))
 
     def _try(self, program: str) -> tuple[float, str]:
         """Test a fixed program: the share of failed tests that it gains, and what kept it from running."""
@@ -188,7 +244,9 @@ class BugFix(TextEnv):
         before = _share(self._check(self.episode.task.broken, hidden))
         after = _share(self._check(program, hidden))
         self.success = shown.ok and after == 1.0
-        self._judged(_report(public, shown.cases))
+        self._told(FIXER, halves.TRIED)
+        report = halves.report if self.view == "split" else _report
+        self._judged(report(public, shown.cases))
         return scoring.tests_share(before, after), judging.trouble(shown)
 
     def _check(self, program: str, calls: Sequence[Call]) -> Verdict:
@@ -199,12 +257,22 @@ class BugFix(TextEnv):
     def _say(self, part: str, text: str) -> None:
         self.episode = replace(self.episode, said={**self.episode.said, part: text})
 
+    def _located(self, what: str) -> None:
+        """Keep a location for the other seat; in the split view it stands in the fixer's own answer."""
+        if self.view == "full":
+            self._say(LOCATOR, what)
+
+    def _told(self, agent: str, what: str) -> None:
+        self.episode = replace(self.episode, told={**self.episode.told, agent: what})
+
     def _judged(self, after: str) -> None:
         self.episode = replace(self.episode, after=after)
 
     # Prompts
 
     def prompt(self, agent: str) -> str:
+        if self.view == "split":
+            return self._half(agent)
         repair = self.episode
         lines = [_ROLES[agent], "", "The program:", "", _numbered(repair.task.broken), ""]
         public, _ = repair.task.program.calls()
@@ -218,8 +286,32 @@ class BugFix(TextEnv):
         if repair.after:
             whose = "The fixer's" if agent == LOCATOR else "Your"
             lines += ["", f"{whose} last answer:", said[FIXER], "", repair.after]
-        lines += ["", *(_FORMATS[part] for part in _parts(agent))]
+        lines += ["", *(_FORMATS[part] for part in self._parts(agent))]
         return "\n".join([*lines, "", "Your answer:"])
+
+    def _half(self, agent: str) -> str:
+        """What a seat reads in the split view."""
+        repair = self.episode
+        heading = f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."
+        told, answer = repair.told.get(agent, ""), repair.said.get(FIXER)
+        if agent == FIXER:
+            code = _numbered(halves.without_docstrings(repair.task.broken))
+            forms = [_FORMATS[part] for part in self._parts(agent)]
+            heard = repair.said.get(LOCATOR)
+            return halves.fixer_prompt(
+                code, heading, heard, answer, told, forms, self.message_chars
+            )
+        public, _ = repair.task.program.calls()
+        ends = halves.report(public, self._check(repair.task.broken, public).cases)
+        meant = halves.purposes(repair.task.program.source)
+        return halves.locator_prompt(
+            meant, ends, heading, told, answer, repair.after, self.message_chars
+        )
+
+    def _parts(self, agent: str) -> tuple[str, ...]:
+        """The parts that a seat writes: the locator's, the fixer's, or both."""
+        both = agent == ALONE or (self.view == "split" and agent == FIXER)
+        return (LOCATOR, FIXER) if both else (agent,)
 
     def board(self) -> str:
         return _numbered(self.episode.task.broken)
@@ -238,11 +330,6 @@ _FORMATS = {
     '"reason": "why it is wrong"}.',
     FIXER: "Give the function that is wrong, written anew, as Python code in a ```python block.",
 }
-
-
-def _parts(agent: str) -> tuple[str, ...]:
-    """The parts that a seat writes: the locator's, the fixer's, or both."""
-    return (LOCATOR, FIXER) if agent == ALONE else (agent,)
 
 
 def _share(verdict: Verdict) -> float:

@@ -1,14 +1,23 @@
-"""Scripted players: an expert who knows the correct program, and an amateur who makes mistakes."""
+"""Scripted players: an expert who knows the correct program, and an amateur who makes mistakes.
+
+In the split view the fixer's experts know, of every shipped program, the right form and all broken ones, and
+take them for equally likely: only what they are told of the tests says which form is meant.
+"""
 
 from __future__ import annotations
 
 import ast
 import json
 import random
+from collections.abc import Mapping
+from functools import cache
 
-from llmzoo.envs.coding import mutations
+from llmzoo.envs.coding import judging, mutations
+from llmzoo.envs.coding.bug_fix import halves, tasks
 from llmzoo.envs.coding.bug_fix.tasks import BugTask
 from llmzoo.sandbox import syntax
+
+_GIVES = " should give "
 
 
 def locate(task: BugTask) -> str:
@@ -70,6 +79,82 @@ def by_heart(task: BugTask) -> str:
     lookup = f"for args, result in {table!r}:\n    if args == [{given}]:\n        return result"
     function.body[:0] = syntax.parse(lookup).body
     return ast.unparse(ast.fix_missing_locations(tree))
+
+
+# The split view
+
+
+def tell(task: BugTask, limit: int) -> str:
+    """A message of the public tests, of those that fit into ``limit`` characters."""
+    public, _ = task.program.calls()
+    message = ""
+    for given, expected in map(halves.written, public):
+        longer = f"{message}\n{given}{_GIVES}{expected}".strip()
+        message = longer if len(longer) <= limit else message
+    return message or "-"
+
+
+def mend(task: BugTask, heard: str, turn: int) -> str:
+    """A location and a fix: a form of the program with which all that was told is true, another one each
+    turn. The order of the forms depends on the code alone."""
+    code = halves.without_docstrings(task.broken)
+    likely = _agreeing(task.program.name, code, heard)
+    random.Random(code).shuffle(likely)
+    return _mended(code, likely[turn % len(likely)])
+
+
+def amateur_tell(task: BugTask, limit: int, rng: random.Random) -> str:
+    """The public tests, or only the first, or with another digit here and there; or a complaint."""
+    message = tell(task, limit)
+    digit = rng.choice("0123456789")
+    other = message.replace(rng.choice("0123456789"), digit)
+    return rng.choice((message, message.partition("\n")[0], other, "It does not work."))
+
+
+def amateur_mend(task: BugTask, heard: str, rng: random.Random) -> str:
+    """A form that agrees with what was told, any form, one that does not parse, or the code as it is."""
+    code = halves.without_docstrings(task.broken)
+    kind = rng.choice(("told", "told", "any", "colon", "broken"))
+    if kind == "broken":
+        return _fenced(code)
+    chosen = rng.choice(_agreeing(task.program.name, code, heard if kind == "told" else ""))
+    answer = _mended(code, chosen)
+    return answer.replace("):", ")", 1) if kind == "colon" else answer
+
+
+def _mended(code: str, form: str) -> str:
+    function, line = min(mutations.locations(form, code))
+    location = {"function": function, "line": line, "reason": "the tests say otherwise"}
+    return f"{json.dumps(location)}\n\n{_fenced(form)}"
+
+
+def _agreeing(name: str, code: str, heard: str) -> list[str]:
+    """The other forms of a program with which all lines of a message about its tests are true; all other
+    forms if there is none."""
+    forms = {form: gives for form, gives in _forms(name).items() if form != code}
+    calls = {call for gives in forms.values() for call in gives}
+    lines = [line.partition(_GIVES) for line in heard.splitlines()]
+    told = {call: value for call, _, value in lines if call in calls}
+    return [
+        form
+        for form, gives in forms.items()
+        if all(gives[call] == value for call, value in told.items())
+    ] or [*forms]
+
+
+@cache
+def _forms(name: str) -> Mapping[str, Mapping[str, str]]:
+    """The right form of a program and its broken ones, without docstrings, each with what public calls give."""
+    known = [task for task in tasks.shipped(None) if task.program.name == name]
+    forms = {}
+    for source in (known[0].program.source, *(task.broken for task in known)):
+        public, _ = known[0].program.calls()
+        cases = judging.check_calls(source, public).cases
+        forms[halves.without_docstrings(source)] = {
+            given: expected if case.passed else case.got or case.error
+            for (given, expected), case in zip(map(halves.written, public), cases, strict=True)
+        }
+    return forms
 
 
 def _fenced(source: str) -> str:

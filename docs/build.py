@@ -25,6 +25,7 @@ RETURNS, GREEDY, REDRAWN = (1.0, 0.0, 0.5, 0.5), 0.75, (0.75, 0.0, 0.0, 1.0)
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "magrpo": [{}, {"normalize": True}],
     "maremax": [{}, {"baseline": "group_max"}],
+    "maxrl": [{}, {"success": 1.0}],
 }
 
 
@@ -104,6 +105,7 @@ _GROUPS = {
     "mareinforce": ("joint tree", "the return", "all seats"),
     "magrpo": ("joint tree", "return - mean of the group", "all seats"),
     "marloo": ("joint tree", "return - mean of the others", "all seats"),
+    "maxrl": ("joint tree", "(return - mean) / mean of the group", "all seats"),
     "ccpo": ("joint tree", "return - return with the seat's other answers", "all seats"),
     "maremax": ("joint tree", "return - return of the greedy answer", "all seats"),
     "at_grpo": ("agent-turn tree", "(reward - mean) / standard deviation", "all seats"),
@@ -183,6 +185,8 @@ What follows from these numbers:
 
 - `mareinforce` makes every answer with a positive return likelier, the worst of a good group too.
 - `magrpo` and `marloo` differ by the factor K/(K-1) = 4/3.
+- `maxrl` divides by the mean, here 0.5: the rarer a success, the more it counts. With `success=1.0` only the
+  first answer has succeeded, one of four, so it counts three times as much as each failure.
 - `maremax` makes only the first answer likelier: the others did not beat the greedy one.
 - `ccpo` tells the last two answers apart, which earned the same: the team would have done worse with another
   answer in place of the one, and better in place of the other.

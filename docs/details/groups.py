@@ -1,4 +1,4 @@
-"""Learners that compare the answers of a group: mareinforce, magrpo, marloo, maremax, at_grpo, grpo."""
+"""Learners that compare the answers of a group: mareinforce, magrpo, marloo, maxrl, maremax, at_grpo, grpo."""
 
 from __future__ import annotations
 
@@ -251,6 +251,41 @@ METHODS = {
                 "learners/losses.py",
                 "return -per_token(advantages) * logprobs",
                 (RLOO_LOSS, RLOO_ADVANTAGES),
+            ),
+            EQUAL_RETURNS,
+            *_TREE,
+            *_UPDATE,
+        ),
+    ),
+    "maxrl": Method(
+        credit=equation(
+            "A_k = (s_k - mean(s)) / mean(s),  s_k = max(R_k, 0)\n"
+            "s_k = 1 if R_k >= success else 0          success: a number",
+            {**_RETURNS, "s [K]": "shares of success; where all are 0, so are the advantages"},
+        ),
+        loss=PLAIN_LOSS,
+        example=_worked(
+            "maxrl",
+            "[3.0, -1.0, -1.0, -1.0]",
+            "one of four succeeds: (1 - 1/4) / (1/4), and (0 - 1/4) / (1/4)",
+            options="success=1.0",
+        ),
+        details=(
+            Detail(
+                "**Groups without a success** have the advantages 0. Keeping the subtracted mean there would "
+                "make every answer less likely, and add the last of K terms to the objective.",
+                "learners/advantages.py",
+                "return (shares - mean) / mean if mean > 0 else torch.zeros_like(returns)",
+            ),
+            Detail(
+                '**Negative returns** count as 0. `rewards=["shift 1"]` moves all of them up instead.',
+                "learners/advantages.py",
+                "shares = returns.clamp_min(0)",
+            ),
+            Detail(
+                "**Graded returns.** Without `success` a return is a share of a success, and its scale cancels.",
+                "learners/maxrl.py",
+                "returns = (returns >= self.config.success).to(returns)",
             ),
             EQUAL_RETURNS,
             *_TREE,

@@ -30,6 +30,7 @@ LEARNERS = {
     "mareinforce": "llmzoo.learners.mareinforce:MAREINFORCE",
     "maremax": "llmzoo.learners.maremax:MAREMAX",
     "marloo": "llmzoo.learners.marloo:MARLOO",
+    "maxrl": "llmzoo.learners.maxrl:MaxRL",
     "ppo": "llmzoo.learners.ippo:PPO",
     "sft": "llmzoo.learners.sft:SFT",
 }

@@ -45,6 +45,16 @@ def max_baseline(returns: Tensor) -> Tensor:
     return returns - returns.max()
 
 
+def success_weighted(returns: Tensor) -> Tensor:
+    """A_k = (R_k - mean(R)) / mean(R), negative returns as 0: MaxRL (arXiv 2602.02710). [K] -> [K].
+
+    0 where no return is above 0.
+    """
+    shares = returns.clamp_min(0)
+    mean = shares.mean()
+    return (shares - mean) / mean if mean > 0 else torch.zeros_like(returns)
+
+
 def _negligible(spread: Tensor, values: Tensor, eps: float) -> bool:
     """Whether a spread is no more than rounding leaves of equal values of this size."""
     return bool(spread <= eps * values.abs().max().clamp_min(1))

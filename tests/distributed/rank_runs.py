@@ -32,7 +32,7 @@ RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
     "few": ("at_grpo", {}, "shared"),
     **{
         name: (name, {}, "shared")
-        for name in ("ccpo", "mareinforce", "marloo", "maremax", "iac", "maac")
+        for name in ("ccpo", "mareinforce", "marloo", "maremax", "maxrl", "iac", "maac")
     },
     **{name: (name, {}, "alone") for name in ("grpo", "ppo")},
 }

@@ -28,7 +28,7 @@ ALONE = ("grpo", "ppo")  # play with one seat
 GROUPS = {"group_size": 3}
 OPTIONS = {
     **dict.fromkeys(
-        ("at_grpo", "ccpo", "grpo", "magrpo", "maremax", "marloo", "mareinforce"), GROUPS
+        ("at_grpo", "ccpo", "grpo", "magrpo", "maremax", "marloo", "maxrl", "mareinforce"), GROUPS
     ),
     "dpo": {**GROUPS, "rounds": 1},
     "madpo": {**GROUPS, "rounds": 1},

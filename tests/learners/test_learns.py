@@ -28,6 +28,7 @@ SETTINGS = {
     "mareinforce": (GROUPS, 16, 40),
     "maremax": (GROUPS, 16, 40),
     "marloo": (GROUPS, 16, 40),
+    "maxrl": (GROUPS, 16, 40),
     "ppo": ({}, 32, 30),
     "sft": ({}, 16, 30),
 }  # options, episodes an iteration, iterations

@@ -120,7 +120,7 @@ def test_reach_where_nothing_ends_early_sums_to_one_at_each_depth(mode, expand, 
         assert sum(values) == pytest.approx(1.0, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ["ccpo", "magrpo", "marloo", "maremax", "mareinforce"])
+@pytest.mark.parametrize("name", ["ccpo", "magrpo", "marloo", "maremax", "maxrl", "mareinforce"])
 def test_every_learner_of_the_family_weighs(name):
     cls = learner_class(name)
     batch = next(batch for _, batch in trees(1) if len(batch.groups) == 2)

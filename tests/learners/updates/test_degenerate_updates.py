@@ -14,7 +14,7 @@ from llmzoo.learners import learner_class
 from llmzoo.policies.sampling import Sampling
 from llmzoo.records import Batch
 
-GROUPS = ["at_grpo", "ccpo", "grpo", "magrpo", "mareinforce", "maremax", "marloo"]
+GROUPS = ["at_grpo", "ccpo", "grpo", "magrpo", "mareinforce", "maremax", "marloo", "maxrl"]
 CRITICS = [
     ("ippo", {}),
     ("ippo", {"critic": "value_head"}),

@@ -112,7 +112,8 @@ class Group:
     ``infos``: the agent's info after each completion was tried, where the rollout tried them.
     ``reach``: what the group counts for as a sample of where the policy itself gets to: the sum over
     a tree's groups of ``reach`` x anything is an unbiased estimate of the same sum along the
-    policy's own play. Rollouts other than joint trees leave it at 1.
+    policy's own play. A group of attempts counts for as many decisions. Rollouts other than joint trees
+    leave it at 1.
     """
 
     agent: str

@@ -195,6 +195,28 @@ def check_credit(env_fn: EnvFn, *, episodes: int = 5, act: Act | None = None) ->
         )
 
 
+def check_attempts(env_fn: EnvFn, *, episodes: int = 3, act: Act | None = None) -> None:
+    """A seat in ``metadata["attempts"]`` answers that often in a row, and reads the same each time."""
+    env = env_fn()
+    declared = env.metadata.get("attempts") or {}
+    for seed in range(episodes):
+        row: list[str] = []  # what the seat of the present row has read
+        last = ""
+        for agent in _visits(env, seed, act):
+            over = env.terminations[agent] or env.truncations[agent]
+            if row and (over or agent != last):
+                count = declared[last]
+                _require(
+                    len(row) == count,
+                    f"{last!r} answers {len(row)} times in a row, and not {count} as metadata says",
+                )
+                _require(len(set(row)) == 1, f"{last!r} reads something else at a later attempt")
+                row = []
+            if agent in declared and not over:
+                row.append(str(env.observe(agent)))
+            last = agent
+
+
 def check_groups(
     env_fn: EnvFn,
     *,

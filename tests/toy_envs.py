@@ -108,3 +108,39 @@ class Parities(TextEnv):
 
     def amateur(self, agent, rng):
         return rng.choice("pq")
+
+
+class Quiz(TextEnv):
+    """In turns: the asker writes a number, the solver three, each of which is paid to it at once.
+
+    The asker is paid its number times the solver's sum. ``team``: the team is paid the solver's numbers
+    too. ``tells``: the solver reads its earlier answers, which breaks what ``attempts`` promises.
+    """
+
+    metadata = {**TextEnv.metadata, "name": "quiz_v0", "attempts": {"solver_1": 3}}
+
+    def __init__(self, max_turns: int = 1, *, team: bool = False, tells: bool = False):
+        super().__init__(["asker_0", "solver_1"], max_turns=max_turns)
+        self.pays_team, self.tells = team, tells
+
+    def begin(self, rng, task):
+        self.episode = ()
+
+    def prompt(self, agent):
+        shown = self.episode[-1:] if self.tells else self.episode[:1]
+        return f"{agent} {self.turn} {' '.join(map(str, shown))}"
+
+    def play(self, agent, text):
+        number = float(text)
+        if agent == "asker_0":
+            self.episode = (number,)
+            return Outcome()
+        self.episode = (*self.episode, number)
+        local = {"solver_1": {"number": number}}
+        if len(self.episode) == 4:
+            local["asker_0"] = {"sum": self.episode[0] * sum(self.episode[1:])}
+            self.success = True
+        return Outcome(team=number if self.pays_team else 0.0, local=local)
+
+    def keeps_turn(self, agent):
+        return agent == "solver_1" and len(self.episode) < 4

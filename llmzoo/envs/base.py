@@ -75,6 +75,9 @@ class TextEnv(AECEnv[str, str, str]):
     paid_by_others: the agents that are ever paid at another agent's step (a task in turns). None: not
         known.
     judged_at_once: those of them whose own step already pays for their answer, by a separate measure.
+    attempts: the seats that answer several times in a row to the same observation, and how often. No
+        attempt changes what another one is paid; each is paid at its own step, and none but the last ends
+        the episode. Trees take the attempts as a group (:mod:`llmzoo.rollout.attempts`).
 
     A subclass keeps all state of an episode in ``self.episode``, as immutable objects that it replaces.
     That makes :meth:`fork` a shallow copy.
@@ -89,6 +92,7 @@ class TextEnv(AECEnv[str, str, str]):
         "team_and_local": True,
         "paid_by_others": None,
         "judged_at_once": [],
+        "attempts": {},
     }
     fallback: bool = False
 

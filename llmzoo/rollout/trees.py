@@ -16,6 +16,7 @@ from pettingzoo import AECEnv
 
 from llmzoo.envs.forking import fork
 from llmzoo.records import Batch, Completion, Ending, Group
+from llmzoo.rollout.attempts import attempt, attempts_now
 from llmzoo.rollout.scheduler import Ask, Rollout, request
 from llmzoo.rollout.stepping import Act, deciders, is_over, skip_dead, succeeded
 
@@ -49,6 +50,11 @@ def joint_tree(
     groups. ``redraws`` (with ``align``) also tries each joint action with the answer of one seat
     replaced by that many of its other answers, and notes the mean return as ``redrawn``: no answers
     are sampled for this here, but each of the ``N * group_size * redraws`` copies is played on.
+
+    A seat that answers several times in a row (:mod:`llmzoo.rollout.attempts`) has its attempts as its
+    group, whatever ``group_size`` is. With ``expand=None`` this makes the hierarchical groups of a
+    proposer and its solver: ``group_size`` proposals, each with the solver's attempts at it as a group,
+    and each paid by all attempts at it.
     """
     tree = _JointTree(
         seed=seed,
@@ -100,6 +106,10 @@ class _JointTree:
         often each agent has chosen before.
         """
         agents = deciders(env)
+        if (count := attempts_now(env, agents)) > 1:
+            return (
+                yield from self._attempts(env, agents[0], count, path, reach, paid_before, turns)
+            )
         answers, joint, texts = yield from self._sample(env, agents, grouped=reach is not None)
         swaps = self._swaps(agents, joint) if reach is not None else []
         texts += [tuple(answers[s][i].text for s, i in enumerate(action)) for _, _, action in swaps]
@@ -133,6 +143,54 @@ class _JointTree:
             self._note_groups(agents, answers, joint, returns, infos, path, turns, reach, redrawn)
         mean = {a: sum(returns[j][a] for j in range(len(joint))) / len(joint) for a in paid_before}
         return {a: self.gamma * v if a in agents else v for a, v in mean.items()}
+
+    def _attempts(
+        self,
+        env: AECEnv,
+        agent: str,
+        count: int,
+        path: tuple[int, ...],
+        reach: float | None,
+        paid_before: Mapping[str, float],
+        turns: Mapping[str, int],
+    ) -> Rollout:
+        """:meth:`node` where one seat answers ``count`` times in a row. Its group counts for that many
+        decisions."""
+        copy = fork(env)
+        tried = yield from attempt(copy, agent, count, self.seed)
+        totals = {a: paid_before[a] + tried.total(a) for a in paid_before}
+        after = {**turns, agent: turns[agent] + count}
+        following = dict.fromkeys(paid_before, 0.0)
+        if is_over(copy):
+            self.end(copy, totals, after)
+        else:
+            following = yield from self.node(copy, (*path, 0), reach, totals, after)
+        own = [paid.get(agent, 0.0) for paid in tried.paid]
+        later = [self.gamma ** (count - 1 - i) * following[agent] for i in range(count)]
+        if reach is not None and agent in self.trained:
+            greedy = None
+            if self.with_greedy:
+                ((best,),) = yield [Ask(request(env, agent, self.seed), 1, True)]
+                greedy = (yield Act(fork(env), (best.text,))).get(agent, 0.0) + later[0]
+            place = (self.seed, *path, agent)
+            returns = [paid + value for paid, value in zip(own, later, strict=True)]
+            self.groups.append(
+                Group(
+                    agent=agent,
+                    turn=turns[agent],
+                    key=place,
+                    prompt_ids=tried.completions[0].prompt_ids,
+                    completions=tuple(tried.completions),
+                    returns=tuple(returns),
+                    greedy=greedy,
+                    redrawn=_means_of_next(returns, min(self.redraws, count - 1)),
+                    infos=tuple(tried.infos),
+                    reach=reach * count,
+                )
+            )
+        values = {a: tried.total(a) + following[a] for a in paid_before}
+        discounted = sum(self.gamma**i * paid for i, paid in enumerate(own))
+        return {**values, agent: self.gamma * (discounted + later[0])}
 
     def _sample(self, env: AECEnv, agents: Sequence[str], *, grouped: bool) -> Rollout:
         """Returns the answers of each agent, for each joint action the number of every agent's
@@ -227,3 +285,14 @@ class _JointTree:
                 decisions=sum(turns.values()),
             )
         )
+
+
+def _means_of_next(returns: Sequence[float], redraws: int) -> tuple[float, ...]:
+    """For each attempt the mean return of the next ``redraws`` ones, from the last on to the first."""
+    if not redraws:
+        return ()
+    count = len(returns)
+    return tuple(
+        sum(returns[(i + step) % count] for step in range(1, redraws + 1)) / redraws
+        for i in range(count)
+    )

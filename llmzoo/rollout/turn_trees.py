@@ -9,17 +9,20 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean
-from typing import Literal
+from typing import Any, Literal
 
 from pettingzoo import AECEnv
 
 from llmzoo.envs.base import TEAM_PART
 from llmzoo.envs.forking import fork
 from llmzoo.records import Batch, Ending, Group
+from llmzoo.rollout.attempts import Attempts, attempt, attempts_now
 from llmzoo.rollout.scheduler import Ask, Rollout, request
 from llmzoo.rollout.stepping import Act, deciders, is_over, skip_dead, succeeded
+
+Row = tuple[str, AECEnv, Attempts]  # who made the attempts, and the episode after them
 
 
 def agent_turn_tree(
@@ -39,7 +42,11 @@ def agent_turn_tree(
     agent is paid until that agent decides again. Where others decide before that, they play on in a
     copy of the fork ``continuations`` times, with one answer a turn, and the reward is the mean over
     these copies. None plays on once, and not at all for agents that the environment declares
-    ``judged_at_once``. Answers of continuations form no group and are not carried out.
+    ``judged_at_once``. Answers of continuations are not carried out, and form no group unless they are
+    attempts.
+
+    A seat that answers several times in a row (:mod:`llmzoo.rollout.attempts`) has its attempts as its
+    group, here and in continuations: what judges a proposal is also what its solver learns from.
 
     Then one answer is carried out before the next agent acts: the best one (``greedy``), one drawn
     with probability proportional to exp(reward) (``sample``), or any (``random``). In a
@@ -62,6 +69,18 @@ def agent_turn_tree(
         if is_over(env):
             break
         agents = deciders(env)
+        if (count := attempts_now(env, agents)) > 1:
+            env, agent = fork(env), agents[0]
+            tried = yield from attempt(env, agent, count, seed)
+            if agent in trained:
+                groups.append(
+                    _row(env, agent, turns[agent], (seed, step, agent), tried, team_weight)
+                )
+            for other in totals:
+                totals[other] += tried.total(other)
+            success = succeeded(env)
+            turns[agent] += count
+            continue
         answers = yield [
             Ask(request(env, a, seed), group_size if a in trained else 1) for a in agents
         ]
@@ -71,8 +90,10 @@ def agent_turn_tree(
         for seat, (agent, completions) in enumerate(zip(agents, answers, strict=True)):
             joint = [(*first[:seat], c.text, *first[seat + 1 :]) for c in completions]
             times = _continuations(env, agent, continuations) if agent in trained else 0
-            forks, paid, rewards = yield from _try_answers(
-                env, agent, joint, seed, times, team_weight
+            forks = [fork(env) for _ in joint]
+            paid = yield [Act(f, texts) for f, texts in zip(forks, joint, strict=True)]
+            rewards, rows = yield from _judged(
+                forks, agent, [p.get(agent, 0.0) for p in paid], seed, times, team_weight
             )
             best = _select(rewards, select, rng)
             chosen[seat] = completions[best].text
@@ -88,6 +109,10 @@ def agent_turn_tree(
                         infos=tuple(f.infos.get(agent, {}) for f in forks),
                     )
                 )
+            for number, (other, after, tried) in enumerate(rows):
+                if other in trained:
+                    key = (seed, step, agent, number, other)
+                    groups.append(_row(after, other, turns[other], key, tried, team_weight))
             if len(agents) == 1:
                 following, paid_then = forks[best], paid[best]
         if following is None:
@@ -103,20 +128,28 @@ def agent_turn_tree(
     return Batch(groups=tuple(groups), endings=(ending,))
 
 
-def _try_answers(
+def _row(
     env: AECEnv,
     agent: str,
-    joint: Sequence[tuple[str, ...]],
-    seed: int,
-    continuations: int,
+    turn: int,
+    key: tuple[int | str, ...],
+    tried: Attempts,
     team_weight: float,
-) -> Rollout:
-    """Step each joint answer in a fork; returns forks, payments and rewards of ``agent``, [K] each."""
-    forks = [fork(env) for _ in joint]
-    paid = yield [Act(f, texts) for f, texts in zip(forks, joint, strict=True)]
-    rewards = [p.get(agent, 0.0) for p in paid]
-    rewards = yield from _judged(forks, agent, rewards, seed, continuations, team_weight)
-    return forks, paid, rewards
+) -> Group:
+    """The group of an agent's attempts; ``env``: after them."""
+    rewards = [
+        _weighted(env, info, paid.get(agent, 0.0), team_weight)
+        for paid, info in zip(tried.paid, tried.infos, strict=True)
+    ]
+    return Group(
+        agent=agent,
+        turn=turn,
+        key=key,
+        prompt_ids=tried.completions[0].prompt_ids,
+        completions=tuple(tried.completions),
+        returns=tuple(rewards),
+        infos=tuple(tried.infos),
+    )
 
 
 def _select(rewards: Sequence[float], select: str, rng: random.Random) -> int:
@@ -148,28 +181,37 @@ def _judged(
     continuations: int,
     team_weight: float,
 ) -> Rollout:
-    """A part of a rollout that returns what each of several answers of ``agent`` is worth, [K].
+    """A part of a rollout that returns what each of several answers of ``agent`` is worth, [K], and the
+    attempts of others on the way: who made them, the episode then, and the attempts.
 
     ``forks`` [K]: the episode after each answer; they are left as they are. ``rewards`` [K]: what
     the step of each answer paid.
     """
-    worth = [_weighted(f, agent, r, team_weight) for f, r in zip(forks, rewards, strict=True)]
+    worth = [
+        _weighted(f, f.infos.get(agent, {}), r, team_weight)
+        for f, r in zip(forks, rewards, strict=True)
+    ]
+    rows: list[Row] = []
     waiting = [i for i, f in enumerate(forks) if continuations and _waits(f, agent)]
     if waiting:
         copies = [(i, fork(forks[i])) for i in waiting for _ in range(continuations)]
         later = yield [_play_until_turn(copy, agent, seed) for _, copy in copies]
+        rows = [row for _, found in later for row in found]
         for i in waiting:
             worth[i] = fmean(
-                _weighted(copy, agent, rewards[i] + paid, team_weight)
-                for (of, copy), paid in zip(copies, later, strict=True)
+                _weighted(copy, copy.infos.get(agent, {}), rewards[i] + paid, team_weight)
+                for (of, copy), (paid, _) in zip(copies, later, strict=True)
                 if of == i
             )
-    return worth
+    return worth, rows
 
 
-def _weighted(env: AECEnv, agent: str, reward: float, team_weight: float) -> float:
-    """``reward``, all that ``agent`` was paid since its last answer, with its team parts weighted."""
-    parts = env.infos.get(agent, {}).get("reward_parts", {})
+def _weighted(env: AECEnv, info: Mapping[str, Any], reward: float, team_weight: float) -> float:
+    """``reward``, all that an agent was paid since its last answer, with its team parts weighted.
+
+    ``info``: the agent's, with the parts of the reward.
+    """
+    parts = info.get("reward_parts", {})
     names = env.metadata.get("team_parts", (TEAM_PART,))
     return reward + (team_weight - 1.0) * sum(parts.get(name, 0.0) for name in names)
 
@@ -184,10 +226,18 @@ def _waits(env: AECEnv, agent: str) -> bool:
 
 
 def _play_until_turn(env: AECEnv, agent: str, seed: int) -> Rollout:
-    """Others answer once each time, until ``agent`` decides again; returns what it was paid."""
+    """Others answer once each time, or make all their attempts, until ``agent`` decides again; returns
+    what it was paid, and the attempts."""
     paid = 0.0
+    rows: list[Row] = []
     while _waits(env, agent):
-        answers = yield [Ask(request(env, other, seed)) for other in deciders(env)]
+        others = deciders(env)
+        if (count := attempts_now(env, others)) > 1:
+            tried = yield from attempt(env, others[0], count, seed)
+            rows.append((others[0], env, tried))
+            paid += tried.total(agent)
+            continue
+        answers = yield [Ask(request(env, other, seed)) for other in others]
         step = yield Act(env, tuple(completion.text for (completion,) in answers))
         paid += step.get(agent, 0.0)
-    return paid
+    return paid, rows

@@ -1,0 +1,50 @@
+"""Several answers of one seat to the same observation, all of which count: its attempts.
+
+An environment declares in ``metadata["attempts"]`` which seats answer several times in a row, and how
+often. It promises that the seat reads the same each time, that no attempt changes what another one is
+paid, that an attempt is paid at its own step, and that none but the last ends the episode. Then the attempts are what a group is: answers to one
+prompt, each with a return of its own. A tree needs no forks for them. All are carried out in one copy of
+the episode, so whoever is paid by what they come to, such as a proposer by how many solve its puzzle, is
+paid in the same copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pettingzoo import AECEnv
+
+from llmzoo.records import Completion
+from llmzoo.rollout.scheduler import Ask, Rollout, request
+from llmzoo.rollout.stepping import Act
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """The n attempts of a seat, each with what its step paid every agent and the seat's info after it."""
+
+    completions: Sequence[Completion]
+    paid: Sequence[Mapping[str, float]]
+    infos: Sequence[Mapping[str, Any]]
+
+    def total(self, agent: str) -> float:
+        """All that ``agent`` was paid meanwhile."""
+        return sum(paid.get(agent, 0.0) for paid in self.paid)
+
+
+def attempts_now(env: AECEnv, agents: Sequence[str]) -> int:
+    """How often the seats that choose next answer in a row to what they read now."""
+    declared: Mapping[str, int] = env.metadata.get("attempts") or {}
+    return declared.get(agents[0], 1) if len(agents) == 1 else 1
+
+
+def attempt(env: AECEnv, agent: str, count: int, seed: int) -> Rollout:
+    """A part of a rollout: ``agent`` answers ``count`` times, and ``env`` is stepped with all answers."""
+    (completions,) = yield [Ask(request(env, agent, seed), count)]
+    paid, infos = [], []
+    for completion in completions:
+        paid.append((yield Act(env, (completion.text,))))
+        infos.append(env.infos.get(agent, {}))
+    return Attempts(completions, paid, infos)

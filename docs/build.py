@@ -16,14 +16,15 @@ from environment_pages import ids, index, page, slug
 import llmzoo
 from llmzoo.cli.about import learner_prose
 from llmzoo.learners import learner_class
-from llmzoo.records import Completion, Group
+from llmzoo.records import Completion, Group, Part
 
 DOCS = Path(__file__).parent
 NOTE = "<!-- written by docs/build.py; edit the docstring it comes from -->\n\n"
 # the worked example of learners/index.md
 RETURNS, GREEDY, REDRAWN = (1.0, 0.0, 0.5, 0.5), 0.75, (0.75, 0.0, 0.0, 1.0)
+PARTS = {"right": (1.0, 0.0, 0.0, 0.5), "form": (0.0, 0.0, 0.5, 0.0)}
 VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "magrpo": [{}, {"normalize": True}],
+    "magrpo": [{}, {"normalize": True}, {"normalize": "parts"}],
     "maremax": [{}, {"baseline": "group_max"}],
     "maxrl": [{}, {"success": 1.0}],
 }
@@ -52,6 +53,7 @@ def learners_index() -> str:
         returns=_numbers(RETURNS),
         greedy=GREEDY,
         redrawn=_numbers(REDRAWN),
+        parts=" and ".join(f"`{name}` {_numbers(values)}" for name, values in PARTS.items()),
         worked=_worked_table(),
     )
 
@@ -73,6 +75,7 @@ def _worked_table() -> str:
         returns=RETURNS,
         greedy=GREEDY,
         redrawn=REDRAWN,
+        parts={name: Part(returns=values) for name, values in PARTS.items()},
     )
     head = " | ".join(f"answer {k}" for k in range(1, len(RETURNS) + 1))
     lines = [f"| learner | {head} |", "|---" * (len(RETURNS) + 1) + "|"]
@@ -149,7 +152,8 @@ return each. None of these trains a critic.
   clipped ratio and the mean over each answer's tokens.
 - All of them have these options: clip-higher (`clip_high`), dual clip (`dual_clip`), the ratio of a whole
   answer (`ratio="sequence"`, GSPO), groups without differences dropped or replaced by others
-  (`uninformative`), answers cut off by the token limit left out (`mask_truncated`), functions of the
+  (`uninformative`), division by the deviation of the group or of each named part of the reward
+  (`normalize=True` or `"parts"`), by that of the batch (`whiten`), answers cut off by the token limit left out (`mask_truncated`), functions of the
   returns (`rewards`), a running mean of each role as the baseline (`role_baseline`, for self-play), and
   earlier groups learned from again (`replay`).
 
@@ -177,7 +181,8 @@ as `trl_args`; the losses are tested to equal TRL's.
 ## The same group, judged by each
 
 Returns {returns} of four answers to one prompt; the greedy answer's return is {greedy}. With another answer of
-this seat beside the same answers of the others, the returns are {redrawn} on average.
+this seat beside the same answers of the others, the returns are {redrawn} on average. Two named parts of the
+reward make up the returns: {parts}.
 
 {worked}
 
@@ -193,6 +198,8 @@ What follows from these numbers:
 - `at_grpo`, `grpo` and `magrpo` with `normalize=True` divide by the standard deviation of the
   group's returns, here 0.354: a group whose returns differ little then counts as much as one whose
   returns differ a lot.
+- `normalize="parts"` divides each part by its own deviation (GDPO) and tells the last two answers apart: `form`
+  was won by one answer of four, so it counts more than half of `right`, which two have won.
 - A group whose returns are all equal has advantages 0 under all but `mareinforce` and `maremax`;
   the metric `informative` counts the groups where something is left.
 

@@ -101,6 +101,21 @@ def negligible(value: float, returns: Sequence[float]) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A named part of the reward: what a :class:`Group` says of the whole, with the same discount."""
+
+    returns: tuple[float, ...]
+    greedy: float | None = None
+    redrawn: tuple[float, ...] = ()
+
+    def only(self, indices: Sequence[int]) -> Part:
+        """The part of a group with these of its completions."""
+        redrawn = tuple(self.redrawn[i] for i in indices) if self.redrawn else ()
+        returns = tuple(self.returns[i] for i in indices)
+        return replace(self, returns=returns, redrawn=redrawn)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """K completions of one prompt by one agent, with a return each.
 
@@ -109,6 +124,8 @@ class Group:
     completion of the same prompt, where the rollout asked for it.
     ``redrawn``: for each completion, the mean return when this agent's answer is drawn again and those of
     the others stay, where the rollout asked for it.
+    ``parts``: the returns of each named part of the reward. They sum to the whole. Empty where the
+    environment names no parts.
     ``infos``: the agent's info after each completion was tried, where the rollout tried them.
     ``reach``: what the group counts for as a sample of where the policy itself gets to: the sum over
     a tree's groups of ``reach`` x anything is an unbiased estimate of the same sum along the
@@ -124,6 +141,7 @@ class Group:
     returns: tuple[float, ...]
     greedy: float | None = None
     redrawn: tuple[float, ...] = ()
+    parts: Mapping[str, Part] = field(default_factory=dict)
     infos: tuple[Mapping[str, Any], ...] = ()
     reach: float = 1.0
 
@@ -142,6 +160,14 @@ class Group:
         compared = (*self.returns, *self.redrawn)
         return not negligible(max(compared) - min(compared), compared)
 
+    def by_part(self) -> list[Group]:
+        """For each named part of the reward, the group as if it were all that is paid; the group itself
+        where no parts are named."""
+        return [
+            replace(self, returns=p.returns, greedy=p.greedy, redrawn=p.redrawn, parts={})
+            for p in self.parts.values()
+        ] or [self]
+
     def only(self, indices: Sequence[int]) -> Group:
         """The group with these of its completions."""
         return replace(
@@ -149,6 +175,7 @@ class Group:
             completions=tuple(self.completions[i] for i in indices),
             returns=tuple(self.returns[i] for i in indices),
             redrawn=tuple(self.redrawn[i] for i in indices) if self.redrawn else (),
+            parts={name: part.only(indices) for name, part in self.parts.items()},
             infos=tuple(self.infos[i] for i in indices) if self.infos else (),
         )
 

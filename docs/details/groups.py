@@ -72,7 +72,7 @@ SAMPLED_ONLY = Detail(
     "**Answers that no model sampled.** Answers of scripted seats and failed calls have no "
     "log-probabilities. They enter no baseline and no loss.",
     "learners/groups.py",
-    "for group in sampled_only(groups):",
+    "judged = [Credited(group, self._normalized(group)) for group in sampled_only(groups)]",
 )
 TRUNCATED = Detail(
     "**Truncated answers.** An answer that the token limit cut off is trained on like any other. "
@@ -127,14 +127,14 @@ PAIRING = Detail(
     '`mode="cross"` tries all combinations and gives each answer the mean of its combinations. CoMLRL '
     "takes the sum.",
     "rollout/trees.py",
-    "returns=tuple(sum(returns[j][agent] for j in js) / len(js) for js in actions),",
+    "returns=tuple(sum(values[j] for j in js) / len(js) for js in actions),",
     (MAGRPO_TREE,),
 )
 DISCOUNT = Detail(
     "**Discount.** A return is discounted once for each turn of the agent's own, whoever acts in between. "
     "The default is no discount.",
     "rollout/trees.py",
-    "return {a: self.gamma * v if a in agents else v for a, v in mean.items()}",
+    "return {k: self.gamma * v if k[0] in agents else v for k, v in mean.items()}",
 )
 REACH = Detail(
     "**Later turns.** Every node counts the same. `weigh_by_reach=True` multiplies each advantage by the "
@@ -148,6 +148,16 @@ DEVIATION = Detail(
     "1e-4.",
     "learners/advantages.py",
     "return advantages / (spread + eps)",
+    (GRPO_ADVANTAGES,),
+)
+PARTS = Detail(
+    '**Parts of the reward.** `normalize="parts"` credits each named part of the reward as if it were all that is '
+    "paid, divides it by its own deviation, and sums (GDPO). How much a part is paid no longer matters, "
+    "only how the answers differ in it. Returns of parts are discounted like the whole. "
+    "`whiten=True` then divides by the deviation of the batch of each policy, as GDPO does. In TRL this is "
+    '`multi_objective_aggregation="normalize_then_sum"`.',
+    "learners/groups.py",
+    "divided = [normalized(self.credit(p), torch.tensor(p.returns)) for p in parts]",
     (GRPO_ADVANTAGES,),
 )
 CLIPPING = Detail(
@@ -215,10 +225,11 @@ METHODS = {
             ),
             Detail(
                 "**No division by the deviation.** `normalize=True` divides as GRPO does, here for any "
-                "learner without a division of its own.",
+                "learner.",
                 "learners/groups.py",
-                "if self.config.normalize and not self.normalizes:",
+                "if not self.config.normalize:",
             ),
+            PARTS,
             EQUAL_RETURNS,
             *_TREE,
             *_UPDATE,
@@ -399,7 +410,7 @@ METHODS = {
                 "**Reward of a turn.** If other seats must answer before the agent is paid, they answer once in "
                 "a copy of the episode. The reward is the mean over `continuations` such copies.",
                 "rollout/turn_trees.py",
-                "worth[i] = fmean(",
+                "worth[i] = {n: fmean(of.get(n, 0.0) for of in played) for n in _names(played)}",
             ),
             Detail(
                 "**Without continuations.** Where the environment declares that the answer's own step judges "
@@ -411,7 +422,7 @@ METHODS = {
                 "**Team and local reward.** `alpha` multiplies the named team parts of the reward. A reward "
                 "without named parts counts as it is.",
                 "rollout/turn_trees.py",
-                "return reward + (team_weight - 1.0) * sum(parts.get(name, 0.0) for name in names)",
+                "whole = reward + (team_weight - 1.0) * sum(parts[name] for name in team)",
             ),
             Detail(
                 '**Which answer goes on.** `select="greedy"` takes the best reward, the first of equal ones. The '
@@ -430,6 +441,7 @@ METHODS = {
                 DEVIATION.fragment,
                 (*DEVIATION.see, AT_GRPO_UPDATE),
             ),
+            PARTS,
             EQUAL_RETURNS,
             CLIPPING,
             Detail(
@@ -461,6 +473,7 @@ METHODS = {
                 'env_defaults: ClassVar[Mapping[str, Any]] = {"num_agents": 1}',
             ),
             DEVIATION,
+            PARTS,
             EQUAL_RETURNS,
             CLIPPING,
             Detail(

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from llmzoo.files import json_text
 from llmzoo.learners.episode_rows import decision_of, decision_row
-from llmzoo.records import Batch, Completion, Ending, Episode, Group, fields_of, with_tuples
+from llmzoo.records import Batch, Completion, Ending, Episode, Group, Part, fields_of, with_tuples
 
 _LEVEL = 1  # a third of the bytes in little time; higher levels gain little
 
@@ -37,6 +37,7 @@ def dump(batch: Batch) -> bytes:
                 **fields_of(group),
                 "prompt_ids": table.prompt(group.prompt_ids),
                 "completions": [table.answer(c) for c in group.completions],
+                "parts": {name: fields_of(part) for name, part in group.parts.items()},
             }
             for group in batch.groups
         ],
@@ -91,6 +92,7 @@ def load(data: bytes) -> Batch:
             **with_tuples(row),
             "prompt_ids": prompts[row["prompt_ids"]],
             "completions": tuple(answers[i] for i in row["completions"]),
+            "parts": {name: Part(**with_tuples(part)) for name, part in row["parts"].items()},
         }
         for row in rows["groups"]
     ]

@@ -11,7 +11,7 @@ from pettingzoo import AECEnv
 from torch import Tensor
 
 from llmzoo.errors import ConfigError
-from llmzoo.learners.advantages import mean_baseline, normalized
+from llmzoo.learners.advantages import mean_baseline
 from llmzoo.learners.groups import GroupConfig, GroupLearner
 from llmzoo.records import Group
 from llmzoo.rollout.scheduler import Rollout
@@ -26,7 +26,7 @@ class ATGRPOConfig(GroupConfig):
     except with alpha 1 if the environment declares that the answer's own step judges it.
     """
 
-    normalize: bool = True
+    normalize: bool | Literal["parts"] = True
     clip: float | None = 0.2
     alpha: float = 1.0  # weight of the team reward beside the local one
     select: Literal["greedy", "sample", "random"] = "greedy"  # which answer is carried out
@@ -36,6 +36,10 @@ class ATGRPOConfig(GroupConfig):
         GroupConfig.__post_init__(self)
         if self.gamma != 1.0:
             raise ConfigError("at_grpo learns from the turn's own reward: gamma means nothing here")
+        if self.alpha != 1.0 and self.normalize == "parts":
+            raise ConfigError(
+                "normalize='parts' divides each part by its own deviation: alpha means nothing here"
+            )
         if self.continuations is not None and self.continuations < 1:
             raise ConfigError(f"continuations must be at least 1, got {self.continuations}")
 
@@ -66,7 +70,6 @@ class ATGRPO(GroupLearner):
 
     Config: ClassVar[type[GroupConfig]] = ATGRPOConfig
     compares = True
-    normalizes = True
     config: ATGRPOConfig
 
     def check(self, env: AECEnv, trained: Collection[str]) -> None:
@@ -91,6 +94,4 @@ class ATGRPO(GroupLearner):
         )
 
     def credit(self, group: Group) -> Tensor:
-        returns = torch.tensor(group.returns)
-        advantages = mean_baseline(returns)
-        return normalized(advantages, returns) if self.config.normalize else advantages
+        return mean_baseline(torch.tensor(group.returns))

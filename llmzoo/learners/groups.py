@@ -19,7 +19,7 @@ from torch import Tensor
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
 from llmzoo.learners import returns
-from llmzoo.learners.advantages import normalized
+from llmzoo.learners.advantages import normalized, whitened
 from llmzoo.learners.base import Learner
 from llmzoo.learners.rae import RoleMeans
 from llmzoo.learners.updates.credits import Credited, sampled_only
@@ -45,7 +45,8 @@ class GroupConfig(SurrogateConfig):
 
     group_size: int = 4  # K: completions of each prompt
     gamma: float = 1.0  # discount per turn of the agent's own
-    normalize: bool = False  # divide advantages by the group's standard deviation of returns
+    normalize: bool | Literal["parts"] = False  # by the group's deviation; parts: each by its own
+    whiten: bool = False  # then mean 0 and deviation 1 over each batch of a policy
     rewards: tuple[str, ...] = ()  # functions of the returns before credit, such as "scale 2"
     role_baseline: float | None = None  # RAE in place of the learner's credit: a mean's decay
     uninformative: Literal["keep", "drop", "resample"] = "keep"  # groups without differences
@@ -64,11 +65,17 @@ class GroupConfig(SurrogateConfig):
         if not 0.0 <= self.gamma <= 1.0:
             raise ConfigError(f"gamma must be in [0, 1], got {self.gamma}")
         returns.parse(self.rewards)
+        if self.normalize not in (False, True, "parts"):
+            raise ConfigError(f"normalize must be true, false or parts, got {self.normalize!r}")
+        if self.normalize == "parts" and self.rewards:
+            raise ConfigError("rewards are functions of the whole return: normalize is not 'parts'")
         if self.role_baseline is not None:
             if not 0.0 <= self.role_baseline < 1.0:
                 raise ConfigError(f"role_baseline must be in [0, 1), got {self.role_baseline}")
-            if self.normalize:
-                raise ConfigError("role_baseline replaces the group's baseline: normalize is False")
+            if self.normalize or self.whiten:
+                raise ConfigError(
+                    "role_baseline replaces the group's baseline: normalize and whiten are False"
+                )
         if self.resamples < 1 or self.replay < 0:
             raise ConfigError("resamples is at least 1, replay at least 0")
         if self.replay and self.clip is None:
@@ -80,7 +87,6 @@ class GroupLearner(Learner):
 
     Config: ClassVar[type[GroupConfig]] = GroupConfig
     compares: ClassVar[bool] = False  # credit is 0 unless a group's answers differ
-    normalizes: ClassVar[bool] = False  # credit itself divides where ``normalize`` is set
 
     def __init__(self, config: Any = None):
         super().__init__(config)
@@ -95,11 +101,7 @@ class GroupLearner(Learner):
         return True
 
     def credit(self, group: Group) -> Tensor:
-        """The advantage [K] of each completion.
-
-        With ``normalize`` it is divided by the standard deviation of the group's returns afterwards,
-        unless the class ``normalizes`` itself.
-        """
+        """The advantage [K] of each completion, before ``normalize`` and ``whiten``."""
         raise NotImplementedError
 
     def wants_more(self, batch: Batch, rounds: int) -> bool:
@@ -110,13 +112,25 @@ class GroupLearner(Learner):
 
     def credited(self, groups: Sequence[Group]) -> list[Credited]:
         """Groups with their advantages. Completions that no model sampled enter no baseline."""
-        judged = []
-        for group in sampled_only(groups):
-            advantages = self.credit(group)
-            if self.config.normalize and not self.normalizes:
-                advantages = normalized(advantages, torch.tensor(group.returns))
-            judged.append(Credited(group, advantages))
-        return judged
+        judged = [Credited(group, self._normalized(group)) for group in sampled_only(groups)]
+        return self._whitened(judged) if self.config.whiten and judged else judged
+
+    def _normalized(self, group: Group) -> Tensor:
+        """The credit over its deviation, for GDPO (arXiv 2601.05242) of each part of the reward by itself."""
+        if not self.config.normalize:
+            return self.credit(group)
+        parts = group.by_part() if self.config.normalize == "parts" else [group]
+        divided = [normalized(self.credit(p), torch.tensor(p.returns)) for p in parts]
+        return torch.stack(divided).sum(dim=0)
+
+    def _whitened(self, judged: Sequence[Credited]) -> list[Credited]:
+        """Advantages whitened over the batch. Groups without credit get none by that, where the mean is 0."""
+        flat = whitened(torch.cat([c.advantages for c in judged]))
+        shares = flat.split([len(c.advantages) for c in judged])
+        return [
+            c if self.compares and not c.advantages.any() else Credited(c.group, share)
+            for c, share in zip(judged, shares, strict=True)
+        ]
 
     def loss(
         self,

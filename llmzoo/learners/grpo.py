@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
 
-from llmzoo.learners.advantages import mean_baseline, normalized
+from llmzoo.learners.advantages import mean_baseline
 from llmzoo.learners.groups import GroupConfig, JointConfig, JointLearner
 from llmzoo.learners.losses import Reduction
 from llmzoo.records import Group
@@ -23,7 +23,7 @@ class GRPOConfig(JointConfig):
     """
 
     group_size: int = 8
-    normalize: bool = True
+    normalize: bool | Literal["parts"] = True
     clip: float | None = 0.2
     reduction: Reduction = "sequence_mean"
 
@@ -37,10 +37,7 @@ class GRPO(JointLearner):
 
     Config: ClassVar[type[GroupConfig]] = GRPOConfig
     compares = True
-    normalizes = True
     env_defaults: ClassVar[Mapping[str, Any]] = {"num_agents": 1}
 
     def credit(self, group: Group) -> Tensor:
-        returns = torch.tensor(group.returns)
-        advantages = mean_baseline(returns)
-        return normalized(advantages, returns) if self.config.normalize else advantages
+        return mean_baseline(torch.tensor(group.returns))

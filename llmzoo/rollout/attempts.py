@@ -18,20 +18,20 @@ from pettingzoo import AECEnv
 
 from llmzoo.records import Completion
 from llmzoo.rollout.scheduler import Ask, Rollout, request
-from llmzoo.rollout.stepping import Act
+from llmzoo.rollout.stepping import WHOLE, Act, by_part
 
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """The n attempts of a seat, each with what its step paid every agent and the seat's info after it."""
+    """The n attempts of a seat, each with what its step paid, by (agent, part), and the seat's info after it."""
 
     completions: Sequence[Completion]
-    paid: Sequence[Mapping[str, float]]
+    paid: Sequence[Mapping[tuple[str, str], float]]
     infos: Sequence[Mapping[str, Any]]
 
     def total(self, agent: str) -> float:
         """All that ``agent`` was paid meanwhile."""
-        return sum(paid.get(agent, 0.0) for paid in self.paid)
+        return sum(paid.get((agent, WHOLE), 0.0) for paid in self.paid)
 
 
 def attempts_now(env: AECEnv, agents: Sequence[str]) -> int:
@@ -45,6 +45,8 @@ def attempt(env: AECEnv, agent: str, count: int, seed: int) -> Rollout:
     (completions,) = yield [Ask(request(env, agent, seed), count)]
     paid, infos = [], []
     for completion in completions:
-        paid.append((yield Act(env, (completion.text,))))
+        before = dict(env.infos)
+        step = yield Act(env, (completion.text,))
+        paid.append(by_part(before, env.infos, step, [agent]))
         infos.append(env.infos.get(agent, {}))
     return Attempts(completions, paid, infos)

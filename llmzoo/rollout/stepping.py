@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
@@ -66,6 +66,28 @@ def step_each(env: AECEnv, texts: Sequence[str]) -> list[dict[str, float]]:
         env.step(text)
         paid.append(paid_now(env))
     return paid
+
+
+WHOLE = ""  # beside the names of parts: all that was paid
+
+Infos = Mapping[str, Mapping[str, Any]]  # of each agent
+
+
+def by_part(
+    before: Infos, after: Infos, paid: Mapping[str, float], acted: Collection[str]
+) -> dict[tuple[str, str], float]:
+    """What each agent was ``paid`` between two states, by (agent, part): in all as the part ``WHOLE``, and in
+    each part that the environment names.
+
+    ``before`` and ``after``: the infos of these states, whose ``reward_parts`` are what an agent was paid
+    since it last ``acted``.
+    """
+    amounts = {(agent, WHOLE): amount for agent, amount in paid.items()}
+    for agent in paid:
+        earlier = {} if agent in acted else before.get(agent, {}).get("reward_parts", {})
+        for name, amount in after.get(agent, {}).get("reward_parts", {}).items():
+            amounts[agent, name] = amount - earlier.get(name, 0.0)
+    return amounts
 
 
 def paid_now(env: AECEnv) -> dict[str, float]:

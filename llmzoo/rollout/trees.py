@@ -10,15 +10,18 @@ import itertools
 import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, Literal
 
 from pettingzoo import AECEnv
 
 from llmzoo.envs.forking import fork
-from llmzoo.records import Batch, Completion, Ending, Group
+from llmzoo.records import Batch, Completion, Ending, Group, Part, fields_of
 from llmzoo.rollout.attempts import attempt, attempts_now
 from llmzoo.rollout.scheduler import Ask, Rollout, request
-from llmzoo.rollout.stepping import Act, deciders, is_over, skip_dead, succeeded
+from llmzoo.rollout.stepping import WHOLE, Act, by_part, deciders, is_over, skip_dead, succeeded
+
+Returns = Mapping[tuple[str, str], float]  # by (agent, part of the reward)
 
 
 def joint_tree(
@@ -100,7 +103,8 @@ class _JointTree:
         paid_before: Mapping[str, float],
         turns: Mapping[str, int],
     ) -> Rollout:
-        """Play on from a state; returns each agent's mean return, as seen from its last decision.
+        """Play on from a state; returns each agent's mean return, as seen from its last decision, by
+        (agent, part): the whole, and each named part of the reward.
 
         ``reach``: of the groups here. None: one answer of each seat, and no groups. ``turns``: how
         often each agent has chosen before.
@@ -135,14 +139,15 @@ class _JointTree:
         ]
         following = dict(zip(running, values, strict=True))
         returns = [
-            {a: p.get(a, 0.0) + following.get(j, {}).get(a, 0.0) for a in paid_before}
-            for j, p in enumerate(paid)
+            _sum(by_part(env.infos, f.infos, p, agents), following.get(j, {}))
+            for j, (f, p) in enumerate(zip(forks, paid, strict=True))
         ]
         if reach is not None:
-            redrawn = self._redrawn(agents, joint, swaps, returns)
+            redrawn = self._redrawn(joint, swaps, returns)
             self._note_groups(agents, answers, joint, returns, infos, path, turns, reach, redrawn)
-        mean = {a: sum(returns[j][a] for j in range(len(joint))) / len(joint) for a in paid_before}
-        return {a: self.gamma * v if a in agents else v for a, v in mean.items()}
+        names = dict.fromkeys(key for of in returns[: len(joint)] for key in of)
+        mean = {k: sum(of.get(k, 0.0) for of in returns[: len(joint)]) / len(joint) for k in names}
+        return {k: self.gamma * v if k[0] in agents else v for k, v in mean.items()}
 
     def _attempts(
         self,
@@ -160,20 +165,33 @@ class _JointTree:
         tried = yield from attempt(copy, agent, count, self.seed)
         totals = {a: paid_before[a] + tried.total(a) for a in paid_before}
         after = {**turns, agent: turns[agent] + count}
-        following = dict.fromkeys(paid_before, 0.0)
+        following: Returns = {}
         if is_over(copy):
             self.end(copy, totals, after)
         else:
             following = yield from self.node(copy, (*path, 0), reach, totals, after)
-        own = [paid.get(agent, 0.0) for paid in tried.paid]
-        later = [self.gamma ** (count - 1 - i) * following[agent] for i in range(count)]
-        if reach is not None and agent in self.trained:
-            greedy = None
-            if self.with_greedy:
-                ((best,),) = yield [Ask(request(env, agent, self.seed), 1, True)]
-                greedy = (yield Act(fork(env), (best.text,))).get(agent, 0.0) + later[0]
-            place = (self.seed, *path, agent)
+        grouped = reach is not None and agent in self.trained
+        place = (self.seed, *path, agent)
+        best: list[Returns] = []
+        if grouped and self.with_greedy:
+            ((answer,),) = yield [Ask(request(env, agent, self.seed), 1, True)]
+            greedily = fork(env)
+            paid = yield Act(greedily, (answer.text,))
+            best = [by_part(env.infos, greedily.infos, paid, [agent])]
+        values = dict(reduce(_sum, [*tried.paid, following]))
+        found = {}
+        for name, amounts in _of(agent, [*tried.paid, following, *best]).items():
+            own = amounts[:count]
+            later = [self.gamma ** (count - 1 - i) * amounts[count] for i in range(count)]
             returns = [paid + value for paid, value in zip(own, later, strict=True)]
+            found[name] = Part(
+                returns=tuple(returns),
+                greedy=amounts[-1] + later[0] if best else None,
+                redrawn=_means_of_next(returns, min(self.redraws, count - 1)),
+            )
+            discounted = sum(self.gamma**i * paid for i, paid in enumerate(own))
+            values[agent, name] = self.gamma * (discounted + later[0])
+        if grouped:
             self.groups.append(
                 Group(
                     agent=agent,
@@ -181,16 +199,13 @@ class _JointTree:
                     key=place,
                     prompt_ids=tried.completions[0].prompt_ids,
                     completions=tuple(tried.completions),
-                    returns=tuple(returns),
-                    greedy=greedy,
-                    redrawn=_means_of_next(returns, min(self.redraws, count - 1)),
+                    **fields_of(found.pop(WHOLE)),
+                    parts=found,
                     infos=tuple(tried.infos),
-                    reach=reach * count,
+                    reach=(reach or 0.0) * count,
                 )
             )
-        values = {a: tried.total(a) + following[a] for a in paid_before}
-        discounted = sum(self.gamma**i * paid for i, paid in enumerate(own))
-        return {**values, agent: self.gamma * (discounted + later[0])}
+        return values
 
     def _sample(self, env: AECEnv, agents: Sequence[str], *, grouped: bool) -> Rollout:
         """Returns the answers of each agent, for each joint action the number of every agent's
@@ -225,31 +240,29 @@ class _JointTree:
 
     def _redrawn(
         self,
-        agents: Sequence[str],
         joint: Sequence[tuple[int, ...]],
         swaps: Sequence[tuple[str, int, tuple[int, ...]]],
-        returns: Sequence[Mapping[str, float]],
-    ) -> dict[str, tuple[float, ...]]:
-        """For each agent and each joint action the mean return with another answer of its own."""
-        if not swaps:
-            return {}
-        found = zip(swaps, returns[-len(swaps) :], strict=True)
-        sums = {agent: [0.0] * len(joint) for agent in agents if agent in self.trained}
-        for (agent, g, _), paid in found:
-            sums[agent][g] += paid[agent]
-        return {agent: tuple(s / self.redraws for s in of) for agent, of in sums.items()}
+        returns: Sequence[Returns],
+    ) -> dict[tuple[str, str], tuple[float, ...]]:
+        """For each agent and part, for each joint action the mean return with another answer of its own."""
+        sums: dict[tuple[str, str], list[float]] = {}
+        for (agent, g, _), of in zip(swaps, returns[len(returns) - len(swaps) :], strict=True):
+            for key in of:
+                if key[0] == agent:
+                    sums.setdefault(key, [0.0] * len(joint))[g] += of[key]
+        return {key: tuple(s / self.redraws for s in of) for key, of in sums.items()}
 
     def _note_groups(
         self,
         agents: Sequence[str],
         answers: Sequence[Sequence[Completion]],
         joint: Sequence[tuple[int, ...]],
-        returns: Sequence[Mapping[str, float]],
+        returns: Sequence[Returns],
         infos: Sequence[Mapping[str, Any]],
         path: tuple[int, ...],
         turns: Mapping[str, int],
         reach: float,
-        redrawn: Mapping[str, tuple[float, ...]],
+        redrawn: Mapping[tuple[str, str], tuple[float, ...]],
     ) -> None:
         """Add the group of each trained agent at a node; ``returns`` and ``infos``: of its forks."""
         for seat, agent in enumerate(agents):
@@ -260,6 +273,15 @@ class _JointTree:
                 [j for j, action in enumerate(joint) if action[seat] == i]
                 for i in range(len(answers[seat]))
             ]
+            never = (0.0,) * len(joint) if (agent, WHOLE) in redrawn else ()
+            found = {
+                name: Part(
+                    returns=tuple(sum(values[j] for j in js) / len(js) for js in actions),
+                    greedy=values[len(joint)] if self.with_greedy else None,
+                    redrawn=redrawn.get((agent, name), never),
+                )
+                for name, values in _of(agent, returns).items()
+            }
             self.groups.append(
                 Group(
                     agent=agent,
@@ -267,9 +289,8 @@ class _JointTree:
                     key=(self.seed, *path, agent),
                     prompt_ids=answers[seat][0].prompt_ids,
                     completions=tuple(answers[seat]),
-                    returns=tuple(sum(returns[j][agent] for j in js) / len(js) for js in actions),
-                    greedy=returns[len(joint)][agent] if self.with_greedy else None,
-                    redrawn=redrawn.get(agent, ()),
+                    **fields_of(found.pop(WHOLE)),
+                    parts=found,
                     infos=tuple(infos[js[0]].get(agent, {}) for js in actions),
                     reach=reach,
                 )
@@ -296,3 +317,14 @@ def _means_of_next(returns: Sequence[float], redraws: int) -> tuple[float, ...]:
         sum(returns[(i + step) % count] for step in range(1, redraws + 1)) / redraws
         for i in range(count)
     )
+
+
+def _sum(paid: Returns, following: Returns) -> Returns:
+    """Two mappings added, name by name."""
+    return {k: paid.get(k, 0.0) + following.get(k, 0.0) for k in dict.fromkeys([*paid, *following])}
+
+
+def _of(agent: str, returns: Sequence[Returns]) -> dict[str, list[float]]:
+    """The returns of one agent by part, the whole first: a value for each joint action."""
+    names = dict.fromkeys([WHOLE, *(name for of in returns for a, name in of if a == agent)])
+    return {name: [of.get((agent, name), 0.0) for of in returns] for name in names}

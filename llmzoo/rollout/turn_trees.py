@@ -17,10 +17,10 @@ from pettingzoo import AECEnv
 
 from llmzoo.envs.base import TEAM_PART
 from llmzoo.envs.forking import fork
-from llmzoo.records import Batch, Ending, Group
+from llmzoo.records import Batch, Ending, Group, Part
 from llmzoo.rollout.attempts import Attempts, attempt, attempts_now
 from llmzoo.rollout.scheduler import Ask, Rollout, request
-from llmzoo.rollout.stepping import Act, deciders, is_over, skip_dead, succeeded
+from llmzoo.rollout.stepping import WHOLE, Act, deciders, is_over, skip_dead, succeeded
 
 Row = tuple[str, AECEnv, Attempts]  # who made the attempts, and the episode after them
 
@@ -92,9 +92,10 @@ def agent_turn_tree(
             times = _continuations(env, agent, continuations) if agent in trained else 0
             forks = [fork(env) for _ in joint]
             paid = yield [Act(f, texts) for f, texts in zip(forks, joint, strict=True)]
-            rewards, rows = yield from _judged(
+            worth, rows = yield from _judged(
                 forks, agent, [p.get(agent, 0.0) for p in paid], seed, times, team_weight
             )
+            rewards = tuple(of[WHOLE] for of in worth)
             best = _select(rewards, select, rng)
             chosen[seat] = completions[best].text
             if agent in trained:
@@ -105,7 +106,8 @@ def agent_turn_tree(
                         key=(seed, step, agent),
                         prompt_ids=completions[0].prompt_ids,
                         completions=tuple(completions),
-                        returns=tuple(rewards),
+                        returns=rewards,
+                        parts=_parts(worth),
                         infos=tuple(f.infos.get(agent, {}) for f in forks),
                     )
                 )
@@ -137,8 +139,8 @@ def _row(
     team_weight: float,
 ) -> Group:
     """The group of an agent's attempts; ``env``: after them."""
-    rewards = [
-        _weighted(env, info, paid.get(agent, 0.0), team_weight)
+    worth = [
+        _weighted(env, info, paid.get((agent, WHOLE), 0.0), team_weight)
         for paid, info in zip(tried.paid, tried.infos, strict=True)
     ]
     return Group(
@@ -147,7 +149,8 @@ def _row(
         key=key,
         prompt_ids=tried.completions[0].prompt_ids,
         completions=tuple(tried.completions),
-        returns=tuple(rewards),
+        returns=tuple(of[WHOLE] for of in worth),
+        parts=_parts(worth),
         infos=tuple(tried.infos),
     )
 
@@ -181,8 +184,8 @@ def _judged(
     continuations: int,
     team_weight: float,
 ) -> Rollout:
-    """A part of a rollout that returns what each of several answers of ``agent`` is worth, [K], and the
-    attempts of others on the way: who made them, the episode then, and the attempts.
+    """A part of a rollout that returns what each of several answers of ``agent`` is worth by part, [K], and
+    the attempts of others on the way: who made them, the episode then, and the attempts.
 
     ``forks`` [K]: the episode after each answer; they are left as they are. ``rewards`` [K]: what
     the step of each answer paid.
@@ -198,22 +201,37 @@ def _judged(
         later = yield [_play_until_turn(copy, agent, seed) for _, copy in copies]
         rows = [row for _, found in later for row in found]
         for i in waiting:
-            worth[i] = fmean(
+            played = [
                 _weighted(copy, copy.infos.get(agent, {}), rewards[i] + paid, team_weight)
                 for (of, copy), (paid, _) in zip(copies, later, strict=True)
                 if of == i
-            )
+            ]
+            worth[i] = {n: fmean(of.get(n, 0.0) for of in played) for n in _names(played)}
     return worth, rows
 
 
-def _weighted(env: AECEnv, info: Mapping[str, Any], reward: float, team_weight: float) -> float:
-    """``reward``, all that an agent was paid since its last answer, with its team parts weighted.
+def _weighted(
+    env: AECEnv, info: Mapping[str, Any], reward: float, team_weight: float
+) -> dict[str, float]:
+    """``reward``, all that an agent was paid since its last answer, as ``WHOLE``, and its named parts; team
+    parts are weighted.
 
     ``info``: the agent's, with the parts of the reward.
     """
-    parts = info.get("reward_parts", {})
-    names = env.metadata.get("team_parts", (TEAM_PART,))
-    return reward + (team_weight - 1.0) * sum(parts.get(name, 0.0) for name in names)
+    parts: Mapping[str, float] = info.get("reward_parts", {})
+    team = [name for name in env.metadata.get("team_parts", (TEAM_PART,)) if name in parts]
+    whole = reward + (team_weight - 1.0) * sum(parts[name] for name in team)
+    return {WHOLE: whole, **parts, **{name: team_weight * parts[name] for name in team}}
+
+
+def _names(worth: Sequence[Mapping[str, float]]) -> list[str]:
+    return list(dict.fromkeys(name for of in worth for name in of))
+
+
+def _parts(worth: Sequence[Mapping[str, float]]) -> dict[str, Part]:
+    """The named parts of what K answers are worth."""
+    named = [name for name in _names(worth) if name != WHOLE]
+    return {name: Part(returns=tuple(of.get(name, 0.0) for of in worth)) for name in named}
 
 
 def _waits(env: AECEnv, agent: str) -> bool:

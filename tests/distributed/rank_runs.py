@@ -29,6 +29,7 @@ RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
     "sft": ("sft", {"batch_size": 3, "epochs": 2, "mode": "mix"}, "separate"),
     "dpo": ("dpo", {"rounds": 2, "batch_size": 4}, "separate"),
     "madpo": ("madpo", {"rounds": 0}, "separate"),
+    "gdpo": ("magrpo", {"normalize": "parts", "whiten": True}, "separate"),
     "few": ("at_grpo", {}, "shared"),
     **{
         name: (name, {}, "shared")

@@ -6,7 +6,7 @@ import numpy as np
 
 from llmzoo.engine import wire
 from llmzoo.policies.base import ScriptedPolicy
-from llmzoo.records import Batch, Completion, Decision, Ending, Episode, Group
+from llmzoo.records import Batch, Completion, Decision, Ending, Episode, Group, Part
 from llmzoo.registry import make
 from llmzoo.rollout.episodes import episodes
 
@@ -30,6 +30,10 @@ def group(**changes):
         "completions": (ANSWER, EMPTY, REFUSED),
         "returns": (0.1 + 0.2, math.pi, -0.0),
         "greedy": 1 / 3,
+        "parts": {
+            "team": Part(returns=(0.1, math.pi, -0.0), greedy=0.1, redrawn=(0.1, 0.2, 0.3)),
+            "own": Part(returns=(0.2, 0.0, 0.0)),
+        },
         "reach": 0.1 + 0.2,
         "infos": ({"success": True}, {"count": 1}, {"share": 1.0}),
     }

@@ -167,3 +167,34 @@ def one(env, agent):
 
 def counted(env, agent):
     return str(len(env.unwrapped.episode))
+
+
+@pytest.mark.parametrize("strategy", [joint_tree, agent_turn_tree])
+def test_named_parts_of_attempts_sum_to_their_returns(strategy):
+    """The solver is paid its number, and the team, as the parts "number" and "team"; the asker in "sum" and
+    "team": 0 + 1 + 4."""
+    _, groups, _ = (
+        play(strategy, Quiz(team=True), expand=None)
+        if strategy is joint_tree
+        else play(strategy, Quiz(team=True))
+    )
+    solved = next(group for key, group in groups.items() if key[-1] == "solver_1")
+    assert solved.parts["number"].returns == (0.0, 1.0, 4.0)
+    assert solved.parts["team"].returns == (0.0, 1.0, 4.0)
+    asked = groups[min(key for key in groups if key[-1] == "asker_0")]
+    assert asked.parts["sum"].returns == (5.0, 10.0)
+    assert asked.parts["team"].returns == (5.0, 5.0)
+
+
+def test_parts_of_attempts_are_discounted_and_have_greedy_and_redrawn_answers():
+    """Two rounds, gamma 1/2, a question of 1 each. An attempt is paid its number, and later ones count by the
+    rule of returns: the parts are as the whole, which is the only part."""
+    _, groups, _ = play(
+        joint_tree, Quiz(max_turns=2), expand=None, gamma=0.5, with_greedy=True, redraws=1
+    )
+    for group in groups.values():
+        (part,) = group.parts.values()
+        assert (part.returns, part.greedy, part.redrawn) == (
+            *(group.returns, group.greedy),
+            group.redrawn,
+        )

@@ -65,6 +65,7 @@ def begin(run: Path, how: str, folder: str, learner: str, options: dict) -> subp
 KEPT = {
     "at_grpo": {"epochs": 2, "kl": 0.1},
     "grpo": {"replay": 2, "kl": 0.1},
+    "marloo": {"normalize": "parts", "whiten": True},
     "magrpo": {"role_baseline": 0.9, "uninformative": "resample"},
     "ippo": {"minibatches": 2, "target_kl": 0.1},
     "dpo": {"rounds": 3},

@@ -80,6 +80,9 @@ def forms(id: str) -> list[dict[str, Any]]:
         return [{}, {"num_agents": 1, "prompt": "terse"}, hard, {"source": "sample"}]
     if id == "signal_v0":
         return [{}, {"num_agents": 1, "prompt": "terse"}, {"vocab_size": 2, "max_len": 4}]
+    if id == "propose_v0":
+        countdown = {"kind": "countdown", "prompt": "terse", "difficulty": "pairs"}
+        return [{}, {"num_agents": 1, "prompt": "terse"}, countdown]
     if id == "relay_v0":
         return [{}, {"num_agents": 1, "prompt": "terse"}, {"num_agents": 5, "length": 1}]
     if id in BUILDING:
@@ -163,6 +166,11 @@ def test_seeds_rewards_forks_and_lengths(id, kwargs, act):
 def test_what_metadata_says_of_rewards(id, kwargs):
     few = runs_code(id, kwargs)
     testing.check_credit(partial(llmzoo.make, id, **kwargs), episodes=3 if few else 10, act=amateur)
+
+
+@every_form
+def test_attempts_are_what_metadata_says(id, kwargs):
+    testing.check_attempts(partial(llmzoo.make, id, **kwargs), act=amateur)
 
 
 @every_form

@@ -127,6 +127,15 @@ def _signals(env: TextEnv, role: str, prompt: str) -> Answers:
     return env.write((0,) * env.length), env.write((env.values - 1,) * env.length)
 
 
+def _proposing(env: TextEnv, role: str, prompt: str) -> Answers:
+    """The first two numbers added, and a number that is not given; an answer of two numbers, and none."""
+    a, b, *_ = env.episode.task.rules.numbers
+    countdown = env.kind == "countdown"
+    if role == "proposer":
+        return (f"{a} {b} = {a + b}", f"{a} 1 = 1") if countdown else (f"{a} + {b}", f"{a} * 1")
+    return (f"{a} + {b}", "1 + 1") if countdown else (str(a + b), "-987654")
+
+
 def _debate(env: TextEnv, role: str, prompt: str) -> Answers:
     if role == "judge":
         return '{"pro": 0.5, "con": 0.5}', '{"pro": 1.0, "con": 1.0}'
@@ -217,6 +226,7 @@ _FAMILIES: dict[str, Callable[[TextEnv, str, str], Answers]] = {
     "games": _games,
     "math": _math,
     "planning": _planning,
+    "proposing": _proposing,
     "signals": _signals,
     "tools": _tools,
     "writing": _writing,

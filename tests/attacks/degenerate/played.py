@@ -58,6 +58,7 @@ def forms(id: str) -> list[dict[str, Any]]:
         **{game: [{"view": "split"}] for game in llmzoo.list_envs("games")},
         "math_v0": [{"aggregator": True}, {"view": "split", "family": "word_problems"}],
         "calendar_v0": [{"level": "easy"}, {"level": "hard", "num_agents": 3}],
+        "propose_v0": [{"kind": "countdown"}],
         "relay_v0": [{"num_agents": 5}],
         "travel_v0": [{"level": "easy"}, {"level": "hard"}],
     }

@@ -1,0 +1,18 @@
+"""No attack on the rewards of propose_v0 pays."""
+
+from __future__ import annotations
+
+from tests.attacks.rewards import proposing
+
+
+def test_no_attack_pays():
+    rows = list(proposing.attacks())
+    each = len(proposing.PROPOSALS) + len(proposing.ANSWERS)
+    assert len(rows) == len(proposing.FORMS) * each + 2
+    assert not [row for row in rows if not row.failed]
+
+
+def test_of_the_proposals_only_the_easiest_puzzle_pays():
+    """The rules refuse the others."""
+    paid = {row.attack for row in proposing.attacks() if row.score and "proposer_0" in row.attack}
+    assert paid == {f"proposer_0: the easiest puzzle, {form}" for form in proposing.FORMS}

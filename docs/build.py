@@ -49,6 +49,7 @@ def learners_index() -> str:
     return NOTE + _LEARNERS_PAGE.format(
         groups=_table(["learner", "rollout", "credit", "plays"], _GROUPS),
         critics=_table(["learner", "critic", "credit", "plays"], _CRITICS),
+        teachers=_table(["learner", "rollout", "credit", "plays"], _TEACHERS),
         examples=_table(["learner", "learns from", "loss", "plays"], _EXAMPLES),
         returns=_numbers(RETURNS),
         greedy=GREEDY,
@@ -121,6 +122,9 @@ _CRITICS = {
     "iac": ("of each policy, reads what the agent reads", "r + gamma V' - V", "all seats"),
     "maac": ("one, reads the global state", "r + gamma V' - V", "all seats"),
 }
+_TEACHERS = {
+    "opd": ("joint tree", "the teacher's log-probability of each token - its own", "all seats"),
+}
 _EXAMPLES = {
     "sft": ("demonstrations, or the model's own best", "TRL's SFT", "all seats"),
     "dpo": ("pairs of a better and a worse answer", "TRL's DPO", "all seats"),
@@ -133,7 +137,7 @@ _EXAMPLES = {
 
 _LEARNERS_PAGE = """# Learners
 
-There are three kinds. All of them play any environment, with models in all seats, in some, or in one
+There are four kinds. All of them play any environment, with models in all seats, in some, or in one
 ([who sits where](../training.md)).
 
 ## Groups
@@ -170,6 +174,17 @@ These play plain episodes; an answer's advantage comes from values that a critic
 - `critic="separate"` is a model of its own, started from the actor's weights; `critic="value_head"` is a
   linear head on the actor's last hidden states, which takes next to no memory. `values="token"` judges
   each token instead of each turn.
+
+## Teachers
+
+The student plays, and a frozen model judges each token that it wrote.
+
+{teachers}
+
+- By default each prompt has one answer (`group_size=1`), so plain episodes are played. The credit needs no
+  reward and no comparison; `reward_weight` adds the reward's.
+- `loss="jsd"` compares whole distributions in place of sampled tokens. It equals the loss of TRL's
+  DistillationTrainer in float64.
 
 ## Examples
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import atexit
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
 
 import torch
 from transformers import (
@@ -56,6 +61,21 @@ def model(kind: str = "qwen2", seed: int = 0, **changes: object) -> torch.nn.Mod
 def policy(kind: str = "qwen2", seed: int = 0, **options: object) -> TransformersPolicy:
     options.setdefault("sampling", Sampling(max_new_tokens=12))
     return TransformersPolicy(model(kind, seed), tokenizer(), name=kind, **options)
+
+
+@cache
+def teacher() -> str:
+    """The folder of another model, for a learner that needs one to learn from."""
+    folder = tempfile.mkdtemp(prefix="teacher")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    body = model(seed=7, max_position_embeddings=1024).float()
+    TransformersPolicy(body, tokenizer()).save(folder)
+    return folder
+
+
+def needed(learner: str) -> Mapping[str, Any]:
+    """The options without which a learner cannot be made."""
+    return {"teacher": teacher()} if learner == "opd" else {}
 
 
 def group(

@@ -10,14 +10,18 @@ import os
 import textwrap
 from pathlib import Path
 
-from . import critics, examples, groups
+from . import critics, examples, groups, teachers
 from .parts import PROJECTS, Detail, Method, Reference
 
 PACKAGE = Path(__file__).resolve().parents[2] / "llmzoo"
 _INTRODUCTION = """What this implementation does where the paper leaves a choice, or otherwise than the paper. Each entry links
 to the line of code. It names the function of another library that does the same, or differs as said, in the
 [versions](../details/parts.py) that were read."""
-METHODS: dict[str, Method] = {**groups.METHODS, **critics.METHODS, **examples.METHODS}
+METHODS: dict[str, Method] = {
+    name: method
+    for part in (groups, critics, examples, teachers)
+    for name, method in part.METHODS.items()
+}
 
 
 def sections(name: str) -> str:

@@ -80,6 +80,15 @@ RLOO_ADVANTAGES = Reference(
 RLOO_LOSS = Reference("TRL", "trl/trainer/rloo_trainer.py", "RLOOTrainer._compute_loss")
 SFT_LOSS = Reference("TRL", "trl/trainer/sft_trainer.py", "SFTTrainer.compute_loss")
 DPO_LOSS = Reference("TRL", "trl/trainer/dpo_trainer.py", "DPOTrainer._compute_loss")
+DISTILLATION_LOSS = Reference(
+    "TRL", "trl/trainer/distillation_trainer.py", "DistillationTrainer._compute_loss"
+)
+DISTILLATION_TEACHER = Reference(
+    "TRL", "trl/trainer/distillation_trainer.py", "DistillationTrainer.__init__"
+)
+IW_OPD_LOSS = Reference(
+    "TRL", "trl/experimental/iw_opd/iw_opd_trainer.py", "IWOPDTrainer._compute_iw_opd_loss"
+)
 
 _MAGRPO = "comlrl/trainers/reinforce/magrpo.py"
 MAGRPO_ADVANTAGES = Reference("CoMLRL", _MAGRPO, "MAGRPOTrainer._compute_advantages")

@@ -108,7 +108,7 @@ def train_model(settings: Settings, out: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     from llmzoo import fit
-    from llmzoo.training import run_folder
+    from llmzoo.policies import run_models
 
     if (out / "config.json").exists():
         return
@@ -116,8 +116,8 @@ def train_model(settings: Settings, out: Path) -> None:
     result = fit(
         out=run, resume=(run / "config.json").exists(), quiet=True, trackers=(), **settings
     )
-    (found,) = run_folder.policies_in(run_folder.newest_checkpoint(run))
-    trained = run_folder.newest_checkpoint(run) / found
+    (found,) = run_models.policies_in(run_models.newest_checkpoint(run))
+    trained = run_models.newest_checkpoint(run) / found
     AutoTokenizer.from_pretrained(trained).save_pretrained(out)
     AutoModelForCausalLM.from_pretrained(trained).save_pretrained(out)
     row = {"model": out.name, "settings": told(settings), **told_of(run)}

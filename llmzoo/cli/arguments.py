@@ -17,6 +17,7 @@ from llmzoo import registry
 from llmzoo.cli.options import CommandOptions, option_hints, typed
 from llmzoo.errors import ConfigError, FallbackWarning
 from llmzoo.learners import learner_class
+from llmzoo.policies import run_models
 from llmzoo.policies.base import Policy
 from llmzoo.policies.devices import check_device
 from llmzoo.training import run_folder
@@ -136,7 +137,7 @@ class PlayerOptions(PromptOptions, SamplingOptions):
 
     def _played(self) -> tuple[str, dict[str, Any]]:
         """The environment, given or that of the run, and in that one the run's own arguments."""
-        saved = run_folder.saved_config(Path(self.policy)) if run_folder.is_run(self.policy) else {}
+        saved = run_folder.saved_config(Path(self.policy)) if run_models.is_run(self.policy) else {}
         trained = (saved or {}).get("env")
         env = self.env or trained
         if env is None:

@@ -18,9 +18,9 @@ from llmzoo.cli.output import apart, as_json, counting
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
 from llmzoo.learners import trajectories
+from llmzoo.policies import run_models
 from llmzoo.policies.base import Policy
 from llmzoo.records import Episode
-from llmzoo.training import run_folder
 from llmzoo.training.collecting import id_of, in_parts, without_solution
 from llmzoo.version import __version__
 
@@ -149,7 +149,7 @@ def _provenance(
     env_args: Mapping[str, Any],
     episodes: Sequence[Episode],
 ) -> dict[str, Any]:
-    trained = run_folder.is_run(options.policy)
+    trained = run_models.is_run(options.policy)
     return {
         "command": shlex.join(["llmzoo", "collect", *argv]),
         "llmzoo": __version__,
@@ -159,7 +159,7 @@ def _provenance(
         "source": str(episodes[0].info.get("source", "environment")),
         "split": options.split,
         "policy": options.policy,
-        "checkpoint": run_folder.newest_checkpoint(options.policy).name if trained else None,
+        "checkpoint": run_models.newest_checkpoint(options.policy).name if trained else None,
         "sampling": {"greedy": options.greedy, **options.sampling()},
         "chat": options.chat(),
         "seed": options.seed,

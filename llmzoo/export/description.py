@@ -11,6 +11,7 @@ from typing import Any
 
 from llmzoo.export.copying import hub_id
 from llmzoo.files import read_object
+from llmzoo.policies import run_models
 from llmzoo.policies.base import TINY
 from llmzoo.policies.published import PUBLISHED
 from llmzoo.training import run_folder
@@ -100,14 +101,14 @@ def _named(start: str) -> str:
     if start in PUBLISHED:
         model = PUBLISHED[start]
         return f"`{model.hub_id}` as `llmzoo fetch {start}` brings it. {model.weights}"
-    if run_folder.is_run(start):
+    if run_models.is_run(start):
         return f"the run `{Path(start).name}`"
     return f"`{start}`" if hub_id(start) else f"the folder `{Path(start).name}`"
 
 
 def _measured(run: Path, checkpoint: Path, step: int) -> Mapping[str, Any] | None:
     """The evaluation of a checkpoint: the final one of the run, or one during it."""
-    if checkpoint == run_folder.newest_checkpoint(run):
+    if checkpoint == run_models.newest_checkpoint(run):
         ended = read_object(run / "after.json")
         if ended is not None:
             return ended

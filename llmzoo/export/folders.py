@@ -10,9 +10,9 @@ from llmzoo.errors import CheckpointError, ConfigError, LlmzooError, MissingExtr
 from llmzoo.export.card import card_of
 from llmzoo.export.copying import base_in, copy_base, copy_policy, hub_id, safe_name, without_base
 from llmzoo.export.description import ExportedPolicy, described, step_of
+from llmzoo.policies import run_models
 from llmzoo.policies.base import TINY
 from llmzoo.policies.published import PUBLISHED, fetched
-from llmzoo.training import run_folder
 
 BASE = "base"  # the folder of a base that is not on the hub
 _ADAPTER = "adapter_config.json"
@@ -46,7 +46,7 @@ def export_run(
     is needed, and :class:`ConfigError` if ``out`` exists or ``base`` is given without adapters.
     """
     run, out = Path(run), Path(out)
-    if not run_folder.is_run(run):
+    if not run_models.is_run(run):
         stages = sorted(path.parent for path in run.glob("[0-9]*-*/config.json"))
         remedy = f": name one of its stages, {', '.join(map(str, stages))}" if stages else ""
         raise CheckpointError(f"{run} is no run folder with checkpoints{remedy}")
@@ -77,7 +77,7 @@ def export_run(
 
 def _subfolders(checkpoint: Path) -> dict[str, str]:
     """The folder of each policy in the export; a single policy is the export itself."""
-    names = run_folder.policies_in(checkpoint)
+    names = run_models.policies_in(checkpoint)
     unsafe = [name for name in names if not safe_name(name)]
     if unsafe:
         raise CheckpointError(f"{checkpoint} has a policy with the name {unsafe[0]!a}")
@@ -99,13 +99,13 @@ def _card(
 
 def _checkpoint(run: Path, step: int | None) -> Path:
     if step is None:
-        return run_folder.newest_checkpoint(run)
-    checkpoint = run / run_folder.CHECKPOINTS / f"step_{step:06d}"
-    there = run_folder.checkpoints_in(checkpoint.parent)
+        return run_models.newest_checkpoint(run)
+    checkpoint = run / run_models.CHECKPOINTS / f"step_{step:06d}"
+    there = run_models.checkpoints_in(checkpoint.parent)
     if checkpoint not in there:
         steps = ", ".join(str(int(path.name[5:])) for path in there)
         raise CheckpointError(f"{run} keeps no checkpoint of iteration {step}; it has {steps}")
-    return run_folder.checked(checkpoint)
+    return run_models.checked(checkpoint)
 
 
 def _settle_base(folders: list[Path], given: Path | None, copy_to: Path) -> str | None:

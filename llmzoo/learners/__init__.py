@@ -31,6 +31,7 @@ LEARNERS = {
     "maremax": "llmzoo.learners.maremax:MAREMAX",
     "marloo": "llmzoo.learners.marloo:MARLOO",
     "maxrl": "llmzoo.learners.maxrl:MaxRL",
+    "opd": "llmzoo.learners.opd:OPD",
     "ppo": "llmzoo.learners.ippo:PPO",
     "sft": "llmzoo.learners.sft:SFT",
 }

@@ -72,6 +72,11 @@ class Learner:
         """
         return False
 
+    @property
+    def needs_differences(self) -> bool:
+        """Whether a seat learns nothing while all answers to a prompt are paid alike."""
+        return True
+
     def check(self, env: AECEnv, trained: Collection[str]) -> None:
         """Raise :class:`ConfigError`, before a run starts, for settings without effect on ``env``."""
 

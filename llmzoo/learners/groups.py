@@ -23,7 +23,7 @@ from llmzoo.learners.advantages import normalized, whitened
 from llmzoo.learners.base import Learner
 from llmzoo.learners.rae import RoleMeans
 from llmzoo.learners.updates.credits import Credited, sampled_only
-from llmzoo.learners.updates.passes import passes
+from llmzoo.learners.updates.passes import PartLoss, passes
 from llmzoo.learners.updates.policy_gradient import (
     Metrics,
     PolicyGradientUpdater,
@@ -201,16 +201,18 @@ class GroupUpdater(PolicyGradientUpdater):
         self.used += credited
         if config.replay:
             credited = self.replays[name].mixed(credited)
-        loss = partial(self.learner.loss, policy, reference=self.references.get(name))
         return metrics | passes(
             policy,
             [self.optimizers[name]],
             credited,
-            loss,
+            self._loss(name, policy),
             config,
             rng,
             all_matter=config.learns_from_all,
         )
+
+    def _loss(self, name: str, policy: TransformersPolicy) -> PartLoss:
+        return partial(self.learner.loss, policy, reference=self.references.get(name))
 
     def _credited(self, groups: Sequence[Group]) -> list[Credited]:
         groups = returns.reshaped(groups, self.learner.config.rewards)

@@ -39,9 +39,10 @@ class Likelihood:
     ``logprobs`` are log-probabilities under the sampling distribution, and ``entropy`` is that
     distribution's entropy in nats. All are float32 [N, C] and 0 at padding.
 
-    Two fields are None unless they are asked for. ``top`` (bool [N, C]) is True where no other
+    Three fields are None unless they are asked for. ``top`` (bool [N, C]) is True where no other
     token was more likely. ``hidden`` [N, C, H] is the state from which the model predicts token c,
     so ``hidden[:, 0]`` belongs to the prompt's last token; its values at padding are arbitrary.
+    ``divergence`` [N, C], 0 at padding, is that from a teacher's distribution at each token.
     """
 
     logprobs: Tensor
@@ -49,6 +50,7 @@ class Likelihood:
     mask: Tensor
     top: Tensor | None = None
     hidden: Tensor | None = None
+    divergence: Tensor | None = None
 
 
 def likelihood(

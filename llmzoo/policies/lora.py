@@ -9,6 +9,7 @@ Here, switching adapters preserves these flags.
 from __future__ import annotations
 
 import copy
+import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from transformers.utils.peft_utils import find_adapter_config_file
 
 from llmzoo.distributed.sharding import made_anew, whole
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError, check_names
+from llmzoo.files import read_object
 from llmzoo.policies.loading import TINY_FOLDER, check_files, load_causal_model, source_of
 from llmzoo.policies.published import name_of
 
@@ -202,6 +204,39 @@ def frozen_copy(model: Any, adapter: str) -> str:
             parameter_copy.requires_grad_(False)
     model.eval()
     return copied
+
+
+def add_saved(model: Any, folder: str) -> str:
+    """Add a saved adapter to the ``PeftModel``, frozen, and return its name there.
+
+    Raises :class:`ConfigError` or :class:`CheckpointError` for a folder that does not fit the model.
+    """
+    config = _peft().PeftConfig.from_pretrained(folder)
+    _check_ranks(folder, config.to_dict())
+    name = f"saved{len(model.peft_config)}"
+    with _same_flags(model), torch.random.fork_rng(_random_devices(model)):
+        model.add_adapter(name, config)
+    load_into_adapter(model, name, Path(folder))
+    for parameter in own_parameters(model, name).values():
+        parameter.requires_grad_(False)
+    model.eval()
+    return name
+
+
+def stands_on(model: Any, name: str) -> bool:
+    """Whether ``name`` is the base of this ``PeftModel``, or a local folder with an adapter of it."""
+    own = model.get_base_model().name_or_path
+    if not is_adapter(name):
+        return _same_place(source_of(name), own)
+    saved = read_object(Path(name) / _CONFIG) or {}
+    base = _base_of(saved.get("base_model_name_or_path"))
+    return bool(base) and _same_place(str(base), own)
+
+
+def _same_place(one: str, other: str) -> bool:
+    return one == other or (
+        os.path.isdir(one) and os.path.isdir(other) and os.path.samefile(one, other)
+    )
 
 
 def base_weights(model: Any) -> dict[str, Tensor]:

@@ -39,7 +39,7 @@ def score(
     fit in one piece, or with ``recompute``, the backward pass computes them again. ``top`` asks for
     the third score, which costs another pass over the logits.
     """
-    most = max(1, (_CPU_LOGITS if states.device.type == "cpu" else _LOGITS) // vocabulary)
+    most = at_once(states.device, vocabulary)
     if len(targets) <= most and not recompute:
         return score_logits(head(states), targets, sampling, top)
     if _unfiltered(sampling) and _is_product(head, states):
@@ -58,6 +58,11 @@ def score(
     ]
     chosen, entropy, tops = zip(*pieces, strict=True)
     return torch.cat(chosen), torch.cat(entropy), torch.cat(tops) if top else None
+
+
+def at_once(device: torch.device, vocabulary: int) -> int:
+    """The tokens whose logits over the vocabulary are computed together."""
+    return max(1, (_CPU_LOGITS if device.type == "cpu" else _LOGITS) // vocabulary)
 
 
 def _unfiltered(sampling: Sampling) -> bool:

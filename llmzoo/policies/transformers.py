@@ -20,11 +20,12 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from llmzoo.distributed import ranks, sharding
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
-from llmzoo.policies import lora
+from llmzoo.policies import attention, lora
 from llmzoo.policies.base import TINY, Answered, Chance, EarlyPolicy, Request, answer_limit
 from llmzoo.policies.compiling import Compile, is_compiled
 from llmzoo.policies.decode import Finished, Sampler, Tokens, sample
 from llmzoo.policies.devices import device_here
+from llmzoo.policies.divergence import Target
 from llmzoo.policies.histories import Histories
 from llmzoo.policies.likelihood import Likelihood, last_states, likelihood
 from llmzoo.policies.loading import (
@@ -211,6 +212,12 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         """The tokens that a forward pass with gradients reads, where no setting says."""
         return tokens_at_once(self.model, recompute=self.gradient_checkpointing)
 
+    @property
+    def plain_head(self) -> bool:
+        """Whether logits are known to be no more than a product of states and the output layer."""
+        head: Any = self.model.get_output_embeddings()
+        return attention.supported(self.model.config) and lora.is_mergeable(head)
+
     def prompts_of(self, agent: str | None = None) -> Prompts:
         """Formats the prompts of ``agent``; None: of a seat without its own settings."""
         if agent not in self.chats:
@@ -271,17 +278,22 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         self.chance.reseed(seed)
 
     def likelihood(
-        self, groups: Sequence[Group], *, top: bool = False, hidden: bool = False
+        self,
+        groups: Sequence[Group],
+        *,
+        top: bool = False,
+        hidden: bool = False,
+        target: Target | None = None,
     ) -> Likelihood:
         """Likelihoods of the groups' completions under this policy.
 
         ``top``: also mark each token that was the most likely one. ``hidden``: also return the
-        state from which each token was predicted, for critics. The groups' agents must share their
-        sampling settings.
+        state from which each token was predicted, for critics. ``target``: also return the
+        divergence from it. The groups' agents must share their sampling settings.
         """
         (sampling,) = {self.sampling_of(group.agent) for group in groups}
 
-        def compute() -> tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None]:
+        def compute() -> tuple[Any, ...]:
             result = likelihood(
                 self.model,
                 [group.prompt_ids for group in groups],
@@ -289,14 +301,39 @@ class TransformersPolicy(EarlyPolicy, Sampled):
                 sampling,
                 pad_id=self.pad_id,
                 top=top,
-                hidden=hidden,
+                hidden=hidden or target is not None,
                 recompute=self._recompute(),
                 compiled=self.compiled,
             )
-            return result.logprobs, result.entropy, result.mask, result.top, result.hidden
+            apart = None
+            if target is not None:
+                assert result.hidden is not None
+                real = result.mask.bool()
+                head: Any = self.model.get_output_embeddings()
+                flat = target.divergence(
+                    head, result.hidden[real], sampling.temperature, self.activate
+                )
+                apart = torch.zeros_like(result.mask).masked_scatter(real, flat)
+            kept = result.hidden if hidden else None
+            return result.logprobs, result.entropy, result.mask, result.top, kept, apart
 
         with self.ready():
             return Likelihood(*sharding.run(self.model, compute))
+
+    def predicted(self, groups: Sequence[Group]) -> tuple[Tensor, Tensor, Tensor | None]:
+        """What is predicted before each of the groups' T tokens: states [T, H], and the weight [V, H] and
+        bias [V] of the output layer, without gradients. Ranks that share a model call it with the model
+        :func:`gathered <llmzoo.distributed.sharding.gathered>`. The model has a ``plain_head``.
+        """
+        head: Any = self.model.get_output_embeddings()
+        with torch.no_grad():
+            now = self.likelihood(groups, hidden=True)
+            assert now.hidden is not None
+            with self.ready():
+                weight = lora.merged_weight(head).detach()
+                if sharding.is_sharded(self.model):
+                    weight = weight.clone()  # the whole weight is freed
+        return now.hidden[now.mask.bool()], weight, head.bias
 
     def prompt_hidden(self, prompts: Sequence[Sequence[int]]) -> Tensor:
         """The hidden states [B, H] at the last tokens of prompts, as in ``likelihood(hidden=True)``.

@@ -10,12 +10,12 @@ from typing import Any
 
 from llmzoo.errors import LlmzooError
 from llmzoo.learners import learner_class
+from llmzoo.policies import run_models
 from llmzoo.policies.base import answer_limit
 from llmzoo.registry import is_path
 from llmzoo.report.episodes import class_of
 from llmzoo.report.runs import RunData
 from llmzoo.report.series import differences
-from llmzoo.training import run_folder
 from llmzoo.training.run_folder import flat
 
 RATE = "1e-6, or 2e-4 below 10M parameters; ten times that for LoRA"  # of OptimizerConfig.rate_for
@@ -113,7 +113,7 @@ def _null(config: Mapping[str, Any]) -> dict[str, Any]:
     """What a null stands for, where that depends on the model."""
     told: dict[str, Any] = {}
     model = str(config.get("model", ""))
-    if model and not run_folder.is_run(model):
+    if model and not run_models.is_run(model):
         told["max_new_tokens"] = answer_limit(model)
     if _of_learner(config).get("learning_rate", 0) is None:
         told["learner_args.learning_rate"] = RATE

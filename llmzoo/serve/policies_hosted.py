@@ -9,7 +9,7 @@ from pettingzoo import AECEnv
 
 from llmzoo.endpoints import PREFIX
 from llmzoo.errors import ConfigError
-from llmzoo.policies import SCRIPTED, check_model, load
+from llmzoo.policies import SCRIPTED, check_model, load, run_models
 from llmzoo.policies.base import Answered, Policy, Request, answer_limit, respond_early
 from llmzoo.policies.settings import Chat, Sampled, Sampling
 from llmzoo.registry import is_remote
@@ -40,7 +40,7 @@ def load_hosted(
             f"{name!r} cannot be served: it looks at the environment (or is a person), and only "
             "what an agent reads travels. Let it play where the environment is"
         )
-    if run_folder.is_run(name):
+    if run_models.is_run(name):
         settings = _chat({**run_folder.chat_of(name), **given})
         return load(_trained(name), sampling=_settings(name), chat=settings, device=device, **trust)
     if device is not None and (is_remote(name) or name.startswith(PREFIX)):
@@ -67,8 +67,8 @@ def _chat(given: Mapping[str, Any]) -> Chat:
 
 def _trained(run: str) -> str:
     """The folder of the single policy that a run trained."""
-    newest = run_folder.newest_checkpoint(run)
-    folders = [str(newest / policy) for policy in run_folder.policies_in(newest)]
+    newest = run_models.newest_checkpoint(run)
+    folders = [str(newest / policy) for policy in run_models.policies_in(newest)]
     if len(folders) > 1:
         raise ConfigError(
             f"{run} trained several policies, and a server has one: name one of "

@@ -19,7 +19,7 @@ from llmzoo import files
 from llmzoo.distributed import ranks
 from llmzoo.engine.base import Engine
 from llmzoo.errors import CheckpointError
-from llmzoo.training.run_folder import checkpoints_in
+from llmzoo.policies.run_models import checkpoints_in
 
 _FORMAT = 2
 

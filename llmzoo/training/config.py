@@ -9,6 +9,7 @@ from typing import Any, Literal
 from llmzoo.engine.opponents_config import Draw, opponent_args
 from llmzoo.engine.ray.config import ray_args
 from llmzoo.errors import ConfigError, check_names
+from llmzoo.policies import run_models
 from llmzoo.policies.base import TINY, answer_limit
 from llmzoo.policies.devices import check_device
 from llmzoo.policies.settings import Chat, Sampling
@@ -199,7 +200,7 @@ class FitConfig:
         )
 
     def _answer_limit(self) -> int:
-        if run_folder.is_run(self.model):
+        if run_models.is_run(self.model):
             return run_folder.answer_limit_of(self.model)
         return answer_limit(self.model)
 

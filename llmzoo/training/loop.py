@@ -113,7 +113,8 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
         log.note(f"before: {summary(before)}")
         for note in before.get("notes", []):
             log.note(f"note: {note}")
-        flat_seats = FlatSeats(engine.trained if ranks.rank() == 0 else ())
+        watched = ranks.rank() == 0 and setup.learner.needs_differences
+        flat_seats = FlatSeats(engine.trained if watched else ())
         with patient(log.note) as stop:
             while not ended():
                 iteration = _iterate(setup, step)

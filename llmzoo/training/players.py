@@ -9,11 +9,10 @@ from typing import Any, TypeVar
 from llmzoo import policies
 from llmzoo.endpoints import PREFIX
 from llmzoo.errors import ConfigError, MissingExtraError
-from llmzoo.policies import SCRIPTED, load
+from llmzoo.policies import SCRIPTED, load, run_models
 from llmzoo.policies.base import Policy, answer_limit
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.registry import is_remote
-from llmzoo.training import run_folder
 
 T = TypeVar("T")
 
@@ -39,7 +38,7 @@ def players(
     given, given_chat = dict(sampling or {}), dict(chat or {})
     _checked(Chat, given_chat)
     _refuse_stages(name)
-    if run_folder.is_run(name):
+    if run_models.is_run(name):
         _checked(Sampling, given)
         try:
             from llmzoo.training.seating import seats_of_run
@@ -66,8 +65,8 @@ def known_as(name: str, seats: Mapping[str, Policy]) -> str:
 def check_model(name: str, *, trust_remote_code: bool = False) -> None:
     """Raise :class:`ConfigError` unless this is a model, or a run with a checkpoint."""
     _refuse_stages(name)
-    if run_folder.is_run(name):
-        run_folder.newest_checkpoint(name)
+    if run_models.is_run(name):
+        run_models.newest_checkpoint(name)
     else:
         policies.check_model(name, trust_remote_code=trust_remote_code)
 

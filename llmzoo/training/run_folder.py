@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import re
 import socket
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -15,15 +14,15 @@ from typing import Any
 
 from llmzoo import files, registry
 from llmzoo.distributed import ranks
-from llmzoo.errors import RENAMED, CheckpointError, ConfigError
+from llmzoo.errors import RENAMED, CheckpointError
 from llmzoo.policies.base import answer_limit
+from llmzoo.policies.run_models import CHECKPOINTS, checkpoints_in, is_run
 
 # settings that say where the work is done and do not change results
 PLACEMENT = ("engine", "engine_args", "device", "parallel", "cpu_offload")
 # settings that a resumed run may change: its length, the above, and what is recorded
 FREE = ("steps", *PLACEMENT, "record_every", "record_tasks", "trust_remote_code")
 LOCK = ".lock"
-CHECKPOINTS = "checkpoints"
 _FOLDERS = (CHECKPOINTS, "tensorboard")
 _FILES = (
     *("config.json", "before.json", "after.json", "metrics.jsonl", "played.jsonl"),
@@ -201,11 +200,6 @@ def once(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def is_run(name: str | Path) -> bool:
-    """Whether this is the folder of a run rather than of a model."""
-    return os.path.isdir(Path(name) / CHECKPOINTS)
-
-
 def saved_config(run: Path) -> dict[str, Any] | None:
     """The settings in a run's ``config.json``, under their current names; None without the file.
 
@@ -240,49 +234,6 @@ def chat_of(run: str | Path) -> dict[str, Any]:
     """The fields of ``Chat`` in a run's configuration. Runs of earlier versions have none."""
     config = settings(run)
     return {name: config.get(name) for name in ("system", "chat_template_args", "thought_end")}
-
-
-def checkpoints_in(folder: Path) -> list[Path]:
-    """The complete checkpoints in a folder (``step_000120``), sorted by iteration."""
-    matches = {path: re.fullmatch(r"step_(\d{6,12})", path.name) for path in folder.glob("step_*")}
-    numbered = [(int(name[1]), path) for path, name in matches.items() if name is not None]
-    return [path for _, path in sorted(numbered)]
-
-
-def newest_checkpoint(run: str | Path) -> Path:
-    """The newest checkpoint; raises :class:`CheckpointError` if there is none, or one with links."""
-    checkpoints = checkpoints_in(Path(run) / CHECKPOINTS)
-    if not checkpoints:
-        raise CheckpointError(f"{run} has no checkpoint yet")
-    return checked(checkpoints[-1])
-
-
-def checked(checkpoint: Path) -> Path:
-    """The checkpoint; raises :class:`CheckpointError` if it contains a link or a device."""
-    files.check_folder(checkpoint.parent)
-    files.check_tree(checkpoint)
-    return checkpoint
-
-
-def policies_in(checkpoint: Path) -> list[str]:
-    """The names of the policies that a checkpoint holds."""
-    return sorted(path.name for path in checkpoint.iterdir() if path.is_dir())
-
-
-def start_of(name: str, agent: str) -> str:
-    """The model that a seat starts from: ``name`` itself, or the run's policy for the seat.
-
-    In a run's newest checkpoint this is the policy named after the seat, or the shared policy.
-    Raises :class:`ConfigError` if it has neither.
-    """
-    if not is_run(name):
-        return name
-    newest = newest_checkpoint(name)
-    for folder in (newest / agent, newest / "policy"):
-        if folder.is_dir():
-            return str(folder)
-    folders = ", ".join(str(newest / policy) for policy in policies_in(newest))
-    raise ConfigError(f"{name} trained no policy for seat {agent!r}: name one of {folders}")
 
 
 def answer_limit_of(name: str | Path) -> int:

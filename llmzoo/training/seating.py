@@ -11,7 +11,7 @@ from typing import Any
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
 from llmzoo.files import read_object
-from llmzoo.policies import check_model, load, load_model
+from llmzoo.policies import check_model, load, load_model, run_models
 from llmzoo.policies.base import Policy, Request, ScriptedPolicy
 from llmzoo.policies.compiling import Compile
 from llmzoo.policies.decode import Sampler
@@ -161,7 +161,7 @@ def seats_of_run(
         seat_args=seat_args,
     )
     return _open(
-        _from_checkpoint(planned, run, run_folder.newest_checkpoint(run)),
+        _from_checkpoint(planned, run, run_models.newest_checkpoint(run)),
         settings,
         chat_settings,
         precision=config.get("precision", "float32"),
@@ -177,7 +177,7 @@ def _from_checkpoint(seats: Mapping[str, Seat], run: str | Path, newest: Path) -
     for agent, seat in seats.items():
         folder = newest / seat.name
         if seat.learns and not folder.is_dir():
-            trained = ", ".join(run_folder.policies_in(newest))
+            trained = ", ".join(run_models.policies_in(newest))
             raise ConfigError(f"{run} trained {trained}; it has no policy for {agent}")
         if seat.learns:
             sources[agent] = replace(seat, source=str(folder))
@@ -257,7 +257,7 @@ def _settings(members: Sequence[Seat], sampling: Sampling, chat: Chat) -> dict[s
 
 def _starts(seats: Mapping[str, Seat], *, trust_remote_code: bool) -> dict[str, str]:
     """The model to load for each seat; a run folder is replaced by its policy for the seat."""
-    starts = {agent: run_folder.start_of(seat.source, agent) for agent, seat in seats.items()}
+    starts = {agent: run_models.start_of(seat.source, agent) for agent, seat in seats.items()}
     for start in dict.fromkeys(starts.values()):
         if kind(start) == "model":
             check_model(start, trust_remote_code=trust_remote_code)

@@ -54,6 +54,7 @@ class Setup:
 
     folder: Path
     config: FitConfig
+    learner: Learner
     env: str | Callable[[], AECEnv]
     env_args: Mapping[str, Any]
     seats: Mapping[str, Policy]
@@ -137,6 +138,7 @@ def set_up(
     return Setup(
         folder=folder,
         config=config,
+        learner=algorithm,
         env=env,
         env_args=env_args,
         seats=seats,

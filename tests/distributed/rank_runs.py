@@ -10,7 +10,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent))  # where torchrun does not look
 
 from float64 import in_float64
-from tiny_models import model, tokenizer
+from tiny_models import model, needed, tokenizer
 from toy_envs import Parities, Parity
 
 from llmzoo.policies.sampling import Sampling
@@ -30,6 +30,9 @@ RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
     "dpo": ("dpo", {"rounds": 2, "batch_size": 4}, "separate"),
     "madpo": ("madpo", {"rounds": 0}, "separate"),
     "gdpo": ("magrpo", {"normalize": "parts", "whiten": True}, "separate"),
+    "opd": ("opd", {"reward_weight": 0.5, "group_size": 2}, "shared"),
+    "opd_jsd": ("opd", {"loss": "jsd", "group_size": 2}, "separate"),
+    "opd_lora": ("opd", {"loss": "jsd", "beta": 1.0}, "lora"),
     "few": ("at_grpo", {}, "shared"),
     **{
         name: (name, {}, "shared")
@@ -59,6 +62,7 @@ def players(arrangement: str) -> dict[str, TransformersPolicy]:
 def play(name: str, out: Path, **settings: Any) -> None:
     """A run in float64: in float32 AdamW makes a whole step of a rounded gradient that should be 0."""
     learner, options, arrangement = RUNS[name]
+    options = {**needed(learner), **options}
     fit(
         learner,
         Parity if arrangement == "alone" else Parities,

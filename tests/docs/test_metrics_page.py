@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tiny_models import policy
+from tiny_models import policy, teacher
 from toy_envs import Parity
 
 from llmzoo.policies.sampling import Sampling
@@ -45,8 +45,9 @@ def test_every_metric_is_explained(tmp_path):
     # with clip, kl and dropped groups every metric that there is without a critic
     groups = rows(tmp_path / "at_grpo", "at_grpo", kl=0.1, uninformative="drop")
     critic = rows(tmp_path / "ippo", "ippo", kl=0.1)
-    (one,), (other,) = groups["train"], critic["train"]
-    assert explained(ITERATIONS) == {*one, *other}
+    taught = rows(tmp_path / "opd", "opd", teacher=teacher())
+    (one,), (other,), (third,) = groups["train"], critic["train"], taught["train"]
+    assert explained(ITERATIONS) == {*one, *other, *third}
 
     agent, plain = one["agents"]["writer_0"], other["agents"]["writer_0"]
     assert explained("Numbers of each agent") == {*agent, *plain}

@@ -19,10 +19,10 @@ from toy_envs import Parity
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.export import export_run, push_to_hub
 from llmzoo.export.description import _without_secrets
-from llmzoo.policies import load_model
+from llmzoo.policies import load_model, run_models
 from llmzoo.policies.settings import Chat
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.training import fit, run_folder
+from llmzoo.training import fit
 
 # for a process in which llmzoo cannot be imported: runs blocks of cards, each in its folder
 ALONE = """
@@ -113,7 +113,7 @@ def test_exports_compute_without_llmzoo_what_was_trained(runs, tmp_path, small_m
     assert lora.policies == {n: tmp_path / "lora" / n for n in ("planner_1", "proposer_0")}
     assert lora.base == tmp_path / "lora" / "base"
     trained = [
-        load_model(str(run_folder.newest_checkpoint(runs / run) / name))
+        load_model(str(run_models.newest_checkpoint(runs / run) / name))
         for run, name in (("shared", "policy"), ("lora", "planner_1"), ("lora", "proposer_0"))
     ]
     ids = list(trained[0].encode(TEXT))
@@ -149,7 +149,7 @@ def test_adapters_name_no_place_and_load_beside_their_base(runs, tmp_path, small
         assert json.loads(config)["base_model_name_or_path"] is None
         assert small_model not in config
     again = load_model(str(done.policies["planner_1"]), base=str(done.base))
-    trained = load_model(str(run_folder.newest_checkpoint(runs / "lora") / "planner_1"))
+    trained = load_model(str(run_models.newest_checkpoint(runs / "lora") / "planner_1"))
     ids = list(trained.encode(TEXT))
     close(logits_of(again, ids), logits_of(trained, ids))
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 import torch
-from tiny_models import model, tokenizer
+from tiny_models import model, needed, tokenizer
 from toy_envs import Parities
 
 from llmzoo.engine.local import LocalEngine
@@ -34,7 +34,8 @@ def an_engine(name, seats, arrangement, folder, seat_args=None):
         seat_args=seat_args or {},
     )
     cls = learner_class(name)
-    return LocalEngine(cls(cls.Config(learning_rate=1e-2)), learning, policies, total_steps=10)
+    learner = cls(cls.Config(learning_rate=1e-2, **needed(name)))
+    return LocalEngine(learner, learning, policies, total_steps=10)
 
 
 def iterate(engine, seats, steps=3):

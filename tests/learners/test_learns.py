@@ -7,6 +7,7 @@ from tiny_models import model, tokenizer
 from toy_envs import Parities
 
 from llmzoo.learners import list_learners
+from llmzoo.policies.run_models import newest_checkpoint
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import fit
@@ -29,9 +30,30 @@ SETTINGS = {
     "maremax": (GROUPS, 16, 40),
     "marloo": (GROUPS, 16, 40),
     "maxrl": (GROUPS, 16, 40),
+    "opd": ({}, 32, 30),
     "ppo": ({}, 32, 30),
     "sft": ({}, 16, 30),
 }  # options, episodes an iteration, iterations
+
+
+def imitator(out) -> str:
+    """The folder of a model that has learned the game from its expert."""
+    _, episodes, steps = SETTINGS["sft"]
+    pupil = TransformersPolicy(
+        model(initializer_range=0.1, seed=1), tokenizer(), sampling=Sampling(max_new_tokens=1)
+    )
+    fit(
+        "sft",
+        Parities,
+        out=out,
+        policies=dict.fromkeys(("writer_0", "writer_1"), pupil),
+        steps=steps,
+        episodes_per_step=episodes,
+        learner_args={"learning_rate": 5e-3},
+        eval_tasks=1,
+        quiet=True,
+    )
+    return str(newest_checkpoint(out) / "writer_0")
 
 
 def test_there_is_a_case_for_every_learner():
@@ -48,6 +70,8 @@ LONG = ("iac", "maac", "mappo")  # ten seconds and more; ippo and ppo show that 
 def test_every_learner_learns(name, tmp_path):
     """One or two seats answer "U" and "D" by the parity of a letter; only all right are paid."""
     options, episodes, steps = SETTINGS[name]
+    if name == "opd":
+        options = {**options, "teacher": imitator(tmp_path / "teacher")}
     seats = 1 if name in ALONE else 2
     player = TransformersPolicy(
         model(initializer_range=0.1), tokenizer(), sampling=Sampling(max_new_tokens=1)

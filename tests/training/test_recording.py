@@ -9,7 +9,7 @@ import chat_models
 import pytest
 import torch
 from safetensors.torch import load_file
-from tiny_models import model, policy, tokenizer
+from tiny_models import model, needed, policy, tokenizer
 from toy_envs import Adder, Parities
 
 from llmzoo.engine.base import Iteration
@@ -294,6 +294,7 @@ def run(folder: str, out: Path, learner: str = "at_grpo", **settings) -> Path:
         **settings,
     }
     env = given.pop("env", "test_recording:Partly")
+    given.setdefault("learner_args", dict(needed(learner)))
     fit(learner, env, out=out, model=folder, quiet=True, **given)
     return out
 

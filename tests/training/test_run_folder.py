@@ -19,6 +19,7 @@ from toy_envs import Parity
 from llmzoo.cli import main
 from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
 from llmzoo.export.copying import copy_policy
+from llmzoo.policies import run_models
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.report.curves import plot_run
 from llmzoo.report.page import RunReport, write
@@ -300,7 +301,7 @@ def test_a_run_folder_that_is_no_folder(tmp_path, small_model):
 def test_checkpoints_are_in_the_order_of_their_iterations(tmp_path):
     for name in ("step_1000000", "step_999999", "step_notes", "step_000001", "step_"):
         (tmp_path / name).mkdir()
-    result = [path.name for path in run_folder.checkpoints_in(tmp_path)]
+    result = [path.name for path in run_models.checkpoints_in(tmp_path)]
     assert result == ["step_000001", "step_999999", "step_1000000"]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from tiny_models import model, policy, tokenizer
+from tiny_models import model, policy, teacher, tokenizer
 from toy_envs import Adder, Parities, Parity
 
 import llmzoo
@@ -70,6 +70,7 @@ KEPT = {
     "ippo": {"minibatches": 2, "target_kl": 0.1},
     "dpo": {"rounds": 3},
     "madpo": {"rounds": 3},
+    "opd": {"teacher": teacher(), "group_size": 2, "reward_weight": 0.5, "role_baseline": 0.9},
     "sft": {"mode": "mix"},
 }
 

@@ -1,4 +1,4 @@
-"""What the option ``kl`` compares with: each policy as it was when the run started, frozen."""
+"""Frozen models that an update compares with, such as the starting policies of the option ``kl``."""
 
 from __future__ import annotations
 
@@ -15,40 +15,48 @@ from llmzoo.distributed.sharding import whole
 from llmzoo.errors import CheckpointError
 from llmzoo.policies.transformers import TransformersPolicy
 
-_STARTS = "starts.json"
 
+class Frozen:
+    """Weights that are not saved: a resumed run must have the same ones.
 
-class StartingPolicies:
-    """A frozen copy of each of ``policies``, by name.
-
-    The copies are not saved. A resumed run starts from the same model, and is refused if the weights
-    differ.
+    ``weights``: by name. ``file``: of a checkpoint, for their hashes. ``remedy``: the end of the error
+    where they differ, after the name.
     """
+
+    def __init__(self, weights: Mapping[str, Iterable[Tensor]], file: str, remedy: str):
+        self._hashes = {name: digest(own) for name, own in weights.items()}
+        self._file, self._remedy = file, remedy
+
+    def save(self, folder: Path) -> None:
+        """Write the hashes."""
+        if self._hashes and ranks.rank() == 0:
+            (folder / self._file).write_text(json.dumps(self._hashes))
+
+    def load(self, folder: Path) -> None:
+        """Raises :class:`CheckpointError` if the run started with other weights."""
+        if not self._hashes:
+            return
+        saved = json.loads((folder / self._file).read_text())
+        for name, own in self._hashes.items():
+            if saved[name] != own:
+                raise CheckpointError(f"{name!r} {self._remedy}")
+
+
+class StartingPolicies(Frozen):
+    """What the option ``kl`` compares with: a frozen copy of each of ``policies``, by name."""
 
     def __init__(self, policies: Mapping[str, TransformersPolicy]):
         self._copies = {name: policy.reference() for name, policy in policies.items()}
-        self._starts = {name: digest(policy.parameters()) for name, policy in policies.items()}
+        super().__init__(
+            {name: policy.parameters() for name, policy in policies.items()},
+            "starts.json",
+            "is compared by kl with the weights that the run started from, but these differ: resume "
+            "with the same model, before training",
+        )
 
     def get(self, name: str) -> TransformersPolicy | None:
         """The copy of a policy; None without one."""
         return self._copies.get(name)
-
-    def save(self, folder: Path) -> None:
-        """Write a hash of the starting weights."""
-        if self._starts and ranks.rank() == 0:
-            (folder / _STARTS).write_text(json.dumps(self._starts))
-
-    def load(self, folder: Path) -> None:
-        """Raises :class:`CheckpointError` if the run started from other weights."""
-        if not self._starts:
-            return
-        saved = json.loads((folder / _STARTS).read_text())
-        for name, start in self._starts.items():
-            if saved[name] != start:
-                raise CheckpointError(
-                    f"kl compares {name!r} with the weights that the run started from, but "
-                    "these differ: resume with the same model, before training"
-                )
 
 
 def digest(weights: Iterable[Tensor]) -> str:

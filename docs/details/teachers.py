@@ -1,0 +1,110 @@
+"""The learner that learns from a teacher: opd."""
+
+from __future__ import annotations
+
+from .groups import KL, LOGPROBS, MASK, OLD, OLD_LOGPROBS, ONE_UPDATE, OPTIMIZER, SAMPLED_ONLY
+from .parts import DISTILLATION_LOSS, DISTILLATION_TEACHER, IW_OPD_LOSS, Detail, Method, equation
+
+METHODS = {
+    "opd": Method(
+        credit=equation(
+            """A_it = log t_it - log pi_old_it + discount A_i(t+1) + w (R_i - mean(R))    loss="reverse_kl\"""",
+            {
+                "A [K, C]": "advantages, one a token; no gradient flows through them",
+                "log t [K, C]": "the teacher's log-probabilities of the same tokens",
+                **OLD,
+                "w": "`reward_weight`; the reward's term is added once to each token, after the discount",
+                "R [K]": "returns of the K answers to one prompt",
+            },
+        ),
+        loss=equation(
+            """L = sum_i sum_t w_it (-A_it log pi_it)                         loss="reverse_kl"
+L = sum_i sum_t w_it (D_it - w (R_i - mean(R)) log pi_it)     loss="jsd"
+D = beta KL(t || m) + (1 - beta) KL(pi || m),  m = beta t + (1 - beta) pi
+D = KL(t || pi) for beta 0,  KL(pi || t) for beta 1
+w_it = m_it / sum(m)""",
+            {
+                "D [N, C]": "divergence of the distributions over the whole vocabulary before each token",
+                "t, pi": "distributions of the teacher and of the student, both at the student's temperature",
+                **MASK,
+                **LOGPROBS,
+            },
+        ),
+        example="""from math import log
+
+import torch
+
+from llmzoo.learners.updates.distillation import log_ratios
+from llmzoo.policies.divergence import generalized_jsd
+
+# an answer of three tokens: log-probabilities as sampled, and the teacher's
+sampled, teacher = (-2.0, -0.5, -1.5), torch.tensor([-1.0, -0.5, -2.0])
+assert log_ratios(sampled, teacher, 0.0).tolist() == [1.0, 0.0, -0.5]
+# half of the next token's credit is added: 0 - 0.25, then 1 - 0.125
+assert log_ratios(sampled, teacher, 0.5).tolist() == [0.875, -0.25, -0.5]
+
+student, teacher = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.75, 0.25]).log()
+reverse = 0.5 * log(0.5 / 0.75) + 0.5 * log(0.5 / 0.25)
+assert abs(generalized_jsd(student, teacher, 1.0).item() - reverse) < 1e-6""",
+        details=(
+            Detail(
+                "**One token at a time.** By default a token is credited for itself only (`discount=0`), as Thinking "
+                "Machines Lab do. TRL's importance-weighted form weighs the same log-ratios by their place in the "
+                "answer.",
+                "learners/updates/distillation.py",
+                "credit = teacher - torch.tensor(logprobs, dtype=teacher.dtype)",
+                (IW_OPD_LOSS,),
+            ),
+            Detail(
+                "**The student's part of the log-ratio** is the log-probability recorded while sampling. Under top-k "
+                "or top-p it is that of the filtered distribution, which the student plays with; the teacher's is "
+                "never filtered.",
+                "learners/updates/teachers.py",
+                "return teacher.under(replace(student.sampling_of(group.agent), top_p=1.0, top_k=0))",
+            ),
+            Detail(
+                "**Temperature.** Both distributions are at the student's sampling temperature, as in TRL.",
+                "policies/divergence.py",
+                "(x[..., :size].float() / temperature).log_softmax(dim=-1) for x in (logits, wanted)",
+                (DISTILLATION_LOSS,),
+            ),
+            Detail(
+                "**Both ends of beta.** The formula itself is 0 for beta 0 and 1. As in TRL these mean the forward "
+                "and the reverse KL.",
+                "policies/divergence.py",
+                "mixture = torch.logaddexp(student + math.log1p(-beta), teacher + math.log(beta))",
+                (DISTILLATION_LOSS,),
+            ),
+            Detail(
+                "**Padded vocabularies.** Models of one family may pad their output layer differently. The tokens "
+                "that both have are compared. TRL refuses such pairs.",
+                "policies/divergence.py",
+                "size = min(logits.shape[-1], wanted.shape[-1])  # larger models pad their vocabulary",
+                (DISTILLATION_TEACHER,),
+            ),
+            Detail(
+                "**One tokenizer.** Teacher and student must have the same vocabulary. The end of the sequence is a "
+                "token like any other: a chat model as teacher of a base model may expect another one.",
+                "learners/updates/teachers.py",
+                "if student.tokenizer.get_vocab() != teacher.tokenizer.get_vocab():",
+            ),
+            Detail(
+                "**A teacher on the student's base.** If the student is a LoRA adapter and the teacher is its base, "
+                "or an adapter of the same base in a local folder, the base is loaded once.",
+                "learners/updates/teachers.py",
+                "if lora.is_peft(host.model) and lora.stands_on(host.model, name):",
+            ),
+            Detail(
+                "**Rewards** are compared within groups, as by `magrpo`, or with a mean of each role "
+                "(`role_baseline`). With the default `reward_weight=0` they do not count.",
+                "learners/updates/distillation.py",
+                "advantages[k, : len(row)] = ratios + c.advantages[k]",
+            ),
+            OLD_LOGPROBS,
+            ONE_UPDATE,
+            KL,
+            SAMPLED_ONLY,
+            OPTIMIZER,
+        ),
+    ),
+}

@@ -1,0 +1,127 @@
+"""An update towards teachers: advantages from their log-probabilities, or the divergence itself."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from llmzoo.learners.groups import GroupUpdater
+from llmzoo.learners.losses import token_weights
+from llmzoo.learners.updates.credits import Credited
+from llmzoo.learners.updates.passes import PartLoss
+from llmzoo.learners.updates.policy_gradient import Metrics, surrogate_loss
+from llmzoo.learners.updates.teachers import Teachers
+from llmzoo.policies.base import Policy
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch, Group
+
+
+def log_ratios(logprobs: Sequence[float], teacher: Tensor, discount: float) -> Tensor:
+    """The credit [C] of an answer's tokens: what the teacher's log-probability is above their own.
+
+    ``logprobs``: as sampled. Each token also gets the credit of the next one, times ``discount``. With
+    0 the policy gradient is that of each token's reverse KL, with 1 that of the whole answer's.
+    """
+    credit = teacher - torch.tensor(logprobs, dtype=teacher.dtype)
+    for t in range(len(credit) - 2, -1, -1) if discount else ():
+        credit[t] += discount * credit[t + 1]
+    return credit
+
+
+class DistillationUpdater(GroupUpdater):
+    """Also holds the teachers."""
+
+    def __init__(
+        self,
+        learner: Any,
+        policies: Mapping[str, TransformersPolicy],
+        seats: Mapping[str, Policy],
+        *,
+        total_steps: int,
+    ):
+        super().__init__(learner, policies, seats, total_steps=total_steps)
+        self.config = learner.config
+        self.teachers = Teachers(
+            self.config.teacher, self.policies, self.seats, whole=self.config.loss == "jsd"
+        )
+
+    def _update(
+        self, name: str, policy: TransformersPolicy, groups: Sequence[Group], rng: random.Random
+    ) -> dict[str, float]:
+        if self.config.loss == "jsd":
+            return super()._update(name, policy, groups, rng)
+        self._apart = 0.0
+        metrics = super()._update(name, policy, groups, rng)
+        return {**metrics, "teacher_divergence": self._apart}
+
+    def _credited(self, groups: Sequence[Group]) -> list[Credited]:
+        """With one advantage a token, [K, C], for ``reverse_kl``: the reward's and the teacher's."""
+        weight = self.config.reward_weight
+        credited = [Credited(c.group, weight * c.advantages) for c in super()._credited(groups)]
+        if self.config.loss == "jsd" or not credited:
+            return credited
+        judged = [c.group for c in credited]
+        student = self.seats[judged[0].agent]
+        assert isinstance(student, TransformersPolicy)
+        scores = self.teachers.logprobs(judged, student)
+        total, tokens, result = 0.0, 0, []
+        for c, flat in zip(credited, scores, strict=True):
+            answers = c.group.completions
+            rows = flat.split([len(a.ids) for a in answers])
+            advantages = torch.zeros(len(answers), max(map(len, rows)), dtype=flat.dtype)
+            for k, (answer, row) in enumerate(zip(answers, rows, strict=True)):
+                total += sum(answer.logprobs) - float(row.sum())
+                ratios = log_ratios(answer.logprobs, row, self.config.discount)
+                advantages[k, : len(row)] = ratios + c.advantages[k]
+            tokens += len(flat)
+            result.append(Credited(c.group, advantages))
+        self._apart = total / max(1, tokens)
+        return result
+
+    def _loss(self, name: str, policy: TransformersPolicy) -> PartLoss:
+        if self.config.loss != "jsd":
+            return super()._loss(name, policy)
+        return partial(self._divergence, policy, self.references.get(name))
+
+    def _divergence(
+        self,
+        policy: TransformersPolicy,
+        reference: TransformersPolicy | None,
+        part: Sequence[Credited],
+        *,
+        rows: int,
+        tokens: int,
+    ) -> tuple[Tensor, Metrics]:
+        """The part's share of the divergence from the teachers, and of the reward's surrogate."""
+        config = self.config
+        groups = [c.group for c in part]
+        beta = 0.5 if config.beta is None else config.beta
+        now = policy.likelihood(groups, target=self.teachers.target(groups, policy, beta))
+        assert now.divergence is not None
+        loss, metrics = surrogate_loss(
+            policy, part, config, rows=rows, tokens=tokens, reference=reference, now=now
+        )
+        weights = token_weights(now.mask, config.reduction, rows=rows, tokens=tokens)
+        metrics["teacher_divergence"] = now.divergence.detach().sum()
+        return loss + (now.divergence * weights).sum(), metrics
+
+    def credits(self, batch: Batch) -> list[float | None]:
+        """None for each answer where nothing but the divergence is learned from."""
+        if self.config.loss == "jsd" and not self.config.reward_weight:
+            return [None for _ in batch.completions]
+        return super().credits(batch)
+
+    def save(self, folder: Path) -> None:
+        super().save(folder)
+        self.teachers.save(folder)
+
+    def load(self, folder: Path) -> None:
+        """Raises :class:`CheckpointError` if the run had another teacher."""
+        super().load(folder)
+        self.teachers.load(folder)

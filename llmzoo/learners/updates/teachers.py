@@ -1,0 +1,185 @@
+"""The frozen models whose distributions a student learns from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from llmzoo.distributed import ranks
+from llmzoo.distributed.sharding import device_of, gathered, shard_like
+from llmzoo.endpoints import PREFIX
+from llmzoo.errors import ConfigError, check_names
+from llmzoo.learners.updates.kl_reference import Frozen
+from llmzoo.learners.updates.parts import tokens_of
+from llmzoo.policies import SCRIPTED, check_model, lora
+from llmzoo.policies.base import Policy
+from llmzoo.policies.divergence import Prediction, Target
+from llmzoo.policies.packing import packs
+from llmzoo.policies.run_models import start_of
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Group
+from llmzoo.registry import is_remote
+
+
+def teachers_of(teacher: str | Mapping[str, str] | None, agents: Sequence[str]) -> dict[str, str]:
+    """The name of each agent's teacher. ``teacher``: one name for all, or one for each agent.
+
+    Raises :class:`ConfigError` where an agent has none, and :class:`UnknownNameError` for a teacher
+    of a seat that does not learn.
+    """
+    if not teacher:
+        raise ConfigError(
+            "distillation needs a teacher: set teacher to a model, its folder or a run folder, or to a "
+            "mapping from seats to these"
+        )
+    for name in [teacher] if isinstance(teacher, str) else teacher.values():
+        if name in SCRIPTED or name.startswith(PREFIX) or is_remote(name):
+            raise ConfigError(
+                f"{name!r} cannot teach: its probabilities of tokens are not known here. Name a model"
+            )
+    if isinstance(teacher, str):
+        return dict.fromkeys(agents, teacher)
+    check_names("seat that learns from a teacher", teacher, agents)
+    without = [agent for agent in agents if agent not in teacher]
+    if without:
+        raise ConfigError(
+            f"no teacher for {', '.join(without)}: name one for each seat that learns"
+        )
+    return {agent: teacher[agent] for agent in agents}
+
+
+class Teachers(Frozen):
+    """The teacher of each seat that learns. They are loaded once, and not saved.
+
+    A teacher that is an adapter on the same base as the student's, or this base itself, is played by
+    the student's own model. Any other has a model of its own on the student's device, sharded where the
+    student's is, in the precision that it was saved in.
+
+    Raises :class:`ConfigError` for a teacher that cannot be loaded, or reads other tokens than the student.
+    """
+
+    def __init__(
+        self,
+        teacher: str | Mapping[str, str] | None,
+        policies: Mapping[str, TransformersPolicy],
+        seats: Mapping[str, Policy],
+        *,
+        whole: bool,
+    ):
+        students = {
+            agent: policy
+            for agent, seat in seats.items()
+            for policy in policies.values()
+            if policy is seat
+        }
+        self._models: dict[str, TransformersPolicy] = {}  # by their name, and the student's base
+        self._of: dict[str, TransformersPolicy] = {}
+        named = teachers_of(teacher, list(students))
+        for agent, student in students.items():
+            self._of[agent] = self._taken(start_of(named[agent], agent), student)
+            _check(student, self._of[agent], whole=whole)
+        super().__init__(
+            {agent: _weights(model) for agent, model in self._of.items()},
+            "teachers.json",
+            "learns from another teacher than at its start: resume with the same one",
+        )
+
+    def _taken(self, name: str, student: TransformersPolicy) -> TransformersPolicy:
+        check_model(name)
+        for host in (student, *self._models.values()):
+            if lora.is_peft(host.model) and lora.stands_on(host.model, name):
+                key = f"{name} on {id(host.model)}"
+                if key not in self._models:
+                    adapter = lora.add_saved(host.model, name) if lora.is_adapter(name) else None
+                    self._models[key] = host.with_adapter(adapter, name=name)
+                return self._models[key]
+        if name not in self._models:
+            model = TransformersPolicy.load(name, device=str(device_of(student.model)))
+            model.model.requires_grad_(False)
+            shard_like(model.model, student.model)
+            self._models[name] = model
+        return self._models[name]
+
+    def logprobs(self, groups: Sequence[Group], student: TransformersPolicy) -> list[Tensor]:
+        """The teacher's log-probability of each token, [tokens of the group], one answer after the other.
+
+        They are at the student's temperature, without top-k and top-p.
+        """
+        with torch.no_grad(), gathered(self._used(groups)):
+            return ranks.spread(groups, lambda mine: self._scored(mine, student))
+
+    def target(self, groups: Sequence[Group], student: TransformersPolicy, beta: float) -> Target:
+        """What the groups' likelihood is compared with."""
+        sizes = [sum(len(c.ids) for c in group.completions) for group in groups]
+        ends = torch.tensor([0, *sizes]).cumsum(0).tolist()
+        spans = [torch.arange(*span) for span in pairwise(ends)]
+        predictions = []
+        with gathered(self._used(groups)):
+            for teacher, mine in self._by_teacher(groups).items():
+                states, weight, bias = _under(teacher, student, groups[mine[0]]).predicted(
+                    [groups[i] for i in mine]
+                )
+                at = torch.cat([spans[i] for i in mine]).to(states.device)
+                predictions.append(Prediction(at, states, weight, bias))
+        return Target(predictions, beta)
+
+    def _used(self, groups: Sequence[Group]) -> Iterable[torch.nn.Module]:
+        """The models of all teachers: every rank gathers the same, whatever groups it has."""
+        return [teacher.model for teacher in self._of.values()]
+
+    def _by_teacher(self, groups: Sequence[Group]) -> dict[TransformersPolicy, list[int]]:
+        found: dict[TransformersPolicy, list[int]] = {}
+        for number, group in enumerate(groups):
+            found.setdefault(self._of[group.agent], []).append(number)
+        return found
+
+    def _scored(self, groups: Sequence[Group], student: TransformersPolicy) -> list[Tensor]:
+        scored: dict[int, Tensor] = {}
+        for agent in dict.fromkeys(group.agent for group in groups):
+            mine = [i for i, group in enumerate(groups) if group.agent == agent]
+            teacher = _under(self._of[agent], student, groups[mine[0]])
+            for pack in packs([tokens_of(groups[i]) for i in mine], teacher.tokens_at_once):
+                part = [mine[i] for i in pack]
+                now = teacher.likelihood([groups[i] for i in part])
+                sizes = [sum(len(c.ids) for c in groups[i].completions) for i in part]
+                split = now.logprobs[now.mask.bool()].cpu().split(sizes)
+                scored |= dict(zip(part, split, strict=True))
+        return [scored[i] for i in range(len(groups))]
+
+
+def _under(
+    teacher: TransformersPolicy, student: TransformersPolicy, group: Group
+) -> TransformersPolicy:
+    """The teacher at the temperature with which the student answers the group."""
+    return teacher.under(replace(student.sampling_of(group.agent), top_p=1.0, top_k=0))
+
+
+def _check(student: TransformersPolicy, teacher: TransformersPolicy, *, whole: bool) -> None:
+    """Raise :class:`ConfigError` for a teacher that cannot judge what the student writes."""
+    if student.tokenizer.get_vocab() != teacher.tokenizer.get_vocab():
+        raise ConfigError(
+            f"the teacher {teacher.name!r} and the student {student.name!r} have different tokenizers, "
+            "so the one cannot judge the other's tokens: choose models of one family, or learn from the "
+            "teacher's texts with sft"
+        )
+    if teacher.context < student.context:
+        raise ConfigError(
+            f"the teacher {teacher.name!r} reads {teacher.context} tokens, and the student "
+            f"{student.name!r} up to {student.context}: choose a teacher that reads as much"
+        )
+    for model in (student, teacher) if whole else ():
+        if not model.plain_head:
+            raise ConfigError(
+                f"{model.name!r} ({model.model.config.model_type}) may change its logits after the "
+                "output layer, so its distributions cannot be compared: set loss='reverse_kl'"
+            )
+
+
+def _weights(policy: TransformersPolicy) -> list[Tensor]:
+    """All weights that a teacher computes with."""
+    own = {} if policy.adapter is None else lora.own_parameters(policy.model, policy.adapter)
+    return [*lora.base_parameters(policy.model), *own.values()]

@@ -1,0 +1,99 @@
+"""How far a model's next-token distributions are from a teacher's, over the whole vocabulary.
+
+Shapes: N completions of T tokens in all, C tokens (padded), H hidden size, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
+
+from llmzoo.policies.scoring import at_once
+
+_LEAST = torch.finfo(torch.float32).min
+
+
+def generalized_jsd(student: Tensor, teacher: Tensor, beta: float) -> Tensor:
+    """The generalised Jensen-Shannon divergence [...] of log-probabilities [..., V], in nats.
+
+    With m = beta teacher + (1 - beta) student it is beta KL(teacher || m) + (1 - beta) KL(student || m):
+    GKD (Agarwal et al., arXiv 2306.13649). That is 0 for ``beta`` 0 and 1, which mean here what the
+    divergence tends to when it is divided by beta or by 1 - beta: KL(teacher || student) for 0, and
+    KL(student || teacher), the reverse KL, for 1.
+    """
+    student, teacher = student.clamp_min(_LEAST), teacher.clamp_min(_LEAST)  # -inf times 0 is NaN
+    if beta == 0.0:
+        return _kl(teacher, student)
+    if beta == 1.0:
+        return _kl(student, teacher)
+    mixture = torch.logaddexp(student + math.log1p(-beta), teacher + math.log(beta))
+    return beta * _kl(teacher, mixture) + (1 - beta) * _kl(student, mixture)
+
+
+def _kl(one: Tensor, other: Tensor) -> Tensor:
+    return (one.exp() * (one - other)).sum(dim=-1)
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a teacher predicts before some tokens: its ``states`` [M, H], and its output layer, which is
+    ``weight`` [V, H] and ``bias`` [V]. ``at`` [M]: which tokens of all, one completion after the other."""
+
+    at: Tensor
+    states: Tensor
+    weight: Tensor
+    bias: Tensor | None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The predictions that a likelihood is compared with, together for all its tokens."""
+
+    predictions: Sequence[Prediction]
+    beta: float
+
+    def divergence(
+        self,
+        head: Callable[[Tensor], Tensor],
+        states: Tensor,
+        temperature: float,
+        prepare: Callable[[], None],
+    ) -> Tensor:
+        """The divergence [T] before each token, from the student's states [T, H].
+
+        ``head``: the student's output layer. ``prepare``: called before each use of it, also in the
+        backward pass. Both distributions are at ``temperature``, and over the tokens that both have.
+        """
+
+        def piece(states: Tensor, theirs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+            prepare()
+            logits = head(states)
+            with torch.no_grad():
+                wanted = F.linear(theirs, weight, bias)
+            size = min(logits.shape[-1], wanted.shape[-1])  # larger models pad their vocabulary
+            own, other = (
+                (x[..., :size].float() / temperature).log_softmax(dim=-1) for x in (logits, wanted)
+            )
+            return generalized_jsd(own, other, self.beta)
+
+        result = torch.zeros(len(states), device=states.device)
+        options: dict[str, Any] = {"use_reentrant": False, "preserve_rng_state": False}
+        for p in self.predictions:
+            most = at_once(states.device, len(p.weight))
+            rows = states[p.at]
+            if len(rows) <= most:
+                found = [piece(rows, p.states, p.weight, p.bias)]
+            else:  # the backward pass computes the logits again
+                found = [
+                    checkpoint(piece, own, theirs, p.weight, p.bias, **options)
+                    for own, theirs in zip(rows.split(most), p.states.split(most), strict=True)
+                ]
+            result = result.index_copy(0, p.at, torch.cat(found))
+        return result

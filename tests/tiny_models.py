@@ -63,12 +63,16 @@ def policy(kind: str = "qwen2", seed: int = 0, **options: object) -> Transformer
     return TransformersPolicy(model(kind, seed), tokenizer(), name=kind, **options)
 
 
-@cache
 def teacher() -> str:
-    """The folder of another model, for a learner that needs one to learn from."""
+    """The folder of another model, in the default precision, for a learner that learns from one."""
+    return _teacher(torch.get_default_dtype())
+
+
+@cache
+def _teacher(dtype: torch.dtype) -> str:
     folder = tempfile.mkdtemp(prefix="teacher")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    body = model(seed=7, max_position_embeddings=1024).float()
+    body = model(seed=7, max_position_embeddings=1024).to(dtype)
     TransformersPolicy(body, tokenizer()).save(folder)
     return folder
 

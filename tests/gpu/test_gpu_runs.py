@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from float64 import in_float64
-from tiny_models import group, model, tokenizer
+from tiny_models import group, model, needed, tokenizer
 from virtual_gpu import virtual_gpu
 
 from llmzoo.envs.base import Outcome, TextEnv
@@ -41,6 +41,7 @@ MORE = {  # learner, options of the learner, options of the run
     "kl_and_entropy": ("at_grpo", {"kl": 0.1, "entropy": 0.01}, {}),
     "sequence_ratio": ("grpo", {"ratio": "sequence", "clip": 0.2, "dual_clip": 3.0}, {}),
     "off_policy": ("magrpo", {"clip": 0.2}, {"steps": 2, "max_off_policy_steps": 1}),
+    "whole_distributions": ("opd", {"loss": "jsd"}, {}),
     "world_model": ("sft", {"mode": "mix"}, {}),
 }
 
@@ -82,7 +83,8 @@ def trained(
     policies = dict.fromkeys(seats, player)
     if lora:
         policies = player.with_adapters(seats, r=2)
-    learner_args = {"learning_rate": 1e-3, **OPTIONS.get(name, {}), **settings.pop("options", {})}
+    options = {**OPTIONS.get(name, {}), **needed(name), **settings.pop("options", {})}
+    learner_args = {"learning_rate": 1e-3, **options}
     episodes = 4 if len(seats) == 1 else 2
     settings = {
         "steps": 1,

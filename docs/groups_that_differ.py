@@ -50,7 +50,7 @@ def forms(id: str) -> dict[str, dict]:
             "split view": split,
             "one seat": {"num_agents": 1},
         }
-    if id in llmzoo.list_envs("games"):
+    if id in (*llmzoo.list_envs("games"), "bug_fix_v0", "contests_v0"):
         return {"": {}, "split view": {"view": "split"}, "one seat": {"num_agents": 1}}
     if id in llmzoo.list_envs("duels"):
         return {"": {}}

@@ -12,6 +12,7 @@ import argparse
 from collections.abc import Iterator
 
 import llmzoo
+from llmzoo.envs.base import TextEnv
 from llmzoo.training.statistics import wilson
 
 TASKS = 500
@@ -28,12 +29,14 @@ FORMS: list[tuple[str, dict]] = [
     ),
     ("bug_fix_v0", {}),
     ("bug_fix_v0", {"max_turns": 1}),
+    ("contests_v0", {}),
+    ("contests_v0", {"split": "all"}),
 ]
 
 
 def solved(id: str, form: dict, task: int, silent: str | None) -> bool:
     """Whether the experts solve a test task; the seat ``silent`` says nothing of use."""
-    env = llmzoo.make(id, view="split", split="test", **form).unwrapped
+    env = _made(id, form)
     env.reset(options={"task": task})
     for agent in env.agent_iter():
         over = env.terminations[agent] or env.truncations[agent]
@@ -41,10 +44,14 @@ def solved(id: str, form: dict, task: int, silent: str | None) -> bool:
     return env.success
 
 
+def _made(id: str, form: dict) -> TextEnv:
+    return llmzoo.make(id, **{"view": "split", "split": "test", **form}).unwrapped
+
+
 def rows(tasks: int) -> Iterator[str]:
     """The rows of the table."""
     for id, form in FORMS:
-        env = llmzoo.make(id, view="split", split="test", **form).unwrapped
+        env = _made(id, form)
         played = min(tasks, env.tasks.count or tasks)
         counts = [
             sum(solved(id, form, task, silent) for task in range(played))

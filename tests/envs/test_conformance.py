@@ -70,7 +70,7 @@ def forms(id: str) -> list[dict[str, Any]]:
                 for prompt in ("full", "terse")
             ),
         ]
-    if id == "bug_fix_v0":
+    if id in ("bug_fix_v0", "contests_v0"):
         return [{}, {"num_agents": 1}, {"view": "split"}]
     if id == "calendar_v0":
         hard = {"level": "hard", "num_agents": 3, "rounds": 2}
@@ -216,7 +216,9 @@ def test_oracle_earns_the_most_there_is(id, kwargs, n):
     most = min(n, there, 10) if runs_code(id, kwargs) and n < 500 else min(n, there)
     # two experts who play for each other's loss gain nothing; what a text can earn has no one value
     best = 0.0 if kwargs.get("reward") == "zero-sum" else BEST.get(id)
-    if id in GAMES and kwargs.get("view") == "split":  # the team's reward is all there is
+    if (
+        id in (*GAMES, "contests_v0") and kwargs.get("view") == "split"
+    ):  # the team's reward is all there is
         best = 1.0
     if kwargs.get("judge_seat"):  # who judges two experts has no lead to tell, and earns nothing
         best = None

@@ -55,7 +55,10 @@ def forms(id: str) -> list[dict[str, Any]]:
             {"reward": "cooperative"},
             {"reward": "cooperative", "judge_seat": True},
         ],
-        **{game: [{"view": "split"}] for game in llmzoo.list_envs("games")},
+        **{
+            id: [{"view": "split"}]
+            for id in (*llmzoo.list_envs("games"), "bug_fix_v0", "contests_v0")
+        },
         "math_v0": [{"aggregator": True}, {"view": "split", "family": "word_problems"}],
         "calendar_v0": [{"level": "easy"}, {"level": "hard", "num_agents": 3}],
         "propose_v0": [{"kind": "countdown"}],

@@ -19,6 +19,7 @@ from pettingzoo import AECEnv
 import llmzoo
 from llmzoo.envs.coding.bug_fix import oracle as bug_fix_oracle
 from llmzoo.envs.coding.class_eval import tasks as class_tasks
+from llmzoo.envs.coding.contests import guesses
 from llmzoo.envs.coding.contests.scoring import write_tests
 from llmzoo.envs.coding.contests.tasks import Problem, Test
 from llmzoo.envs.coding.functions.tasks import FunctionTask
@@ -37,6 +38,7 @@ NONE = 1e-9  # a share that must not occur once
 def attacks() -> Iterator[Scored]:
     yield from _functions()
     yield from _contests()
+    yield from _split_contests()
     yield from _outputs()
     yield from _bug_fix()
     yield from _classes()
@@ -146,6 +148,43 @@ def _contests() -> Iterator[Scored]:
     score = mean(_succeeds_without_examples(env, task) for task in range(TASKS))
     attack = "success, wrong on every example"
     yield Scored(env="contests_v0", attack=attack, score=score, honest=1.0, limit=NONE)
+
+
+def _split_contests() -> Iterator[Scored]:
+    """The coder of the split view beside a tester who repeats the statement."""
+
+    def beside(code: Act) -> Act:
+        return lambda env, agent: _tells(env) if agent == "tester_1" else code(env, agent)
+
+    acts: dict[str, Act] = {
+        "the examples by heart": lambda env, agent: _examples_by_heart(env),
+        "the first example's output": lambda env, agent: _prints(env, first=True),
+        "nothing printed": lambda env, agent: _prints(env, first=False),
+        "a guess from the examples": lambda env, agent: guesses.guess(_problem(env), 0) or "",
+    }
+    env = llmzoo.make("contests_v0", view="split", split="all")
+    split = {attack: beside(act) for attack, act in acts.items()}
+    yield from _against_amateurs("contests_v0, split view", env, "coder_0", split)
+
+
+def _problem(env: AECEnv) -> Problem:
+    return env.unwrapped.episode.problem
+
+
+def _tells(env: AECEnv) -> str:
+    return _problem(env).statement[: env.unwrapped.message_chars]
+
+
+def _examples_by_heart(env: AECEnv) -> str:
+    problem = _problem(env)
+    if problem.function is None:
+        known = {test.input: test.output for test in problem.public}
+        return f"import sys\nprint({known!r}.get(sys.stdin.read(), ''))"
+    pairs = [(json.loads(test.input), json.loads(test.output)) for test in problem.public]
+    return (
+        f"def {problem.function}(*args):\n    for known, value in {pairs!r}:\n"
+        "        if list(args) == known:\n            return value"
+    )
 
 
 def _local(env: AECEnv, seat: str, acts: dict[str, Act]) -> Iterator[Scored]:

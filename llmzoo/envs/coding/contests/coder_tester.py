@@ -69,9 +69,10 @@ class CoderTester(TextEnv):
         one_of("prompt", prompt, ("full",))
         if max_tests < 1:
             raise ConfigError(f"max_tests must be at least 1, got {max_tests}")
+        seats, simultaneous = self.seating(num_agents)
         super().__init__(
-            [CODER, TESTER][:num_agents],
-            simultaneous=True,
+            seats,
+            simultaneous=simultaneous,
             max_turns=max_turns,
             team_weight=team_weight,
             render_mode=render_mode,
@@ -81,6 +82,10 @@ class CoderTester(TextEnv):
         self.tasks = self.find_tasks(source, split, on_bad_record)
         self.fallback = self.tasks.fallback
         self.episode: Contest
+
+    def seating(self, num_agents: int) -> tuple[list[str], bool]:
+        """The seats, and whether they answer at the same time."""
+        return [CODER, TESTER][:num_agents], True
 
     def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[Problem]:
         """The problems of a split."""
@@ -103,8 +108,7 @@ class CoderTester(TextEnv):
         )
         after = self._test(self._code(after, texts[CODER]), texts.get(TESTER))
         self.episode = after
-        shown = after.public is not None and after.public.passed == len(after.public.results)
-        self.success = shown and after.share == 1.0
+        self.success = after.passed_examples and after.share == 1.0
         local = {}
         for seat, score in after.scores.items():
             paid = before.scores.get(seat, dict.fromkeys(score, 0.0))
@@ -132,11 +136,12 @@ class CoderTester(TextEnv):
         return {**super().ending(agent), "hidden_success": self.episode.share == 1.0}
 
     def prompt(self, agent: str) -> str:
-        turn = min(self.turn + 1, self.max_turns)
-        heading = f"Round {turn} of {self.max_turns}."
         if agent == TESTER:
-            return prompts.tester(self.episode, heading, self.max_tests)
-        return prompts.coder(self.episode, heading, alone=len(self.possible_agents) == 1)
+            return prompts.tester(self.episode, self.heading(), self.max_tests)
+        return prompts.coder(self.episode, self.heading(), alone=len(self.possible_agents) == 1)
+
+    def heading(self) -> str:
+        return f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."
 
     def expert(self, agent: str) -> str:
         problem = self.episode.problem

@@ -56,8 +56,17 @@ example is not tried any further. Infos name what kept a program from running on
 what was left out of an answer. Feedback shows examples and the tester's tests, each cut to 300
 characters, never a hidden test or the known solution.
 
+**Split view.** With `view="split"` the task [needs two](../split_views.md). The tester reads the statement
+without its examples, and the coder the examples alone, with the name of the function where one is asked for.
+They answer in turn, the tester first. Its whole answer is a message; it writes no tests. The coder writes the
+program and is told how it does on the examples; the tester reads the first `message_chars` characters of that
+answer. An episode ends early only with success. Both are paid the team parts parses (0.1), runs (0.1) and tests
+(0.8), which have the worth that they have for the coder above; a message that is empty or too long costs the
+tester 0.05. In a file, no statement may show its examples.
+
 **Arguments.** `num_agents`, `max_turns`, `max_tests` (5), `time_limit` (5 seconds), `prompt`
-("full"), `team_weight`, `split` ("train", "test", "all"), `source` ("auto": the problems written
+("full"), `view` ("full", or "split" for two seats), `message_chars` (400, at most 2000, of the split view),
+`team_weight`, `split` ("train", "test", "all"), `source` ("auto": the problems written
 for this project; or a file of their form), `on_bad_record` ("error" or "skip": of a
 [file](../data.md#files-of-records)), `render_mode`.
 
@@ -74,15 +83,28 @@ Returns of testers before and after do not compare.
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
-from llmzoo.envs.base import public_forms
-from llmzoo.envs.coding.contests import tasks
+from llmzoo.envs.base import Outcome, public_forms
+from llmzoo.envs.coding.contests import halves, oracle, tasks
 from llmzoo.envs.coding.contests.coder_tester import CoderTester
+from llmzoo.envs.coding.contests.prompts import CODER, TESTER
 from llmzoo.envs.coding.contests.tasks import Problem
+from llmzoo.envs.messages import (
+    MESSAGE_CHARS,
+    NO_MESSAGE,
+    NOT_DELIVERED,
+    message_limit,
+    read_message,
+)
+from llmzoo.envs.settings import one_of
 from llmzoo.envs.sources import ID_FIELDS, Loaded, load_file
 from llmzoo.envs.tasks import Tasks
+from llmzoo.envs.text import Malformed
+from llmzoo.errors import ConfigError
 
 _ID_FIELDS = (*ID_FIELDS, "name")
 
@@ -92,12 +114,114 @@ class Contests(CoderTester):
 
     metadata: dict[str, Any] = {**CoderTester.metadata, "name": "contests_v0"}
 
+    def __init__(
+        self,
+        *,
+        num_agents: int = 2,
+        max_turns: int = 4,
+        max_tests: int = 5,
+        time_limit: float = 5.0,
+        prompt: Literal["full"] = "full",
+        view: Literal["full", "split"] = "full",
+        message_chars: int = MESSAGE_CHARS,
+        team_weight: float = 1.0,
+        split: str = "train",
+        source: str = "auto",
+        on_bad_record: Literal["error", "skip"] = "error",
+        render_mode: str | None = None,
+    ):
+        one_of("view", view, ("full", "split"))
+        if view == "split" and num_agents != 2:
+            raise ConfigError("view='split' is for two seats, each with one half; got num_agents=1")
+        self.view = view
+        self.message_chars = message_limit(message_chars)
+        super().__init__(
+            num_agents=num_agents,
+            max_turns=max_turns,
+            max_tests=max_tests,
+            time_limit=time_limit,
+            prompt=prompt,
+            team_weight=team_weight,
+            split=split,
+            source=source,
+            on_bad_record=on_bad_record,
+            render_mode=render_mode,
+        )
+        if view == "split":
+            paid = {"team_parts": [*halves.NOTHING], "paid_by_others": [TESTER]}
+            self.metadata.update(paid)
+
+    def seating(self, num_agents: int) -> tuple[list[str], bool]:
+        if self.view == "split":
+            return [TESTER, CODER], False
+        return super().seating(num_agents)
+
     def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[Problem]:
         if source in ("auto", "sample"):
             loaded = _shipped()
         else:
             loaded = load_file(source, tasks.read, on_bad_record, id_fields=_ID_FIELDS)
+        if self.view == "split" and (whole := [p for p in loaded.tasks if not halves.divisible(p)]):
+            raise ConfigError(
+                f"view='split' is for problems whose examples stand in 'public' and not in 'statement'; "
+                f"{len(whole)} of {len(loaded.tasks)} problems of {source} are not so, such as "
+                f"{whole[0].name or whole[0].statement[:60]!r}"
+            )
         return loaded.listed(tasks.canonical, split)
+
+    # The split view
+
+    def play(self, agent: str, text: str) -> Outcome:
+        return self._tell(text) if agent == TESTER else self._write(text)
+
+    def _tell(self, text: str) -> Outcome:
+        """Deliver the tester's message."""
+        answers = self.episode.answers
+        try:
+            message = read_message(text, self.message_chars)
+        except Malformed as reason:
+            told = f"Your last message was not delivered: {reason}."
+            answers = {**answers, TESTER: NOT_DELIVERED}
+            self.episode = replace(self.episode, answers=answers, told=told)
+            local = {TESTER: {"message": NO_MESSAGE}}
+            return Outcome(local=local, errors={TESTER: f"malformed: {reason}"})
+        self.episode = replace(self.episode, answers={**answers, TESTER: message}, told="")
+        return Outcome()
+
+    def _write(self, text: str) -> Outcome:
+        """Judge the coder's program."""
+        before = self.episode
+        answers = {**before.answers, CODER: text}
+        after = replace(before, answers=answers, errors={}, public=None, broke="", wrote=text)
+        self.episode = after = self._code(after, text)
+        self.success = after.passed_examples and after.share == 1.0
+        paid = before.scores.get(CODER, halves.NOTHING)
+        team = {name: worth - paid[name] for name, worth in after.scores[CODER].items()}
+        return Outcome(team, done=self.success, errors=self._errors(text))
+
+    def prompt(self, agent: str) -> str:
+        if self.view == "full":
+            return super().prompt(agent)
+        half = halves.tester if agent == TESTER else halves.coder
+        return half(self.episode, self.heading(), self.message_chars)
+
+    def expert(self, agent: str) -> str:
+        if self.view == "full":
+            return super().expert(agent)
+        problem, answers = self.episode.problem, self.episode.answers
+        if agent == TESTER:
+            return oracle.tell(problem, self.limits, self.message_chars, self.turn)
+        heard, own = answers.get(TESTER, ""), self.episode.wrote
+        return oracle.assemble(problem, heard, own, self.turn)
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        if self.view == "full":
+            return super().amateur(agent, rng)
+        problem, answers = self.episode.problem, self.episode.answers
+        if agent == TESTER:
+            return oracle.sloppy_tell(problem, self.message_chars, self.turn, rng)
+        heard, own = answers.get(TESTER, ""), self.episode.wrote
+        return oracle.sloppy_assemble(problem, heard, own, self.turn, rng)
 
 
 @cache

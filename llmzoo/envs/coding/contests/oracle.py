@@ -1,10 +1,16 @@
-"""Scripted coders and testers: experts, and amateurs who make mistakes."""
+"""Scripted coders and testers: experts, and amateurs who make mistakes.
+
+In the split view the tester's expert writes a solution of the problem that it reads, in parts where it is
+longer than a message: ``1/2|...|``. The coder's expert puts the parts together; its own last answer holds those
+that it has. Without a part it guesses from the examples.
+"""
 
 from __future__ import annotations
 
 import random
+import re
 
-from llmzoo.envs.coding.contests import targets, trials
+from llmzoo.envs.coding.contests import guesses, halves, targets, trials
 from llmzoo.envs.coding.contests.scoring import write_tests
 from llmzoo.envs.coding.contests.tasks import Problem, Test
 from llmzoo.errors import NoSolutionError
@@ -64,6 +70,66 @@ def sloppy_tester(problem: Problem, rng: random.Random, most: int) -> str:
         return "\n\n".join(f"Input:\n{test.input}\nOutput:\n{test.output}" for test in tests)
     written = write_tests(tests, problem)
     return written[: len(written) // 2] if kind == 2 else f"My tests:\n\n{written}"
+
+
+# The split view
+
+_PART = re.compile(r"(\d{1,3})/(\d{1,3})\|(.*)\|", re.DOTALL)
+
+
+def tell(problem: Problem, limits: Limits, limit: int, turn: int) -> str:
+    """A part of a known solution, another one each turn."""
+    return part(_known(problem, limits).source.strip(), limit, turn)
+
+
+def part(source: str, limit: int, turn: int) -> str:
+    """The message of ``turn``, from 0: the program, or a part of it, in at most ``limit`` characters."""
+    room = limit - len("100/100||")
+    if room < 1:
+        return "-"
+    count = -(-len(source) // room)
+    at = turn % count
+    return f"{at + 1}/{count}|{source[at * room : (at + 1) * room]}|"
+
+
+def assemble(problem: Problem, heard: str, own: str, turn: int) -> str:
+    """The program told so far: ``own``, the seat's last answer, and the part that it has heard; a guess if it
+    has heard none."""
+    found = _PART.fullmatch(heard)
+    if found is None:
+        return f"```python\n{guesses.guess(problem, turn) or '-'}\n```"
+    before = "" if int(found[1]) == 1 else _unfenced(own)
+    return f"```python\n{before}{found[3]}\n```"
+
+
+def _unfenced(answer: str) -> str:
+    return answer.removeprefix("```python\n").removesuffix("\n```")
+
+
+def sloppy_tell(problem: Problem, limit: int, turn: int, rng: random.Random) -> str:
+    """A part of a solution, now and then with a slip; the beginning of the statement; or a complaint."""
+    if not problem.solutions:
+        return halves.statement(problem)[:limit]
+    solution = problem.solutions[0].strip()
+    kind = rng.randrange(6)
+    if kind == 0:
+        return halves.statement(problem)[:limit]
+    if kind == 1:
+        return "I do not understand it."
+    before, after = rng.choice([slip for slip in _SLIPS if slip[0] in solution] or _SLIPS)
+    return part(solution.replace(before, after, 1) if kind == 2 else solution, limit, turn)
+
+
+def sloppy_assemble(problem: Problem, heard: str, own: str, turn: int, rng: random.Random) -> str:
+    """What it is told, now and then with a crash, a slip or only the half of it; or a guess."""
+    answer = assemble(problem, heard if rng.randrange(6) else "-", own, turn)
+    kind = rng.randrange(8)
+    if kind == 0:
+        return answer[: len(answer) // 2]
+    if kind == 1:
+        return answer.removesuffix("\n```") + "\nraise ValueError('not finished')\n```"
+    before, after = rng.choice([slip for slip in _SLIPS if slip[0] in answer] or _SLIPS)
+    return answer.replace(before, after, 1) if kind == 2 else answer
 
 
 def _known(problem: Problem, limits: Limits) -> trials.Known:

@@ -37,6 +37,9 @@ class Contest:
     ``code``: the coder's program, ready to be judged. ``public`` and ``agreed``: the program on the
     public tests and on the tester's. ``right``: the programs so far that passed every hidden test.
     ``broke``: how the program was stopped, if it did not run to its end on any public test.
+
+    In the split view the tester's answer is its message; ``told``: why it was not delivered; ``wrote``: the
+    coder's last answer as it was written.
     """
 
     problem: Problem
@@ -50,28 +53,43 @@ class Contest:
     broke: str = ""
     scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     share: float = 0.0
+    told: str = ""
+    wrote: str = ""
+
+    @property
+    def passed_examples(self) -> bool:
+        """Whether the last program was read and passed every public test."""
+        return self.public is not None and self.public.passed == len(self.public.results)
 
 
 def coder(contest: Contest, heading: str, *, alone: bool) -> str:
     problem = contest.problem
     lines = [_CODER_ALONE if alone else _CODER, "", problem.statement, ""]
-    if problem.function is None:
-        form = "It reads standard input and writes to standard output."
-    else:
-        form = f"It defines the function {problem.function}."
-        if problem.starter.strip():
-            lines += ["Start from:", clip(problem.starter, MAX_CODE_SHOWN).rstrip(), ""]
+    if problem.function is not None and problem.starter.strip():
+        lines += ["Start from:", clip(problem.starter, MAX_CODE_SHOWN).rstrip(), ""]
     lines += [heading, ""]
     if CODER in contest.errors:
         lines += [f"In your last answer no program could be read: {contest.errors[CODER]}", ""]
     elif contest.public is not None:
         lines += ["Your last program:", "```python", _own(contest, CODER), "```", ""]
-        lines += _report(
-            "Examples of the problem that it passes", problem, problem.public, contest.public
-        )
+        lines += on_examples(problem, contest.public)
     if not alone and contest.answers:
         lines += _meeting(contest, "The tester's tests that it passes")
-    return "\n".join([*lines, f"Answer with the program in a code fence. {form}"])
+    return "\n".join([*lines, order(problem)])
+
+
+def order(problem: Problem) -> str:
+    """How the coder is to answer."""
+    if problem.function is None:
+        form = "It reads standard input and writes to standard output."
+    else:
+        form = f"It defines the function {problem.function}."
+    return f"Answer with the program in a code fence. {form}"
+
+
+def on_examples(problem: Problem, trial: Trial) -> list[str]:
+    """How many examples a program passes, and the first ones that it does not."""
+    return _report("Examples of the problem that it passes", problem, problem.public, trial)
 
 
 def tester(contest: Contest, heading: str, most: int) -> str:

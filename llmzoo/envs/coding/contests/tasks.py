@@ -90,12 +90,9 @@ def problem(
     if not secret:
         raise sources.BadField("tests", "hold no test")
     statement = clip(statement.strip(), MAX_STATEMENT_CHARS)
-    if function is None:
-        examples = [_example(test) for test in shown if not stands_in(test, statement)]
-    else:
-        examples = [f"Example: {call(function, test)} gives {test.output}" for test in shown]
+    missing = [t for t in shown if function is not None or not stands_in(t, statement)]
     return Problem(
-        "\n\n".join([statement, *(clip(example, MAX_EXAMPLE_CHARS) for example in examples)]),
+        "\n\n".join([statement, *(example(test, function) for test in missing)]),
         shown,
         secret,
         function,
@@ -159,8 +156,13 @@ def tests(record: Mapping[str, Any], name: str) -> list[Test]:
     return listed
 
 
-def _example(test: Test) -> str:
-    return f"Example input:\n{test.input.rstrip()}\nExample output:\n{test.output.rstrip()}"
+def example(test: Test, function: str | None) -> str:
+    """A test as statements show it."""
+    if function is None:
+        text = f"Example input:\n{test.input.rstrip()}\nExample output:\n{test.output.rstrip()}"
+    else:
+        text = f"Example: {call(function, test)} gives {test.output}"
+    return clip(text, MAX_EXAMPLE_CHARS)
 
 
 def _lines(text: str) -> str:

@@ -1,0 +1,76 @@
+"""The split view of a contest problem: the tester reads its statement, the coder its examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from llmzoo.envs.coding.contests import prompts
+from llmzoo.envs.coding.contests.prompts import CODER, TESTER, Contest
+from llmzoo.envs.coding.contests.tasks import Problem, call, example, stands_in
+from llmzoo.envs.messages import quoted
+
+NOTHING: Mapping[str, float] = {"parses": 0.0, "runs": 0.0, "tests": 0.0}
+
+TESTER_ROLE = (
+    "You are the tester. You see the statement of a problem; the coder sees examples of it, inputs with their "
+    "right outputs. The coder alone writes the program, which must be right on other inputs too. It knows of "
+    "the statement only what you write to it, and you read the first {limit} characters of its answer before "
+    "you write again."
+)
+CODER_ROLE = (
+    "You are the coder. Write a Python program for a problem of which you see the examples; the tester sees "
+    "its statement. The program must be right on other inputs too. The tester reads the first {limit} "
+    "characters of your answer before it writes again."
+)
+
+
+def examples(problem: Problem) -> list[str]:
+    """The examples as a statement shows them."""
+    return [example(test, problem.function) for test in problem.public]
+
+
+def statement(problem: Problem) -> str:
+    """The statement without the examples that stand behind it."""
+    behind = "".join(f"\n\n{text}" for text in examples(problem))
+    return problem.statement.removesuffix(behind)
+
+
+def divisible(problem: Problem) -> bool:
+    """Whether a problem has examples, and a statement that does not show them."""
+    told = statement(problem)
+    if problem.function is None:
+        inside = any(stands_in(test, told) for test in problem.public)
+    else:
+        inside = any(call(problem.function, test) in told for test in problem.public)
+    return bool(problem.public) and not inside
+
+
+def tester(contest: Contest, heading: str, limit: int) -> str:
+    """What the tester reads."""
+    lines = [TESTER_ROLE.format(limit=limit), "", statement(contest.problem), "", heading]
+    if contest.told:
+        lines += ["", contest.told]
+    elif TESTER in contest.answers:
+        lines += ["", "Your last message:", quoted(contest.answers[TESTER])]
+    if contest.wrote:
+        lines += ["", "The coder's last answer:", quoted(contest.wrote, limit)]
+    order = f"Write a message to the coder, of at most {limit} characters."
+    return "\n".join([*lines, "", order, "Your message:"])
+
+
+def coder(contest: Contest, heading: str, limit: int) -> str:
+    """What the coder reads."""
+    problem = contest.problem
+    lines = [CODER_ROLE.format(limit=limit), ""]
+    for text in examples(problem):
+        lines += [text, ""]
+    lines += [heading, ""]
+    if TESTER in contest.answers:
+        lines += ["The tester wrote:", quoted(contest.answers[TESTER]), ""]
+    if contest.wrote:
+        lines += ["Your last answer:", quoted(contest.wrote, prompts.MAX_CODE_SHOWN), ""]
+    if CODER in contest.errors:
+        lines += [f"No program could be read in it: {contest.errors[CODER]}", ""]
+    elif contest.public is not None:
+        lines += prompts.on_examples(problem, contest.public)
+    return "\n".join([*lines, prompts.order(problem), "Your answer:"])

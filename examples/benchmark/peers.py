@@ -37,6 +37,7 @@ REQUIREMENTS: dict[str, tuple[str, ...]] = {
     "gem": ("gem-llm==0.1.0",),
     "textarena": ("textarena==0.7.4", "numpy"),  # its sokoban needs numpy and does not say so
     "reasoning_gym": ("reasoning-gym==0.1.25",),
+    "openspiel": ("open-spiel==2.0.2", "numpy"),
     # its own pins are for the models that it asks; the checker needs none of them
     "bfcl": ("--no-deps", "bfcl-eval==2026.3.23", "mpmath"),
     # it asks for any transformers; this is the one that ours runs with too

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from gymnasium.spaces import Discrete, Space
 
@@ -22,6 +23,7 @@ _LABEL = re.compile(
 _OPENING = re.compile(r"[\s\"'`*_$(\[{<#:=]*")  # between a label and a move
 _JOINT = re.compile(r"[\s\"'`*_$)\]}>]*(?:(?:[,/;|&–-]|\b(?:or|and|then)\b)[\s\"'`*_$(\[{<]*){1,3}")
 _QUOTED = 24  # characters of an answer in an error
+_SHORT = 60  # characters of an answer that is kept once it was read
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,9 @@ class Moves:
         as a move that does not exist, so "4 or 12" is unreadable. The time is linear in the
         length of the text.
         """
+        return _read_again(self, text) if len(text) <= _SHORT else self._read(text)
+
+    def _read(self, text: str) -> int:
         mentions = self._mentions(text)
         starts = [mention.start for mention in mentions]
         line_ends = [*(newline.start() for newline in re.finditer("\n", text)), len(text)]
@@ -112,6 +117,13 @@ class Moves:
                 mentions.append(_Mention(start, end, text[start:end], move))
             at += size
         return mentions
+
+
+@lru_cache(
+    maxsize=4096
+)  # the answers of a group, and of many episodes, are often the same few words
+def _read_again(moves: Moves, text: str) -> int:
+    return moves._read(text)
 
 
 def moves_of(space: Space, names: Names) -> Moves:

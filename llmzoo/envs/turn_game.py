@@ -151,7 +151,8 @@ class MoveGame(TurnGame):
             number = self.choices(agent).read(text)
         except UnreadableError as error:
             return self._refuse(agent, str(error))
-        self.episode = replace(self.episode, misses=0)
+        if self.episode.misses:
+            self.episode = replace(self.episode, misses=0)
         return self.move(agent, number)
 
     def refusal(self, agent: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar, Generic, Literal
@@ -81,17 +81,18 @@ class Duel(MoveGame, Generic[S]):
         self.episode = self._settled(Playing(seed, self.rules.start()))
 
     def deciding(self) -> list[str]:
-        player = self.rules.player(self.episode.state)
+        player = _player(self.rules, self.episode.state)
         return [] if player is None else [PLAYERS[player]]
 
     def choices(self, agent: str) -> Moves:
-        return _named(self.rules.moves(self.episode.state))
+        return _legal(self.rules, self.episode.state)
 
     def move(self, agent: str, number: int) -> Outcome:
         moved = self.rules.after(self.episode.state, self.choices(agent).names[number])
-        self.episode = self._settled(replace(self.episode, state=moved))
+        playing = self.episode
+        self.episode = self._settled(Playing(playing.seed, moved, playing.draws))
         state = self.episode.state
-        if self.rules.player(state) is not None:
+        if _player(self.rules, state) is not None:
             return Outcome()
         paid = self.rules.returns(state)
         if self.rules.common:
@@ -125,14 +126,14 @@ class Duel(MoveGame, Generic[S]):
 
     def prompt(self, agent: str) -> str:
         state, number = self.episode.state, PLAYERS.index(agent)
-        over = self.episode.forfeited or self.rules.player(state) is None
+        over = self.episode.forfeited or _player(self.rules, state) is None
         if self.prompt_style == "terse":
             return self._brief(agent, over)
         rules = self.rules
         lines = [f"You are {agent} in {rules.name}.", rules.words(), rules.seen(state, number)]
         if over:
             return "\n\n".join([*lines, "The game is over."])
-        if number != rules.player(state):
+        if number != _player(rules, state):
             return "\n\n".join([*lines, f"It is the turn of {PLAYERS[1 - number]}."])
         names = self.choices(agent).names
         lines += [f"Legal moves: {', '.join(names)}", self.refusal(agent)]
@@ -142,7 +143,7 @@ class Duel(MoveGame, Generic[S]):
     def _brief(self, agent: str, over: bool) -> str:
         state, number = self.episode.state, PLAYERS.index(agent)
         seen = f"{self.rules.short} {number} {self.rules.briefly_seen(state, number)}"
-        if over or number != self.rules.player(state):
+        if over or number != _player(self.rules, state):
             return f"{seen}\n{'over' if over else 'wait'}"
         refused = "\nrefused" if self.episode.misses else ""
         return f"{seen}\n{' '.join(self.choices(agent).names)}{refused}\nmove "
@@ -175,11 +176,27 @@ class Duel(MoveGame, Generic[S]):
         A draw depends on the episode's seed and on the number of draws before it, so a copy of an
         episode draws what the episode draws.
         """
-        while outcomes := self.rules.chances(playing.state):
+        while outcomes := _chances(self.rules, playing.state):
             chances, states = zip(*outcomes, strict=True)
             drawn = random.Random(f"{playing.seed}/{playing.draws}").choices(states, chances)[0]
             playing = replace(playing, state=drawn, draws=playing.draws + 1)
         return playing
+
+
+# asked for by the prompt, by the reader and by the move of each turn
+@lru_cache(maxsize=4096)
+def _player(rules: Rules[S], state: S) -> int | None:
+    return rules.player(state)
+
+
+@lru_cache(maxsize=4096)
+def _chances(rules: Rules[S], state: S) -> Sequence[tuple[float, S]]:
+    return rules.chances(state)
+
+
+@lru_cache(maxsize=4096)
+def _legal(rules: Rules[S], state: S) -> Moves:
+    return _named(rules.moves(state))
 
 
 @lru_cache(maxsize=1024)

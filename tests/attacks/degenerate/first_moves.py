@@ -194,7 +194,7 @@ def _tester(env: TextEnv, prompt: str) -> Answers:
 
 
 def _locator(env: TextEnv, prompt: str) -> Answers:
-    function = re.findall(r"def (\w+)\(", prompt)[0]
+    (function, *_) = re.findall(r"def (\w+)\(", prompt) or re.findall(r"(?m)^(\w+):$", prompt)
     where = {"function": function, "line": 1, "reason": "it differs from what is meant"}
     return json.dumps(where), json.dumps({**where, "function": "nothing", "line": 999})
 

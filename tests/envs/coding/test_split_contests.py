@@ -287,5 +287,5 @@ def test_a_statement_that_shows_its_examples_cannot_be_divided(tmp_path):
 
 def test_transcript_of_the_split_view():
     env = made(NAMES.index("two_bags"))
-    played = golden.played(env, ("", "print(18)", "It is the best value of two bags."))
+    played = golden.played(env, ("", "print(18)", "It is the best value of two bags.", "How?"))
     golden.check("split_contests", played + "\n")

@@ -38,7 +38,7 @@ def features(text):  # type: ignore[no-untyped-def]  # its source stands in gues
     from itertools import pairwise
 
     lines = text.splitlines() or [""]
-    found = {}
+    found: dict = {}
     for name, part in (("all", text), ("body", "\n".join(lines[1:])), ("last", lines[-1])):
         numbers = [int(number) for number in re.findall(r"-?\d{1,18}", part)]
         words = re.findall(r"[^\s\[\],\"]+", part)
@@ -94,18 +94,15 @@ def _formulas(
     names = [name for name, value in found[0].items() if type(value) is kind]
     numbers = [name for name, value in found[0].items() if isinstance(value, int)]
 
-    def right(gives: Callable[[Features], Any]) -> bool:
-        return all(gives(known) == value for known, value in zip(found, values, strict=True))
-
     fitting = False
     for name in names:
-        if right(lambda known, name=name: known[name]):
+        if [known[name] for known in found] == values:
             fitting = True
             yield _named(name)
     pairs = [*product(numbers, repeat=2)]
     if kind is int:
         for (form, join), (a, b) in product(_JOINS.items(), pairs):
-            if right(lambda known, join=join, a=a, b=b: join(known[a], known[b])):
+            if [join(known[a], known[b]) for known in found] == values:
                 fitting = True
                 yield form.format(a=_named(a), b=_named(b))
     if fitting:
@@ -115,11 +112,7 @@ def _formulas(
         yield repr(distinct[0])
     for (form, test), (a, b) in product(_TESTS.items(), pairs if len(distinct) == 2 else ()):
         yes, no = distinct
-        if right(
-            lambda known, test=test, a=a, b=b, yes=yes, no=no: (
-                yes if test(known[a], known[b]) else no
-            )
-        ):
+        if [yes if test(known[a], known[b]) else no for known in found] == values:
             yield f"({yes!r} if {form.format(a=_named(a), b=_named(b))} else {no!r})"
 
 

@@ -1,4 +1,5 @@
-"""Games of two players against each other, small enough for exact measures: cards, dice, boards."""
+"""Games of two players against each other: cards, dice and boards, most of them small enough for exact measures,
+and a negotiation."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ for _id, _summary in {
     "tic_tac_toe_v0": "Tic-tac-toe: perfect players draw.",
     "connect_four_v0": "Connect four: seven columns, four in a row.",
     "tiny_hanabi_v0": "Tiny Hanabi: two players who can tell each other's card by what they play.",
+    "negotiation_v0": "Negotiation: divide things that are worth different amounts to each player.",
 }.items():
     register(
         _id,

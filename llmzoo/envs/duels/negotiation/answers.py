@@ -1,0 +1,98 @@
+"""How answers are read and written: an offer or the acceptance of one, and a message before it."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from llmzoo.envs.base import MAX_ANSWER_CHARS
+from llmzoo.envs.duels.negotiation.scenarios import KINDS, Share
+from llmzoo.envs.text import Malformed
+
+ACCEPT = "Accept"
+_OFFER = re.compile(r"[ \t*_`#]*offer[ \t*_`]*:(.*)", re.IGNORECASE)
+_ACCEPT = re.compile(r"[ \t*_`#]*accept[ \t*_`.!]*", re.IGNORECASE)
+_PART = re.compile(r"(\d{1,6})\s+(book|hat|ball)s?\b", re.IGNORECASE)
+_BETWEEN = re.compile(r"(?:[\s,;.*_`]|\band\b)*", re.IGNORECASE)
+_SPACES = re.compile(r"[\s,]+")
+
+
+class Answer(NamedTuple):
+    """``share``: what the player wants for itself; None accepts the last offer of the other player."""
+
+    share: Share | None
+    message: str = ""
+
+
+def read(text: str, pool: Share, limit: int) -> Answer:
+    """The last line that begins with ``Offer:`` or consists of ``Accept``; what stands above it is the
+    message, and what stands below it does not matter.
+
+    ``limit``: characters of a message. Raises :class:`Malformed`.
+    """
+    lines = _checked(text).splitlines()
+    for number in reversed(range(len(lines))):
+        offer = _OFFER.fullmatch(lines[number])
+        if offer or _ACCEPT.fullmatch(lines[number]):
+            message = "\n".join(lines[:number]).strip()
+            if len(message) > limit:
+                raise Malformed(f"a message of {len(message)} characters, {limit} are allowed")
+            return Answer(_share(offer[1], pool) if offer else None, message)
+    raise Malformed('it has neither a line that begins with "Offer:" nor the line "Accept"')
+
+
+def read_terse(text: str, pool: Share) -> Answer:
+    """A digit for each kind, such as ``120``, or ``accept``, and nothing else; raises :class:`Malformed`."""
+    plain = _SPACES.sub("", _checked(text)).lower()
+    if plain == ACCEPT.lower():
+        return Answer(None)
+    if not re.fullmatch("[0-9]{3}", plain):
+        raise Malformed(f"not {len(KINDS)} digits, and not accept")
+    books, hats, balls = map(int, plain)
+    return Answer(_within((books, hats, balls), pool))
+
+
+def written(share: Share) -> str:
+    """A share in words: ``1 book, 2 hats``."""
+    parts = [counted(n, kind) for n, kind in zip(share, KINDS, strict=True) if n]
+    return ", ".join(parts) or counted(0, KINDS[0])
+
+
+def counted(number: int, kind: str) -> str:
+    return f"{number} {kind}" if number == 1 else f"{number} {kind}s"
+
+
+def digits(numbers: tuple[int, ...]) -> str:
+    return "".join(map(str, numbers))
+
+
+def _checked(text: str) -> str:
+    if len(text) > MAX_ANSWER_CHARS:
+        raise Malformed(f"it is longer than {MAX_ANSWER_CHARS} characters")
+    return text
+
+
+def _share(text: str, pool: Share) -> Share:
+    """What an offer names, such as ``1 book and 2 hats``; a kind that it does not name is not wanted."""
+    found = {}
+    at = 0
+    for part in _PART.finditer(text):
+        kind = part[2].lower()
+        if kind in found:
+            raise Malformed(f"the offer names {kind}s twice")
+        if not _BETWEEN.fullmatch(text, at, part.start()):
+            break
+        found[kind] = int(part[1])
+        at = part.end()
+    if not found or not _BETWEEN.fullmatch(text, at):
+        example = written(tuple(min(1, n) for n in pool))  # type: ignore[arg-type]
+        raise Malformed(f"an offer holds numbers of things and nothing else, such as {example}")
+    books, hats, balls = (found.get(kind, 0) for kind in KINDS)
+    return _within((books, hats, balls), pool)
+
+
+def _within(share: Share, pool: Share) -> Share:
+    for kind, wanted, there in zip(KINDS, share, pool, strict=True):
+        if wanted > there:
+            raise Malformed(f"the offer takes {counted(wanted, kind)}, and there are {there}")
+    return share

@@ -1,0 +1,301 @@
+"""# Negotiation
+
+Two players divide books, hats and balls. Each knows what they are worth to itself, and not what they are worth to
+the other. They write to each other and make offers, until one accepts. Without a deal both get nothing.
+
+| | |
+|---|---|
+| id | `negotiation_v0` |
+| agents | `player_0`, who begins, and `player_1` |
+| observation, action | text |
+| turns | `max_turns` answers of each player (5), fewer if one accepts |
+| success | a deal, and no other division is better for one player and no worse for the other |
+
+**Observations.** What there is, what it is worth to the player itself, all offers and messages so far, and how many
+answers are left. The other player's worths are shown nowhere.
+
+**Actions.** The last line that begins with `Offer:` says what the player wants for itself, such as
+`Offer: 1 book, 2 hats`; the other gets the rest, and a kind that is not named is not wanted. The line `Accept` takes
+the last offer of the other player. What stands above that line is a message to the other player, of at most
+`message_chars` (400) characters. In terse prompts an offer is one digit for each kind, such as `120`, without a
+message. An answer that offers more than there is, or that has no such line, or that accepts where nothing
+is offered, is malformed: nothing of it is delivered, and it is the other's turn.
+
+**Rewards**
+
+| part | paid to | worth |
+|---|---|---|
+| deal | each player, when one accepts | what its share is worth to it, divided by `total`: 0 to 1 |
+| illegal | own answer | -0.1 (`illegal_penalty`) if it is malformed |
+| team: joint | both, when one accepts | `team_weight` (0) x the sum of both worths, divided by the largest possible sum |
+
+With `team_weight=0`, the default, each player plays for itself. It is neither a game of winning and losing nor one of
+common interest: most scenarios have divisions that are better for both than halves.
+
+**Infos at the end.** `success`; `agreed`; `won`, whether the player's share is worth more to it than the other's is to
+the other; `joint`, the sum of both worths divided by the largest possible sum.
+
+**Arguments.** `total` (20; 5 to 40), `max_turns` (5; 1 to 20), `message_chars` (400; 0 to 2,000), `illegal_penalty` (0.1), `team_weight` (0),
+`prompt` ("full" or "terse"), `split` ("train", "test", "all"), `render_mode`.
+
+**Scenarios** are drawn anew for each episode: 5 to 7 things of three kinds, everything is worth `total` to each player,
+each kind is worth something to one of them, and one kind to both. The split is by content: scenarios that differ
+only by the names of kinds or by the order of the players are one task. There are 5,153 train and 1,230 test tasks;
+with `total=10`, as in the source, 424 and 95.
+
+**The scripted expert** knows both players' worths. It offers the division with the largest product of both worths
+(the bargaining solution of Nash, 1950), accepts what is worth as much to it, and accepts anything
+with its last answer. The amateur knows its own worths only. It begins with a high demand and lowers it with every answer.
+
+Source: the task of Lewis et al., "Deal or No Deal? End-to-End Learning for Negotiation Dialogues", 2017
+([arXiv 1706.05125](https://arxiv.org/abs/1706.05125)), where players talk first and then both say what they agreed on.
+Here an offer is a line of an answer, so a deal has one reading. The scenarios are generated, and the texts are ours.
+
+**Version history.** v0: first version.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from llmzoo.envs.base import Outcome, TextEnv, public_forms
+from llmzoo.envs.duels.env import PLAYERS
+from llmzoo.envs.duels.negotiation import answers, oracle
+from llmzoo.envs.duels.negotiation.answers import ACCEPT, Answer, counted, digits, written
+from llmzoo.envs.duels.negotiation.scenarios import KINDS, Scenario, Share, canonical, draw
+from llmzoo.envs.messages import MAX_MESSAGE_CHARS, quoted
+from llmzoo.envs.settings import in_range, one_of
+from llmzoo.envs.tasks import described, generated
+from llmzoo.envs.text import Malformed
+from llmzoo.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Talks:
+    """The state of an episode.
+
+    said: the answers so far with the numbers of their players; an answer is None if it was malformed.
+    division: the share of player 0 in the deal. refused: what was wrong with a player's last answer.
+    """
+
+    scenario: Scenario
+    said: tuple[tuple[int, Answer | None], ...] = ()
+    division: Share | None = None
+    refused: Mapping[int, str] = field(default_factory=dict)
+
+    def offer_of(self, player: int) -> Share | None:
+        """The last offer of a player: what it wants for itself."""
+        offers = [a.share for number, a in self.said if number == player and a and a.share]
+        return offers[-1] if offers else None
+
+    def answered(self, player: int) -> int:
+        """How many answers a player has given."""
+        return sum(number == player for number, _ in self.said)
+
+
+class Negotiation(TextEnv):
+    """Two players who divide things that are worth different amounts to them."""
+
+    metadata: dict[str, Any] = {
+        **TextEnv.metadata,
+        "name": "negotiation_v0",
+        "team_parts": ["joint"],
+        "paid_by_others": list(PLAYERS),
+    }
+
+    def __init__(
+        self,
+        *,
+        total: int = 20,
+        max_turns: int = 5,
+        message_chars: int = 400,
+        illegal_penalty: float = 0.1,
+        team_weight: float = 0.0,
+        prompt: Literal["full", "terse"] = "full",
+        split: str = "train",
+        render_mode: str | None = None,
+    ):
+        one_of("prompt", prompt, ("full", "terse"))
+        in_range("total", total, 5, 40)
+        in_range("max_turns", max_turns, 1, 20)
+        in_range("message_chars", message_chars, 0, MAX_MESSAGE_CHARS)
+        if illegal_penalty < 0:
+            raise ConfigError(f"illegal_penalty must be 0 or more, got {illegal_penalty}")
+        super().__init__(
+            list(PLAYERS), max_turns=max_turns, team_weight=team_weight, render_mode=render_mode
+        )
+        self.prompt_style = prompt
+        self.message_chars = message_chars
+        self.illegal_penalty = illegal_penalty
+        name = f"negotiation, total {total}"
+        self.tasks = generated(draw, canonical, split=split, name=name, total=total)
+        self.episode: Talks
+
+    # The walk of an episode
+
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
+        self.episode = Talks(self.tasks.sample(rng) if task is None else self.tasks[task])
+
+    def describe(self) -> Mapping[str, Any]:
+        scenario = self.episode.scenario
+        return described(self.tasks, repr(scenario), scenario)
+
+    def play(self, agent: str, text: str) -> Outcome:
+        player = PLAYERS.index(agent)
+        state = self.episode
+        refused = {number: why for number, why in state.refused.items() if number != player}
+        try:
+            answer = self._read(text)
+            if answer.share is None and state.offer_of(1 - player) is None:
+                raise Malformed(f"there is no offer of {PLAYERS[1 - player]} to accept")
+        except Malformed as reason:
+            refused[player] = str(reason)
+            self.episode = replace(state, said=(*state.said, (player, None)), refused=refused)
+            parts = {agent: {"illegal": -self.illegal_penalty}}
+            return Outcome(local=parts, errors={agent: f"malformed: {reason}"})
+        self.episode = replace(state, said=(*state.said, (player, answer)), refused=refused)
+        return Outcome() if answer.share is not None else self._close(player)
+
+    def _close(self, accepting: int) -> Outcome:
+        """Pay both players for the last offer of the other player."""
+        scenario = self.episode.scenario
+        taken = self.episode.offer_of(1 - accepting)
+        assert taken is not None
+        division = taken if accepting == 1 else scenario.rest(taken)
+        self.episode = replace(self.episode, division=division)
+        self.success = scenario.efficient(division)
+        paid = scenario.paid(division)
+        return Outcome(
+            team={"joint": sum(paid) / scenario.most()},
+            local={a: {"deal": p / scenario.total} for a, p in zip(PLAYERS, paid, strict=True)},
+            done=True,
+        )
+
+    def _read(self, text: str) -> Answer:
+        pool = self.episode.scenario.pool
+        if self.prompt_style == "terse":
+            return answers.read_terse(text, pool)
+        return answers.read(text, pool, self.message_chars)
+
+    def ending(self, agent: str) -> Mapping[str, Any]:
+        scenario, division = self.episode.scenario, self.episode.division
+        paid = (0, 0) if division is None else scenario.paid(division)
+        player = PLAYERS.index(agent)
+        return {
+            **super().ending(agent),
+            "agreed": division is not None,
+            "won": paid[player] > paid[1 - player],
+            "joint": sum(paid) / scenario.most(),
+        }
+
+    # What a player reads
+
+    def prompt(self, agent: str) -> str:
+        player = PLAYERS.index(agent)
+        return self._terse(player) if self.prompt_style == "terse" else self._full(player)
+
+    def _full(self, player: int) -> str:
+        scenario, other = self.episode.scenario, PLAYERS[1 - player]
+        parts = [
+            f"You are {PLAYERS[player]}. You and {other} divide {self._things()}.",
+            f"{self._worths(player)} Everything together is worth {scenario.total} to you, and {scenario.total} to "
+            f"{other} as well. You do not know what a book, a hat and a ball are worth to {other}.",
+            "If one of you accepts an offer of the other, each is paid what its share is worth. Without a "
+            "deal, both are paid nothing.",
+            "\n".join(self._history(player)),
+        ]
+        if self.episode.division is not None:
+            return "\n\n".join([*parts, "The negotiation is over."])
+        left = [self._left(number) for number in (player, 1 - player)]
+        if not left[0]:
+            return "\n\n".join([*parts, "You have no answers left."])
+        parts += [f"Answers left: you {left[0]}, {other} {left[1]}."]
+        if player in self.episode.refused:
+            parts += [f"Your last answer was not delivered: {self.episode.refused[player]}."]
+        offer = written(tuple(min(1, n) for n in scenario.pool))  # type: ignore[arg-type]
+        how = f'End with a line "Offer: {offer}" that names what you want for yourself; {other} gets the rest.'
+        if self.message_chars:
+            how = f"You may write to {other} first, at most {self.message_chars} characters. {how}"
+        if self.episode.offer_of(1 - player) is not None:
+            how += f' Or end with the line "{ACCEPT}", if you take the last offer of {other}.'
+        return "\n\n".join([*parts, how])
+
+    def _history(self, player: int) -> list[str]:
+        """The offers and messages so far, in lines."""
+        lines = []
+        for number, answer in self.episode.said:
+            name = "You" if number == player else PLAYERS[number]
+            if answer is None:
+                lines += [f"{name}: nothing that was delivered"]
+            elif answer.share is None:
+                lines += [f"{name}: accepted"]
+            else:
+                rest = written(self.episode.scenario.rest(answer.share))
+                to = PLAYERS[1 - number] if number == player else "you"
+                lines += [f"{name}: {written(answer.share)}, and {rest} for {to}"]
+            if answer is not None and answer.message:
+                lines += [quoted(answer.message)]
+        return ["The offers so far:", *lines] if lines else ["No offer has been made."]
+
+    def _terse(self, player: int) -> str:
+        state = self.episode
+        pool, worths = (
+            digits(state.scenario.pool),
+            " ".join(map(str, state.scenario.worths[player])),
+        )
+        lines = [f"divide {player} pool {pool} worth {worths} left {self._left(player)}"]
+        for number, answer in state.said:
+            told = "refused" if answer is None else "accept"
+            if answer is not None and answer.share is not None:
+                told = digits(answer.share)
+            lines += [f"{'I' if number == player else 'you'} {told}"]
+        return "\n".join([*lines, "answer "])
+
+    def _things(self) -> str:
+        books, hats, balls = map(counted, self.episode.scenario.pool, KINDS)
+        return f"{books}, {hats} and {balls}"
+
+    def _worths(self, player: int) -> str:
+        worths = zip(KINDS, self.episode.scenario.worths[player], strict=True)
+        book, hat, ball = (f"a {kind} is worth {worth}" for kind, worth in worths)
+        return f"To you, {book}, {hat} and {ball}."
+
+    def _left(self, player: int) -> int:
+        return self.max_turns - self.episode.answered(player)
+
+    # For people and scripts
+
+    def board(self) -> str:
+        scenario = self.episode.scenario
+        worths = [f"{a}: worths {w}" for a, w in zip(PLAYERS, scenario.worths, strict=True)]
+        return "\n".join([f"{self._things()}; of {', '.join(KINDS)}", *worths, *self._history(2)])
+
+    def expert(self, agent: str) -> str:
+        return self._written(oracle.expert(self._view(agent)))
+
+    def amateur(self, agent: str, rng: random.Random) -> str:
+        return self._written(oracle.amateur(self._view(agent), rng))
+
+    def _view(self, agent: str) -> oracle.View:
+        player = PLAYERS.index(agent)
+        asked = self.episode.offer_of(1 - player)
+        scenario = self.episode.scenario
+        return oracle.View(
+            scenario,
+            player,
+            None if asked is None else scenario.rest(asked),
+            self._left(player),
+            self.max_turns,
+        )
+
+    def _written(self, share: Share | None) -> str:
+        if self.prompt_style == "terse":
+            return ACCEPT.lower() if share is None else digits(share)
+        return ACCEPT if share is None else f"Offer: {written(share)}"
+
+
+raw_env = Negotiation
+env, parallel_env = public_forms(Negotiation)

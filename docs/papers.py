@@ -91,7 +91,7 @@ def _environment(id: str) -> list[str]:
     return [
         f"[`{id}`](environments/{id.rpartition('_v')[0]}.md)",
         _papers(told),
-        _source(load_object(str(llmzoo.spec(id).entry_point))),
+        _source(load_object(str(llmzoo.spec(id).entry_point).replace(":env", ":raw_env"))),
         "; ".join(_settings(told)),
         *_numbers(told),
     ]

@@ -126,3 +126,11 @@ def test_the_page_says_where_it_comes_from():
 
 def _frozen(value):
     return tuple(value) if isinstance(value, list) else value
+
+
+def test_an_environment_is_linked_to_the_file_that_its_page_is_written_in():
+    text = papers.page()
+    for id in LISTED["environments"]:
+        (row,) = [line for line in text.splitlines() if line.startswith(f"| [`{id}`]")]
+        (file,) = re.findall(r"\(\.\./llmzoo/(envs/[^)]*)\)", row)
+        assert id in (PACKAGE / file).read_text(encoding="utf-8"), f"{id} is linked to {file}"

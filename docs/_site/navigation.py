@@ -25,6 +25,8 @@ SECTIONS: dict[str, list[str]] = {
         "results/sensitivity",
         "results/smollm2",
         "results/signals",
+        "results/duels",
+        "results/counterfactual",
         "results/does_not_work",
         "results/large_models",
     ],

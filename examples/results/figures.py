@@ -7,6 +7,8 @@ from itertools import accumulate
 from pathlib import Path
 from statistics import fmean
 
+import counterfactual
+import equilibria
 import matplotlib
 
 matplotlib.use("Agg")  # no screen is needed
@@ -24,8 +26,15 @@ _NONE, _ONE, _TWO = "#9aa0a6", "#4285c8", "#d9730d"  # no RL, one agent, two age
 
 def draw(logs: Path, out: Path) -> None:
     """A picture for each study whose log is there."""
-    pictures = {"games": games, "learners": learners, "sensitivity": sensitivity}
-    for study, make in {**pictures, "smollm2": smollm2}.items():
+    pictures = {
+        "games": games,
+        "learners": learners,
+        "sensitivity": sensitivity,
+        "smollm2": smollm2,
+        "kuhn": equilibria.kuhn_figure,
+        "counterfactual": counterfactual.figure,
+    }
+    for study, make in pictures.items():
         log = logs / f"{study}.jsonl.gz"
         if log.exists():
             make(read_log(log), out / f"results_{study}.png")

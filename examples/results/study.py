@@ -11,8 +11,11 @@ which of the task's starts it begins (``start``), on which tasks it is run (``ta
 says nothing) and under which other conditions it is measured as well (``also``). ``transcripts`` is
 the number of test tasks whose episodes are kept, before training and after.
 ``quick`` lies over all of this with ``--quick``. The starts are ``tiny``, a fetched model such as
-``smollm2``, or models of ``models.yaml``, which are trained first, each with the settings of one
-``fit``.
+``smollm2``, or models of ``models.yaml``, which are made first: trained, each with the settings of one
+``fit``, or with ``random``, of random weights (:mod:`words`). ``stages`` of an arm are trained one after
+another, as in a configuration; each begins with the model that the last one left. With ``averages`` the
+frozen copies of a run's opponents are measured together, see :func:`averages_of`, and with ``copies``
+as many of them one by one, see :func:`measured_copies`.
 
 Runs go on where they were cut off, and those that have ended are not repeated, nor those in the log
 that ``--known`` names. What a run gave is kept as one line of JSON, and all lines of a study in
@@ -27,12 +30,13 @@ import multiprocessing
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import words
 import yaml
 from logs import read_log, write_log
 
@@ -42,13 +46,15 @@ from llmzoo.training.run_folder import with_new_names
 HERE = Path(__file__).resolve().parent
 GIVEN = ("tiny", *PUBLISHED)  # models that no run here makes
 Settings = dict[str, Any]
+_EXACT = ("exploitability", "legal", "draws", "losses")
 _CURVE = ("step", "success", "return", "tokens", "rollout_seconds", "update_seconds")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One training run. ``also``: other conditions in which it is measured, see :func:`measured`.
-    ``transcripts``: see :func:`episodes_of`."""
+    ``transcripts``: see :func:`episodes_of`. ``stages``: what each stage sets; none: one run.
+    ``averages``: see :func:`averages_of`. ``copies``: see :func:`measured_copies`."""
 
     task: str
     arm: str
@@ -56,6 +62,9 @@ class Run:
     settings: Settings
     also: Mapping[str, Settings]
     transcripts: int = 0
+    stages: Sequence[Settings] = ()
+    averages: bool = False
+    copies: int = 0
 
     @property
     def name(self) -> str:
@@ -93,6 +102,8 @@ def runs_of(study: Settings, models: Path) -> Iterator[Run]:
                 settings["seed"] = seed
                 settings.pop("tasks", None)
                 also, transcripts = settings.pop("also", {}), settings.pop("transcripts", 0)
+                stages, averages = settings.pop("stages", ()), settings.pop("averages", False)
+                copies = settings.pop("copies", 0)
                 yield Run(
                     task=task,
                     arm=arm,
@@ -100,34 +111,35 @@ def runs_of(study: Settings, models: Path) -> Iterator[Run]:
                     settings=settings,
                     also=also,
                     transcripts=transcripts,
+                    stages=stages,
+                    averages=averages,
+                    copies=copies,
                 )
 
 
 def train_model(settings: Settings, out: Path) -> None:
     """Train one of the models that runs start from, where it is not there yet."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
     from llmzoo import fit
-    from llmzoo.policies import run_models
+    from llmzoo.policies import load, run_models
 
     if (out / "config.json").exists():
+        return
+    if "random" in settings:
+        words.build_model(out, **settings["random"])
         return
     run = out.with_name(f"{out.name}-run")
     result = fit(
         out=run, resume=(run / "config.json").exists(), quiet=True, trackers=(), **settings
     )
     (found,) = run_models.policies_in(run_models.newest_checkpoint(run))
-    trained = run_models.newest_checkpoint(run) / found
-    AutoTokenizer.from_pretrained(trained).save_pretrained(out)
-    AutoModelForCausalLM.from_pretrained(trained).save_pretrained(out)
-    row = {"model": out.name, "settings": told(settings), **told_of(run)}
+    load(str(run_models.newest_checkpoint(run) / found)).save(out)  # with its own tokenizer
+    row = {"model": out.name, "settings": told(settings), **told_of([run])}
     row |= {"before": dict(result.before), "after": dict(result.after)}
     _keep(out.with_name(f"{out.name}.json"), json.dumps(row))
 
 
 def train(run: Run, out: Path) -> Settings:
     """Train and measure; the run's line."""
-    from llmzoo import fit
     from llmzoo.errors import DivergedError
     from llmzoo.policies import load
 
@@ -142,20 +154,27 @@ def train(run: Run, out: Path) -> Settings:
     folder = out / "runs" / run.name
     row: Settings = {"task": run.task, "arm": run.arm, "seed": run.seed}
     row |= {"settings": told(run.settings), "also_args": told(run.also)}
+    if run.stages:
+        row["stages"] = json.loads(json.dumps(run.stages))
     started = time.monotonic()
     try:
         before = out / "before" / f"{_key(run)}.json"
         if before.exists() and not folder.exists():  # of the same start, tasks and seed
             folder.mkdir(parents=True)
             (folder / "before.json").write_text(before.read_text())
-        going_on = (folder / "config.json").exists()
-        result = fit(out=folder, resume=going_on, quiet=True, trackers=(), **run.settings)
+        results = fitted(run, folder)
     except DivergedError as error:
         row["error"] = str(error)
     else:
-        _keep(before, json.dumps(result.before))
-        row |= {"before": dict(result.before), "after": dict(result.after), **told_of(folder)}
+        result = results[-1]
+        _keep(before, json.dumps(results[0].before))
+        row |= {"before": dict(results[0].before), "after": dict(result.after)}
+        row |= told_of([Path(each.run) for each in results])
         row["also"] = {name: measured(run, result.seats, args) for name, args in run.also.items()}
+        if run.averages:
+            row["averages"] = averages_of(run, result)
+        if run.copies:
+            row["copies"] = measured_copies(run, result)
         if run.transcripts:
             untrained = load(run.settings["model"], sampling=settings_of(run).sampling())
             row["transcripts"] = {
@@ -167,16 +186,82 @@ def train(run: Run, out: Path) -> Settings:
     return row
 
 
-def told_of(folder: Path) -> Settings:
-    """What the metrics of a run say: its curve, sampled tokens, and seconds without evaluations."""
-    lines = (folder / "metrics.jsonl").read_text().splitlines()
-    played = [found for found in map(json.loads, lines) if found["kind"] == "train"]
-    seconds = sum(found["rollout_seconds"] + found["update_seconds"] for found in played)
-    return {
-        "curve": [{key: found.get(key) for key in _CURVE} for found in played],
-        "tokens": sum(found["tokens"] for found in played),
-        "seconds": round(seconds, 1),
-    }
+def fitted(run: Run, folder: Path) -> list[Any]:
+    """The results of the run's stages, or of the run itself; they go on where they were cut off."""
+    from llmzoo import fit
+    from llmzoo.training.stages import fit_stages
+
+    options = {"out": folder, "quiet": True, "trackers": (), **run.settings}
+    if run.stages:
+        return list(fit_stages(run.stages, resume=True, **options))
+    return [fit(resume=(folder / "config.json").exists(), **options)]
+
+
+def told_of(folders: Sequence[Path]) -> Settings:
+    """What the metrics of a run's stages say: its curve, sampled tokens, and seconds without evaluations.
+
+    Where evaluations measured exactly, ``exact`` has what they found and the tokens sampled before.
+    """
+    curve: list[Settings] = []
+    exact: list[Settings] = []
+    tokens, seconds = 0, 0.0
+    for folder in folders:
+        before = len(curve)
+        for line in (folder / "metrics.jsonl").read_text().splitlines():
+            found = json.loads(line)
+            if found["kind"] == "train":
+                curve.append(
+                    {key: found.get(key) for key in _CURVE} | {"step": before + found["step"]}
+                )
+                tokens += found["tokens"]
+                seconds += found["rollout_seconds"] + found["update_seconds"]
+            elif "exact" in found and (found["step"] or not exact):
+                told = {key: found["exact"][key] for key in _EXACT}
+                exact.append({"step": before + found["step"], "tokens": tokens, **told})
+    return {"curve": curve, "tokens": tokens, "seconds": round(seconds, 1)} | (
+        {"exact": exact} if exact else {}
+    )
+
+
+def averages_of(run: Run, result: Any) -> list[Settings]:
+    """The frozen copies of the run's opponents, measured as one player who draws one of them for each game.
+
+    For 20 points of the run: ``all`` copies made until then, and the ``newest`` half of them.
+    """
+    from llmzoo import make
+    from llmzoo.training.exploiting import copies_of, exploit_copies
+
+    env = make(run.settings["env"], **_env_args(run))
+    copies = copies_of(env, result.seats, result.run)
+    found = []
+    for count in sorted({max(1, len(copies) * part // 20) for part in range(1, 21)}):
+        parts = {"all": copies[:count], "newest": copies[count // 2 : count]}
+        told = {name: exploit_copies(env, part).exploitability for name, part in parts.items()}
+        found.append({"step": copies[count - 1].step, **told})
+    return found
+
+
+def measured_copies(run: Run, result: Any) -> list[Settings]:
+    """Exact measures of ``run.copies`` of the frozen copies, evenly over the run, and of the end."""
+    from llmzoo import make
+    from llmzoo.training.exploiting import exploit
+
+    env = make(run.settings["env"], **_env_args(run))
+    (policy,) = {id(policy): policy for policy in result.seats.values()}.values()
+    folders = sorted((Path(result.run) / "opponents").glob("[0-9]*"))
+    chosen = [folders[len(folders) * part // run.copies] for part in range(run.copies)]
+    found = []
+    trained = {name: weights.clone() for name, weights in policy.model.state_dict().items()}
+    for folder in chosen:
+        (weights,) = folder.iterdir()
+        policy.load_weights(weights)
+        found.append({"step": int(folder.name), **_exact(exploit(env, policy))})
+    policy.model.load_state_dict(trained)
+    return [*found, {"step": result.steps, **_exact(exploit(env, policy))}]
+
+
+def _exact(found: Any) -> Settings:
+    return {key: found.to_dict()[key] for key in _EXACT}
 
 
 def measured(run: Run, seats: Mapping[str, Any], args: Settings) -> Settings:

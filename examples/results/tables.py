@@ -10,11 +10,15 @@ replaced. Without pages in the output folder the tables are written to files of 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
+import counterfactual
+import equilibria
+import exact_credit
 import figures
 import pretrained
 from logs import Row, read_log
@@ -277,6 +281,9 @@ STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "tuning": of_tuning,
     "smollm2": pretrained.tables,
     "signals": of_signals,
+    "kuhn": equilibria.kuhn_tables,
+    "tic_tac_toe": equilibria.tic_tac_toe_tables,
+    "counterfactual": counterfactual.tables,
 }
 
 
@@ -298,8 +305,12 @@ def tables_of(logs: Path) -> dict[str, str]:
         if (logs / f"{study}.jsonl.gz").exists()
         for name, text in make(read_log(logs / f"{study}.jsonl.gz")).items()
     }
-    measured = logs / "smollm2_signal.jsonl"
-    return tables | (pretrained.signal(measured) if measured.exists() else {})
+    measured, exact = logs / "smollm2_signal.jsonl", logs / "exact_credit.jsonl"
+    tables |= pretrained.signal(measured) if measured.exists() else {}
+    if exact.exists():
+        rows = [json.loads(line) for line in exact.read_text().splitlines()]
+        tables["exact credit"] = exact_credit.table_of(rows)
+    return tables
 
 
 def placed(page: str, tables: Mapping[str, str]) -> str:

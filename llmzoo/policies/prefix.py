@@ -99,7 +99,7 @@ class SharedPrefixDecoder:
         far = torch.bmm(query, prompt_keys.flatten(0, 1))  # [B * kv, R * G, P]
         if self._outside is not None:
             far = (far.view(b, kv * r * g, -1) + self._outside).view(far.shape)
-        near = torch.bmm(query.view(-1, g, d), own_keys.flatten(0, 2).transpose(1, 2))
+        near = torch.bmm(query.reshape(-1, g, d), own_keys.flatten(0, 2).transpose(1, 2))
         scores = torch.cat([far, near.view(b * kv, r * g, t)], dim=-1)
         weights = scores.softmax(dim=-1, dtype=torch.float32).to(value.dtype)
         far, near = weights.split([far.shape[-1], t], dim=-1)

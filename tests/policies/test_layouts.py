@@ -150,6 +150,18 @@ def test_rows_that_share_a_prompt_grow_as_rows_of_their_own(family, few, monkeyp
 
 
 @pytest.mark.usefixtures("float64")
+def test_rows_of_one_prompt_grow_where_each_head_has_its_own_keys():
+    """As many key-value heads as heads: the rows of a single prompt then lie apart in memory."""
+    model = a_model("qwen2", num_key_value_heads=SIZES["num_attention_heads"])
+    rows = [[*PROMPTS[0], 20 + n] for n in range(3)]
+    with torch.inference_mode():
+        decoder = SharedPrefixDecoder(model, PROMPTS[:1], [3], 4)
+        decoder.step(torch.tensor([20, 21, 22]))
+        alone = torch.stack([model(torch.tensor([row])).logits[0, -1] for row in rows])
+    assert_equal(decoder.logits, alone)
+
+
+@pytest.mark.usefixtures("float64")
 def test_rows_after_prompts_that_begin_alike():
     model, prompts = a_model("qwen2"), ALIKE[0]
     with torch.inference_mode():

@@ -11,10 +11,21 @@ import yaml
 from llmzoo.training import FitConfig, make_config
 
 ROOT = Path(__file__).resolve().parents[2]
-STUDIES = ("games", "longer", "ablations", "learners", "sensitivity", "smollm2", "signals")
+# those whose runs have as many tokens each, and those with as many iterations
+BUDGETED = ("games", "longer", "ablations", "learners", "sensitivity", "smollm2")
+STUDIES = (*BUDGETED, "signals", "kuhn", "tic_tac_toe", "counterfactual")
+FEW_RUNS = ("longer", "tic_tac_toe")
 PAGES = ROOT / "docs" / "results"
+_POOLS = ("latest", "uniform", "prioritized", "fictitious")
 # arms of studies whose runs are not yet in the committed logs; the tables show them as not run
-AWAITED: dict[str, set[str]] = {}
+AWAITED: dict[str, set[str]] = {
+    "kuhn": {
+        *("latest", "uniform", "prioritized", "fictitious", "one_token"),
+        *(f"magrpo_{kind}" for kind in ("self", "entropy", *_POOLS)),
+        *(f"ippo_{kind}" for kind in ("self", "entropy", *_POOLS)),
+    },
+    "tic_tac_toe": {"uniform", "self"},
+}
 
 
 @pytest.fixture(autouse=True)
@@ -38,11 +49,11 @@ def test_every_run_has_settings_that_fit_takes(name, quick, tmp_path):
 
     study = read(name, quick=quick)
     runs = list(runs_of(study, tmp_path))
-    assert len({run.name for run in runs}) == len(runs) > (1 if name == "longer" else 2)
+    assert len({run.name for run in runs}) == len(runs) > (1 if name in FEW_RUNS else 2)
     known = set(read("models", quick=quick))
     for run in runs:
         config = make_config(FitConfig, run.settings, "fit")
-        assert config.token_budget is not None or name == "signals"  # equal steps of equal length
+        assert (config.token_budget is not None) == (name in BUDGETED)
         assert run.settings["model"] in GIVEN or Path(run.settings["model"]).name in known
     assert {run.seed for run in runs} == set([0] if quick else study["seeds"])
 
@@ -157,6 +168,131 @@ def test_a_start_is_measured_once_for_all_arms(tmp_path, monkeypatch):
     one, other = (study.train(run, tmp_path / "out") for run in (first, second))
     assert one["before"] == other["before"]  # its seconds too
     assert len(list((tmp_path / "out" / "before").iterdir())) == 1
+
+
+def test_a_start_of_random_weights_keeps_its_tokenizer(tmp_path, monkeypatch):
+    """A token for each word, before and after sft: the tokenizer of its architecture has other tokens."""
+    import study
+
+    from llmzoo.policies import load
+
+    trained = {
+        **{"env": "kuhn_poker_v0", "env_args": {"prompt": "terse"}, "learner": "sft", "steps": 1},
+        **{"episodes_per_step": 2, "eval_tasks": 2, "max_new_tokens": 2, "record_every": 0},
+    }
+    study.train_model(
+        {"random": {"words": "kuhn_poker_v0", "hidden": 8, "layers": 1, "seed": 0}},
+        tmp_path / "new",
+    )
+    study.train_model({**trained, "model": str(tmp_path / "new")}, tmp_path / "taught")
+    new, taught = load(str(tmp_path / "new")), load(str(tmp_path / "taught"))
+    text = "kuhn 1 Q check\ncheck bet\nmove "
+    words = ["kuhn", " ", "1", " ", "Q", " ", "check", "\n", "check", " ", "bet", "\n", "move", " "]
+    assert [taught.tokenizer.decode(token) for token in taught.encode(text, "player_0")] == words
+    assert taught.encode(text, "player_0") == new.encode(text, "player_0")
+
+
+def test_a_run_of_stages_is_one_curve_and_its_copies_are_measured(tmp_path, monkeypatch):
+    import study
+
+    stage = {
+        "learner": "at_grpo",
+        "steps": 2,
+        "learner_args": {"group_size": 2, "select": "random"},
+    }
+    small = {
+        "seeds": [0],
+        "settings": {
+            **{"env": "kuhn_poker_v0", "env_args": {"prompt": "terse", "tries": 1}},
+            **{"learner": "at_grpo", "episodes_per_step": 2, "eval_tasks": 2, "eval_every": 1},
+            **{"max_new_tokens": 2, "record_every": 0, "opponents": "fictitious"},
+            **{"opponents_args": {"every": 1}, "averages": True, "copies": 1},
+        },
+        "tasks": {"kuhn": {"starts": {"random": "words"}}},
+        "arms": {"two": {"start": "random", "stages": [stage, stage]}},
+    }
+    random = {"words": "kuhn_poker_v0", "hidden": 8, "layers": 1, "seed": 0}
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(small))
+    study.train_model({"random": random}, tmp_path / "models" / "words")
+    monkeypatch.setattr(study, "HERE", tmp_path)
+    (run,) = study.runs_of(study.read("small", quick=False), tmp_path / "models")
+    row = study.train(run, tmp_path / "out")
+    assert [point["step"] for point in row["curve"]] == [1, 2, 3, 4]
+    assert row["tokens"] == sum(point["tokens"] for point in row["curve"])
+    assert [point["step"] for point in row["exact"]] == [0, 1, 2, 3, 4]
+    tokens = [point["tokens"] for point in row["exact"]]
+    assert tokens == [sum(p["tokens"] for p in row["curve"][:n]) for n in range(5)]
+    assert row["exact"][-1]["exploitability"] == row["after"]["exact"]["exploitability"]
+    # copies of the last stage, made before its first and its second iteration
+    assert [point["step"] for point in row["averages"]] == [0, 1]
+    first = row["averages"][0]
+    assert first["all"] == first["newest"] == row["exact"][2]["exploitability"]
+    assert [point["step"] for point in row["copies"]] == [0, 2]
+    assert row["copies"][0]["exploitability"] == first["all"]
+    assert row["copies"][1]["exploitability"] == row["exact"][-1]["exploitability"]
+
+
+def test_the_seat_that_is_idle_is_paid_for_the_other_alone():
+    from idle_seat import IdleSeat, Letters
+
+    import llmzoo
+    from llmzoo.testing import check_env, check_fork, check_rewards, check_seeds
+
+    for check in (check_env, check_seeds, check_rewards, check_fork):
+        check(IdleSeat)
+    assert llmzoo.evaluate(IdleSeat, "oracle", tasks=20).success == 1.0
+    env = IdleSeat()
+    # A is the first letter: the fourth of stuvwxyz for the first seat, the sixth for the second
+    for counting, answers, paid in (
+        (("first_0",), ("v", "s"), 1.0),
+        (("first_0",), ("s", "x"), 0.0),
+        (("first_0", "second_1"), ("v", "s"), 0.0),
+        (("first_0", "second_1"), ("v", " x\n"), 1.0),
+    ):
+        env.reset(seed=0)
+        env.episode = Letters({"first_0": 0, "second_1": 0}, counting)
+        idle = "counts" if "second_1" in counting else "idle"
+        assert [env.observe(a) for a in env.agents] == ["0 A counts\n", f"1 A {idle}\n"]
+        env.step(answers[0])
+        env.step(answers[1])
+        assert env.rewards == {"first_0": paid, "second_1": paid}
+        assert env.infos["second_1"]["success"] == bool(paid)
+
+
+def test_tokens_until_a_level_are_those_of_the_first_five_iterations_that_hold_it():
+    import counterfactual
+
+    curve = [0.0, 1.0, 0.5, 0.5, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0]
+    point = {"tokens": 10, "rollout_seconds": 0.5, "update_seconds": 0.25}
+    row = {"curve": [{**point, "success": success} for success in curve]}
+    assert counterfactual.tokens_to(row, 0.5) == 10  # (0 + 1 + 0.5 + 0.5 + 0.5) / 5 = 0.5
+    assert counterfactual.tokens_to(row, 0.8) == 40  # 0.5, 0.5, 1, 1, 1
+    assert counterfactual.tokens_to(row, 1.0) == 60
+    assert counterfactual.seconds_to(row, 1.0) == 4.5
+    assert counterfactual.tokens_to({"curve": row["curve"][:6]}, 0.9) is None
+
+
+def test_a_check_is_judged_by_the_rest_of_the_game_or_until_the_next_turn():
+    """Worked out for uniform play: player 0 holds a jack and checks. In half of the games player 1 checks
+    too, which loses 1. In the other half it bets; the jack then folds (-1) or calls (-2)."""
+    import exact_credit
+
+    from llmzoo.envs.duels import exact
+
+    pair = exact.uniform, exact.uniform
+    node = exact.decisions(exact_credit.RULES)[0, "J"]
+    checked = node.children[node.moves.index("check")]
+    assert exact_credit.worth(checked, 0, pair, turn=False) == -1.25  # -1 / 2 + (-1 - 2) / 4
+    assert exact_credit.worth(checked, 0, pair, turn=True) == -0.5
+
+
+def test_exact_gradients_of_returns_come_near_an_equilibrium_and_those_of_turns_do_not():
+    import exact_credit
+
+    near = exact_credit.learned(turn=False, entropies=(0.1, 0.1), steps=400)
+    far = exact_credit.learned(turn=True, entropies=(0.1, 0.1), steps=400)
+    assert near["end"] < 0.03
+    assert far["end"] > 0.1
 
 
 def test_the_same_rows_give_the_same_log(tmp_path):
@@ -304,7 +440,7 @@ def test_logs_hold_what_they_say_and_little_more():
     for name in STUDIES:
         path = PAGES / "logs" / f"{name}.jsonl.gz"
         planned = {run.name: run for run in runs_of(read(name, quick=False), Path("models"))}
-        rows = read_log(path)
+        rows = read_log(path) if path.exists() else []
         for row in rows:
             run = planned[f"{row['task']}-{row['arm']}-{row['seed']}"]
             told = {**run.settings, "model": Path(run.settings["model"]).name}

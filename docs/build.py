@@ -160,6 +160,7 @@ return each. None of these trains a critic.
   (`normalize=True` or `"parts"`), by that of the batch (`whiten`), answers cut off by the token limit left out (`mask_truncated`), functions of the
   returns (`rewards`), a running mean of each role as the baseline (`role_baseline`, for self-play), and
   earlier groups learned from again (`replay`).
+- Each seat can have [a learner of its own](../training.md#a-learner-for-each-seat), over one tree for all.
 
 ## Critics
 

@@ -180,7 +180,7 @@ ALL_COUNT = Detail(
     "**Groups without differences.** Their advantages need not be 0, so they are trained on. "
     '`uninformative="drop"` leaves them out.',
     "learners/groups.py",
-    "kept = [c for c in credited if c.group.differs]",
+    'if c.group.differs or learner.seat(c.group.agent).config.uninformative == "keep"',
 )
 
 _TREE = (EXPANSION, PAIRING, DISCOUNT, REACH)
@@ -205,7 +205,7 @@ METHODS = {
                 "**Reward scale.** `rewards` changes the returns of a batch before they are credited. "
                 '`rewards=["standardised"]` makes the batch\'s mean the baseline, as REINFORCE++ does.',
                 "learners/groups.py",
-                "groups = returns.reshaped(groups, self.learner.config.rewards)",
+                "shaped = returns.reshaped(mine, own.config.rewards)",
             ),
             ALL_COUNT,
             *_TREE,
@@ -325,7 +325,7 @@ METHODS = {
                 "**The replacements** are the group's other answers, which were drawn from the same policy for the "
                 "same prompt. Nothing is sampled for them at the node.",
                 "rollout/trees.py",
-                "for step in range(1, self.redraws + 1)",
+                "for step in range(1, self.redraws.get(agent, 0) + 1)",
             ),
             Detail(
                 "**What follows a replacement** is played with sampled answers, one a turn, as after every answer "

@@ -235,6 +235,20 @@ def learner_arguments(name: str, args: Mapping[str, Any], *, saved: bool = False
     return checked
 
 
+def seat_learners(
+    name: str, args: Mapping[str, Any], seats: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Refuse learners of single seats, and options of them, that the run's learner cannot be beside."""
+    from llmzoo.learners.make import made_learner
+
+    for agent, settings in seats.items():
+        other = settings.get("learner", name)
+        find_here(other)
+        what = f"option of the learner of seat {agent!r},"
+        typed(option_hints(learner_class(other).Config), settings.get("learner_args", {}), what)
+    made_learner(name, args, seats)
+
+
 def seat_arguments(seats: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """The settings of single seats, checked against :class:`llmzoo.training.seats.SeatConfig`."""
     hints = get_type_hints(SeatConfig)

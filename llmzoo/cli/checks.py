@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from llmzoo import registry
-from llmzoo.cli.arguments import env_arguments, learner_arguments
+from llmzoo.cli.arguments import env_arguments, learner_arguments, seat_learners
 from llmzoo.cli.options import typed
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class
@@ -33,6 +33,7 @@ def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, Seat]:
     if config.eval_every < 0:
         raise ConfigError(f"eval_every must be at least 0, got {config.eval_every}")
     learner_arguments(config.learner, config.learner_args, saved=saved)
+    seat_learners(config.learner, config.learner_args, config.seat_args)
     agents = _agents(config)
     arrangements = ("shared", "separate", "lora", *agents)
     if config.seats not in arrangements:

@@ -70,6 +70,7 @@ class ATGRPO(GroupLearner):
 
     Config: ClassVar[type[GroupConfig]] = ATGRPOConfig
     compares = True
+    tree = ("group_size", "select", "alpha", "continuations")
     config: ATGRPOConfig
 
     def check(self, env: AECEnv, trained: Collection[str]) -> None:

@@ -6,11 +6,11 @@ A learner defines the advantage of each completion of a group (:meth:`GroupLearn
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 import torch
 from pettingzoo import AECEnv
@@ -86,6 +86,7 @@ class GroupLearner(Learner):
     """Base of the critic-free learners: policy gradient on groups with advantages."""
 
     Config: ClassVar[type[GroupConfig]] = GroupConfig
+    tree: ClassVar[tuple[str, ...]] = ("group_size", "gamma")  # options that play depends on
     compares: ClassVar[bool] = False  # credit is 0 unless a group's answers differ
 
     def __init__(self, config: Any = None):
@@ -99,6 +100,14 @@ class GroupLearner(Learner):
     @property
     def separable(self) -> bool:
         return True
+
+    def of(self, agents: Collection[str]) -> GroupLearner:
+        """The learner of a policy in these seats."""
+        return self
+
+    def seat(self, agent: str) -> GroupLearner:
+        """The learner that judges the answers of a seat."""
+        return self
 
     def credit(self, group: Group) -> Tensor:
         """The advantage [K] of each completion, before ``normalize`` and ``whiten``."""
@@ -170,11 +179,12 @@ class GroupUpdater(PolicyGradientUpdater):
         *,
         total_steps: int,
     ):
-        super().__init__(learner.config, policies, seats, total_steps=total_steps)
-        self.learner = learner
-        decay = learner.config.role_baseline
-        self.roles = None if decay is None else RoleMeans(decay)
-        self.replays = {name: Replay(learner.config.replay) for name in self.policies}
+        agents = {n: [a for a, s in seats.items() if s is p] for n, p in policies.items()}
+        self.learners = {name: learner.of(agents[name]) for name in policies}
+        configs = {name: learner.config for name, learner in self.learners.items()}
+        super().__init__(learner.config, policies, seats, total_steps=total_steps, configs=configs)
+        self.roles = RoleMeans()
+        self.replays = {name: Replay(config.replay) for name, config in configs.items()}
 
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
         metrics: dict[str, Any] = {}
@@ -188,16 +198,25 @@ class GroupUpdater(PolicyGradientUpdater):
     def _update(
         self, name: str, policy: TransformersPolicy, groups: Sequence[Group], rng: random.Random
     ) -> dict[str, float]:
-        config = self.learner.config
-        credited = self._credited(sampled_only(groups))
+        learner = self.learners[name]
+        config = learner.config
+        credited = self._credited(learner, sampled_only(groups))
         informed = sum(bool(c.advantages.any()) for c in credited)
         metrics = {"informative": informed / max(1, len(credited))}
         if config.uninformative != "keep":
-            kept = [c for c in credited if c.group.differs]
+            kept = [
+                c
+                for c in credited
+                if c.group.differs or learner.seat(c.group.agent).config.uninformative == "keep"
+            ]
             metrics["dropped_groups"] = len(credited) - len(kept)
             credited = kept
         if config.mask_truncated:
-            credited = [c for c in map(_without_truncated, credited) if c.group.completions]
+            credited = [
+                _without_truncated(c) if learner.seat(c.group.agent).config.mask_truncated else c
+                for c in credited
+            ]
+            credited = [c for c in credited if c.group.completions]
         self.used += credited
         if config.replay:
             credited = self.replays[name].mixed(credited)
@@ -212,28 +231,55 @@ class GroupUpdater(PolicyGradientUpdater):
         )
 
     def _loss(self, name: str, policy: TransformersPolicy) -> PartLoss:
-        return partial(self.learner.loss, policy, reference=self.references.get(name))
+        return partial(self.learners[name].loss, policy, reference=self.references.get(name))
 
-    def _credited(self, groups: Sequence[Group]) -> list[Credited]:
-        groups = returns.reshaped(groups, self.learner.config.rewards)
-        return self.learner.credited(groups) if self.roles is None else self.roles.credited(groups)
+    def _credited(self, learner: GroupLearner, groups: Sequence[Group]) -> list[Credited]:
+        """The groups with their advantages, each judged by the learner of its seat, in their order."""
+        credited: list[Credited] = []
+        for own, mine in by_learner(learner, groups, lambda group: group.agent):
+            shaped = returns.reshaped(mine, own.config.rewards)
+            decay = own.config.role_baseline
+            credited += (
+                own.credited(shaped) if decay is None else self.roles.credited(shaped, decay)
+            )
+        places = {group.key: place for place, group in enumerate(groups)}
+        return sorted(credited, key=lambda c: places[c.group.key])
 
     def save(self, folder: Path) -> None:
         super().save(folder)
-        if self.learner.config.replay and ranks.rank() == 0:
-            for name, replay in self.replays.items():
-                replay.save(folder / f"{name}.replay.json")
-        if self.roles is not None and ranks.rank() == 0:
+        if ranks.rank() > 0:
+            return
+        for name, learner in self.learners.items():
+            if learner.config.replay:
+                self.replays[name].save(folder / f"{name}.replay.json")
+        if self._has_roles():
             self.roles.save(folder / "roles.json")
 
     def load(self, folder: Path) -> None:
         super().load(folder)
-        if self.learner.config.replay:
-            for name, replay in self.replays.items():
-                replay.load(folder / f"{name}.replay.json")
-        if self.roles is not None:
+        for name, learner in self.learners.items():
+            if learner.config.replay:
+                self.replays[name].load(folder / f"{name}.replay.json")
+        if self._has_roles():
             mine = [agent for agent, p in self.seats.items() if p in self.policies.values()]
             self.roles.load(folder / "roles.json", mine)
+
+    def _has_roles(self) -> bool:
+        return any(lr.config.role_baseline is not None for lr in self.learners.values())
+
+
+Item = TypeVar("Item", Group, Credited)
+
+
+def by_learner(
+    learner: GroupLearner, items: Sequence[Item], agent: Callable[[Item], str]
+) -> list[tuple[GroupLearner, list[Item]]]:
+    """The items of each seat's learner; ``agent``: whose an item is."""
+    found: dict[int, tuple[GroupLearner, list[Item]]] = {}
+    for item in items:
+        own = learner.seat(agent(item))
+        found.setdefault(id(own), (own, []))[1].append(item)
+    return list(found.values())
 
 
 def _without_truncated(credited: Credited) -> Credited:
@@ -264,6 +310,7 @@ class JointLearner(GroupLearner):
     """
 
     Config: ClassVar[type[GroupConfig]] = JointConfig
+    tree = ("group_size", "gamma", "mode", "expand")
     config: JointConfig
     needs_greedy: bool = False
     redraws: int = 0

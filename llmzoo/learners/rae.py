@@ -34,18 +34,17 @@ def role_advantages(returns: Tensor, mean: float, decay: float) -> tuple[Tensor,
 class RoleMeans:
     """The running mean of every role's returns: the state of the credit rule."""
 
-    def __init__(self, decay: float):
-        self.decay = decay
+    def __init__(self) -> None:
         self.means: dict[str, float] = {}
 
-    def credited(self, groups: Sequence[Group]) -> list[Credited]:
+    def credited(self, groups: Sequence[Group], decay: float) -> list[Credited]:
         """The groups with their advantages, role by role; then the means move."""
         judged: list[Credited] = []
         for agent in dict.fromkeys(group.agent for group in groups):
             mine = [group for group in groups if group.agent == agent]
             returns = torch.tensor([value for group in mine for value in group.returns])
             mean = self.means.get(agent, 0.0)
-            advantages, self.means[agent] = role_advantages(returns, mean, self.decay)
+            advantages, self.means[agent] = role_advantages(returns, mean, decay)
             judged += map(Credited, mine, advantages.split([len(g.returns) for g in mine]))
         return judged
 

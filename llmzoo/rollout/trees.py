@@ -34,7 +34,7 @@ def joint_tree(
     gamma: float = 1.0,
     expand: int | None = 1,
     with_greedy: bool = False,
-    redraws: int = 0,
+    redraws: int | Mapping[str, int] = 0,
 ) -> Rollout:
     """At a node, ``group_size`` answers of every seat that chooses there; returns are means over
     what follows.
@@ -52,7 +52,7 @@ def joint_tree(
     ``with_greedy`` also tries the joint greedy answer at each node and notes its return in the
     groups. ``redraws`` (with ``align``) also tries each joint action with the answer of one seat
     replaced by that many of its other answers, and notes the mean return as ``redrawn``: no answers
-    are sampled for this here, but each of the ``N * group_size * redraws`` copies is played on.
+    are sampled for this here (a mapping gives their number by seat), but each of the ``N * group_size * redraws`` copies is played on.
 
     A seat that answers several times in a row (:mod:`llmzoo.rollout.attempts`) has its attempts as its
     group, whatever ``group_size`` is. With ``expand=None`` this makes the hierarchical groups of a
@@ -67,7 +67,7 @@ def joint_tree(
         gamma=gamma,
         expand=expand,
         with_greedy=with_greedy,
-        redraws=redraws,
+        redraws=dict.fromkeys(trained, redraws) if isinstance(redraws, int) else redraws,
         rng=random.Random(f"{seed}/expand"),
     )
     unpaid, turns = dict.fromkeys(env.possible_agents, 0.0), dict.fromkeys(env.possible_agents, 0)
@@ -90,7 +90,7 @@ class _JointTree:
     gamma: float
     expand: int | None
     with_greedy: bool
-    redraws: int
+    redraws: Mapping[str, int]
     rng: random.Random
     groups: list[Group] = field(default_factory=list)
     endings: list[Ending] = field(default_factory=list)
@@ -187,7 +187,7 @@ class _JointTree:
             found[name] = Part(
                 returns=tuple(returns),
                 greedy=amounts[-1] + later[0] if best else None,
-                redrawn=_means_of_next(returns, min(self.redraws, count - 1)),
+                redrawn=_means_of_next(returns, min(self.redraws.get(agent, 0), count - 1)),
             )
             discounted = sum(self.gamma**i * paid for i, paid in enumerate(own))
             values[agent, name] = self.gamma * (discounted + later[0])
@@ -235,7 +235,7 @@ class _JointTree:
             for seat, agent in enumerate(agents)
             if agent in self.trained
             for g, action in enumerate(joint)
-            for step in range(1, self.redraws + 1)
+            for step in range(1, self.redraws.get(agent, 0) + 1)
         ]
 
     def _redrawn(
@@ -250,7 +250,7 @@ class _JointTree:
             for key in of:
                 if key[0] == agent:
                     sums.setdefault(key, [0.0] * len(joint))[g] += of[key]
-        return {key: tuple(s / self.redraws for s in of) for key, of in sums.items()}
+        return {key: tuple(s / self.redraws[key[0]] for s in of) for key, of in sums.items()}
 
     def _note_groups(
         self,

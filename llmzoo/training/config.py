@@ -30,8 +30,8 @@ class FitConfig:
             hub id.
         seats: shared (one model for all seats), separate (one model per seat), lora (one model
             with an adapter per seat), or the name of the only seat that learns.
-        seat_args: settings of single seats: policy, frozen, learning_rate, temperature, top_p,
-            top_k, max_new_tokens, stop, system, chat_template_args, thought_end;
+        seat_args: settings of single seats: policy, frozen, learner, learner_args, learning_rate,
+            temperature, top_p, top_k, max_new_tokens, stop, system, chat_template_args, thought_end;
             --seat.AGENT.NAME VALUE sets one.
         others: the policy of the seats that do not learn.
         lora_args: options of peft's LoraConfig, for seats=lora; --lora.NAME VALUE sets one.

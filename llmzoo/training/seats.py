@@ -20,6 +20,8 @@ _CHAT = ("system", "chat_template_args", "thought_end")
 _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "policy": ((str,), "a name"),
     "frozen": ((bool,), "true or false"),
+    "learner": ((str,), "a name"),
+    "learner_args": ((Mapping,), "a mapping of names to values"),
     "learning_rate": ((float, int), "a number"),
     "temperature": ((float, int), "a number"),
     "top_p": ((float, int), "a number"),
@@ -39,6 +41,8 @@ class SeatConfig:
     # plays this seat: a scripted player, a model, openai:..., grpc://... or a run folder
     policy: str | None = None
     frozen: bool = False  # the model does not learn
+    learner: str | None = None  # judges this seat's answers
+    learner_args: Mapping[str, Any] | None = None  # its options, beside the run's
     learning_rate: float | None = None  # of this seat's own weights
     temperature: float | None = None  # sampling temperature
     top_p: float | None = None  # nucleus sampling threshold; 1 is off
@@ -198,6 +202,11 @@ def _seat(
 def _check(seat: Seat, config: SeatConfig, arrangement: str) -> None:
     """Refuse settings that have no effect on the policy of a seat."""
     agent = seat.agent
+    for name in ("learner", "learner_args"):
+        if name in config.given() and not seat.learns:
+            raise ConfigError(
+                f"seat {agent!r} does not learn ({_reason(seat, config)}): it has no {name}"
+            )
     if seat.learning_rate is not None and not seat.learns:
         raise ConfigError(
             f"seat {agent!r} does not learn ({_reason(seat, config)}): it has no learning_rate"

@@ -16,8 +16,8 @@ from llmzoo.distributed import ranks
 from llmzoo.engine.base import Engine
 from llmzoo.engine.setup import distribute
 from llmzoo.errors import ConfigError
-from llmzoo.learners import learner_class
 from llmzoo.learners.base import Learner
+from llmzoo.learners.make import made_learner
 from llmzoo.policies.base import Policy, seat_policies
 from llmzoo.training import checkpoints
 from llmzoo.training.collecting import refuse_fallback, style_args
@@ -178,10 +178,13 @@ def _refuse(settings: Mapping[str, Any], names: Sequence[str], beside: str) -> N
 
 
 def _learner(learner: str | Learner, config: FitConfig) -> Learner:
-    if not isinstance(learner, str):
-        return learner
-    cls = learner_class(learner)
-    return cls(make_config(cls.Config, config.learner_args, f"learner {learner!r}"))
+    if isinstance(learner, str):
+        return made_learner(learner, config.learner_args, config.seat_args)
+    for agent, settings in config.seat_args.items():
+        _refuse(
+            settings, ["learner", "learner_args"], f"a learner given as an object (seat {agent!r})"
+        )
+    return learner
 
 
 def _seated(

@@ -13,6 +13,9 @@ from float64 import in_float64
 from tiny_models import model, needed, tokenizer
 from toy_envs import Parities, Parity
 
+from llmzoo.learners.magrpo import MAGRPO
+from llmzoo.learners.marloo import MARLOO
+from llmzoo.learners.per_seat import PerSeat
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import fit
@@ -33,6 +36,7 @@ RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
     "opd": ("opd", {"reward_weight": 0.5, "group_size": 2}, "shared"),
     "opd_jsd": ("opd", {"loss": "jsd", "group_size": 2}, "separate"),
     "opd_lora": ("opd", {"loss": "jsd", "beta": 1.0}, "lora"),
+    "per_seat": ("per_seat", {"clip": 0.2, "minibatches": 2}, "shared"),
     "few": ("at_grpo", {}, "shared"),
     **{
         name: (name, {}, "shared")
@@ -58,18 +62,25 @@ def players(arrangement: str) -> dict[str, TransformersPolicy]:
     return {seat: policy(seed) for seed, seat in enumerate(SEATS)}
 
 
+def per_seat(options: dict[str, Any]) -> PerSeat:
+    """One seat of two with shared weights by another learner, with a state and a loss of its own."""
+    own = MARLOO(MARLOO.Config(**options, role_baseline=0.9, entropy=0.01))
+    return PerSeat(MAGRPO(MAGRPO.Config(**options)), {SEATS[1]: own})
+
+
 @in_float64()
 def play(name: str, out: Path, **settings: Any) -> None:
     """A run in float64: in float32 AdamW makes a whole step of a rounded gradient that should be 0."""
     learner, options, arrangement = RUNS[name]
-    options = {**needed(learner), **options}
+    options = {"learning_rate": 1e-4, **needed(learner), **options}
+    named = {"learner_args": options} if name != "per_seat" else {}
     fit(
-        learner,
+        learner if named else per_seat(options),
         Parity if arrangement == "alone" else Parities,
         out=out,
         policies=players(arrangement),
-        learner_args={"learning_rate": 1e-4, **options},
         **{
+            **named,
             **{"steps": 3, "episodes_per_step": 5, "eval_tasks": 3, "checkpoint_every": 1},
             **{"quiet": True, "trackers": (), **SMALL.get(name, {}), **settings},
         },

@@ -95,7 +95,7 @@ def test_credit_by_hand(tmp_path):
     other = saved(tmp_path / "teacher", policy(seed=3))
     engine = an_engine(policy(), teacher=other, reward_weight=0.1, group_size=2)
     made = group([(20, 21, 22), (23,)], [1.0, 0.0])  # each sampled with log-probability -1
-    (credited,) = engine.updater._credited([made])
+    (credited,) = engine.updater._credited(engine.learner, [made])
     wanted = policy(seed=3).likelihood([made]).logprobs.detach()
     wanted_mean = float(wanted.sum()) / 4
     wanted += 1 + 0.1 * torch.tensor([[0.5], [-0.5]])
@@ -123,7 +123,7 @@ def test_the_expected_gradient_is_that_of_the_reverse_kl(tmp_path):
         completions=sampled,
     )
     engine = an_engine(player, teacher=other)
-    (credited,) = engine.updater._credited([made])
+    (credited,) = engine.updater._credited(engine.learner, [made])
     weighed = Credited(made, credited.advantages * own.exp().unsqueeze(1))
     loss, _ = surrogate_loss(player, [weighed], OPD.Config(teacher=other), rows=1, tokens=1)
     loss.backward()

@@ -48,9 +48,17 @@ run, folder, how, learner, learner_args = sys.argv[1:]
 settings = json.loads(learner_args)
 def player():
     return load_model(folder, precision="float32", sampling=Sampling(max_new_tokens=3))
+given = {"learning_rate": 1e-3, "warmup": 2, "schedule": "cosine", **settings}
+named = {"learner_args": given}
+if learner == "per_seat":
+    from llmzoo.learners.magrpo import MAGRPO
+    from llmzoo.learners.marloo import MARLOO
+    from llmzoo.learners.per_seat import PerSeat
+    own = MARLOO(MARLOO.Config(**given, role_baseline=0.9, entropy=0.01))
+    learner, named = PerSeat(MAGRPO(MAGRPO.Config(**given)), {"writer_1": own}), {}
 fit(learner, Parities, out=run, policies={"writer_0": player(), "writer_1": player()},
     resume=how == "resume", steps=30, episodes_per_step=4, checkpoint_every=3, eval_tasks=4, quiet=True,
-    learner_args={"learning_rate": 1e-3, "warmup": 2, "schedule": "cosine", **settings})
+    **named)
 """
 
 
@@ -67,6 +75,7 @@ KEPT = {
     "grpo": {"replay": 2, "kl": 0.1},
     "marloo": {"normalize": "parts", "whiten": True},
     "magrpo": {"role_baseline": 0.9, "uninformative": "resample"},
+    "per_seat": {"clip": 0.2, "replay": 2, "kl": 0.1},
     "ippo": {"minibatches": 2, "target_kl": 0.1},
     "dpo": {"rounds": 3},
     "madpo": {"rounds": 3},
@@ -76,7 +85,7 @@ KEPT = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("learner", list_learners())
+@pytest.mark.parametrize("learner", [*list_learners(), "per_seat"])
 def test_a_killed_run_resumes_as_if_never_stopped(learner, tmp_path, random_model):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     settings = (random_model, learner, KEPT.get(learner, {}))

@@ -13,8 +13,8 @@ from pettingzoo import AECEnv
 
 from llmzoo import registry
 from llmzoo.engine.setup import Parallel, keep_freed_memory
-from llmzoo.learners import learner_class
 from llmzoo.learners.base import Learner
+from llmzoo.learners.make import made_learner
 from llmzoo.policies.base import Policy
 from llmzoo.policies.compiling import Compile
 from llmzoo.policies.precision import Precision
@@ -61,9 +61,7 @@ class Plan:
         return Plan(**json.loads(text))
 
     def make_learner(self) -> Learner:
-        cls = learner_class(self.learner)
-        learner: Learner = cls(cls.Config(**self.learner_args))
-        return learner
+        return made_learner(self.learner, self.learner_args, self.seat_args)
 
     def make_env(self) -> AECEnv:
         return registry.make(self.env, **self.env_args)

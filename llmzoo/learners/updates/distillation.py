@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from llmzoo.learners.groups import GroupUpdater
+from llmzoo.learners.groups import GroupLearner, GroupUpdater
 from llmzoo.learners.losses import token_weights
 from llmzoo.learners.updates.credits import Credited
 from llmzoo.learners.updates.passes import PartLoss
@@ -60,10 +60,11 @@ class DistillationUpdater(GroupUpdater):
         metrics = super()._update(name, policy, groups, rng)
         return {**metrics, "teacher_divergence": self._apart}
 
-    def _credited(self, groups: Sequence[Group]) -> list[Credited]:
+    def _credited(self, learner: GroupLearner, groups: Sequence[Group]) -> list[Credited]:
         """With one advantage a token, [K, C], for ``reverse_kl``: the reward's and the teacher's."""
         weight = self.config.reward_weight
-        credited = [Credited(c.group, weight * c.advantages) for c in super()._credited(groups)]
+        judged_by_return = super()._credited(learner, groups)
+        credited = [Credited(c.group, weight * c.advantages) for c in judged_by_return]
         if self.config.loss == "jsd" or not credited:
             return credited
         judged = [c.group for c in credited]

@@ -155,7 +155,7 @@ def rows_of(part: Sequence[Credited], now: Likelihood) -> tuple[Tensor, Tensor]:
 class PolicyGradientUpdater:
     """Holds an optimiser for each policy and, under a KL penalty, the starting policies.
 
-    ``used``: what the last update learned from, for :meth:`credits`. A subclass sets it.
+    ``configs``: of single policies, by name, that differ from ``config``. ``used``: what the last update learned from, for :meth:`credits`. A subclass sets it.
     """
 
     def __init__(
@@ -165,15 +165,18 @@ class PolicyGradientUpdater:
         seats: Mapping[str, Policy],
         *,
         total_steps: int,
+        configs: Mapping[str, SurrogateConfig] | None = None,
     ):
         self.policies = dict(policies)
         self.seats = dict(seats)
-        total = max(1, total_steps * config.epochs * config.minibatches)
-        self.optimizers = {
-            name: Optimizer.of(policy, config, total=total, name=name)
-            for name, policy in self.policies.items()
-        }
-        self.references = StartingPolicies(self.policies if config.kl else {})
+        configs = {**dict.fromkeys(policies, config), **(configs or {})}
+        self.optimizers = {}
+        for name, policy in self.policies.items():
+            total = max(1, total_steps * configs[name].epochs * configs[name].minibatches)
+            self.optimizers[name] = Optimizer.of(policy, configs[name], total=total, name=name)
+        self.references = StartingPolicies(
+            {name: policy for name, policy in self.policies.items() if configs[name].kl}
+        )
         self.used: list[Credited] = []
 
     def players(self) -> Mapping[str, Policy]:

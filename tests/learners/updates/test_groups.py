@@ -51,7 +51,7 @@ def an_engine(name="magrpo", seats=None, **options):
 
 def credited(engine, *groups):
     """What the update gives the passes, as it stands before them."""
-    return engine.updater._credited(list(groups))
+    return engine.updater._credited(engine.learner, list(groups))
 
 
 GOOD = a_group([(20, 0), (22, 0)], [1.0, 0.0])

@@ -1,0 +1,54 @@
+"""Makes the learner of a run from its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from llmzoo.errors import ConfigError, check_names
+from llmzoo.learners import learner_class
+from llmzoo.learners.base import Learner
+from llmzoo.learners.groups import GroupLearner
+from llmzoo.learners.per_seat import PerSeat
+
+
+def made_learner(
+    name: str, args: Mapping[str, Any], seat_args: Mapping[str, Mapping[str, Any]]
+) -> Learner:
+    """The learner of a run: that called ``name`` with the options ``args``, or one for each seat.
+
+    ``seat_args``: settings of single seats. A seat with ``learner`` or ``learner_args`` has a learner of its
+    own. It takes the run's options, where it has them and ``learner_args`` do not replace them. Raises
+    :class:`ConfigError` for learners that one tree cannot serve.
+    """
+    cls = learner_class(name)
+    run: Learner = cls(_configured(cls, args, f"learner {name!r}"))
+    own: dict[str, GroupLearner] = {}
+    for agent, settings in seat_args.items():
+        if "learner" not in settings and "learner_args" not in settings:
+            continue
+        other = settings.get("learner", name)
+        what = f"seat {agent!r} has the learner {other!r}"
+        own_cls = learner_class(other)
+        for called, one in ((name, cls), (other, own_cls)):
+            if not issubclass(one, GroupLearner) or one.env_defaults:
+                why = "plays alone" if one.env_defaults else "has no groups for each seat"
+                raise ConfigError(
+                    f"{what}, and {called!r} {why}: seats differ in learners that compare the answers of a "
+                    "group, such as magrpo, marloo, maxrl, ccpo and maremax, or at_grpo with other options"
+                )
+        known = {field.name for field in fields(own_cls.Config)}
+        played = {n: getattr(run.config, n) for n in cls.tree if n in known}
+        given = {n: value for n, value in args.items() if n in known}
+        options = {**played, **given, **settings.get("learner_args", {})}
+        own[agent] = own_cls(_configured(own_cls, options, what))
+    if not own:
+        return run
+    assert isinstance(run, GroupLearner)
+    return PerSeat(run, own)
+
+
+def _configured(cls: Any, values: Mapping[str, Any], what: str) -> Any:
+    check_names(f"option of {what}", values, [field.name for field in fields(cls.Config)])
+    return cls.Config(**values)

@@ -1,0 +1,161 @@
+"""Each seat its own learner's credit and loss, over one tree for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from pettingzoo import AECEnv
+from torch import Tensor
+
+from llmzoo.errors import ConfigError
+from llmzoo.learners.groups import (
+    GroupConfig,
+    GroupLearner,
+    JointConfig,
+    JointLearner,
+    by_learner,
+    joint_rollout,
+)
+from llmzoo.learners.updates.credits import Credited
+from llmzoo.learners.updates.optimizer import OptimizerConfig
+from llmzoo.learners.updates.policy_gradient import Metrics
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch
+from llmzoo.rollout.scheduler import Rollout
+
+# options of the update of a policy's weights, in which the seats that share them agree
+_OF_UPDATES = (
+    *(field.name for field in fields(OptimizerConfig)),
+    *("epochs", "minibatches", "tokens_at_once", "replay"),
+)
+
+
+class PerSeat(GroupLearner):
+    """Credit: of each seat by its own learner, since no baseline looks beyond a group of one seat.
+
+    ``learners``: of seats by their names; ``others``: of all other seats. A tree gives each seat groups of
+    its own, so nothing of one seat's credit enters another's. The seats play one tree: learners of
+    different trees, or that play no trees, are refused, and so are different options of the tree. Seats
+    that share weights may differ in their credit and in their loss (``clip``, ``kl``, ``entropy``, ...), and
+    have one optimiser; seats with their own weights may differ in that too.
+    """
+
+    def __init__(self, others: GroupLearner, learners: Mapping[str, GroupLearner]):
+        self.others, self.learners = others, dict(learners)
+        for agent, learner in self.learners.items():
+            _check_tree(agent, learner, others)
+        super().__init__(_common([*self.learners.values(), others]))
+
+    def of(self, agents: Collection[str]) -> GroupLearner:
+        own = {agent: self.seat(agent) for agent in agents}
+        first, *rest = own.values()
+        if all(learner is first for learner in rest):
+            return first
+        for agent, learner in own.items():
+            for name in _OF_UPDATES:
+                values = getattr(first.config, name), getattr(learner.config, name)
+                if values[0] != values[1]:
+                    raise ConfigError(
+                        f"{agent} shares its weights with {next(iter(own))}, and both have one update: "
+                        f"{name} is {values[1]} and {values[0]}; make them equal, or use seats='separate'"
+                    )
+        shared = PerSeat(first, own)
+        given = {name: getattr(first.config, name) for name in _OF_UPDATES}
+        shared.config = replace(shared.config, **given)
+        return shared
+
+    def seat(self, agent: str) -> GroupLearner:
+        return self.learners.get(agent, self.others)
+
+    def check(self, env: AECEnv, trained: Collection[str]) -> None:
+        for agent in trained:
+            self.seat(agent).check(env, [agent])
+
+    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
+        if not isinstance(self.others, JointLearner):
+            return self.others.rollout(env, seed, trained)
+        own = {agent: self.seat(agent) for agent in trained}
+        joint = {agent: lr for agent, lr in own.items() if isinstance(lr, JointLearner)}
+        return joint_rollout(
+            self.others.config,
+            env,
+            seed,
+            trained,
+            with_greedy=any(learner.needs_greedy for learner in joint.values()),
+            redraws={agent: learner.redraws for agent, learner in joint.items()},
+        )
+
+    def wants_more(self, batch: Batch, rounds: int) -> bool:
+        return any(
+            learner.wants_more(replace(batch, groups=tuple(groups)), rounds)
+            for learner, groups in by_learner(self, batch.groups, lambda group: group.agent)
+        )
+
+    def loss(
+        self,
+        policy: TransformersPolicy,
+        part: Sequence[Credited],
+        *,
+        rows: int,
+        tokens: int,
+        reference: TransformersPolicy | None,
+    ) -> tuple[Tensor, Metrics]:
+        """The sum of the seats' losses, each by its own learner, and of their metrics."""
+        shares = [
+            learner.loss(policy, own, rows=rows, tokens=tokens, reference=reference)
+            for learner, own in by_learner(self, part, lambda credited: credited.group.agent)
+        ]
+        metrics: Metrics = {}
+        for _, told in shares:
+            for name, value in told.items():
+                metrics[name] = metrics.get(name, 0.0) + value
+        total = shares[0][0]
+        for loss, _ in shares[1:]:
+            total = total + loss
+        return total, metrics
+
+
+def _check_tree(agent: str, learner: GroupLearner, others: GroupLearner) -> None:
+    """Refuse a learner that plays another tree than the run's."""
+    names = type(learner).__name__, type(others).__name__
+    for one in (learner, others):
+        if type(one).updater is not GroupLearner.updater:
+            raise ConfigError(
+                f"{agent} learns by {names[0]} beside {names[1]}, and {type(one).__name__} has an update of "
+                "its own: learners of single seats are those that only differ in credit and loss"
+            )
+    if type(learner).rollout is not type(others).rollout:
+        raise ConfigError(
+            f"{agent} learns by {names[0]}, which plays another tree than {names[1]}: the seats of an "
+            "episode share one tree. Joint trees are those of magrpo, marloo, maxrl, ccpo, maremax and "
+            "mareinforce; at_grpo plays agent-turn trees"
+        )
+    for name in learner.tree:
+        values = getattr(learner.config, name), getattr(others.config, name)
+        if values[0] != values[1]:
+            raise ConfigError(
+                f"{agent} has {name}={values[0]!r} and the run {name}={values[1]!r}: the seats of an episode "
+                f"share one tree. Set {name} for the run"
+            )
+
+
+def _common(learners: Sequence[GroupLearner]) -> GroupConfig:
+    """What an update asks of a configuration for several learners: what any of them needs."""
+    configs = [learner.config for learner in learners]
+
+    def needed(name: str, unused: Any) -> Any:
+        return next((v for c in configs if (v := getattr(c, name)) != unused), unused)
+
+    clips = [config.clip for config in configs]
+    return JointConfig(
+        group_size=configs[0].group_size,
+        gamma=configs[0].gamma,
+        clip=None if None in clips else clips[0],
+        kl=needed("kl", 0.0),
+        entropy=needed("entropy", 0.0),
+        role_baseline=needed("role_baseline", None),
+        uninformative=needed("uninformative", "keep"),
+        mask_truncated=needed("mask_truncated", False),
+    )

@@ -1,0 +1,324 @@
+"""Each seat its own learner: credit, loss and tree, and what one tree cannot serve."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from float64 import LIMIT, in_float64
+from tiny_models import FakePolicy, model, policy, tokenizer
+from toy_envs import Matcher, Parities
+
+from llmzoo.engine.local import LocalEngine
+from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.learners import learner_class
+from llmzoo.learners.make import made_learner
+from llmzoo.learners.per_seat import PerSeat
+from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Batch, Completion, Group
+from llmzoo.rollout.scheduler import run
+from llmzoo.training import checkpoints, fit, loop
+
+SEATS = ("writer_0", "writer_1")
+
+
+def learner(name, **options):
+    cls = learner_class(name)
+    return cls(cls.Config(**{"learning_rate": 1e-2, **options}))
+
+
+def players(arrangement):
+    def one(seed):
+        body = model(seed=seed, initializer_range=0.1)
+        return TransformersPolicy(body, tokenizer(), sampling=Sampling(max_new_tokens=2))
+
+    if arrangement == "shared":
+        return dict.fromkeys(SEATS, one(0))
+    return {seat: one(seed) for seed, seat in enumerate(SEATS)}
+
+
+def an_engine(made, arrangement="shared"):
+    seats = players(arrangement)
+    learning = {"policy": seats[SEATS[0]]} if arrangement == "shared" else seats
+    return LocalEngine(made, learning, seats, total_steps=5)
+
+
+def weights_after(made, arrangement, batches=2):
+    """The weights of both seats after some batches, and the metrics of the last."""
+    engine = an_engine(made, arrangement)
+    for step in range(batches):
+        engine.reseed(engine.seats, range(step, step + len(engine.policies)))
+        learned = engine.update(engine.collect(Parities, range(6 * step, 6 * step + 6)), seed=step)
+    return [dict(engine.seats[s].model.named_parameters()) for s in SEATS], learned
+
+
+def a_group(agent, returns, ids=(20, 21, 22, 23), truncated=()):
+    answers = tuple(
+        Completion(
+            text="", prompt_ids=(5, 6), ids=(i, 0), logprobs=(-1.0, -1.0), truncated=n in truncated
+        )
+        for n, i in enumerate(ids)
+    )
+    return Group(
+        agent=agent,
+        turn=0,
+        key=(0, agent),
+        prompt_ids=(5, 6),
+        completions=answers,
+        returns=tuple(returns),
+    )
+
+
+ONE, OTHER = a_group(SEATS[0], [1.0, 0.0, 0.5, 0.5]), a_group(SEATS[1], [1.0, 0.0, 0.5, 0.5])
+
+
+def advantages(engine, *groups):
+    engine.update(Batch(groups=groups), seed=0)
+    return {c.group.agent: c.advantages.tolist() for c in engine.updater.used}
+
+
+@pytest.mark.parametrize("arrangement", ["shared", "separate"])
+def test_each_seat_is_judged_by_its_own_learner(arrangement):
+    """magrpo: the returns less 1/2. marloo: 4/3 of that, over the deviation sqrt(1/8)."""
+    made = PerSeat(learner("magrpo"), {SEATS[1]: learner("marloo", normalize=True)})
+    found = advantages(an_engine(made, arrangement), ONE, OTHER)
+    assert found[SEATS[0]] == [0.5, -0.5, 0.0, 0.0]
+    assert found[SEATS[1]] == pytest.approx([4 / 3 * 2**0.5, -4 / 3 * 2**0.5, 0, 0], abs=1e-4)
+
+
+def test_one_seat_has_a_running_mean_and_its_own_returns(tmp_path):
+    """The mean starts at 0 and, with decay 1/2, keeps 1/16 of that over four answers: 15/16 of the mean 1."""
+    own = learner("marloo", role_baseline=0.5, rewards=("scale 2",))
+    engine = an_engine(PerSeat(learner("magrpo"), {SEATS[1]: own}))
+    assert advantages(engine, ONE, OTHER) == {
+        SEATS[0]: [0.5, -0.5, 0.0, 0.0],
+        SEATS[1]: [2.0, 0.0, 1.0, 1.0],
+    }
+    assert engine.updater.roles.means == {SEATS[1]: 15 / 16}
+    engine.save(tmp_path)
+    resumed = an_engine(PerSeat(learner("magrpo"), {SEATS[1]: own}))
+    resumed.load(tmp_path)
+    assert advantages(resumed, OTHER)[SEATS[1]] == [2 - 15 / 16, -15 / 16, 1 / 16, 1 / 16]
+
+
+def test_filters_are_those_of_the_seat():
+    same = replace(ONE, returns=(0.5,) * 4), replace(OTHER, returns=(0.5,) * 4)
+    own = learner("mareinforce", uninformative="drop")
+    engine = an_engine(PerSeat(learner("mareinforce"), {SEATS[1]: own}))
+    assert advantages(engine, *same) == {SEATS[0]: [0.5] * 4}
+    cut = [a_group(s, [1.0, 0.0], ids=(20, 21), truncated=(0,)) for s in SEATS]
+    own = learner("mareinforce", mask_truncated=True)
+    engine = an_engine(PerSeat(learner("mareinforce"), {SEATS[1]: own}))
+    assert advantages(engine, *cut) == {SEATS[0]: [1.0, 0.0], SEATS[1]: [0.0]}
+
+
+@in_float64()
+def test_the_same_learner_for_each_seat_is_one_learner():
+    """With weights of their own bit for bit; with shared ones a part's loss is a sum over seats."""
+    options = {"clip": 0.2, "epochs": 2, "minibatches": 2, "entropy": 0.01, "kl": 0.1}
+    for arrangement, limit in (("separate", 0.0), ("shared", LIMIT)):
+        plain, told = weights_after(learner("magrpo", **options), arrangement)
+        own = {SEATS[1]: learner("magrpo", **options)}
+        seats, said = weights_after(PerSeat(learner("magrpo", **options), own), arrangement)
+        assert told.keys() == said.keys()
+        assert list(said.values()) == pytest.approx(list(told.values()), rel=1e-6, abs=LIMIT)
+        for one, other in zip(plain, seats, strict=True):
+            assert all(float((one[n] - other[n]).detach().abs().max()) <= limit for n in one)
+
+
+@in_float64()
+def test_the_loss_is_the_sum_of_the_seats_losses():
+    player = policy()
+    first = learner("magrpo", reduction="sequence_mean")
+    second = learner("marloo", clip=0.2, entropy=0.5)
+    made = PerSeat(first, {SEATS[1]: second}).of(SEATS)
+    (one,), (other,) = first.credited([ONE]), second.credited([OTHER])
+    options = {"rows": 8, "tokens": 16, "reference": None}
+    both, metrics = made.loss(player, [one, other], **options)
+    alone = [lr.loss(player, [c], **options) for lr, c in ((first, one), (second, other))]
+    assert float(both) == pytest.approx(float(alone[0][0] + alone[1][0]), rel=1e-12)
+    assert metrics["tokens"] == 16
+    assert "clip_fraction" in metrics
+    assert made.config.learns_from_all
+
+
+def test_a_tree_has_what_each_seat_needs():
+    """The seat with ccpo has redrawn returns, the one with maremax the greedy answer's, which both know of."""
+    answers = {"a_0": "21", "b_1": "36"}
+    player = FakePolicy(lambda request, i: answers[request.agent][i])
+    own = {"a_0": learner("ccpo", group_size=2), "b_1": learner("maremax", group_size=2)}
+    made = PerSeat(learner("magrpo", group_size=2), own)
+    env = Matcher()
+    env.reset(seed=0)
+    (batch,) = run([made.rollout(env, 0, list(answers))], dict.fromkeys(answers, player))
+    a, b = batch.groups
+    assert (a.redrawn, b.redrawn) == ((1 * 3 + 1.0, 2 * 6 + 2.0), ())
+    assert b.greedy == 1 * 6 + 6.0
+
+
+def test_seats_of_agent_turn_trees_may_differ_too():
+    made = PerSeat(learner("at_grpo"), {SEATS[1]: learner("at_grpo", normalize=False, clip=0.1)})
+    engine = an_engine(made)
+    found = advantages(engine, ONE, OTHER)
+    assert found[SEATS[0]] == pytest.approx([2**0.5, -(2**0.5), 0, 0], abs=1e-4)
+    assert found[SEATS[1]] == [0.5, -0.5, 0.0, 0.0]
+    assert {g.agent for g in engine.collect(Parities, [0]).groups} == set(SEATS)
+
+
+def test_a_seat_that_wants_more_play_gets_it():
+    own = learner("magrpo", uninformative="resample")
+    made = PerSeat(learner("magrpo"), {SEATS[1]: own})
+    flat = replace(OTHER, returns=(0.5,) * 4)
+    assert made.wants_more(Batch(groups=(ONE, flat)), 0)
+    assert not made.wants_more(Batch(groups=(replace(ONE, returns=(0.5,) * 4), OTHER)), 0)
+
+
+# settings: what a run of magrpo takes for one seat
+
+
+def test_a_seat_takes_the_runs_options_and_its_own():
+    args = {"group_size": 6, "clip": 0.2, "normalize": True}
+    seats = {
+        "a": {"learner": "marloo", "learner_args": {"normalize": False}},
+        "b": {"frozen": True},
+    }
+    made = made_learner("magrpo", args, seats)
+    own = made.seat("a").config
+    assert (own.group_size, own.clip, own.normalize) == (6, 0.2, False)
+    assert made.seat("b") is made.others
+    # the default of maxrl is 16 answers, that of the run's learner 4
+    made = made_learner("magrpo", {}, {"a": {"learner": "maxrl"}})
+    assert made.seat("a").config.group_size == 4
+    assert type(made_learner("magrpo", args, {"b": {"frozen": True}})).__name__ == "MAGRPO"
+
+
+@pytest.mark.parametrize(
+    ("name", "seat", "why"),
+    [
+        ("magrpo", {"learner": "at_grpo"}, "plays another tree than MAGRPO"),
+        ("at_grpo", {"learner": "marloo"}, "plays another tree than ATGRPO"),
+        ("magrpo", {"learner": "ippo"}, "'ippo' has no groups for each seat"),
+        ("mappo", {"learner": "magrpo"}, "'mappo' has no groups for each seat"),
+        ("ippo", {"learner_args": {"clip": 0.1}}, "'ippo' has no groups for each seat"),
+        ("magrpo", {"learner": "opd", "learner_args": {"teacher": "tiny"}}, "an update of its own"),
+        ("magrpo", {"learner": "grpo"}, "'grpo' plays alone"),
+        ("magrpo", {"learner_args": {"group_size": 8}}, "group_size=8 and the run group_size=4"),
+        ("magrpo", {"learner_args": {"mode": "cross"}}, "share one tree"),
+        ("at_grpo", {"learner_args": {"select": "random"}}, "share one tree"),
+    ],
+)
+def test_what_one_tree_cannot_serve_is_refused(name, seat, why):
+    with pytest.raises(ConfigError, match=why):
+        made_learner(name, {}, {"a": seat})
+
+
+def test_unknown_names_have_the_nearest():
+    with pytest.raises(UnknownNameError, match="marloo"):
+        made_learner("magrpo", {}, {"a": {"learner": "marlo"}})
+    with pytest.raises(UnknownNameError, match="normalize"):
+        made_learner(
+            "magrpo", {}, {"a": {"learner": "marloo", "learner_args": {"normalise": True}}}
+        )
+
+
+def test_seats_that_share_weights_have_one_optimiser():
+    own = {SEATS[1]: learner("magrpo", learning_rate=1e-3)}
+    with pytest.raises(ConfigError, match=r"one update: learning_rate is 0.001 and 0.01"):
+        an_engine(PerSeat(learner("magrpo"), own))
+    engine = an_engine(PerSeat(learner("magrpo"), own), "separate")
+    rates = [engine.updater.optimizers[seat].rate for seat in SEATS]
+    assert rates == [1e-2, 1e-3]
+
+
+def test_a_seat_that_does_not_learn_has_no_learner(tmp_path):
+    with pytest.raises(ConfigError, match=r"does not learn.*it has no learner"):
+        fit(
+            "magrpo",
+            "sudoku_v0",
+            out=tmp_path / "run",
+            seats="planner_1",
+            seat_args={"proposer_0": {"learner": "marloo"}},
+        )
+
+
+# runs
+
+SETTINGS = {
+    "steps": 5,
+    "episodes_per_step": 3,
+    "checkpoint_every": 2,
+    "eval_tasks": 2,
+    "quiet": True,
+    "max_new_tokens": 2,
+    "trackers": (),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model")
+    TransformersPolicy(model(initializer_range=0.1), tokenizer()).save(path)
+    return str(path)
+
+
+@pytest.mark.parametrize("arrangement", ["shared", "lora"])
+@pytest.mark.samples(2)
+def test_a_run_that_was_stopped_goes_on_exactly(arrangement, folder, tmp_path, monkeypatch):
+    seat = {"learner": "marloo", "learner_args": {"role_baseline": 0.9, "entropy": 0.01}}
+    args = {"learning_rate": 1e-3, "clip": 0.2, "kl": 0.1, "replay": 1}
+
+    def played(name, resume=False):
+        fit(
+            "magrpo",
+            "toy_envs:Parities",
+            out=tmp_path / name,
+            resume=resume,
+            model=folder,
+            seats=arrangement,
+            seat_args={SEATS[1]: seat},
+            learner_args=args,
+            **SETTINGS,
+        )
+
+    played("whole")
+    iterate = loop._iterate
+
+    def stopped(session, step):
+        if step == 3:
+            raise KeyboardInterrupt
+        return iterate(session, step)
+
+    monkeypatch.setattr(loop, "_iterate", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        played("stopped")
+    monkeypatch.undo()
+    played("stopped", resume=True)
+    ends = [checkpoints.latest(tmp_path / name / "checkpoints") for name in ("whole", "stopped")]
+    files = [sorted(p.relative_to(end) for p in end.rglob("*") if p.is_file()) for end in ends]
+    assert files[0] == files[1]
+    assert any(p.name == "roles.json" for p in files[0])
+    for path in files[0]:
+        assert (ends[0] / path).read_bytes() == (ends[1] / path).read_bytes(), path
+
+
+@pytest.mark.samples(3)
+def test_seats_learn_by_different_learners(tmp_path):
+    """As every learner in test_learns.py: two seats, one weight for both, chance gives a quarter."""
+    player = TransformersPolicy(
+        model(initializer_range=0.1), tokenizer(), sampling=Sampling(max_new_tokens=1)
+    )
+    options = {"learning_rate": 5e-3, "group_size": 8}
+    own = {SEATS[0]: learner("ccpo", **options), SEATS[1]: learner("maxrl", **options)}
+    result = fit(
+        PerSeat(learner("magrpo", **options), own),
+        Parities,
+        out=tmp_path / "run",
+        policies=dict.fromkeys(SEATS, player),
+        steps=40,
+        episodes_per_step=16,
+        eval_tasks=200,
+        quiet=True,
+    )
+    assert result.before["success"] < 0.4
+    assert result.after["success"] >= 0.9
+    assert torch.isfinite(player.model.get_output_embeddings().weight).all()

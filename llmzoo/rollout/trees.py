@@ -10,7 +10,6 @@ import itertools
 import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import Any, Literal
 
 from pettingzoo import AECEnv
@@ -178,7 +177,9 @@ class _JointTree:
             greedily = fork(env)
             paid = yield Act(greedily, (answer.text,))
             best = [by_part(env.infos, greedily.infos, paid, [agent])]
-        values = dict(reduce(_sum, [*tried.paid, following]))
+        values: dict[tuple[str, str], float] = {}
+        for step in [*tried.paid, following]:
+            values = _sum(values, step)
         found = {}
         for name, amounts in _of(agent, [*tried.paid, following, *best]).items():
             own = amounts[:count]
@@ -319,7 +320,7 @@ def _means_of_next(returns: Sequence[float], redraws: int) -> tuple[float, ...]:
     )
 
 
-def _sum(paid: Returns, following: Returns) -> Returns:
+def _sum(paid: Returns, following: Returns) -> dict[tuple[str, str], float]:
     """Two mappings added, name by name."""
     return {k: paid.get(k, 0.0) + following.get(k, 0.0) for k in dict.fromkeys([*paid, *following])}
 

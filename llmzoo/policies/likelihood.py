@@ -23,7 +23,7 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 from llmzoo.errors import ConfigError
 from llmzoo.policies import attention
 from llmzoo.policies.compiling import compiled_layers
-from llmzoo.policies.packing import Packed, PackedTexts, Segments
+from llmzoo.policies.packing import PackedTexts, Segments, packed
 from llmzoo.policies.padded import left_pad, positions_of, whole_rows
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.scoring import score, score_logits
@@ -74,12 +74,12 @@ def likelihood(
     rows = [ids for group in completions for ids in group]
     targets = torch.tensor([token for ids in rows for token in ids], device=model.device)
     if attention.supported(model.config):
-        packed = _packed(prompts, completions, model.device)
+        row = _packed(prompts, completions, model.device)
         compiled_code = (
             compiled_layers(model) if compiled and torch.is_grad_enabled() else nullcontext()
         )
         with compiled_code, _layers(model, recompute) as again:
-            states = attention.run(model, packed.ids, packed.positions, packed)[packed.predicts]
+            states = attention.run(model, row.ids, row.positions, row)[row.predicts]
         chosen, entropy, tops = score(
             model.get_output_embeddings(),
             states,
@@ -112,7 +112,7 @@ def _packed(
     device: torch.device,
 ) -> Any:
     if device.type == "cpu":
-        return Packed(prompts, completions, device)
+        return packed(prompts, completions, device)
     from llmzoo.policies.fused import PackedTree  # takes seconds to import; unused on a CPU
 
     return PackedTree(prompts, completions, device)

@@ -208,6 +208,63 @@ class Packed:
         return torch.cat(parts).unsqueeze(0)
 
 
+def packed(
+    prompts: Sequence[Sequence[int]],
+    completions: Sequence[Sequence[Sequence[int]]],
+    device: torch.device,
+) -> Packed:
+    """The layout that reads these groups fastest.
+
+    Rows of a prompt and one completion whose prompts begin alike for the most part, as demonstrations
+    do, are read as completions of that beginning: then each prompt's queries meet the keys of the
+    beginning in one matrix product with those of all others, and their keys are not copied for each of
+    them. ``predicts`` leaves out what belongs to prompts.
+    """
+    groups = beginnings(prompts) if all(len(group) == 1 for group in completions) else []
+    shared = sum(length * len(rows) for length, rows in groups)
+    if 2 * shared <= sum(map(len, prompts)):
+        return Packed(prompts, completions, device)
+    row = Packed(
+        [prompts[rows[0]][:length] for length, rows in groups],
+        [[[*prompts[r][length:], *completions[r][0]] for r in rows] for length, rows in groups],
+        device,
+    )
+    answers: dict[int, range] = {}  # the predictions of each answer
+    before = 0
+    for length, rows in groups:
+        for r in rows:
+            start = before + len(prompts[r]) - length
+            before = start + len(completions[r][0])
+            answers[r] = range(start, before)
+    order = [at for r in range(len(prompts)) for at in answers[r]]
+    row.predicts = row.predicts[torch.tensor(order, device=device)]
+    return row
+
+
+def beginnings(prompts: Sequence[Sequence[int]]) -> list[tuple[int, list[int]]]:
+    """Groups of prompts that share at least half of their tokens: how many, and the prompts' places.
+
+    Empty if a prompt goes on from another one, as in a conversation: their tokens are shared further.
+    """
+    order = sorted(range(len(prompts)), key=lambda r: tuple(prompts[r]))
+    groups: list[tuple[int, list[int]]] = []
+    for previous, r in zip([-1, *order], order, strict=False):
+        prompt = prompts[r]
+        alike = 0
+        if groups:
+            pairs = enumerate(zip(prompts[previous], prompt, strict=False))
+            shortest = min(len(prompts[previous]), len(prompt))
+            alike = next((n for n, (one, other) in pairs if one != other), shortest)
+            if alike == len(prompts[previous]) < len(prompt):
+                return []
+        length = min(alike, groups[-1][0]) if groups else 0
+        if 2 * length >= len(prompt):
+            groups[-1] = (length, [*groups[-1][1], r])
+        else:
+            groups.append((len(prompt), [r]))
+    return groups
+
+
 def _columns(lengths: Sequence[int]) -> Tensor:
     """The index of each token in its piece, on the host: 0, 1, ... up to each of the lengths."""
     sizes = torch.tensor(lengths, dtype=torch.long)

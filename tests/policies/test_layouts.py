@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from llmzoo.policies import attention, fused, lean, lora
 from llmzoo.policies.likelihood import last_states, likelihood
-from llmzoo.policies.packing import Packed
+from llmzoo.policies.packing import Packed, beginnings, packed
 from llmzoo.policies.padded import CacheDecoder
 from llmzoo.policies.prefix import SharedPrefixDecoder
 from llmzoo.policies.sampling import Sampling
@@ -65,7 +65,20 @@ TURNS = (
     ],
 )
 
-KINDS = {"ragged": (PROMPTS, ANSWERS), "even": EVEN, "alike": ALIKE, "turns": TURNS}
+# one answer each, prompts of two seats that share four tokens, one of them twice, and another prompt
+SEATS = (
+    [
+        (5, 6, 7, 8, 20, 21),
+        (40, 41, 42, 43, 30),
+        (5, 6, 7, 8, 22),
+        (40, 41, 42, 43, 31, 32, 33),
+        (5, 6, 7, 8, 22),
+        (50,),
+    ],
+    [[(23, 24, 1)], [(34, 1)], [(25,)], [(35, 36, 1)], [(26, 1)], [(27, 28)]],
+)
+
+KINDS = {"seats": SEATS, "ragged": (PROMPTS, ANSWERS), "even": EVEN, "alike": ALIKE, "turns": TURNS}
 
 
 # after some tokens: of rows 0 1 | 2 3 4 | 5 every prompt keeps some, then the last one none, then
@@ -123,7 +136,7 @@ def test_packed_equals_one_row_at_a_time(family, kind, with_lora):
     weights = torch.linspace(0.5, 1.5, len(together.mask))  # nothing cancels
     loss = (together.logprobs * weights.unsqueeze(-1)).sum()
     loss.backward()
-    packed = gradients(model)
+    of_packed = gradients(model)
     assert model.config._attn_implementation == before
 
     model.zero_grad()
@@ -134,10 +147,10 @@ def test_packed_equals_one_row_at_a_time(family, kind, with_lora):
     for row, logprobs in enumerate(alone):
         assert_equal(together.logprobs[row, : len(logprobs)], logprobs)
     plain = gradients(model)
-    assert plain.keys() == packed.keys()
+    assert plain.keys() == of_packed.keys()
     assert len(plain) > 4
     for name, gradient in plain.items():
-        assert (packed[name] - gradient).norm() <= LIMIT * gradient.norm() + LIMIT, name
+        assert (of_packed[name] - gradient).norm() <= LIMIT * gradient.norm() + LIMIT, name
 
 
 @pytest.mark.usefixtures("float64")
@@ -215,6 +228,37 @@ def test_turns_of_a_conversation_are_read_once():
     # (20, 21, 1) and (23, 24) of the first turn are predicted by its end and within the prompts
     assert packed.predicts[:5].tolist() == [1, 2, 3, 1, 9]
     assert len(packed.predicts) == sum(len(ids) for group in answers for ids in group)
+
+
+def test_prompts_that_share_half_of_their_tokens_are_grouped():
+    """Worked out: in sorted order the groups are of 4, 4 and 1 tokens in common."""
+    assert beginnings(SEATS[0]) == [(4, [0, 2, 4]), (4, [1, 3]), (1, [5])]
+    assert beginnings([(5, 6, 7), (5, 8, 9)]) == [(3, [0]), (3, [1])]  # a third is too little
+    assert beginnings([(5, 6, 9), (5, 6), (7,)]) == []  # the first goes on from the second
+    assert beginnings([(5, 6), (5, 6)]) == [(2, [0, 1])]
+
+
+def test_answers_to_prompts_that_begin_alike_are_read_after_that_beginning():
+    row = packed(*SEATS, torch.device("cpu"))
+    # the beginnings, then the rest of each prompt and its answer but for the last token
+    rests = [[20, 21, 23, 24], [22], [22, 26], [30, 34], [31, 32, 33, 35, 36], [27]]
+    assert row.ids.tolist() == [
+        5,
+        6,
+        7,
+        8,
+        40,
+        41,
+        42,
+        43,
+        50,
+        *(i for rest in rests for i in rest),
+    ]
+    assert row.positions[9:].tolist() == [4, 5, 6, 7, 4, 4, 5, 4, 5, 4, 5, 6, 7, 8, 1]
+    # in the order of the answers: 23 24 1 after 21 23 24, 34 1 after 30 34, 25 after 22, ...
+    assert row.predicts.tolist() == [10, 11, 12, 16, 17, 13, 20, 21, 22, 14, 15, 8, 23]
+    whole = packed(*ALIKE, torch.device("cpu"))  # several answers to a prompt
+    assert whole.ids.tolist() == Packed(*ALIKE, torch.device("cpu")).ids.tolist()
 
 
 @pytest.mark.usefixtures("float64")

@@ -26,6 +26,8 @@ GAME_FORMS = [
     ),
     *({"view": "split", "prompt": prompt} for prompt in ("full", "terse")),
 ]
+CELL_FORMS = [{"num_agents": agents, "prompt": "cells"} for agents in (1, 2)]
+WALKS = ("plan_path_v0", "sokoban_v0")
 GAMES = list(llmzoo.list_envs("games"))
 BUILDING = list(llmzoo.list_envs("building"))
 DUELS = list(llmzoo.list_envs("duels"))
@@ -52,7 +54,7 @@ FEW = {"signal_v0": 350}  # distinct test tasks of the default form, where they 
 def forms(id: str) -> list[dict[str, Any]]:
     """The arguments with which an environment is tested."""
     if id in GAMES:
-        return GAME_FORMS
+        return [*GAME_FORMS, *CELL_FORMS] if id in WALKS else GAME_FORMS
     if id == "debate_v0":
         together = {"reward": "cooperative"}
         sides = [{"per_side": 2}, {"judge_seat": True}, {"num_agents": 1}]

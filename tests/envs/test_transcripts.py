@@ -54,13 +54,35 @@ def transcript(env, answers):
     return "\n".join(lines)
 
 
+# the tasks of walks, answered with cells
+CELLS = {
+    "sokoban": (
+        EPISODES["sokoban"][0],
+        ("box: b3 c3", "d2 d3", "b1 c1 no cell", "Working: a3?\nb3 c3 d3"),
+    ),
+    "plan_path": (
+        EPISODES["plan_path"][0],
+        ("b1 c1 d1", "so:\nb1, b2, b3", "A walk: d4", "c3 -> c2 -> d2 -> d1."),
+    ),
+}
+FORMS = ((2, "full"), (2, "terse"), (1, "full"), (1, "terse"))
+
+
 @pytest.mark.parametrize("name", EPISODES)
 def test_transcript(name, tmp_path):
-    task, answers = EPISODES[name]
-    source = tmp_path / "task"
+    golden.check(name, spoken(name, *EPISODES[name], FORMS, tmp_path / "task"))
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_transcript_of_cells(name, tmp_path):
+    forms = ((2, "cells"), (1, "cells"))
+    golden.check(f"{name}_cells", spoken(name, *CELLS[name], forms, tmp_path / "task"))
+
+
+def spoken(name, task, answers, of, source):
     source.write_text(task)
     forms = []
-    for agents, prompt in ((2, "full"), (2, "terse"), (1, "full"), (1, "terse")):
+    for agents, prompt in of:
         env = llmzoo.make(
             f"{name}_v0",
             source=str(source),
@@ -71,4 +93,4 @@ def test_transcript(name, tmp_path):
         )
         said = transcript(env, answers if agents == 2 else answers[1::2])
         forms += [f"##### {name}, {agents} agents, {prompt} prompts\n{said}\n"]
-    golden.check(name, "\n".join(forms))
+    return "\n".join(forms)

@@ -21,7 +21,7 @@ _LABEL = re.compile(
 )
 _SPAN = re.compile(r"\[[^\[\]]*\]|`[^`\n]*`")  # a list, or code within a line
 _BETWEEN = r"\s,;\[\](){}<>\"'`*_|!→-"
-_NOISE = re.compile(rf"\b(?:(?:step )?\d{{1,4}}[.):]|and\b|then\b)|[.{_BETWEEN}]+", re.IGNORECASE)
+NOISE = re.compile(rf"\b(?:(?:step )?\d{{1,4}}[.):]|and\b|then\b)|[.{_BETWEEN}]+", re.IGNORECASE)
 _TOKEN = re.compile(rf"[A-Za-z]+|[{_BETWEEN}]+|.")
 _MOVE = r"(?<!\w)(?:[UDLR]+|[udlrUDLR]{3,}|(?i:up|down|left|right))(?!\w)"
 _RUN = re.compile(rf"{_MOVE}(?:(?:[\s,;>→-]|\band\b|\bthen\b)+{_MOVE})*")
@@ -128,7 +128,7 @@ def _in_prose(text: str) -> str:
     best = ""
     for run in _RUN.findall(text):
         moves = [
-            _word(word) for word in _NOISE.sub(" ", run).split() if word.lower() not in _ENGLISH
+            _word(word) for word in NOISE.sub(" ", run).split() if word.lower() not in _ENGLISH
         ]
         if len("".join(moves)) >= 3 and sorted(moves) != sorted(DELTAS):
             best = "".join(moves)
@@ -137,7 +137,7 @@ def _in_prose(text: str) -> str:
 
 def _line(line: str) -> str | None:
     """The moves of a text that holds nothing else (``""`` for none), or None."""
-    moves = [_word(word) for word in _NOISE.sub(" ", line).split()]
+    moves = [_word(word) for word in NOISE.sub(" ", line).split()]
     return "".join(moves) if all(moves) else None
 
 

@@ -97,7 +97,8 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     tasks: where the tasks of the split come from.
     num_agents: 2 (``proposer_0``, ``planner_1``) or 1 (``planner_0``).
     max_turns: rounds; a seat answers once a round.
-    prompt: ``"full"`` explains itself in words; ``"terse"`` holds the same in few tokens.
+    prompt: ``"full"`` explains itself in words; ``"terse"`` holds the same in few tokens; games of walks
+        have ``"cells"`` too (:mod:`llmzoo.envs.games.walking`).
     view: ``"full"``, or ``"split"``: each of two seats sees one half.
     message_chars: in the split view, the longest message, and how much of the planner's answer is shown.
     team_weight: weight of the team reward beside the local one.
@@ -113,6 +114,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     terse_name: ClassVar[str]  # the game's name in terse prompts
     prompt_view: ClassVar[BoardView[Any]] = BoardView()  # how its boards are drawn and found
     seen_by_one: ClassVar[str] = ""  # what only one seat sees beside its half, in words
+    prompts: ClassVar[tuple[str, ...]] = ("full", "terse")  # the forms of its prompts
 
     def __init__(
         self,
@@ -120,7 +122,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         *,
         num_agents: int = 2,
         max_turns: int = 4,
-        prompt: Literal["full", "terse"] = "full",
+        prompt: str = "full",
         view: Literal["full", "split"] = "full",
         message_chars: int = messages.MESSAGE_CHARS,
         team_weight: float = 1.0,
@@ -128,11 +130,17 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     ):
         if num_agents not in (1, 2):
             raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
-        if prompt not in ("full", "terse"):
-            raise ConfigError(f"prompt must be 'full' or 'terse', got {prompt!r}")
+        if prompt not in self.prompts:
+            *others, last = map(repr, self.prompts)
+            raise ConfigError(f"prompt must be {', '.join(others)} or {last}, got {prompt!r}")
         one_of("view", view, ("full", "split"))
         if view == "split" and num_agents != 2:
             raise ConfigError("view='split' is for two seats, each with one half; got num_agents=1")
+        if view == "split" and prompt == "cells":
+            raise ConfigError(
+                "prompt='cells' lists the whole grid, and view='split' shows halves of a drawing; "
+                "take prompt='full' or 'terse'"
+            )
         super().__init__(
             [PROPOSER, PLANNER] if num_agents == 2 else [ALONE],
             max_turns=max_turns,
@@ -216,6 +224,10 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     def write(self, plan: Plan) -> str:
         """A plan in its normal written form, as the planner is shown it; by default as it is."""
         return str(plan)
+
+    def shown(self, world: World) -> str:
+        """The world as full prompts show it; by default as it is drawn."""
+        return self.draw(world)
 
     def seen(self, world: World) -> Board:
         """The world as a board of cells; by default the symbols of :meth:`draw`."""
@@ -395,7 +407,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         state = self.episode
         text = (
             f"{self._instructions[agent]}Round {self._round()} of {self.max_turns}. "
-            f"The current state:\n\n{self.draw(state.world)}\n\n"
+            f"The current state:\n\n{self.shown(state.world)}\n\n"
         )
         if agent == PLANNER and state.outcome is not None:
             candidate = "no plan could be read" if state.candidate is None else state.candidate

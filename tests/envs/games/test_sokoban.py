@@ -114,7 +114,7 @@ def one_seat(tmp_path, level, **kwargs):
     ],
 )
 def test_moves_that_can_be_read(text, moves):
-    assert scoring.parse(text) == moves
+    assert parse_moves(text) == moves
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_moves_that_can_be_read(text, moves):
 )
 def test_texts_without_moves(text):
     with pytest.raises(Malformed, match="no moves"):
-        scoring.parse(text)
+        parse_moves(text)
 
 
 def test_an_answer_of_nothing_but_moves_is_read_as_a_line_of_moves_is():
@@ -148,9 +148,9 @@ def test_an_answer_of_nothing_but_moves_is_read_as_a_line_of_moves_is():
 
 
 def test_at_most_a_thousand_moves():
-    assert len(scoring.parse("RL" * 500)) == 1000
+    assert len(parse_moves("RL" * 500)) == 1000
     with pytest.raises(Malformed, match="1001 moves; at most 1000"):
-        scoring.parse("R" * 1001)
+        parse_moves("R" * 1001)
     assert parse_moves("RRR", limit=3) == "RRR"
     with pytest.raises(Malformed, match="4 moves; at most 3"):
         parse_moves("RRRR", limit=3)
@@ -166,7 +166,7 @@ def test_hostile_texts_are_read_in_linear_time(piece):
     for _ in range(3):
         began = time.process_time()
         with contextlib.suppress(Malformed):
-            scoring.parse(text)
+            parse_moves(text)
         spent.append(time.process_time() - began)
     assert min(spent) < 0.05
 
@@ -545,7 +545,7 @@ def test_boxoban_solutions_replay(tmp_path):
         path = tmp_path / f"{number}.txt"
         path.write_text("\n".join(record["level"]))
         (task,) = tasks.load(str(path)).tasks
-        moves = scoring.parse(record["solution"])
+        moves = parse_moves(record["solution"])
         done = scoring.run(scoring.start(task.level), moves)
         assert (done.made, done.blocked) == (record["moves"], None)
         assert scoring.is_solved(done.world)

@@ -31,7 +31,7 @@ d is the length of a shortest path to the goal, around the walls.
 
 **Arguments.** `size` (10; `height` and `width` if the grid is not square, 2 to 30 each),
 `density` (0.22, probability that a cell is a wall), `min_distance` (4, least number of moves from
-start to goal), `num_agents`, `max_turns`, `prompt` ("full" or "terse"), `view`
+start to goal), `num_agents`, `max_turns`, `prompt` ("full", "terse" or "cells"), `view`
 ("full" or "split"), `message_chars` (400, at most 2000, of the split view), `team_weight`, `split` ("train", "test", "all"), `source` ("generator", or a [file](../data.md#files-of-records) with `grid`:
 lines of `#`, `.`, one `S` and one `G`), `on_bad_record` ("error" or "skip": of a file),
 `render_mode`.
@@ -43,6 +43,11 @@ and grids with start and goal exchanged stay together.
 cells. The proposer also sees the goal, and writes messages; the planner also sees where it is, and walks.
 What a walk tells, where it ended and which move was blocked, the planner is told. Both are paid the team
 part only, and -0.05 for an answer that cannot be delivered or read.
+
+**Cells.** With `prompt="cells"` the grid is not drawn but listed: walls, goal and player as names of cells, the
+letter of the column and the number of the row (`d7`). The last line of an answer counts: the cells of the
+walk (`d7 d8 e8`) or its moves; working may stand above it. A walk stops before a cell that is no neighbour of the one
+before. The expert draws one of the shortest walks at random. Only with `view="full"`.
 
 **Pictures.** `render_mode="human"` prints the grid after the reset and every step, `"ansi"` returns
 it as text and `"rgb_array"` as a picture ([rendering](../concepts.md#rendering)).
@@ -56,19 +61,19 @@ import random
 from typing import Any, Literal
 
 from llmzoo.envs.base import public_forms
-from llmzoo.envs.games import halves
-from llmzoo.envs.games.moves import parse_moves
+from llmzoo.envs.games import cells, halves
 from llmzoo.envs.games.plan_path import oracle, scoring, tasks
 from llmzoo.envs.games.plan_path.tasks import PathTask, Position
-from llmzoo.envs.games.planning import PLANNER, PlanningGame, PlanResult
+from llmzoo.envs.games.planning import PLANNER, PlanResult
+from llmzoo.envs.games.walking import WalkingGame
 from llmzoo.envs.messages import MESSAGE_CHARS
 from llmzoo.envs.tasks import Tasks, generated
 
 
-class PlanPath(PlanningGame[PathTask, Position, str]):
+class PlanPath(WalkingGame[PathTask, Position]):
     """Path planning for one planner, or a proposer and a planner. The world is the position."""
 
-    metadata: dict[str, Any] = {**PlanningGame.metadata, "name": "plan_path_v0"}
+    metadata: dict[str, Any] = {**WalkingGame.metadata, "name": "plan_path_v0"}
     terse_name = "path"
     prompt_view = scoring.PathView()
     seen_by_one = " Only the proposer sees G, and only the planner sees @."
@@ -86,7 +91,7 @@ class PlanPath(PlanningGame[PathTask, Position, str]):
         on_bad_record: Literal["error", "skip"] = "error",
         num_agents: int = 2,
         max_turns: int = 4,
-        prompt: Literal["full", "terse"] = "full",
+        prompt: Literal["full", "terse", "cells"] = "full",
         view: Literal["full", "split"] = "full",
         message_chars: int = MESSAGE_CHARS,
         team_weight: float = 1.0,
@@ -122,8 +127,12 @@ class PlanPath(PlanningGame[PathTask, Position, str]):
     def start(self, task: PathTask) -> Position:
         return task.start
 
-    def parse(self, text: str) -> str:
-        return parse_moves(text)
+    def place(self, world: Position) -> Position:
+        return world
+
+    def size(self) -> tuple[int, int]:
+        rows = self.episode.task.rows
+        return len(rows), len(rows[0])
 
     def carry_out(self, world: Position, plan: str) -> PlanResult[Position]:
         walk = scoring.walk(self.episode.task, world, plan)
@@ -134,11 +143,11 @@ class PlanPath(PlanningGame[PathTask, Position, str]):
     def report(self, result: PlanResult[Position]) -> str:
         if result.world == self.episode.task.goal:
             return "goal reached: solved"
-        row, column = result.world[0] + 1, result.world[1] + 1
+        row, column = result.world
+        at = cells.name(row, column) if self.by_cells else f"row {row + 1}, column {column + 1}"
         if result.event is None:
-            return f"every move was made; it ends at row {row}, column {column}, not at the goal"
-        number, move = result.event
-        return f"move {number} ({move}) was blocked; it ends at row {row}, column {column}"
+            return f"every move was made; it ends at {at}, not at the goal"
+        return f"{cells.hindered(*result.event)}; it ends at {at}"
 
     def terse_report(self, result: PlanResult[Position]) -> str:
         if result.world == self.episode.task.goal:
@@ -153,7 +162,31 @@ class PlanPath(PlanningGame[PathTask, Position, str]):
     def draw(self, world: Position) -> str:
         return scoring.draw(self.episode.task, world)
 
+    def lists(self, world: Position) -> str:
+        task = self.episode.task
+        walls = [
+            (r, c)
+            for r, row in enumerate(task.rows)
+            for c, symbol in enumerate(row)
+            if symbol == tasks.WALL
+        ]
+        return "\n".join(
+            [
+                cells.listed("walls", walls),
+                cells.listed("goal", [task.goal]),
+                cells.listed("player", [world]),
+            ]
+        )
+
     def rules(self) -> str:
+        if self.by_cells:
+            height, width = self.size()
+            return (
+                "Task: walk from the player to the goal, each step to the cell above, below, left or right, "
+                "never into a wall or off the grid. A cell has the letter of its column and the number of its "
+                f"row, from a1 at the top left to {cells.name(height - 1, width - 1)} at the bottom right. The "
+                "walk ends at the goal, or before the first step that is blocked; the next round begins there."
+            )
         return (
             "Task: walk from @ to G. A dot is floor, # is a wall; nobody can leave the grid. "
             "U, D, L and R go one cell up, down, left and right. The walk ends at the goal, or "
@@ -162,16 +195,21 @@ class PlanPath(PlanningGame[PathTask, Position, str]):
         )
 
     def answer_form(self) -> str:
+        if self.by_cells:
+            return cells.ANSWER_FORM
         return "Answer with the moves, such as UURRD."
 
     def fingerprint(self, task: PathTask) -> str:
         return task.grid
 
     def full_expert(self) -> str:
-        return oracle.expert(self.episode.task, self.episode.world)
+        ties = self.ties()
+        if ties is None:
+            return oracle.expert(self.episode.task, self.episode.world)
+        return self.write(oracle.shortest(self.episode.task, self.episode.world, ties))
 
     def full_amateur(self, rng: random.Random) -> str:
-        return oracle.amateur(self.episode.task, self.episode.world, rng)
+        return self.write(oracle.amateur(self.episode.task, self.episode.world, rng))
 
     def half(self, agent: str, world: Position) -> str:
         """Half of the cells: of the proposer with the goal, of the planner with where it is."""

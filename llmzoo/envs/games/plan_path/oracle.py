@@ -37,6 +37,24 @@ def expert(task: PathTask, position: Position) -> str:
     return "".join(moves)
 
 
+def shortest(task: PathTask, position: Position, rng: random.Random) -> str:
+    """A shortest path: at each cell one drawn from the moves that shorten the distance to the goal."""
+    moves = ""
+    row, column = position
+    while (row, column) != task.goal:
+        nearer = task.distance((row, column)) - 1
+        move, row, column = rng.choice(
+            [
+                (move, row + down, column + right)
+                for move, (down, right) in DELTAS.items()
+                if task.is_open((row + down, column + right))
+                and task.distance((row + down, column + right)) == nearer
+            ]
+        )
+        moves += move
+    return moves
+
+
 def amateur(task: PathTask, position: Position, rng: random.Random) -> str:
     """A sloppy plan, never empty: a right beginning and then straight to the goal through walls, only a
     right beginning, or a right plan with one move wrong or left out."""

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from llmzoo.envs.drawing import Board, BoardCell
+from llmzoo.envs.games.cells import JUMP
 from llmzoo.envs.games.moves import DELTAS
-from llmzoo.envs.games.plan_path.tasks import PathTask, Position
+from llmzoo.envs.games.plan_path.tasks import MAX_SIDE, PathTask, Position
 from llmzoo.envs.games.sightings import MovesView
 
+_WALKED = {**DELTAS, JUMP: (MAX_SIDE, MAX_SIDE)}  # a jump always leads off the grid
 _ARRIVED, _START = BoardCell("@", "player_on_goal"), BoardCell("S", "start")
 _STEPS = {move: BoardCell(sign, "path") for move, sign in zip("UDLR", "^v<>", strict=True)}
 
@@ -26,7 +28,7 @@ def walk(task: PathTask, position: Position, moves: str) -> Walk:
     for number, move in enumerate(moves, start=1):
         if position == task.goal:
             break
-        cell = position[0] + DELTAS[move][0], position[1] + DELTAS[move][1]
+        cell = position[0] + _WALKED[move][0], position[1] + _WALKED[move][1]
         if not task.is_open(cell):
             return Walk(position, number)
         position = cell

@@ -38,7 +38,7 @@ that block each other off a goal, or too few reachable goals.
 the share of inner cells), `min_pushes` (2 where possible), `split` ("train", "test", "all"),
 `source` ("generator", or a file of levels in XSB text, separated by blank or `;` lines, or of
 [records](../data.md#files-of-records) with `level`, which takes none of the arguments before),
-`on_bad_record` ("error" or "skip": of a file), `num_agents`, `max_turns`, `prompt` ("full" or "terse"),
+`on_bad_record` ("error" or "skip": of a file), `num_agents`, `max_turns`, `prompt` ("full", "terse" or "cells"),
 `view` ("full" or "split"), `message_chars` (400, at most 2000, of the split view), `team_weight`, `render_mode`.
 
 **Tasks.** Generated levels are solvable by construction and start with no box on a goal. Levels from
@@ -50,6 +50,12 @@ cells with the boxes on them. The proposer also sees every goal, and writes mess
 the player, and moves it. The planner is told which move was blocked and where the player is, not how many
 boxes are on goals. Both are paid the team part only, and -0.05 for an answer that cannot be delivered or
 read.
+
+**Cells.** With `prompt="cells"` the level is not drawn but listed: floor, goals, boxes and player as names of
+cells, the letter of the column and the number of the row (`d4`); what is not listed is wall. The last line of an
+answer counts: the cells that the player walks over (`c4 d4 d5`) or its moves; working may stand above it. A walk
+stops before a cell that is no neighbour of the one before. The expert writes where each box goes (`box: c4 c5`)
+above its walk, and draws among the solutions with the fewest pushes. Only with `view="full"`.
 
 **Pictures.** `render_mode="human"` prints the level after the reset and every step, `"ansi"` returns
 it as text and `"rgb_array"` as a picture ([rendering](../concepts.md#rendering)).
@@ -63,10 +69,13 @@ import random
 from typing import Any, Literal
 
 from llmzoo.envs.base import public_forms
-from llmzoo.envs.games.planning import PLANNER, PlanningGame, PlanResult
+from llmzoo.envs.games import cells
+from llmzoo.envs.games.planning import PLANNER, PlanResult
 from llmzoo.envs.games.sokoban import oracle, scoring, tasks, view
+from llmzoo.envs.games.sokoban.levels import bits, tables_of
 from llmzoo.envs.games.sokoban.scoring import Position
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
+from llmzoo.envs.games.walking import WalkingGame
 from llmzoo.envs.messages import MESSAGE_CHARS
 from llmzoo.envs.tasks import Tasks, generated
 from llmzoo.errors import ConfigError
@@ -74,10 +83,10 @@ from llmzoo.errors import ConfigError
 DEFAULT_SIZE = 6
 
 
-class Sokoban(PlanningGame[SokobanTask, Position, str]):
+class Sokoban(WalkingGame[SokobanTask, Position]):
     """Sokoban for one planner, or a proposer and a planner."""
 
-    metadata: dict[str, Any] = {**PlanningGame.metadata, "name": "sokoban_v0"}
+    metadata: dict[str, Any] = {**WalkingGame.metadata, "name": "sokoban_v0"}
     terse_name = "sokoban"
     prompt_view = view.LevelView()
     seen_by_one = " Only the proposer sees goals, and only the planner sees the player."
@@ -96,7 +105,7 @@ class Sokoban(PlanningGame[SokobanTask, Position, str]):
         on_bad_record: Literal["error", "skip"] = "error",
         num_agents: int = 2,
         max_turns: int = 4,
-        prompt: Literal["full", "terse"] = "full",
+        prompt: Literal["full", "terse", "cells"] = "full",
         view: Literal["full", "split"] = "full",
         message_chars: int = MESSAGE_CHARS,
         team_weight: float = 1.0,
@@ -142,15 +151,19 @@ class Sokoban(PlanningGame[SokobanTask, Position, str]):
     def start(self, task: SokobanTask) -> Position:
         return scoring.start(task.level)
 
-    def parse(self, text: str) -> str:
-        return scoring.parse(text)
+    def place(self, world: Position) -> cells.Position:
+        return divmod(world.player, tables_of(world.level).width)
+
+    def size(self) -> tuple[int, int]:
+        tables = tables_of(self.episode.task.level)
+        return tables.height, tables.width
 
     def carry_out(self, world: Position, plan: str) -> PlanResult[Position]:
         done = scoring.run(world, plan)
         return PlanResult(done.world, done.blocked is None, done)
 
     def report(self, result: PlanResult[Position]) -> str:
-        return scoring.report(result.event)
+        return scoring.report(result.event, by_name=self.by_cells)
 
     def terse_report(self, result: PlanResult[Position]) -> str:
         return scoring.terse_report(result.event)
@@ -161,7 +174,30 @@ class Sokoban(PlanningGame[SokobanTask, Position, str]):
     def draw(self, world: Position) -> str:
         return scoring.draw(world)
 
+    def lists(self, world: Position) -> str:
+        tables = tables_of(world.level)
+
+        def named(label: str, mask: int) -> str:
+            return cells.listed(label, (divmod(cell, tables.width) for cell in bits(mask)))
+
+        return "\n".join(
+            [
+                named("floor", tables.floor),
+                named("goals", tables.goals),
+                named("boxes", world.boxes),
+                named("player", 1 << world.player),
+            ]
+        )
+
     def rules(self) -> str:
+        if self.by_cells:
+            return (
+                "Task: sokoban. Walk so that every box is pushed onto a goal, each step to the cell above, "
+                "below, left or right. A step into a box pushes it if the cell behind it is free; two boxes "
+                "cannot be pushed at once. A cell has the letter of its column and the number of its row, "
+                "from a1 at the top left. What is not listed as floor is wall; goals, boxes and the player "
+                "are on floor."
+            )
         return (
             "Task: sokoban. Move the player so that every box is pushed onto a goal. A box can be "
             "pushed by walking against it if the cell behind it is free; it cannot be pulled, and "
@@ -171,6 +207,8 @@ class Sokoban(PlanningGame[SokobanTask, Position, str]):
         )
 
     def answer_form(self) -> str:
+        if self.by_cells:
+            return cells.ANSWER_FORM
         return (
             "Answer with the moves as one string of U (up), D (down), L (left) and R (right), such as "
             f"RRDLU, at most {scoring.MAX_MOVES}. They are carried out until one is blocked."
@@ -180,10 +218,14 @@ class Sokoban(PlanningGame[SokobanTask, Position, str]):
         return task.level
 
     def full_expert(self) -> str:
-        return oracle.expert(self.episode.world)
+        ties = self.ties()
+        if ties is None:
+            return oracle.expert(self.episode.world)
+        moves = oracle.expert(self.episode.world, ties)
+        return "\n".join([*oracle.working(self.episode.world, moves), self.write(moves)])
 
     def full_amateur(self, rng: random.Random) -> str:
-        return oracle.amateur(self.episode.world, rng)
+        return self.write(oracle.amateur(self.episode.world, rng))
 
     def half(self, agent: str, world: Position) -> str:
         """Half of the cells: of the proposer with every goal, of the planner with the player."""

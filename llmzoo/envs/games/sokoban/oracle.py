@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator, Set
 from functools import lru_cache
 
-from llmzoo.envs.games import halves
+from llmzoo.envs.games import cells, halves
 from llmzoo.envs.games.moves import DELTAS
 from llmzoo.envs.games.sokoban import scoring, tasks
 from llmzoo.envs.games.sokoban.levels import NEVER, LevelTables, bits, flood, tables_of
@@ -22,14 +22,20 @@ _OPPOSITE = {"U": "D", "D": "U", "L": "R", "R": "L"}
 Push = tuple[int, int]  # the box's cell and the step it makes
 
 
-def solve(task: SokobanTask | Position, limit: int = NODE_LIMIT) -> str | None:
-    """Moves that solve the level with the fewest pushes; None if it is unsolvable or over the limit."""
-    return _solve(scoring.start(task.level) if isinstance(task, SokobanTask) else task, limit)
+def solve(
+    task: SokobanTask | Position, limit: int = NODE_LIMIT, rng: random.Random | None = None
+) -> str | None:
+    """Moves that solve the level with the fewest pushes; None if it is unsolvable or over the limit.
+
+    ``rng``: draws among such solutions, and among the shortest walks between pushes.
+    """
+    world = scoring.start(task.level) if isinstance(task, SokobanTask) else task
+    return _solve(world, limit) if rng is None else _solution(world, limit, rng)
 
 
-def expert(world: Position) -> str:
-    """Moves that solve the position, or one harmless step if none are known."""
-    solution = solve(world)
+def expert(world: Position, rng: random.Random | None = None) -> str:
+    """Moves that solve the position, or one harmless step if none are known. ``rng``: see :func:`solve`."""
+    solution = solve(world, rng=rng)
     if solution is None:
         return min("UDLR", key=lambda move: _cost_of(world, move))
     return solution[: scoring.MAX_MOVES]
@@ -63,9 +69,29 @@ def _cost_of(world: Position, move: str) -> int:
     return 2 if done.blocked else int(done.world.boxes != world.boxes)
 
 
+def working(world: Position, moves: str) -> list[str]:
+    """The cells that boxes are pushed over, a line for all pushes of one box in a row."""
+    tables = tables_of(world.level)
+    ways: list[list[int]] = []
+    player, boxes = world.player, world.boxes
+    for move in moves:
+        step = tables.steps[move]
+        player += step
+        if boxes >> player & 1:
+            boxes ^= 1 << player | 1 << player + step
+            if not ways or ways[-1][-1] != player:
+                ways.append([player])
+            ways[-1].append(player + step)
+    return [cells.listed("box", (divmod(cell, tables.width) for cell in way)) for way in ways]
+
+
 @lru_cache(maxsize=1024)
 def _solve(world: Position, limit: int) -> str | None:
-    pushes = _fewest_pushes(world, limit)
+    return _solution(world, limit)
+
+
+def _solution(world: Position, limit: int, rng: random.Random | None = None) -> str | None:
+    pushes = _fewest_pushes(world, limit, rng)
     if pushes is None:
         return None
     tables = tables_of(world.level)
@@ -73,15 +99,18 @@ def _solve(world: Position, limit: int) -> str | None:
     player, boxes = world.player, world.boxes
     moves = []
     for cell, step in pushes:
-        moves += [names[s] for s in _walk(player, cell - step, tables.floor & ~boxes, tables)]
+        moves += [names[s] for s in _walk(player, cell - step, tables.floor & ~boxes, tables, rng)]
         moves.append(names[step])
         boxes ^= 1 << cell | 1 << cell + step
         player = cell
     return "".join(moves)
 
 
-def _fewest_pushes(world: Position, limit: int) -> list[Push] | None:
-    """A* over (boxes, top-left cell within the player's reach)."""
+def _fewest_pushes(
+    world: Position, limit: int, rng: random.Random | None = None
+) -> list[Push] | None:
+    """A* over (boxes, top-left cell within the player's reach). ``rng``: breaks ties."""
+    chance = rng.random if rng else float
     tables = tables_of(world.level)
     floor, width = tables.floor, tables.width
     steps = tuple(tables.steps.values())
@@ -93,10 +122,10 @@ def _fewest_pushes(world: Position, limit: int) -> list[Push] | None:
     first = state(world.boxes, 1 << world.player)
     made: dict[tuple[int, int], int] = {first: 0}
     came: dict[tuple[int, int], tuple[tuple[int, int], Push]] = {}
-    queue = [(_least(world.level, world.boxes), 0, *first)]
+    queue = [(_least(world.level, world.boxes), 0, chance(), *first)]
     expanded = 0
     while queue and expanded < limit:
-        _, back, boxes, corner = heapq.heappop(queue)
+        _, back, _, boxes, corner = heapq.heappop(queue)
         here, pushes = (boxes, corner), -back
         if boxes == tables.goals:
             path = []
@@ -125,7 +154,7 @@ def _fewest_pushes(world: Position, limit: int) -> list[Push] | None:
                     continue
                 made[there] = pushes + 1
                 came[there] = here, (cell, step)
-                heapq.heappush(queue, (pushes + 1 + left, -pushes - 1, *there))
+                heapq.heappush(queue, (pushes + 1 + left, -pushes - 1, chance(), *there))
     return None
 
 
@@ -137,14 +166,19 @@ def _least(level: str, boxes: int) -> int:
     return sum(min(distance[cell] for distance in distances) for cell in bits(boxes))
 
 
-def _walk(start: int, end: int, free: int, tables: LevelTables) -> list[int]:
-    """The steps of a shortest walk over ``free`` cells; there is one."""
+def _walk(
+    start: int, end: int, free: int, tables: LevelTables, rng: random.Random | None = None
+) -> list[int]:
+    """The steps of a shortest walk over ``free`` cells; there is one. ``rng``: draws among such walks."""
+    steps = list(tables.steps.values())
     came = {start: 0}
     frontier = [start]
     while end not in came:
         following = []
+        if rng is not None:
+            rng.shuffle(frontier)
         for cell in frontier:
-            for step in tables.steps.values():
+            for step in steps:
                 to = cell + step
                 if to not in came and free >> to & 1:
                     came[to] = step

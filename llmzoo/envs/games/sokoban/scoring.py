@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from llmzoo.envs.games.moves import parse_moves
+from llmzoo.envs.games.cells import hindered, name
 from llmzoo.envs.games.sokoban.levels import NEVER, LevelTables, bits, tables_of
 
 MAX_MOVES = 1000
@@ -45,15 +45,6 @@ class MovesResult(NamedTuple):
     blocked: str | None
 
 
-def parse(text: str) -> str:
-    """The moves of an answer as ``U``, ``D``, ``L``, ``R``; see :func:`parse_moves` for the forms.
-
-    LURD notation (capitals for pushes) is read too. Raises :class:`Malformed` if there are no moves, or
-    more than 1,000.
-    """
-    return parse_moves(text, MAX_MOVES)
-
-
 def start(level: str) -> Position:
     tables = tables_of(level)
     return Position(level, tables.player, tables.boxes)
@@ -63,10 +54,11 @@ def run(world: Position, moves: str) -> MovesResult:
     """Carry out ``moves`` up to the first that is impossible, or until the level is solved."""
     tables = tables_of(world.level)
     player, boxes, floor, steps = world.player, world.boxes, tables.floor, tables.steps
+    outside = tables.height * tables.width  # what a jump adds: no cell of the level
     for made, move in enumerate(moves):
         if boxes == tables.goals:
             return MovesResult(Position(world.level, player, boxes), made, None)
-        step = steps[move]
+        step = steps.get(move, outside)
         to = 1 << player + step
         if boxes & to:
             beyond = 1 << player + 2 * step
@@ -179,16 +171,23 @@ def _progress(tables: LevelTables, level: str, boxes: int, placed: int, left: in
     return 0.5 * share_placed + 0.5 * share_near
 
 
-def report(done: MovesResult) -> str:
-    """What the moves did, in words: the blocked move, all positions, what is lost or solved."""
+def report(done: MovesResult, *, by_name: bool = False) -> str:
+    """What the moves did, in words: the blocked move, all positions, what is lost or solved.
+
+    ``by_name``: cells have their names (:mod:`llmzoo.envs.games.cells`), not their rows and columns.
+    """
     world, made, blocked = done
     tables = tables_of(world.level)
     if world.boxes == tables.goals:
         return f"solved after {made} moves" if made != 1 else "solved after 1 move"
     cells, placed, lost, hopeless, _, _ = standing(world.level, world.boxes)
-    coordinates = _coordinates(tables.width, tables.height, "row {} column {}")
+    coordinates = (
+        _names(tables.width, tables.height)
+        if by_name
+        else _coordinates(tables.width, tables.height, "row {} column {}")
+    )
     if blocked is not None:
-        told = f"move {made + 1} ({blocked}) was blocked and what followed it was not made"
+        told = f"{hindered(made + 1, blocked)} and what followed it was not made"
     else:
         told = f"all {made} moves were made" if made != 1 else "the move was made"
     boxes = ", ".join([coordinates[cell] for cell in cells])
@@ -238,6 +237,11 @@ def _coordinates(width: int, height: int, form: str) -> tuple[str, ...]:
     return tuple(
         form.format(row + 1, column + 1) for row in range(height) for column in range(width)
     )
+
+
+@cache
+def _names(width: int, height: int) -> tuple[str, ...]:
+    return tuple(name(row, column) for row in range(height) for column in range(width))
 
 
 def draw(world: Position) -> str:

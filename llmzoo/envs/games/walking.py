@@ -1,0 +1,63 @@
+"""Planning games whose plans are walks of one player over a grid, with a prompt form of cells.
+
+``prompt="cells"`` shows the world as lists of named cells (:mod:`llmzoo.envs.games.cells`) in place of a
+drawing, and reads an answer that names cells. Everything else is that of the full form. A model then need not
+find positions in a drawing. (Sudoku has no such form: its grid is read and answered in the same order.)
+"""
+
+from __future__ import annotations
+
+import random
+from typing import ClassVar, Generic
+
+from llmzoo.envs.games import cells
+from llmzoo.envs.games.cells import Position
+from llmzoo.envs.games.moves import parse_moves
+from llmzoo.envs.games.planning import PlanningGame, Task, World
+
+
+class WalkingGame(PlanningGame[Task, World, str], Generic[Task, World]):
+    """A planning game of walks. A game supplies, beside the methods of :class:`PlanningGame`, where its
+    player stands (:meth:`place`) and its world as lists (:meth:`lists`).
+
+    In the form of cells the expert draws at random, by the episode's seed, among plans that are as good.
+    """
+
+    prompts: ClassVar = (*PlanningGame.prompts, "cells")
+
+    def place(self, world: World) -> Position:
+        """The row and column of the player."""
+        raise NotImplementedError
+
+    def size(self) -> tuple[int, int]:
+        """The rows and columns of the grid."""
+        raise NotImplementedError
+
+    def lists(self, world: World) -> str:
+        """The world as lines of a label and the names of cells."""
+        raise NotImplementedError
+
+    @property
+    def by_cells(self) -> bool:
+        return self.prompt_style == "cells"
+
+    def begin(self, rng: random.Random, task: int | str | None) -> None:
+        super().begin(rng, task)
+        self._ties = rng.getrandbits(64) if self.by_cells else 0
+
+    def ties(self) -> random.Random | None:
+        """What the expert draws from in this round, alike for both seats; None: no draws."""
+        return random.Random(self._ties + self.turn) if self.by_cells else None
+
+    def parse(self, text: str) -> str:
+        if self.by_cells:
+            return cells.parse_walk(text, self.place(self.episode.world))
+        return parse_moves(text)
+
+    def shown(self, world: World) -> str:
+        return self.lists(world) if self.by_cells else self.draw(world)
+
+    def write(self, plan: str) -> str:
+        if self.by_cells:
+            return cells.written(plan, self.place(self.episode.world), self.size())
+        return plan

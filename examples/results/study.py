@@ -12,7 +12,7 @@ says nothing) and under which other conditions it is measured as well (``also``)
 the number of test tasks whose episodes are kept, before training and after.
 ``quick`` lies over all of this with ``--quick``. The starts are ``tiny``, a fetched model such as
 ``smollm2``, or models of ``models.yaml``, which are made first: trained, each with the settings of one
-``fit``, or with ``random``, of random weights (:mod:`words`). ``stages`` of an arm are trained one after
+``fit``, or with ``random`` or ``cells``, of random weights (:mod:`words`, :mod:`cell_model`). ``stages`` of an arm are trained one after
 another, as in a configuration; each begins with the model that the last one left. With ``averages`` the
 frozen copies of a run's opponents are measured together, see :func:`averages_of`, and with ``copies``
 as many of them one by one, see :func:`measured_copies`.
@@ -36,6 +36,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import cell_model
 import words
 import yaml
 from logs import read_log, write_log
@@ -47,6 +48,7 @@ HERE = Path(__file__).resolve().parent
 GIVEN = ("tiny", *PUBLISHED)  # models that no run here makes
 Settings = dict[str, Any]
 _EXACT = ("exploitability", "legal", "draws", "losses")
+_MEASURED = ("step", "split", "tasks", "success", "success_ci95", "solved")
 _CURVE = ("step", "success", "return", "tokens", "rollout_seconds", "update_seconds")
 
 
@@ -127,6 +129,9 @@ def train_model(settings: Settings, out: Path) -> None:
     if "random" in settings:
         words.build_model(out, **settings["random"])
         return
+    if "cells" in settings:
+        cell_model.build_model(out, **settings["cells"])
+        return
     run = out.with_name(f"{out.name}-run")
     result = fit(
         out=run, resume=(run / "config.json").exists(), quiet=True, trackers=(), **settings
@@ -200,10 +205,12 @@ def fitted(run: Run, folder: Path) -> list[Any]:
 def told_of(folders: Sequence[Path]) -> Settings:
     """What the metrics of a run's stages say: its curve, sampled tokens, and seconds without evaluations.
 
-    Where evaluations measured exactly, ``exact`` has what they found and the tokens sampled before.
+    ``evaluations``: those of held-out tasks during the run, if there were any. Where they measured exactly,
+    ``exact`` has what they found and the tokens sampled before.
     """
     curve: list[Settings] = []
     exact: list[Settings] = []
+    held_out: list[Settings] = []
     tokens, seconds = 0, 0.0
     for folder in folders:
         before = len(curve)
@@ -218,9 +225,15 @@ def told_of(folders: Sequence[Path]) -> Settings:
             elif "exact" in found and (found["step"] or not exact):
                 told = {key: found["exact"][key] for key in _EXACT}
                 exact.append({"step": before + found["step"], "tokens": tokens, **told})
-    return {"curve": curve, "tokens": tokens, "seconds": round(seconds, 1)} | (
-        {"exact": exact} if exact else {}
-    )
+            elif found["kind"] == "eval" and "exact" not in found:
+                told = {key: found[key] for key in _MEASURED}
+                told["greedy"] = {
+                    key: found["greedy"][key] for key in _MEASURED if key in found["greedy"]
+                }
+                held_out.append({**told, "step": before + found["step"], "tokens": tokens})
+    row = {"curve": curve, "tokens": tokens, "seconds": round(seconds, 1)}
+    row |= {"exact": exact} if exact else {}
+    return row | ({"evaluations": held_out} if len(held_out) > 2 else {})
 
 
 def averages_of(run: Run, result: Any) -> list[Settings]:

@@ -12,7 +12,7 @@ from llmzoo.training import FitConfig, make_config
 
 ROOT = Path(__file__).resolve().parents[2]
 # those whose runs have as many tokens each, and those with as many iterations
-BUDGETED = ("games", "longer", "ablations", "learners", "sensitivity", "smollm2")
+BUDGETED = ("games", "longer", "ablations", "learners", "sensitivity", "smollm2", "games_cells")
 STUDIES = (*BUDGETED, "signals", "kuhn", "tic_tac_toe", "counterfactual")
 FEW_RUNS = ("longer", "tic_tac_toe")
 PAGES = ROOT / "docs" / "results"
@@ -25,6 +25,7 @@ AWAITED: dict[str, set[str]] = {
         *(f"ippo_{kind}" for kind in ("self", "entropy", *_POOLS)),
     },
     "tic_tac_toe": {"uniform", "self"},
+    "games_cells": {"grpo_one_turn", "at_grpo_one", "at_grpo"},
 }
 
 
@@ -58,7 +59,7 @@ def test_every_run_has_settings_that_fit_takes(name, quick, tmp_path):
     assert {run.seed for run in runs} == set([0] if quick else study["seeds"])
 
 
-@pytest.mark.parametrize("name", ["games", "longer"])
+@pytest.mark.parametrize("name", ["games", "longer", "games_cells"])
 def test_arms_of_a_game_have_the_same_budget_and_rate(name, tmp_path):
     from study import read, runs_of
 
@@ -293,6 +294,38 @@ def test_exact_gradients_of_returns_come_near_an_equilibrium_and_those_of_turns_
     far = exact_credit.learned(turn=True, entropies=(0.1, 0.1), steps=400)
     assert near["end"] < 0.03
     assert far["end"] > 0.1
+
+
+def test_a_model_for_cells_begins_with_random_weights_and_keeps_its_tokenizer(tmp_path):
+    import study
+
+    from llmzoo.envs.games import cells
+    from llmzoo.policies import load
+
+    study.train_model({"cells": {"layers": 1, "hidden": 32, "heads": 2}}, tmp_path / "cells")
+    settings = {
+        "env": "plan_path_v0",
+        "env_args": {"num_agents": 1, "max_turns": 1, "prompt": "cells"},
+        "learner": "sft",
+        "learner_args": {"batch_size": 8},
+        "model": str(tmp_path / "cells"),
+        "steps": 2,
+        "episodes_per_step": 8,
+        "eval_tasks": 2,
+        "eval_every": 1,
+        "max_new_tokens": 4,
+        "record_every": 0,
+    }
+    study.train_model(settings, tmp_path / "one")
+    row = json.loads((tmp_path / "one.json").read_text())
+    assert [found["step"] for found in row["evaluations"]] == [0, 1, 2]
+    policy = load(str(tmp_path / "one"))
+    assert policy.model.config.hidden_size == 32
+    named = [cells.name(r, c) for r in range(10) for c in range(10)]
+    ids = [policy.tokenizer(f" {name}")["input_ids"] for name in named]
+    assert len({one for (one,) in ids}) == 100  # a token of its own for each
+    text = "walls: a1 j10\ngoal: b2\n\nc3 c4, R\u00fcbe"
+    assert policy.tokenizer.decode(policy.tokenizer(text)["input_ids"]) == text
 
 
 def test_the_same_rows_give_the_same_log(tmp_path):

@@ -1,4 +1,4 @@
-"""Environment steps per second of games, planning and building, in their AEC form.
+"""Environment steps per second of games, planning, building, signals and telecom, in their AEC form.
 
     python examples/benchmark/environment_steps.py
 
@@ -24,7 +24,7 @@ def _name(id: str) -> str:
     return id.removesuffix("_v0")
 
 
-GAMES = ("sudoku", "sokoban", "plan_path", "calendar", "travel")
+GAMES = ("sudoku", "sokoban", "plan_path", "calendar", "travel", "signal", "relay", "telecom")
 GAMES += tuple(map(_name, llmzoo.list_envs("building")))
 TASKS = 100
 

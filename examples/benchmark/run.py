@@ -8,12 +8,14 @@ from pathlib import Path
 
 import conversations
 import dialogue_peers
+import duel_peers
 import environment_peers
 import environment_steps
 import generation_peers
 import import_time
 import level_generation
 import math_checks
+import neighbour_overhead
 import program_calls
 import remote_steps
 import sampling
@@ -61,6 +63,8 @@ def main() -> None:
     if not args.without_peers:
         rows += environment_peers.compare(2 * args.repeats)
         rows += dialogue_peers.compare(2 * args.repeats)
+        rows += duel_peers.compare(2 * args.repeats)
+        rows += neighbour_overhead.compare(2 * args.repeats)
         rows += generation_peers.compare(2 * args.repeats)
         rows += training_step.compare(args.repeats, large_too=large)
     args.out.write_text(json.dumps(rows, indent=2) + "\n")

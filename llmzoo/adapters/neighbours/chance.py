@@ -11,18 +11,25 @@ import random
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 _LOCK = threading.RLock()  # there is one global state: no two episodes may hold it at once
 
 
+@lru_cache(maxsize=256)  # of scorers, and of copies of an episode, which begin with its seed again
+def _states(seed: int) -> tuple[Any, Any]:
+    """The states after seeding. They are never changed: a generator that is given one copies it."""
+    return random.Random(seed).getstate(), np.random.RandomState(seed % 2**32).get_state()
+
+
 class Chance:
     """The states of ``random`` and ``numpy.random`` of one episode, from a seed."""
 
     def __init__(self, seed: int):
-        self._python = random.Random(seed).getstate()
-        self._numpy = np.random.RandomState(seed % 2**32).get_state()
+        self._python, self._numpy = _states(seed)
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -36,7 +36,7 @@ def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, Seat]:
     seat_learners(config.learner, config.learner_args, config.seat_args)
     agents = _agents(config)
     arrangements = ("shared", "separate", "lora", *agents)
-    if config.seats not in arrangements:
+    if isinstance(config.seats, str) and config.seats not in arrangements:
         raise UnknownNameError("seats", config.seats, arrangements)
     try:
         sampling = config.sampling()
@@ -50,6 +50,7 @@ def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, Seat]:
         sampling=sampling,
         chat=config.chat(),
         seat_args=config.seat_args,
+        model_args=config.model_args,
     )
     from llmzoo.training.tracking import check_trackers  # with torch, so after cheaper mistakes
 
@@ -131,19 +132,29 @@ def _check_start(
     starts: dict[str, str] = {}
     for agent, seat in seats.items():
         if seat.source == model:
-            starts[agent] = agent if agent in learned else SHARED
+            earlier_seat = before[agent]
+            starts[agent] = earlier_seat.name if earlier_seat.learns else SHARED
             if starts[agent] not in learned:
                 raise ConfigError(
                     f"{trains}, and leaves no model for {agent!r}: give that seat one of its own "
                     "in both stages, with seat_args (policy, and frozen where it does not learn)"
                 )
-    shared = {starts[agent] for agent in starts if seats[agent].name == SHARED}
-    onto_base = {starts[agent] for agent in starts if seats[agent].adapter}
-    if any(seat.adapter for seat in before.values()):
-        onto_base = set()  # adapters go on as adapters
-    for models, what in ((shared, "seats='shared'"), (onto_base, "seats='lora'")):
-        if len(models) > 1:
-            raise ConfigError(f"{trains} apart, and {what} starts from one model: use it in both")
+    for agent, start in starts.items():
+        seat = seats[agent]
+        for other in starts:
+            if starts[other] == start:
+                continue
+            what = ""
+            if seats[other].name == seat.name:
+                what = "seats='shared'" if seat.name == SHARED else f"the model {seat.name!r}"
+            elif seat.adapter and seats[other].adapter and seats[other].base == seat.base:
+                what = "seats='lora'"
+                if any(one.adapter for one in before.values()):
+                    what = ""  # adapters go on as adapters
+            if what:
+                raise ConfigError(
+                    f"{trains} apart, and {what} starts from one model: use it in both"
+                )
 
 
 def _check_ended(folder: Path, config: FitConfig, *, without: Collection[str]) -> None:

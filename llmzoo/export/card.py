@@ -92,6 +92,10 @@ def _seats(run: Described) -> str:
     names = ", ".join(f"`{part.name}`" for part in run.parts)
     others = f"; the others were played by `{_plain(run.config['others'])}`"
     arrangement = run.config["seats"]
+    if isinstance(arrangement, dict):
+        return "; ".join(
+            f"`{_plain(name)}` in `{_plain(seat)}`" for seat, name in arrangement.items()
+        )
     return f"trained: {names}" + ("" if arrangement in ("separate", "lora") else others)
 
 

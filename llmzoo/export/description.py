@@ -84,7 +84,8 @@ def described(
 def _start(config: Mapping[str, Any], policy: str) -> str:
     """The model that a policy started from. A shared policy starts from the run's model."""
     own = config.get("seat_args", {}).get(policy, {})
-    return str(own.get("policy") or config["model"])
+    named = config.get("model_args", {}).get(policy, {})
+    return str(own.get("policy") or named.get("model") or config["model"])
 
 
 def _hub_base(start: str) -> str | None:

@@ -47,13 +47,16 @@ def policies_in(checkpoint: Path) -> list[str]:
 def start_of(name: str, agent: str) -> str:
     """The model that a seat starts from: ``name`` itself, or the run's policy for the seat.
 
-    In a run's newest checkpoint this is the policy named after the seat, or the shared policy.
+    In a run's newest checkpoint this is the policy that the run's ``seats`` names, the one named after
+    the seat, or the shared policy.
     Raises :class:`ConfigError` if it has neither.
     """
     if not is_run(name):
         return name
     newest = newest_checkpoint(name)
-    for folder in (newest / agent, newest / "policy"):
+    seats = (files.read_object(Path(name) / "config.json") or {}).get("seats")
+    own = seats.get(agent, agent) if isinstance(seats, dict) else agent
+    for folder in (newest / own, newest / "policy"):
         if folder.is_dir():
             return str(folder)
     folders = ", ".join(str(newest / policy) for policy in policies_in(newest))

@@ -29,7 +29,10 @@ class FitConfig:
         model: tiny (the embedded model), smollm2 (after llmzoo fetch smollm2), a model folder, or a
             hub id.
         seats: shared (one model for all seats), separate (one model per seat), lora (one model
-            with an adapter per seat), or the name of the only seat that learns.
+            with an adapter per seat), the name of the only seat that learns, or a mapping from seats to
+            names of models, such as {first_0: a, middle_1: a, last_2: b}.
+        model_args: settings of the models that seats names: model and form (full or lora), such as
+            {b: {form: lora}}.
         seat_args: settings of single seats: policy, frozen, learner, learner_args, learning_rate,
             temperature, top_p, top_k, max_new_tokens, stop, system, chat_template_args, thought_end;
             --seat.AGENT.NAME VALUE sets one.
@@ -95,7 +98,8 @@ class FitConfig:
     learner: str = "at_grpo"
     learner_args: Mapping[str, Any] = field(default_factory=dict)
     model: str = TINY
-    seats: Literal["shared", "separate", "lora"] | str = "shared"
+    seats: Mapping[str, str] | Literal["shared", "separate", "lora"] | str = "shared"
+    model_args: Mapping[str, Any] = field(default_factory=dict)
     seat_args: Mapping[str, Any] = field(default_factory=dict)
     others: str = "oracle"
     lora_args: Mapping[str, Any] = field(default_factory=dict)
@@ -176,8 +180,6 @@ class FitConfig:
             raise ConfigError(f"token_budget must be at least 1, got {self.token_budget}")
         if isinstance(self.trackers, str):
             raise ConfigError(f"trackers must be a list of names: write [{self.trackers}]")
-        if self.lora_args and self.seats != "lora":
-            raise ConfigError("lora_args need seats='lora'")
         if self.thought_end == "":
             raise ConfigError("thought_end must not be empty; none turns it off")
         sampler_config(self.sampler, self.sampler_args)

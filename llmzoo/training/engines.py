@@ -82,6 +82,7 @@ def _plan(config: FitConfig, agents: list[str], env_args: Mapping[str, Any]) -> 
         sampling=asdict(config.sampling()),
         chat=asdict(config.chat()),
         seat_args=config.seat_args,
+        model_args=config.model_args,
         precision=config.precision,
         gradient_checkpointing=config.gradient_checkpointing,
         compile=config.compile,

@@ -22,7 +22,7 @@ from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.vllm.config import is_server, sampler_config
 from llmzoo.policies.vllm.sampler import give_samplers
 from llmzoo.training import run_folder
-from llmzoo.training.seats import SHARED, Seat, kind, plan
+from llmzoo.training.seats import OTHERS, Arrangement, Seat, kind, plan
 
 Learning = dict[str, TransformersPolicy]  # the policies that learn, by name
 # keys of a saved adapter's configuration that are no options of a new adapter
@@ -40,13 +40,14 @@ _ELSEWHERE: Policy = ScriptedPolicy(_not_here, name="elsewhere")
 
 def take_seats(
     agents: Sequence[str],
-    arrangement: str,
+    arrangement: Arrangement,
     *,
     model: str,
     others: str,
     sampling: Sampling,
     chat: Chat | None = None,
     seat_args: Mapping[str, Mapping[str, Any]] | None = None,
+    model_args: Mapping[str, Mapping[str, Any]] | None = None,
     precision: Precision = "float32",
     gradient_checkpointing: bool = False,
     compile: Compile = "off",
@@ -59,8 +60,9 @@ def take_seats(
 
     ``arrangement``: ``"shared"`` (one model in all seats), ``"separate"`` (a copy of the model per
     seat), ``"lora"`` (one base with an adapter per seat; ``lora_args`` are the options of
-    :meth:`TransformersPolicy.with_adapters`), or the name of the only seat that learns, while
-    ``others`` play the remaining seats. ``model`` is ``"tiny"``, ``"smollm2"``, a folder, a hub id, or the folder
+    :meth:`TransformersPolicy.with_adapters`), the name of the only seat that learns, while
+    ``others`` play the remaining seats, or a mapping from seats to names of models, with the fields of
+    :class:`llmzoo.training.seats.ModelConfig` for each name in ``model_args``. ``model`` is ``"tiny"``, ``"smollm2"``, a folder, a hub id, or the folder
     of an earlier run, whose newest checkpoint has the seat's start.
 
     ``sampling`` and ``chat`` are the defaults of all seats. ``seat_args`` maps seats to the fields
@@ -75,8 +77,6 @@ def take_seats(
     Raises :class:`ConfigError` for settings that exclude each other, a model that does not exist,
     or if no seat learns; :class:`UnknownNameError` for an unknown seat or setting.
     """
-    if lora_args and arrangement != "lora":
-        raise ConfigError("lora_args need seats='lora'")
     seats = plan(
         agents,
         arrangement,
@@ -85,7 +85,10 @@ def take_seats(
         sampling=sampling,
         chat=chat,
         seat_args=seat_args or {},
+        model_args=model_args,
     )
+    if lora_args and arrangement != "lora" and not any(s.adapter for s in seats.values()):
+        raise ConfigError("lora_args need seats='lora', or a model of form lora in model_args")
     if not any(seat.learns for seat in seats.values()):
         played = ", ".join(f"{seat.agent}: {seat.source}" for seat in seats.values())
         raise ConfigError(
@@ -132,7 +135,8 @@ def seats_of_run(
     given, given_chat = dict(sampling or {}), dict(chat or {})
     needed = ("seats", "model", "others", "temperature", "top_p", "top_k")
     config = run_folder.settings(run, *needed)
-    if config["seats"] not in ("shared", "separate", "lora", *agents):
+    named = config["seats"]
+    if isinstance(named, str) and named not in ("shared", "separate", "lora", *agents):
         raise ConfigError(
             f"{run} trained the seat {config['seats']!r}; here the seats are {', '.join(agents)}"
         )
@@ -159,6 +163,7 @@ def seats_of_run(
         sampling=settings,
         chat=chat_settings,
         seat_args=seat_args,
+        model_args=config.get("model_args"),
     )
     return _open(
         _from_checkpoint(planned, run, run_models.newest_checkpoint(run)),
@@ -217,9 +222,12 @@ def _open(
         "compile": compile,
     }
     policies: dict[str, Policy] = {}
-    adapters = [seat for seat in seats.values() if seat.adapter]
-    if adapters:
-        folders = {seat.agent: starts[seat.agent] for seat in adapters}
+    on_bases: dict[str, list[Seat]] = {}
+    for seat in seats.values():
+        if seat.adapter:
+            on_bases.setdefault(seat.base, []).append(seat)
+    for adapters in on_bases.values():
+        folders = {seat.name: starts[seat.agent] for seat in adapters}
         options = {
             **training,
             **_settings(adapters, sampling, chat),
@@ -227,7 +235,8 @@ def _open(
             "device": device,
             **trust,
         }
-        policies |= _adapters(folders, options, lora_args or {})
+        adapted = _adapters(folders, options, lora_args or {})
+        policies |= {seat.agent: adapted[seat.name] for seat in adapters}
     groups: dict[tuple[str, str], list[Seat]] = {}
     for seat in seats.values():
         if not seat.adapter:
@@ -261,12 +270,16 @@ def _starts(seats: Mapping[str, Seat], *, trust_remote_code: bool) -> dict[str, 
     for start in dict.fromkeys(starts.values()):
         if kind(start) == "model":
             check_model(start, trust_remote_code=trust_remote_code)
-    shared = {starts[agent] for agent, seat in seats.items() if seat.name == SHARED}
-    bases = {starts[agent] for agent, seat in seats.items() if seat.adapter}
-    if all(map(is_adapter, bases)):
-        bases = set()  # _adapters checks that they were trained on the same base
-    for folders, what in ((shared, "seats that share a policy"), (bases, "adapters on one base")):
-        if len(folders) > 1:
+    together: dict[tuple[str, str], set[str]] = {}
+    for agent, seat in seats.items():
+        if seat.name != OTHERS:
+            together.setdefault(("seats that share a policy", seat.name), set()).add(starts[agent])
+        if seat.adapter:
+            together.setdefault(("adapters on one base", seat.base), set()).add(starts[agent])
+    for (what, _), folders in together.items():
+        # _adapters checks that saved adapters were trained on the same base
+        saved = what.startswith("adapters") and all(map(is_adapter, folders))
+        if len(folders) > 1 and not saved:
             raise ConfigError(
                 f"{what} start from the same model: give one of the folders "
                 f"{', '.join(sorted(folders))} as the model, or use seats='separate'"

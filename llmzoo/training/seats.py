@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 from llmzoo.endpoints import PREFIX
 from llmzoo.errors import ConfigError, check_names
@@ -14,7 +15,7 @@ from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.registry import is_remote
 
 SHARED = "policy"  # the name of the one policy in all seats
-_OTHERS = "(others)"
+OTHERS = "(others)"
 _SAMPLING = ("temperature", "top_p", "top_k", "max_new_tokens", "stop")
 _CHAT = ("system", "chat_template_args", "thought_end")
 _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
@@ -85,12 +86,27 @@ class SeatConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelConfig:
+    """Settings of a model that ``seats`` names."""
+
+    model: str | None = None  # tiny, a folder, a hub id or a run folder; None: the run's model
+    form: Literal["full", "lora"] = "full"  # all weights, or an adapter on a base of all such names
+
+    def __post_init__(self) -> None:
+        if self.model is not None and not isinstance(self.model, str):
+            raise ConfigError(f"model must be a name, got {self.model!r}")
+        if self.form not in ("full", "lora"):
+            raise ConfigError(f"form is full or lora, got {self.form!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Seat:
     """The policy of one seat.
 
     ``source``: a scripted player, an endpoint, a server, a model or a run folder. Seats with the
     same ``name`` share a policy, which checkpoints save under this name if it learns. ``adapter``:
-    the policy is an adapter on a base that all such seats share.
+    the policy is an adapter on a base that all such seats with the same ``base`` share; this is the
+    ``source`` of a new run.
     """
 
     agent: str
@@ -101,16 +117,21 @@ class Seat:
     chat: Chat = field(default_factory=Chat)
     adapter: bool = False
     learning_rate: float | None = None
+    base: str = ""
+
+
+Arrangement = Mapping[str, str] | str
 
 
 def plan(
     agents: Sequence[str],
-    arrangement: str,
+    arrangement: Arrangement,
     *,
     model: str,
     others: str,
     sampling: Sampling,
     seat_args: Mapping[str, Mapping[str, Any]],
+    model_args: Mapping[str, Mapping[str, Any]] | None = None,
     chat: Chat | None = None,
 ) -> dict[str, Seat]:
     """The plan of every seat. :func:`llmzoo.training.seating.take_seats` explains the arguments.
@@ -118,27 +139,87 @@ def plan(
     Raises :class:`UnknownNameError` for an unknown seat or setting, and :class:`ConfigError` for
     settings that exclude each other.
     """
-    if arrangement not in ("shared", "separate", "lora", *agents):
-        raise ConfigError(
-            "seats is 'lora', 'shared', 'separate' or one of "
-            f"{', '.join(agents)}; got {arrangement!r}"
-        )
     check_names("seat", seat_args, agents)
     configs = {agent: _config(agent, seat_args.get(agent, {})) for agent in agents}
+    names = _names(agents, arrangement, configs)
+    models = _models(arrangement, names, model_args or {})
     seats = {
-        agent: _seat(agent, config, arrangement, model, others, sampling, chat or Chat())
+        agent: _seat(
+            agent, config, names.get(agent), models, model, others, sampling, chat or Chat()
+        )
         for agent, config in configs.items()
     }
     for agent, config in configs.items():
-        _check(seats[agent], config, arrangement)
-    sharing = [agent for agent, seat in seats.items() if seat.name == SHARED]
-    frozen = [agent for agent in sharing if not seats[agent].learns]
-    if frozen and len(frozen) < len(sharing):
-        raise ConfigError(
-            f"{', '.join(frozen)} cannot be frozen while others learn with the same weights: use "
-            "seats='separate' or 'lora'"
-        )
+        _check(seats, agent, config, arrangement)
+    for name in dict.fromkeys(names.values()):
+        sharing = [a for a, seat in seats.items() if seat.name == name]
+        frozen = [agent for agent in sharing if not seats[agent].learns]
+        if frozen and len(frozen) < len(sharing):
+            raise ConfigError(
+                f"{', '.join(frozen)} cannot be frozen while others learn with the same weights: use "
+                "seats='separate' or 'lora'"
+            )
     return seats
+
+
+def _names(
+    agents: Sequence[str], arrangement: Arrangement, configs: Mapping[str, SeatConfig]
+) -> dict[str, str]:
+    """The name of the model in each seat, but for those that others play."""
+    if isinstance(arrangement, str):
+        if arrangement == "shared":
+            return dict.fromkeys(agents, SHARED)
+        if arrangement in ("separate", "lora"):
+            return dict(zip(agents, agents, strict=True))
+        if arrangement in agents:
+            return {arrangement: arrangement}
+        raise ConfigError(
+            "seats maps seats to names of models, or is 'lora', 'shared', 'separate' or one of "
+            f"{', '.join(agents)}; got {arrangement!r}"
+        )
+    check_names("seat", arrangement, agents)
+    for agent, name in arrangement.items():
+        if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][\w-]*", name):
+            raise ConfigError(f"seats: {name!r} is no name of a model; use letters and digits")
+        if name in agents and arrangement.get(name) != name:
+            raise ConfigError(
+                f"seats: the model {name!r} has the name of a seat that it does not play"
+            )
+        if configs[agent].policy is not None:
+            raise ConfigError(
+                f"seat {agent!r} has a model in seats and a policy in seat_args: leave one out"
+            )
+    missing = [a for a in agents if a not in arrangement and configs[a].policy is None]
+    if missing:
+        raise ConfigError(
+            f"seats names no model for {', '.join(missing)}: name one, or set policy in seat_args"
+        )
+    return {agent: arrangement[agent] for agent in agents if agent in arrangement}
+
+
+def _models(
+    arrangement: Arrangement,
+    names: Mapping[str, str],
+    model_args: Mapping[str, Mapping[str, Any]],
+) -> dict[str, ModelConfig]:
+    """The settings of each name."""
+    if isinstance(arrangement, str):
+        if model_args:
+            raise ConfigError("model_args are for names of models: let seats map seats to names")
+        form: Literal["full", "lora"] = "lora" if arrangement == "lora" else "full"
+        return {name: ModelConfig(form=form) for name in names.values()}
+    check_names("model of seats", model_args, sorted({*names.values()}))
+    models = {}
+    for name in names.values():
+        own = model_args.get(name, {})
+        if not isinstance(own, Mapping):
+            raise ConfigError(f"model {name!r} has settings by name, got {own!r}")
+        check_names(f"setting of model {name!r}", own, [f.name for f in fields(ModelConfig)])
+        try:
+            models[name] = ModelConfig(**own)
+        except ConfigError as error:
+            raise ConfigError(f"model {name!r}: {error}") from None
+    return models
 
 
 def kind(source: str) -> str:
@@ -163,7 +244,8 @@ def _config(agent: str, values: Mapping[str, Any]) -> SeatConfig:
 def _seat(
     agent: str,
     config: SeatConfig,
-    arrangement: str,
+    name: str | None,
+    models: Mapping[str, ModelConfig],
     model: str,
     others: str,
     sampling: Sampling,
@@ -173,35 +255,36 @@ def _seat(
         own, own_chat = config.sampling(sampling), config.chat(chat)
     except ValueError as error:
         raise ConfigError(f"seat {agent!r}: {error}") from None
-    name, source, adapter = agent, model, False
+    adapter = False
     if config.policy is not None:
-        source = config.policy
-    elif arrangement not in ("shared", "separate", "lora", agent):
-        name, source = _OTHERS, others
-    elif kind(model) != "model":
-        raise ConfigError(
-            f"model={model!r} cannot learn: give a model, and let {model!r} play a seat through "
-            "its setting 'policy', or through 'others'"
-        )
-    elif arrangement == "shared":
-        name = SHARED
-    elif arrangement == "lora":
-        adapter = True
+        name, source = agent, config.policy
+    elif name is None:
+        name, source = OTHERS, others
+    else:
+        source, adapter = models[name].model or model, models[name].form == "lora"
+        if kind(source) != "model":
+            raise ConfigError(
+                f"model={source!r} cannot learn: give a model, and let {source!r} play a seat through "
+                "its setting 'policy', or through 'others'"
+            )
     return Seat(
         agent=agent,
         name=name,
         source=source,
-        learns=kind(source) == "model" and name != _OTHERS and not config.frozen,
+        learns=kind(source) == "model" and name != OTHERS and not config.frozen,
         sampling=own,
         chat=own_chat,
         adapter=adapter,
         learning_rate=config.learning_rate,
+        base=source,
     )
 
 
-def _check(seat: Seat, config: SeatConfig, arrangement: str) -> None:
+def _check(
+    seats: Mapping[str, Seat], agent: str, config: SeatConfig, arrangement: Arrangement
+) -> None:
     """Refuse settings that have no effect on the policy of a seat."""
-    agent = seat.agent
+    seat = seats[agent]
     for name in ("learner", "learner_args"):
         if name in config.given() and not seat.learns:
             raise ConfigError(
@@ -211,7 +294,8 @@ def _check(seat: Seat, config: SeatConfig, arrangement: str) -> None:
         raise ConfigError(
             f"seat {agent!r} does not learn ({_reason(seat, config)}): it has no learning_rate"
         )
-    if seat.learning_rate is not None and seat.name == SHARED:
+    sharing = sum(other.name == seat.name for other in seats.values())
+    if seat.learning_rate is not None and (seat.name == SHARED or sharing > 1):
         raise ConfigError(
             f"seat {agent!r} shares its weights, and so has no learning_rate of its own: set the "
             "learner's, or use seats='separate' or 'lora'"
@@ -229,7 +313,7 @@ def _check(seat: Seat, config: SeatConfig, arrangement: str) -> None:
             f"seat {agent!r} is played by {seat.source!r}, which {why}: {', '.join(of_prompts)} "
             "would mean nothing"
         )
-    alone = arrangement not in ("shared", "separate", "lora")
+    alone = arrangement in seats if isinstance(arrangement, str) else False
     if alone and seat.learns and agent != arrangement:
         raise ConfigError(
             f"seats={arrangement!r} says that no other seat learns: set frozen for {agent!r}, or "

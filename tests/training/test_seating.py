@@ -137,6 +137,110 @@ def test_how_learners_are_trained(seated):
     assert seats["a"].model.dtype == torch.float32
 
 
+# Names of models
+
+TWO = {"a": "one", "b": "one", "c": "two"}
+
+
+def test_two_seats_share_a_model_and_the_third_has_its_own(seated, folders):
+    seats, learning = seated(AGENTS, TWO, model_args={"two": {"model": folders[1]}})
+    assert list(learning) == ["one", "two"]
+    assert seats["a"] is seats["b"] is learning["one"]
+    assert seats["c"] is learning["two"]
+    assert same(weights(seats["a"]), weights(TransformersPolicy.load(folders[0])))
+    assert same(weights(seats["c"]), weights(TransformersPolicy.load(folders[1])))
+    before = weights(seats["c"])
+    disturb(learning["one"])
+    assert same(before, weights(seats["c"]))
+
+
+def test_two_seats_share_an_adapter_on_one_base(seated):
+    form = {"form": "lora"}
+    seats, learning = seated(AGENTS, TWO, model_args={"one": form, "two": form}, lora_args={"r": 2})
+    assert list(learning) == ["one", "two"]
+    assert seats["a"] is seats["b"]
+    assert seats["a"].model is seats["c"].model
+    assert seats["a"].adapter != seats["c"].adapter
+    before = weights(seats["c"])
+    disturb(learning["one"])
+    assert same(before, weights(seats["c"]))
+
+
+def test_adapters_on_two_bases_and_all_weights_beside(seated, folders):
+    mapping = {"a": "one", "b": "two", "c": "three"}
+    args = {"one": {"form": "lora"}, "two": {"form": "lora", "model": folders[1]}}
+    seats, learning = seated(AGENTS, mapping, model_args=args)
+    assert list(learning) == ["one", "two", "three"]
+    assert len({id(policy.model) for policy in seats.values()}) == 3
+    assert [policy.adapter is None for policy in seats.values()] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("arrangement", "mapping", "form"),
+    [
+        ("shared", dict.fromkeys(AGENTS, "policy"), "full"),
+        ("separate", {agent: agent for agent in AGENTS}, "full"),
+        ("lora", {agent: agent for agent in AGENTS}, "lora"),
+    ],
+)
+def test_the_words_are_mappings(seated, arrangement, mapping, form):
+    args = {name: {"form": form} for name in mapping.values()}
+    one, learning = seated(AGENTS, arrangement)
+    other, found = seated(AGENTS, mapping, model_args=args)
+    assert list(learning) == list(found)
+    for agent in AGENTS:
+        assert same(weights(one[agent]), weights(other[agent]))
+        assert ask(one[agent], agent, k=4) == ask(other[agent], agent, k=4)
+
+
+def test_seats_of_one_model_have_their_own_sampling(seated):
+    seats, _ = seated(AGENTS, TWO, seat_args={"a": {"max_new_tokens": 2}})
+    longest = [max(len(c.ids) for c in ask(seats[a], a, k=8)) for a in AGENTS]
+    assert longest == [2, 6, 6]
+
+
+@pytest.mark.parametrize(
+    ("mapping", "args", "model_args", "said"),
+    [
+        ({"a": "one"}, {}, {}, "names no model for b, c: name one, or set policy"),
+        ({**TWO, "d": "one"}, {}, {}, "unknown seat 'd'"),
+        (TWO, {"c": {"policy": "oracle"}}, {}, "'c' has a model in seats and a policy"),
+        (TWO, {"a": {"frozen": True}}, {}, "a cannot be frozen while others learn"),
+        (TWO, {"a": {"learning_rate": 0.1}}, {}, "'a' shares its weights"),
+        (TWO, {}, {"three": {}}, "unknown model of seats 'three'"),
+        (TWO, {}, {"one": {"forms": "lora"}}, "Did you mean 'form'"),
+        (TWO, {}, {"one": {"form": "half"}}, "model 'one': form is full or lora, got 'half'"),
+        (TWO, {}, {"one": "lora"}, "model 'one' has settings by name"),
+        (TWO, {}, {"one": {"model": "oracle"}}, "model='oracle' cannot learn"),
+        ({**TWO, "a": "c"}, {}, {}, "'c' has the name of a seat that it does not play"),
+        ({**TWO, "a": "x.y"}, {}, {}, "'x.y' is no name of a model"),
+        ("shared", {}, {"policy": {"form": "lora"}}, "let seats map seats to names"),
+    ],
+)
+def test_mappings_that_cannot_be_had(seated, mapping, args, model_args, said):
+    with pytest.raises((ConfigError, UnknownNameError), match=said):
+        seated(AGENTS, mapping, seat_args=args, model_args=model_args)
+
+
+@pytest.mark.parametrize("form", ["full", "lora"])
+def test_a_run_with_a_mapping_is_played_and_gone_on_from(seated, folders, tmp_path, form):
+    args = {"one": {"form": form}, "two": {"form": form}}
+    _, first = seated(AGENTS, TWO, model_args=args)
+    for policy in first.values():
+        disturb(policy)
+    run = a_run(tmp_path / "run", folders[0], first, seats=TWO, model_args=args)
+    seats = seats_of_run(run, AGENTS, sampling={"max_new_tokens": 6})
+    assert seats["a"] is seats["b"]
+    assert (seats["a"].model is seats["c"].model) == (form == "lora")
+    for agent, name in TWO.items():
+        folder = f"{run}/checkpoints/step_000010/{name}"
+        alone = TransformersPolicy.load(folder, sampling=RUN)
+        assert ask(seats[agent], agent, greedy=True) == ask(alone, agent, greedy=True)
+    again, learning = seated(AGENTS, TWO, model=run, model_args=args)
+    assert list(learning) == ["one", "two"]
+    assert ask(again["c"], "c", greedy=True) == ask(seats["c"], "c", greedy=True)
+
+
 # Settings of single seats
 
 

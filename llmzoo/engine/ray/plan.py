@@ -35,12 +35,13 @@ class Plan:
     env_args: Mapping[str, Any]
     open_seats: str
     agents: Sequence[str]
-    seats: str
+    seats: Mapping[str, str] | str
     model: str
     others: str
     sampling: Mapping[str, Any]
     chat: Mapping[str, Any] = field(default_factory=dict)
     seat_args: Mapping[str, Any]
+    model_args: Mapping[str, Any] = field(default_factory=dict)
     precision: Precision
     gradient_checkpointing: bool
     compile: Compile = "off"
@@ -80,6 +81,7 @@ class Plan:
             sampling=Sampling(**{**self.sampling, "stop": tuple(self.sampling["stop"])}),
             chat=Chat(**self.chat),
             seat_args=self.seat_args,
+            model_args=self.model_args,
             precision=self.precision,
             gradient_checkpointing=self.gradient_checkpointing,
             compile=self.compile,

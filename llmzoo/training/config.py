@@ -180,6 +180,8 @@ class FitConfig:
             raise ConfigError(f"token_budget must be at least 1, got {self.token_budget}")
         if isinstance(self.trackers, str):
             raise ConfigError(f"trackers must be a list of names: write [{self.trackers}]")
+        if self.lora_args and self.seats != "lora" and isinstance(self.seats, str):
+            raise ConfigError("lora_args need seats='lora'")
         if self.thought_end == "":
             raise ConfigError("thought_end must not be empty; none turns it off")
         sampler_config(self.sampler, self.sampler_args)

@@ -21,6 +21,7 @@ COMMANDS = {
     "compare": "Compare evaluations of the same tasks.",
     "rescore": "Judge the answers of an evaluation again.",
     "exploit": "Measure a policy exactly in a small game.",
+    "league": "Let policies play each other in all pairs, and rate them.",
     "collect": "Play tasks and save the episodes to a file.",
     "train": "Train a model, with evaluations before and after.",
     "bench": "Compare learners on environments.",

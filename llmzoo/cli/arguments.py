@@ -8,7 +8,6 @@ import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 from gymnasium.spaces import Discrete
@@ -137,7 +136,8 @@ class PlayerOptions(PromptOptions, SamplingOptions):
 
     def _played(self) -> tuple[str, dict[str, Any]]:
         """The environment, given or that of the run, and in that one the run's own arguments."""
-        saved = run_folder.saved_config(Path(self.policy)) if run_models.is_run(self.policy) else {}
+        run = run_models.run_of(self.policy)
+        saved = {} if run is None else run_folder.saved_config(run)
         trained = (saved or {}).get("env")
         env = self.env or trained
         if env is None:

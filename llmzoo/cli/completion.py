@@ -23,7 +23,7 @@ from llmzoo.training import FitConfig
 # commands that take the settings of a run too, but for those named
 _FIT: Mapping[str, Collection[str]] = {"train": (), "bench": MANY}
 _FILES = ("config", "tls_cert", "tls_key", "tls_client_ca")
-_FOLDERS = ("out", "resume", "plots", "run", "runs")
+_FOLDERS = ("out", "resume", "plots", "run", "runs", "players")
 
 
 @dataclass(frozen=True, kw_only=True)

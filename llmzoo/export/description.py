@@ -54,16 +54,12 @@ class Described:
     after: Mapping[str, Any] | None
 
 
-def step_of(checkpoint: Path) -> int:
-    return int(checkpoint.name.removeprefix("step_"))
-
-
 def described(
     run: Path, checkpoint: Path, parts: Sequence[ExportedPolicy], adapter_base: str | None
 ) -> Described:
     """The description of a run at a checkpoint; ``parts`` are its policies."""
     config = run_folder.settings(run)
-    step = step_of(checkpoint)
+    step = run_models.step_of(checkpoint)
     starts = list(dict.fromkeys(_start(config, part.name) for part in parts))
     terse = any(part.model_config.get("llmzoo_prompt") == "terse" for part in parts)
     return Described(

@@ -9,7 +9,7 @@ from llmzoo import files
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError, MissingExtraError
 from llmzoo.export.card import card_of
 from llmzoo.export.copying import base_in, copy_base, copy_policy, hub_id, safe_name, without_base
-from llmzoo.export.description import ExportedPolicy, described, step_of
+from llmzoo.export.description import ExportedPolicy, described
 from llmzoo.policies import run_models
 from llmzoo.policies.base import TINY
 from llmzoo.policies.published import PUBLISHED, fetched
@@ -69,7 +69,7 @@ def export_run(
         raise
     return Exported(
         folder=out,
-        step=step_of(checkpoint),
+        step=run_models.step_of(checkpoint),
         policies={name: out / subfolder for name, subfolder in subfolders.items()},
         base=out / BASE if base_name == BASE else None,
     )

@@ -1,20 +1,56 @@
-"""Models in the folders of runs: the newest checkpoint, and the policy in it for a seat."""
+"""Models in the folders of runs: checkpoints and copies, the newest one, and the policy in it for a seat."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from llmzoo import files
 from llmzoo.errors import CheckpointError, ConfigError
 
 CHECKPOINTS = "checkpoints"
+OPPONENTS = "opponents"  # frozen copies of the policies that learn
 
 
 def is_run(name: str | Path) -> bool:
     """Whether this is the folder of a run rather than of a model."""
     return os.path.isdir(Path(name) / CHECKPOINTS)
+
+
+def run_of(name: str | Path) -> Path | None:
+    """The run that a name stands for, or of which it names a checkpoint or a copy; None for others."""
+    path = Path(name)
+    if is_run(path):
+        return path
+    run = path.parent.parent
+    return run if path.parent.name in (CHECKPOINTS, OPPONENTS) and is_run(run) else None
+
+
+def snapshots(run: str | Path) -> dict[int, Path]:
+    """What a run has kept of its policies, by iteration: checkpoints, and copies for opponents."""
+    both = [*copies_in(Path(run)), *checkpoints_in(Path(run) / CHECKPOINTS)]
+    return dict(sorted({step_of(path): path for path in both}.items()))
+
+
+def copies_in(run: Path) -> list[Path]:
+    """The frozen copies that a run has kept for opponents (``000120``), sorted by iteration."""
+    return sorted(path for path in (run / OPPONENTS).glob("[0-9]*") if path.is_dir())
+
+
+def step_of(snapshot: Path) -> int:
+    """The iterations that were done when a checkpoint or a copy was made."""
+    return int(snapshot.name.removeprefix("step_"))
+
+
+def names_of(folders: Sequence[Path]) -> list[str]:
+    """The shortest end of each folder's path that no other folder has."""
+    parts = [folder.resolve().parts for folder in folders]
+    length = 1
+    while len({part[-length:] for part in parts}) < len(parts):
+        length += 1
+    return ["/".join(part[-length:]) for part in parts]
 
 
 def checkpoints_in(folder: Path) -> list[Path]:

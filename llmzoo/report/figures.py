@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from llmzoo.report import style
 from llmzoo.report.drawing import Line, lines, success, time_of_group, time_of_groups, time_parts
+from llmzoo.report.league import ratings, wins
 from llmzoo.report.runs import Row, RunData, is_finite
 from llmzoo.report.series import RunGroup, groups, in_order
 
@@ -114,12 +115,37 @@ def _of_env(groups: Sequence[RunGroup]) -> list[Plot]:
     draw = partial(success, groups)
     return [
         Plot(name="success", section="Success", title="Success", draw=draw, narrow=narrow),
+        *_leagues(groups),
         *_returns(groups),
         *_reward_parts(groups),
         *_measures(groups),
         *_of_agents(groups),
         *_time(groups),
     ]
+
+
+def _leagues(groups: Sequence[RunGroup]) -> list[Plot]:
+    """Ratings and results of each run's own league."""
+    runs = [run for group in groups for run in group.runs]
+    panels = []
+    for number, run in enumerate(runs, start=1):
+        if run.league is None:
+            continue
+        for name, title, draw in (
+            ("ratings", "Ratings", ratings),
+            ("wins", "Share of points", wins),
+        ):
+            several = len(runs) > 1
+            panels.append(
+                Plot(
+                    name=f"league-{name}" + (f"-{number}" if several else ""),
+                    section="League",
+                    title=f"{title}, {run.name}" if several else title,
+                    draw=partial(draw, run.league),
+                    narrow=partial(draw, run.league, style.NARROW),
+                )
+            )
+    return panels
 
 
 def _returns(groups: Sequence[RunGroup]) -> list[Plot]:

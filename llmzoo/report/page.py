@@ -20,10 +20,11 @@ from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
 from llmzoo import files
+from llmzoo.policies.run_models import names_of
 from llmzoo.report import svg
 from llmzoo.report.episodes import Played, drawer, packed_index, stamp
 from llmzoo.report.figures import Plot, plots
-from llmzoo.report.runs import RunData, find, names_of, read
+from llmzoo.report.runs import LEAGUE, RunData, find, read
 from llmzoo.report.series import groups, in_order
 from llmzoo.report.settings import table
 from llmzoo.report.summary import heading, run_row, tiles
@@ -33,6 +34,8 @@ ASSETS = Path(__file__).parent / "assets"
 SCRIPTS = ("data.js", "episode.js", "page.js")  # in this order one script
 SECTIONS = {  # title -> the text below it
     "Success": "Solved tasks: in play, and held-out ones with 95% intervals by distinct tasks.",
+    "League": "The run's checkpoints and copies against each other, as llmzoo league has left them: ratings with "
+    "95% intervals by distinct deals, and the points of each row against each column, a draw being half a point.",
     "Rewards": "Return: what an agent was paid along a line of play. Parts: what an answer was paid at "
     "its own step, and for what.",
     "Answers": "",
@@ -42,7 +45,7 @@ SECTIONS = {  # title -> the text below it
 SEEDS = "A line is the mean over seeds, its band the 95% interval of Student's t."
 UNRECORDED = "No episodes were recorded in what is shown here. Training records them unless record_every is 0."
 # what a run writes while it goes on
-FILES = ("config.json", "metrics.jsonl", "played.jsonl", "before.json", "after.json")
+FILES = ("config.json", "metrics.jsonl", "played.jsonl", "before.json", "after.json", LEAGUE)
 IDLE = 9  # minimum seconds of waiting per second of computing, to leave the machine to the runs
 
 

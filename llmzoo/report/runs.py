@@ -7,7 +7,7 @@ by an earlier version that wrote less.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,10 @@ from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.files import lines_of, read_object
 from llmzoo.training import run_folder
 from llmzoo.training.run_folder import row_of
+from llmzoo.training.standings import League
 
 Row = Mapping[str, Any]
+LEAGUE = "league/league.json"  # where llmzoo league writes that of a single run
 DEPTH = 4  # levels of subfolders that are searched for runs
 
 
@@ -26,7 +28,8 @@ class RunData:
     """The current content of one run folder.
 
     ``train`` and ``evals`` are the rows of ``metrics.jsonl``, one per step. ``before`` and ``after``
-    are evaluations; ``after`` is None until the run has ended. ``notes`` say what is unreadable.
+    are evaluations; ``after`` is None until the run has ended. ``league`` is that in the folder ``league``.
+    ``notes`` say what is unreadable.
     """
 
     folder: Path
@@ -36,6 +39,7 @@ class RunData:
     evals: tuple[Row, ...]
     before: Row | None
     after: Row | None
+    league: League | None = None  # of its checkpoints and copies
     notes: tuple[str, ...] = ()
 
     @property
@@ -81,15 +85,6 @@ def find(paths: Iterable[str | Path]) -> list[Path]:
     return list(folders.values())
 
 
-def names_of(folders: Sequence[Path]) -> list[str]:
-    """The shortest end of each folder's path that no other folder has."""
-    parts = [folder.resolve().parts for folder in folders]
-    length = 1
-    while len({part[-length:] for part in parts}) < len(parts):
-        length += 1
-    return ["/".join(part[-length:]) for part in parts]
-
-
 def read(folder: Path, name: str) -> RunData:
     """The run in a folder; raises :class:`ConfigError` for unreadable settings or metrics."""
     notes: list[str] = []
@@ -114,6 +109,7 @@ def read(folder: Path, name: str) -> RunData:
         evals=evals,
         before=before,
         after=_evaluation(folder / "after.json"),
+        league=_league(folder / LEAGUE, notes),
         notes=tuple(notes),
     )
 
@@ -206,6 +202,15 @@ def _evaluation(path: Path) -> dict[str, Any] | None:
     if row is not None and not _has_form(row):
         raise ConfigError(f"{path} cannot be read: it has another form than an evaluation")
     return row
+
+
+def _league(path: Path, notes: list[str]) -> League | None:
+    try:
+        row = read_object(path)
+        return None if row is None else League.from_dict(row)
+    except CheckpointError:
+        notes.append(f"{path.parent.name}/{path.name} cannot be read")
+        return None
 
 
 def _rows(path: Path, notes: list[str]) -> list[Row]:

@@ -155,13 +155,13 @@ def evaluate(
             config["seats"] = _told(player)
             config["env_args"] = whole_args(env, player, args) if isinstance(env, str) else args
             kept = stack.enter_context(
-                opened(Path(out), config, resume=resume, replayed=not _is_billed(player))
+                opened(Path(out), config, resume=resume, replayed=not is_billed(player))
             )
         parts = in_parts(env, player, **options, repeats=samples, ended=ended, kept=kept)
         episodes = [episode for part in parts for episode in part]
         result = _summed_up(episodes, player, samples)
         usage = _usage(player)
-        used = {name: usage[name] - before[name] for name in usage} if _is_billed(player) else None
+        used = {name: usage[name] - before[name] for name in usage} if is_billed(player) else None
         evaluation = Evaluation(
             policy=name,
             split=split,
@@ -200,7 +200,7 @@ def _usage(player: Policy | Mapping[str, Policy]) -> dict[str, int]:
     }
 
 
-def _is_billed(player: Policy | Mapping[str, Policy]) -> bool:
+def is_billed(player: Policy | Mapping[str, Policy]) -> bool:
     """Whether answers come from a server whose calls are not repeated without need."""
     return any(isinstance(policy, EndpointPolicy) for policy in each(player).values())
 

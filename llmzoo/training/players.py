@@ -30,23 +30,26 @@ def players(
     """The policy called ``name`` in the seats ``agents``.
 
     A run folder of ``llmzoo train`` gives the policies of its newest checkpoint, with the sampling
-    settings of the run. Seats that did not learn keep the policies of the run. ``sampling`` and
+    settings of the run; ``RUN/checkpoints/step_000120`` and ``RUN/opponents/000120`` give those of that
+    iteration. Seats that did not learn keep the policies of the run. ``sampling`` and
     ``chat``: fields of ``Sampling`` and ``Chat`` that override the defaults or the run's settings.
     ``device``: where models run (:func:`llmzoo.policies.devices.device_here`).
     ``trust_remote_code``: run Python code that comes with a model.
     """
     given, given_chat = dict(sampling or {}), dict(chat or {})
     _checked(Chat, given_chat)
-    _refuse_stages(name)
-    if run_models.is_run(name):
+    refuse_stages(name)
+    run = run_models.run_of(name)
+    if run is not None:
         _checked(Sampling, given)
         try:
             from llmzoo.training.seating import seats_of_run
         except ModuleNotFoundError as error:
             raise MissingExtraError(f"the run {name!r}", "train", error.name) from error
         return seats_of_run(
-            name,
+            run,
             agents,
+            snapshot=None if run_models.is_run(name) else Path(name),
             seed=seed,
             sampling=given,
             chat=given_chat,
@@ -64,14 +67,14 @@ def known_as(name: str, seats: Mapping[str, Policy]) -> str:
 
 def check_model(name: str, *, trust_remote_code: bool = False) -> None:
     """Raise :class:`ConfigError` unless this is a model, or a run with a checkpoint."""
-    _refuse_stages(name)
+    refuse_stages(name)
     if run_models.is_run(name):
         run_models.newest_checkpoint(name)
     else:
         policies.check_model(name, trust_remote_code=trust_remote_code)
 
 
-def _refuse_stages(name: str) -> None:
+def refuse_stages(name: str) -> None:
     """Raise :class:`ConfigError` for a folder of stages, which holds one run per stage."""
     stages = sorted(path.parent for path in Path(name).glob("[0-9]*-*/config.json"))
     if stages:

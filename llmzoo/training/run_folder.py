@@ -116,17 +116,22 @@ def prepare(run: Path, config: Mapping[str, Any], *, resume: bool) -> None:
         run.mkdir(parents=True, exist_ok=True)
         files.write(path, text)
         return
+    check_unchanged(run, config)
+    files.write(path, text)
+
+
+def check_unchanged(run: Path, config: Mapping[str, Any]) -> None:
+    """Raise :class:`CheckpointError` unless the run has these settings, but for those in ``FREE``."""
     saved = saved_config(run)
     if saved is None:
         raise CheckpointError(f"{run} holds no run to resume")
-    now = json.loads(text)
+    now = json.loads(json.dumps(config, default=str))
     changed = [k for k in now if k not in FREE and saved.get(k) != now[k]]
     if changed:
         raise CheckpointError(
             f"{run} was started with other settings: "
             + ", ".join(f"{k}={saved.get(k)!r} (now {now[k]!r})" for k in changed)
         )
-    files.write(path, text)
 
 
 def keep_lines(path: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:

@@ -120,6 +120,7 @@ def seats_of_run(
     run: str | Path,
     agents: Sequence[str],
     *,
+    snapshot: Path | None = None,
     seed: int = 0,
     sampling: Mapping[str, Any] | None = None,
     chat: Mapping[str, Any] | None = None,
@@ -128,6 +129,7 @@ def seats_of_run(
 ) -> dict[str, Policy]:
     """The policies of a run's seats; those that learned come from its newest checkpoint.
 
+    ``snapshot``: another one of its checkpoints, or of its copies for opponents.
     ``sampling`` and ``chat``: fields of ``Sampling`` and ``Chat`` that override the run's settings
     and those of single seats. ``device``: where the models run. ``trust_remote_code``: run Python code
     that comes with a model; the run's own setting is ignored. Raises :class:`ConfigError` for a seat without a policy in the run.
@@ -155,6 +157,7 @@ def seats_of_run(
         for agent, own in config.get("seat_args", {}).items()
         if agent in agents
     }
+    newest = run_models.newest_checkpoint(run) if snapshot is None else run_models.checked(snapshot)
     planned = plan(
         agents,
         config["seats"],
@@ -166,7 +169,7 @@ def seats_of_run(
         model_args=config.get("model_args"),
     )
     return _open(
-        _from_checkpoint(planned, run, run_models.newest_checkpoint(run)),
+        _from_checkpoint(planned, run, newest),
         settings,
         chat_settings,
         precision=config.get("precision", "float32"),

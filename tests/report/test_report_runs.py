@@ -7,7 +7,8 @@ import pytest
 from made_runs import evaluation, iteration, learning, make
 
 from llmzoo.errors import ConfigError
-from llmzoo.report.runs import find, names_of, read
+from llmzoo.policies.run_models import names_of
+from llmzoo.report.runs import find, read
 from llmzoo.report.series import curve
 
 

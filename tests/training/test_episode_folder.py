@@ -79,7 +79,7 @@ def test_rounds_that_were_cut_off_are_replayed_but_not_where_answers_cost_money(
     lines = (tmp_path / "e" / "episodes.jsonl").read_text().splitlines(keepends=True)
     each = len(asked) // 10
     for billed, again in ((False, 6), (True, 5)):
-        monkeypatch.setattr(evaluation, "_is_billed", lambda player, billed=billed: billed)
+        monkeypatch.setattr(evaluation, "is_billed", lambda player, billed=billed: billed)
         cut(tmp_path / "e", sum(map(len, lines[:5])))  # the second round of four has begun
         asked.clear()
         result = run(tmp_path / "e", policy=policy, resume=True, **options)

@@ -1,0 +1,151 @@
+"""``llmzoo league``"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from llmzoo import files, registry
+from llmzoo.cli.arguments import PromptOptions, SamplingOptions, env_arguments
+from llmzoo.cli.options import read
+from llmzoo.cli.output import apart, as_json, as_table, counting
+from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.policies import run_models
+from llmzoo.training import run_folder
+from llmzoo.training.entrants import AT_MOST, entrants, expanded
+from llmzoo.training.league import league, two_seats
+from llmzoo.training.standings import rows_of, table
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeagueOptions(PromptOptions, SamplingOptions):
+    """Let players meet in all pairs, in both seats and on the same deals; rate them.
+
+    A league that was interrupted goes on when the same command is given again. At most two models are in memory.
+
+    Args:
+        players: oracle, amateur, random, a model as of llmzoo eval --policy, a run folder, whose newest
+            checkpoint plays, one of its checkpoints (RUN/checkpoints/step_000120) or copies
+            (RUN/opponents/000120), or all of them (RUN/checkpoints, RUN/opponents). A run folder
+            alone is all its checkpoints and copies. Given first, without --players.
+        env: id of the environment, which has two seats; that of the run folders, where there are some.
+        env_args: arguments of the environment; --env.NAME VALUE sets one. A run folder's own are the
+            defaults in its own environment.
+        deals: deals that each pair plays twice, with seats exchanged.
+        split: train, test or all.
+        seed: of the first deal, and of sampling.
+        snapshots: the most checkpoints and copies of one run, spread evenly over its iterations.
+        concurrency: games played at once.
+        out: the folder for league.json, table.md, ratings.png, wins.png and all games; by default the folder
+            league in the run folder, if there is one run only.
+        quiet: show no progress on standard error.
+        json: print league.json instead of a table.
+    """
+
+    FIRST = ("players",)
+    USAGE = "llmzoo league PLAYER [PLAYER...] [options]"
+    EXAMPLES = (
+        "llmzoo league runs/kuhn_poker",
+        "llmzoo league oracle amateur random --env tic_tac_toe_v0 --deals 50 --out runs/league",
+        "llmzoo league runs/first runs/second/opponents oracle --out runs/league --json",
+    )
+
+    players: list[str] = field(default_factory=list)
+    env: str | None = None
+    env_args: Mapping[str, Any] = field(default_factory=dict)
+    deals: int = 100
+    split: str = "test"
+    seed: int = 0
+    snapshots: int = AT_MOST
+    concurrency: int = 256
+    out: str | None = None
+    quiet: bool = False
+    json: bool = False
+
+
+def run(argv: Sequence[str]) -> None:
+    options = LeagueOptions(**read("league", argv, LeagueOptions))
+    if not options.players:
+        raise ConfigError(f"name at least two players, or a run folder: {LeagueOptions.USAGE}")
+    names = expanded(options.players, options.snapshots)
+    env, env_args = _environment(options, names)
+    out = _folder(options, names)
+    settings: dict[str, Any] = {"sampling": options.sampling(), "chat": options.chat()}
+    settings |= {"device": options.device, "trust_remote_code": options.trust_remote_code}
+    agents = two_seats(env, {**env_args, "split": options.split})
+    with apart():
+        entrants(names, agents, **settings)  # what cannot be had is told first
+    try:
+        from llmzoo.report.league import draw
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("llmzoo league", "train", error.name) from error
+    total = len(names) * (len(names) - 1) * options.deals
+    with apart(), counting("games", total, quiet=options.quiet) as ended:
+        result = league(
+            env,
+            names,
+            out=out,
+            deals=options.deals,
+            split=options.split,
+            seed=options.seed,
+            greedy=options.greedy,
+            env_args=env_args,
+            snapshots=options.snapshots,
+            concurrency=options.concurrency,
+            ended=ended,
+            **settings,
+        )
+    files.write(out / "table.md", table(result))
+    draw(result, out)
+    if options.json:
+        as_json(result.to_dict())
+    else:
+        columns, *rows = rows_of(result)
+        as_table(columns, rows)
+    for note in result.notes:
+        print(f"note: {note}", file=sys.stderr)
+    print(f"written to {out}", file=sys.stderr)
+
+
+def _environment(options: LeagueOptions, names: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """The environment, given or that of the runs, and its checked arguments."""
+    runs = dict.fromkeys(run for name in names if (run := run_models.run_of(name)) is not None)
+    saved = {run: run_folder.settings(run, "env") for run in runs}
+    trained = dict.fromkeys(str(config["env"]) for config in saved.values())
+    if options.env is None and len(trained) != 1:
+        told = f"the runs were trained on {', '.join(trained)}" if trained else "there is no run"
+        raise ConfigError(f"give --env ID: {told}")
+    env = next(iter(trained)) if options.env is None else options.env
+    if options.env is None and registry.is_path(env):
+        raise ConfigError(f"{env} is code: name it with --env {env} if you trust it")
+    where: dict[str, Any] = {"split": "use --split", "chosen": options.split}
+    env_args = env_arguments(env, options.env_args, **where)
+    own = [_own(config, options.env_args) for config in saved.values() if config["env"] == env]
+    for other in own[1:]:
+        differ = [name for name in {*own[0], *other} if own[0].get(name) != other.get(name)]
+        if differ:
+            raise ConfigError(
+                f"the runs were trained with other {', '.join(sorted(differ))}: "
+                f"choose with --env.{min(differ)}"
+            )
+    if own:  # the parser would import code that they name
+        env_args = env_arguments(env, {**own[0], **env_args}, saved=True, **where)
+    return env, env_args
+
+
+def _own(config: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The environment's arguments of a run, but for those that are given here."""
+    args = config.get("env_args", {})
+    return {name: args[name] for name in args if name != "split" and name not in given}
+
+
+def _folder(options: LeagueOptions, names: Sequence[str]) -> Path:
+    if options.out is not None:
+        return Path(options.out)
+    runs = {run.resolve(): run for name in names if (run := run_models.run_of(name)) is not None}
+    if len(runs) != 1:
+        raise ConfigError("give --out FOLDER: only the league of one run has a place of its own")
+    return next(iter(runs.values())) / "league"

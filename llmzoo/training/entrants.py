@@ -1,0 +1,182 @@
+"""Who plays in a league, by name; models are loaded only while they play."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from llmzoo import policies
+from llmzoo.errors import ConfigError
+from llmzoo.policies import SCRIPTED, run_models
+from llmzoo.policies.base import Policy
+from llmzoo.training import run_folder
+from llmzoo.training.players import players, refuse_stages
+from llmzoo.training.seats import kind
+
+AT_MOST = 20  # checkpoints and copies of one run
+
+# what each kind of player can be told, beside the seed
+_TOLD = {
+    "scripted": (),
+    "server": ("sampling",),
+    "endpoint": ("sampling", "chat"),
+    "model": ("sampling", "chat", "device", "trust_remote_code"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entrant:
+    """A player of a league.
+
+    ``name``: unique in the league. ``load``: gives the policy of each seat. ``mark``: tells apart what
+    may be in the place of the name: a hash of the weights in a folder, and else the name.
+    ``run``, ``iteration``: of a checkpoint or a copy.
+    """
+
+    name: str
+    load: Callable[[], Mapping[str, Policy]] = field(repr=False)
+    mark: str
+    run: str | None = None
+    iteration: int | None = None
+
+
+def expanded(names: Sequence[str], at_most: int = AT_MOST) -> list[str]:
+    """The players that ``names`` stand for.
+
+    A run folder alone stands for all its checkpoints and copies, ``RUN/checkpoints`` and ``RUN/opponents``
+    stand for those inside, and a run folder beside other players stands for its newest checkpoint. Of more than
+    ``at_most`` checkpoints and copies as many are taken, evenly spread, the first and the last among them. A
+    copy is left out if there is the checkpoint of its iteration, which has the same weights.
+    """
+    found: dict[object, str] = {}
+    for name in names:
+        for source in map(str, _members(name, alone=len(names) == 1, at_most=at_most)):
+            run = run_models.run_of(source)
+            key = source if run is None else (run.resolve(), run_models.step_of(Path(source)))
+            if run is None and key in found:
+                raise ConfigError(f"{name} is given twice")
+            found.setdefault(key, source)
+    if len(found) < 2:
+        told = f"{names[0]} alone" if names else "nobody"
+        raise ConfigError(
+            f"a league has at least two players, and this is {told}: name more, such as oracle or amateur"
+        )
+    return list(found.values())
+
+
+def _members(name: str, *, alone: bool, at_most: int) -> Sequence[str | Path]:
+    path = Path(name)
+    refuse_stages(name)
+    if run_models.is_run(path):
+        if not alone:
+            return [_newest(name)]
+        return _spread([*run_models.snapshots(path).values()], at_most)
+    if path.name in (run_models.CHECKPOINTS, run_models.OPPONENTS):
+        if not run_models.is_run(path.parent):
+            return [name]
+        copies = path.name == run_models.OPPONENTS
+        inside = run_models.copies_in(path.parent) if copies else run_models.checkpoints_in(path)
+        if not inside:
+            raise ConfigError(f"{name} is empty: train with opponents, such as uniform")
+        return _spread(inside, at_most)
+    return [name]
+
+
+def _newest(name: str) -> str:
+    """A run's newest checkpoint; any other name as it is."""
+    return str(run_models.newest_checkpoint(name)) if run_models.is_run(name) else name
+
+
+def _spread(paths: Sequence[Path], at_most: int) -> list[Path]:
+    if at_most < 2:
+        raise ConfigError(f"snapshots must be at least 2, got {at_most}")
+    if len(paths) <= at_most:
+        return list(paths)
+    return [paths[round(i * (len(paths) - 1) / (at_most - 1))] for i in range(at_most)]
+
+
+def entrants(
+    names: Sequence[str],
+    agents: Sequence[str],
+    *,
+    seed: int = 0,
+    sampling: Mapping[str, Any] | None = None,
+    chat: Mapping[str, Any] | None = None,
+    device: str | None = None,
+    trust_remote_code: bool = False,
+) -> list[Entrant]:
+    """The players called ``names``, each to play any of the seats ``agents``; nothing is loaded.
+
+    The settings are those of :func:`llmzoo.training.players.players`, and go to the players that
+    have such. Raises :class:`ConfigError` for a name without a player, a run that did not train all
+    seats, and settings that no player has.
+    """
+    names = [_newest(name) for name in names]
+    given: dict[str, Any] = {"sampling": sampling, "chat": chat, "device": device}
+    given |= {"trust_remote_code": trust_remote_code}
+    given = {name: value for name, value in given.items() if value}
+    used = {option for name in names for option in _TOLD[kind(name)]}
+    for option in given:
+        if option not in used:
+            raise ConfigError(f"{', '.join(names)} run no model: {option} would mean nothing")
+    runs = {name: run for name in names if (run := run_models.run_of(name)) is not None}
+    for name in names:
+        _check(name, runs.get(name), agents, trust_remote_code)
+    folders = list(dict.fromkeys(runs.values()))
+    called = dict(zip(folders, run_models.names_of(folders), strict=True)) if folders else {}
+    found = []
+    for name in names:
+        told = {option: given[option] for option in _TOLD[kind(name)] if option in given}
+        load = partial(players, name, agents, seed=seed, **told)
+        run = runs.get(name)
+        step = None if run is None else run_models.step_of(Path(name))
+        found.append(
+            Entrant(
+                name=name if run is None else f"{called[run]}@{step}",
+                load=load,
+                mark=_mark(name),
+                run=None if run is None else str(run),
+                iteration=step,
+            )
+        )
+    return found
+
+
+def _check(name: str, run: Path | None, agents: Sequence[str], trust: bool) -> None:
+    """Raise :class:`ConfigError` for a player that could not play every seat."""
+    if name == "human":
+        raise ConfigError("a league is played without people: use llmzoo play to play yourself")
+    if run is None:
+        if kind(name) == "model":
+            policies.check_model(name, trust_remote_code=trust)
+        return
+    config = run_folder.settings(run, "seats")
+    own = config.get("seat_args", {})
+    taken = [a for a in agents if own.get(a, {}).get("policy") or own.get(a, {}).get("frozen")]
+    if config["seats"] in agents:
+        taken = [agent for agent in agents if agent != config["seats"]]
+    if taken:
+        raise ConfigError(
+            f"{run} did not train {', '.join(taken)}: in a league each player takes every seat"
+        )
+    run_models.checked(Path(name))
+
+
+def _mark(name: str) -> str:
+    """A hash of the weights in a folder; the name of what is none."""
+    path = Path(name)
+    if name in SCRIPTED or not path.is_dir():
+        return name
+    found = blake2b(digest_size=16)
+    # beside the folders of its policies a checkpoint has the state of the learner
+    inside = "*.safetensors" if run_models.run_of(name) is None else "*/**/*.safetensors"
+    for file in sorted(path.rglob(inside)):
+        found.update(str(file.relative_to(path)).encode())
+        with file.open("rb") as content:
+            while chunk := content.read(2**20):
+                found.update(chunk)
+    return found.hexdigest()

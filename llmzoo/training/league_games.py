@@ -1,0 +1,153 @@
+"""The games of a league, by seat, player and deal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from llmzoo.errors import CheckpointError
+from llmzoo.records import Episode
+from llmzoo.training.ratings import Floats
+from llmzoo.training.standings import Interval
+from llmzoo.training.statistics import Z95, mean_interval, of_clusters
+
+_DIGITS = 6  # of returns and shares
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Games:
+    """The games of two players in one seating, one for each deal.
+
+    ``ids``: the content of each deal. ``returns``: by seat, undiscounted. ``answers``, ``errors``: by seat, how many
+    answers were given, and how many of them were refused by the rules.
+    """
+
+    ids: tuple[str, ...]
+    returns: Mapping[str, tuple[float, ...]]
+    answers: Mapping[str, int]
+    errors: Mapping[str, int]
+
+    @staticmethod
+    def of(episodes: Sequence[Episode]) -> Games:
+        agents = tuple(episodes[0].totals)
+        said = [decision for episode in episodes for decision in episode.decisions]
+        return Games(
+            ids=tuple(str(episode.info.get("task_id", episode.seed)) for episode in episodes),
+            returns={a: tuple(round(e.totals[a], _DIGITS) for e in episodes) for a in agents},
+            answers={a: sum(d.agent == a for d in said) for a in agents},
+            errors={
+                a: sum(d.agent == a and bool(d.info.get("error")) for d in said) for a in agents
+            },
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(row: Mapping[str, Any]) -> Games:
+        """Raises :class:`CheckpointError` for anything but what :meth:`to_dict` gave."""
+        try:
+            returns = {str(a): tuple(map(float, xs)) for a, xs in row["returns"].items()}
+            counts = [{a: int(row[name][a]) for a in returns} for name in ("answers", "errors")]
+            games = Games(
+                ids=tuple(map(str, row["ids"])),
+                returns=returns,
+                answers=counts[0],
+                errors=counts[1],
+            )
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise CheckpointError(f"games of a league cannot be read: {error!r:.200}") from error
+        return games
+
+    def points(self, seat: str) -> list[float]:
+        """What the player in ``seat`` won in each game: 1, 0.5 for a draw, or 0."""
+        (other,) = [agent for agent in self.returns if agent != seat]
+        pairs = zip(self.returns[seat], self.returns[other], strict=True)
+        return [0.5 + 0.5 * ((own > theirs) - (own < theirs)) for own, theirs in pairs]
+
+
+class Table:
+    """The games of a league by player and deal.
+
+    ``points`` [distinct deals, n, n]: what i won against j in the games of a deal, in both seatings.
+    """
+
+    def __init__(self, count: int, agents: Sequence[str], results: Mapping[tuple[int, int], Games]):
+        self.results, self.agents, self.count = results, agents, count
+        ids = next(iter(results.values())).ids
+        self.deals = len(ids)
+        numbers = {id: number for number, id in enumerate(dict.fromkeys(ids))}
+        self.of_deal = [numbers[id] for id in ids]
+        self.points: Floats = np.zeros((len(numbers), count, count))
+        for (i, j), games in results.items():
+            for pair, seat in (((i, j), agents[0]), ((j, i), agents[1])):
+                for deal, point in zip(self.of_deal, games.points(seat), strict=True):
+                    self.points[(deal, *pair)] += point
+
+    def in_order(self) -> Iterator[tuple[int, int, float]]:
+        """All games, deal by deal: the players and the points of the first."""
+        points = {pair: games.points(self.agents[0]) for pair, games in self.results.items()}
+        for deal in range(self.deals):
+            yield from ((i, j, points[i, j][deal]) for i, j in points)
+
+    def of_player(self, i: int) -> dict[str, Any]:
+        others = [j for j in range(self.count) if j != i]
+        taken = [(self.results[i, j], 0) for j in others] + [
+            (self.results[j, i], 1) for j in others
+        ]
+        of_seat = [
+            [x for games, seat in taken if seat == s for x in games.points(self.agents[s])]
+            for s in (0, 1)
+        ]
+        returns = self._clustered([games.returns[self.agents[seat]] for games, seat in taken])
+        said = sum(games.answers[self.agents[seat]] for games, seat in taken)
+        wrong = sum(games.errors[self.agents[seat]] for games, seat in taken)
+        mean = sum(map(sum, returns)) / sum(map(len, returns))
+        return {
+            **self._scored([games.points(self.agents[seat]) for games, seat in taken]),
+            "by_seat": {
+                agent: round(sum(xs) / len(xs), _DIGITS)
+                for agent, xs in zip(self.agents, of_seat, strict=True)
+            },
+            "mean_return": round(mean, _DIGITS),
+            "return_ci95": _rounded(mean_interval(returns) or (mean, mean)),
+            "errors": round(wrong / max(1, said), _DIGITS),
+        }
+
+    def of_pair(self, i: int, j: int) -> dict[str, Any]:
+        games = ((self.results[i, j], 0), (self.results[j, i], 1))
+        means = [
+            sum(sum(one.returns[self.agents[abs(seat - which)]]) for one, seat in games)
+            / (2 * self.deals)
+            for which in (0, 1)
+        ]
+        scored = self._scored([one.points(self.agents[seat]) for one, seat in games])
+        return {**scored, "mean_return": _rounded((means[0], means[1]))}
+
+    def _scored(self, series: Sequence[Sequence[float]]) -> dict[str, Any]:
+        """Games won, drawn and lost, and the score, from one or more sequences of points by deal."""
+        points = [point for one in series for point in one]
+        # a game counts as two halves, so that a draw is a success and a failure
+        halves = [[half < 2 * p for p in ps for half in (0, 1)] for ps in self._clustered(series)]
+        return {
+            "won": points.count(1.0),
+            "drawn": points.count(0.5),
+            "lost": points.count(0.0),
+            "score": round(sum(points) / len(points), _DIGITS),
+            "score_ci95": _rounded(of_clusters(halves, Z95)),
+        }
+
+    def _clustered(self, series: Sequence[Sequence[float]]) -> list[list[float]]:
+        """The values of each distinct deal."""
+        clusters: list[list[float]] = [[] for _ in self.points]
+        for values in series:
+            for deal, value in zip(self.of_deal, values, strict=True):
+                clusters[deal].append(value)
+        return clusters
+
+
+def _rounded(ends: Interval) -> Interval:
+    return round(ends[0], _DIGITS), round(ends[1], _DIGITS)

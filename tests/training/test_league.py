@@ -1,0 +1,418 @@
+"""Leagues: what is played, what is kept, what is in memory, what is refused."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import weakref
+
+import pytest
+from tiny_models import model, tokenizer
+
+import llmzoo
+from llmzoo.errors import CheckpointError, ConfigError
+from llmzoo.learners.episode_rows import load_episodes
+from llmzoo.policies.base import ScriptedPolicy
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.training import fit, players, run_folder
+from llmzoo.training.entrants import entrants, expanded
+from llmzoo.training.league import in_order, league
+from llmzoo.training.league_games import Games, Table
+from llmzoo.training.league_summary import summed_up
+from llmzoo.training.standings import League
+
+KUHN, TERSE = "kuhn_poker_v0", {"prompt": "terse", "tries": 1}
+SCRIPTED = ["oracle", "amateur", "random"]
+
+
+def always(*moves):
+    """A player of the first of these moves that is legal."""
+
+    def answer(request):
+        legal = request.env.unwrapped.choices(request.agent).names
+        return next(move for move in moves if move in legal)
+
+    return ScriptedPolicy(answer, f"always {moves[0]}")
+
+
+def likely(points):
+    """The chance to win with so many points more: the definition of Elo's scale."""
+    return 1 / (1 + 10 ** (-points / 400))
+
+
+def the_files(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != ".lock"
+    }
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run with four copies, of iterations 0 to 3, and checkpoints after the second and the fourth."""
+    folder = tmp_path_factory.mktemp("runs")
+    made = model(initializer_range=0.1, max_position_embeddings=512)
+    TransformersPolicy(made, tokenizer()).save(folder / "start")
+    common = {"env": KUHN, "env_args": TERSE, "max_new_tokens": 8, "eval_tasks": 2, "quiet": True}
+    fit(
+        "sft",
+        model=str(folder / "start"),
+        out=folder / "moves",
+        learner_args={"source": "amateur", "success_only": False, "learning_rate": 5e-3},
+        steps=25,
+        episodes_per_step=32,
+        **common,
+    )
+    fit(
+        "at_grpo",
+        model=str(folder / "moves"),
+        out=folder / "own",
+        steps=4,
+        episodes_per_step=8,
+        opponents="uniform",
+        opponents_args={"every": 1},
+        learner_args={"learning_rate": 0.003},
+        checkpoint_every=2,
+        **common,
+    )
+    return folder / "own"
+
+
+# what is played
+
+
+def test_both_seats_on_the_same_deals(tmp_path):
+    league(KUHN, ["oracle", "amateur"], out=tmp_path, deals=12, seed=5)
+    there = [
+        load_episodes(tmp_path / "games" / a / b)
+        for a, b in (("oracle", "amateur"), ("amateur", "oracle"))
+    ]
+    assert [e.seed for e in there[0]] == [e.seed for e in there[1]] == [*range(5, 17)]
+    for one, other in zip(*there, strict=True):
+        # the first prompt of a seat shows its card, whoever sits there
+        assert one.of("player_0")[0].observation == other.of("player_0")[0].observation
+        assert one.info["task_id"] == other.info["task_id"]
+
+
+def test_luck_of_the_deal_cancels_between_equals(tmp_path):
+    """Who always bets and calls shows down every time, so the better card wins: one win each in every deal."""
+    two = {"one": always("bet", "call"), "other": always("bet", "call")}
+    result = league(KUHN, two, out=tmp_path, deals=30)
+    (match,) = result.matches
+    assert (match.won, match.drawn, match.lost, match.score) == (30, 0, 30, 0.5)
+    assert match.mean_return == (0.0, 0.0)
+    one, other = result.players
+    assert one.rating == other.rating == 0.0
+    assert one.rating_ci95[1] - one.rating_ci95[0] < 30  # 60 games by chance alone would give 90
+
+
+def test_points_and_returns_are_those_of_the_games(tmp_path):
+    """A meek player always checks and folds: against a bold one it loses the ante of one chip in each game."""
+    result = league(
+        KUHN,
+        {"bold": always("bet", "call"), "meek": always("check", "fold")},
+        out=tmp_path,
+        deals=10,
+    )
+    bold, meek = result.ranked()
+    assert (bold.name, bold.won, bold.lost, bold.mean_return) == ("bold", 20, 0, 1.0)
+    assert (meek.name, meek.won, meek.lost, meek.mean_return) == ("meek", 0, 20, -1.0)
+    assert bold.by_seat == {"player_0": 1.0, "player_1": 1.0}
+    assert bold.errors == 0.0
+    assert 20 * (1 - likely(2 * bold.rating)) == pytest.approx(
+        2 * likely(bold.rating) - 1, abs=1e-3
+    )
+    assert any("fall into groups: bold; meek" in note for note in result.notes)
+    assert any("10 distinct deals are few" in note for note in result.notes)
+
+
+def games(ids, first, second):
+    return Games(
+        ids=ids,
+        returns={"a": first, "b": second},
+        answers={"a": 4, "b": 4},
+        errors={"a": 1, "b": 0},
+    )
+
+
+def test_a_game_whose_sum_is_not_zero_is_won_by_the_larger_return():
+    """Deals x, y, x: the third repeats the first. Player 0 wins 5:4 and 3:1 and draws 2:2 in its first seat, and
+    loses 1:6, draws 0:0 and wins 2:1 in the other."""
+    results = {
+        (0, 1): games(("x", "y", "x"), (5.0, 2.0, 3.0), (4.0, 2.0, 1.0)),
+        (1, 0): games(("x", "y", "x"), (6.0, 0.0, 1.0), (1.0, 0.0, 2.0)),
+    }
+    table = Table(2, ("a", "b"), results)
+    assert table.deals == 3
+    assert table.points.tolist() == [[[0, 3], [1, 0]], [[0, 1], [1, 0]]]
+    own = table.of_player(0)
+    assert (own["won"], own["drawn"], own["lost"]) == (3, 2, 1)
+    assert own["score"] == pytest.approx(4 / 6, abs=1e-6)
+    assert own["by_seat"] == {"a": pytest.approx(2.5 / 3, abs=1e-6), "b": 0.5}
+    assert own["mean_return"] == pytest.approx((5 + 2 + 3 + 1 + 0 + 2) / 6, abs=1e-6)
+    assert own["errors"] == pytest.approx(1 / 8)
+    assert table.of_pair(0, 1)["mean_return"] == (
+        pytest.approx(13 / 6, abs=1e-6),
+        pytest.approx(14 / 6, abs=1e-6),
+    )
+
+
+def test_where_all_are_paid_alike_every_game_is_a_draw(tmp_path):
+    result = league("tiny_hanabi_v0", ["oracle", "amateur"], out=tmp_path, deals=4)
+    assert {player.drawn for player in result.players} == {8}
+    assert any("paid alike" in note for note in result.notes)
+
+
+def test_models_meet_models_and_the_result_comes_back_from_its_file(run, tmp_path):
+    result = league(KUHN, [str(run), "amateur"], out=tmp_path, deals=6, env_args=TERSE)
+    assert [player.name for player in result.players] == ["own@4", "amateur"]
+    assert [player.iteration for player in result.players] == [4, None]
+    assert League.from_dict(json.loads((tmp_path / "league.json").read_text())) == result
+
+
+# who plays
+
+
+def test_what_names_stand_for(run):
+    def ends(*names, **options):
+        return [name.removeprefix(f"{run}/") for name in expanded([*map(str, names)], **options)]
+
+    copies = [f"opponents/00000{n}" for n in range(4)]
+    # the checkpoint of iteration 2 has the weights of the copy
+    everything = ["opponents/000000", "opponents/000001", "checkpoints/step_000002"]
+    everything += ["opponents/000003", "checkpoints/step_000004"]
+    assert ends(run) == everything
+    assert ends(run, at_most=3) == [everything[0], everything[2], everything[4]]
+    assert ends(run / "opponents") == copies
+    assert ends(run, "oracle") == ["checkpoints/step_000004", "oracle"]
+    assert ends(run, run / "opponents") == ["checkpoints/step_000004", *copies]
+    assert ends(run / "opponents", run / "checkpoints", at_most=2) == [
+        *(copies[0], copies[3]),
+        *("checkpoints/step_000002", "checkpoints/step_000004"),
+    ]
+
+
+def test_a_copy_and_the_checkpoint_of_its_iteration_are_equal(run):
+    names = [str(run / "opponents" / "000002"), str(run / "checkpoints" / "step_000002")]
+    one, other = entrants(names, ["player_0", "player_1"])
+    assert one.mark == other.mark
+    third = entrants([str(run / "opponents" / "000003")], ["player_0", "player_1"])[0]
+    assert third.mark != one.mark
+
+
+def test_a_checkpoint_of_a_run_is_a_policy_anywhere(run):
+    first = llmzoo.evaluate(KUHN, str(run / "opponents" / "000000"), tasks=8, env_args=TERSE)
+    newest = llmzoo.evaluate(
+        KUHN, str(run / "checkpoints" / "step_000004"), tasks=8, env_args=TERSE
+    )
+    assert newest.returns == llmzoo.evaluate(KUHN, str(run), tasks=8, env_args=TERSE).returns
+    assert first.policy.endswith("000000")
+    seats = players.players(str(run / "opponents" / "000000"), ["player_0", "player_1"])
+    assert seats["player_0"] is seats["player_1"]
+    assert seats["player_0"].sampling.max_new_tokens == 8  # the run's
+
+
+# what is in memory
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 7, 40])
+def test_each_pair_shares_a_player_with_the_one_before(count):
+    pairs = [*in_order(count)]
+    assert sorted(pairs) == [*itertools.combinations(range(count), 2)]
+    assert all({*a} & {*b} for a, b in itertools.pairwise(pairs))
+
+
+def test_at_most_two_models_are_in_memory(run, tmp_path, monkeypatch):
+    there: weakref.WeakSet = weakref.WeakSet()
+    loads, most = [], []
+    load = TransformersPolicy.load.__func__
+
+    def counted(cls, name, **options):
+        loads.append(name)
+        policy = load(cls, name, **options)
+        there.add(policy.model)
+        gc.collect()
+        most.append(len(there))
+        return policy
+
+    monkeypatch.setattr(TransformersPolicy, "load", classmethod(counted))
+    result = league(KUHN, [str(run)], out=tmp_path / "l", deals=2, env_args=TERSE)
+    assert len(result.matches) == 10
+    assert max(most) == 2
+    # two for the first pair and one for each other: fewer are impossible with two places
+    assert len(loads) == len(result.matches) + 1
+    loads.clear()
+    (tmp_path / "l" / "league.json").unlink()
+    league(KUHN, [str(run)], out=tmp_path / "l", deals=2, env_args=TERSE)
+    assert loads == []  # the games are there
+
+
+# what is kept
+
+
+def test_a_league_that_was_cut_off_anywhere_ends_the_same(run, tmp_path):
+    options = {"deals": 5, "env_args": TERSE, "concurrency": 3}
+    names = [*(str(run / "opponents" / f"00000{n}") for n in (0, 3)), "amateur"]
+    league(KUHN, names, out=tmp_path / "whole", **options)
+    whole = the_files(tmp_path / "whole")
+    chance = random.Random(0)
+    for number in range(3):
+        folder = tmp_path / f"cut_{number}"
+        league(KUHN, names, out=folder, **options)
+        (folder / "league.json").unlink()
+        sets = sorted(path.parent for path in folder.rglob("episodes.jsonl"))
+        chance.shuffle(sets)
+        for at in sets[:2]:  # killed while these were played
+            (at / "result.json").unlink()
+            episodes = at / "episodes.jsonl"
+            content = episodes.read_bytes()
+            episodes.write_bytes(content[: chance.randrange(len(content))])
+        for at in sets[2:4]:  # and before these
+            for path in sorted(at.iterdir()):
+                path.unlink()
+        league(KUHN, names, out=folder, **options)
+        assert the_files(folder) == whole
+
+
+def test_players_who_come_later_leave_the_games_as_they_are(tmp_path):
+    league(KUHN, SCRIPTED, out=tmp_path / "at_once", deals=4)
+    league(KUHN, SCRIPTED[:2], out=tmp_path / "later", deals=4)
+    league(KUHN, SCRIPTED, out=tmp_path / "later", deals=4)
+    assert the_files(tmp_path / "later") == the_files(tmp_path / "at_once")
+
+
+def test_weights_that_changed_are_found(run, tmp_path):
+    names = {"own": str(run / "opponents" / "000000"), "amateur": "amateur"}
+    league(KUHN, names, out=tmp_path, deals=2, env_args=TERSE)
+    names["own"] = str(run / "opponents" / "000001")
+    with pytest.raises(CheckpointError, match=r"players=.*remove this folder to play"):
+        league(KUHN, names, out=tmp_path, deals=2, env_args=TERSE)
+
+
+KILLED = """
+import sys
+from llmzoo.training.league import league
+league("kuhn_poker_v0", sys.argv[2].split(","), out=sys.argv[1], deals=60, concurrency=20,
+       env_args={"prompt": "terse", "tries": 1})
+"""
+
+
+def killed_and_resumed(folder, names, kills, longest):
+    """Start, kill and start again; returns how often it was killed."""
+    chance = random.Random(3)
+    killed = 0
+    for _ in range(kills + 1):
+        last = killed == kills
+        process = subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(folder), names],
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        before = len([*folder.rglob("*")])
+        while not last and process.poll() is None and len([*folder.rglob("*")]) == before:
+            time.sleep(0.01)
+        if not last:
+            time.sleep(chance.uniform(0, longest))
+            process.send_signal(signal.SIGKILL)
+        killed += process.wait() != 0
+        if process.returncode == 0:
+            return killed
+    return killed
+
+
+def test_killed_at_several_moments(tmp_path):
+    league(KUHN, SCRIPTED, out=tmp_path / "whole", deals=60, concurrency=20, env_args=TERSE)
+    assert killed_and_resumed(tmp_path / "killed", ",".join(SCRIPTED), 4, 0.3) > 0
+    assert the_files(tmp_path / "killed") == the_files(tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_a_league_of_checkpoints_killed_at_several_moments(run, tmp_path):
+    options = {"deals": 60, "concurrency": 20, "env_args": TERSE}
+    league(KUHN, [str(run)], out=tmp_path / "whole", **options)
+    assert killed_and_resumed(tmp_path / "killed", str(run), 8, 2.0) > 2
+    assert the_files(tmp_path / "killed") == the_files(tmp_path / "whole")
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    ("env", "names", "options", "match"),
+    [
+        (KUHN, ["oracle"], {}, "at least two players"),
+        (KUHN, [], {}, "at least two players, and this is nobody"),
+        (KUHN, {"one": "oracle"}, {}, "at least two"),
+        (KUHN, ["oracle", "oracle"], {}, "oracle is given twice"),
+        (KUHN, ["oracle", "human"], {}, "without people"),
+        (KUHN, ["oracle", "amateur"], {"deals": 1}, "deals must be at least 2"),
+        (KUHN, ["oracle", "amateur"], {"device": "cpu"}, "device would mean nothing"),
+        (KUHN, {"a": "oracle", "b": "amateur"}, {"device": "cpu"}, "device are for names"),
+        ("relay_v0", ["oracle", "amateur"], {}, "has 3 .*llmzoo compare"),
+        ("sudoku_v0", ["oracle", "amateur"], {"env_args": {"num_agents": 1}}, "has 1 "),
+    ],
+)
+def test_what_is_refused(env, names, options, match, tmp_path):
+    with pytest.raises(ConfigError, match=match):
+        league(env, names, out=tmp_path / "l", **options)
+    assert not (tmp_path / "l").exists()
+
+
+def test_a_run_that_did_not_train_every_seat_is_refused(run, tmp_path):
+    folder = tmp_path / "copy"
+    (folder / "checkpoints" / "step_000001" / "player_0").mkdir(parents=True)
+    config = run_folder.settings(run)
+    for changed in ({"seats": "player_0"}, {"seat_args": {"player_1": {"policy": "oracle"}}}):
+        (folder / "config.json").write_text(json.dumps({**config, **changed}))
+        with pytest.raises(ConfigError, match="did not train player_1: in a league"):
+            league(KUHN, [str(folder), "oracle"], out=tmp_path / "l", deals=2)
+
+
+def test_folders_of_something_else_are_refused(run, tmp_path):
+    with pytest.raises(ConfigError, match="the folder of a run: choose another one"):
+        league(KUHN, SCRIPTED, out=run, deals=2)
+    league(KUHN, SCRIPTED, out=tmp_path, deals=2)
+    with pytest.raises(CheckpointError, match=r"deals=2 \(now 3\): choose another folder"):
+        league(KUHN, SCRIPTED, out=tmp_path, deals=3)
+    games = tmp_path / "games" / "oracle" / "amateur" / "result.json"
+    games.write_text('{"ids": ["a"]}')
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        league(KUHN, SCRIPTED, out=tmp_path, deals=2)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"players": 3},
+        {"matches": []},
+        {"deals": "many"},
+        {"env": None, "players": [{"name": "x"}]},
+    ],
+)
+def test_what_is_no_result_of_a_league(tmp_path, change):
+    result = league(KUHN, ["oracle", "amateur"], out=tmp_path, deals=2)
+    row = json.loads(json.dumps(result.to_dict()))
+    assert League.from_dict(row) == result
+    with pytest.raises(CheckpointError, match="no result of a league"):
+        League.from_dict({**row, **change})
+    row["players"][0]["rating"] = float("nan")
+    with pytest.raises(CheckpointError, match="is no number"):
+        League.from_dict(row)
+
+
+def test_a_league_of_one_group_has_no_note_of_groups():
+    results = {
+        (0, 1): games(tuple(map(str, range(40))), (1.0, 0.0) * 20, (0.0, 1.0) * 20),
+        (1, 0): games(tuple(map(str, range(40))), (1.0, 0.0) * 20, (0.0, 1.0) * 20),
+    }
+    two = entrants(["oracle", "amateur"], ["a", "b"])
+    result = summed_up(two, ["a", "b"], results, env="x", seed=0, split="test")
+    assert result.notes == ()
+    assert [player.rating for player in result.players] == [0.0, 0.0]

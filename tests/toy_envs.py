@@ -144,3 +144,35 @@ class Quiz(TextEnv):
 
     def keeps_turn(self, agent):
         return agent == "solver_1" and len(self.episode) < 4
+
+
+class Mixed(TextEnv):
+    """:class:`Parity` in 40 numbered tasks: 18 that any answer solves, 18 that none does, and four to learn.
+
+    ``only``: the letters of the tasks that are played, of which "L" is always solved and "R" never.
+    ``ignores``: plays the first task whatever ``reset`` is told.
+    """
+
+    metadata = {**TextEnv.metadata, "name": "mixed_v0"}
+    tasks = "LR" * 9 + "UDUD" + "LR" * 9
+
+    def __init__(self, only: str = "LRUD", ignores: bool = False, **kwargs: object):
+        super().__init__(["writer_0"], max_turns=1, **kwargs)
+        self.numbers = [n for n, letter in enumerate(self.tasks) if letter in only]
+        self.ignores = ignores
+
+    def begin(self, rng, task):
+        number = rng.randrange(len(self.numbers)) if task is None else task % len(self.numbers)
+        self.episode = 0 if self.ignores else self.numbers[number]
+
+    def describe(self):
+        return {"split": "train", "tasks": len(self.numbers), "task_id": str(self.episode)}
+
+    def prompt(self, agent):
+        return self.tasks[self.episode]
+
+    def play(self, agent, text):
+        letter = self.tasks[self.episode]
+        right = text != "" and ord(text[0]) % 2 == "UD".find(letter)
+        self.success = letter == "L" or (letter in "UD" and right)
+        return Outcome(team=float(self.success), done=True)

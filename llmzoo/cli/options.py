@@ -33,6 +33,7 @@ _SHORT = {
     "sampler": "sampler_args",
     "engine": "engine_args",
     "opponents": "opponents_args",
+    "curriculum": "curriculum_args",
     "policy": "policy_args",
 }
 _TEXTS = ("system", "thought_end")  # settings of a seat that are texts, even "Note: be brief"

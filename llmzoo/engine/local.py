@@ -15,6 +15,7 @@ from llmzoo.distributed import ranks
 from llmzoo.distributed.sharding import gathered
 from llmzoo.engine import wire
 from llmzoo.engine.base import Draws, Iteration, models_among, seeds_of_round
+from llmzoo.engine.curriculum import Curriculum
 from llmzoo.engine.opponents import Opponents
 from llmzoo.engine.setup import keep_freed_memory
 from llmzoo.errors import ConfigError
@@ -33,6 +34,7 @@ class LocalEngine:
     ``policies``: those that learn, by name. ``seats``: the policy of every seat, learning or not.
     ``total_steps``: iterations of the whole run, for the learning-rate schedule. ``cohorts``,
     ``workers``: see :func:`llmzoo.rollout.scheduler.run`. ``opponents``: None for self-play.
+    ``curriculum``: None where the environment draws its tasks.
 
     Where a model is on the CPU, the process keeps memory that tensors have freed
     (:func:`llmzoo.engine.setup.keep_freed_memory`).
@@ -48,6 +50,7 @@ class LocalEngine:
         cohorts: int = 1,
         workers: int = 8,
         opponents: Opponents | None = None,
+        curriculum: Curriculum | None = None,
     ):
         if any(policy.model.device.type == "cpu" for policy in policies.values()):
             keep_freed_memory()
@@ -63,6 +66,9 @@ class LocalEngine:
         self.samplers: list[Sampler] = []  # of the policies that do not sample themselves
         self.clock = Clock()  # of the last batch that was collected
         self.opponents = opponents
+        self.curriculum = curriculum
+        # what remembers earlier batches, beside the updater
+        self._memories = [m for m in (opponents, curriculum) if m is not None]
 
     def iterate(
         self, env_fn: Callable[[], AECEnv], draw: Callable[[int], Draws], step: int, *, last: bool
@@ -70,15 +76,15 @@ class LocalEngine:
         """Play a batch and learn from it. ``draw(n)`` gives the seeds of iteration n."""
         self.reseed(self.seats, draw(step).noise)
         torch.manual_seed(draw(step).update)
-        if self.opponents is not None:
-            self.opponents.begin(step, draw(step).update)
+        for memory in self._memories:
+            memory.begin(step, draw(step).update)
         before = sum(policy.tokens_sampled for policy in self.policies.values())
         started = time.monotonic()
         batch = self.collect(env_fn, draw(step).seeds)
         played = time.monotonic()
         learned = self.update(batch, seed=step)
-        if self.opponents is not None:
-            learned |= self.opponents.record(batch)
+        for memory in self._memories:
+            learned |= memory.record(batch)
         tokens = sum(policy.tokens_sampled for policy in self.policies.values()) - before
         counts = ranks.summed(
             {"tokens": tokens, "answers": self.clock.answers, "steps": self.clock.steps}
@@ -143,6 +149,7 @@ class LocalEngine:
                 clock=clock,
                 stop=stop,
                 opponents=self.opponents,
+                curriculum=self.curriculum,
                 **self._threads,
             )
         self.learner.skip(seeds[mine.stop :])
@@ -171,16 +178,16 @@ class LocalEngine:
         for name, policy in self.policies.items():
             policy.save(folder / name)
         self.updater.save(folder)
-        if self.opponents is not None:
-            self.opponents.save(folder)
+        for memory in self._memories:
+            memory.save(folder)
 
     def load(self, folder: Path) -> None:
         """Load what :meth:`save` wrote."""
         for name, policy in self.policies.items():
             policy.load_weights(folder / name)
         self.updater.load(folder)
-        if self.opponents is not None:
-            self.opponents.load(folder)
+        for memory in self._memories:
+            memory.load(folder)
         self._sync_samplers()
 
     def _sync_samplers(self) -> None:
@@ -201,16 +208,17 @@ def play_rollouts(
     clock: Clock,
     stop: Event | None = None,
     opponents: Opponents | None = None,
+    curriculum: Curriculum | None = None,
 ) -> Batch:
     """Play one of the learner's rollouts from each seed, all at once.
 
     ``keys``: those that :func:`llmzoo.rollout.scheduler.rollout_keys` gives for all seeds of the
     batch, so that a part of a batch is played as it would be in the whole. ``trained``: the seats
-    that learn, of which ``opponents`` leave one. The other arguments: see :func:`llmzoo.rollout.scheduler.run`.
+    that learn, of which ``opponents`` leave one. ``curriculum`` draws the tasks. The other arguments: see :func:`llmzoo.rollout.scheduler.run`.
     """
     envs = [env_fn() for _ in seeds]
     for env, seed in zip(envs, seeds, strict=True):
-        env.reset(seed=seed)
+        env.reset(seed=seed, options=curriculum.options(seed) if curriculum else None)
     learning = [opponents.trained(seed, trained) if opponents else trained for seed in seeds]
     batches = run(
         [learner.rollout(*each) for each in zip(envs, seeds, learning, strict=True)],

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
+from llmzoo.engine.curriculum_config import Choice, curriculum_args
 from llmzoo.engine.opponents_config import Draw, opponent_args
 from llmzoo.engine.ray.config import ray_args
 from llmzoo.errors import ConfigError, check_names
@@ -62,6 +63,11 @@ class FitConfig:
             or fictitious (all alike, none is dropped). In each such episode one seat learns.
         opponents_args: options of the opponents; --opponents.NAME VALUE sets one: every, size, share,
             scripted, gate, at_once.
+        curriculum: which training tasks are played: none (the environment draws them), uniform (of the
+            numbered tasks, all alike), learnability (those that are solved about half of the time), or
+            threshold (those whose success is in a band).
+        curriculum_args: options of the curriculum; --curriculum.NAME VALUE sets one: tasks, window,
+            first, share, low, high.
         device: where the models of this process run: cpu, cuda, cuda:1 or mps; null is the first GPU of
             CUDA, or the CPU without one.
         parallel: how models are distributed over processes: ddp (a full copy each), fsdp (sharded
@@ -117,6 +123,8 @@ class FitConfig:
     engine_args: Mapping[str, Any] = field(default_factory=dict)
     opponents: Draw = "self"
     opponents_args: Mapping[str, Any] = field(default_factory=dict)
+    curriculum: Choice = "none"
+    curriculum_args: Mapping[str, Any] = field(default_factory=dict)
     device: str | None = None
     parallel: Literal["auto", "ddp", "fsdp"] = "auto"
     cpu_offload: bool = False
@@ -171,6 +179,9 @@ class FitConfig:
             )
         if pool and self.sampler != "transformers":
             raise ConfigError("opponents need sampler='transformers'")
+        drawn = curriculum_args(self.curriculum, self.curriculum_args)
+        if drawn and (self.engine == "ray" or lag):
+            raise ConfigError("a curriculum is for engine='local' and max_off_policy_steps=0")
         check_device(self.device)
         if self.device is not None and self.engine == "ray":
             raise ConfigError("device is for engine='local': Ray gives its workers their devices")

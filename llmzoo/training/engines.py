@@ -13,6 +13,8 @@ from pettingzoo import AECEnv
 
 from llmzoo.distributed import ranks
 from llmzoo.engine.base import Engine
+from llmzoo.engine.curriculum import Curriculum, playable_tasks
+from llmzoo.engine.curriculum_config import curriculum_args
 from llmzoo.engine.local import LocalEngine
 from llmzoo.engine.off_policy import OffPolicyEngine
 from llmzoo.engine.opponents import Opponents
@@ -34,17 +36,22 @@ def opened_engine(
     seats: Mapping[str, Policy],
     env_args: Mapping[str, Any],
     folder: Path,
+    example: AECEnv,
 ) -> Iterator[Engine]:
     """The engine of a run. The processes that it starts end with the context.
 
     ``policies``: those that learn. ``env_args``: all arguments of the environment but its split.
-    ``folder``: of the run.
+    ``folder``: of the run. ``example``: an environment of the run.
     """
     if config.engine == "local":
         engine_class = OffPolicyEngine if config.max_off_policy_steps else LocalEngine
         pool = None
         if args := opponent_args(config.opponents, config.opponents_args):
             pool = Opponents(config.opponents, args, policies, seats, folder / "opponents")
+        drawn = None
+        if chosen := curriculum_args(config.curriculum, config.curriculum_args):
+            tasks = playable_tasks(example, chosen)
+            drawn = Curriculum(config.curriculum, chosen, tasks)
         yield engine_class(
             learner,
             policies,
@@ -53,6 +60,7 @@ def opened_engine(
             cohorts=config.cohorts,
             workers=config.workers,
             opponents=pool,
+            curriculum=drawn,
         )
         return
     from llmzoo.engine.ray.cluster import import_ray

@@ -131,7 +131,7 @@ def set_up(
     algorithm.check(example, taught)
     distribute(learning.values(), config.parallel, cpu_offload=config.cpu_offload)
     engine = opened.enter_context(
-        opened_engine(config, algorithm, learning, seats, env_args, folder)
+        opened_engine(config, algorithm, learning, seats, env_args, folder, example)
     )
     if not resume:  # a new folder is made once nothing is left to refuse
         ranks.by_first(claim)

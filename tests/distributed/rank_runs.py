@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # where torchrun does not
 
 from float64 import in_float64
 from tiny_models import model, needed, tokenizer
-from toy_envs import Parities, Parity
+from toy_envs import Mixed, Parities, Parity
 
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.learners.marloo import MARLOO
@@ -43,9 +44,14 @@ RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
         for name in ("ccpo", "mareinforce", "marloo", "maremax", "maxrl", "iac", "maac")
     },
     **{name: (name, {}, "alone") for name in ("grpo", "ppo")},
+    "curriculum": ("marloo", {}, "alone"),
 }
-# fewer episodes than processes: one of these answers nothing
-SMALL = {"few": {"episodes_per_step": 1, "eval_tasks": 1}}
+# settings of single runs; with fewer episodes than processes one of these answers nothing
+SMALL: dict[str, dict[str, Any]] = {
+    "few": {"episodes_per_step": 1, "eval_tasks": 1},
+    "curriculum": {"curriculum": "learnability", "curriculum_args": {"first": 1}},
+}
+ENVS = {"curriculum": partial(Mixed, "UD")}
 
 
 def players(arrangement: str) -> dict[str, TransformersPolicy]:
@@ -76,7 +82,7 @@ def play(name: str, out: Path, **settings: Any) -> None:
     named = {"learner_args": options} if name != "per_seat" else {}
     fit(
         learner if named else per_seat(options),
-        Parity if arrangement == "alone" else Parities,
+        ENVS.get(name, Parity if arrangement == "alone" else Parities),
         out=out,
         policies=players(arrangement),
         **{

@@ -110,6 +110,16 @@ def test_two_processes_equal_one(name, parallel, alone, together):
     assert json.loads((two / "after.json").read_text())["tasks"] == tasks
 
 
+@pytest.mark.slow
+def test_processes_remember_the_same_results_of_tasks(alone, together):
+    one, two = (
+        json.loads((run / "checkpoints" / "step_000003" / "curriculum.json").read_text())
+        for run in (alone("curriculum"), together("curriculum", "ddp"))
+    )
+    assert one == two
+    assert sum(map(len, one.values())) == 15  # three iterations of five episodes
+
+
 RESUMED = ("magrpo", "ippo")
 
 

@@ -1,0 +1,69 @@
+"""Settings of the curriculum (:mod:`llmzoo.engine.curriculum`), checked before a model is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+from llmzoo.errors import ConfigError, check_names
+
+Choice = Literal["none", "uniform", "learnability", "threshold"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurriculumArgs:
+    """Options of the curriculum.
+
+    tasks: how many tasks of the training split are played, from number 0 on; None: all of a finite list.
+    window: results of a task that count, the newest ones.
+    first: results before a task's own success counts; until then it counts as 1/2.
+    share: of the episodes whose task is drawn by success; the others are drawn uniformly.
+    low, high: the band of success in which ``threshold`` draws.
+    """
+
+    tasks: int | None = None
+    window: int = 8
+    first: int = 2
+    share: float = 0.8
+    low: float = 0.2
+    high: float = 0.8
+
+    def __post_init__(self) -> None:
+        for name in ("tasks", "window", "first"):
+            count = getattr(self, name)
+            if (name, count) != ("tasks", None) and (type(count) is not int or count < 1):
+                raise ConfigError(f"{name} must be a whole number, at least 1, got {count!r}")
+        if self.first > self.window:
+            raise ConfigError(f"first is at most window ({self.window}), got {self.first}")
+        for name in ("share", "low", "high"):
+            value = getattr(self, name)
+            if type(value) not in (int, float) or not 0.0 <= value <= 1.0:
+                raise ConfigError(f"{name} must be from 0 to 1, got {value!r}")
+        if self.low > self.high:
+            raise ConfigError(f"low must be at most high, got {self.low} and {self.high}")
+
+
+# the options that each choice reads
+_READS: dict[str, set[str]] = {
+    "uniform": {"tasks", "window", "first"},
+    "learnability": {"tasks", "window", "first", "share"},
+    "threshold": {f.name for f in fields(CurriculumArgs)},
+}
+
+
+def curriculum_args(choice: str, args: Mapping[str, Any]) -> CurriculumArgs | None:
+    """The options, checked; None without a curriculum."""
+    if choice not in get_args(Choice):
+        raise ConfigError(
+            f"curriculum must be one of {', '.join(get_args(Choice))}, got {choice!r}"
+        )
+    if choice == "none":
+        if args:
+            raise ConfigError("curriculum_args mean nothing with curriculum='none'")
+        return None
+    check_names("option of the curriculum", args, [f.name for f in fields(CurriculumArgs)])
+    for name in args:
+        if name not in _READS[choice]:
+            raise ConfigError(f"{name} means nothing with curriculum={choice!r}: leave it out")
+    return CurriculumArgs(**args)

@@ -478,6 +478,19 @@ def test_logs_hold_what_they_say_and_little_more():
         assert lacking == AWAITED.get(name, set()), f"{name}: bring AWAITED up to date"
 
 
+def test_the_curve_of_a_start_is_that_of_models_yaml():
+    from logs import read_log
+    from study import read
+
+    (row,) = read_log(PAGES / "logs" / "cells.jsonl.gz")
+    assert row["settings"] == read("models", quick=False)[row["model"]]
+    steps = [one["step"] for one in row["evaluations"]]
+    assert steps == list(range(0, len(row["curve"]), row["settings"]["eval_every"]))
+    for one in row["evaluations"]:
+        assert one["solved"].count("1") == round(one["success"] * one["tasks"])
+        assert len(one["solved"]) == one["tasks"] == row["settings"]["eval_tasks"]
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/results/games.md"])
 def test_pages_say_that_runs_are_awaited_as_long_as_they_are(page):
     text = " ".join((ROOT / page).read_text().split())

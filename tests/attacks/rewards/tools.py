@@ -22,8 +22,9 @@ from llmzoo.envs.tools.bfcl_multi_turn import oracle as multi_turn_oracle
 from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS
 from llmzoo.envs.tools.bfcl_multi_turn.apis.base import functions_of
 from llmzoo.envs.tools.call_syntax import ToolCall
-from llmzoo.envs.tools.telecom import phone, talk
-from llmzoo.envs.tools.telecom.toolset import Call
+from llmzoo.envs.tools.service import talk
+from llmzoo.envs.tools.service.toolset import Call
+from llmzoo.envs.tools.telecom import phone
 from llmzoo.envs.tools.tool_use import oracle
 
 from .episode import returns

@@ -9,10 +9,10 @@ import pytest
 
 import llmzoo
 from llmzoo.envs.forking import fork
-from llmzoo.envs.tools.telecom import customer, oracle, talk
+from llmzoo.envs.tools.service.talk import SILENCE, STOP, TRANSFER, Entry, written
+from llmzoo.envs.tools.service.toolset import Call
+from llmzoo.envs.tools.telecom import customer, oracle
 from llmzoo.envs.tools.telecom.issues import combinations, composed, database, owners
-from llmzoo.envs.tools.telecom.talk import STOP, TRANSFER, Entry, written
-from llmzoo.envs.tools.telecom.toolset import Call
 
 AGENT, USER = "agent_0", "user_1"
 OWNERS = owners(database())
@@ -126,7 +126,7 @@ def test_long_messages_and_many_calls_are_cut():
         assert env.agent_selection == AGENT
         env.step(call("get_details_by_id", id="L1001"))
     assert env.agent_selection == USER
-    assert f"Agent: {talk.SILENCE}" in env.observe(USER)
+    assert f"Agent: {SILENCE}" in env.observe(USER)
 
 
 MALFORMED = [
@@ -149,7 +149,7 @@ def test_a_malformed_answer_does_nothing_and_passes_the_turn(text, message):
     assert message in env.infos[USER]["error"]
     assert env.episode.talk.world is before
     assert env.agent_selection == AGENT
-    assert f"Customer: {talk.SILENCE}" in env.observe(AGENT)
+    assert f"Customer: {SILENCE}" in env.observe(AGENT)
     assert "could not be read" in env.observe(USER)
     assert "could not be read" not in env.observe(AGENT)
 
@@ -356,7 +356,7 @@ def test_the_scripted_customer_does_what_a_message_names_or_means(message, calls
         ("What is your name?", "I am Ines Aldana, and my phone number is 555-010-2107"),
         ("May I add 2 GB for 5 dollars?", customer.AGREED),
         ("Well.", customer.UNSURE),
-        (talk.SILENCE, customer.UNSURE),
+        (SILENCE, customer.UNSURE),
     ],
 )
 def test_the_scripted_customer_answers_questions(message, answer):

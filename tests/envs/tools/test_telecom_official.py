@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from llmzoo.envs.tools.telecom import issues, records, tasks, toolset
+from llmzoo.envs.tools.service.toolset import Call, ToolError, parameters_of
+from llmzoo.envs.tools.telecom import issues, records, tasks
 from llmzoo.envs.tools.telecom.faults import ASSERTIONS
 from llmzoo.envs.tools.telecom.tasks import Step, holds
-from llmzoo.envs.tools.telecom.toolset import Call
-from llmzoo.envs.tools.telecom.world import ToolError, World
+from llmzoo.envs.tools.telecom.toolset import TOOLS
+from llmzoo.envs.tools.telecom.world import World
 
 official = pytest.importorskip(
     "tau2.domains.telecom.environment",
@@ -101,7 +102,7 @@ class Both:
         except Exception:  # the reason is told to the model there
             done = False
         try:
-            self.world, _ = toolset.run(self.world, call)
+            self.world, _ = TOOLS.run(self.world, call)
         except ToolError:
             assert not done, (self.name, call)
         else:
@@ -135,7 +136,7 @@ def published() -> list[tuple[Any, tasks.Task]]:
 def at_random(world: World, rng: random.Random) -> Call:
     """A call of any tool that both sides can carry out or refuse alike."""
     side = rng.choice(("user", "user", "assistant"))
-    name = rng.choice([n for n in toolset.TOOLS[side] if n != "set_apn_settings"])
+    name = rng.choice([n for n in TOOLS.tools[side] if n != "set_apn_settings"])
     customer = rng.choice(list(world.data.customers))
     owned = world.data.customers[customer]["line_ids"] or ["L0"]
     given = {
@@ -154,7 +155,7 @@ def at_random(world: World, rng: random.Random) -> Call:
         "limit": 2,
         **dict.fromkeys(("reason", "summary"), "none"),
     }
-    takes = toolset.parameters_of(toolset.TOOLS[side][name])
+    takes = parameters_of(TOOLS.tools[side][name])
     return Call(side, name, {each: given[each] for each in takes})
 
 

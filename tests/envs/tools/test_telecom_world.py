@@ -7,11 +7,12 @@ import json
 
 import pytest
 
-from llmzoo.envs.tools.telecom import desk, issues, phone, toolset
+from llmzoo.envs.tools.service.toolset import Call, ToolError, parameters_of
+from llmzoo.envs.tools.telecom import desk, issues, phone
 from llmzoo.envs.tools.telecom.faults import ASSERTIONS, SETUP
 from llmzoo.envs.tools.telecom.tasks import begun
-from llmzoo.envs.tools.telecom.toolset import Call
-from llmzoo.envs.tools.telecom.world import ToolError, World, searched, synced
+from llmzoo.envs.tools.telecom.toolset import TOOLS
+from llmzoo.envs.tools.telecom.world import World, searched, synced
 
 OWNER = issues.owners(issues.database())[0]  # C1001, a line with 12 GB at 2.50 a GB
 
@@ -25,14 +26,14 @@ def use(world: World, *calls: str, **arguments) -> World:
     """The world after calls of the customer's or the agent's tools."""
     for name in calls:
         side = "user" if name in phone.TOOLS else "assistant"
-        world, _ = toolset.run(world, Call(side, name, arguments))
+        world, _ = TOOLS.run(world, Call(side, name, arguments))
     return world
 
 
 def shown(world: World, name: str, **arguments) -> str:
-    return toolset.run(
-        world, Call("user" if name in phone.TOOLS else "assistant", name, arguments)
-    )[1]
+    return TOOLS.run(world, Call("user" if name in phone.TOOLS else "assistant", name, arguments))[
+        1
+    ]
 
 
 def test_both_sides_have_the_tools_of_tau2_bench():
@@ -260,7 +261,7 @@ def test_customers_are_found_by_number_id_and_name_with_date_of_birth():
 )
 def test_calls_that_cannot_be_carried_out(name, arguments, message):
     with pytest.raises(ToolError, match=message):
-        toolset.run(begin(), Call("assistant", name, arguments))
+        TOOLS.run(begin(), Call("assistant", name, arguments))
 
 
 @pytest.mark.parametrize("side", ["user", "assistant"])
@@ -268,11 +269,11 @@ def test_no_tool_raises_anything_else_or_changes_the_world_it_is_given(side):
     values = ["", "messaging", "sms", 0, -1, 2.5, 10**400, None, True, [], {}, {"apn_name": []}]
     world = begin()
     before = repr(world)
-    for name in toolset.TOOLS[side]:
-        takes = toolset.parameters_of(toolset.TOOLS[side][name])
+    for name in TOOLS.tools[side]:
+        takes = parameters_of(TOOLS.tools[side][name])
         for value in values:
             try:
-                after, result = toolset.run(world, Call(side, name, dict.fromkeys(takes, value)))
+                after, result = TOOLS.run(world, Call(side, name, dict.fromkeys(takes, value)))
             except ToolError:
                 continue
             assert isinstance(result, str)
@@ -281,11 +282,12 @@ def test_no_tool_raises_anything_else_or_changes_the_world_it_is_given(side):
 
 
 def test_a_description_names_every_argument():
-    told = json.loads(toolset.described("user", "grant_app_permission"))
-    assert list(told["arguments"]) == ["app_name", "permission"]
-    for side, tools in toolset.TOOLS.items():
-        for name in tools:
-            assert json.loads(toolset.described(side, name))["description"].endswith(".")
+    told = {each["name"]: each for each in map(json.loads, TOOLS.listed("user"))}
+    assert list(told["grant_app_permission"]["arguments"]) == ["app_name", "permission"]
+    for side, tools in TOOLS.tools.items():
+        about = [json.loads(each) for each in TOOLS.listed(side)]
+        assert [each["name"] for each in about] == list(tools)
+        assert all(each["description"].endswith(".") for each in about)
 
 
 def test_turning_data_on_in_a_setup_looks_for_no_network():

@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Iterator
 
 from llmzoo.envs.tools.call_syntax import MAX_CALLS
+from llmzoo.envs.tools.service.talk import STOP, written
+from llmzoo.envs.tools.service.toolset import Call, parameters_of
 from llmzoo.envs.tools.telecom import phone
-from llmzoo.envs.tools.telecom.talk import STOP, Talk, written
-from llmzoo.envs.tools.telecom.toolset import Call, parameters_of
+from llmzoo.envs.tools.telecom.talk import Talk
 from llmzoo.envs.tools.telecom.world import Phone
 
 UNSURE = "I am not sure what you want me to do. What should I do on my phone?"

@@ -7,10 +7,11 @@ Names, arguments, fields and effects are those of tau2-bench's tools.py.
 from __future__ import annotations
 
 import inspect
-import unicodedata
 from typing import Any
 
-from llmzoo.envs.tools.telecom.world import TODAY, Record, ToolError, World
+from llmzoo.envs.tools.service.tables import Record, folded
+from llmzoo.envs.tools.service.toolset import ToolError
+from llmzoo.envs.tools.telecom.world import TODAY, World
 
 Result = tuple[World, Any]
 
@@ -48,11 +49,9 @@ def get_customer_by_name(world: World, full_name: str, dob: str) -> Result:
     full_name: the whole name.
     dob: YYYY-MM-DD.
     """
-    name = _folded(full_name)
+    name = folded(full_name)
     found = world.data.customers.values()
-    return world, [
-        c for c in found if _folded(c["full_name"]) == name and c["date_of_birth"] == dob
-    ]
+    return world, [c for c in found if folded(c["full_name"]) == name and c["date_of_birth"] == dob]
 
 
 def get_details_by_id(world: World, id: str) -> Result:
@@ -213,12 +212,6 @@ def _unused(world: World) -> str:
     while f"B{number}" in world.data.bills:
         number += 1
     return f"B{number}"
-
-
-def _folded(name: str) -> str:
-    """A name without accents and capitals."""
-    apart = unicodedata.normalize("NFKD", name)
-    return "".join(c for c in apart if not unicodedata.combining(c)).casefold().strip()
 
 
 TOOLS = {

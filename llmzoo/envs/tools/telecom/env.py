@@ -76,12 +76,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from llmzoo.envs.base import Outcome, TextEnv, public_forms
+from llmzoo.envs.base import public_forms
 from llmzoo.envs.settings import one_of
-from llmzoo.envs.tasks import Tasks, described, generated
+from llmzoo.envs.tasks import Tasks, generated
+from llmzoo.envs.tools.service import folders
+from llmzoo.envs.tools.service.env import ServiceEnv
+from llmzoo.envs.tools.service.toolset import Side
 from llmzoo.envs.tools.telecom import (
     customer,
     issues,
@@ -94,36 +96,19 @@ from llmzoo.envs.tools.telecom import (
 )
 from llmzoo.envs.tools.telecom.talk import Talk
 from llmzoo.envs.tools.telecom.tasks import GOALS, Task
-from llmzoo.envs.tools.telecom.toolset import Side
+from llmzoo.envs.tools.telecom.toolset import TOOLS
 from llmzoo.errors import ConfigError
 
-AGENT, USER = "agent_0", "user_1"
 
-
-@dataclass(frozen=True, slots=True)
-class Episode:
-    """The state of an episode.
-
-    start: which assertions held at its beginning. mended: what is mended so far, as it was paid. again: the
-    seat that answered last answers next too.
-    """
-
-    talk: Talk
-    start: list[bool]
-    mended: float = 0.0
-    again: bool = False
-
-
-class Telecom(TextEnv):
+class Telecom(ServiceEnv):
     """A call of a customer to a service agent, who have tools for two sides of one world."""
 
     metadata: dict[str, Any] = {
-        **TextEnv.metadata,
+        **ServiceEnv.metadata,
         "name": "telecom_v0",
         "team_parts": [*scoring.WORTH],
-        "team_and_local": False,
-        "paid_by_others": [AGENT, USER],
     }
+    toolset = TOOLS
 
     def __init__(
         self,
@@ -141,80 +126,40 @@ class Telecom(TextEnv):
         on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
-        if num_agents not in (1, 2):
-            raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
-        for name, value in (("max_turns", max_turns), ("max_steps", max_steps)):
-            if value < 1:
-                raise ConfigError(f"{name} must be at least 1, got {value}")
-        one_of("prompt", prompt, ("full", "terse"))
         one_of("intent", intent, (None, *GOALS))
         super().__init__(
-            [AGENT, USER][:num_agents],
+            num_agents=num_agents,
             max_turns=max_turns,
+            max_steps=max_steps,
+            prompt=prompt,
             team_weight=team_weight,
             render_mode=render_mode,
         )
         self.tasks = _tasks(source, on_bad_record, split, subset, intent, issues)
-        self.max_steps = max_steps
-        self.terse = prompt == "terse"
-        self.episode: Episode
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
-        chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
-        begun = talk.begin(chosen)
-        self.episode = Episode(begun, scoring.fulfilled(begun), scoring.mended(begun))
+    def begun(self, task: Task) -> Talk:
+        return talk.begin(task)
 
-    def describe(self) -> Mapping[str, Any]:
-        task = self.episode.talk.task
-        return {**described(self.tasks, tasks.content(task), task), "intent": task.goal}
+    def content(self, task: Task) -> str:
+        return tasks.content(task)
 
-    def play(self, agent: str, text: str) -> Outcome:
-        side: Side = "assistant" if agent == AGENT else "user"
-        said, error = talk.answered(self.episode.talk, side, text, self.max_steps)
-        malformed = error.startswith("malformed")
-        said = replace(said, answers=said.answers + 1, malformed=said.malformed + malformed)
-        again = said.steps > 0 and not said.over
-        if not again and USER not in self.possible_agents and not said.over:
-            said = self._customer(said)
-        last = not again and agent == self.possible_agents[-1]
-        if last and self.turn + 1 >= self.max_turns:
-            said = replace(said, over=True)
-        parts, mended = scoring.step_parts(self.episode.mended, said, self.episode.start)
-        self.success = said.over and parts[scoring.VERDICT] > 0
-        self.episode = replace(self.episode, talk=said, mended=mended, again=again)
-        return Outcome(team=parts, done=said.over, errors={agent: error} if error else {})
+    def parts(self, paid: float | None, said: Talk) -> tuple[dict[str, float], float]:
+        return scoring.step_parts(paid, said)
 
-    def keeps_turn(self, agent: str) -> bool:
-        return self.episode.again
+    def seat(self, side: Side, said: Talk, left: int) -> str:
+        return prompts.for_seat(side, said, left, terse=self.terse)
 
-    def prompt(self, agent: str) -> str:
-        side: Side = "assistant" if agent == AGENT else "user"
-        left = self.max_turns - self.turn
-        return prompts.for_seat(side, self.episode.talk, left, terse=self.terse)
+    def best(self, side: Side, said: Talk) -> str:
+        return oracle.agent(said) if side == "assistant" else customer.answer(said)
 
-    def board(self) -> str:
-        return prompts.whole(self.episode.talk)
+    def sloppy(self, side: Side, said: Talk, rng: random.Random) -> str:
+        player = oracle.sloppy_agent if side == "assistant" else oracle.sloppy_customer
+        return player(said, rng)
 
     def ending(self, agent: str) -> Mapping[str, Any]:
         """How many assertions held at the end, and how many there are."""
         held = scoring.fulfilled(self.episode.talk)
         return {**super().ending(agent), "assertions_held": sum(held), "assertions": len(held)}
-
-    def expert(self, agent: str) -> str:
-        player = oracle.agent if agent == AGENT else customer.answer
-        return player(self.episode.talk)
-
-    def amateur(self, agent: str, rng: random.Random) -> str:
-        player = oracle.sloppy_agent if agent == AGENT else oracle.sloppy_customer
-        return player(self.episode.talk, rng)
-
-    def _customer(self, said: Talk) -> Talk:
-        """The talk after the scripted customer's turn."""
-        for _ in range(self.max_steps):
-            said, _ = talk.answered(said, "user", customer.answer(said), self.max_steps)
-            if said.over or not said.steps:
-                break
-        return said
 
 
 def _tasks(
@@ -244,21 +189,7 @@ def _tasks(
     if number is not None:
         raise ConfigError(f"issues is for source='generator', got {source!r}")
     loaded = records.load(source, on_bad_record)
-    if intent is not None:
-        loaded = loaded.those(_is_about, intent, asked=True)
-    if subset is not None:
-        loaded = loaded.those(_is_named, records.subset(source, subset), asked=True)
-    if not loaded.tasks:
-        raise ConfigError(f"{source} has no task of intent {intent} in the subset {subset}")
-    return loaded.listed(tasks.canonical, split)
-
-
-def _is_about(task: Task, intent: str) -> bool:
-    return task.goal == intent
-
-
-def _is_named(task: Task, names: frozenset[str]) -> bool:
-    return task.name in names
+    return folders.chosen(loaded, source, intent, subset, tasks.canonical, split)
 
 
 raw_env = Telecom

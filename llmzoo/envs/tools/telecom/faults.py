@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from llmzoo.envs.tools.service.toolset import ToolError
 from llmzoo.envs.tools.telecom import desk, phone
 from llmzoo.envs.tools.telecom.world import (
     POOR,
     TODAY,
     VPN,
     Phone,
-    ToolError,
     World,
     searched,
 )

@@ -16,11 +16,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from llmzoo.envs.tools.service.toolset import Call
 from llmzoo.envs.tools.telecom import personas
 from llmzoo.envs.tools.telecom.records import database_of
 from llmzoo.envs.tools.telecom.talk import OPENINGS
 from llmzoo.envs.tools.telecom.tasks import GOALS, Step, Task, begun
-from llmzoo.envs.tools.telecom.toolset import Call
 from llmzoo.envs.tools.telecom.world import Database
 
 OVERDUE_BILL = "B1234321"

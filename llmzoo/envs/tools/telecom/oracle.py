@@ -8,10 +8,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+from llmzoo.envs.tools.service.talk import STOP, TRANSFER, written
+from llmzoo.envs.tools.service.toolset import Call
 from llmzoo.envs.tools.telecom import customer
-from llmzoo.envs.tools.telecom.talk import STOP, TRANSFER, Talk, written
+from llmzoo.envs.tools.telecom.talk import Talk
 from llmzoo.envs.tools.telecom.tasks import GOALS
-from llmzoo.envs.tools.telecom.toolset import Call
 from llmzoo.envs.tools.telecom.world import NO_SERVICE, POOR, TODAY, World
 
 REFUEL_GB = 2.0
@@ -35,8 +36,7 @@ def agent(talk: Talk) -> str:
     """The expert agent's answer."""
     if calls := list(_look_up(talk)):
         return written(calls)
-    told = sum(each.kind == "message" and each.side == "assistant" for each in talk.said)
-    if not told:
+    if not talk.messages("assistant"):
         return (
             "Thank you for calling. Where are you at the moment? Please use these on your phone and tell me what "
             f"they show: {'; '.join(_CHECKS[talk.task.goal])}."

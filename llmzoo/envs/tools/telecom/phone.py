@@ -9,13 +9,13 @@ import inspect
 from dataclasses import fields, replace
 from typing import Any
 
+from llmzoo.envs.tools.service.toolset import ToolError
 from llmzoo.envs.tools.telecom.world import (
     APN,
     MODES,
     NONE,
     SEARCHING,
     VPN,
-    ToolError,
     World,
     searched,
 )

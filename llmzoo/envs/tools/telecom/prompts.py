@@ -1,81 +1,37 @@
-"""What each seat reads: its role and rules, its tools, the call so far, and the answer format."""
+"""What each seat reads: its role and rules, and its tools."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from llmzoo.envs.tools.telecom import toolset
-from llmzoo.envs.tools.telecom.talk import STOP, Entry, Talk
-from llmzoo.envs.tools.telecom.tasks import Task
-from llmzoo.envs.tools.telecom.toolset import Side, parameters_of
-
-_NAMES = {"assistant": "Agent", "user": "Customer"}
-MAX_TALK_CHARS = 200_000  # of all that is shown of the call; the earliest of it is left out
+from llmzoo.envs.tools.service import prompts
+from llmzoo.envs.tools.service.talk import STOP
+from llmzoo.envs.tools.service.toolset import Side
+from llmzoo.envs.tools.telecom.talk import Talk
+from llmzoo.envs.tools.telecom.toolset import TOOLS
 
 
 def for_seat(side: Side, talk: Talk, left: int, *, terse: bool) -> str:
     """The whole prompt of a seat. left: the rounds of messages that are left. terse: without the manual and what
     the tools are for."""
-    lines = [_fixed(side, terse)]
-    if side == "user":
-        lines += _customer(talk.task)
-    shown, left_out = _last(talk.of(side))
-    lines += ["", "The call so far:", ""]
-    if left_out:
-        lines += [f"({left_out} earlier entries are left out.)"]
-    lines += map(_line, shown)
+    head = [_role(side, terse), *(prompts.about(talk.task) if side == "user" else ())]
     form = _TERSE_FORMATS[side] if terse else _FORMATS[side]
-    lines += ["", f"Messages that are left to each side: {left}.", form, "", "Your answer:"]
-    return "\n".join(lines)
-
-
-def whole(talk: Talk) -> str:
-    """The call for a person, with what each side did."""
-    return "\n".join(f"[{each.side}] {_line(each)}" for each in talk.said)
+    return prompts.for_seat(side, talk, left, head, form)
 
 
 @lru_cache(maxsize=4)
-def _fixed(side: Side, terse: bool) -> str:
-    if terse:
-        calls = (f"{n}({', '.join(parameters_of(t))})" for n, t in toolset.TOOLS[side].items())
-        return f"{_TERSE[side]}\n\nYour tools: {', '.join(calls)}"
-    tools = [toolset.described(side, name) for name in toolset.TOOLS[side]]
-    return "\n".join([_POLICY if side == "assistant" else _ROLE, "", "Your tools:", *tools])
+def _role(side: Side, terse: bool) -> str:
+    rules = _TERSE[side] if terse else _POLICY if side == "assistant" else _ROLE
+    return prompts.role(rules, TOOLS, side, terse=terse)
 
 
-def _customer(task: Task) -> list[str]:
-    about = [task.persona, task.known, f"Why you call: {task.reason}", task.instructions]
-    return ["", "About you:", *(" ".join(each.split()) for each in about if each.strip())]
-
-
-def _line(entry: Entry) -> str:
-    if entry.kind == "message":
-        return f"{_NAMES[entry.side]}: {entry.text}"
-    return {"call": "You called: ", "result": "Result: ", "note": "Note: "}[entry.kind] + entry.text
-
-
-def _last(entries: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], int]:
-    """The last entries that fit, and the number of those before them."""
-    room = MAX_TALK_CHARS
-    for number in range(len(entries) - 1, -1, -1):
-        room -= len(entries[number].text)
-        if room < 0:
-            return entries[number + 1 :], number + 1
-    return entries, 0
-
-
-_CALLS = (
-    'To use tools, answer with calls and nothing else: <tool_call>{"name": "...", "arguments": {...}}</tool_call>, '
-    "one or several; you see the results before you go on."
-)
 _FORMATS = {
-    "assistant": f"{_CALLS} An answer without calls is said to the customer.",
-    "user": f"{_CALLS} An answer without calls is said to the agent. To end the call, write {STOP} in what you say.",
+    "assistant": prompts.AGENT_FORMAT,
+    "user": prompts.stops(f"{prompts.CALLS} An answer without calls is said to the agent."),
 }
-_TERSE_CALLS = '<tool_call>{"name": "...", "arguments": {...}}</tool_call>'
 _TERSE_FORMATS = {
-    "assistant": f"Say something, or call tools: {_TERSE_CALLS}",
-    "user": f"Say something ({STOP} ends the call), or call tools: {_TERSE_CALLS}",
+    "assistant": prompts.TERSE_AGENT_FORMAT,
+    "user": f"Say something ({STOP} ends the call), or call tools: {prompts.TERSE_CALLS}",
 }
 _TERSE = {
     "assistant": (

@@ -11,53 +11,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from llmzoo.envs import record_files, sources
+from llmzoo.envs import sources
 from llmzoo.envs.sources import BadField, Loaded
-from llmzoo.envs.tools.telecom import toolset
+from llmzoo.envs.tools.service import folders
+from llmzoo.envs.tools.service.toolset import Call, ToolError
 from llmzoo.envs.tools.telecom.faults import ASSERTIONS, SETUP
 from llmzoo.envs.tools.telecom.tasks import GOALS, Step, Task, begun, holds
-from llmzoo.envs.tools.telecom.toolset import Call
-from llmzoo.envs.tools.telecom.world import APN, MODES, Database, Phone, ToolError
+from llmzoo.envs.tools.telecom.toolset import TOOLS
+from llmzoo.envs.tools.telecom.world import APN, MODES, Database, Phone
 from llmzoo.errors import ConfigError
 
-T = TypeVar("T")
 JUDGED = frozenset({"ENV_ASSERTION", "ACTION"})
-FOLDER_FILE = "tasks.json"
 DATABASES, PHONES = ("db.toml", "db.json"), ("user_db.toml", "user_db.json")
-SUBSETS_FILE = "split_tasks.json"
 
 
 def load(source: str, on_bad_record: str) -> Loaded[Task]:
     """The tasks of a folder or file; raises ``ConfigError``."""
-    place = Path(source)
-    file = place / FOLDER_FILE if place.is_dir() else place
-    if not record_files.is_record_file(str(file)) or not file.is_file():
-        raise ConfigError(
-            f"source must be 'generator', a folder with {FOLDER_FILE}, or a file of such tasks; got {source!r}"
-        )
-    beside = [file.parent / name for name in (*DATABASES, *PHONES)]
-    changed = tuple(each.stat().st_mtime_ns if each.is_file() else 0 for each in beside)
-    return sources.load_file(str(file), _reader(file.parent, changed), on_bad_record)
-
-
-def subset(source: str, name: str) -> frozenset[str]:
-    """The ids that the file of subsets beside a source lists under a name; raises ``ConfigError``."""
-    place = Path(source)
-    file = (place if place.is_dir() else place.parent) / SUBSETS_FILE
-    try:
-        lists = json.loads(file.read_text(encoding="utf-8"))
-        return frozenset(lists[name])
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"subset {name!r} needs {file}, which cannot be read: {error}") from error
-    except (KeyError, TypeError) as error:
-        known = ", ".join(lists) if isinstance(lists, dict) else "none"
-        raise ConfigError(f"{file} has no subset {name!r}; it has: {known}") from error
+    return folders.load(source, (*DATABASES, *PHONES), _reader, on_bad_record)
 
 
 @lru_cache(maxsize=8)
@@ -71,26 +47,9 @@ def _reader(folder: Path, changed: tuple[int, ...]) -> partial[Task]:
     phone = next((n for n in PHONES if (folder / n).is_file()), None)
     return partial(
         read,
-        data=_parsed(folder / data, database_of),
-        phone=Phone() if phone is None else _parsed(folder / phone, phone_of),
+        data=folders.parsed(folder / data, database_of),
+        phone=Phone() if phone is None else folders.parsed(folder / phone, phone_of),
     )
-
-
-def _parsed(file: Path, made: Callable[[Mapping[str, Any]], T]) -> T:
-    """What ``made`` makes of a file; raises ``ConfigError``."""
-    try:
-        text = file.read_text(encoding="utf-8")
-        return made(_toml(text) if file.suffix == ".toml" else json.loads(text))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ConfigError(f"{file} cannot be read: {type(error).__name__}: {error}") from error
-
-
-def _toml(text: str) -> dict[str, Any]:
-    try:
-        import tomllib
-    except ModuleNotFoundError as error:  # Python 3.10
-        raise ValueError("Python reads TOML from 3.11 on; give it as .json") from error
-    return tomllib.loads(text)
 
 
 _LINE = {"data_used_gb": 0.0, "data_refueling_gb": 0.0, "roaming_enabled": False}
@@ -141,23 +100,17 @@ def phone_of(tables: Mapping[str, Any]) -> Phone:
 def read(record: Mapping[str, Any], *, data: Database, phone: Phone) -> Task:
     """The task of a record; raises ``BadField``."""
     name = sources.identifier(record)
-    scenario = sources.field(record, "user_scenario", dict)
-    told = sources.field(scenario, "instructions", dict)
+    told = folders.told(record)
     state = sources.field(record, "initial_state", dict)
     for unplayed in ("initialization_data", "message_history"):
         if state.get(unplayed):
             raise BadField(unplayed, "is not played; only initialization_actions are")
     criteria = sources.field(record, "evaluation_criteria", dict)
-    basis = frozenset(sources.texts(criteria, "reward_basis"))
-    if not basis or not basis <= JUDGED:
-        raise BadField(
-            "reward_basis",
-            f"must be of {', '.join(sorted(JUDGED))}; it has {', '.join(sorted(basis))}",
-        )
-    setup = tuple(_step(each, SETUP) for each in _list(state, "initialization_actions"))
-    asserted = _list(criteria, "env_assertions") if "ENV_ASSERTION" in basis else []
+    basis = folders.basis(criteria, JUDGED)
+    setup = tuple(_step(each, SETUP) for each in folders.objects(state, "initialization_actions"))
+    asserted = folders.objects(criteria, "env_assertions") if "ENV_ASSERTION" in basis else []
     steps = [(_step(each, ASSERTIONS), each.get("assert_value", True)) for each in asserted]
-    actions = [_action(each) for each in _list(criteria, "actions")]
+    actions = [_action(each) for each in folders.objects(criteria, "actions")]
     try:
         world = begun(data, setup, phone)
     except (ToolError, TypeError, AttributeError) as error:
@@ -167,10 +120,7 @@ def read(record: Mapping[str, Any], *, data: Database, phone: Phone) -> Task:
     task = Task(
         name=name,
         goal=_goal(name, [step for step, _ in steps]),
-        reason=sources.field(told, "reason_for_call", str),
-        known=sources.field(told, "known_info", str),
-        instructions=sources.field(told, "task_instructions", str),
-        persona=scenario.get("persona") or "",
+        **told._asdict(),
         setup=setup,
         world=world,
         repairs=tuple(call for call, _ in actions),
@@ -207,13 +157,6 @@ def _goal(name: str, asserted: Sequence[Step]) -> str:
     return "service_issue"
 
 
-def _list(record: Mapping[str, Any], name: str) -> list[Any]:
-    found = record.get(name) or []
-    if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):
-        raise BadField(name, "must be a list of objects")
-    return found
-
-
 def _step(given: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> Step:
     side = sources.field(given, "env_type", str)
     name = sources.field(given, "func_name", str)
@@ -224,11 +167,7 @@ def _step(given: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> S
 
 def _action(given: Mapping[str, Any]) -> tuple[Call, Call]:
     """A call of the reference, and the call that must be made: with the arguments that are compared."""
-    side = given.get("requestor", "assistant")
-    name = sources.field(given, "name", str)
-    if name not in toolset.TOOLS.get(side, {}):
-        raise BadField("actions", f"has {side} {name!r}, which is no tool")
-    arguments = sources.field(given, "arguments", dict)
+    call = folders.action(given, TOOLS)
     compared = given.get("compare_args")
-    kept = arguments if compared is None else {n: arguments.get(n) for n in compared}
-    return Call(side, name, arguments), Call(side, name, kept)
+    kept = call.arguments if compared is None else {n: call.arguments.get(n) for n in compared}
+    return call, Call(call.side, call.name, kept)

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from llmzoo.envs.tools.service.env import VERDICT
+from llmzoo.envs.tools.telecom import talk as calls
 from llmzoo.envs.tools.telecom.talk import Talk
 from llmzoo.envs.tools.telecom.tasks import Task, holds
-from llmzoo.envs.tools.telecom.toolset import Call
 from llmzoo.envs.tools.telecom.world import World
 
-REPAIRS, ASSERTIONS, FORM, VERDICT = "repairs", "assertions", "form", "verdict"
+REPAIRS, ASSERTIONS, FORM = "repairs", "assertions", "form"
 WORTH = {REPAIRS: 0.3, ASSERTIONS: 0.2, FORM: 0.1, VERDICT: 0.4}
 
 _SWITCHES = (
@@ -47,17 +48,8 @@ def mended(talk: Talk) -> float:
     due = wanted(talk.task)
     now = settings(talk.world)
     done = sum(now.get(name) == value for name, value in due.items())
-    done += sum(was_made(call, talk) for call in talk.task.required)
+    done += sum(talk.was_made(call) for call in talk.task.required)
     return done / max(1, len(due) + len(talk.task.required))
-
-
-def was_made(wanted: Call, talk: Talk) -> bool:
-    """Whether a required call was carried out: by its side, with at least the arguments that it has."""
-    return any(
-        (made.side, made.name) == (wanted.side, wanted.name)
-        and all(n in made.arguments and made.arguments[n] == v for n, v in wanted.arguments.items())
-        for made in talk.made
-    )
 
 
 def fulfilled(talk: Talk) -> list[bool]:
@@ -66,22 +58,23 @@ def fulfilled(talk: Talk) -> list[bool]:
     return [
         *(holds(world, each) for each in task.asserts),
         *(not holds(world, each) for each in task.refuted),
-        *(was_made(call, talk) for call in task.required),
+        *(talk.was_made(call) for call in task.required),
     ]
 
 
-def step_parts(before: float, talk: Talk, start: list[bool]) -> tuple[dict[str, float], float]:
+def step_parts(before: float | None, talk: Talk) -> tuple[dict[str, float], float]:
     """What a step pays, and what is mended after it.
 
-    before: what was mended before the step. start: ``fulfilled`` at the start of the episode.
+    before: what was mended before the step; None at the start of the episode.
     """
     now = fulfilled(talk) if talk.over else []
     solved = bool(now) and all(now)
     share = 1.0 if solved else mended(talk)
     parts = dict.fromkeys(WORTH, 0.0)
-    parts[REPAIRS] = WORTH[REPAIRS] * (share - before)
+    parts[REPAIRS] = WORTH[REPAIRS] * (share - (before or 0.0))
     if talk.over:
-        gained = (sum(now) - sum(start)) / max(1, len(now) - sum(start))
+        start = sum(fulfilled(calls.begin(talk.task)))
+        gained = (sum(now) - start) / max(1, len(now) - start)
         parts[ASSERTIONS] = WORTH[ASSERTIONS] * (1.0 if solved else max(0.0, gained))
         parts[FORM] = WORTH[FORM] * (1 - talk.malformed / max(1, talk.answers))
         parts[VERDICT] = WORTH[VERDICT] * solved

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from llmzoo.envs.tools.telecom import toolset
+from llmzoo.envs.tools.service.toolset import Call, ToolError
 from llmzoo.envs.tools.telecom.faults import ASSERTIONS, SETUP
-from llmzoo.envs.tools.telecom.toolset import Call
-from llmzoo.envs.tools.telecom.world import Database, Phone, ToolError, World, synced
+from llmzoo.envs.tools.telecom.toolset import TOOLS
+from llmzoo.envs.tools.telecom.world import Database, Phone, World, synced
 
 
 class Step(NamedTuple):
@@ -86,10 +86,7 @@ class Task:
     @cached_property
     def mended(self) -> World:
         """The world after the reference's calls."""
-        world = self.world
-        for call in self.repairs:
-            world, _ = toolset.run(world, call)
-        return world
+        return TOOLS.after(self.world, self.repairs)
 
 
 def holds(world: World, step: Step) -> bool:

@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from llmzoo.envs.tools.service.tables import Record, Tables
+from llmzoo.envs.tools.service.toolset import ToolError
+
 TODAY = "2025-02-25"
 
 NO_SERVICE, CONNECTED, SEARCHING = "no_service", "connected", "searching"
@@ -35,10 +38,6 @@ POOR_VPN_SHARE = 0.1
 DATA_SAVER_SHARE = 0.2
 # Mbps below which a speed is called so
 SPEED_NAMES = ((1.0, "Very Poor"), (5.0, "Poor"), (25.0, "Fair"), (100.0, "Good"))
-
-
-class ToolError(ValueError):
-    """Why a call cannot be carried out; the message is the call's result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +119,8 @@ class Surroundings:
     payment_request: PaymentRequest | None = None
 
 
-Record = Mapping[str, Any]
-
-
 @dataclass(frozen=True, slots=True)
-class Database:
+class Database(Tables):
     """The carrier's records, each table by id."""
 
     plans: Mapping[str, Record] = field(default_factory=dict)
@@ -132,13 +128,6 @@ class Database:
     lines: Mapping[str, Record] = field(default_factory=dict)
     bills: Mapping[str, Record] = field(default_factory=dict)
     devices: Mapping[str, Record] = field(default_factory=dict)
-
-    def of(self, table: str, id: str) -> Record:
-        """A record; raises ``ToolError``."""
-        found: Record | None = getattr(self, table).get(id)
-        if found is None:
-            raise ToolError(f"no {table[:-1]} has the id {id!r}")
-        return found
 
     def line_with(self, phone_number: str) -> Record:
         """The line with a number; raises ``ToolError``."""
@@ -166,12 +155,6 @@ class Database:
     def bills_of(self, customer: Record, status: str | None = None) -> list[Record]:
         found = [self.of("bills", id) for id in customer["bill_ids"]]
         return [bill for bill in found if status in (None, bill["status"])]
-
-    def put(self, table: str, id: str, **fields: Any) -> Database:
-        """The database with changed fields of a record, or with a new record."""
-        records = getattr(self, table)
-        changed = {**records, id: {**records.get(id, {}), **fields}}
-        return replace(self, **{table: changed})
 
 
 @dataclass(frozen=True, slots=True)

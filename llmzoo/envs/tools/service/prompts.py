@@ -1,0 +1,84 @@
+"""What each seat reads: its role and rules, its tools, the call so far, and the answer format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from llmzoo.envs.tools.service.talk import STOP, AnyTalk, Entry
+from llmzoo.envs.tools.service.toolset import Side, Toolset, World
+
+_NAMES = {"assistant": "Agent", "user": "Customer"}
+MAX_TALK_CHARS = 200_000  # of all that is shown of the call; the earliest of it is left out
+
+CALLS = (
+    'To use tools, answer with calls and nothing else: <tool_call>{"name": "...", "arguments": {...}}</tool_call>, '
+    "one or several; you see the results before you go on."
+)
+AGENT_FORMAT = f"{CALLS} An answer without calls is said to the customer."
+TERSE_CALLS = '<tool_call>{"name": "...", "arguments": {...}}</tool_call>'
+TERSE_AGENT_FORMAT = f"Say something, or call tools: {TERSE_CALLS}"
+
+
+class Caller(Protocol):
+    """What a task says of its customer; only the customer reads it."""
+
+    @property
+    def persona(self) -> str: ...
+    @property
+    def known(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def instructions(self) -> str: ...
+
+
+def for_seat(side: Side, talk: AnyTalk, left: int, head: Sequence[str], form: str) -> str:
+    """The whole prompt of a seat. head: its role, rules and tools. left: the rounds of messages that are left.
+    form: the answer format."""
+    shown, left_out = _last(talk.of(side))
+    lines = [*head, "", "The call so far:", ""]
+    if left_out:
+        lines += [f"({left_out} earlier entries are left out.)"]
+    lines += map(_line, shown)
+    lines += ["", f"Messages that are left to each side: {left}.", form, "", "Your answer:"]
+    return "\n".join(lines)
+
+
+def whole(talk: AnyTalk) -> str:
+    """The call for a person, with what each side did."""
+    return "\n".join(f"[{each.side}] {_line(each)}" for each in talk.said)
+
+
+def role(rules: str, tools: Toolset[World], side: Side, *, terse: bool) -> str:
+    """A side's rules and tools. terse: without what the tools are for."""
+    if terse:
+        return f"{rules}\n\nYour tools: {tools.signatures(side)}"
+    return "\n".join([rules, "", "Your tools:", *tools.listed(side)])
+
+
+def about(task: Caller) -> list[str]:
+    """What the customer knows and wants."""
+    told = [task.persona, task.known, f"Why you call: {task.reason}", task.instructions]
+    return ["", "About you:", *(" ".join(each.split()) for each in told if each.strip())]
+
+
+def stops(said_to: str) -> str:
+    """How a customer ends the call."""
+    return f"{said_to} To end the call, write {STOP} in what you say."
+
+
+def _line(entry: Entry) -> str:
+    if entry.kind == "message":
+        return f"{_NAMES[entry.side]}: {entry.text}"
+    return {"call": "You called: ", "result": "Result: ", "note": "Note: "}[entry.kind] + entry.text
+
+
+def _last(entries: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], int]:
+    """The last entries that fit, and the number of those before them."""
+    room = MAX_TALK_CHARS
+    for number in range(len(entries) - 1, -1, -1):
+        room -= len(entries[number].text)
+        if room < 0:
+            return entries[number + 1 :], number + 1
+    return entries, 0

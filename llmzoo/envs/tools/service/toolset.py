@@ -1,0 +1,118 @@
+"""Tools over a world that is never changed in place: what a model reads about them, how a call's arguments are
+checked, and how a call is run."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Generic, Literal, TypeVar
+
+from llmzoo.envs.text import cut, encodable
+
+World = TypeVar("World")
+Side = Literal["user", "assistant"]
+Tool = Callable[..., tuple[Any, Any]]  # of a world and arguments: the world after it, and a result
+
+_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {  # by annotation, and its name for a model
+    "str": ((str,), "text"),
+    "int": ((int,), "whole number"),
+    "float": ((int, float), "number"),
+    "dict[str, Any]": ((dict,), "object"),
+    "list[dict[str, Any]]": ((list,), "list of objects"),
+}
+
+
+class ToolError(ValueError):
+    """Why a call cannot be carried out; the message is the call's result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a tool. ``side``: who calls it."""
+
+    side: str
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def written(self) -> str:
+        given = (f"{k}={json.dumps(v, ensure_ascii=False)}" for k, v in self.arguments.items())
+        return f"{self.name}({', '.join(given)})"
+
+
+@dataclass(frozen=True, eq=False)
+class Toolset(Generic[World]):
+    """The tools of both sides by name.
+
+    settled: what follows of itself after a call. most_chars: of a result that a model reads.
+    """
+
+    tools: Mapping[str, Mapping[str, Tool]]
+    settled: Callable[[World], World]
+    most_chars: int = 4_000
+
+    def run(self, world: World, call: Call) -> tuple[World, str]:
+        """The world after a call, and its result as text. Raises ``ToolError`` for a call that cannot be
+        carried out, which leaves the world as it is."""
+        tool = self.tools[call.side].get(call.name)
+        if tool is None:
+            raise ToolError(f"there is no tool {cut(call.name, 60)!r}")
+        after, result = tool(world, **checked(tool, call))
+        text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+        return self.settled(after), cut(encodable(text), self.most_chars)
+
+    def after(self, world: World, calls: Iterable[Call]) -> World:
+        """The world after calls, all of which can be carried out. Raises ``ToolError``."""
+        for call in calls:
+            world, _ = self.run(world, call)
+        return world
+
+    def listed(self, side: Side) -> list[str]:
+        """The tools of a side for a model: a line of JSON each, with its name, what it does and its
+        arguments."""
+        return [_described(tool, name) for name, tool in self.tools[side].items()]
+
+    def signatures(self, side: Side) -> str:
+        """The tools of a side in one line, with the names of their arguments."""
+        own = self.tools[side].items()
+        return ", ".join(f"{name}({', '.join(parameters_of(tool))})" for name, tool in own)
+
+
+def checked(tool: Tool, call: Call) -> dict[str, Any]:
+    """The arguments of a call of a tool; raises ``ToolError`` if they do not fit it."""
+    takes = parameters_of(tool)
+    for name, value in call.arguments.items():
+        if name not in takes:
+            known = ", ".join(takes) or "none"
+            raise ToolError(f"{call.name} has no argument {cut(name, 60)!r}; it has: {known}")
+        kinds, called = _KINDS[str(takes[name].annotation)]
+        items = value if isinstance(value, list) else []
+        fits = isinstance(value, kinds) and not isinstance(value, bool)
+        if not fits or not all(isinstance(each, dict) for each in items):
+            raise ToolError(f"{name} of {call.name} must be {called}")
+    for name, parameter in takes.items():
+        if parameter.default is parameter.empty and name not in call.arguments:
+            raise ToolError(f"{call.name} needs the argument {name}")
+    return dict(call.arguments)
+
+
+@lru_cache(maxsize=256)
+def parameters_of(tool: Tool) -> Mapping[str, inspect.Parameter]:
+    """The arguments of a tool, without the world."""
+    return dict(list(inspect.signature(tool).parameters.items())[1:])
+
+
+@lru_cache(maxsize=256)
+def _described(tool: Tool, name: str) -> str:
+    about, _, rest = (inspect.getdoc(tool) or "").partition("\n\n")
+    told = dict(line.partition(": ")[::2] for line in rest.splitlines())
+    given = {
+        each: f"{_KINDS[str(parameter.annotation)][1]}: {told[each]}"
+        for each, parameter in parameters_of(tool).items()
+    }
+    return json.dumps(
+        {"name": name, "description": " ".join(about.split()), "arguments": given},
+        ensure_ascii=False,
+    )

@@ -23,7 +23,7 @@ from llmzoo.rollout import joint_tree, run
 
 # episodes that need more than one round; None: the environment says how many it has
 ROUNDS = {
-    **{"debate_v0": 2, "tool_use_v0": 2, "telecom_v0": 2},
+    **{"debate_v0": 2, "tool_use_v0": 2, "telecom_v0": 2, "airline_v0": 2},
     **dict.fromkeys(("calendar_v0", "travel_v0", "bridge_build_v0", "resource_gathering_v0")),
     **dict.fromkeys(("signal_v0", "relay_v0")),
 }

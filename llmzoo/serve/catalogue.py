@@ -59,6 +59,7 @@ _TEXTS: Mapping[str, _Rule] = {
 }
 # those of this suite's environments
 _OURS: Mapping[tuple[str, str], _Rule] = {
+    ("airline_v0", "source"): _one_of("generator"),
     ("calendar_v0", "source"): _one_of("generator", "auto", "hub", "sample"),
     ("coop_functions_v0", "source"): _one_of("generator", "generator_easy", "sample"),
     ("math_v0", "family"): _like(r"\w{1,40}"),

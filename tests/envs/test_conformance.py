@@ -42,6 +42,7 @@ BEST = dict.fromkeys(GAMES, 2.0) | {  # team 1 + local 1
     "math_v0": 2.0,
     **dict.fromkeys(("gsm8k_v0", "math500_v0", "olympiadbench_v0", "aime24_v0", "aime25_v0"), 2.0),
     **{"tool_use_v0": 1.0, "bfcl_v0": 2.0, "bfcl_multi_turn_v0": 1.0, "telecom_v0": 1.0},
+    "airline_v0": 1.0,
     "calendar_v0": 1.5,  # team 1 + local 0.5
     "travel_v0": 1.3,  # team 1 + local 0.3
     **dict.fromkeys(BUILDING, 1.0),

@@ -37,3 +37,12 @@ register(
     terse={"prompt": "terse"},
     offline={"source": "generator"},  # which is the default
 )
+register(
+    "airline_v0",
+    "llmzoo.envs.tools.airline:env",
+    family="tools",
+    agents=("agent_0", "user_1"),
+    summary="A service agent with an airline's records and policy, and a customer who may want what is forbidden.",
+    terse={"prompt": "terse"},
+    offline={"source": "generator"},  # which is the default
+)

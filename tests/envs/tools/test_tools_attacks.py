@@ -6,7 +6,7 @@ import pytest
 
 from tests.attacks.rewards import tools
 
-BEST = {"tool_use_v0": 1.0, "bfcl_v0": 2.0, "bfcl_multi_turn_v0": 1.0, "telecom_v0": 1.0}
+BEST = {"tool_use_v0": 1.0, "bfcl_v0": 2.0, "bfcl_multi_turn_v0": 1.0, "telecom_v0": 1.0, "airline_v0": 1.0}
 
 
 @pytest.mark.slow

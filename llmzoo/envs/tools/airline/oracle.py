@@ -7,6 +7,7 @@ The expert knows what the reference does, but learns by asking before it acts.
 from __future__ import annotations
 
 import random
+import re
 
 from llmzoo.envs.tools.airline import customer
 from llmzoo.envs.tools.airline.desk import TOOLS
@@ -15,6 +16,8 @@ from llmzoo.envs.tools.service.talk import STOP, TRANSFER, written
 from llmzoo.envs.tools.service.toolset import Call, ToolError
 
 RIGHT = 0.75  # how often an amateur makes no mistake
+_WORD = re.compile(r"[a-z0-9_-]{3,}|\d+")
+_YES = re.compile(r"\b(yes|go ahead|please do|agree|confirm|sure|okay|ok)\b", re.IGNORECASE)
 _WHO = "Thank you for calling. What is your user id?"
 _WHICH = "Which reservation is it, "
 _ASKED = {
@@ -37,10 +40,12 @@ def agent(talk: Talk) -> str:
     """The expert agent's answer."""
     task = talk.task
     said = talk.messages("assistant")
-    if _WHO not in said:
+    if not _knows_who(talk):
         return _WHO
-    if _ASKED[task.goal] not in said:
-        return _ASKED[task.goal]
+    asked = _ASKED[task.goal]
+    needed = customer.told_about(task, asked) if task.strict else []
+    if asked not in said or not all(_heard(talk, each) for each in needed):
+        return asked
     # a look-up of tau2-bench's reference may be about a record that is only made later, or that is not there
     if looks := [call for call in task.reads if not talk.was_made(call) and _works(talk, call)]:
         return written(looks[:1])
@@ -50,12 +55,30 @@ def agent(talk: Talk) -> str:
         told = f"You have paid {figures}." if task.strict else figures
         return f"{refused} {told if refused in ' '.join(said) or not task.strict else ''}".strip()
     consent = f"I can do that for you ({figures or 'as you wish'}). Shall I go ahead?"
-    if consent not in said:
-        return consent
     made = sum(call in task.writes for call in talk.made)
+    agreed = consent in said and _YES.search(talk.last_message("user"))
+    if not made and not agreed:
+        return consent
     if made < len(task.writes):
         return written(task.writes[made : made + 1])
     return f"It is done. {_summary(task, figures)}".strip()
+
+
+def _knows_who(talk: Talk) -> bool:
+    """Whether the customer has said its user id, if it knows one; others are asked once."""
+    ids = [call.arguments["user_id"] for call in talk.task.reference if "user_id" in call.arguments]
+    if ids and ids[0] in talk.task.known:
+        return any(ids[0] in each for each in talk.messages("user"))
+    return _WHO in talk.messages("assistant")
+
+
+def _heard(talk: Talk, sentence: str) -> bool:
+    """Whether the customer has said a sentence, or most of its words and all of its numbers."""
+    told = {word for each in talk.messages("user") for word in _WORD.findall(each.lower())}
+    words = set(_WORD.findall(sentence.lower()))
+    return len(words & told) >= 0.6 * len(words) and all(
+        word in told for word in words if not word.isalpha()
+    )
 
 
 def _works(talk: Talk, call: Call) -> bool:

@@ -20,6 +20,7 @@ from llmzoo.errors import ConfigError
 T = TypeVar("T")
 FOLDER_FILE = "tasks.json"
 SUBSETS_FILE = "split_tasks.json"
+_BASIS = ["DB", "COMMUNICATE"]  # of a record that does not say
 
 
 class Named(Hashable, Protocol):
@@ -106,7 +107,7 @@ def told(record: Mapping[str, Any]) -> Told:
 
 def basis(criteria: Mapping[str, Any], judged: frozenset[str]) -> frozenset[str]:
     """By what a record is judged; raises ``BadField`` for a judge that is not in ``judged``."""
-    given = frozenset(sources.texts(criteria, "reward_basis"))
+    given = frozenset(sources.texts(criteria, "reward_basis", _BASIS))
     if not given or not given <= judged:
         names = ", ".join(sorted(judged))
         raise BadField("reward_basis", f"must be of {names}; it has {', '.join(sorted(given))}")

@@ -220,12 +220,12 @@ def test_cancelling_turns_every_payment_back_and_frees_no_seats():
 
 def test_cancelling_again_and_again_comes_to_an_end():
     """The history doubles each time: 1, 2, 4, ... 256."""
-    data = DATA
+    data, cancel = DATA, Call("assistant", "cancel_reservation", {"reservation_id": "AAA111"})
     for _ in range(8):
-        data, _ = use(data, "cancel_reservation", reservation_id="AAA111")
+        data, _ = TOOLS.run(data, cancel)
     assert len(data.reservations["AAA111"]["payment_history"]) == 256
     with pytest.raises(ToolError, match="too many payments"):
-        use(data, "cancel_reservation", reservation_id="AAA111")
+        TOOLS.run(data, cancel)
 
 
 def test_certificates():

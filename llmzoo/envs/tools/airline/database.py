@@ -78,7 +78,7 @@ def paid_in_all(reservation: Record) -> int:
 
 def changes(before: Database, after: Database) -> dict[tuple[str, str, str], Any]:
     """The fields that differ, by table, id and name, and their values after."""
-    found = {}
+    found: dict[tuple[str, str, str], Any] = {}
     for table in ("flights", "users", "reservations"):
         old, new = getattr(before, table), getattr(after, table)
         for id, record in new.items() if old is not new else ():

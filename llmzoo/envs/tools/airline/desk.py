@@ -367,10 +367,10 @@ def _payments(given: Objects) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for payment, each in zip(_texts(given, "payment_id"), given, strict=True):
         amount = each.get("amount")
-        whole = isinstance(amount, int | float) and not isinstance(amount, bool)
-        if not whole or amount != amount // 1:
+        number = amount if isinstance(amount, int | float) else None
+        if number is None or isinstance(amount, bool) or number != number // 1:
             raise ToolError("a payment needs an amount, a whole number of dollars")
-        found.append({**payment, "amount": int(amount)})
+        found.append({**payment, "amount": int(number)})
     return found
 
 

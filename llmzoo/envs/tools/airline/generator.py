@@ -38,7 +38,7 @@ def draw(rng: random.Random, *, intent: str | None) -> Task:
     booked = [request.booked] if request.booked else []
     booked += [_other(rng, owner) for _ in range(rng.randrange(3))]
     rng.shuffle(booked)
-    users = [owner, *(people.user(rng) for _ in range(STRANGERS))]
+    users: list[Record] = [owner, *(people.user(rng) for _ in range(STRANGERS))]
     for stranger in users[1:]:
         booked.append(_other(rng, stranger))
     return _task(goal, rng.choice(PERSONAS), request, owner, users, booked)

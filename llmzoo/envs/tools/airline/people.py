@@ -106,10 +106,9 @@ def reservation(
     *,
     insured: bool,
     recent: bool = False,
-    passengers: int | None = None,
 ) -> dict[str, Any]:
     """What a user has booked. recent: within the last 24 hours."""
-    flights = []
+    flights: list[dict[str, Any]] = []
     for leg in legs:
         origin, destination = network().ends(leg)
         price = network().price(leg, cabin, rng)
@@ -119,7 +118,7 @@ def reservation(
                 **{"date": leg.date, "price": price},
             }
         )
-    people = party(rng, owner, passengers or rng.choice((1, 1, 2, 3)))
+    people = party(rng, owner, rng.choice((1, 1, 2, 3)))
     free = free_bags(owner["membership"], cabin, len(people))
     bags = rng.randrange(len(people) + 2)
     paid_bags = max(0, bags - free)

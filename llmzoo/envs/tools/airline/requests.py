@@ -346,7 +346,7 @@ def _trip(rng: random.Random, cabin: str, *, cancelled: bool = False) -> list[Le
     """One flight, or one there and one back. cancelled: by the airline, the first of them."""
     route = rng.choice(sorted(network().routes))
     days = sorted(rng.sample(UPCOMING, rng.choice((1, 2))))
-    legs = []
+    legs: list[Leg] = []
     for date, way in zip(days, (route, route[::-1]), strict=False):
         found = network().bookable(way, date)
         if cancelled and not legs:

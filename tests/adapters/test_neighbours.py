@@ -47,6 +47,8 @@ SAMPLES = [
 ]
 every_sample = pytest.mark.parametrize("id", SAMPLES)
 every_collection = pytest.mark.parametrize("name", registry.NEIGHBOURS)
+# the tasks of verifiers are packages: test_neighbours_verifiers.py writes some
+every_list = pytest.mark.parametrize("name", DISTRIBUTIONS)
 
 
 def need(collection):
@@ -88,7 +90,7 @@ def test_an_absent_package_is_named_with_its_extra(name, monkeypatch):
         llmzoo.make(f"{name}:anything")
 
 
-@every_collection
+@every_list
 def test_an_unknown_name_brings_the_nearest(name):
     need(name)
     known = next(n for n, task in neighbours.collection(name).tasks().items() if not task.refused)
@@ -164,7 +166,7 @@ def test_several_seats_answer_a_question():
 
 
 @pytest.mark.slow
-@every_collection
+@every_list
 def test_every_task_plays_twice_alike_and_forks(name):
     """docs/neighbours.py does this too, and in two processes."""
     need(name)
@@ -176,7 +178,7 @@ def test_every_task_plays_twice_alike_and_forks(name):
         testing.check_fork(make, seed=1, act=amateur)
 
 
-@every_collection
+@every_list
 def test_the_page_lists_the_tasks(name):
     """``python docs/neighbours.py`` writes it, with the result of each check."""
     page = (ROOT / "docs" / "neighbours.md").read_text()

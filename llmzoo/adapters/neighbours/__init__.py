@@ -11,6 +11,7 @@ collection         tasks                            extra
 ``textarena``      games in words, 1 to 15 players  textarena
 ``openspiel``      board and card games             openspiel
 ``gem``            games and puzzles of one seat    gem
+``verifiers``      tasksets that are installed      verifiers
 =================  ===============================  ================
 """
 

@@ -53,6 +53,7 @@ def test_families_stand_together(llmzoo):
         "games",
         "math",
         "planning",
+        "proposing",
         "signals",
         "tools",
         "writing",
